@@ -1,0 +1,1 @@
+# placeholder until the install rules are written

@@ -1,0 +1,64 @@
+# The house: every folder of src/ is a room, an object library that is given
+# only the include paths of the rooms below it. A wrong include does not compile.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+add_library(JANSSON ALIAS PkgConfig::JANSSON)
+add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
+
+# What every translation unit of the project is compiled with.
+add_library(attn_flags INTERFACE)
+target_compile_definitions(attn_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
+# No contraction: a * b + c is fused only where the code says so, on every compiler.
+target_compile_options(attn_flags INTERFACE -ffp-contract=off)
+if(ATTN_STRICT)
+  target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow
+                         -Wstrict-prototypes -Wmissing-prototypes -Werror)
+endif()
+if(ATTN_SANITIZE)
+  target_compile_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE})
+endif()
+if(ATTN_COVERAGE)
+  target_compile_options(attn_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(attn_flags INTERFACE --coverage)
+endif()
+
+# attn_room(NAME SOURCES file... [SEES room...] [LINKS target...])
+function(attn_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
+  add_library(room_${name} OBJECT ${ROOM_SOURCES})
+  target_include_directories(room_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  foreach(seen ${ROOM_SEES})
+    target_include_directories(room_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${seen})
+  endforeach()
+  target_link_libraries(room_${name} PRIVATE attn_flags ${ROOM_LINKS})
+endfunction()
+
+# attn_library(NAME HEADERS h... ROOMS room... LINKS target...): shared and static.
+function(attn_library name)
+  cmake_parse_arguments(LIB "" "" "HEADERS;ROOMS;LINKS" ${ARGN})
+  foreach(room ${LIB_ROOMS})
+    list(APPEND objects $<TARGET_OBJECTS:room_${room}>)
+  endforeach()
+  add_library(${name} SHARED ${objects})
+  add_library(${name}_static STATIC ${objects})
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR})
+  set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+  foreach(library ${name} ${name}_static)
+    target_include_directories(${library} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:attn_flags>)
+  endforeach()
+  target_link_options(${name} PRIVATE LINKER:--no-undefined LINKER:--as-needed LINKER:--gc-sections)
+  target_link_libraries(${name} PRIVATE ${LIB_LINKS})
+  list(TRANSFORM LIB_LINKS REPLACE "^attn$" "attn_static")
+  target_link_libraries(${name}_static PRIVATE ${LIB_LINKS})
+  set_property(GLOBAL APPEND PROPERTY ATTN_LIBRARIES ${name} ${name}_static)
+  list(TRANSFORM LIB_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/attn/)
+  set_property(GLOBAL APPEND PROPERTY ATTN_HEADERS ${LIB_HEADERS})
+endfunction()

@@ -1,0 +1,346 @@
+/**
+ * attn.h -- exact attention on the CPU. The core of libattn.
+ *
+ *     o = softmax(scale * q k^T + mask) v                     [Vaswani17 eq. 1]
+ *
+ * One call does it; the rest of this header is what that call can be told.
+ *
+ *     attn_tensor q = attn_tensor_dense(ATTN_F32, q_data, 1, heads, length, width); ...
+ *     attn_status status = attn_sdpa_forward(NULL, &q, &k, &v, &o, NULL);
+ *
+ * Shapes   B batch, Hq query heads, H key/value heads (Hq a multiple of H),
+ *          L queries, S keys, E width of q and k, Ev width of v.
+ *          Index letters: b h i j e. Strides count elements, not bytes.
+ * Memory   Tensors are views: the caller owns every byte. No tensor of size
+ *          L x S exists unless the caller asks for the weights.
+ * Errors   Every function that can fail returns an attn_status. On anything
+ *          but ATTN_OK no output has been touched, save where a function says
+ *          otherwise. The library never prints, exits or aborts.
+ * Threads  Every function may be called from any thread at any time, except
+ *          where it says otherwise. Nothing here keeps state of a call.
+ * Bits     On one instruction set the same input gives the same bits for any
+ *          number of threads, batch, slice of whole key/value heads, alignment
+ *          and workspace contents. docs/semantics.md states all rules.
+ *
+ * References: [Vaswani17] arXiv 1706.03762; [Milakov18] arXiv 1805.02867;
+ *             [Rabe21] arXiv 2112.05682; [Dao22] arXiv 2205.14135.
+ */
+#ifndef ATTN_ATTN_H
+#define ATTN_ATTN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ATTN_API __attribute__((visibility("default")))
+#else
+#define ATTN_API
+#endif
+
+#define ATTN_VERSION_MAJOR 0
+#define ATTN_VERSION_MINOR 1
+#define ATTN_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status and errors -------------------------------------------------- */
+
+/** What became of a call. Values are pinned; gaps leave room for kin. */
+typedef enum attn_status {
+  ATTN_OK = 0,
+  ATTN_ERR_ARGUMENT = 10,    /* a value that no call may have: NaN scale, unknown flag */
+  ATTN_ERR_SHAPE = 20,       /* shapes that do not fit each other */
+  ATTN_ERR_TYPE = 30,        /* an element type that this argument cannot have */
+  ATTN_ERR_MEMORY = 40,      /* an allocation failed, or a workspace is too small */
+  ATTN_ERR_FILE = 50,        /* the operating system refused: open, read, write, rename */
+  ATTN_ERR_FORMAT = 60,      /* a file's bytes are not what its format allows */
+  ATTN_ERR_CPU = 70,         /* instructions asked for that this CPU lacks */
+  ATTN_ERR_EMPTY_ROW = 80,   /* a query sees no key and the caller asked for an error */
+  ATTN_ERR_INTERRUPTED = 90, /* the caller's progress function asked to stop */
+} attn_status;
+
+/**
+ * Where and why a call failed; always optional (NULL: not wanted).
+ * Written only on failure. Owned by the caller; a plain value, no release.
+ */
+typedef struct attn_error {
+  attn_status status;
+  char argument[32];  /* the argument's name as the header spells it, or "" */
+  char message[256];  /* one English sentence: what it is, what it must be */
+  int64_t line;       /* text input: 1-based line, else 0 */
+  int64_t column;     /* text input: 1-based column in characters, else 0 */
+  int64_t offset;     /* binary input: byte offset, else -1 */
+} attn_error;
+
+/** "ATTN_ERR_SHAPE" for ATTN_ERR_SHAPE; "ATTN_ERR_UNKNOWN" for no known value. Never NULL. */
+ATTN_API const char *attn_status_name(attn_status status);
+
+/** The version of the library that runs, "0.1.0"; the macros tell the header's. Never NULL. */
+ATTN_API const char *attn_version_string(void);
+
+/* ---- Tensors ------------------------------------------------------------ */
+
+#define ATTN_RANK_MAX 8
+
+/**
+ * Element types, in DLPack's own layout: code | bits << 8 | lanes << 16,
+ * so that a DLDataType is copied with memcpy on a little-endian machine.
+ */
+typedef enum attn_dtype {
+  ATTN_I32 = 0x00012000,
+  ATTN_I64 = 0x00014000,
+  ATTN_U8 = 0x00010801,
+  ATTN_F16 = 0x00011002,
+  ATTN_F32 = 0x00012002,
+  ATTN_F64 = 0x00014002,
+  ATTN_BF16 = 0x00011004,
+  ATTN_BOOL = 0x00010806, /* one byte: 0 or 1; any other value reads as true */
+} attn_dtype;
+
+/**
+ * A view of memory that somebody else owns. shape[n] and strides[n] are used
+ * for n < rank. Strides may be 0 (broadcast) or negative for inputs; for
+ * outputs no two elements may share memory (that is not checked).
+ * An input's data is never written, although the pointer is not const.
+ */
+typedef struct attn_tensor {
+  void *data; /* the element with all indices 0; may be NULL where a dimension is 0 */
+  attn_dtype dtype;
+  int32_t rank;
+  int64_t shape[ATTN_RANK_MAX];
+  int64_t strides[ATTN_RANK_MAX];
+} attn_tensor;
+
+/** A dense row-major view of rank 4: (n0, n1, n2, n3), the last index fastest. Checks nothing. */
+ATTN_API attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t n1,
+                                       int64_t n2, int64_t n3);
+
+/** Bytes of one element; 0 for no known type. */
+ATTN_API size_t attn_dtype_size(attn_dtype dtype);
+
+/** "float32" for ATTN_F32, as NumPy spells it; "unknown" otherwise. Never NULL. */
+ATTN_API const char *attn_dtype_name(attn_dtype dtype);
+
+/* ---- What a host may supply --------------------------------------------- */
+
+/**
+ * The host's threads instead of the library's own pool.
+ *
+ * parallel_for(context, count, body, argument) calls body(argument, index,
+ * worker) exactly once for each index in 0 .. count-1, in any order, on any
+ * threads, and returns when all have returned. worker is in 0 .. workers-1 and
+ * no two calls with the same worker overlap in time. Results do not depend on
+ * workers or on the order.
+ */
+typedef struct attn_executor {
+  void *context;
+  int32_t workers; /* at least 1 */
+  void (*parallel_for)(void *context, int64_t count,
+                       void (*body)(void *argument, int64_t index, int32_t worker),
+                       void *argument);
+} attn_executor;
+
+/**
+ * The host's memory instead of aligned_alloc and free.
+ * allocate returns bytes aligned to alignment (a power of two), or NULL.
+ */
+typedef struct attn_allocator {
+  void *context;
+  void *(*allocate)(void *context, size_t alignment, size_t bytes);
+  void (*release)(void *context, void *memory);
+} attn_allocator;
+
+/* ---- Scaled dot-product attention --------------------------------------- */
+
+/** Which optional fields of attn_sdpa are live. An unknown bit is an error. */
+typedef enum attn_sdpa_flag {
+  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E) */
+  ATTN_SDPA_CAUSAL = 2,  /* query i sees key j only if j <= i + offset */
+  ATTN_SDPA_WINDOW = 4,  /* .window_left, .window_right */
+  ATTN_SDPA_OFFSET = 8,  /* .offset, with ATTN_ALIGN_OFFSET */
+} attn_sdpa_flag;
+
+/**
+ * Where query 0 stands among the keys: the offset of causal and window.
+ * Resolved for each sequence, after its key length.
+ */
+typedef enum attn_align {
+  ATTN_ALIGN_TOP_LEFT = 0,     /* offset 0: query 0 stands at key 0 */
+  ATTN_ALIGN_BOTTOM_RIGHT = 1, /* offset S' - L: the last query stands at the last key */
+  ATTN_ALIGN_OFFSET = 2,       /* offset as given; may be negative */
+} attn_align;
+
+/** What a query that sees no key gets. LSE is -inf in every case but ATTN_EMPTY_NAN (NaN). */
+typedef enum attn_empty_row {
+  ATTN_EMPTY_ZERO = 0,  /* output 0, weights 0 */
+  ATTN_EMPTY_MEAN = 1,  /* the mean of all S rows of v, weights 1/S: what a finite fill gives */
+  ATTN_EMPTY_NAN = 2,   /* NaN, as softmax of nothing but -inf gives */
+  ATTN_EMPTY_ERROR = 3, /* ATTN_ERR_EMPTY_ROW, before anything is written */
+} attn_empty_row;
+
+/**
+ * All that a call can be told. Zero beside struct_size is plain attention.
+ *
+ * Score of query i and key j, in this order:
+ *
+ *     s_ij = scale * (q_i . k_j) + mask_ij        (float mask)
+ *
+ * and j is visible to i when all of these hold:
+ *     j < key_lengths[b]                                   where given
+ *     j <= i + offset                                      with CAUSAL
+ *     i + offset - window_left <= j <= i + offset + window_right   with WINDOW
+ *     the boolean mask is true there, or the float mask is not -inf
+ *
+ * A key that is not visible is never read into the arithmetic: NaN or Inf
+ * there cannot leak. A finite mask value never hides a key.
+ */
+typedef struct attn_sdpa {
+  size_t struct_size; /* sizeof(attn_sdpa) */
+  uint64_t flags;     /* attn_sdpa_flag bits */
+  double scale;       /* finite; may be 0 or negative */
+  int32_t align;      /* attn_align */
+  int32_t empty_row;  /* attn_empty_row */
+  int64_t offset;
+  int64_t window_left;  /* neighbours on either side besides self; >= 0, or -1: no limit */
+  int64_t window_right;
+  const attn_tensor *mask;        /* in   bool or float32/float64; broadcasts to (B, Hq, L, S) as NumPy does */
+  const attn_tensor *key_lengths; /* in   int32 or int64 (B), each in 0 .. S */
+  const attn_tensor *lse;         /* out  (B, Hq, L) float32 (float64 for float64 input); natural logarithm */
+  const attn_tensor *weights;     /* out  (B, Hq, L, S) of q's type; costs L x S memory and a second pass */
+  const attn_executor *executor;  /* NULL: the library's pool */
+  const attn_allocator *allocator; /* NULL: aligned_alloc and free */
+  void *workspace;        /* NULL: the library allocates; else attn_sdpa_plan's bytes, any alignment */
+  size_t workspace_bytes;
+  int32_t threads; /* at most this many at a time; 0: as many as the executor has */
+  int32_t reserved; /* 0 */
+  /* NULL, or called now and then, by one thread at a time, with the rows done and in all;
+   * nonzero stops the call with ATTN_ERR_INTERRUPTED, outputs partly written. */
+  int (*progress)(void *context, int64_t done, int64_t total);
+  void *progress_context;
+} attn_sdpa;
+
+#define ATTN_SDPA_INIT { sizeof(attn_sdpa) }
+
+/**
+ * Scaled dot-product attention, forward.
+ *
+ *   desc  in, NULL: plain attention
+ *   q     (B, Hq, L, E)   in
+ *   k     (B, H,  S, E)   in   of q's type; Hq % H == 0; head h of q uses head h / (Hq / H)
+ *   v     (B, H,  S, Ev)  in   of q's type
+ *   o     (B, Hq, L, Ev)  out  of q's type; must not overlap any input
+ *   err   out, may be NULL
+ *
+ * Rank 4 each, or rank 3 (heads, length, width) or 2 (length, width), alike in
+ * all four. Types: float32; float64 (by the reference equations, not fast).
+ * Any strides; a contiguous last dimension is the fast path.
+ * Any dimension may be 0: then the output, if it has elements, is of empty rows.
+ *
+ * Accuracy  float32: |o - exact| <= u A (16 + 2 sqrt(E) S + 2 sqrt(n)) per
+ *           element, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
+ *           the rows that see j; in v_j those rows, in that column.
+ * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L).
+ * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW:
+ *           outputs untouched. _INTERRUPTED: outputs partly written.
+ * Threads   reentrant; outputs of concurrent calls must not overlap.
+ * Source    [Vaswani17 eq. 1]; streamed over blocks of keys [Milakov18 alg. 3,
+ *           Rabe21, Dao22 alg. 1].
+ */
+ATTN_API attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q,
+                                       const attn_tensor *k, const attn_tensor *v,
+                                       const attn_tensor *o, attn_error *err);
+
+/** What a call would do, and why. A plain value. */
+typedef struct attn_plan {
+  size_t struct_size;     /* in: sizeof(attn_plan) */
+  char kernel[32];        /* "f32 avx512", "f32 avx2", "f32 scalar", "reference f64" */
+  char reason[256];       /* why that one, in words */
+  size_t workspace_bytes; /* what attn_sdpa_forward needs for this call */
+  int64_t row_block;      /* queries of a block */
+  int64_t key_block;      /* keys of a block */
+  int64_t tasks;          /* pieces of independent work */
+  int32_t workers;        /* threads that would run them */
+  int32_t reserved;
+  double flops;           /* multiplications and additions over visible keys of causal, window and lengths */
+} attn_plan;
+
+/**
+ * Explains attn_sdpa_forward(desc, q, k, v, o) without running it: same checks,
+ * same errors, nothing computed, data not read (except key_lengths).
+ * plan->struct_size must be set. o and err may be NULL.
+ */
+ATTN_API attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q,
+                                    const attn_tensor *k, const attn_tensor *v,
+                                    const attn_tensor *o, attn_plan *plan, attn_error *err);
+
+/* ---- The oracle ---------------------------------------------------------- */
+
+/** What a comparison with the oracle found. A plain value. */
+typedef struct attn_sdpa_report {
+  size_t struct_size; /* in: sizeof(attn_sdpa_report) */
+  int64_t rows;       /* rows compared */
+  int64_t rows_total;
+  int64_t elements;   /* output elements compared */
+  int64_t outside;    /* of them, how many lie outside the promised bound (NaN where none belongs counts) */
+  double worst;       /* largest |o - exact| / bound */
+  int64_t worst_index[4]; /* its b, h, i, e */
+  double worst_got, worst_exact, worst_bound;
+  double max_error, rms_error; /* absolute */
+} attn_sdpa_report;
+
+/**
+ * Compares o (and desc->lse, desc->weights where given) with the equations
+ * evaluated in double precision, element by element against the promised bound.
+ *
+ *   row_limit  0: every row; else at most that many rows, a random sample
+ *              drawn with seed
+ *
+ * Cost  2 (E + Ev) S operations a row, in double, on desc's executor.
+ */
+ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q,
+                                      const attn_tensor *k, const attn_tensor *v,
+                                      const attn_tensor *o, int64_t row_limit, uint64_t seed,
+                                      attn_sdpa_report *report, attn_error *err);
+
+/* ---- The machine --------------------------------------------------------- */
+
+/** Instruction sets a kernel can be compiled for, each containing those before it on its architecture. */
+typedef enum attn_isa {
+  ATTN_ISA_SCALAR = 0,
+  ATTN_ISA_AVX2 = 10,   /* AVX2 and FMA */
+  ATTN_ISA_AVX512 = 20, /* AVX-512 F, BW, DQ, VL */
+} attn_isa;
+
+/** What the machine has and what the library does with it. A plain value. */
+typedef struct attn_machine {
+  size_t struct_size;  /* in: sizeof(attn_machine) */
+  char cpu[64];        /* the CPU's own name */
+  char features[192];  /* instruction sets found, separated by spaces */
+  int32_t isa;         /* attn_isa in use, after ATTN_ISA in the environment */
+  int32_t isa_best;    /* the best that this CPU has and this library was built with */
+  int32_t threads;     /* workers of the library's pool */
+  int32_t isa_unknown; /* 1: ATTN_ISA names none that this CPU has; calls fail with ATTN_ERR_CPU */
+} attn_machine;
+
+/** Fills machine; struct_size must be set. Cheap. ATTN_ERR_ARGUMENT where struct_size is none it knows. */
+ATTN_API attn_status attn_machine_query(attn_machine *machine);
+
+/** "avx2" for ATTN_ISA_AVX2; "unknown" otherwise. Never NULL. */
+ATTN_API const char *attn_isa_name(int32_t isa);
+
+/** One line for the kernel table: entry number index (from 0), or NULL past the end. */
+ATTN_API const char *attn_kernel_describe(int32_t index);
+
+/**
+ * Measures one thread: *gflops, fused multiply-adds in registers with the
+ * instruction set in use (2 operations each); *gbytes, sequential reading of
+ * 64 MiB or more. Takes about 0.4 s. Either may be NULL. ATTN_ERR_MEMORY.
+ */
+ATTN_API attn_status attn_machine_measure(double *gflops, double *gbytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+#include "cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* __builtin_cpu_supports also asks XGETBV whether the system saves the registers. */
+int32_t attn_cpu_isa(void) {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return ATTN_ISA_AVX512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return ATTN_ISA_AVX2;
+  return ATTN_ISA_SCALAR;
+}
+
+static void brand(char *name, size_t bytes) {
+  unsigned words[12] = {0};
+  if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
+    snprintf(name, bytes, "x86-64");
+    return;
+  }
+  for (unsigned n = 0; n < 3; n++)
+    __get_cpuid(0x80000002u + n, words + 4 * n, words + 4 * n + 1, words + 4 * n + 2,
+                words + 4 * n + 3);
+  snprintf(name, bytes, "%.48s", (const char *)words);
+}
+
+/* AMX is newer than gcc 12's __builtin_cpu_supports: read CPUID leaf 7 itself. */
+static void add_leaf7(char *features, size_t bytes) {
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
+  static const struct {
+    unsigned bit;
+    const char *name;
+  } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
+  for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
+    if (d >> in_edx[n].bit & 1u)
+      strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1u))
+    strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
+}
+
+void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
+  __builtin_cpu_init();
+  brand(name, name_bytes);
+  snprintf(features, features_bytes, "sse2%s%s%s%s%s%s%s",
+           __builtin_cpu_supports("avx") ? " avx" : "", __builtin_cpu_supports("avx2") ? " avx2" : "",
+           __builtin_cpu_supports("fma") ? " fma" : "",
+           __builtin_cpu_supports("avx512f") ? " avx512f" : "",
+           __builtin_cpu_supports("avx512bw") ? " avx512bw" : "",
+           __builtin_cpu_supports("avx512dq") ? " avx512dq" : "",
+           __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
+  add_leaf7(features, features_bytes);
+}
+
+#else
+
+int32_t attn_cpu_isa(void) { return ATTN_ISA_SCALAR; }
+
+void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
+  snprintf(name, name_bytes, "unknown");
+  snprintf(features, features_bytes, "scalar");
+}
+
+#endif

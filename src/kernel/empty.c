@@ -1,0 +1,1 @@
+/* replaced as the room is built */ typedef int attn_empty_kernel;

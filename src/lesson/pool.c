@@ -1,0 +1,68 @@
+#include "pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct chunk {
+  struct chunk *next;
+  size_t used, size;
+};
+
+struct attn_pool {
+  struct chunk *chunks;
+};
+
+enum { ALIGN = 16, CHUNK_BYTES = 1 << 16 };
+
+static size_t round_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
+
+struct attn_pool *attn_pool_new(void) { return calloc(1, sizeof(struct attn_pool)); }
+
+void attn_pool_free(struct attn_pool *pool) {
+  if (!pool) return;
+  for (struct chunk *c = pool->chunks; c;) {
+    struct chunk *next = c->next;
+    free(c);
+    c = next;
+  }
+  free(pool);
+}
+
+static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
+  size_t head = round_up(sizeof(struct chunk));
+  size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+  struct chunk *c = calloc(1, head + size);
+  if (!c) return NULL;
+  c->size = size;
+  c->next = pool->chunks;
+  pool->chunks = c;
+  return c;
+}
+
+void *attn_pool_take(struct attn_pool *pool, size_t bytes) {
+  if (bytes > SIZE_MAX / 4) return NULL;
+  bytes = round_up(bytes ? bytes : 1);
+  struct chunk *c = pool->chunks;
+  if (!c || c->size - c->used < bytes) c = add_chunk(pool, bytes);
+  if (!c) return NULL;
+  char *memory = (char *)c + round_up(sizeof(struct chunk)) + c->used;
+  c->used += bytes;
+  return memory;
+}
+
+char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes) {
+  char *copy = attn_pool_take(pool, bytes + 1);
+  if (copy && bytes) memcpy(copy, text, bytes);
+  return copy;
+}
+
+int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size) {
+  if (count & (count - 1)) return 0; /* between powers of two there is room */
+  if (count > SIZE_MAX / 4 / size) return -1;
+  void *grown = attn_pool_take(pool, (count ? count * 2 : 1) * size);
+  if (!grown) return -1;
+  if (count) memcpy(grown, *array, count * size);
+  *array = grown;
+  return 0;
+}

@@ -1,0 +1,31 @@
+/* ref.h -- the equations in double, written to be read: the oracle of every test.
+ *
+ * Derived from docs/semantics.md alone; shares no code with the kernels, the mask
+ * logic included, so that one mistake cannot hide in both.
+ */
+#ifndef ATTN_REF_H
+#define ATTN_REF_H
+
+#include "attn/attn.h"
+
+/* One row (b, h, i) of scaled dot-product attention and what bounds its error. */
+struct attn_ref_row {
+  int64_t b, h, i;   /* in */
+  double *scores;    /* S  out: scale q.k + mask; -inf where j is not visible */
+  double *weights;   /* S  out: softmax of the scores; 0 where not visible */
+  double *output;    /* Ev out */
+  double *absolute;  /* Ev out: A_e = sum_j p_j |v_je| */
+  double lse;        /* out: natural log of sum exp(scores); -inf for an empty row */
+  double magnitude;  /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
+  int64_t visible;   /* out: n, keys seen */
+};
+
+/* Fills row. Tensors of rank 4 (B, Hq, L, E) and so on, float32 or float64, already
+ * validated by the door; desc may be NULL. Reads k and v of visible keys only. */
+void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                       const attn_tensor *v, struct attn_ref_row *row);
+
+/* The promised bound on |o_e - exact| for float32, docs/accuracy.md. */
+double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e);
+
+#endif
