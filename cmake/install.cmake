@@ -1,1 +1,27 @@
-# placeholder until the install rules are written
+# make install: libraries, headers, the command, man page, pkg-config, CMake package.
+include(CMakePackageConfigHelpers)
+
+get_property(libraries GLOBAL PROPERTY ATTN_LIBRARIES)
+get_property(headers GLOBAL PROPERTY ATTN_HEADERS)
+# The core and the command are what people ask for; the static libraries come along.
+install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${libraries} EXPORT libattn-targets)
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attn)
+if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/attn.1)
+  install(FILES docs/man/attn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/libattn)
+install(EXPORT libattn-targets NAMESPACE libattn:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/libattn-config.cmake.in libattn-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(libattn-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/libattn-config.cmake
+              ${PROJECT_BINARY_DIR}/libattn-config-version.cmake DESTINATION ${package_dir})
+
+# The .pc files find themselves, so that an installed tree can be moved.
+file(RELATIVE_PATH ATTN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(library libattn libattn-model)
+  configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

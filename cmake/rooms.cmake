@@ -11,7 +11,7 @@ add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
 add_library(attn_flags INTERFACE)
 target_compile_definitions(attn_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
 # No contraction: a * b + c is fused only where the code says so, on every compiler.
-target_compile_options(attn_flags INTERFACE -ffp-contract=off)
+target_compile_options(attn_flags INTERFACE -ffp-contract=off -ffunction-sections -fdata-sections)
 if(ATTN_STRICT)
   target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow
                          -Wstrict-prototypes -Wmissing-prototypes -Werror)
@@ -37,18 +37,19 @@ function(attn_room name)
   target_link_libraries(room_${name} PRIVATE attn_flags ${ROOM_LINKS})
 endfunction()
 
-# attn_library(NAME HEADERS h... ROOMS room... LINKS target...): shared and static.
+# attn_library(NAME HEADERS h... ROOMS room... [COPIES room...] LINKS target...)
+# makes the shared and the static library. COPIES are rooms of libattn that the
+# shared library holds a hidden copy of; the static one finds them in libattn.a.
 function(attn_library name)
-  cmake_parse_arguments(LIB "" "" "HEADERS;ROOMS;LINKS" ${ARGN})
-  foreach(room ${LIB_ROOMS})
-    list(APPEND objects $<TARGET_OBJECTS:room_${room}>)
-  endforeach()
-  add_library(${name} SHARED ${objects})
-  add_library(${name}_static STATIC ${objects})
-  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR})
+  cmake_parse_arguments(LIB "" "" "HEADERS;ROOMS;COPIES;LINKS" ${ARGN})
+  list(TRANSFORM LIB_ROOMS REPLACE "(.+)" "$<TARGET_OBJECTS:room_\\1>")
+  list(TRANSFORM LIB_COPIES REPLACE "(.+)" "$<TARGET_OBJECTS:room_\\1>")
+  add_library(${name} SHARED ${LIB_ROOMS} ${LIB_COPIES})
+  add_library(${name}_static STATIC ${LIB_ROOMS})
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} LINKER_LANGUAGE C
+                        SOVERSION ${PROJECT_VERSION_MAJOR}
+                        BUILD_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN")
   set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C)
-  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
   foreach(library ${name} ${name}_static)
     target_include_directories(${library} PUBLIC
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)

@@ -1,0 +1,68 @@
+#!/bin/bash
+# The suites, by name:
+#     tools/test.sh all|quick|mutate|fuzz|coverage
+# Each part prints its time; the first failure ends the run with its status.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL=$jobs ATTN_PYTHON="$PWD/build/venv/bin/python"
+export ATTN_SEEDS=${ATTN_SEEDS:-$PWD/../shared/seeds}
+python_option=-DATTN_PYTHON=$ATTN_PYTHON
+mkdir -p build
+
+part() { # part NAME COMMAND...: runs it, its output into build/NAME.log where it is only building
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  echo "== $name: $((SECONDS - start)) s"
+}
+
+build() { # build PRESET [TARGET...]: quiet unless it fails
+  local preset=$1
+  shift
+  { cmake --preset "$preset" "$python_option" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
+    >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
+}
+
+suite() { # suite PRESET CTEST-OPTION...
+  local preset=$1
+  shift
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
+}
+
+fuzzers() { build fuzz && fuzz/run.sh build/fuzz "${SECONDS_EACH:-60}"; }
+
+case ${1:-all} in
+  quick)
+    part "build (gcc, warnings are errors)" build test
+    part "quick tests" suite test -LE 'long|mutation'
+    ;;
+  all)
+    part "build (gcc, warnings are errors)" build test
+    part "build (clang, warnings are errors)" build clang
+    part "tests (gcc)" suite test -LE mutation
+    part "tests of the C code (clang)" suite clang -L c -LE 'long|mutation'
+    part "build (AddressSanitizer, UndefinedBehaviorSanitizer)" build debug
+    part "tests (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c -LE 'long|mutation'
+    part "build (ThreadSanitizer)" build tsan
+    part "tests (ThreadSanitizer)" suite tsan -L threads
+    part "fuzzers" fuzzers
+    part "mutations" suite test -L mutation
+    ;;
+  mutate)
+    part "build" build test
+    part "mutations" suite test -L mutation --verbose
+    ;;
+  fuzz) part "fuzzers" fuzzers ;;
+  coverage)
+    build coverage
+    suite coverage -L c -LE mutation
+    command -v gcovr >/dev/null && gcovr -r . --object-directory build/coverage src cli ||
+      echo "coverage data lie in build/coverage; gcovr would print them"
+    ;;
+  *)
+    echo "usage: tools/test.sh all|quick|mutate|fuzz|coverage" >&2
+    exit 2
+    ;;
+esac
