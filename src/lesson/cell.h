@@ -1,0 +1,21 @@
+/* cell.h -- printed numbers and arithmetic on them with their intervals. */
+#ifndef ATTN_LESSON_CELL_H
+#define ATTN_LESSON_CELL_H
+
+#include "attn/lesson.h"
+
+/* Digits (with at most one point) and a power of ten, as printed: 7071, -4 for 0.7071. Correctly
+ * rounded, whatever the locale. Infinite where it is beyond a double. */
+double attn_decimal(const char *digits, size_t count, long exponent);
+
+attn_cell attn_cell_literal(double value, int decimals, double half_unit);
+attn_cell attn_cell_exact(double value); /* kind EXACT */
+attn_cell attn_cell_blank(void);
+
+/* Operands of an expression: an integer literal is exact there. */
+attn_cell attn_cell_binary(char operation, attn_cell a, attn_cell b); /* + - * / ^ */
+attn_cell attn_cell_negate(attn_cell a);
+attn_cell attn_cell_percent(attn_cell a);
+attn_cell attn_cell_function(double (*function)(double), attn_cell a); /* monotone: exp, sqrt, .. */
+
+#endif

@@ -1,0 +1,45 @@
+/* source.h -- a document's text and the places in it. */
+#ifndef ATTN_LESSON_SOURCE_H
+#define ATTN_LESSON_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attn/attn.h"
+#include "pool.h"
+
+/* Limits that no lesson comes near: they keep hostile files cheap. */
+enum {
+  ATTN_TEXT_BYTES_MAX = 64 << 20,
+  ATTN_LINE_BYTES_MAX = 16 << 20,
+  ATTN_CELLS_MAX = 1 << 20, /* of one matrix */
+  ATTN_NESTING_MAX = 48,
+};
+
+struct attn_mark;
+
+struct attn_source {
+  const char *text; /* behind the BOM */
+  size_t size;
+  struct attn_mark *marks; /* what line and column stand at every 64th byte */
+};
+
+struct attn_place {
+  int line, column; /* from 1; columns in characters */
+};
+
+/* Checks that text is UTF-8 without control characters and not empty, and indexes its places. */
+attn_status attn_source_open(struct attn_source *source, const char *text, size_t size,
+                             struct attn_pool *pool, attn_error *err);
+
+/* Constant time, however long the line is. */
+struct attn_place attn_source_place(const struct attn_source *source, size_t offset);
+
+/* The character at offset, with full-width forms, minus signs, crosses and spaces of all kinds as
+ * the ASCII character they stand for. *next is the offset behind it. */
+uint32_t attn_glyph(const char *text, size_t at, size_t end, size_t *next);
+
+/* The same without that: the code point itself. */
+uint32_t attn_code_point(const char *text, size_t at, size_t end, size_t *next);
+
+#endif
