@@ -95,7 +95,8 @@ static int list(struct attn_cursor *c, struct list *l, int level) {
   if (l->levels < level + 1) l->levels = level + 1;
   int result = attn_advance(c);
   while (result == ATTN_YES && !attn_token_is(c, close)) {
-    if (c->token.kind == ATTN_TOKEN_END) return l->cells.numbers ? unterminated(c, begin) : ATTN_NO;
+    if (c->token.kind == ATTN_TOKEN_END)
+      return l->cells.numbers && !c->lenient ? unterminated(c, begin) : ATTN_NO;
     if (closes(c)) return ATTN_NO; /* [0, 1): an interval */
     if (attn_token_is(c, ';')) {
       result = semicolon(l, level, &rows, &length, row_begin);
@@ -131,7 +132,7 @@ static int shape_of(const struct list *l, int *rows, int *cols) {
 
 int attn_bracket(struct attn_cursor *c, attn_printing **table) {
   size_t begin = c->token.begin;
-  struct list l = {.cells = {.r = c->r, .begin = begin, .row_begin = begin}};
+  struct list l = {.cells = {.r = c->r, .begin = begin, .row_begin = begin, .lenient = c->lenient}};
   int round = attn_token_is(c, '('), element_before = c->element, rows, cols;
   c->element = 0;
   int result = list(c, &l, 0);

@@ -163,12 +163,6 @@ static int ditto_row(struct attn_reader *r, struct attn_span label, struct attn_
   return attn_add_matrix(r, name, "", ATTN_LINK_NONE, &table) ? ATTN_YES : ATTN_FAILED;
 }
 
-static int is_word(const struct attn_reader *r, struct attn_span s, const char *const *words) {
-  for (; *words; words++)
-    if (strlen(*words) == s.end - s.begin && attn_starts(r, s.begin, s.end, *words)) return 1;
-  return 0;
-}
-
 /* tokens: 私 は 猫 / tokens: [I, love, cats] */
 static int token_list(struct attn_reader *r, struct attn_span rest) {
   struct attn_item *item = attn_reader_add(r, ATTN_ITEM_TOKENS, rest.begin);
@@ -195,8 +189,8 @@ static int known_label(struct attn_reader *r, struct attn_span label, struct att
   static const char *const TITLES[] = {"title", "Title", "題", "タイトル", NULL};
   static const char *const TOKENS[] = {"tokens", "Tokens", "トークン", "トークン列", "token", NULL};
   if (rest.begin >= rest.end) return ATTN_NO;
-  if (is_word(r, label, TOKENS)) return token_list(r, rest);
-  if (!is_word(r, label, TITLES)) return ATTN_NO;
+  if (attn_span_is(r, label, TOKENS)) return token_list(r, rest);
+  if (!attn_span_is(r, label, TITLES)) return ATTN_NO;
   if (rest.end - rest.begin >= 2 && r->source.text[rest.begin] == '"' &&
       r->source.text[rest.end - 1] == '"')
     rest.begin++, rest.end--;

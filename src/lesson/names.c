@@ -21,6 +21,12 @@ struct attn_span attn_trim(const struct attn_reader *r, struct attn_span s) {
   }
 }
 
+int attn_span_is(const struct attn_reader *r, struct attn_span s, const char *const *words) {
+  for (; *words; words++)
+    if (strlen(*words) == s.end - s.begin && attn_starts(r, s.begin, s.end, *words)) return 1;
+  return 0;
+}
+
 char *attn_collapse(struct attn_reader *r, struct attn_span span) {
   span = attn_trim(r, span);
   char *copy = attn_pool_take(r->pool, span.end - span.begin + 1);

@@ -107,6 +107,7 @@ static int short_heading(struct attn_reader *r, struct attn_span line, size_t af
   const char *text = r->source.text;
   if (line.end - line.begin > HEADING_BYTES_MAX || ends_sentence(r, line)) return ATTN_NO;
   if (attn_split_label(r, line, &label, &rest) == ATTN_YES && !announces(r, label)) return ATTN_NO;
+  if (memchr(text + line.begin, '=', line.end - line.begin)) return ATTN_NO;
   unsigned char first = (unsigned char)text[line.begin];
   if (first < 128 && strchr("[]{}()|=-<>`\\$&!\"'0123456789", first)) return ATTN_NO;
   int is_bold = line.end - line.begin > 4 && attn_starts(r, line.begin, line.end, "**") &&

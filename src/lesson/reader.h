@@ -40,6 +40,7 @@ int attn_reader_heading(struct attn_reader *r, struct attn_span span, int level)
 struct attn_item *attn_reader_last_matrix(struct attn_reader *r, const char *key);
 
 /* ---- names.c ---- */
+int attn_span_is(const struct attn_reader *r, struct attn_span s, const char *const *words);
 struct attn_span attn_trim(const struct attn_reader *r, struct attn_span span);
 char *attn_name_clean(struct attn_reader *r, struct attn_span span); /* without \text{}, $, \left */
 char *attn_name_key(struct attn_reader *r, const char *clean);
@@ -81,8 +82,10 @@ struct attn_cursor {
   struct attn_reader *r;
   size_t at, end;
   int rows; /* 0: a single backslash is white space; 1: before a newline it ends a row; 2: always */
-  int python;  /* 1: # begins a comment */
-  int element; /* 1: inside a list: what follows a space is the next element */
+  int python;      /* 1: # begins a comment; 2: # is white space */
+  int lenient;     /* 1: what is no matrix is none, and no mistake */
+  size_t previous; /* where the token before this one ended */
+  int element;     /* 1: inside a list: what follows a space is the next element */
   int depth;
   struct attn_token token;
 };
@@ -145,6 +148,10 @@ int attn_columns(struct attn_reader *r, size_t *at);
 int attn_labelled_list(struct attn_reader *r, size_t *at);
 int attn_snippet(struct attn_reader *r, size_t *at); /* Python, bare */
 int attn_fence(struct attn_reader *r, size_t *at);   /* ``` */
+
+/* ---- python.c ---- */
+int attn_python(struct attn_cursor *c, struct attn_expr **e); /* an expression */
+int attn_python_result(struct attn_reader *r, struct attn_span comment, attn_printing *table);
 
 /* ---- labels.c: `label: what it is` ---- */
 int attn_label_line(struct attn_reader *r, struct attn_span line, struct attn_span span);

@@ -187,7 +187,9 @@ static void skip_space(struct attn_cursor *c) {
   size_t next;
   for (; c->at < c->end; c->at = next) {
     uint32_t g = attn_glyph(text, c->at, c->end, &next);
-    if (c->python && g == '#') {
+    if (c->python == 2 && g == '#') {
+      /* goes on in the next line of a comment */
+    } else if (c->python && g == '#') {
       while (next < c->end && text[next] != '\n') next++;
     } else if (g == '\n') {
       c->token.newline = 1;
@@ -240,6 +242,7 @@ static int plain_token(struct attn_cursor *c, uint32_t g, size_t next) {
 }
 
 int attn_advance(struct attn_cursor *c) {
+  c->previous = c->token.end;
   c->token = (struct attn_token){.kind = ATTN_TOKEN_END};
   for (;;) {
     size_t next;
