@@ -197,6 +197,14 @@ static int known_label(struct attn_reader *r, struct attn_span label, struct att
   return attn_reader_heading(r, rest, 1);
 }
 
+/* scale: none   # a comment */
+static struct attn_span without_comment(const struct attn_reader *r, struct attn_span rest) {
+  for (size_t at = rest.begin; at + 2 < rest.end; at++)
+    if (attn_starts(r, at, rest.end, " # "))
+      return attn_trim(r, (struct attn_span){rest.begin, at});
+  return rest;
+}
+
 static int matrix_definition(struct attn_reader *r, struct attn_span label, struct attn_span rest) {
   attn_printing *table;
   int result = attn_vector(r, rest, &table);
@@ -218,6 +226,8 @@ static int names_what_follows(struct attn_reader *r, struct attn_span line,
 int attn_label_line(struct attn_reader *r, struct attn_span line, struct attn_span span) {
   struct attn_span label, rest;
   if (attn_split_label(r, span, &label, &rest) != ATTN_YES) return ATTN_NO;
+  size_t line_end = rest.end;
+  rest = without_comment(r, rest);
   if (rest.begin >= rest.end) return names_what_follows(r, line, label);
   static int (*const TRY[])(struct attn_reader *, struct attn_span, struct attn_span) = {
       known_label, ditto_row, number_definition, matrix_definition};
@@ -227,5 +237,8 @@ int attn_label_line(struct attn_reader *r, struct attn_span line, struct attn_sp
   }
   int begins_math =
       attn_starts(r, rest.begin, rest.end, "\\(") || attn_starts(r, rest.begin, rest.end, "$");
-  return begins_math ? attn_formula(r, rest, 1, label) : ATTN_NO;
+  if (begins_math) return attn_formula(r, rest, 1, label);
+  if (rest.end == line_end) return ATTN_NO;
+  return attn_reader_sentence(r,
+                              (struct attn_span){label.begin, rest.end}); /* without its comment */
 }

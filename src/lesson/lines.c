@@ -131,15 +131,32 @@ static size_t formula_end(const struct attn_reader *r, size_t start, size_t limi
 static int bare_environment(struct attn_reader *r, size_t *at, size_t begin) {
   size_t start = formula_start(r, *at, begin), limit = balanced_end(r, begin);
   size_t end = formula_end(r, start, limit);
-  int result = text_before(r, *at, start);
+  const char *text = r->source.text;
+  size_t opening = start; /* of the formula: $ or \( */
+  if (opening > *at && text[opening - 1] == '$')
+    opening--;
+  else if (opening > *at + 1 && attn_starts(r, opening - 2, opening, "\\("))
+    opening -= 2;
+  int result = text_before(r, *at, opening);
   if (result != ATTN_YES) return result;
   *at = limit;
   return formula_or_sentence(r, (struct attn_span){start, end});
 }
 
+/* <!-- .. --> is for who writes, not for who reads. */
+static int html_comment(struct attn_reader *r, size_t *at) {
+  struct attn_span line = attn_line(r, *at);
+  if (!attn_starts(r, line.begin, line.end, "<!--")) return ATTN_NO;
+  size_t here = line.begin;
+  while (here < r->source.size && !attn_starts(r, here, r->source.size, "-->")) here++;
+  *at = attn_next_line(r, here);
+  return ATTN_YES;
+}
+
 static int line_notation(struct attn_reader *r, size_t *at) {
   static int (*const TRY[])(struct attn_reader *, size_t *) = {
-      attn_fence, attn_pipe_table, attn_lost_table, attn_snippet, attn_labelled_list, attn_columns};
+      html_comment, attn_fence,         attn_pipe_table, attn_lost_table,
+      attn_snippet, attn_labelled_list, attn_columns};
   for (size_t i = 0; i < sizeof TRY / sizeof *TRY; i++) {
     int result = TRY[i](r, at);
     if (result != ATTN_NO) return result;

@@ -228,6 +228,21 @@ static int line_formula(struct attn_reader *r, struct attn_span line, size_t *af
   return result;
 }
 
+/* `label: [[1, 0],` that goes on below. */
+static int labelled_list(struct attn_reader *r, struct attn_span line, size_t *after) {
+  struct attn_span label, rest;
+  if (attn_split_label(r, line, &label, &rest) != ATTN_YES || rest.begin >= rest.end)
+    return ATTN_NO;
+  if (!begins_list(r, rest.begin, rest.end)) return ATTN_NO;
+  size_t end = bracket_end(r, rest.begin);
+  if (end > line.end) end = afford(r, line.end, end);
+  if (end <= line.end || attn_trim(r, (struct attn_span){line.end, end}).end <= line.end)
+    return ATTN_NO;
+  int result = attn_formula(r, (struct attn_span){rest.begin, end}, 1, attn_label_name(r, label));
+  if (result == ATTN_YES) *after = attn_next_line(r, end);
+  return result;
+}
+
 int attn_prose(struct attn_reader *r, struct attn_span line, size_t *after) {
   struct attn_span bare = attn_bare(r, line), inside, pending = r->pending;
   int marked = bare.begin != line.begin;
@@ -235,6 +250,7 @@ int attn_prose(struct attn_reader *r, struct attn_span line, size_t *after) {
   int result = marked ? ATTN_NO : marked_heading(r, line);
   if (result == ATTN_NO && whole_math(r, bare, &inside))
     result = attn_formula(r, inside, 0, pending);
+  if (result == ATTN_NO) result = labelled_list(r, bare, after);
   if (result == ATTN_NO) result = attn_label_line(r, line, bare);
   if (result == ATTN_NO) result = line_formula(r, bare, after);
   if (result == ATTN_NO && !marked) result = numbered_heading(r, line, *after);

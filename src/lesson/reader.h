@@ -24,6 +24,8 @@ struct attn_reader {
       pending; /* a name line or heading that a nameless matrix may take its name from */
   int block;   /* of the snippet that is being read */
   int blocks;
+  struct attn_expr
+      *shown; /* what the statement before set or printed: a comment may tell its value */
   size_t no_display_end; /* searches from here on found none */
   size_t lookahead;      /* bytes that may still be read ahead in vain: keeps reading linear */
 };

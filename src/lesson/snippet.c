@@ -202,6 +202,27 @@ static int augment(struct attn_reader *r, struct attn_span name, char operation,
   return ATTN_YES;
 }
 
+/* Behind the last line of the numbers that a comment told. */
+static size_t behind_result(const struct attn_reader *r, size_t at, const attn_printing *table) {
+  int last = table->cells[(size_t)table->rows * (size_t)table->cols - 1].line;
+  while (at < r->source.size && attn_source_place(&r->source, at).line <= last)
+    at = attn_next_line(r, at);
+  return at;
+}
+
+/* A comment that begins at at may tell the value of what was shown last. */
+static int told(struct attn_reader *r, size_t begin, size_t end, size_t *at) {
+  struct attn_span comment = comment_at(r, begin, end);
+  attn_printing table;
+  if (comment.begin >= comment.end || !r->shown) return ATTN_NO;
+  int result = attn_python_result(r, comment, &table);
+  if (result != ATTN_YES) return result;
+  result = give_result(r, r->shown, &table);
+  r->shown = NULL;
+  *at = behind_result(r, *at, &table);
+  return result;
+}
+
 /* Behind the expression only a comment may stand; its numbers are the result. */
 static int finish(struct attn_cursor *c, size_t end, struct attn_expr *value, size_t *at) {
   struct attn_reader *r = c->r;
@@ -210,12 +231,9 @@ static int finish(struct attn_cursor *c, size_t end, struct attn_expr *value, si
   if (rest.begin < rest.end && r->source.text[rest.begin] != '#' &&
       r->source.text[rest.begin] != ';')
     return ATTN_NO;
-  struct attn_span comment = comment_at(r, c->previous, end);
-  attn_printing table;
   *at = attn_next_line(r, c->previous);
-  if (comment.begin >= comment.end) return ATTN_YES;
-  int result = attn_python_result(r, comment, &table);
-  return result == ATTN_YES ? give_result(r, value, &table) : result == ATTN_NO ? ATTN_YES : result;
+  r->shown = value;
+  return told(r, c->previous, end, at) == ATTN_FAILED ? ATTN_FAILED : ATTN_YES;
 }
 
 static int assignment(struct attn_reader *r, struct attn_span line, size_t end, size_t *at) {
@@ -255,22 +273,14 @@ static int shown(struct attn_reader *r, struct attn_span line, size_t end, size_
   return finish(&c, end, e, at);
 }
 
-/* A comment on a line of its own: a result of the assignment above it, or words. */
+/* A comment on a line of its own: the value of what stands above it, or words. */
 static int comment_line(struct attn_reader *r, size_t *at, size_t end) {
-  struct attn_span comment = comment_at(r, *at, end), line = attn_line(r, *at);
-  struct attn_document *d = r->document;
-  struct attn_item *last = d->items ? &d->item[d->items - 1] : NULL;
-  attn_printing table;
-  int result = ATTN_NO;
-  if (last && last->kind == ATTN_ITEM_ASSIGN && last->block == r->block && !last->has_result)
-    result = attn_python_result(r, comment, &table);
-  if (result == ATTN_FAILED) return result;
-  *at = attn_next_line(r, *at);
-  if (result == ATTN_YES) {
-    last->has_result = 1;
-    last->result = table;
-    return ATTN_YES;
-  }
+  struct attn_span line = attn_line(r, *at);
+  size_t begin = *at;
+  int result = told(r, begin, end, at);
+  if (result != ATTN_NO) return result;
+  *at = attn_next_line(r, begin);
+  r->shown = NULL;
   while (line.begin < line.end && strchr("# ", r->source.text[line.begin])) line.begin++;
   return attn_reader_sentence(r, line);
 }
@@ -299,6 +309,7 @@ static int statement(struct attn_reader *r, size_t *at, size_t end) {
 static int statements(struct attn_reader *r, size_t *at, size_t end, int fenced) {
   int result = ATTN_YES;
   r->block = ++r->blocks;
+  r->shown = NULL;
   while (result == ATTN_YES && *at < end) {
     struct attn_span line = attn_line(r, *at);
     int blank = line.begin >= line.end;

@@ -91,11 +91,20 @@ static int argument(struct attn_cursor *c, struct attn_value *value) {
   return ATTN_NO;
 }
 
+/* \frac12: without braces one digit is the whole argument. */
+static int fraction_part(struct attn_cursor *c, struct attn_value *value) {
+  const char *digit = c->r->source.text + c->token.begin;
+  if (c->token.kind != ATTN_TOKEN_NUMBER || *digit < '0' || *digit > '9') return argument(c, value);
+  number_value(value, attn_cell_exact(*digit - '0'), c->token.begin);
+  c->at = c->token.begin + 1;
+  return attn_advance(c);
+}
+
 static int fraction(struct attn_cursor *c, struct attn_value *value) {
   struct attn_value below;
   int result = attn_advance(c);
-  if (result == ATTN_YES) result = argument(c, value);
-  if (result == ATTN_YES) result = argument(c, &below);
+  if (result == ATTN_YES) result = fraction_part(c, value);
+  if (result == ATTN_YES) result = fraction_part(c, &below);
   if (result != ATTN_YES) return result;
   return below.table ? ATTN_NO : combine(c->r, '/', value, &below);
 }
