@@ -15,15 +15,20 @@ struct attn_ref_row {
   double *weights;   /* S  out: softmax of the scores; 0 where not visible */
   double *output;    /* Ev out */
   double *absolute;  /* Ev out: A_e = sum_j p_j |v_je| */
+  double *flushed;   /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
   double lse;        /* out: natural log of sum exp(scores); -inf for an empty row */
   double magnitude;  /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
   int64_t visible;   /* out: n, keys seen */
+  int64_t keys;      /* out: S */
 };
 
 /* Fills row. Tensors of rank 4 (B, Hq, L, E) and so on, float32 or float64, already
  * validated by the door; desc may be NULL. Reads k and v of visible keys only. */
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row);
+
+/* Weights below this may be flushed to 0 in float32, docs/accuracy.md: a function of S alone. */
+double attn_ref_flush(int64_t keys);
 
 /* The promised bound on |o_e - exact| for float32, docs/accuracy.md. */
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e);

@@ -1,0 +1,129 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { WORKERS_MAX = 1024 };
+
+/* One piece of work at a time. The workers sleep between pieces; a piece is a generation. */
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t work, done;
+  pthread_once_t once;
+  int32_t threads;        /* started so far, the caller not counted */
+  uint64_t generation;
+  int32_t wanted;         /* workers of this piece that have not yet come for it */
+  int32_t running;        /* and those that are at it */
+  atomic_flag busy;       /* some caller owns the pool */
+  void (*body)(void *argument, int64_t index, int32_t worker);
+  void *argument;
+  int64_t count;
+  _Atomic int64_t next;
+  _Atomic int32_t next_worker;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .work = PTHREAD_COND_INITIALIZER,
+          .done = PTHREAD_COND_INITIALIZER,
+          .once = PTHREAD_ONCE_INIT,
+          .busy = ATOMIC_FLAG_INIT};
+
+static int32_t cpus(void) {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (int32_t)n : 1;
+}
+
+int32_t attn_pool_workers(void) {
+  const char *text = getenv("ATTN_THREADS");
+  if (text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end != text && *end == 0 && n >= 1 && n <= WORKERS_MAX) return (int32_t)n;
+  }
+  int32_t n = cpus();
+  return n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : n;
+}
+
+static void take_indices(int32_t worker) {
+  for (;;) {
+    int64_t index = atomic_fetch_add(&pool.next, 1);
+    if (index >= pool.count) return;
+    pool.body(pool.argument, index, worker);
+  }
+}
+
+static void *work(void *unused) {
+  (void)unused;
+  uint64_t seen = 0;
+  pthread_mutex_lock(&pool.lock);
+  for (;;) {
+    while (pool.generation == seen || pool.wanted == 0) pthread_cond_wait(&pool.work, &pool.lock);
+    seen = pool.generation;
+    pool.wanted--;
+    pool.running++;
+    pthread_mutex_unlock(&pool.lock);
+    take_indices(atomic_fetch_add(&pool.next_worker, 1));
+    pthread_mutex_lock(&pool.lock);
+    if (--pool.running == 0) pthread_cond_signal(&pool.done);
+  }
+  return NULL;
+}
+
+/* A child has none of its parent's threads, and perhaps its locks held: begin anew. */
+static void after_fork(void) {
+  pthread_mutex_init(&pool.lock, NULL);
+  pthread_cond_init(&pool.work, NULL);
+  pthread_cond_init(&pool.done, NULL);
+  pool.threads = pool.wanted = pool.running = 0;
+  atomic_flag_clear(&pool.busy);
+}
+
+static void register_fork(void) { pthread_atfork(NULL, NULL, after_fork); }
+
+/* Called with the lock held. Fewer threads than wished for are no failure. */
+static void start_threads(int32_t wish) {
+  pthread_attr_t detached;
+  if (pool.threads >= wish || pthread_attr_init(&detached)) return;
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  while (pool.threads < wish && pthread_create(&thread, &detached, work, NULL) == 0) pool.threads++;
+  pthread_attr_destroy(&detached);
+}
+
+static void run_with_helpers(int64_t count, int32_t workers,
+                             void (*body)(void *, int64_t, int32_t), void *argument) {
+  pthread_once(&pool.once, register_fork);
+  pthread_mutex_lock(&pool.lock);
+  start_threads(workers - 1);
+  pool.body = body;
+  pool.argument = argument;
+  pool.count = count;
+  atomic_store(&pool.next, 0);
+  atomic_store(&pool.next_worker, 1);
+  pool.wanted = pool.threads < workers - 1 ? pool.threads : workers - 1;
+  pool.generation++;
+  pthread_cond_broadcast(&pool.work);
+  pthread_mutex_unlock(&pool.lock);
+  take_indices(0);
+  pthread_mutex_lock(&pool.lock);
+  pool.wanted = 0; /* who has not come yet need not: there is nothing left */
+  while (pool.running) pthread_cond_wait(&pool.done, &pool.lock);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void attn_pool_run(int64_t count, int32_t workers,
+                   void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
+  if (workers > count) workers = (int32_t)count;
+  if (workers > 1 && !atomic_flag_test_and_set(&pool.busy)) {
+    run_with_helpers(count, workers, body, argument);
+    atomic_flag_clear(&pool.busy);
+    return;
+  }
+  for (int64_t index = 0; index < count; index++) body(argument, index, 0);
+}

@@ -1,0 +1,28 @@
+#include "kernel.h"
+
+#include <stddef.h>
+
+static const struct attn_kernel *const table[] = {
+    &attn_kernel_scalar,
+#if defined(__x86_64__)
+    &attn_kernel_avx2,
+    &attn_kernel_avx512,
+#endif
+};
+
+const struct attn_kernel *attn_kernel_entry(int32_t index) {
+  if (index < 0 || (size_t)index >= sizeof table / sizeof *table) return NULL;
+  return table[index];
+}
+
+const struct attn_kernel *attn_kernel_for(int32_t isa) {
+  const struct attn_kernel *best = table[0];
+  for (size_t n = 1; n < sizeof table / sizeof *table; n++)
+    if (table[n]->isa <= isa) best = table[n];
+  return best;
+}
+
+/* q panel, scores, mask tile, output, block of output, copies of strided k and v. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
+  return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
+}

@@ -1,0 +1,62 @@
+/* kernel.h -- the table of micro-kernels, and what one call of each is given.
+ *
+ * The scalar code fills the table; each instruction set overlays what it does
+ * better. A kernel sees one block of rows of one key/value head: raw pointers,
+ * an interval of visible keys for each row, perhaps a mask. It allocates
+ * nothing and knows nothing of batches, threads or where a mask came from.
+ */
+#ifndef ATTN_KERNEL_H
+#define ATTN_KERNEL_H
+
+#include "attn/attn.h"
+
+enum {
+  ATTN_ROWS = 64,       /* queries of a block: the lanes of the panels */
+  ATTN_KEYS = 96,       /* keys of a block, counted from key 0 */
+  ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
+};
+
+enum attn_mask_kind { ATTN_MASK_NONE, ATTN_MASK_BOOL, ATTN_MASK_F32, ATTN_MASK_F64 };
+
+/* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
+struct attn_sdpa_task {
+  int32_t rows;
+  const float *q[ATTN_ROWS]; /* E values each, q_col apart */
+  float *o[ATTN_ROWS];       /* Ev values each, o_col apart */
+  float *lse[ATTN_ROWS];     /* one value, or NULL */
+  float *weights[ATTN_ROWS]; /* S values each, weights_col apart, or NULL */
+  const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused for ATTN_MASK_NONE */
+  int64_t lo[ATTN_ROWS], hi[ATTN_ROWS]; /* row sees keys lo <= j < hi that the mask allows */
+  int32_t empty[ATTN_ROWS];  /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
+  const float *k, *v;
+  int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
+  int64_t keys, width, value_width; /* S, E, Ev */
+  enum attn_mask_kind mask_kind;
+  float scale;    /* scale * log2(e): scores are in powers of two from here on */
+  float headroom; /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
+  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
+};
+
+struct attn_kernel {
+  int32_t isa;
+  const char *name; /* "f32 avx2" */
+  void (*sdpa_f32)(struct attn_sdpa_task *task);
+  void (*exp2_f32)(const float *x, float *y, int64_t count); /* the kernel's own exp2; for tests */
+  double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns how many operations */
+};
+
+/* Floats of workspace that a task of this shape needs. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width);
+
+/* The table's entry number index, worst first; NULL past the end. */
+const struct attn_kernel *attn_kernel_entry(int32_t index);
+
+/* The best entry for at most this isa; never NULL. */
+const struct attn_kernel *attn_kernel_for(int32_t isa);
+
+extern const struct attn_kernel attn_kernel_scalar;
+#if defined(__x86_64__)
+extern const struct attn_kernel attn_kernel_avx2, attn_kernel_avx512;
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+/* vec_avx2.h -- the words of sdpa_f32.inc in AVX2 and FMA: 8 lanes, 16 registers. */
+#include <immintrin.h>
+
+#define VL 8
+#define WORD static inline __attribute__((always_inline))
+
+typedef __m256 vf; /* floats */
+typedef __m256 vm; /* a mask: all ones or all zeros in each lane */
+
+WORD vf vf_set(float x) { return _mm256_set1_ps(x); }
+WORD vf vf_load(const float *p) { return _mm256_load_ps(p); }
+WORD void vf_store(float *p, vf x) { _mm256_store_ps(p, x); }
+WORD vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+WORD vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+WORD vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+WORD vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+WORD vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+WORD vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); } /* b where either is NaN */
+WORD vf vf_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
+WORD vm vm_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+WORD vm vm_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
+WORD vm vm_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+WORD vm vm_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+WORD vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
+WORD vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
+WORD int vm_any(vm a) { return _mm256_movemask_ps(a); }
+WORD vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
+
+/* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
+WORD vf vf_scale2(vf p, vf n) {
+  __m256i bits = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), bits));
+}

@@ -1,0 +1,29 @@
+/* vec_avx512.h -- the words of sdpa_f32.inc in AVX-512: 16 lanes, 32 registers. */
+#include <immintrin.h>
+
+#define VL 16
+#define WORD static inline __attribute__((always_inline))
+
+typedef __m512 vf;    /* floats */
+typedef __mmask16 vm; /* a bit for each lane */
+
+WORD vf vf_set(float x) { return _mm512_set1_ps(x); }
+WORD vf vf_load(const float *p) { return _mm512_load_ps(p); }
+WORD void vf_store(float *p, vf x) { _mm512_store_ps(p, x); }
+WORD vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+WORD vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+WORD vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+WORD vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+WORD vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+WORD vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); } /* b where either is NaN */
+WORD vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
+
+WORD vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+WORD vm vm_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+WORD vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+WORD vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+WORD vm vm_and(vm a, vm b) { return (vm)(a & b); }
+WORD vm vm_not(vm a) { return (vm)~a; }
+WORD int vm_any(vm a) { return a; }
+WORD vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
+WORD vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }

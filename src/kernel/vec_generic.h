@@ -1,0 +1,55 @@
+/* vec_generic.h -- the words of sdpa_f32.inc in plain C over GNU vectors.
+ *
+ * The includer sets VL (lanes) and FUSED (1: vf_fma rounds once). With VL 4 it
+ * is the portable kernel: SSE2, NEON or whatever the compiler makes of it. With
+ * VL 16 and FUSED it is the software model of AVX-512: the same lanes, the same
+ * order of the same roundings, hence the same bits, on any machine.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WORD static inline __attribute__((always_inline))
+
+typedef float vf __attribute__((vector_size(4 * VL)));
+typedef int32_t vm __attribute__((vector_size(4 * VL))); /* -1 or 0 in each lane */
+
+WORD vf vf_set(float x) { return x - (vf){0}; }
+WORD vf vf_load(const float *p) { return *(const vf *)__builtin_assume_aligned(p, 4 * VL); }
+WORD void vf_store(float *p, vf x) { *(vf *)__builtin_assume_aligned(p, 4 * VL) = x; }
+WORD vf vf_add(vf a, vf b) { return a + b; }
+WORD vf vf_sub(vf a, vf b) { return a - b; }
+WORD vf vf_mul(vf a, vf b) { return a * b; }
+WORD vf vf_div(vf a, vf b) { return a / b; }
+WORD vf vf_select(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)no & ~m)); }
+WORD vm vm_lt(vf a, vf b) { return a < b; }
+WORD vm vm_ge(vf a, vf b) { return a >= b; }
+WORD vm vm_le(vf a, vf b) { return a <= b; }
+WORD vm vm_ne(vf a, vf b) { return a != b; }
+WORD vm vm_and(vm a, vm b) { return a & b; }
+WORD vm vm_not(vm a) { return ~a; }
+WORD vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
+
+WORD int vm_any(vm a) {
+  int any = 0;
+  for (int lane = 0; lane < VL; lane++) any |= a[lane];
+  return any;
+}
+
+WORD vf vf_fma(vf a, vf b, vf c) {
+#if FUSED
+  for (int lane = 0; lane < VL; lane++) c[lane] = fmaf(a[lane], b[lane], c[lane]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+
+/* To nearest, ties to even, for |a| < 2^22: the bits below the point fall off the end. */
+WORD vf vf_round(vf a) {
+  const vf magic = vf_set(0x1.8p23f);
+  return (a + magic) - magic;
+}
+
+/* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
+WORD vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }

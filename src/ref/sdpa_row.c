@@ -1,0 +1,144 @@
+/* sdpa_row.c -- one row of attention, as the equations say it, in double. */
+#include <math.h>
+#include <string.h>
+
+#include "ref.h"
+
+static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
+  float f;
+  double wide;
+  if (t->dtype == ATTN_F64) {
+    memcpy(&wide, (const char *)t->data + at * 8, sizeof wide);
+    return wide;
+  }
+  memcpy(&f, (const char *)t->data + at * 4, sizeof f);
+  return (double)f;
+}
+
+/* NumPy's broadcasting: the mask's dimensions stand at the right; one of size 1 repeats. */
+static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
+  int64_t at = 0;
+  for (int n = 0; n < mask->rank; n++)
+    if (mask->shape[n] != 1) at += index[4 - mask->rank + n] * mask->strides[n];
+  return at;
+}
+
+/* What the mask adds to the score: 0 for true, -inf for false, else its value. */
+static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
+  const char *data = mask->data;
+  int64_t at = mask_element(mask, index);
+  if (mask->dtype == ATTN_BOOL) return data[at] ? 0.0 : -(double)INFINITY;
+  float f;
+  double wide;
+  if (mask->dtype == ATTN_F64) {
+    memcpy(&wide, data + at * 8, sizeof wide);
+    return wide;
+  }
+  memcpy(&f, data + at * 4, sizeof f);
+  return (double)f;
+}
+
+static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
+  if (!desc || !desc->key_lengths) return keys;
+  const attn_tensor *t = desc->key_lengths;
+  int32_t narrow;
+  int64_t wide;
+  if (t->dtype == ATTN_I32) {
+    memcpy(&narrow, (const char *)t->data + b * t->strides[0] * 4, sizeof narrow);
+    return narrow;
+  }
+  memcpy(&wide, (const char *)t->data + b * t->strides[0] * 8, sizeof wide);
+  return wide;
+}
+
+/* May query i see key j, the mask aside? The distance from i + offset to j decides; all
+ * sums are in long double, where no int64_t overflows. */
+static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64_t length) {
+  if (j >= length) return 0;
+  if (!desc) return 1;
+  long double offset = 0;
+  if (desc->align == ATTN_ALIGN_BOTTOM_RIGHT) offset = (long double)length - (long double)rows;
+  if (desc->align == ATTN_ALIGN_OFFSET) offset = (long double)desc->offset;
+  long double ahead = (long double)j - ((long double)i + offset);
+  if ((desc->flags & ATTN_SDPA_CAUSAL) && ahead > 0) return 0;
+  if (!(desc->flags & ATTN_SDPA_WINDOW)) return 1;
+  if (desc->window_left >= 0 && -ahead > (long double)desc->window_left) return 0;
+  return desc->window_right < 0 || ahead <= (long double)desc->window_right;
+}
+
+/* s_j = scale q . k_j + mask_j, or -inf where j is not visible; its magnitude beside it. */
+static double score(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                    const struct attn_ref_row *row, int64_t j, double *magnitude) {
+  int64_t width = q->shape[3], head = row->h / (q->shape[1] / k->shape[1]);
+  const int64_t index[4] = {row->b, row->h, row->i, j};
+  double scale = width ? 1.0 / sqrt((double)width) : 1.0;
+  if (desc && (desc->flags & ATTN_SDPA_SCALE)) scale = desc->scale;
+  double mask = desc && desc->mask ? mask_value(desc->mask, index) : 0.0;
+  if (mask == -(double)INFINITY) return mask;
+  double sum = 0, absolute = 0;
+  for (int64_t e = 0; e < width; e++) {
+    double term = element(q, row->b, row->h, row->i, e) * element(k, row->b, head, j, e);
+    sum += term;
+    absolute += fabs(term);
+  }
+  *magnitude = fabs(scale) * absolute + fabs(mask);
+  return scale * sum + mask;
+}
+
+/* All scores of the row, their maximum, and how many there are. */
+static double score_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                        struct attn_ref_row *row) {
+  int64_t length = key_length(desc, row->b, k->shape[2]);
+  double top = -(double)INFINITY;
+  row->visible = 0;
+  row->magnitude = 0;
+  for (int64_t j = 0; j < k->shape[2]; j++) {
+    double magnitude = 0;
+    row->scores[j] = sees(desc, row->i, j, q->shape[2], length)
+                         ? score(desc, q, k, row, j, &magnitude)
+                         : -(double)INFINITY;
+    if (row->scores[j] == -(double)INFINITY) continue;
+    row->visible++;
+    if (!(magnitude <= row->magnitude)) row->magnitude = magnitude;
+    if (row->scores[j] > top) top = row->scores[j];
+  }
+  return top;
+}
+
+/* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN. */
+static void soften(struct attn_ref_row *row, int64_t keys, double top) {
+  double sum = 0;
+  for (int64_t j = 0; j < keys; j++) {
+    row->weights[j] = row->scores[j] == -(double)INFINITY ? 0.0 : exp(row->scores[j] - top);
+    sum += row->weights[j];
+  }
+  row->lse = row->visible ? top + log(sum) : -(double)INFINITY;
+  for (int64_t j = 0; j < keys; j++)
+    if (row->scores[j] != -(double)INFINITY) row->weights[j] /= sum;
+}
+
+/* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
+static void mix(const attn_tensor *v, struct attn_ref_row *row, int64_t head) {
+  double flush = attn_ref_flush(v->shape[2]);
+  for (int64_t e = 0; e < v->shape[3]; e++)
+    row->output[e] = row->absolute[e] = row->flushed[e] = 0.0;
+  for (int64_t j = 0; j < v->shape[2]; j++) {
+    if (row->scores[j] == -(double)INFINITY) continue;
+    for (int64_t e = 0; e < v->shape[3]; e++) {
+      double term = row->weights[j] * element(v, row->b, head, j, e);
+      row->output[e] += term;
+      row->absolute[e] += fabs(term);
+      if (row->weights[j] < flush) row->flushed[e] += fabs(term);
+    }
+  }
+}
+
+void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                       const attn_tensor *v, struct attn_ref_row *row) {
+  int64_t head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0;
+  row->keys = k->shape[2];
+  double top = score_row(desc, q, k, row);
+  soften(row, k->shape[2], top);
+  mix(v, row, head);
+}

@@ -1,0 +1,252 @@
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "pool.h"
+#include "problem.h"
+#include "ref.h"
+
+/* How rows become tasks. A rule of L and the group alone: bits must not depend on batch or
+ * threads. Long sequences: blocks within a head. Short ones (decoding): the rows of all query
+ * heads that share a key/value head stand in one block, so that k and v are read once. */
+struct shape {
+  int64_t group;       /* query heads of a key/value head */
+  int64_t units;       /* stretches of rows in a group */
+  int64_t unit_rows;
+  int64_t blocks;      /* of a unit */
+};
+
+struct run {
+  const struct attn_problem *p;
+  struct shape shape;
+  char *workspace;
+  size_t worker_bytes;
+  _Atomic int stop;
+  atomic_flag reporting;
+  _Atomic int64_t rows_done;
+  int64_t rows_total;
+};
+
+static struct shape shape_of(const struct attn_problem *p) {
+  struct shape s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
+  int merged = p->rows < ATTN_ROWS;
+  s.units = merged ? 1 : s.group;
+  s.unit_rows = merged ? s.group * p->rows : p->rows;
+  s.blocks = (s.unit_rows + ATTN_ROWS - 1) / ATTN_ROWS;
+  return s;
+}
+
+void attn_problem_parallel(const struct attn_problem *p, int64_t count,
+                           void (*body)(void *, int64_t, int32_t), void *argument) {
+  const attn_executor *host = p->desc.executor;
+  if (count <= 0) return;
+  if (p->workers == 1)
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
+  else if (host && p->workers >= host->workers)
+    host->parallel_for(host->context, count, body, argument);
+  else if (host) /* fewer threads than the host's: it cannot be told, so one does it */
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
+  else
+    attn_pool_run(count, p->workers, body, argument);
+}
+
+/* ---- Progress -------------------------------------------------------------- */
+
+static void report(struct run *run, int64_t rows) {
+  const attn_sdpa *d = &run->p->desc;
+  int64_t done = atomic_fetch_add(&run->rows_done, rows) + rows;
+  if (!d->progress || atomic_flag_test_and_set(&run->reporting)) return;
+  if (d->progress(d->progress_context, done, run->rows_total)) run->stop = 1;
+  atomic_flag_clear(&run->reporting);
+}
+
+/* ---- Rows that see nothing ---------------------------------------------------- */
+
+static double read_float(const attn_tensor *t, const char *at) {
+  float f;
+  double d;
+  if (t->dtype == ATTN_F32) return memcpy(&f, at, sizeof f), (double)f;
+  return memcpy(&d, at, sizeof d), d;
+}
+
+static void write_float(const attn_tensor *t, char *at, double value) {
+  float f = (float)value;
+  if (t->dtype == ATTN_F32)
+    memcpy(at, &f, sizeof f);
+  else
+    memcpy(at, &value, sizeof value);
+}
+
+/* The mean of all S rows of v: what a large finite fill would have given. */
+static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
+  int nan = p->desc.empty_row == ATTN_EMPTY_NAN;
+  int64_t head = h / (p->heads_q / p->heads);
+  for (int64_t e = 0; e < p->value_width; e++) {
+    double sum = 0;
+    for (int64_t j = 0; j < p->keys && !nan; j++)
+      sum += read_float(&p->v, attn_tensor_at(&p->v, b, head, j, e));
+    double mean = nan ? (double)NAN : p->keys ? sum / (double)p->keys : 0.0;
+    write_float(&p->o, attn_tensor_at(&p->o, b, h, i, e), mean);
+  }
+  double weight = nan ? (double)NAN : 1.0 / (double)p->keys;
+  for (int64_t j = 0; p->desc.weights && j < p->keys; j++)
+    write_float(&p->weights, attn_tensor_at(&p->weights, b, h, i, j), weight);
+  if (nan && p->desc.lse)
+    write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
+}
+
+static int mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
+  const char *at = attn_tensor_at(&p->mask, b, h, i, j);
+  if (p->mask.dtype == ATTN_BOOL) return *at != 0;
+  return read_float(&p->mask, at) != -(double)INFINITY;
+}
+
+static int row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
+  int64_t lo, hi;
+  attn_problem_interval(p, b, i, &lo, &hi);
+  if (!p->desc.mask) return lo >= hi;
+  for (int64_t j = lo; j < hi; j++)
+    if (mask_allows(p, b, h, i, j)) return 0;
+  return 1;
+}
+
+static attn_status refuse_empty(const struct attn_problem *p, attn_error *err) {
+  for (int64_t b = 0; b < p->batch; b++)
+    for (int64_t h = 0; h < p->heads_q; h++)
+      for (int64_t i = 0; i < p->rows; i++)
+        if (row_is_empty(p, b, h, i))
+          return attn_fail(err, ATTN_ERR_EMPTY_ROW, "empty_row",
+                           "query %lld of head %lld of sequence %lld sees no key", (long long)i,
+                           (long long)h, (long long)b);
+  return ATTN_OK;
+}
+
+/* ---- float32 ------------------------------------------------------------------ */
+
+static void point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                      int64_t h, int64_t i) {
+  t->q[r] = (const float *)attn_tensor_at(&p->q, b, h, i, 0);
+  t->o[r] = (float *)attn_tensor_at(&p->o, b, h, i, 0);
+  t->lse[r] = p->desc.lse ? (float *)attn_tensor_at(&p->lse, b, h, i, 0) : NULL;
+  t->weights[r] = p->desc.weights ? (float *)attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
+  t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
+  attn_problem_interval(p, b, i, &t->lo[r], &t->hi[r]);
+}
+
+static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+                       int64_t head) {
+  t->k = (const float *)attn_tensor_at(&p->k, b, head, 0, 0);
+  t->v = (const float *)attn_tensor_at(&p->v, b, head, 0, 0);
+  t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
+  t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
+  t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
+  t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
+  t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
+  t->mask_kind = !p->desc.mask                  ? ATTN_MASK_NONE
+                 : p->mask.dtype == ATTN_BOOL   ? ATTN_MASK_BOOL
+                 : p->mask.dtype == ATTN_F32    ? ATTN_MASK_F32
+                                                : ATTN_MASK_F64;
+  t->scale = (float)(p->scale * 1.4426950408889634);
+  t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
+}
+
+static void run_block(void *argument, int64_t index, int32_t worker) {
+  struct run *run = argument;
+  const struct attn_problem *p = run->p;
+  const struct shape *s = &run->shape;
+  if (run->stop) return;
+  /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
+  int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
+  int64_t unit = rest % s->units, kv = rest / s->units;
+  int64_t b = kv / p->heads, head = kv % p->heads;
+  struct attn_sdpa_task t;
+  t.workspace = (float *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
+  t.rows = 0;
+  point_head(p, &t, b, head);
+  int64_t first = block * ATTN_ROWS;
+  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROWS; r++)
+    point_row(p, &t, t.rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
+  p->kernel->sdpa_f32(&t);
+  for (int r = 0; r < t.rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
+    if (t.empty[r])
+      write_empty(p, b, head * s->group + unit + (first + r) / p->rows, (first + r) % p->rows);
+  report(run, t.rows);
+}
+
+/* ---- float64 -------------------------------------------------------------------- */
+
+static void run_row(void *argument, int64_t index, int32_t worker) {
+  struct run *run = argument;
+  const struct attn_problem *p = run->p;
+  if (run->stop) return;
+  double *work = (double *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
+  struct attn_ref_row row = {.i = index % p->rows, .h = index / p->rows % p->heads_q,
+                             .b = index / p->rows / p->heads_q, .scores = work,
+                             .weights = work + p->keys, .output = work + 2 * p->keys,
+                             .absolute = work + 2 * p->keys + p->value_width,
+                             .flushed = work + 2 * p->keys + 2 * p->value_width};
+  attn_sdpa desc = p->desc;
+  attn_tensor mask = p->mask;
+  if (desc.mask) desc.mask = &mask;
+  attn_ref_sdpa_row(&desc, &p->q, &p->k, &p->v, &row);
+  for (int64_t e = 0; e < p->value_width; e++)
+    write_float(&p->o, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
+  for (int64_t j = 0; desc.weights && j < p->keys; j++)
+    write_float(&p->weights, attn_tensor_at(&p->weights, row.b, row.h, row.i, j), row.weights[j]);
+  if (desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
+  if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
+  report(run, 1);
+}
+
+/* ---- The call ----------------------------------------------------------------- */
+
+static void *allocate(const attn_sdpa *d, size_t bytes) {
+  if (d->allocator)
+    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, bytes);
+  return aligned_alloc(ATTN_PANEL_ALIGN, bytes / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN);
+}
+
+static void release(const attn_sdpa *d, void *memory) {
+  if (d->allocator)
+    d->allocator->release(d->allocator->context, memory);
+  else
+    free(memory);
+}
+
+static attn_status run_all(const struct attn_problem *p, void *workspace) {
+  struct run run = {.p = p, .shape = shape_of(p), .reporting = ATOMIC_FLAG_INIT};
+  uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
+  run.workspace = (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN -
+                                       (uintptr_t)workspace);
+  run.worker_bytes = (p->workspace_bytes - ATTN_PANEL_ALIGN) / (size_t)p->workers;
+  run.rows_total = p->batch * p->heads_q * p->rows;
+  if (p->kernel)
+    attn_problem_parallel(p, p->batch * p->heads * run.shape.units * run.shape.blocks, run_block,
+                          &run);
+  else
+    attn_problem_parallel(p, run.rows_total, run_row, &run);
+  return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
+}
+
+attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                              const attn_tensor *v, const attn_tensor *o, attn_error *err) {
+  struct attn_problem p;
+  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  if (status) return status;
+  if (!p.batch || !p.heads_q || !p.rows) return ATTN_OK;
+  if (p.desc.empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(&p, err))) return status;
+  if (p.desc.workspace && p.desc.workspace_bytes < p.workspace_bytes)
+    return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
+                     "workspace_bytes is %zu; this call needs %zu", p.desc.workspace_bytes,
+                     p.workspace_bytes);
+  void *workspace = p.desc.workspace ? p.desc.workspace : allocate(&p.desc, p.workspace_bytes);
+  if (!workspace)
+    return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
+                     p.workspace_bytes);
+  status = run_all(&p, workspace);
+  if (!p.desc.workspace) release(&p.desc, workspace);
+  if (status) attn_fail(err, status, "progress", "stopped by the caller's progress function");
+  return status;
+}

@@ -1,0 +1,82 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "error.h"
+#include "pool.h"
+#include "problem.h"
+
+attn_status attn_machine_query(attn_machine *machine) {
+  if (!machine || machine->struct_size != sizeof *machine) return ATTN_ERR_ARGUMENT;
+  memset(machine, 0, sizeof *machine);
+  machine->struct_size = sizeof *machine;
+  attn_cpu_describe(machine->cpu, sizeof machine->cpu, machine->features,
+                    sizeof machine->features);
+  const struct attn_kernel *kernel = attn_kernel_choose(NULL);
+  machine->isa_best = attn_kernel_for(attn_cpu_isa())->isa;
+  machine->isa = kernel ? kernel->isa : machine->isa_best;
+  machine->isa_unknown = !kernel;
+  machine->threads = attn_pool_workers();
+  return ATTN_OK;
+}
+
+const char *attn_kernel_describe(int32_t index) {
+  switch (index) {
+    case 0: return "f32 scalar: plain C, 4 lanes, any CPU";
+#if defined(__x86_64__)
+    case 1: return "f32 avx2: AVX2 and FMA, 8 lanes, 6 x 2 accumulators";
+    case 2: return "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators";
+    case 3: return "reference f64: the equations in double precision, any CPU";
+#else
+    case 1: return "reference f64: the equations in double precision, any CPU";
+#endif
+  }
+  return NULL;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The best of many short runs: what the CPU can do, not what a busy machine left of it. */
+static double measure_fma(const struct attn_kernel *kernel) {
+  double best = 0, end = now() + 0.2;
+  kernel->fma_f32(200000);
+  do {
+    double start = now(), operations = kernel->fma_f32(200000), seconds = now() - start;
+    if (seconds > 0 && operations / seconds > best) best = operations / seconds;
+  } while (now() < end);
+  return best * 1e-9;
+}
+
+static double measure_read(double *memory, size_t count) {
+  double best = 0, end = now() + 0.2, sink = 0;
+  do {
+    double start = now(), sum[8] = {0};
+    for (size_t n = 0; n + 8 <= count; n += 8)
+      for (size_t lane = 0; lane < 8; lane++) sum[lane] += memory[n + lane];
+    double seconds = now() - start;
+    for (size_t lane = 0; lane < 8; lane++) sink += sum[lane];
+    double rate = (double)(count * sizeof *memory) / seconds;
+    if (rate > best) best = rate;
+  } while (now() < end);
+  return sink < 0 ? 0 : best * 1e-9; /* sink keeps the loop alive */
+}
+
+attn_status attn_machine_measure(double *gflops, double *gbytes) {
+  const struct attn_kernel *kernel = attn_kernel_choose(NULL);
+  if (!kernel) return ATTN_ERR_CPU;
+  if (gflops) *gflops = measure_fma(kernel);
+  if (!gbytes) return ATTN_OK;
+  size_t count = (size_t)1 << 24; /* 128 MiB: more than most last-level caches */
+  double *memory = malloc(count * sizeof *memory);
+  if (!memory) return ATTN_ERR_MEMORY;
+  for (size_t n = 0; n < count; n++) memory[n] = 1.0;
+  *gbytes = measure_read(memory, count);
+  free(memory);
+  return ATTN_OK;
+}

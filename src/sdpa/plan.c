@@ -1,0 +1,97 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "error.h"
+#include "problem.h"
+
+/* ATTN_ISA in the environment, or -1 where it is not set, or -2 where it names none. */
+static int32_t isa_wish(void) {
+  const char *text = getenv("ATTN_ISA");
+  if (!text || !*text) return -1;
+  for (int32_t n = 0; attn_kernel_entry(n); n++)
+    if (!strcmp(text, attn_isa_name(attn_kernel_entry(n)->isa))) return attn_kernel_entry(n)->isa;
+  return -2;
+}
+
+const char *attn_isa_name(int32_t isa) {
+  switch (isa) {
+    case ATTN_ISA_SCALAR: return "scalar";
+    case ATTN_ISA_AVX2: return "avx2";
+    case ATTN_ISA_AVX512: return "avx512";
+  }
+  return "unknown";
+}
+
+const struct attn_kernel *attn_kernel_choose(attn_error *err) {
+  int32_t best = attn_cpu_isa(), wish = isa_wish();
+  if (wish == -1) return attn_kernel_for(best);
+  if (wish >= 0 && wish <= best) return attn_kernel_for(wish);
+  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA",
+            "ATTN_ISA is \"%.32s\"; this CPU has scalar%s%s: set one of these or none",
+            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
+            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
+  return NULL;
+}
+
+/* Visible pairs of one head by causal, window and lengths; masks are not read. */
+static double visible_pairs(const struct attn_problem *p, int64_t b) {
+  double pairs = 0;
+  /* A few thousand rows tell as much as all of them. */
+  int64_t step = p->rows / 4096 + 1, sampled = 0;
+  for (int64_t i = 0; i < p->rows; i += step, sampled++) {
+    int64_t lo, hi;
+    attn_problem_interval(p, b, i, &lo, &hi);
+    pairs += (double)(hi - lo);
+  }
+  return sampled ? pairs * (double)p->rows / (double)sampled : 0;
+}
+
+static double flops(const struct attn_problem *p) {
+  double pairs = 0;
+  for (int64_t b = 0; b < p->batch; b++) pairs += visible_pairs(p, b);
+  return 2.0 * pairs * (double)p->heads_q * (double)(p->width + p->value_width);
+}
+
+static void explain(const struct attn_problem *p, attn_plan *plan) {
+  if (!p->kernel) {
+    snprintf(plan->kernel, sizeof plan->kernel, "reference f64");
+    snprintf(plan->reason, sizeof plan->reason,
+             "float64 runs the reference equations in double precision, row by row");
+    return;
+  }
+  const char *isa = attn_isa_name(p->kernel->isa);
+  int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
+  snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
+  snprintf(plan->reason, sizeof plan->reason, "float32 on %s: %s%s%s%s", isa,
+           isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
+           p->rows < ATTN_ROWS ? "; few queries: heads that share keys share a block" : "",
+           strided ? "; strided columns of k or v are copied block by block" : "",
+           p->desc.weights ? "; weights cost a second pass over the scores" : "");
+}
+
+attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                           const attn_tensor *v, const attn_tensor *o, attn_plan *plan,
+                           attn_error *err) {
+  struct attn_problem p;
+  if (!plan || plan->struct_size != sizeof *plan)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "plan",
+                     "plan is NULL or its struct_size is not sizeof(attn_plan)");
+  attn_status status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
+  if (status) return status;
+  memset(plan, 0, sizeof *plan);
+  plan->struct_size = sizeof *plan;
+  explain(&p, plan);
+  int64_t group = p.heads ? p.heads_q / p.heads : 0;
+  int merged = p.rows < ATTN_ROWS;
+  int64_t unit_rows = merged ? group * p.rows : p.rows;
+  int64_t blocks = (unit_rows + ATTN_ROWS - 1) / ATTN_ROWS * (merged ? 1 : group);
+  plan->workspace_bytes = p.workspace_bytes;
+  plan->row_block = p.kernel ? ATTN_ROWS : 1;
+  plan->key_block = p.kernel ? ATTN_KEYS : p.keys;
+  plan->tasks = p.kernel ? p.batch * p.heads * blocks : p.batch * p.heads_q * p.rows;
+  plan->workers = p.workers < plan->tasks ? p.workers : (int32_t)plan->tasks;
+  plan->flops = flops(&p);
+  return ATTN_OK;
+}

@@ -1,0 +1,43 @@
+/* problem.h -- one validated call: every question about it asked once, at the door. */
+#ifndef ATTN_SDPA_PROBLEM_H
+#define ATTN_SDPA_PROBLEM_H
+
+#include "kernel.h"
+
+struct attn_problem {
+  attn_sdpa desc;              /* a copy; all zero where the caller gave NULL */
+  attn_tensor q, k, v, o;      /* rank 4 */
+  attn_tensor mask;            /* broadcast to (B, Hq, L, S) by strides of 0; data NULL: none */
+  attn_tensor lse;             /* (B, Hq, L, 1); data NULL: none */
+  attn_tensor weights;         /* (B, Hq, L, S); data NULL: none */
+  int64_t batch, heads_q, heads, rows, keys, width, value_width; /* B Hq H L S E Ev */
+  double scale;
+  const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
+  int32_t workers;
+  size_t workspace_bytes;      /* of all workers, alignment slack included */
+};
+
+/* Checks everything and fills problem. has_output: o must be given. */
+attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, int has_output,
+                               struct attn_problem *problem, attn_error *err);
+
+/* Keys of sequence b. */
+int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
+
+/* The keys that row i of sequence b may see by causal, window and length: lo <= j < hi. */
+void attn_problem_interval(const struct attn_problem *problem, int64_t b, int64_t i, int64_t *lo,
+                           int64_t *hi);
+
+/* The kernel that the machine and ATTN_ISA select; NULL and ATTN_ERR_CPU where they cannot. */
+const struct attn_kernel *attn_kernel_choose(attn_error *err);
+
+/* Runs body over 0 .. count-1 on the caller's executor or the library's pool. */
+void attn_problem_parallel(const struct attn_problem *problem, int64_t count,
+                           void (*body)(void *argument, int64_t index, int32_t worker),
+                           void *argument);
+
+/* Byte offset of element (a, b, c, d) of a rank-4 tensor. */
+char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
+
+#endif

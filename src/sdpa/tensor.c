@@ -1,0 +1,42 @@
+#include "problem.h"
+
+attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t n1, int64_t n2,
+                              int64_t n3) {
+  attn_tensor t = {data, dtype, 4, {n0, n1, n2, n3}, {0}};
+  /* Unsigned: a product that overflows is the door's to find, not undefined here. */
+  uint64_t stride = 1;
+  for (int n = 3; n >= 0; n--) {
+    t.strides[n] = (int64_t)stride;
+    stride *= (uint64_t)t.shape[n];
+  }
+  return t;
+}
+
+size_t attn_dtype_size(attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_U8: case ATTN_BOOL: return 1;
+    case ATTN_F16: case ATTN_BF16: return 2;
+    case ATTN_I32: case ATTN_F32: return 4;
+    case ATTN_I64: case ATTN_F64: return 8;
+  }
+  return 0;
+}
+
+const char *attn_dtype_name(attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_U8: return "uint8";
+    case ATTN_BOOL: return "bool";
+    case ATTN_F16: return "float16";
+    case ATTN_BF16: return "bfloat16";
+    case ATTN_I32: return "int32";
+    case ATTN_F32: return "float32";
+    case ATTN_I64: return "int64";
+    case ATTN_F64: return "float64";
+  }
+  return "unknown";
+}
+
+char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
+  return (char *)t->data + at * (int64_t)attn_dtype_size(t->dtype);
+}

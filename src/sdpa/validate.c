@@ -1,0 +1,326 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "pool.h"
+#include "problem.h"
+
+/* Shapes as people write them: "(2, 3)". */
+static const char *shape_text(const attn_tensor *t, char *text, size_t bytes) {
+  size_t at = 0;
+  for (int n = 0; n < t->rank && n < ATTN_RANK_MAX && at + 24 < bytes; n++)
+    at += (size_t)snprintf(text + at, bytes - at, "%s%lld", n ? ", " : "(", (long long)t->shape[n]);
+  snprintf(text + at, bytes - at, ")");
+  return text;
+}
+
+/* The farthest element in bytes, both ways, must be countable. */
+static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
+  int64_t lo = 0, hi = 0, reach;
+  for (int n = 0; n < t->rank; n++) {
+    if (t->shape[n] == 0) return *low = *high = 0, 0;
+    if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
+    if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;
+  }
+  int64_t size = (int64_t)attn_dtype_size(t->dtype);
+  if (__builtin_mul_overflow(lo, size, low)) return -1;
+  if (__builtin_add_overflow(hi, 1, &hi) || __builtin_mul_overflow(hi, size, high)) return -1;
+  return 0;
+}
+
+static attn_status check_view(const attn_tensor *t, const char *name, attn_error *err) {
+  if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
+  if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
+                     (int)t->rank, ATTN_RANK_MAX);
+  if (!attn_dtype_size(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s has unknown element type 0x%x", name,
+                     (unsigned)t->dtype);
+  int64_t count = 1, low, high;
+  for (int n = 0; n < t->rank; n++) {
+    if (t->shape[n] < 0)
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has negative dimension %lld", name,
+                       (long long)t->shape[n]);
+    if (t->shape[n] && __builtin_mul_overflow(count, t->shape[n], &count))
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has more elements than memory", name);
+  }
+  if (extent(t, &low, &high))
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
+  if (!t->data && high > low)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
+  return ATTN_OK;
+}
+
+/* Puts dimensions of size 1 in front until the rank is 4. */
+static attn_tensor rank4(const attn_tensor *t) {
+  attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
+  int shift = 4 - t->rank;
+  for (int n = 0; n < t->rank; n++) {
+    wide.shape[n + shift] = t->shape[n];
+    wide.strides[n + shift] = t->strides[n];
+  }
+  return wide;
+}
+
+static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
+                              attn_tensor *wide, attn_error *err) {
+  attn_status status = check_view(t, name, err);
+  if (status) return status;
+  if (t->rank < 2 || t->rank > 4)
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 2, 3 or 4", name,
+                     (int)t->rank);
+  if (t->rank != q->rank)
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d, but q has %d", name, (int)t->rank,
+                     (int)q->rank);
+  if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32 or float64", name,
+                     attn_dtype_name(t->dtype));
+  if (t->dtype != q->dtype)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s, but q is %s", name,
+                     attn_dtype_name(t->dtype), attn_dtype_name(q->dtype));
+  *wide = rank4(t);
+  return ATTN_OK;
+}
+
+static attn_status mismatch(attn_error *err, const char *name, const attn_tensor *t,
+                            const char *other, const attn_tensor *u, const char *what) {
+  char a[128], b[128];
+  return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s, but %s is %s: %s must be the same", name,
+                   shape_text(t, a, sizeof a), other, shape_text(u, b, sizeof b), what);
+}
+
+/* q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), o (B, Hq, L, Ev) */
+static attn_status check_shapes(const struct attn_problem *p, int has_output, attn_error *err) {
+  const int64_t *q = p->q.shape, *k = p->k.shape, *v = p->v.shape, *o = p->o.shape;
+  if (k[0] != q[0]) return mismatch(err, "k", &p->k, "q", &p->q, "the batch");
+  if (k[3] != q[3]) return mismatch(err, "k", &p->k, "q", &p->q, "the width E");
+  if (v[0] != k[0]) return mismatch(err, "v", &p->v, "k", &p->k, "the batch");
+  if (v[1] != k[1]) return mismatch(err, "v", &p->v, "k", &p->k, "the number of heads H");
+  if (v[2] != k[2]) return mismatch(err, "v", &p->v, "k", &p->k, "the number of keys S");
+  if (q[1] != k[1] && (k[1] == 0 || q[1] % k[1] != 0))
+    return attn_fail(err, ATTN_ERR_SHAPE, "k",
+                     "q has %lld heads and k has %lld: the first must be a multiple of the second",
+                     (long long)q[1], (long long)k[1]);
+  if (!has_output) return ATTN_OK;
+  if (o[0] != q[0]) return mismatch(err, "o", &p->o, "q", &p->q, "the batch");
+  if (o[1] != q[1]) return mismatch(err, "o", &p->o, "q", &p->q, "the number of heads Hq");
+  if (o[2] != q[2]) return mismatch(err, "o", &p->o, "q", &p->q, "the number of queries L");
+  if (o[3] != v[3]) return mismatch(err, "o", &p->o, "v", &p->v, "the width Ev");
+  return ATTN_OK;
+}
+
+static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
+  const uint64_t known =
+      ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET;
+  if (d->flags & ~known)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "flags", "flags has unknown bits 0x%llx",
+                     (unsigned long long)(d->flags & ~known));
+  if ((d->flags & ATTN_SDPA_SCALE) && !isfinite(d->scale))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "scale", "scale is %f; it must be finite", d->scale);
+  if (d->align < ATTN_ALIGN_TOP_LEFT || d->align > ATTN_ALIGN_OFFSET)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "align", "align is %d; it must be 0, 1 or 2",
+                     (int)d->align);
+  if (!(d->flags & ATTN_SDPA_OFFSET) != (d->align != ATTN_ALIGN_OFFSET))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "offset",
+                     "ATTN_SDPA_OFFSET and ATTN_ALIGN_OFFSET go together: set both or neither");
+  if (d->empty_row < ATTN_EMPTY_ZERO || d->empty_row > ATTN_EMPTY_ERROR)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "empty_row", "empty_row is %d; it must be 0 to 3",
+                     (int)d->empty_row);
+  if (d->reserved)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
+  if (d->threads < 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must not be negative",
+                     (int)d->threads);
+  if (d->flags & ATTN_SDPA_WINDOW) {
+    if (d->window_left < -1)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "window_left",
+                       "window_left is %lld; it must be 0 or more, or -1 for no limit",
+                       (long long)d->window_left);
+    if (d->window_right < -1)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "window_right",
+                       "window_right is %lld; it must be 0 or more, or -1 for no limit",
+                       (long long)d->window_right);
+  }
+  if (d->executor && (d->executor->workers < 1 || !d->executor->parallel_for))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "executor",
+                     "executor must have a parallel_for and at least 1 worker");
+  if (d->allocator && (!d->allocator->allocate || !d->allocator->release))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
+                     "allocator must have both allocate and release");
+  return ATTN_OK;
+}
+
+/* A caller compiled against an older header gives a shorter struct, whose missing fields are
+ * zero; one compiled against a newer header may use nothing that this library does not know. */
+static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
+  memset(to, 0, sizeof *to);
+  to->struct_size = sizeof *to;
+  if (!from) return ATTN_OK;
+  size_t least = offsetof(attn_sdpa, workspace);
+  if (from->struct_size < least || from->struct_size > 65536)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
+                     "struct_size is %zu; set it with ATTN_SDPA_INIT (%zu)", from->struct_size,
+                     sizeof *to);
+  for (size_t n = sizeof *to; n < from->struct_size; n++)
+    if (((const char *)from)[n])
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
+                       "the descriptor uses fields that this library does not know: it is %s",
+                       attn_version_string());
+  memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
+  to->struct_size = sizeof *to;
+  return check_knobs(to, err);
+}
+
+static attn_status check_mask(struct attn_problem *p, attn_error *err) {
+  const attn_tensor *mask = p->desc.mask;
+  if (!mask) return ATTN_OK;
+  attn_status status = check_view(mask, "mask", err);
+  if (status) return status;
+  if (mask->dtype != ATTN_BOOL && mask->dtype != ATTN_F32 && mask->dtype != ATTN_F64)
+    return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool, float32 or float64",
+                     attn_dtype_name(mask->dtype));
+  char text[128];
+  int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
+  attn_tensor wide = mask->rank <= 4 ? rank4(mask) : *mask;
+  for (int n = 0; n < 4; n++) {
+    if (mask->rank > 4 || (wide.shape[n] != 1 && wide.shape[n] != full[n]))
+      return attn_fail(err, ATTN_ERR_SHAPE, "mask",
+                       "mask %s does not broadcast to (B, Hq, L, S) = (%lld, %lld, %lld, %lld)",
+                       shape_text(mask, text, sizeof text), (long long)full[0], (long long)full[1],
+                       (long long)full[2], (long long)full[3]);
+    if (wide.shape[n] == 1) wide.strides[n] = 0;
+    wide.shape[n] = full[n];
+  }
+  p->mask = wide;
+  return ATTN_OK;
+}
+
+int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
+  const attn_tensor *t = p->desc.key_lengths;
+  if (!t) return p->keys;
+  const char *at = (const char *)t->data + b * t->strides[0] * (int64_t)attn_dtype_size(t->dtype);
+  int32_t narrow;
+  int64_t wide;
+  if (t->dtype == ATTN_I32) return memcpy(&narrow, at, sizeof narrow), narrow;
+  return memcpy(&wide, at, sizeof wide), wide;
+}
+
+static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
+  const attn_tensor *t = p->desc.key_lengths;
+  if (!t) return ATTN_OK;
+  attn_status status = check_view(t, "key_lengths", err);
+  if (status) return status;
+  char text[128];
+  if (t->rank != 1 || t->shape[0] != p->batch)
+    return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths", "key_lengths is %s; it must be (B) = (%lld)",
+                     shape_text(t, text, sizeof text), (long long)p->batch);
+  if (t->dtype != ATTN_I32 && t->dtype != ATTN_I64)
+    return attn_fail(err, ATTN_ERR_TYPE, "key_lengths",
+                     "key_lengths is %s; it must be int32 or int64", attn_dtype_name(t->dtype));
+  for (int64_t b = 0; b < p->batch; b++) {
+    int64_t n = attn_problem_length(p, b);
+    if (n < 0 || n > p->keys)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
+                       "key_lengths[%lld] is %lld; it must be in 0 .. S = %lld", (long long)b,
+                       (long long)n, (long long)p->keys);
+  }
+  return ATTN_OK;
+}
+
+/* An optional output: lse (B, Hq, L) or weights (B, Hq, L, S), of q's rank less missing. */
+static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t,
+                               const char *name, int rank, int missing, attn_tensor *wide,
+                               attn_error *err) {
+  if (!t) return ATTN_OK;
+  attn_status status = check_view(t, name, err);
+  if (status) return status;
+  char text[128];
+  int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
+  int fits = t->rank == rank - missing;
+  for (int n = 0; fits && n < t->rank; n++) fits = t->shape[n] == full[n + 4 - rank];
+  if (!fits)
+    return attn_fail(err, ATTN_ERR_SHAPE, name,
+                     "%s is %s; it must be (%s) with B = %lld, Hq = %lld, L = %lld, S = %lld", name,
+                     shape_text(t, text, sizeof text), missing ? "B, Hq, L" : "B, Hq, L, S",
+                     (long long)full[0], (long long)full[1], (long long)full[2],
+                     (long long)full[3]);
+  if (t->dtype != p->q.dtype)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s as q is", name,
+                     attn_dtype_name(t->dtype), attn_dtype_name(p->q.dtype));
+  attn_tensor row = *t;
+  if (missing) row.shape[row.rank] = 1, row.strides[row.rank++] = 0;
+  *wide = rank4(&row);
+  return ATTN_OK;
+}
+
+static int overlap(const attn_tensor *a, const attn_tensor *b) {
+  int64_t alo, ahi, blo, bhi;
+  if (!a || !b || !a->data || !b->data) return 0;
+  if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
+  uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+  return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
+}
+
+/* By address range: interleaved views of one buffer that never touch are refused too. */
+static attn_status check_overlap(const struct attn_problem *p, attn_error *err) {
+  const struct { const attn_tensor *t; const char *name; } out[] = {
+      {&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}},
+      in[] = {{&p->q, "q"}, {&p->k, "k"}, {&p->v, "v"}, {p->desc.mask, "mask"},
+              {p->desc.key_lengths, "key_lengths"}, {&p->o, "o"}, {p->desc.lse, "lse"},
+              {p->desc.weights, "weights"}};
+  for (size_t a = 0; a < 3; a++)
+    for (size_t b = 0; b < sizeof in / sizeof *in; b++)
+      if (b != a + 5 && overlap(out[a].t, in[b].t))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[a].name, "%s overlaps %s in memory",
+                         out[a].name, in[b].name);
+  return ATTN_OK;
+}
+
+static attn_status choose(struct attn_problem *p, attn_error *err) {
+  const attn_executor *host = p->desc.executor;
+  p->workers = host ? host->workers : attn_pool_workers();
+  if (p->desc.threads && p->desc.threads < p->workers) p->workers = p->desc.threads;
+  p->kernel = NULL;
+  size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
+  if (p->q.dtype == ATTN_F32) {
+    if (!(p->kernel = attn_kernel_choose(err))) return ATTN_ERR_CPU;
+    int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
+    if (p->width > most || p->value_width > most)
+      return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
+    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width);
+    unit = sizeof(float);
+  }
+  each = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
+  if (__builtin_mul_overflow(each, (size_t)p->workers, &p->workspace_bytes) ||
+      __builtin_add_overflow(p->workspace_bytes, (size_t)ATTN_PANEL_ALIGN, &p->workspace_bytes))
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the workspace is more than memory can hold");
+  return ATTN_OK;
+}
+
+attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, int has_output,
+                               struct attn_problem *p, attn_error *err) {
+  memset(p, 0, sizeof *p);
+  attn_status status = copy_desc(desc, &p->desc, err);
+  if (!status) status = check_view(q, "q", err);
+  if (!status) status = check_main(q, "q", q, &p->q, err);
+  if (!status) status = check_main(k, "k", q, &p->k, err);
+  if (!status) status = check_main(v, "v", q, &p->v, err);
+  if (!status && has_output) status = check_main(o, "o", q, &p->o, err);
+  if (!status) status = check_shapes(p, has_output, err);
+  if (status) return status;
+  p->batch = p->q.shape[0], p->heads_q = p->q.shape[1], p->rows = p->q.shape[2];
+  p->heads = p->k.shape[1], p->keys = p->k.shape[2];
+  p->width = p->q.shape[3], p->value_width = p->v.shape[3];
+  p->scale = p->desc.flags & ATTN_SDPA_SCALE ? p->desc.scale
+             : p->width                      ? 1.0 / sqrt((double)p->width)
+                                             : 1.0;
+  status = check_mask(p, err);
+  if (!status) status = check_lengths(p, err);
+  if (!status) status = check_extra(p, p->desc.lse, "lse", q->rank, 1, &p->lse, err);
+  if (!status) status = check_extra(p, p->desc.weights, "weights", q->rank, 0, &p->weights, err);
+  if (!status) status = check_overlap(p, err);
+  if (!status) status = choose(p, err);
+  return status;
+}
