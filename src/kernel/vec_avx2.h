@@ -16,6 +16,7 @@ WORD vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 WORD vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 WORD vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 WORD vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); } /* b where either is NaN */
+WORD vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); } /* likewise */
 WORD vf vf_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
 WORD vm vm_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
@@ -26,6 +27,8 @@ WORD vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 WORD vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
 WORD int vm_any(vm a) { return _mm256_movemask_ps(a); }
 WORD vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
+
+WORD vf vf_clear(vm m, vf a) { return _mm256_andnot_ps(m, a); } /* 0 where m */
 
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
 WORD vf vf_scale2(vf p, vf n) {

@@ -16,6 +16,7 @@ WORD vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 WORD vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 WORD vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 WORD vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); } /* b where either is NaN */
+WORD vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); } /* likewise */
 WORD vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
 
 WORD vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -26,4 +27,5 @@ WORD vm vm_and(vm a, vm b) { return (vm)(a & b); }
 WORD vm vm_not(vm a) { return (vm)~a; }
 WORD int vm_any(vm a) { return a; }
 WORD vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
+WORD vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
 WORD vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
