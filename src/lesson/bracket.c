@@ -96,7 +96,8 @@ static int list(struct attn_cursor *c, struct list *l, int level) {
   int result = attn_advance(c);
   while (result == ATTN_YES && !attn_token_is(c, close)) {
     if (c->token.kind == ATTN_TOKEN_END)
-      return l->cells.numbers && !c->lenient ? unterminated(c, begin) : ATTN_NO;
+      return l->cells.numbers && !c->lenient ? unterminated(c, begin)
+                                             : attn_charge(c->r, begin, c->end);
     if (closes(c)) return ATTN_NO; /* [0, 1): an interval */
     if (attn_token_is(c, ';')) {
       result = semicolon(l, level, &rows, &length, row_begin);

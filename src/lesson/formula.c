@@ -59,7 +59,7 @@ static int ends_value(struct attn_cursor *c, const attn_printing *table, int str
 /* A side of symbols: to the next relation or comma outside brackets. */
 static int symbols(struct attn_cursor *c, struct attn_span *span) {
   span->begin = span->end = c->token.begin;
-  int result = ATTN_YES, began = 0;
+  int result = ATTN_YES, began = 0, unbalanced = 0;
   while (result == ATTN_YES && (!began || !ends_side(c)) && c->token.kind != ATTN_TOKEN_END) {
     began = 1;
     int opens = attn_token_is(c, '(') || attn_token_is(c, '[') || attn_token_is(c, '{');
@@ -68,9 +68,9 @@ static int symbols(struct attn_cursor *c, struct attn_span *span) {
       attn_printing *unused;
       result = attn_latex_matrix(c, &unused); /* to see that it ends */
       if (result == ATTN_NO) *c = before, result = attn_skip_group(c);
-    } else if (opens) {
+    } else if (opens && !unbalanced) {
       result = attn_skip_group(c);
-      if (result == ATTN_NO) *c = before, result = attn_advance(c);
+      if (result == ATTN_NO) *c = before, unbalanced = 1, result = attn_advance(c);
     } else {
       result = attn_advance(c);
     }

@@ -17,6 +17,14 @@ int attn_reader_fail(struct attn_reader *r, size_t offset, const char *format, .
   return ATTN_FAILED;
 }
 
+int attn_charge(struct attn_reader *r, size_t begin, size_t end) {
+  size_t bytes = end - begin;
+  if (bytes > r->lookahead)
+    return attn_reader_fail(r, begin, "too many brackets that are never closed: close this one");
+  r->lookahead -= bytes;
+  return ATTN_NO;
+}
+
 int attn_reader_no_memory(struct attn_reader *r) {
   r->status = attn_fail(r->err, ATTN_ERR_MEMORY, NULL, "no memory for the document");
   return ATTN_FAILED;

@@ -166,8 +166,11 @@ static int line_notation(struct attn_reader *r, size_t *at) {
 
 /* What begins at *at: a line, or the rest of one behind a formula. */
 static int next(struct attn_reader *r, size_t *at) {
-  struct attn_span line = attn_line(r, *at);
-  size_t end = attn_line_end(r, *at), after = attn_next_line(r, *at);
+  /* Asked once a line, not once for each formula in it. */
+  if (*at == 0 || *at > r->line_end || r->source.text[*at - 1] == '\n')
+    r->line_end = attn_line_end(r, *at);
+  size_t end = r->line_end, after = end < r->source.size ? end + 1 : end;
+  struct attn_span line = attn_trim(r, (struct attn_span){*at, end});
   int result = ATTN_NO;
   if (line.begin >= line.end) return *at = after, ATTN_YES;
   if (*at == 0 || r->source.text[*at - 1] == '\n') result = line_notation(r, at);

@@ -25,7 +25,8 @@ struct attn_reader {
   int block;   /* of the snippet that is being read */
   int blocks;
   struct attn_expr
-      *shown; /* what the statement before set or printed: a comment may tell its value */
+      *shown;      /* what the statement before set or printed: a comment may tell its value */
+  size_t line_end; /* of the line that is being read */
   size_t no_display_end; /* searches from here on found none */
   size_t lookahead;      /* bytes that may still be read ahead in vain: keeps reading linear */
 };
@@ -34,6 +35,8 @@ struct attn_reader {
 int attn_reader_fail(struct attn_reader *r, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int attn_reader_no_memory(struct attn_reader *r);
+/* For bytes that were read in vain: NO, or FAILED where a hostile text has used up its share. */
+int attn_charge(struct attn_reader *r, size_t begin, size_t end);
 
 /* ---- items.c: adding to the document ---- */
 struct attn_item *attn_reader_add(struct attn_reader *r, enum attn_item_kind kind, size_t offset);

@@ -375,8 +375,9 @@ int attn_expression(struct attn_cursor *c, struct attn_value *value) {
 /* Behind the group that the current token opens: brackets, braces, an environment. */
 int attn_skip_group(struct attn_cursor *c) {
   int open = 0;
+  size_t begin = c->token.begin;
   do {
-    if (c->token.kind == ATTN_TOKEN_END) return ATTN_NO;
+    if (c->token.kind == ATTN_TOKEN_END) return attn_charge(c->r, begin, c->end);
     int opens = c->token.kind == ATTN_TOKEN_BEGIN || attn_token_is(c, '(') ||
                 attn_token_is(c, '[') || attn_token_is(c, '{');
     int closes = c->token.kind == ATTN_TOKEN_FINISH || attn_token_is(c, ')') ||
