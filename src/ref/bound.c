@@ -9,11 +9,28 @@ static double headroom(int64_t keys) { return keys > 1 ? ceil(log2((double)keys)
  * maximum; so a weight of 2^(2c - 126) or more is never lost. */
 double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
 
+/* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums. */
+static double relative(const struct attn_ref_row *row, int64_t width) {
+  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)row->visible);
+}
+
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
   const double u = 0x1p-24;
-  double n = (double)row->visible;
-  double relative = 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt(n);
   /* Products that are subnormal lose half of 2^-149 each, before the division by the sum. */
-  double subnormal = n * exp2(2 * headroom(row->keys) - 149);
-  return u * row->absolute[e] * relative + row->flushed[e] + subnormal;
+  double subnormal = (double)row->visible * exp2(2 * headroom(row->keys) - 149);
+  return u * row->absolute[e] * relative(row, width) + row->flushed[e] + subnormal;
+}
+
+/* A single small weight has the whole distance to the maximum, at most 2 S, and the headroom in
+ * its exponent; in an output such weights hardly count, here they stand alone. */
+double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
+  const double u = 0x1p-24;
+  double exponent = 2 * row->magnitude + headroom(row->keys);
+  double own = (2 + sqrt((double)width)) * exponent;
+  return u * row->weights[j] * (relative(row, width) + own) + attn_ref_flush(row->keys);
+}
+
+double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
+  const double u = 0x1p-24;
+  return u * (relative(row, width) + fabs(row->lse));
 }

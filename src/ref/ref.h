@@ -33,4 +33,8 @@ double attn_ref_flush(int64_t keys);
 /* The promised bound on |o_e - exact| for float32, docs/accuracy.md. */
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e);
 
+/* The same for one weight, and for the row's log-sum-exp. */
+double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j);
+double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width);
+
 #endif

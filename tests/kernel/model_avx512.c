@@ -1,0 +1,12 @@
+/* The AVX-512 kernel without AVX-512: the same lanes, tiles and roundings in plain C, so that
+ * its data flow is tested on every machine, and its bits where the machine has both. */
+#define VL 16
+#define FUSED 1
+#include "vec_generic.h"
+#define KEY_TILE 6
+#define COLUMN_TILE 6
+#define VECTOR_TILE 4
+#define KERNEL attn_kernel_avx512_model
+#define KERNEL_ISA ATTN_ISA_AVX512
+#define KERNEL_NAME "f32 avx512 (software model)"
+#include "sdpa_f32.inc"

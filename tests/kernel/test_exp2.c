@@ -1,0 +1,85 @@
+/* Law: 2^x as the kernels use it is within 2 ULP of the truth over all floats, exact at 0,
+ * 0 for -inf and below -126, inf from 128 on, and NaN where x is NaN.
+ *
+ *     test_exp2          every 257th float
+ *     test_exp2 --all    every one of the 2^32 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels.h"
+
+static uint64_t step = 257;
+
+enum { BATCH = 4096 };
+
+static float from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* In units of the last place of the exact result, which is at least 2^-126 here. */
+static double ulps(float got, double exact) {
+  int exponent;
+  frexp(exact, &exponent);
+  return fabs((double)got - exact) / ldexp(1.0, exponent - 24);
+}
+
+static double check(float x, float y) {
+  if (x != x) return assert_true(y != y), 0;
+  if (x >= 128.0f) return assert_true(y == INFINITY), 0;
+  if (x < -126.0f) return assert_true(y == 0.0f), 0;
+  return ulps(y, exp2((double)x)); /* glibc's is right to 2^-52: 2^-29 of our ULP */
+}
+
+static double worst_of(const struct attn_kernel *kernel, float *where) {
+  static float x[BATCH], y[BATCH];
+  double worst = 0;
+  for (uint64_t bits = 0; bits < (uint64_t)1 << 32;) {
+    int n = 0;
+    for (; n < BATCH && bits < (uint64_t)1 << 32; bits += step) x[n++] = from_bits((uint32_t)bits);
+    kernel->exp2_f32(x, y, n);
+    for (int i = 0; i < n; i++) {
+      double error = check(x[i], y[i]);
+      if (error > worst) worst = error, *where = x[i];
+    }
+  }
+  return worst;
+}
+
+static void exp2_is_within_2_ulp(void **state) {
+  (void)state;
+  for (int n = 0; test_kernel(n); n++) {
+    if (!test_kernel_runs(test_kernel(n))) continue;
+    float where = 0;
+    double worst = worst_of(test_kernel(n), &where);
+    printf("%s: worst %.3f ULP, at %a\n", test_kernel(n)->name, worst, (double)where);
+    assert_true(worst <= 2.0);
+  }
+}
+
+static void exp2_of_special_values(void **state) {
+  (void)state;
+  const float x[] = {0.0f, -0.0f, 1.0f, -126.0f, -INFINITY, INFINITY, NAN, 128.0f, -1e30f, 1e30f};
+  float y[10];
+  for (int n = 0; test_kernel(n); n++) {
+    if (!test_kernel_runs(test_kernel(n))) continue;
+    test_kernel(n)->exp2_f32(x, y, 10);
+    const float expected[] = {1, 1, 2, 0x1p-126f, 0, INFINITY, NAN, INFINITY, 0, INFINITY};
+    for (int i = 0; i < 10; i++)
+      assert_true(y[i] == expected[i] || (expected[i] != expected[i] && y[i] != y[i]));
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--all")) step = 1;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(exp2_of_special_values),
+                                     cmocka_unit_test(exp2_is_within_2_ulp)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* Law: every kernel, given one block of rows, agrees with the double-precision oracle within
+ * the promised bound, whatever the rows' intervals, masks and strides; and the AVX-512 kernel
+ * gives bit for bit what its software model gives. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels.h"
+#include "ref.h"
+
+static uint64_t random_state = 1;
+
+static uint32_t random_bits(void) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 32);
+}
+static int64_t below(int64_t n) { return random_bits() % n; }
+static float uniform(void) { return (float)random_bits() * 0x1p-31f - 1.0f; }
+
+/* One head with everything a task can have; dense tensors, so that the oracle reads them too. */
+struct setting {
+  int64_t rows, keys, width, value_width;
+  float *q, *k, *v, *mask, *o, *lse, *weights;
+  int64_t offset, left, right;
+  int masked, window;
+  float gain;
+  struct attn_sdpa_task task;
+  float *workspace;
+};
+
+static float *numbers(int64_t n, float gain) {
+  float *x = malloc((size_t)(n + 1) * sizeof *x);
+  for (int64_t i = 0; i < n; i++) x[i] = uniform() * gain;
+  return x;
+}
+
+static void draw(struct setting *s) {
+  static const int64_t keys[] = {1, 5, 6, 7, 47, 48, 95, 96, 97, 191, 192, 193, 300};
+  static const int64_t widths[] = {1, 3, 8, 17, 64, 65};
+  s->rows = 1 + below(ATTN_ROWS), s->keys = keys[below(13)];
+  s->width = widths[below(6)], s->value_width = widths[below(6)];
+  s->masked = (int)below(3) == 0, s->window = (int)below(2);
+  s->offset = below(s->keys + 20) - 10, s->left = below(80), s->right = below(80);
+  s->gain = below(4) ? 1.0f : 40.0f; /* large scores: maxima that move, blocks done again */
+  s->q = numbers(s->rows * s->width, s->gain), s->k = numbers(s->keys * s->width, 3);
+  s->v = numbers(s->keys * s->value_width, 1), s->mask = numbers(s->rows * s->keys, 2);
+  for (int64_t n = 0; n < s->rows * s->keys; n++)
+    if (below(3) == 0) s->mask[n] = -INFINITY;
+  s->o = numbers(s->rows * s->value_width, 1), s->lse = numbers(s->rows, 1);
+  s->weights = numbers(s->rows * s->keys, 1);
+  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width);
+  s->workspace = aligned_alloc(64, (floats * 4 + 63) / 64 * 64);
+  memset(s->workspace, 0xFF, floats * 4); /* NaN: whoever reads before writing shows it */
+}
+
+static void release(struct setting *s) {
+  free(s->q), free(s->k), free(s->v), free(s->mask), free(s->o), free(s->lse);
+  free(s->weights), free(s->workspace);
+}
+
+static void fill_task(struct setting *s) {
+  struct attn_sdpa_task *t = &s->task;
+  memset(t, 0xA5, sizeof *t);
+  t->rows = (int32_t)s->rows;
+  for (int64_t r = 0; r < s->rows; r++) {
+    t->q[r] = s->q + r * s->width, t->o[r] = s->o + r * s->value_width;
+    t->lse[r] = s->lse + r, t->weights[r] = s->weights + r * s->keys;
+    t->mask[r] = (const char *)(s->mask + r * s->keys);
+    int64_t centre = r + s->offset, lo = s->window ? centre - s->left : 0;
+    int64_t hi = (s->window ? centre + s->right : s->keys - 1) + 1;
+    t->lo[r] = lo < 0 ? 0 : lo, t->hi[r] = hi > s->keys ? s->keys : hi;
+    if (t->hi[r] < t->lo[r]) t->hi[r] = t->lo[r];
+  }
+  t->k = s->k, t->v = s->v;
+  t->q_col = t->o_col = t->weights_col = t->mask_col = t->k_col = t->v_col = 1;
+  t->k_row = s->width, t->v_row = s->value_width;
+  t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
+  t->mask_kind = s->masked ? ATTN_MASK_F32 : ATTN_MASK_NONE;
+  t->scale = (float)(1.4426950408889634 / sqrt((double)s->width));
+  t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
+  t->workspace = s->workspace;
+}
+
+static attn_tensor dense(float *data, int64_t n, int64_t m) {
+  return (attn_tensor){data, ATTN_F32, 4, {1, 1, n, m}, {n * m, n * m, m, 1}};
+}
+
+static void compare_row(struct setting *s, const struct attn_kernel *kernel, int64_t i) {
+  attn_tensor q = dense(s->q, s->rows, s->width), k = dense(s->k, s->keys, s->width);
+  attn_tensor v = dense(s->v, s->keys, s->value_width), mask = dense(s->mask, s->rows, s->keys);
+  attn_sdpa desc = {sizeof desc, (uint64_t)(s->window ? ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET : 0),
+                    0, s->window ? ATTN_ALIGN_OFFSET : 0, 0, s->offset, s->left, s->right};
+  if (s->masked) desc.mask = &mask;
+  double *work = malloc((size_t)(2 * s->keys + 3 * s->value_width) * sizeof *work);
+  double *output = work + 2 * s->keys;
+  struct attn_ref_row row = {.i = i, .scores = work, .weights = work + s->keys, .output = output,
+                             .absolute = output + s->value_width,
+                             .flushed = output + 2 * s->value_width};
+  attn_ref_sdpa_row(&desc, &q, &k, &v, &row);
+  if (s->task.empty[i] != (row.visible == 0)) fail_msg("%s: row %d", kernel->name, (int)i);
+  for (int64_t e = 0; e < s->value_width; e++) {
+    double error = fabs((double)s->o[i * s->value_width + e] - row.output[e]);
+    if (!(error <= attn_ref_bound_f32(&row, s->width, e)))
+      fail_msg("%s: rows %d keys %d E %d: o[%d,%d] is %g, not %g", kernel->name, (int)s->rows,
+               (int)s->keys, (int)s->width, (int)i, (int)e,
+               (double)s->o[i * s->value_width + e], row.output[e]);
+  }
+  for (int64_t j = 0; j < s->keys; j++)
+    if (!(fabs((double)s->weights[i * s->keys + j] - row.weights[j]) <=
+          attn_ref_bound_weight(&row, s->width, j)))
+      fail_msg("%s: weights[%d,%d] is %g, not %g (E %d, |s| %g, n %d)", kernel->name, (int)i,
+               (int)j, (double)s->weights[i * s->keys + j], row.weights[j], (int)s->width,
+               row.magnitude, (int)row.visible);
+  if (row.visible ? !(fabs((double)s->lse[i] - row.lse) <= attn_ref_bound_lse(&row, s->width))
+                  : s->lse[i] != -INFINITY)
+    fail_msg("%s: lse[%d] is %g, not %g", kernel->name, (int)i, (double)s->lse[i], row.lse);
+  free(work);
+}
+
+static void kernels_agree_with_the_oracle(void **state) {
+  (void)state;
+  for (int round = 0; round < 300; round++) {
+    struct setting s = {0};
+    draw(&s);
+    for (int n = 0; test_kernel(n); n++) {
+      if (!test_kernel_runs(test_kernel(n))) continue;
+      fill_task(&s);
+      test_kernel(n)->sdpa_f32(&s.task);
+      for (int64_t i = 0; i < s.rows; i++) compare_row(&s, test_kernel(n), i);
+    }
+    release(&s);
+  }
+}
+
+/* What one block leaves behind: outputs, log-sum-exps and weights, back to back. */
+static float *outputs_of(struct setting *s, const struct attn_kernel *kernel, size_t *bytes) {
+  fill_task(s);
+  kernel->sdpa_f32(&s->task);
+  size_t o = (size_t)(s->rows * s->value_width), w = (size_t)(s->rows * s->keys);
+  *bytes = (o + (size_t)s->rows + w) * sizeof(float);
+  float *all = malloc(*bytes);
+  memcpy(all, s->o, o * sizeof(float));
+  memcpy(all + o, s->lse, (size_t)s->rows * sizeof(float));
+  memcpy(all + o + s->rows, s->weights, w * sizeof(float));
+  return all;
+}
+
+static void avx512_is_bit_for_bit_its_model(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  if (!test_kernel_runs(&attn_kernel_avx512)) return;
+  for (int round = 0; round < 200; round++) {
+    struct setting s = {0};
+    size_t bytes;
+    draw(&s);
+    float *native = outputs_of(&s, &attn_kernel_avx512, &bytes);
+    float *model = outputs_of(&s, &attn_kernel_avx512_model, &bytes);
+    assert_memory_equal(native, model, bytes);
+    free(native), free(model);
+    release(&s);
+  }
+#endif
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) random_state = strtoull(argv[1], NULL, 10);
+  printf("seed %llu (an argument sets another)\n", (unsigned long long)random_state);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_agree_with_the_oracle),
+                                     cmocka_unit_test(avx512_is_bit_for_bit_its_model)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
