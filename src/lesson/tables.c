@@ -10,6 +10,8 @@ struct grid {
   struct attn_span *cells;
   size_t count;
   int rows, cols;
+  int bordered;  /* its first row begins with a pipe */
+  size_t uneven; /* 1 + where the first row of another length begins; 0: none */
 };
 
 static struct attn_span *grid_at(const struct grid *g, int row, int col) {
@@ -37,9 +39,9 @@ static size_t find_pipe(const struct attn_reader *r, size_t at, size_t end) {
 
 /* How many cells a row has; stores up to limit of them. */
 static int split_row(const struct attn_reader *r, struct attn_span line, struct attn_span *cells,
-                     int limit) {
+                     int limit, int bordered) {
   int count = 0;
-  if (r->source.text[line.begin] == '|') line.begin++;
+  if (bordered && r->source.text[line.begin] == '|') line.begin++;
   if (line.end > line.begin && r->source.text[line.end - 1] == '|') line.end--;
   for (size_t at = line.begin; count < limit; count++) {
     size_t pipe = find_pipe(r, at, line.end);
@@ -54,7 +56,12 @@ static int split_row(const struct attn_reader *r, struct attn_span line, struct 
  */
 static int grid_row(struct attn_reader *r, struct grid *g, struct attn_span line) {
   struct attn_span cells[COLUMNS_MAX];
-  int count = split_row(r, line, cells, COLUMNS_MAX);
+  int count = split_row(r, line, cells, COLUMNS_MAX, 1);
+  /* Without borders a row may begin with an empty cell. */
+  if (count < g->cols && !g->bordered && r->source.text[line.begin] == '|')
+    count = split_row(r, line, cells, COLUMNS_MAX, 0);
+  if (g->cols == 0) g->bordered = r->source.text[line.begin] == '|';
+  if (g->cols && count != g->cols && !g->uneven) g->uneven = line.begin + 1;
   if (g->cols == 0) g->cols = count <= COLUMNS_MAX ? count : COLUMNS_MAX;
   for (int i = 0; i < g->cols; i++) {
     if (attn_pool_grow(r->pool, (void **)&g->cells, g->count, sizeof *g->cells))
@@ -234,6 +241,11 @@ static int number_table(struct attn_reader *r, const struct grid *g, struct attn
   if (first_col >= g->cols || first_row >= g->rows) return ATTN_NO;
   struct attn_span corner = *grid_at(g, 0, 0);
   if (name.begin >= name.end && first_row && first_col) name = attn_label_name(r, corner);
+  if (g->uneven && name.begin < name.end)
+    return attn_reader_fail(
+        r, g->uneven - 1,
+        "this row of the table has more or fewer cells than its header: every row "
+        "of a matrix needs as many");
   attn_printing *table;
   int result = build_numbers(r, g, first_row, first_col, name.begin >= name.end, &table);
   if (result != ATTN_YES) return result;
