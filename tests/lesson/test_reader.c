@@ -71,6 +71,9 @@ static const struct notation NOTATIONS[] = {
      "\\end{pmatrix}\n"
      "\\]",
      "2:12 matrix E {QK^T} 2x2 [1 0; 0 1]\n"},
+    {"bmatrix, rows ended by one backslash on one line",
+     "v ≈ [0.5, 1]\n$$\\begin{bmatrix} 1 & 0 \\ 0 & 1 \\end{bmatrix} = A$$",
+     "1:5 matrix v 1x2 [0.5 1]\n2:3 matrix  2x2 [1 0; 0 1]\n"},
     {"bmatrix, rows ended by the line",
      "\\begin{matrix}\n"
      "1 & 0\n"
@@ -390,6 +393,17 @@ static void test_keys_compare_names(void **state) {
   }
 }
 
+static void test_keys_end_at_a_bracket(void **state) {
+  (void)state;
+  struct attn_document *d = NULL;
+  const char *text = "\\[ \\text{softmax}(0.7, 0) = [0.6682, 0.3318] \\]";
+  assert_int_equal(attn_document_read(text, strlen(text), &d, NULL), ATTN_OK);
+  only_cell(d);
+  assert_string_equal(d->item[0].key, "softmax");
+  assert_string_equal(d->item[0].text, "softmax(0.7, 0)");
+  attn_document_free(d);
+}
+
 /* ---- Mistakes ---- */
 
 struct mistake {
@@ -593,6 +607,7 @@ int main(void) {
       cmocka_unit_test(test_intervals_hold_what_prints_so),
       cmocka_unit_test(test_cells_know_their_places),
       cmocka_unit_test(test_keys_compare_names),
+      cmocka_unit_test(test_keys_end_at_a_bracket),
       cmocka_unit_test(test_mistakes_are_told_with_their_place),
       cmocka_unit_test(test_a_line_of_100_megabytes_is_refused),
       cmocka_unit_test(test_hostile_text_takes_linear_time),
