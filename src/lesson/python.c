@@ -184,6 +184,8 @@ static int attribute(struct attn_cursor *c, struct attn_expr **e) {
   result = named(c, module ? ATTN_EXPR_NAME : ATTN_EXPR_CALL, name, e);
   if (result == ATTN_YES) result = attn_advance(c);
   if (result != ATTN_YES || module) return result;
+  (*e)->line = object->line;
+  (*e)->column = object->column;
   result = add_argument(c, *e, object);
   if (result == ATTN_YES && attn_token_is(c, '(') && !c->token.newline) {
     result = arguments(c, *e);
@@ -340,7 +342,7 @@ static int operator_at(const struct attn_cursor *c, const char **text) {
 }
 
 static int operators(struct attn_cursor *c, int tighter, struct attn_expr **e) {
-  const char *text;
+  const char *text = "";
   int result = unary(c, e), binds;
   while (result == ATTN_YES && (binds = operator_at(c, &text)) > tighter) {
     struct attn_expr *right;

@@ -277,6 +277,11 @@ static const struct notation NOTATIONS[] = {
      "13:1 assign S = (S / sqrt(size(x, -1)))\n"
      "14:1 sentence def f(a):\n"
      "17:1 sentence After it.\n"},
+    {"Python, a comment belongs to what stands right above it",
+     "```python\nA = np.array([[1, 2]])\nprint(A.T)\n# [[1.] [2.]]\nfor x in A:\n    y = x\n# "
+     "[[9.5]]\n```",
+     "2:1 assign A = 1x2 [1 2]\n3:7 assign  = A.T -> 2x1 [1; 2]\n5:1 sentence for x in A:\n7:3 "
+     "sentence [[9.5]]\n"},
     {"Python, bare",
      "Text.\n"
      "\n"
