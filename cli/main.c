@@ -1,1 +1,70 @@
-int main(void) { return 0; }
+/* main.c -- attn: a table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "attn/attn.h"
+#include "command.h"
+#include "console.h"
+
+static const struct {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+#ifdef ATTN_HAS_LESSONS
+    {"check", "judge the numbers of a worked example", attn_cmd_check},
+    {"explain", "show every step of one, with its numbers", attn_cmd_explain},
+    {"new", "write a lesson to start from", attn_cmd_new},
+#endif
+    {"run", "attention on tensor files", attn_cmd_run},
+    {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *to) {
+  fprintf(to, "attn - exact attention: explained, checked, run\n\nusage: attn COMMAND [OPTION...]\n\n");
+  for (int n = 0; n < COMMANDS; n++) fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
+  fprintf(to, "\nattn COMMAND --help tells a command's options, with examples.\n"
+              "attn --version tells the version. The manual: man attn\n");
+}
+
+static int find(const char *name) {
+  for (int n = 0; n < COMMANDS; n++)
+    if (!strcmp(name, commands[n].name)) return n;
+  return -1;
+}
+
+static int unknown(const char *name) {
+  const char *names[COMMANDS];
+  for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
+  const char *near = attn_cli_nearest(name, names, COMMANDS);
+  fprintf(stderr, "attn: there is no command \"%.60s\"", name);
+  if (near) fprintf(stderr, "; did you mean \"%s\"?", near);
+  fprintf(stderr, "\nTry: attn --help\n");
+  return EXIT_TROUBLE;
+}
+
+static int dispatch(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "--help";
+  if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_FINE;
+  if (!strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc < 3)) {
+    print_help(argc > 1 ? stdout : stderr);
+    return argc > 1 ? EXIT_FINE : EXIT_TROUBLE;
+  }
+  char help[] = "--help";
+  char *asked[] = {argv[argc > 2 ? 2 : 1], help, NULL};
+  int wants_help = !strcmp(name, "help");
+  int n = find(wants_help ? argv[2] : name);
+  if (n < 0) return unknown(wants_help ? argv[2] : name);
+  return wants_help ? commands[n].run(2, asked) : commands[n].run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  int status = dispatch(argc, argv);
+  /* A full disk or a closed pipe shows only when the last bytes leave. */
+  if (fflush(stdout) || ferror(stdout)) {
+    if (status == EXIT_FINE || status == EXIT_FOUND) perror("attn: standard output");
+    return EXIT_TROUBLE;
+  }
+  return status;
+}
