@@ -1,0 +1,219 @@
+/* npy.c -- NumPy's format, versions 1 to 3. [NumPy NEP 1, numpy.lib.format] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "error.h"
+
+static int host_is_little(void) {
+  const uint16_t one = 1;
+  return *(const unsigned char *)&one;
+}
+
+/* ---- The header: a Python dict literal of three known keys ---------------------- */
+
+struct header {
+  const char *at, *end, *begin; /* a cursor over the dict's text */
+  size_t offset;                /* of begin in the file */
+  char descr[16];
+  int fortran, rank, seen; /* seen: bits of the keys met */
+  int64_t shape[ATTN_RANK_MAX];
+  attn_error *err;
+};
+
+static attn_status broken(struct header *h, const char *what) {
+  return attn_fail_offset(h->err, ATTN_ERR_FORMAT,
+                          (int64_t)(h->offset + (size_t)(h->at - h->begin)),
+                          "npy header: %s; was it written by numpy.save?", what);
+}
+
+static void spaces(struct header *h) {
+  while (h->at < h->end && (*h->at == ' ' || *h->at == '\n')) h->at++;
+}
+
+static int accept(struct header *h, const char *word) {
+  size_t n = strlen(word);
+  spaces(h);
+  if ((size_t)(h->end - h->at) < n || memcmp(h->at, word, n)) return 0;
+  h->at += n;
+  return 1;
+}
+
+static int quoted(struct header *h, char *to, size_t bytes) {
+  spaces(h);
+  if (h->at >= h->end || (*h->at != '\'' && *h->at != '"')) return 0;
+  char quote = *h->at;
+  const char *close = memchr(h->at + 1, quote, (size_t)(h->end - h->at - 1));
+  if (!close || (size_t)(close - h->at) > bytes) return 0;
+  size_t n = (size_t)(close - h->at - 1);
+  memcpy(to, h->at + 1, n);
+  to[n] = 0;
+  h->at = close + 1;
+  return 1;
+}
+
+static int dimension(struct header *h, int64_t *value) {
+  spaces(h);
+  if (h->at >= h->end || *h->at < '0' || *h->at > '9') return 0;
+  for (*value = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
+    if (__builtin_mul_overflow(*value, 10, value) ||
+        __builtin_add_overflow(*value, *h->at - '0', value))
+      return 0;
+  accept(h, "L"); /* Python 2 wrote long integers so */
+  return 1;
+}
+
+static attn_status read_shape(struct header *h) {
+  if (!accept(h, "(")) return broken(h, "the shape is not a tuple");
+  for (h->rank = 0; !accept(h, ")");) {
+    if (h->rank == ATTN_RANK_MAX) return broken(h, "more than 8 dimensions");
+    if (!dimension(h, &h->shape[h->rank++]))
+      return broken(h, "a dimension is no whole number below 2^63");
+    if (!accept(h, ",") && !(h->at < h->end && *h->at == ')'))
+      return broken(h, "the shape is not closed");
+  }
+  return ATTN_OK;
+}
+
+static attn_status read_entry(struct header *h) {
+  char key[16];
+  if (!quoted(h, key, sizeof key) || !accept(h, ":")) return broken(h, "a key was expected");
+  int bit = !strcmp(key, "descr")           ? 1
+            : !strcmp(key, "fortran_order") ? 2
+            : !strcmp(key, "shape")         ? 4
+                                            : 0;
+  if (!bit) return broken(h, "a key other than descr, fortran_order and shape");
+  if (h->seen & bit) return broken(h, "a key twice");
+  h->seen |= bit;
+  if (bit == 4) return read_shape(h);
+  if (bit == 1)
+    return quoted(h, h->descr, sizeof h->descr) ? ATTN_OK
+                                                : broken(h, "descr is not one plain type");
+  h->fortran = accept(h, "True");
+  return h->fortran || accept(h, "False") ? ATTN_OK
+                                          : broken(h, "fortran_order is neither True nor False");
+}
+
+static attn_status read_dict(struct header *h) {
+  if (!accept(h, "{")) return broken(h, "no dict");
+  while (!accept(h, "}")) {
+    attn_status status = read_entry(h);
+    if (status) return status;
+    if (!accept(h, ",") && !(spaces(h), h->at < h->end && *h->at == '}'))
+      return broken(h, "the dict is not closed");
+  }
+  spaces(h);
+  if (h->at != h->end) return broken(h, "something behind the dict");
+  return h->seen == 7 ? ATTN_OK : broken(h, "a key is missing");
+}
+
+static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
+  static const struct {
+    const char *code;
+    attn_dtype dtype;
+  } types[] = {{"f4", ATTN_F32}, {"f8", ATTN_F64}, {"f2", ATTN_F16}, {"b1", ATTN_BOOL},
+               {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"u1", ATTN_U8}};
+  char order = h->descr[0];
+  *swap = order == (host_is_little() ? '>' : '<');
+  for (size_t n = 0; strchr("<>=|", order) && order && n < sizeof types / sizeof *types; n++)
+    if (!strcmp(h->descr + 1, types[n].code)) return *dtype = types[n].dtype, ATTN_OK;
+  return attn_fail_offset(h->err, ATTN_ERR_TYPE, (int64_t)h->offset,
+                          "npy: element type \"%s\" is not supported; save as float32", h->descr);
+}
+
+/* ---- The file -------------------------------------------------------------------- */
+
+attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
+  const unsigned char *b = bytes;
+  memset(array, 0, sizeof *array);
+  if (size < 10 || memcmp(b, "\x93NUMPY", 6))
+    return attn_fail_offset(err, ATTN_ERR_FORMAT, 0,
+                            "not an npy file: it does not begin with \\x93NUMPY");
+  size_t start = b[6] == 1 ? 10 : 12;
+  if (b[6] < 1 || b[6] > 3 || b[7] != 0)
+    return attn_fail_offset(err, ATTN_ERR_FORMAT, 6,
+                            "npy version %d.%d; 1.0, 2.0 and 3.0 are known", b[6], b[7]);
+  size_t length = b[8] | (size_t)b[9] << 8;
+  if (start == 12 && size >= 12) length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+  if (size < start || length > size - start)
+    return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
+                            "npy header of %zu bytes in a file of %zu; is it cut short?", length,
+                            size);
+  const char *text = (const char *)b + start;
+  struct header h = {.at = text, .begin = text, .end = text + length, .offset = start, .err = err};
+  attn_dtype dtype = ATTN_F32;
+  int swap = 0;
+  attn_status status = read_dict(&h);
+  if (!status) status = read_type(&h, &dtype, &swap);
+  if (status) return status;
+  size_t element = (size_t)(((unsigned)dtype >> 8) & 0xFF) / 8;
+  int64_t count = attn_shape_count(h.shape, h.rank, element);
+  if (count < 0) return broken(&h, "the shape has more elements than memory");
+  size_t data = size - start - length;
+  if ((size_t)count * element != data)
+    return attn_fail_offset(
+        err, ATTN_ERR_FORMAT, (int64_t)(start + length),
+        "npy: the shape needs %zu bytes of data, the file holds %zu; is it cut short?",
+        (size_t)count * element, data);
+  return attn_array_from_bytes(dtype, h.shape, h.rank, h.fortran, swap, text + length, array, err);
+}
+
+static const char *type_code(attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F32:
+      return "f4";
+    case ATTN_F64:
+      return "f8";
+    case ATTN_F16:
+      return "f2";
+    case ATTN_BOOL:
+      return "b1";
+    case ATTN_I32:
+      return "i4";
+    case ATTN_I64:
+      return "i8";
+    case ATTN_U8:
+      return "u1";
+    case ATTN_BF16:
+      break;
+  }
+  return NULL;
+}
+
+/* Header and padding: data begins at a multiple of 64. */
+static size_t make_header(const attn_tensor *t, char *text, size_t bytes) {
+  char shape[256] = "";
+  size_t at = 0;
+  for (int n = 0; n < t->rank; n++)
+    at += (size_t)snprintf(shape + at, sizeof shape - at,
+                           n + 1 < t->rank || t->rank == 1 ? "%lld, " : "%lld",
+                           (long long)t->shape[n]);
+  int one = t->dtype == ATTN_BOOL || t->dtype == ATTN_U8;
+  size_t n = 10 + (size_t)snprintf(text + 10, bytes - 10,
+                                   "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
+                                   one                ? "|"
+                                   : host_is_little() ? "<"
+                                                      : ">",
+                                   type_code(t->dtype), shape);
+  size_t padded = (n + 1 + 63) / 64 * 64;
+  memset(text + n, ' ', padded - n);
+  text[padded - 1] = '\n';
+  memcpy(text, "\x93NUMPY\x01", 8);
+  text[8] = (char)((padded - 10) & 255), text[9] = (char)((padded - 10) >> 8);
+  return padded;
+}
+
+attn_status attn_npy_write(const char *path, const attn_tensor *t, attn_error *err) {
+  char text[640];
+  struct attn_file_writer w;
+  if (!type_code(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, "tensor", "npy has no bfloat16; write a safetensors file");
+  attn_status status = attn_file_begin(&w, path, err);
+  if (status) return status;
+  status = attn_file_put(&w, text, make_header(t, text, sizeof text), err);
+  if (!status) status = attn_tensor_put(t, &w, err);
+  if (!status) return attn_file_commit(&w, err);
+  attn_file_abandon(&w);
+  return status;
+}
