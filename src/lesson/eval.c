@@ -1,0 +1,277 @@
+#include "eval.h"
+
+#include <math.h>
+
+#include "error.h"
+#include "source.h"
+
+typedef const attn_matrix *matrix;
+
+static double get(matrix m, int32_t i, int32_t j) {
+  return m->at[(size_t)i * (size_t)m->cols + (size_t)j];
+}
+
+static void set(attn_matrix *m, int32_t i, int32_t j, double value) {
+  m->at[(size_t)i * (size_t)m->cols + (size_t)j] = value;
+}
+
+attn_matrix attn_matrix_new(struct attn_pool *pool, int32_t rows, int32_t cols) {
+  attn_matrix m = {rows, cols, NULL};
+  if (rows >= 0 && cols >= 0)
+    m.at = attn_pool_take(pool, (size_t)rows * (size_t)cols * sizeof(double));
+  return m;
+}
+
+/* The product of two long thin matrices is the one result that is far larger than what is read. */
+static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn_matrix *out,
+                        attn_error *err) {
+  if (rows < 1 || cols < 1 || rows > ATTN_CELLS_MAX || cols > ATTN_CELLS_MAX ||
+      rows * cols > ATTN_CELLS_MAX)
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "a result of %lld x %lld, at most %d numbers",
+                     (long long)rows, (long long)cols, ATTN_CELLS_MAX);
+  *out = attn_matrix_new(pool, (int32_t)rows, (int32_t)cols);
+  if (!out->at)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld x %lld numbers",
+                     (long long)rows, (long long)cols);
+  return ATTN_OK;
+}
+
+static attn_status misfit(matrix a, matrix b, const char *what, attn_error *err) {
+  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: %dx%d and %dx%d do not fit", what, (int)a->rows,
+                   (int)a->cols, (int)b->rows, (int)b->cols);
+}
+
+/* ---- products ---- */
+
+/* op(a) op(b); ta and tb: 1 where that factor is transposed. */
+static attn_status multiply(matrix a, int ta, matrix b, int tb, struct attn_pool *pool,
+                            attn_matrix *out, attn_error *err) {
+  int32_t rows = ta ? a->cols : a->rows, inner = ta ? a->rows : a->cols;
+  int32_t cols = tb ? b->rows : b->cols;
+  if (inner != (tb ? b->cols : b->rows)) return misfit(a, b, "product", err);
+  attn_status status = make(pool, rows, cols, out, err);
+  if (status) return status;
+  for (int32_t i = 0; i < rows; i++)
+    for (int32_t j = 0; j < cols; j++) {
+      double sum = 0;
+      for (int32_t k = 0; k < inner; k++)
+        sum += (ta ? get(a, k, i) : get(a, i, k)) * (tb ? get(b, j, k) : get(b, k, j));
+      set(out, i, j, sum);
+    }
+  return ATTN_OK;
+}
+
+static attn_status general(matrix q, matrix k, matrix w, struct attn_pool *pool, attn_matrix *out,
+                           attn_error *err) {
+  attn_matrix qw;
+  attn_status status = multiply(q, 0, w, 0, pool, &qw, err);
+  return status ? status : multiply(&qw, 0, k, 1, pool, out, err);
+}
+
+/* W and U act on upright vectors: a row a_i of a becomes W a_i, so a W^T row by row. */
+static attn_status additive(const attn_matrix *const *operand, struct attn_pool *pool,
+                            attn_matrix *out, attn_error *err) {
+  matrix v = operand[4];
+  attn_matrix wa, ub;
+  attn_status status = multiply(operand[0], 0, operand[2], 1, pool, &wa, err);
+  if (!status) status = multiply(operand[1], 0, operand[3], 1, pool, &ub, err);
+  if (status) return status;
+  int64_t width = (int64_t)v->rows * v->cols;
+  if (wa.cols != ub.cols) return misfit(&wa, &ub, "sum under tanh", err);
+  if ((v->rows != 1 && v->cols != 1) || width != wa.cols) return misfit(v, &wa, "v and tanh", err);
+  status = make(pool, wa.rows, ub.rows, out, err);
+  if (status) return status;
+  for (int32_t i = 0; i < wa.rows; i++)
+    for (int32_t j = 0; j < ub.rows; j++) {
+      double sum = 0;
+      for (int32_t k = 0; k < wa.cols; k++) sum += v->at[k] * tanh(get(&wa, i, k) + get(&ub, j, k));
+      set(out, i, j, sum);
+    }
+  return ATTN_OK;
+}
+
+/* ---- along rows and columns ---- */
+
+/* Lines of a matrix: rows for axis 1, columns for axis 0. */
+static int32_t lines(matrix m, int axis) { return axis ? m->rows : m->cols; }
+static int32_t length(matrix m, int axis) { return axis ? m->cols : m->rows; }
+static double line_get(matrix m, int axis, int32_t line, int32_t k) {
+  return axis ? get(m, line, k) : get(m, k, line);
+}
+static void line_set(attn_matrix *m, int axis, int32_t line, int32_t k, double value) {
+  if (axis)
+    set(m, line, k, value);
+  else
+    set(m, k, line, value);
+}
+
+/* A line that sees nothing has no weights: zeros, not NaN. */
+static attn_status softmax(matrix a, int axis, struct attn_pool *pool, attn_matrix *out,
+                           attn_error *err) {
+  attn_status status = make(pool, a->rows, a->cols, out, err);
+  if (status) return status;
+  for (int32_t l = 0; l < lines(a, axis); l++) {
+    double top = -INFINITY, sum = 0;
+    for (int32_t k = 0; k < length(a, axis); k++) top = fmax(top, line_get(a, axis, l, k));
+    if (top == -INFINITY) continue;
+    for (int32_t k = 0; k < length(a, axis); k++) {
+      double e = exp(line_get(a, axis, l, k) - top);
+      line_set(out, axis, l, k, e);
+      sum += e;
+    }
+    for (int32_t k = 0; k < length(a, axis); k++)
+      line_set(out, axis, l, k, line_get(out, axis, l, k) / sum);
+  }
+  return ATTN_OK;
+}
+
+static attn_status sum_lines(matrix a, int axis, struct attn_pool *pool, attn_matrix *out,
+                             attn_error *err) {
+  attn_status status = make(pool, axis ? a->rows : 1, axis ? 1 : a->cols, out, err);
+  if (status) return status;
+  for (int32_t l = 0; l < lines(a, axis); l++)
+    for (int32_t k = 0; k < length(a, axis); k++) out->at[l] += line_get(a, axis, l, k);
+  return ATTN_OK;
+}
+
+static attn_status quotient(matrix a, matrix b, int axis, struct attn_pool *pool, attn_matrix *out,
+                            attn_error *err) {
+  if (b->rows != (axis ? a->rows : 1) || b->cols != (axis ? 1 : a->cols))
+    return misfit(a, b, "quotient", err);
+  attn_status status = make(pool, a->rows, a->cols, out, err);
+  if (status) return status;
+  for (int32_t l = 0; l < lines(a, axis); l++)
+    for (int32_t k = 0; k < length(a, axis); k++) {
+      double value = line_get(a, axis, l, k);
+      /* A line that sees nothing sums to 0: zeros, as softmax has it. */
+      line_set(out, axis, l, k, value == 0 && b->at[l] == 0 ? 0 : value / b->at[l]);
+    }
+  return ATTN_OK;
+}
+
+/* ---- element by element ---- */
+
+enum pairwise { ADD, MASK };
+
+/* b may be one row, one column or one number that stands for all. */
+static attn_status pair(enum pairwise kind, matrix a, matrix b, double fill, struct attn_pool *pool,
+                        attn_matrix *out, attn_error *err) {
+  if ((b->rows != a->rows && b->rows != 1) || (b->cols != a->cols && b->cols != 1))
+    return misfit(a, b, kind == ADD ? "sum" : "mask", err);
+  attn_status status = make(pool, a->rows, a->cols, out, err);
+  if (status) return status;
+  for (int32_t i = 0; i < a->rows; i++)
+    for (int32_t j = 0; j < a->cols; j++) {
+      double x = get(a, i, j), y = get(b, b->rows == 1 ? 0 : i, b->cols == 1 ? 0 : j);
+      set(out, i, j, kind == ADD ? x + y : y != 0 ? x : fill);
+    }
+  return ATTN_OK;
+}
+
+enum single { COPY, TRANSPOSE, DIVIDE, EXP };
+
+static attn_status single(enum single kind, matrix a, double scalar, struct attn_pool *pool,
+                          attn_matrix *out, attn_error *err) {
+  int turn = kind == TRANSPOSE;
+  attn_status status = make(pool, turn ? a->cols : a->rows, turn ? a->rows : a->cols, out, err);
+  if (status) return status;
+  for (int32_t i = 0; i < out->rows; i++)
+    for (int32_t j = 0; j < out->cols; j++) {
+      double x = turn ? get(a, j, i) : get(a, i, j);
+      set(out, i, j, kind == DIVIDE ? x / scalar : kind == EXP ? exp(x) : x);
+    }
+  return ATTN_OK;
+}
+
+static attn_status append(const attn_matrix *const *operand, int32_t count, struct attn_pool *pool,
+                          attn_matrix *out, attn_error *err) {
+  int64_t cols = 0;
+  for (int32_t n = 0; n < count; n++) {
+    if (operand[n]->rows != operand[0]->rows) return misfit(operand[0], operand[n], "concat", err);
+    cols += operand[n]->cols;
+  }
+  attn_status status = make(pool, operand[0]->rows, cols, out, err);
+  int32_t at = 0;
+  for (int32_t n = 0; !status && n < count; at += operand[n]->cols, n++)
+    for (int32_t i = 0; i < out->rows; i++)
+      for (int32_t j = 0; j < operand[n]->cols; j++) set(out, i, at + j, get(operand[n], i, j));
+  return status;
+}
+
+/* p(t) = [sin(w t), cos(w t), ...] with w = 10000^(-2k/d), k from first on, t from 0. */
+static attn_status positions(int32_t rows, int32_t cols, double first, struct attn_pool *pool,
+                             attn_matrix *out, attn_error *err) {
+  attn_status status = make(pool, rows, cols, out, err);
+  if (status) return status;
+  for (int32_t t = 0; t < rows; t++)
+    for (int32_t c = 0; c < cols; c++) {
+      double k = first + floor(c / 2.0), w = pow(10000, -2 * k / cols);
+      set(out, t, c, c % 2 ? cos(w * t) : sin(w * t));
+    }
+  return ATTN_OK;
+}
+
+static int32_t operands_of(int32_t op) {
+  switch (op) {
+    case ATTN_OP_GIVEN:
+    case ATTN_OP_POSITIONS:
+      return 0;
+    case ATTN_OP_TRANSPOSE:
+    case ATTN_OP_DIVIDE:
+    case ATTN_OP_SOFTMAX:
+    case ATTN_OP_EXP:
+    case ATTN_OP_SUM:
+    case ATTN_OP_APPEND:
+      return 1;
+    case ATTN_OP_GENERAL:
+      return 3;
+    case ATTN_OP_ADDITIVE:
+      return 5;
+    default:
+      return 2;
+  }
+}
+
+attn_status attn_eval_step(const attn_step *step, const attn_matrix *const *operand,
+                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  *out = (attn_matrix){0, 0, NULL};
+  if (step->operands < operands_of(step->op))
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s has only %d of its operands", step->symbol,
+                     (int)step->operands);
+  matrix a = step->operands > 0 ? operand[0] : NULL, b = step->operands > 1 ? operand[1] : NULL;
+  switch ((attn_step_op)step->op) {
+    case ATTN_OP_GIVEN:
+      return single(COPY, &step->exact, 0, pool, out, err);
+    case ATTN_OP_MATMUL:
+      return multiply(a, 0, b, 0, pool, out, err);
+    case ATTN_OP_MATMUL_NT:
+      return multiply(a, 0, b, 1, pool, out, err);
+    case ATTN_OP_MATMUL_TN:
+      return multiply(a, 1, b, 0, pool, out, err);
+    case ATTN_OP_TRANSPOSE:
+      return single(TRANSPOSE, a, 0, pool, out, err);
+    case ATTN_OP_DIVIDE:
+      return single(DIVIDE, a, step->scalar, pool, out, err);
+    case ATTN_OP_MASK:
+      return pair(MASK, a, b, step->scalar, pool, out, err);
+    case ATTN_OP_SOFTMAX:
+      return softmax(a, step->axis, pool, out, err);
+    case ATTN_OP_EXP:
+      return single(EXP, a, 0, pool, out, err);
+    case ATTN_OP_SUM:
+      return sum_lines(a, step->axis, pool, out, err);
+    case ATTN_OP_QUOTIENT:
+      return quotient(a, b, step->axis, pool, out, err);
+    case ATTN_OP_ADD:
+      return pair(ADD, a, b, 0, pool, out, err);
+    case ATTN_OP_APPEND:
+      return append(operand, step->operands, pool, out, err);
+    case ATTN_OP_GENERAL:
+      return general(a, b, operand[2], pool, out, err);
+    case ATTN_OP_ADDITIVE:
+      return additive(operand, pool, out, err);
+    case ATTN_OP_POSITIONS:
+      return positions(step->exact.rows, step->exact.cols, step->scalar, pool, out, err);
+  }
+  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s has no known operation", step->symbol);
+}
