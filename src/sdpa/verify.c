@@ -1,0 +1,173 @@
+/* verify.c -- a result held against the equations in double, row by row. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "problem.h"
+#include "ref.h"
+
+struct check {
+  const struct attn_problem *p;
+  attn_sdpa desc;            /* the caller's, with the mask at rank 4 */
+  int64_t rows, rows_total;
+  uint64_t seed;
+  double *work;              /* of all workers */
+  size_t work_each;
+  attn_sdpa_report *partial; /* of each worker */
+  _Atomic int stop;
+  atomic_flag reporting;
+  _Atomic int64_t done;
+};
+
+/* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone. */
+static uint64_t scramble(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+/* All rows, or one at a random place in each of `rows` equal stretches. */
+static int64_t row_number(const struct check *c, int64_t index) {
+  if (c->rows == c->rows_total) return index;
+  int64_t stretch = c->rows_total / c->rows;
+  return index * stretch + (int64_t)(scramble(c->seed + (uint64_t)index) % (uint64_t)stretch);
+}
+
+static double read_float(const attn_tensor *t, const int64_t at[4]) {
+  const char *from = attn_tensor_at(t, at[0], at[1], at[2], at[3]);
+  float f;
+  double d;
+  if (t->dtype == ATTN_F32) return memcpy(&f, from, sizeof f), (double)f;
+  return memcpy(&d, from, sizeof d), d;
+}
+
+/* NaN agrees with NaN and with nothing else; infinities with themselves. */
+static int within(double got, double exact, double bound) {
+  if (exact != exact || got != got) return exact != exact && got != got;
+  if (isinf(exact) || isinf(got)) return got == exact;
+  return fabs(got - exact) <= bound;
+}
+
+static void note(attn_sdpa_report *r, const int64_t at[4], double got, double exact, double bound) {
+  double error = fabs(got - exact), ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
+  int bad = !within(got, exact, bound);
+  r->elements++;
+  r->outside += bad;
+  if (bad && !(ratio > 1)) ratio = INFINITY;
+  if (error == error && !isinf(error)) {
+    r->rms_error += error * error; /* a sum until the end */
+    if (error > r->max_error) r->max_error = error;
+  }
+  if (!(ratio > r->worst) || (got != got && exact != exact)) return;
+  r->worst = ratio;
+  memcpy(r->worst_index, at, sizeof r->worst_index);
+  r->worst_got = got, r->worst_exact = exact, r->worst_bound = bound;
+}
+
+/* What an empty row must hold, by the caller's wish. */
+static void empty_row(const struct check *c, struct attn_ref_row *row) {
+  const struct attn_problem *p = c->p;
+  int mean = p->desc.empty_row == ATTN_EMPTY_MEAN, nan = p->desc.empty_row == ATTN_EMPTY_NAN;
+  for (int64_t j = 0; j < p->keys; j++)
+    row->weights[j] = nan ? (double)NAN : mean ? 1.0 / (double)p->keys : 0.0;
+  for (int64_t e = 0; e < p->value_width; e++) {
+    double sum = 0, absolute = 0;
+    for (int64_t j = 0; j < p->keys && mean; j++) {
+      const int64_t at[4] = {row->b, row->h / (p->heads_q / p->heads), j, e};
+      double v = read_float(&p->v, at) / (double)p->keys;
+      sum += v, absolute += fabs(v);
+    }
+    row->output[e] = nan ? (double)NAN : sum;
+    row->absolute[e] = absolute;
+  }
+  if (nan) row->lse = (double)NAN;
+}
+
+/* float64 is the same arithmetic in another order of magnitude: the same form, u = 2^-53. */
+static double narrowed(const struct check *c, double bound) {
+  return c->p->kernel ? bound : bound * 0x1p-29;
+}
+
+static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sdpa_report *r) {
+  const struct attn_problem *p = c->p;
+  int64_t at[4] = {row->b, row->h, row->i, 0};
+  if (!row->visible) empty_row(c, row);
+  for (at[3] = 0; at[3] < p->value_width; at[3]++)
+    note(r, at, read_float(&p->o, at), row->output[at[3]],
+         narrowed(c, attn_ref_bound_f32(row, p->width, at[3])));
+  for (at[3] = 0; p->desc.weights && at[3] < p->keys; at[3]++)
+    note(r, at, read_float(&p->weights, at), row->weights[at[3]],
+         narrowed(c, attn_ref_bound_weight(row, p->width, at[3])));
+  at[3] = 0;
+  if (p->desc.lse)
+    note(r, at, read_float(&p->lse, at), row->lse,
+         narrowed(c, attn_ref_bound_lse(row, p->width)));
+  r->rows++;
+}
+
+static void check_row(void *argument, int64_t index, int32_t worker) {
+  struct check *c = argument;
+  const struct attn_problem *p = c->p;
+  if (c->stop) return;
+  int64_t number = row_number(c, index);
+  double *work = c->work + (size_t)worker * c->work_each, *ev = work + 2 * p->keys;
+  struct attn_ref_row row = {.i = number % p->rows, .h = number / p->rows % p->heads_q,
+                             .b = number / p->rows / p->heads_q, .scores = work,
+                             .weights = work + p->keys, .output = ev,
+                             .absolute = ev + p->value_width,
+                             .flushed = ev + 2 * p->value_width};
+  attn_ref_sdpa_row(&c->desc, &p->q, &p->k, &p->v, &row);
+  compare_row(c, &row, &c->partial[worker]);
+  int64_t done = atomic_fetch_add(&c->done, 1) + 1;
+  if (!p->desc.progress || atomic_flag_test_and_set(&c->reporting)) return;
+  if (p->desc.progress(p->desc.progress_context, done, c->rows)) c->stop = 1;
+  atomic_flag_clear(&c->reporting);
+}
+
+static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
+  to->rows += from->rows, to->elements += from->elements, to->outside += from->outside;
+  to->rms_error += from->rms_error;
+  if (from->max_error > to->max_error) to->max_error = from->max_error;
+  if (from->worst <= to->worst) return;
+  to->worst = from->worst;
+  memcpy(to->worst_index, from->worst_index, sizeof to->worst_index);
+  to->worst_got = from->worst_got, to->worst_exact = from->worst_exact;
+  to->worst_bound = from->worst_bound;
+}
+
+attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                             const attn_tensor *v, const attn_tensor *o, int64_t row_limit,
+                             uint64_t seed, attn_sdpa_report *report, attn_error *err) {
+  struct attn_problem p;
+  if (!report || report->struct_size != sizeof *report)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "report",
+                     "report is NULL or its struct_size is not sizeof(attn_sdpa_report)");
+  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  if (status) return status;
+  struct check c = {.p = &p, .desc = p.desc, .seed = seed, .reporting = ATOMIC_FLAG_INIT};
+  if (p.desc.mask) c.desc.mask = &p.mask;
+  c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
+  if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
+  c.work_each = (size_t)p.keys * 2 + (size_t)p.value_width * 3 + 8;
+  c.work = calloc((size_t)p.workers * c.work_each, sizeof *c.work);
+  c.partial = calloc((size_t)p.workers, sizeof *c.partial);
+  attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c.rows_total};
+  if (c.work && c.partial) {
+    attn_problem_parallel(&p, c.rows, check_row, &c);
+    for (int32_t n = 0; n < p.workers; n++) merge(&sum, &c.partial[n]);
+    if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
+    if (c.stop)
+      status = attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                         "stopped by the caller's progress function");
+    else
+      *report = sum;
+  } else {
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the oracle's rows");
+  }
+  free(c.work);
+  free(c.partial);
+  return status;
+}
