@@ -221,7 +221,11 @@ typedef struct attn_sdpa {
   void *progress_context;
 } attn_sdpa;
 
+#ifdef __cplusplus
 #define ATTN_SDPA_INIT { sizeof(attn_sdpa) }
+#else
+#define ATTN_SDPA_INIT { .struct_size = sizeof(attn_sdpa) }
+#endif
 
 /**
  * Scaled dot-product attention, forward.

@@ -18,7 +18,7 @@ int32_t attn_cpu_isa(void) {
 
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};
-  if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
+  if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang says int */
     snprintf(name, bytes, "x86-64");
     return;
   }

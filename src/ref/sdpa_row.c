@@ -24,6 +24,13 @@ static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
   return at;
 }
 
+/* A finite value counts as at most FLT_MAX ln 2 either way: scores are kept in powers of two. */
+static double held(double mask) {
+  const double most = 0x1.62e42fefa39efp-1 * 0x1.fffffep127;
+  if (isinf(mask) || mask != mask) return mask;
+  return mask > most ? most : mask < -most ? -most : mask;
+}
+
 /* What the mask adds to the score: 0 for true, -inf for false, else its value. */
 static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
   const char *data = mask->data;
@@ -33,10 +40,10 @@ static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
   double wide;
   if (mask->dtype == ATTN_F64) {
     memcpy(&wide, data + at * 8, sizeof wide);
-    return wide;
+    return held(wide);
   }
   memcpy(&f, data + at * 4, sizeof f);
-  return (double)f;
+  return held((double)f);
 }
 
 static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {

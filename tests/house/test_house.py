@@ -141,7 +141,8 @@ def public_cdef():
     text = ""
     for name in ("attn.h", "lesson.h", "io.h"):
         body = (SOURCE / "include/attn" / name).read_text()
-        body = re.sub(r"#ifdef __cplusplus.*?#endif", "", body, flags=re.S)
+        body = re.sub(r"#ifdef __cplusplus\nextern.*?#endif", "", body, flags=re.S)
+        body = re.sub(r"#ifdef __cplusplus\n}\n#endif", "", body)
         body = re.sub(r"(?m)^#(?!define ATTN_\w+ \d+\b).*$", "", body)
         text += body.replace("ATTN_API ", "")
     return text

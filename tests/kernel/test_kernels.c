@@ -94,8 +94,9 @@ static attn_tensor dense(float *data, int64_t n, int64_t m) {
 static void compare_row(struct setting *s, const struct attn_kernel *kernel, int64_t i) {
   attn_tensor q = dense(s->q, s->rows, s->width), k = dense(s->k, s->keys, s->width);
   attn_tensor v = dense(s->v, s->keys, s->value_width), mask = dense(s->mask, s->rows, s->keys);
-  attn_sdpa desc = {sizeof desc, (uint64_t)(s->window ? ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET : 0),
-                    0, s->window ? ATTN_ALIGN_OFFSET : 0, 0, s->offset, s->left, s->right};
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  if (s->window) desc.flags = ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET, desc.align = ATTN_ALIGN_OFFSET;
+  desc.offset = s->offset, desc.window_left = s->left, desc.window_right = s->right;
   if (s->masked) desc.mask = &mask;
   double *work = malloc((size_t)(2 * s->keys + 3 * s->value_width) * sizeof *work);
   double *output = work + 2 * s->keys;

@@ -1,0 +1,175 @@
+/* Law: a call that cannot be served is refused with the right status and the argument's name, and
+ * nothing is written. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "random.h"
+
+static float q[2 * 6 * 5 * 4], k[2 * 2 * 7 * 4], v[2 * 2 * 7 * 3], o[2 * 6 * 5 * 3];
+static attn_tensor tq, tk, tv, to;
+static attn_sdpa desc;
+
+static int begin(void **state) {
+  (void)state;
+  tq = attn_tensor_dense(ATTN_F32, q, 2, 6, 5, 4), tk = attn_tensor_dense(ATTN_F32, k, 2, 2, 7, 4);
+  tv = attn_tensor_dense(ATTN_F32, v, 2, 2, 7, 3), to = attn_tensor_dense(ATTN_F32, o, 2, 6, 5, 3);
+  desc = (attn_sdpa)ATTN_SDPA_INIT;
+  for (size_t n = 0; n < sizeof o / 4; n++) o[n] = 42;
+  return 0;
+}
+
+static void refused(attn_status status, const char *argument) {
+  attn_error err;
+  memset(&err, 0, sizeof err);
+  attn_status got = attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, &err);
+  if (got != status || strcmp(err.argument, argument) || err.status != status || !err.message[0])
+    fail_msg("expected %s for %s, got %s for %s: %s", attn_status_name(status), argument,
+             attn_status_name(got), err.argument, err.message);
+  for (size_t n = 0; n < sizeof o / 4; n++) assert_true(o[n] == 42.0f);
+  begin(NULL);
+}
+
+static void tensors(void **state) {
+  (void)state;
+  tq.rank = 5, refused(ATTN_ERR_SHAPE, "q");
+  tq.rank = -1, refused(ATTN_ERR_SHAPE, "q");
+  tk.rank = 3, refused(ATTN_ERR_SHAPE, "k");
+  tq.shape[0] = -1, refused(ATTN_ERR_SHAPE, "q");
+  tq.shape[0] = 3, refused(ATTN_ERR_SHAPE, "k");
+  tk.shape[1] = 4, refused(ATTN_ERR_SHAPE, "v");
+  tk.shape[1] = tv.shape[1] = 4, refused(ATTN_ERR_SHAPE, "k"); /* 6 is no multiple of 4 */
+  tk.shape[3] = 3, refused(ATTN_ERR_SHAPE, "k");
+  tv.shape[2] = 6, refused(ATTN_ERR_SHAPE, "v");
+  to.shape[3] = 4, refused(ATTN_ERR_SHAPE, "o");
+  to.shape[2] = 4, refused(ATTN_ERR_SHAPE, "o");
+  tq.dtype = ATTN_I32, refused(ATTN_ERR_TYPE, "q");
+  tk.dtype = ATTN_F64, refused(ATTN_ERR_TYPE, "k");
+  tv.dtype = (attn_dtype)0x777, refused(ATTN_ERR_TYPE, "v");
+  tk.data = NULL, refused(ATTN_ERR_ARGUMENT, "k");
+  tq.shape[2] = INT64_MAX, refused(ATTN_ERR_SHAPE, "q");
+  tk.strides[2] = INT64_MAX / 2, refused(ATTN_ERR_SHAPE, "k");
+  to.data = q, refused(ATTN_ERR_ARGUMENT, "o");
+}
+
+static void null_arguments(void **state) {
+  (void)state;
+  attn_error err;
+  assert_int_equal(attn_sdpa_forward(NULL, NULL, &tk, &tv, &to, &err), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_sdpa_forward(NULL, &tq, NULL, &tv, &to, &err), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_sdpa_forward(NULL, &tq, &tk, NULL, &to, &err), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_sdpa_forward(NULL, &tq, &tk, &tv, NULL, &err), ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.argument, "o");
+  assert_int_equal(attn_sdpa_forward(NULL, &tq, NULL, &tv, &to, NULL), ATTN_ERR_ARGUMENT);
+}
+
+static void knobs(void **state) {
+  (void)state;
+  desc.struct_size = 0, refused(ATTN_ERR_ARGUMENT, "struct_size");
+  desc.struct_size = 8, refused(ATTN_ERR_ARGUMENT, "struct_size");
+  desc.flags = 1u << 20, refused(ATTN_ERR_ARGUMENT, "flags");
+  desc.flags = ATTN_SDPA_SCALE, desc.scale = (double)NAN, refused(ATTN_ERR_ARGUMENT, "scale");
+  desc.flags = ATTN_SDPA_SCALE, desc.scale = (double)INFINITY, refused(ATTN_ERR_ARGUMENT, "scale");
+  desc.flags = ATTN_SDPA_WINDOW, desc.window_left = -2, refused(ATTN_ERR_ARGUMENT, "window_left");
+  desc.flags = ATTN_SDPA_WINDOW, desc.window_right = -9, refused(ATTN_ERR_ARGUMENT, "window_right");
+  desc.align = 3, refused(ATTN_ERR_ARGUMENT, "align");
+  desc.align = ATTN_ALIGN_OFFSET, refused(ATTN_ERR_ARGUMENT, "offset");
+  desc.flags = ATTN_SDPA_OFFSET, refused(ATTN_ERR_ARGUMENT, "offset");
+  desc.empty_row = -1, refused(ATTN_ERR_ARGUMENT, "empty_row");
+  desc.threads = -1, refused(ATTN_ERR_ARGUMENT, "threads");
+  const attn_executor none = {NULL, 0, NULL};
+  desc.executor = &none, refused(ATTN_ERR_ARGUMENT, "executor");
+  const attn_allocator half = {NULL, NULL, NULL};
+  desc.allocator = &half, refused(ATTN_ERR_ARGUMENT, "allocator");
+  char small[64];
+  desc.workspace = small, desc.workspace_bytes = 64, refused(ATTN_ERR_MEMORY, "workspace");
+}
+
+static void masks_and_lengths(void **state) {
+  (void)state;
+  static float numbers[6 * 5 * 7];
+  attn_tensor mask = attn_tensor_dense(ATTN_F32, numbers, 1, 1, 5, 6);
+  desc.mask = &mask, refused(ATTN_ERR_SHAPE, "mask");
+  mask = attn_tensor_dense(ATTN_I32, numbers, 1, 1, 5, 7);
+  desc.mask = &mask, refused(ATTN_ERR_TYPE, "mask");
+  int64_t length[2] = {7, 8};
+  attn_tensor lengths = {length, ATTN_I64, 1, {2}, {1}};
+  desc.key_lengths = &lengths, refused(ATTN_ERR_ARGUMENT, "key_lengths");
+  length[1] = -1, desc.key_lengths = &lengths, refused(ATTN_ERR_ARGUMENT, "key_lengths");
+  lengths.shape[0] = 1, desc.key_lengths = &lengths, refused(ATTN_ERR_SHAPE, "key_lengths");
+  lengths = (attn_tensor){numbers, ATTN_F32, 1, {2}, {1}};
+  desc.key_lengths = &lengths, refused(ATTN_ERR_TYPE, "key_lengths");
+  attn_tensor lse = {numbers, ATTN_F32, 3, {2, 6, 4}, {24, 4, 1}};
+  desc.lse = &lse, refused(ATTN_ERR_SHAPE, "lse");
+  attn_tensor weights = attn_tensor_dense(ATTN_F64, numbers, 2, 6, 5, 7);
+  desc.weights = &weights, refused(ATTN_ERR_TYPE, "weights");
+}
+
+static void an_instruction_set_that_is_not_there(void **state) {
+  (void)state;
+  setenv("ATTN_ISA", "avx9000", 1);
+  refused(ATTN_ERR_CPU, "ATTN_ISA");
+  unsetenv("ATTN_ISA");
+}
+
+/* A caller of an older header gives a shorter descriptor; of a newer one a longer, unused part. */
+static void descriptors_of_other_versions(void **state) {
+  (void)state;
+  struct {
+    attn_sdpa desc;
+    char more[32];
+  } newer = {.desc = ATTN_SDPA_INIT};
+  newer.desc.struct_size = sizeof newer;
+  assert_int_equal(attn_sdpa_forward(&newer.desc, &tq, &tk, &tv, &to, NULL), ATTN_OK);
+  newer.more[3] = 1;
+  assert_int_equal(attn_sdpa_forward(&newer.desc, &tq, &tk, &tv, &to, NULL), ATTN_ERR_ARGUMENT);
+  desc.struct_size = offsetof(attn_sdpa, workspace);
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, NULL), ATTN_OK);
+}
+
+/* Whatever the arguments, no crash: random edits of a valid call. */
+static void random_arguments_never_crash(void **state) {
+  (void)state;
+  static const int64_t odd[] = {-1, 0, 1, 2, 3, 4, 5, 6, 7, INT64_MAX, INT64_MIN, 1LL << 40};
+  attn_tensor *all[] = {&tq, &tk, &tv, &to};
+  int served = 0;
+  for (int round = 0; round < 20000; round++) {
+    begin(NULL);
+    for (int edits = (int)below(3); edits >= 0; edits--) {
+      attn_tensor *t = all[below(4)];
+      if (chance(3)) t->shape[below(4)] = odd[below(8)] % (chance(2) ? 8 : 3);
+      if (chance(9)) t->rank = (int32_t)below(7) - 1;
+      if (chance(9)) t->shape[below(4)] = odd[below(12)];
+      if (chance(6)) desc.flags = random_bits() % 20;
+      if (chance(6)) desc.offset = odd[below(12)], desc.align = (int32_t)below(4);
+      if (chance(6)) desc.window_left = odd[below(12)], desc.window_right = odd[below(12)];
+    }
+    /* Larger shapes than the buffers would be a lie that no library can see through. */
+    int lie = 0;
+    for (int n = 0; n < 4; n++) {
+      int64_t reach = 0;
+      for (int d = 0; d < 4; d++)
+        lie |= all[n]->shape[d] > 8 || __builtin_add_overflow(reach, (all[n]->shape[d] - 1) * all[n]->strides[d], &reach);
+      lie |= reach >= (int64_t)((size_t[]){sizeof q, sizeof k, sizeof v, sizeof o}[n] / 4);
+    }
+    if (!lie) served += attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, NULL) == ATTN_OK;
+  }
+  assert_true(served > 100);
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(tensors, begin), cmocka_unit_test_setup(null_arguments, begin),
+      cmocka_unit_test_setup(knobs, begin), cmocka_unit_test_setup(masks_and_lengths, begin),
+      cmocka_unit_test_setup(an_instruction_set_that_is_not_there, begin),
+      cmocka_unit_test_setup(descriptors_of_other_versions, begin),
+      cmocka_unit_test_setup(random_arguments_never_crash, begin)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

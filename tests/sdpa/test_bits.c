@@ -1,0 +1,150 @@
+/* Law: on one instruction set the same bits for any number of threads, batch, slice of whole
+ * key/value heads, alignment, order of work and contents of the workspace. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "random.h"
+
+enum { B = 3, H = 2, G = 3, L = 150, S = 230, E = 20, EV = 18, HQ = H * G };
+
+static float q[B * HQ * L * E], k[B * H * S * E], v[B * H * S * EV];
+static float mask[L * S], expected[B * HQ * L * EV], got[B * HQ * L * EV + 16];
+static attn_tensor tq, tk, tv, tmask, texpected, tgot;
+static attn_sdpa desc;
+
+static int begin(void **state) {
+  (void)state;
+  for (size_t n = 0; n < sizeof q / 4; n++) q[n] = uniform() * 8;
+  for (size_t n = 0; n < sizeof k / 4; n++) k[n] = uniform() * 8;
+  for (size_t n = 0; n < sizeof v / 4; n++) v[n] = uniform();
+  for (size_t n = 0; n < sizeof mask / 4; n++) mask[n] = uniform();
+  tq = attn_tensor_dense(ATTN_F32, q, B, HQ, L, E), tk = attn_tensor_dense(ATTN_F32, k, B, H, S, E);
+  tv = attn_tensor_dense(ATTN_F32, v, B, H, S, EV);
+  tmask = attn_tensor_dense(ATTN_F32, mask, 1, 1, L, S);
+  texpected = attn_tensor_dense(ATTN_F32, expected, B, HQ, L, EV);
+  tgot = attn_tensor_dense(ATTN_F32, got, B, HQ, L, EV);
+  desc = (attn_sdpa)ATTN_SDPA_INIT;
+  desc.flags = ATTN_SDPA_CAUSAL;
+  desc.align = ATTN_ALIGN_BOTTOM_RIGHT;
+  desc.mask = &tmask;
+  desc.threads = 1;
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &texpected, NULL), ATTN_OK);
+  return 0;
+}
+
+static void forward(void) {
+  memset(got, 0xFF, sizeof got);
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &tgot, NULL), ATTN_OK);
+}
+
+static void any_number_of_threads(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 8; threads++) {
+    char text[8];
+    snprintf(text, sizeof text, "%d", threads);
+    setenv("ATTN_THREADS", text, 1);
+    desc.threads = 0;
+    for (int again = 0; again < 5; again++) {
+      forward();
+      assert_memory_equal(got, expected, sizeof expected);
+    }
+  }
+  unsetenv("ATTN_THREADS");
+}
+
+static void any_slice_of_batch_and_whole_groups(void **state) {
+  (void)state;
+  for (int64_t b = 0; b < B; b++)
+    for (int64_t h = 0; h < H; h++) {
+      tq = attn_tensor_dense(ATTN_F32, q + (b * HQ + h * G) * L * E, 1, G, L, E);
+      tk = attn_tensor_dense(ATTN_F32, k + (b * H + h) * S * E, 1, 1, S, E);
+      tv = attn_tensor_dense(ATTN_F32, v + (b * H + h) * S * EV, 1, 1, S, EV);
+      tgot = attn_tensor_dense(ATTN_F32, got, 1, G, L, EV);
+      forward();
+      assert_memory_equal(got, expected + (b * HQ + h * G) * L * EV, G * L * EV * sizeof(float));
+    }
+}
+
+static void any_alignment(void **state) {
+  (void)state;
+  float *moved = malloc(sizeof q + 64);
+  for (int shift = 0; shift < 16; shift++) {
+    memcpy(moved + shift, q, sizeof q);
+    tq.data = moved + shift;
+    tgot.data = got + shift;
+    forward();
+    assert_memory_equal(got + shift, expected, sizeof expected);
+  }
+  free(moved);
+}
+
+static void any_contents_of_the_workspace(void **state) {
+  (void)state;
+  attn_plan plan = {.struct_size = sizeof plan};
+  assert_int_equal(attn_sdpa_plan(&desc, &tq, &tk, &tv, &tgot, &plan, NULL), ATTN_OK);
+  char *memory = malloc(plan.workspace_bytes + 8);
+  for (int fill = 0; fill < 4; fill++) {
+    memset(memory, (int[]){0, 0xFF, 0x7F, 0xA5}[fill], plan.workspace_bytes + 8);
+    desc.workspace = memory + fill; /* any alignment */
+    desc.workspace_bytes = plan.workspace_bytes;
+    forward();
+    assert_memory_equal(got, expected, sizeof expected);
+  }
+  free(memory);
+}
+
+/* A host's executor that works backwards and changes the worker each time. */
+static void backwards(void *context, int64_t count,
+                      void (*body)(void *argument, int64_t index, int32_t worker),
+                      void *argument) {
+  (void)context;
+  for (int64_t n = count - 1; n >= 0; n--) body(argument, n, (int32_t)(n % 3));
+}
+
+static void any_order_of_work(void **state) {
+  (void)state;
+  const attn_executor host = {NULL, 3, backwards};
+  desc.executor = &host;
+  desc.threads = 0;
+  forward();
+  assert_memory_equal(got, expected, sizeof expected);
+}
+
+/* A neighbour whose scores force a restart, or whose mask hides what this row sees. */
+static void whatever_another_row_holds(void **state) {
+  (void)state;
+  for (int e = 0; e < E; e++) q[1 * E + e] *= 1000;
+  for (int j = 0; j < S; j++) mask[2 * S + j] = j % 5 ? -__builtin_inff() : 50;
+  forward();
+  for (int i = 0; i < L; i++)
+    if (i != 1 && i != 2)
+      assert_memory_equal(got + i * EV, expected + i * EV, EV * sizeof(float));
+  assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
+}
+
+#define LAW(name) cmocka_unit_test_setup(name, begin)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups), LAW(any_alignment),
+      LAW(any_contents_of_the_workspace), LAW(any_order_of_work), LAW(whatever_another_row_holds)};
+  int failed = 0;
+  static const char *const isas[] = {"scalar", "avx2", "avx512"};
+  for (int n = 0; n < 3; n++) {
+    attn_machine m = {.struct_size = sizeof m};
+    setenv("ATTN_ISA", isas[n], 1);
+    attn_machine_query(&m);
+    if (m.isa_unknown)
+      printf("SKIPPED: %s: this CPU lacks it\n", isas[n]);
+    else
+      failed += cmocka_run_group_tests_name(isas[n], tests, NULL, NULL);
+  }
+  return failed;
+}

@@ -1,0 +1,219 @@
+/* Laws about values: what a row does not see cannot touch it; what it sees, however odd, does;
+ * large numbers, needles, rising scores and ties are no worse than any others. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "random.h"
+
+enum { L = 70, S = 210, E = 16, EV = 12 };
+
+static float q[L * E], k[S * E], v[S * EV], o[L * EV], o2[L * EV], lse[L];
+static attn_tensor tq, tk, tv, to, to2, tlse;
+static attn_sdpa desc;
+
+static int begin(void **state) {
+  (void)state;
+  for (int n = 0; n < L * E; n++) q[n] = uniform();
+  for (int n = 0; n < S * E; n++) k[n] = uniform();
+  for (int n = 0; n < S * EV; n++) v[n] = uniform();
+  tq = attn_tensor_dense(ATTN_F32, q, 1, 1, L, E), tk = attn_tensor_dense(ATTN_F32, k, 1, 1, S, E);
+  tv = attn_tensor_dense(ATTN_F32, v, 1, 1, S, EV);
+  to = attn_tensor_dense(ATTN_F32, o, 1, 1, L, EV);
+  to2 = attn_tensor_dense(ATTN_F32, o2, 1, 1, L, EV);
+  tlse = (attn_tensor){lse, ATTN_F32, 3, {1, 1, L}, {L, L, 1}};
+  desc = (attn_sdpa)ATTN_SDPA_INIT;
+  return 0;
+}
+
+static void forward(attn_tensor *out) {
+  attn_error err;
+  if (attn_sdpa_forward(&desc, &tq, &tk, &tv, out, &err)) fail_msg("%s", err.message);
+}
+
+static void verified(void) {
+  attn_error err;
+  attn_sdpa_report r = {.struct_size = sizeof r};
+  forward(&to);
+  if (attn_sdpa_verify(&desc, &tq, &tk, &tv, &to, 0, 0, &r, &err)) fail_msg("%s", err.message);
+  if (r.outside)
+    fail_msg("%d outside; worst [%d, %d]: %g, not %g (bound %g)", (int)r.outside,
+             (int)r.worst_index[2], (int)r.worst_index[3], r.worst_got, r.worst_exact,
+             r.worst_bound);
+}
+
+/* Hidden keys filled with poison give bit for bit what hidden keys filled with 0 give. */
+static void poison_in_hidden_keys_cannot_leak(void **state) {
+  (void)state;
+  static const float poisons[] = {NAN, INFINITY, -INFINITY, FLT_MAX};
+  static char mask[L * S];
+  attn_tensor tmask = attn_tensor_dense(ATTN_BOOL, mask, 1, 1, L, S);
+  for (int kind = 0; kind < 8; kind++) {
+    begin(NULL);
+    float poison = poisons[kind % 4];
+    for (int i = 0; i < L; i++)
+      for (int j = 0; j < S; j++) mask[i * S + j] = j % 7 != 3 && (kind < 4 || (i + j) % 3 != 0);
+    desc.mask = &tmask;
+    int64_t hidden_from = 190;
+    int64_t length[1] = {hidden_from};
+    attn_tensor tlength = {length, ATTN_I64, 1, {1}, {1}};
+    desc.key_lengths = &tlength;
+    for (int pass = 0; pass < 2; pass++) {
+      for (int j = 0; j < S; j++) {
+        if (j % 7 != 3 && j < hidden_from) continue;
+        for (int e = 0; e < E; e++) k[j * E + e] = pass ? poison : 0.0f;
+        for (int e = 0; e < EV; e++) v[j * EV + e] = pass ? poison : 0.0f;
+      }
+      forward(pass ? &to2 : &to);
+    }
+    assert_memory_equal(o, o2, sizeof o);
+  }
+}
+
+/* Causal: a NaN in key and value j reaches the rows from j on, and none before. */
+static void poison_in_the_future_cannot_leak(void **state) {
+  (void)state;
+  desc.flags = ATTN_SDPA_CAUSAL;
+  forward(&to);
+  for (int e = 0; e < E; e++) k[40 * E + e] = NAN;
+  for (int e = 0; e < EV; e++) v[40 * EV + e] = INFINITY;
+  forward(&to2);
+  assert_memory_equal(o, o2, 40 * EV * sizeof(float));
+  for (int n = 40 * EV; n < L * EV; n++) assert_true(o2[n] != o2[n]);
+}
+
+static void a_live_nan_reaches_its_own(void **state) {
+  (void)state;
+  forward(&to);
+  q[5 * E + 3] = NAN; /* row 5, and no other */
+  forward(&to2);
+  for (int i = 0; i < L; i++)
+    for (int e = 0; e < EV; e++)
+      assert_true(i == 5 ? o2[i * EV + e] != o2[i * EV + e] : o2[i * EV + e] == o[i * EV + e]);
+  begin(NULL);
+  forward(&to);
+  v[100 * EV + 4] = NAN; /* column 4 of every row, and no other */
+  forward(&to2);
+  for (int i = 0; i < L; i++)
+    for (int e = 0; e < EV; e++)
+      assert_true(e == 4 ? o2[i * EV + e] != o2[i * EV + e] : o2[i * EV + e] == o[i * EV + e]);
+}
+
+static void one_key_that_matters_is_found_wherever_it_stands(void **state) {
+  (void)state;
+  for (int at = 0; at < S; at++) {
+    begin(NULL);
+    for (int e = 0; e < E; e++) k[at * E + e] = q[7 * E + e] * 30;
+    verified();
+  }
+}
+
+static void scores_that_rise_without_end(void **state) {
+  (void)state;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    for (int j = 0; j < S; j++)
+      for (int e = 0; e < E; e++) k[j * E + e] = (float)sign * (float)j * 0.5f * q[e];
+    for (int i = 0; i < L; i++) memcpy(q + i * E, q, E * sizeof(float));
+    verified();
+  }
+}
+
+static void ties_outliers_and_zeros(void **state) {
+  (void)state;
+  memset(k, 0, sizeof k);
+  verified();
+  for (int e = 0; e < E; e++) k[150 * E + e] = 500;
+  verified();
+  memset(q, 0, sizeof q);
+  verified();
+}
+
+/* The true output is finite, so no sum on the way may overflow. */
+static void values_near_the_largest_float(void **state) {
+  (void)state;
+  for (int n = 0; n < S * EV; n++) v[n] = v[n] < 0 ? -FLT_MAX : FLT_MAX;
+  for (int n = 0; n < S; n++) v[n * EV] = FLT_MAX / 2;
+  verified();
+  for (int n = 0; n < S * EV; n++) v[n] = uniform() * FLT_MIN;
+  verified();
+}
+
+static void a_finite_mask_never_hides(void **state) {
+  (void)state;
+  static float mask[S];
+  attn_tensor tmask = {mask, ATTN_F32, 1, {S}, {1}};
+  for (int j = 0; j < S; j++) mask[j] = -FLT_MAX; /* all alike: as if there were none */
+  desc.mask = &tmask;
+  verified();
+  assert_true(o[0] != 0.0f);
+}
+
+static void rows_that_see_nothing(void **state) {
+  (void)state;
+  desc.flags = ATTN_SDPA_CAUSAL | ATTN_SDPA_OFFSET;
+  desc.align = ATTN_ALIGN_OFFSET;
+  desc.offset = -3;
+  desc.lse = &tlse;
+  forward(&to);
+  for (int i = 0; i < 3; i++) {
+    assert_true(lse[i] == -INFINITY);
+    for (int e = 0; e < EV; e++) assert_true(o[i * EV + e] == 0.0f);
+  }
+  assert_true(o[3 * EV] == v[0]); /* row 3 sees key 0 alone */
+  desc.empty_row = ATTN_EMPTY_NAN;
+  verified();
+  assert_true(o[0] != o[0] && lse[0] != lse[0]);
+  desc.empty_row = ATTN_EMPTY_MEAN;
+  verified();
+  desc.empty_row = ATTN_EMPTY_ERROR;
+  float before = o[0] = 42;
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, NULL), ATTN_ERR_EMPTY_ROW);
+  assert_true(o[0] == before);
+}
+
+static void dimensions_of_zero(void **state) {
+  (void)state;
+  for (int which = 0; which < 5; which++) {
+    int64_t n[5] = {1, 3, 4, 2, 2}; /* B L S E Ev */
+    n[which] = 0;
+    tq = attn_tensor_dense(ATTN_F32, q, n[0], 1, n[1], n[3]);
+    tk = attn_tensor_dense(ATTN_F32, k, n[0], 1, n[2], n[3]);
+    tv = attn_tensor_dense(ATTN_F32, v, n[0], 1, n[2], n[4]);
+    to = attn_tensor_dense(ATTN_F32, o, n[0], 1, n[1], n[4]);
+    o[0] = 42;
+    forward(&to);
+    if (which == 2) assert_true(o[0] == 0.0f);                           /* no keys: empty rows */
+    if (which == 3) assert_true(fabsf(o[0] - (v[0] + v[2] + v[4] + v[6]) / 4) < 1e-6f); /* all alike */
+  }
+}
+
+#define LAW(name) cmocka_unit_test_setup(name, begin)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      LAW(poison_in_hidden_keys_cannot_leak), LAW(poison_in_the_future_cannot_leak),
+      LAW(a_live_nan_reaches_its_own), LAW(one_key_that_matters_is_found_wherever_it_stands),
+      LAW(scores_that_rise_without_end), LAW(ties_outliers_and_zeros),
+      LAW(values_near_the_largest_float), LAW(a_finite_mask_never_hides),
+      LAW(rows_that_see_nothing), LAW(dimensions_of_zero)};
+  int failed = 0;
+  static const char *const isas[] = {"scalar", "avx2", "avx512"};
+  for (int n = 0; n < 3; n++) {
+    attn_machine m = {.struct_size = sizeof m};
+    setenv("ATTN_ISA", isas[n], 1);
+    attn_machine_query(&m);
+    if (m.isa_unknown)
+      printf("SKIPPED: %s: this CPU lacks it\n", isas[n]);
+    else
+      failed += cmocka_run_group_tests_name(isas[n], tests, NULL, NULL);
+  }
+  return failed;
+}
