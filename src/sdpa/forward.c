@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "pool.h"
+#include "threads.h"
 #include "problem.h"
 #include "ref.h"
 
@@ -49,7 +49,7 @@ void attn_problem_parallel(const struct attn_problem *p, int64_t count,
   else if (host) /* fewer threads than the host's: it cannot be told, so one does it */
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   else
-    attn_pool_run(count, p->workers, body, argument);
+    attn_threads_run(count, p->workers, body, argument);
 }
 
 /* ---- Progress -------------------------------------------------------------- */

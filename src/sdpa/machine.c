@@ -5,7 +5,7 @@
 
 #include "cpu.h"
 #include "error.h"
-#include "pool.h"
+#include "threads.h"
 #include "problem.h"
 
 attn_status attn_machine_query(attn_machine *machine) {
@@ -18,7 +18,7 @@ attn_status attn_machine_query(attn_machine *machine) {
   machine->isa_best = attn_kernel_for(attn_cpu_isa())->isa;
   machine->isa = kernel ? kernel->isa : machine->isa_best;
   machine->isa_unknown = !kernel;
-  machine->threads = attn_pool_workers();
+  machine->threads = attn_threads_count();
   return ATTN_OK;
 }
 

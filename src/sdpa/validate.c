@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "pool.h"
+#include "threads.h"
 #include "problem.h"
 
 /* Shapes as people write them: "(2, 3)". */
@@ -279,7 +279,7 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
 
 static attn_status choose(struct attn_problem *p, attn_error *err) {
   const attn_executor *host = p->desc.executor;
-  p->workers = host ? host->workers : attn_pool_workers();
+  p->workers = host ? host->workers : attn_threads_count();
   if (p->desc.threads && p->desc.threads < p->workers) p->workers = p->desc.threads;
   p->kernel = NULL;
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);

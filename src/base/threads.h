@@ -1,17 +1,17 @@
-/* pool.h -- the library's own threads: few, lazy, safe across fork. */
-#ifndef ATTN_BASE_POOL_H
-#define ATTN_BASE_POOL_H
+/* threads.h -- the library's own threads: few, lazy, safe across fork. */
+#ifndef ATTN_BASE_THREADS_H
+#define ATTN_BASE_THREADS_H
 
 #include "attn/attn.h"
 
 /* Workers that the pool has or would have: the CPUs this process may run on, or
  * ATTN_THREADS in the environment (1 to 1024). */
-int32_t attn_pool_workers(void);
+int32_t attn_threads_count(void);
 
 /* Calls body(argument, index, worker) for each index below count, on at most workers threads,
  * the caller among them. Indices are handed out in order. Where the pool is busy with another
  * caller's work, or no thread can be had, the caller does it alone: never waits, never fails. */
-void attn_pool_run(int64_t count, int32_t workers,
+void attn_threads_run(int64_t count, int32_t workers,
                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
 
 #endif

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* sched_getaffinity */
-#include "pool.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ static int32_t cpus(void) {
   return n > 0 ? (int32_t)n : 1;
 }
 
-int32_t attn_pool_workers(void) {
+int32_t attn_threads_count(void) {
   const char *text = getenv("ATTN_THREADS");
   if (text) {
     char *end;
@@ -117,7 +117,7 @@ static void run_with_helpers(int64_t count, int32_t workers,
   pthread_mutex_unlock(&pool.lock);
 }
 
-void attn_pool_run(int64_t count, int32_t workers,
+void attn_threads_run(int64_t count, int32_t workers,
                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   if (workers > count) workers = (int32_t)count;
   if (workers > 1 && !atomic_flag_test_and_set(&pool.busy)) {
