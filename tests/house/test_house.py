@@ -58,6 +58,8 @@ def test_a_room_sees_the_rooms_below_it_and_no_other(room):
     for other in LAW:
         for header in headers_of(other):
             allowed = other == room or other in LAW[room]
+            if allowed and header.startswith("vec_"):
+                continue  # an instruction set's words: only its own shim has the flags for them
             assert compiles(room, header) == allowed, f"{room} includes {other}/{header}"
 
 

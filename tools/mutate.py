@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Breaks the core on purpose, one way at a time, and requires the suite to notice.
+
+    tools/mutate.py [NAME...]
+
+Each mutation is one replacement in a copy of the tree. It must apply exactly once, the copy must
+build, and at least one of the tests must fail. Prints a table; exit status 1 if one survives.
+"""
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
+DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
+TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults"]
+
+MUTATIONS = [
+    # name, file, what stands there, what shall stand there
+    ("a tile one key short", KERNEL, "for (; key < to; key++) weigh(s, group, key, 1, 0, sum);",
+     "for (; key + 1 < to; key++) weigh(s, group, key, 1, 0, sum);"),
+    ("causal mask off by one", INTERVAL, "&& centre < last) last = centre;",
+     "&& centre + 1 < last) last = centre + 1;"),
+    ("window off by one", INTERVAL, "from = add(centre, -left);", "from = add(centre, -left) + 1;"),
+    ("no rescale after a restart", KERNEL,
+     "vf_store(o + e * GROUP_ROWS, vf_mul(vf_load(o + e * GROUP_ROWS), factor));",
+     "vf_store(o + e * GROUP_ROWS, vf_load(o + e * GROUP_ROWS));"),
+    ("no rescale of the sum", KERNEL,
+     "vf_mul(vf_load(s->l_before + vector * VL), factor));", "vf_load(s->l_before + vector * VL));"),
+    ("restart where it is not needed", KERNEL, "vf next = vf_select(failed, higher, m);",
+     "vf next = higher;"),
+    ("never a restart", KERNEL, "if (!vm_any(failed)) return 0;", "return 0;"),
+    ("scale x 1.01", DOOR, "t->scale = (float)(p->scale * 1.4426950408889634);",
+     "t->scale = (float)(p->scale * 1.01 * 1.4426950408889634);"),
+    ("scale x 1.01 in the kernel", KERNEL, "from[e] * scale;", "from[e] * scale * 1.01f;"),
+    ("a dropped key", KERNEL, "for (int j = s->from[group]; j < s->to[group]; j++) {\n    const float *value",
+     "for (int j = s->from[group] + 1; j < s->to[group]; j++) {\n    const float *value"),
+    ("hidden keys keep their weight", KERNEL,
+     "if (partial) p = vf_clear(vm_not(visible(s, vector, key + n)), p);", ""),
+    ("hidden values are not guarded", KERNEL,
+     "s->cover[g] == COVER_PARTIAL && values_poisoned(s)", "0 && values_poisoned(s)"),
+    ("the mask ignored", KERNEL, "s->masked = t->mask_kind != ATTN_MASK_NONE;", "s->masked = 0;"),
+    ("lengths ignored", INTERVAL, "last = length - 1;", "last = p->keys - 1;"),
+    ("the wrong key/value head", DOOR, "(const float *)attn_tensor_at(&p->v, b, head, 0, 0)",
+     "(const float *)attn_tensor_at(&p->v, b, (head + 1) % p->heads, 0, 0)"),
+    ("no headroom", DOOR, "(float)(ceil(log2((double)p->keys)) + 1) : 1.0f", "0.0f : 0.0f"),
+    ("a finite mask hides", KERNEL,
+     "if (x < -FLT_MAX && mask > -(double)INFINITY) return -FLT_MAX;", ""),
+    ("log-sum-exp to base 2", KERNEL, "* 0.6931471805599453);", ");"),
+    ("the workspace is trusted to be zero", KERNEL,
+     "memset(s->o, 0, (size_t)t->value_width * ATTN_ROWS * sizeof(float));", ""),
+    ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - index % s->blocks",
+     "int64_t block = worker ? 0 : s->blocks - 1 - index % s->blocks"),
+    ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
+     "return desc->window_right < 0 || ahead > 3 ||"),
+]
+
+
+def run(*command, cwd):
+    return subprocess.run(command, cwd=cwd, text=True, capture_output=True)
+
+
+def survives(tree, build):
+    """Runs the tests; returns the first that fails, or None."""
+    for test in TESTS:
+        try:
+            if subprocess.run([build / test], cwd=tree, capture_output=True, timeout=120).returncode:
+                return test
+        except subprocess.TimeoutExpired:
+            return test + " (hangs)"
+    return None
+
+
+def mutate(tree, build, mutation):
+    name, path, old, new = mutation
+    file = tree / path
+    text = file.read_text()
+    if text.count(old) != 1:
+        return f"does not apply: stands {text.count(old)} times in {path}"
+    file.write_text(text.replace(old, new))
+    try:
+        made = run("cmake", "--build", str(build), "--target", *TESTS, cwd=tree)
+        if made.returncode:
+            return "does not build:\n" + made.stdout[-2000:] + made.stderr[-500:]
+        caught = survives(tree, build)
+        return None if caught is None else f"caught by {caught}"
+    finally:
+        file.write_text(text)
+
+
+def main():
+    chosen = [m for m in MUTATIONS if not sys.argv[1:] or m[0] in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as folder:
+        tree, build = Path(folder) / "tree", Path(folder) / "build"
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", ".git"))
+        for command in (["cmake", "-S", str(tree), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
+                         "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DATTN_TESTS=ON"],
+                        ["cmake", "--build", str(build), "--target", *TESTS]):
+            done = run(*command, cwd=tree)
+            if done.returncode:
+                sys.exit(done.stdout + done.stderr)
+        if survives(tree, build):
+            sys.exit("the suite fails before anything is broken")
+        lost = 0
+        for mutation in chosen:
+            start = time.monotonic()
+            verdict = mutate(tree, build, mutation)
+            good = verdict is not None and verdict.startswith("caught")
+            lost += not good
+            print(f"{'ok  ' if good else 'LOST'} {mutation[0]}: {verdict or 'SURVIVED'} "
+                  f"({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{len(chosen) - lost} of {len(chosen)} mutations caught")
+    sys.exit(1 if lost else 0)
+
+
+main()
