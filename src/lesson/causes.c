@@ -1,0 +1,275 @@
+/* causes.c -- why a step is wrong: single slips tried one after another, the simple and specific
+ * first. A slip of the whole step must explain every wrong cell and leave the others right; a slip
+ * of single cells must explain each wrong one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "judge.h"
+
+struct hunt {
+  const attn_example *example;
+  const struct attn_judged *all, *judged; /* of all steps; of this one */
+  const attn_step *step;
+  struct attn_pool *pool;
+  attn_error *err;
+  size_t cells;
+};
+
+/* The operand as the author has it where the author is right, else as he printed it. */
+static const attn_matrix *operand(const struct hunt *h, int32_t n) {
+  int32_t index = h->step->operand[n];
+  return h->all[index].tainted ? &h->all[index].carried : &h->example->step[index].exact;
+}
+
+static const attn_step *operand_step(const struct hunt *h, int32_t n) {
+  return n < h->step->operands ? &h->example->step[h->step->operand[n]] : NULL;
+}
+
+static int wrong(const struct hunt *h, size_t n) { return h->judged->verdict[n] == ATTN_JUDGED_WRONG; }
+
+/* Values of another step are rounded once more on the way: a little more room than for the right. */
+static int fits(const struct hunt *h, size_t n, double value) {
+  const attn_cell *cell = h->judged->printed[n];
+  if (attn_judged_fits(h->judged, n, value)) return 1;
+  double unit = pow(10, -(double)h->judged->decimals);
+  return cell->kind == ATTN_CELL_NUMBER && h->judged->decimals > 0 &&
+         fabs(cell->value - value) <= unit;
+}
+
+static int explains_all(const struct hunt *h, const attn_matrix *m) {
+  if (m->rows != h->step->exact.rows || m->cols != h->step->exact.cols) return 0;
+  for (size_t n = 0; n < h->cells; n++)
+    if (h->judged->printed[n] && !fits(h, n, m->at[n])) return 0;
+  return 1;
+}
+
+/* The step computed anew by another operation, from other operands, with another scalar. */
+static int as(const struct hunt *h, int op, int axis, double scalar, const attn_matrix *a,
+              const attn_matrix *b) {
+  attn_step other = *h->step;
+  attn_matrix out;
+  const attn_matrix *operands[2] = {a, b};
+  other.op = op, other.axis = axis, other.scalar = scalar, other.operands = b ? 2 : 1;
+  return attn_eval_step(&other, operands, h->pool, &out, NULL) == ATTN_OK && explains_all(h, &out);
+}
+
+/* The right numbers of another step of the same head, or as the author has them. */
+static const attn_matrix *named(const struct hunt *h, int name, int right) {
+  for (int32_t n = 0; n < h->example->steps; n++) {
+    const attn_step *s = &h->example->step[n];
+    if (s->name == name && (s->head == h->step->head || s->head < 0 || h->step->head < 0))
+      return right || !h->all[n].tainted ? &s->exact : &h->all[n].carried;
+  }
+  return NULL;
+}
+
+/* ---- Slips of a whole step ----------------------------------------------------------- */
+
+static int any_width(const struct hunt *h, const attn_matrix *a) {
+  for (int32_t n = 0; n < h->example->steps; n++) {
+    const double widths[] = {h->example->step[n].exact.rows, h->example->step[n].exact.cols};
+    for (int k = 0; k < 2; k++)
+      if (as(h, ATTN_OP_DIVIDE, 0, sqrt(widths[k]), a, NULL) ||
+          as(h, ATTN_OP_DIVIDE, 0, widths[k], a, NULL))
+        return 1;
+  }
+  return 0;
+}
+
+static int scaling(const struct hunt *h) {
+  const attn_matrix *a = operand(h, 0);
+  if (explains_all(h, a)) return ATTN_CAUSE_MISSING_SCALE;
+  if (h->step->scaled_by && as(h, ATTN_OP_DIVIDE, 0, h->step->scaled_by, a, NULL))
+    return ATTN_CAUSE_SCALE_BY_DK;
+  return any_width(h, a) ? ATTN_CAUSE_SCALE_WRONG_DIM : ATTN_CAUSE_NONE;
+}
+
+/* A causal mask moved by one key, either way. */
+static int moved_mask(const struct hunt *h, const attn_step *masked, int then_softmax) {
+  const attn_matrix *scores = &h->example->step[masked->operand[0]].exact;
+  const attn_matrix *mask = &h->example->step[masked->operand[1]].exact;
+  if (mask->rows != scores->rows || mask->cols != scores->cols) return 0;
+  for (int32_t by = -1; by <= 1; by += 2) {
+    attn_matrix m = attn_matrix_new(h->pool, scores->rows, scores->cols), out = m;
+    if (!m.at) return 0;
+    for (int32_t i = 0; i < m.rows; i++)
+      for (int32_t j = 0; j < m.cols; j++) {
+        int32_t from = j + by < 0 ? 0 : j + by >= m.cols ? m.cols - 1 : j + by;
+        int sees = mask->at[(size_t)i * (size_t)m.cols + (size_t)from] != 0;
+        size_t at = (size_t)i * (size_t)m.cols + (size_t)j;
+        m.at[at] = sees ? scores->at[at] : masked->scalar;
+      }
+    attn_step soft = *h->step;
+    const attn_matrix *operands[] = {&m};
+    soft.operands = 1;
+    if (!then_softmax ? explains_all(h, &m)
+                      : attn_eval_step(&soft, operands, h->pool, &out, NULL) == ATTN_OK &&
+                            explains_all(h, &out))
+      return 1;
+  }
+  return 0;
+}
+
+static int softmax(const struct hunt *h) {
+  const attn_matrix *a = operand(h, 0);
+  const attn_step *from = operand_step(h, 0);
+  int axis = h->step->axis;
+  attn_matrix sum;
+  if (as(h, ATTN_OP_SOFTMAX, !axis, 0, a, NULL)) return ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
+  attn_step line = *h->step;
+  line.op = ATTN_OP_SUM, line.operands = 1;
+  if (attn_eval_step(&line, &a, h->pool, &sum, NULL) == ATTN_OK &&
+      as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
+    return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
+  if (from->op == ATTN_OP_MASK && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+    return ATTN_CAUSE_MASK_IGNORED;
+  if (from->op == ATTN_OP_MASK && moved_mask(h, from, 1)) return ATTN_CAUSE_MASK_OFF_BY_ONE;
+  if (from->op == ATTN_OP_DIVIDE && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+    return ATTN_CAUSE_MISSING_SCALE;
+  return ATTN_CAUSE_NONE;
+}
+
+static int mask(const struct hunt *h) {
+  if (explains_all(h, operand(h, 0))) return ATTN_CAUSE_MASK_IGNORED;
+  return moved_mask(h, h->step, 0) ? ATTN_CAUSE_MASK_OFF_BY_ONE : ATTN_CAUSE_NONE;
+}
+
+static int is_output(const struct hunt *h) { return h->step->name == ATTN_STEP_OUTPUT; }
+
+static int product(const struct hunt *h) {
+  const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
+  int name = h->step->name;
+  int other = name == ATTN_STEP_Q ? ATTN_STEP_K : name == ATTN_STEP_K ? ATTN_STEP_Q : -1;
+  const attn_matrix *k = named(h, ATTN_STEP_K, 0);
+  const attn_matrix *swap = other < 0 ? NULL : named(h, other, 1);
+  if (swap && explains_all(h, swap)) return ATTN_CAUSE_SWAPPED_QK;
+  if (name == ATTN_STEP_V && k && explains_all(h, k)) return ATTN_CAUSE_K_INSTEAD_OF_V;
+  if (is_output(h) && k && as(h, h->step->op, 0, 0, a, k)) return ATTN_CAUSE_K_INSTEAD_OF_V;
+  if (name == ATTN_STEP_SCORES && as(h, h->step->op, 0, 0, b, a)) return ATTN_CAUSE_SWAPPED_QK;
+  if (h->step->op == ATTN_OP_MATMUL && as(h, ATTN_OP_MATMUL_NT, 0, 0, a, b))
+    return is_output(h) ? ATTN_CAUSE_WRONG_ROW_OR_COLUMN : ATTN_CAUSE_TRANSPOSED_WEIGHTS;
+  if (h->step->op == ATTN_OP_MATMUL_NT && as(h, ATTN_OP_MATMUL, 0, 0, a, b))
+    return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
+  if (is_output(h) && h->step->op != ATTN_OP_MATMUL_NT &&
+      as(h, h->step->op == ATTN_OP_MATMUL ? ATTN_OP_MATMUL_TN : ATTN_OP_MATMUL, 0, 0, a, b))
+    return ATTN_CAUSE_WRONG_WEIGHT_ROW;
+  return ATTN_CAUSE_NONE;
+}
+
+/* ---- Slips of single cells ------------------------------------------------------------- */
+
+static int each_wrong(const struct hunt *h, int (*explains)(const struct hunt *, size_t)) {
+  for (size_t n = 0; n < h->cells; n++)
+    if (wrong(h, n) && !explains(h, n)) return 0;
+  return 1;
+}
+
+static double follows(const struct hunt *h, size_t n) { return h->judged->followed.at[n]; }
+
+/* Every wrong cell is what another row gives at the same column. */
+static int of_another_row(const struct hunt *h, size_t n) {
+  size_t cols = (size_t)h->step->exact.cols;
+  for (size_t at = n % cols; at < h->cells; at += cols)
+    if (at != n && fits(h, n, follows(h, at))) return 1;
+  return 0;
+}
+
+/* Or what another row or column of the product gives. */
+static int of_another_place(const struct hunt *h, size_t n) {
+  size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
+  for (size_t at = row; at < row + cols; at++)
+    if (at != n && fits(h, n, follows(h, at))) return 1;
+  return of_another_row(h, n);
+}
+
+/* The terms a_ik b_kj of one cell of a product. */
+static int32_t terms(const struct hunt *h, size_t n, double *term, int32_t most) {
+  const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
+  size_t cols = (size_t)h->step->exact.cols, i = n / cols, j = n % cols;
+  int ta = h->step->op == ATTN_OP_MATMUL_TN, tb = h->step->op == ATTN_OP_MATMUL_NT;
+  int32_t inner = ta ? a->rows : a->cols;
+  for (int32_t k = 0; k < inner && k < most; k++) {
+    double x = ta ? a->at[(size_t)k * (size_t)a->cols + i] : a->at[i * (size_t)a->cols + (size_t)k];
+    double y = tb ? b->at[j * (size_t)b->cols + (size_t)k] : b->at[(size_t)k * (size_t)b->cols + j];
+    term[k] = x * y;
+  }
+  return inner < most ? inner : most;
+}
+
+static int is_product(const struct hunt *h) {
+  return h->step->op == ATTN_OP_MATMUL || h->step->op == ATTN_OP_MATMUL_NT ||
+         h->step->op == ATTN_OP_MATMUL_TN;
+}
+
+/* The whole cell, or one term of its sum, with the other sign. */
+static int of_another_sign(const struct hunt *h, size_t n) {
+  double term[64], value = follows(h, n);
+  if (value != 0 && fits(h, n, -value)) return 1;
+  int32_t count = is_product(h) ? terms(h, n, term, 64) : 0;
+  for (int32_t k = 0; k < count; k++)
+    if (term[k] != 0 && fits(h, n, value - 2 * term[k])) return 1;
+  return 0;
+}
+
+/* Digits in another order, one digit misread, the point elsewhere, or a neighbour copied. */
+static int copied_wrongly(const struct hunt *h, size_t n) {
+  const attn_cell *cell = h->judged->printed[n];
+  char right[48], got[48];
+  int places = h->judged->decimals;
+  if (cell->kind != ATTN_CELL_NUMBER || fabs(follows(h, n)) > 1e12) return 0;
+  snprintf(right, sizeof right, "%.*f", places, follows(h, n));
+  snprintf(got, sizeof got, "%.*f", places, cell->value);
+  if (strlen(right) != strlen(got)) return 0;
+  size_t differ = 0, first = 0, second = 0;
+  for (size_t k = 0; right[k]; k++)
+    if (right[k] != got[k]) second = differ ? k : second, first = differ++ ? first : k;
+  return differ == 2 && right[first] == got[second] && right[second] == got[first];
+}
+
+/* The author rounded, or cut, at fewer digits than he prints. */
+static int rounded_early(const struct hunt *h, size_t n) {
+  const attn_cell *cell = h->judged->printed[n];
+  double value = follows(h, n);
+  for (int d = h->judged->decimals; d >= 1; d--) {
+    double unit = pow(10, d);
+    if (fabs(round(value * unit) / unit - cell->value) < 1e-12 ||
+        fabs(trunc(value * unit) / unit - cell->value) < 1e-12)
+      return 1;
+  }
+  return 0;
+}
+
+static int count_wrong(const struct hunt *h) {
+  int count = 0;
+  for (size_t n = 0; n < h->cells; n++) count += wrong(h, n);
+  return count;
+}
+
+static int by_cells(const struct hunt *h) {
+  int32_t name = h->step->name;
+  if (each_wrong(h, rounded_early)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
+  if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
+  if (each_wrong(h, copied_wrongly)) return ATTN_CAUSE_TRANSCRIPTION;
+  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && h->step->exact.rows > 1 && count_wrong(h) > 1 &&
+      each_wrong(h, of_another_row))
+    return ATTN_CAUSE_WRONG_WEIGHT_ROW;
+  if (is_product(h) && each_wrong(h, of_another_place)) return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
+  if (count_wrong(h) == 1)
+    return h->step->op == ATTN_OP_SOFTMAX ? ATTN_CAUSE_SOFTMAX_CELL : ATTN_CAUSE_ARITHMETIC_CELL;
+  return ATTN_CAUSE_UNKNOWN;
+}
+
+attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
+                            int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
+  const attn_step *s = &example->step[step];
+  const struct hunt h = {example, judged, &judged[step], s, pool, err,
+                         (size_t)s->exact.rows * (size_t)s->exact.cols};
+  *cause = ATTN_CAUSE_NONE;
+  if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
+  if (s->op == ATTN_OP_SOFTMAX) *cause = softmax(&h);
+  if (s->op == ATTN_OP_MASK) *cause = mask(&h);
+  if (is_product(&h)) *cause = product(&h);
+  if (*cause == ATTN_CAUSE_NONE) *cause = by_cells(&h);
+  return ATTN_OK;
+}

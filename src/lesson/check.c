@@ -1,0 +1,108 @@
+/* check.c -- attn_lesson_check: the judge's view, made public. */
+#include <stdlib.h>
+
+#include "error.h"
+#include "judge.h"
+
+struct owner {
+  attn_check check;
+  struct attn_pool *memory;
+};
+
+static attn_status no_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the judgement");
+}
+
+/* From the exact givens, unless the author's own earlier slip is what this one stands on. */
+static double expected(const struct attn_judged *j, const attn_step *s, int behind, size_t n) {
+  return behind ? j->followed.at[n] : s->exact.at[n];
+}
+
+static attn_status list_findings(const attn_step *s, const struct attn_judged *j, int behind,
+                                 struct attn_pool *pool, attn_step_verdict *v, attn_error *err) {
+  size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols, count = 0;
+  for (size_t n = 0; n < cells; n++) {
+    v->cells += j->printed[n] != NULL;
+    count += j->printed[n] && j->verdict[n] != ATTN_JUDGED_OK;
+  }
+  v->finding = attn_pool_take(pool, (count + 1) * sizeof *v->finding);
+  if (!v->finding) return no_memory(err);
+  for (size_t n = 0; n < cells; n++) {
+    if (!j->printed[n] || j->verdict[n] == ATTN_JUDGED_OK) continue;
+    const attn_cell *cell = j->printed[n];
+    v->finding[v->findings++] = (attn_finding){
+        (int32_t)(n / (size_t)s->exact.cols), (int32_t)(n % (size_t)s->exact.cols), j->verdict[n],
+        cell->line, cell->column, cell->value, expected(j, s, behind, n)};
+  }
+  return ATTN_OK;
+}
+
+static attn_status describe(const attn_example *e, const struct attn_judged *judged,
+                            struct attn_pool *pool, attn_example_verdict *out, attn_error *err) {
+  attn_status status = ATTN_OK;
+  out->first_wrong = -1;
+  out->verdict = attn_pool_take(pool, ((size_t)e->steps + 1) * sizeof *out->verdict);
+  if (!out->verdict) return no_memory(err);
+  for (int32_t n = 0; n < e->steps && !status; n++) {
+    if (e->step[n].op == ATTN_OP_GIVEN) continue;
+    attn_step_verdict *v = &out->verdict[out->verdicts];
+    *v = (attn_step_verdict){.step = n, .judgement = judged[n].worst};
+    status = list_findings(&e->step[n], &judged[n], out->first_wrong >= 0, pool, v, err);
+    if (!status && v->judgement == ATTN_JUDGED_WRONG) {
+      if (out->first_wrong < 0) out->first_wrong = out->verdicts;
+      status = attn_find_cause(e, judged, n, pool, &v->cause, err);
+    }
+    if (v->cells && v->judgement == ATTN_JUDGED_NOT_GIVEN) v->judgement = ATTN_JUDGED_OK;
+    if (v->judgement > out->judgement) out->judgement = v->judgement;
+    out->verdicts++;
+  }
+  return status;
+}
+
+static attn_status judge_all(const attn_lesson *lesson, struct owner *o, attn_error *err) {
+  o->check.examples = lesson->examples;
+  o->check.example =
+      attn_pool_take(o->memory, ((size_t)lesson->examples + 1) * sizeof *o->check.example);
+  if (!o->check.example) return no_memory(err);
+  for (int32_t n = 0; n < lesson->examples; n++) {
+    struct attn_judged *judged;
+    attn_status status = attn_judge_example(&lesson->example[n], o->memory, &judged, err);
+    if (!status)
+      status = describe(&lesson->example[n], judged, o->memory, &o->check.example[n], err);
+    if (status) return status;
+    if (o->check.example[n].judgement > o->check.judgement)
+      o->check.judgement = o->check.example[n].judgement;
+  }
+  return ATTN_OK;
+}
+
+attn_status attn_lesson_check(const attn_lesson *lesson, attn_check **check, attn_error *err) {
+  struct owner *o = calloc(1, sizeof *o);
+  *check = NULL;
+  if (!o || !(o->memory = attn_pool_new())) {
+    free(o);
+    return no_memory(err);
+  }
+  attn_status status = judge_all(lesson, o, err);
+  if (status)
+    attn_check_free(&o->check);
+  else
+    *check = &o->check;
+  return status;
+}
+
+void attn_check_free(attn_check *check) {
+  struct owner *o = (struct owner *)(void *)check;
+  if (!o) return;
+  attn_pool_free(o->memory);
+  free(o);
+}
+
+const char *attn_cause_label(int32_t cause) {
+  static const char *const labels[] = {
+      "none", "wrong_row_or_column", "transposed_weights", "swapped_qk", "missing_scale",
+      "scale_by_dk", "scale_wrong_dim", "softmax_over_columns", "softmax_without_exp",
+      "softmax_cell", "arithmetic_cell", "sign_slip", "mask_ignored", "mask_off_by_one",
+      "k_instead_of_v", "wrong_weight_row", "transcription", "rounding_too_coarse", "unknown"};
+  return cause >= 0 && cause <= ATTN_CAUSE_UNKNOWN ? labels[cause] : "unknown";
+}

@@ -1,0 +1,279 @@
+/* judge.c -- is each printed number right? docs/check.md tells the rules. */
+#include "judge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+
+/* ---- What is printed of a step: the best printing of each cell ------------------- */
+
+/* A literal tells more than a sum, many digits more than few. */
+static int better(const attn_cell *a, const attn_cell *than) {
+  if (!than) return 1;
+  int literal = a->kind == ATTN_CELL_NUMBER, other = than->kind == ATTN_CELL_NUMBER;
+  return literal != other ? literal : a->decimals > than->decimals;
+}
+
+static attn_status collect(struct attn_judged *j, const attn_step *s, struct attn_pool *pool,
+                           attn_error *err) {
+  size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
+  j->printed = attn_pool_take(pool, (cells + 1) * sizeof *j->printed);
+  if (!j->printed) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
+  for (int32_t p = 0; p < s->printings; p++) {
+    const attn_printing *g = &s->printing[p];
+    for (int32_t r = 0; r < g->rows; r++)
+      for (int32_t c = 0; c < g->cols; c++) {
+        const attn_cell *cell = &g->cells[r * g->cols + c];
+        int32_t row = r + g->row0, col = c + g->col0;
+        if (cell->kind == ATTN_CELL_BLANK || row >= s->exact.rows || col >= s->exact.cols) continue;
+        const attn_cell **at = &j->printed[(size_t)row * (size_t)s->exact.cols + (size_t)col];
+        if (better(cell, *at)) *at = cell;
+        if (cell->kind == ATTN_CELL_NUMBER && cell->decimals > j->decimals)
+          j->decimals = cell->decimals;
+      }
+  }
+  return ATTN_OK;
+}
+
+/* ---- The author's own numbers ------------------------------------------------------ */
+
+/* carried = what is printed, and where nothing is, what follows from what was printed before. */
+static void overlay(struct attn_judged *j, const attn_step *s) {
+  for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++)
+    j->carried.at[n] = j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value
+                                                             : j->followed.at[n];
+}
+
+/* What a printed cell may stand for when the next step is computed from it. An integer among
+ * numbers with digits is one of those, its zeros dropped; one that is the computed number itself was
+ * not rounded; only a lonely integer may hide half a unit. */
+static struct attn_span stands_for(const struct attn_judged *j, size_t n, double exact) {
+  const attn_cell *cell = j->printed[n];
+  double value = cell->value;
+  if (cell->kind == ATTN_CELL_EXACT || value == exact || value == j->followed.at[n])
+    return (struct attn_span){value, value};
+  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0) {
+    double half = 0.5 * pow(10, -(double)j->decimals);
+    return (struct attn_span){value - half, value + half};
+  }
+  /* All whole, and the author's operands whole as well: he computed with whole numbers. */
+  if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && exact == floor(exact))
+    return (struct attn_span){value, value};
+  return (struct attn_span){cell->lo, cell->hi};
+}
+
+/* The interval of a cell as an operand: what was printed, or the honest range behind it. */
+static void spread(struct attn_judged *j, const attn_step *s) {
+  for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++) {
+    const attn_cell *cell = j->printed[n];
+    double exact = s->exact.at[n];
+    if (s->op == ATTN_OP_GIVEN || (!cell && !j->range.lo.at)) {
+      j->right.lo.at[n] = j->right.hi.at[n] = j->author.lo.at[n] = j->author.hi.at[n] = exact;
+      continue;
+    }
+    double lo = j->range.lo.at[n], hi = j->range.hi.at[n];
+    j->right.lo.at[n] = j->author.lo.at[n] = lo, j->right.hi.at[n] = j->author.hi.at[n] = hi;
+    if (!cell) continue;
+    struct attn_span stands = stands_for(j, n, exact);
+    double from = stands.lo, to = stands.hi;
+    j->author.lo.at[n] = from, j->author.hi.at[n] = to;
+    if (j->verdict[n] == ATTN_JUDGED_WRONG || j->verdict[n] == ATTN_JUDGED_CARRIED) {
+      j->right.lo.at[n] = j->right.hi.at[n] = exact;
+    } else {
+      j->right.lo.at[n] = fmin(from, exact), j->right.hi.at[n] = fmax(to, exact);
+    }
+  }
+}
+
+/* ---- Judging one cell ------------------------------------------------------------------ */
+
+static double slack_of(double value) { return 1e-9 * (1 + fabs(value)); }
+
+/* Does rounding value honestly give what is printed? own: by the cell's own digits; else by the
+ * most digits that the matrix shows, zeros at the end dropped. */
+static int rounds_to(const attn_cell *cell, double value, int decimals, int own) {
+  if (value == cell->value) return 1;
+  if (isinf(value) || isinf(cell->value)) return 0;
+  if (cell->kind == ATTN_CELL_SUM)
+    return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);
+  if (cell->kind != ATTN_CELL_NUMBER) return fabs(value - cell->value) <= slack_of(value);
+  double half = own ? (cell->hi - cell->lo) / 2 : 0.5 * pow(10, -(double)decimals);
+  if (!own && decimals == 0) return fabs(value - cell->value) <= slack_of(value);
+  return fabs(value - cell->value) <= half + slack_of(value);
+}
+
+int attn_judged_fits(const struct attn_judged *j, size_t n, double value) {
+  return rounds_to(j->printed[n], value, j->decimals, 0);
+}
+
+static int meets(const attn_cell *cell, double lo, double hi) {
+  double slack = slack_of(cell->value);
+  if (isinf(cell->value)) return cell->value >= lo && cell->value <= hi;
+  return cell->lo - slack <= hi && cell->hi + slack >= lo;
+}
+
+/* ---- One step -------------------------------------------------------------------------- */
+
+struct judging {
+  const attn_example *example;
+  struct attn_judged *all;
+  struct attn_pool *pool;
+  attn_error *err;
+};
+
+/* Which numbers an operand is read as. */
+enum reading { READ_EXACT, READ_CARRIED, READ_FOLLOWED, READINGS };
+
+static const attn_matrix *operand_as(const struct judging *g, int32_t index, enum reading how) {
+  if (how == READ_CARRIED) return &g->all[index].carried;
+  return how == READ_FOLLOWED ? &g->all[index].followed : &g->example->step[index].exact;
+}
+
+static int tainted(const struct judging *g, const attn_step *s) {
+  for (int32_t n = 0; n < s->operands; n++)
+    if (g->all[s->operand[n]].tainted) return 1;
+  return 0;
+}
+
+/* Marks the cells that one way of computing the step explains: 1 right, 2 by the author's slip. */
+static attn_status explain_as(const struct judging *g, int32_t index, const enum reading *how,
+                              double scalar, unsigned char *explained) {
+  const attn_step *s = &g->example->step[index];
+  struct attn_judged *j = &g->all[index];
+  attn_step as = *s;
+  attn_matrix out;
+  const attn_matrix *operand[ATTN_OPERANDS_MAX];
+  int slipped = 0;
+  as.scalar = scalar;
+  for (int32_t n = 0; n < s->operands; n++) {
+    operand[n] = operand_as(g, s->operand[n], how[n]);
+    slipped |= how[n] != READ_EXACT && g->all[s->operand[n]].tainted;
+  }
+  attn_status status = attn_eval_step(&as, operand, g->pool, &out, g->err);
+  if (status) return status;
+  for (size_t n = 0; n < (size_t)out.rows * (size_t)out.cols; n++)
+    if (j->printed[n] && attn_judged_fits(j, n, out.at[n])) explained[n] |= slipped ? 2 : 1;
+  return ATTN_OK;
+}
+
+/* The root of d_k as people write it: in full, or to a few digits. */
+static double written(double x, int digits) {
+  double unit = pow(10, digits);
+  return digits ? round(x * unit) / unit : x;
+}
+
+static attn_status explain_all(const struct judging *g, int32_t index, unsigned char *explained) {
+  const attn_step *s = &g->example->step[index];
+  attn_status status = ATTN_OK;
+  int scalars = s->op == ATTN_OP_DIVIDE ? 4 : 1;
+  for (int a = 0; a < READINGS && !status; a++)
+    for (int b = 0; b < (s->operands == 2 ? READINGS : 1) && !status; b++)
+      for (int d = 0; d < scalars && !status; d++) {
+        enum reading how[ATTN_OPERANDS_MAX];
+        for (int32_t n = 0; n < s->operands; n++) how[n] = (enum reading)(n == 1 && s->operands == 2 ? b : a);
+        status = explain_as(g, index, how, d ? written(s->scalar, d + 1) : s->scalar, explained);
+      }
+  return status;
+}
+
+/* The honest ranges: from the right numbers, and from the author's own. */
+static attn_status ranges(const struct judging *g, int32_t index, struct attn_interval_matrix *right,
+                          struct attn_interval_matrix *author) {
+  const attn_step *s = &g->example->step[index];
+  const struct attn_interval_matrix *r[ATTN_OPERANDS_MAX], *a[ATTN_OPERANDS_MAX];
+  int decimals = g->all[index].decimals;
+  double slack = 0.5 * pow(10, -(double)(decimals > 3 ? decimals - 1 : 2));
+  for (int32_t n = 0; n < s->operands; n++)
+    r[n] = &g->all[s->operand[n]].right, a[n] = &g->all[s->operand[n]].author;
+  attn_status status = attn_interval_step(s, r, slack, g->pool, right, g->err);
+  return status ? status : attn_interval_step(s, a, slack, g->pool, author, g->err);
+}
+
+/* A divisor that was itself rounded moves the quotient by as much. */
+static void widen(const attn_step *s, struct attn_interval_matrix *m) {
+  double part = s->op == ATTN_OP_DIVIDE && s->scalar ? 0.005 / fabs(s->scalar) : 0;
+  for (size_t n = 0; part && n < (size_t)m->lo.rows * (size_t)m->lo.cols; n++) {
+    m->lo.at[n] -= fabs(m->lo.at[n]) * part;
+    m->hi.at[n] += fabs(m->hi.at[n]) * part;
+  }
+}
+
+static int judge_cell(const attn_cell *cell, unsigned explained, const double right[2],
+                      const double author[2], int slipped) {
+  if (explained & 1) return ATTN_JUDGED_OK;
+  if (explained & 2) return ATTN_JUDGED_CARRIED;
+  if (meets(cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
+  if (meets(cell, author[0], author[1])) return slipped ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
+  return ATTN_JUDGED_WRONG;
+}
+
+static attn_status judge_step(const struct judging *g, int32_t index) {
+  const attn_step *s = &g->example->step[index];
+  struct attn_judged *j = &g->all[index];
+  size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
+  unsigned char *explained = attn_pool_take(g->pool, cells + 1);
+  struct attn_interval_matrix right, author;
+  if (!explained) return attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
+  attn_status status = explain_all(g, index, explained);
+  if (!status) status = ranges(g, index, &right, &author);
+  if (status) return status;
+  widen(s, &right), widen(s, &author);
+  int slipped = tainted(g, s);
+  j->tainted = slipped;
+  j->range = right;
+  for (size_t n = 0; n < cells; n++) {
+    if (!j->printed[n]) continue;
+    const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};
+    j->verdict[n] = judge_cell(j->printed[n], explained[n], r, a, slipped);
+    if (j->verdict[n] > j->worst) j->worst = j->verdict[n];
+  }
+  if (j->worst == ATTN_JUDGED_WRONG) j->tainted = 1;
+  return ATTN_OK;
+}
+
+static attn_status prepare(const struct judging *g, int32_t index) {
+  const attn_step *s = &g->example->step[index];
+  struct attn_judged *j = &g->all[index];
+  size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
+  j->decimals = 0;
+  attn_status status = collect(j, s, g->pool, g->err);
+  j->verdict = attn_pool_take(g->pool, (cells + 1) * sizeof *j->verdict);
+  attn_matrix *const all[] = {&j->carried, &j->right.lo, &j->right.hi, &j->author.lo, &j->author.hi};
+  for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+    *all[n] = attn_matrix_new(g->pool, s->exact.rows, s->exact.cols);
+    if (!all[n]->at) status = attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
+  }
+  if (!j->verdict) status = attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
+  return status;
+}
+
+static attn_status follow(const struct judging *g, int32_t index) {
+  const attn_step *s = &g->example->step[index];
+  struct attn_judged *j = &g->all[index];
+  const attn_matrix *operand[ATTN_OPERANDS_MAX];
+  attn_status status = prepare(g, index);
+  if (status) return status;
+  j->followed = s->exact;
+  if (s->op != ATTN_OP_GIVEN) {
+    for (int32_t n = 0; n < s->operands; n++) operand[n] = &g->all[s->operand[n]].carried;
+    status = attn_eval_step(s, operand, g->pool, &j->followed, g->err);
+    if (!status) status = judge_step(g, index);
+  }
+  if (status) return status;
+  overlay(j, s);
+  spread(j, s);
+  return ATTN_OK;
+}
+
+attn_status attn_judge_example(const attn_example *example, struct attn_pool *pool,
+                               struct attn_judged **judged, attn_error *err) {
+  *judged = attn_pool_take(pool, ((size_t)example->steps + 1) * sizeof **judged);
+  if (!*judged) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
+  const struct judging g = {example, *judged, pool, err};
+  for (int32_t n = 0; n < example->steps; n++) {
+    attn_status status = follow(&g, n);
+    if (status) return status;
+  }
+  return ATTN_OK;
+}

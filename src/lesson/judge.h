@@ -1,0 +1,33 @@
+/* judge.h -- the judge's view of one example, step by step. */
+#ifndef ATTN_LESSON_JUDGE_H
+#define ATTN_LESSON_JUDGE_H
+
+#include "interval.h"
+
+/* One step: what is printed, what it may honestly be, and what became of each cell. Arrays have
+ * a cell for each of the step's matrix. */
+struct attn_judged {
+  const attn_cell **printed; /* the best printing, or NULL */
+  int decimals;              /* the most digits behind the point that a literal shows */
+  int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
+  int worst;
+  int tainted;               /* wrong, or computed from something wrong */
+  attn_matrix followed;      /* computed from the author's own numbers */
+  attn_matrix carried;       /* the author's numbers: printed, or followed */
+  struct attn_interval_matrix range;  /* honest values, from the right numbers */
+  struct attn_interval_matrix right;  /* this step as an operand of right steps */
+  struct attn_interval_matrix author; /* and as the author has it */
+};
+
+/* Judges all steps; *judged has one for each, from pool. */
+attn_status attn_judge_example(const attn_example *example, struct attn_pool *pool,
+                               struct attn_judged **judged, attn_error *err);
+
+/* Does value, rounded honestly, give what cell n of the step prints? */
+int attn_judged_fits(const struct attn_judged *judged, size_t n, double value);
+
+/* causes.c: the likely cause of a wrong step. */
+attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
+                            int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err);
+
+#endif

@@ -1,1 +1,0 @@
-/* replaced as the room is built */ typedef int attn_empty_report;
