@@ -26,12 +26,9 @@ static const attn_step *operand_step(const struct hunt *h, int32_t n) {
   return n < h->step->operands ? &h->example->step[h->step->operand[n]] : NULL;
 }
 
-static int wrong(const struct hunt *h, size_t n) {
-  return h->judged->verdict[n] == ATTN_JUDGED_WRONG;
-}
+static int wrong(const struct hunt *h, size_t n) { return h->judged->verdict[n] == ATTN_JUDGED_WRONG; }
 
-/* Values of another step are rounded once more on the way: a little more room than for the right.
- */
+/* Values of another step are rounded once more on the way: a little more room than for the right. */
 static int fits(const struct hunt *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   if (attn_judged_fits(h->judged, n, value)) return 1;
@@ -125,12 +122,10 @@ static int softmax(const struct hunt *h) {
   if (attn_eval_step(&line, &a, h->pool, &sum, NULL) == ATTN_OK &&
       as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
     return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
-  if (from->op == ATTN_OP_MASK &&
-      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+  if (from->op == ATTN_OP_MASK && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
     return ATTN_CAUSE_MASK_IGNORED;
   if (from->op == ATTN_OP_MASK && moved_mask(h, from, 1)) return ATTN_CAUSE_MASK_OFF_BY_ONE;
-  if (from->op == ATTN_OP_DIVIDE &&
-      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+  if (from->op == ATTN_OP_DIVIDE && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
     return ATTN_CAUSE_MISSING_SCALE;
   return ATTN_CAUSE_NONE;
 }
@@ -256,8 +251,8 @@ static int by_cells(const struct hunt *h) {
   if (each_wrong(h, rounded_early)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
   if (each_wrong(h, copied_wrongly)) return ATTN_CAUSE_TRANSCRIPTION;
-  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && h->step->exact.rows > 1 &&
-      count_wrong(h) > 1 && each_wrong(h, of_another_row))
+  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && h->step->exact.rows > 1 && count_wrong(h) > 1 &&
+      each_wrong(h, of_another_row))
     return ATTN_CAUSE_WRONG_WEIGHT_ROW;
   if (is_product(h) && each_wrong(h, of_another_place)) return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
   if (count_wrong(h) == 1)
@@ -268,8 +263,8 @@ static int by_cells(const struct hunt *h) {
 attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
                             int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
   const attn_step *s = &example->step[step];
-  const struct hunt h = {
-      example, judged, &judged[step], s, pool, err, (size_t)s->exact.rows * (size_t)s->exact.cols};
+  const struct hunt h = {example, judged, &judged[step], s, pool, err,
+                         (size_t)s->exact.rows * (size_t)s->exact.cols};
   *cause = ATTN_CAUSE_NONE;
   if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
   if (s->op == ATTN_OP_SOFTMAX) *cause = softmax(&h);
