@@ -174,10 +174,12 @@ static void add_positions(struct builder *b) {
   const attn_matrix *x = &step_at(b, b->x)->exact, *p = &step_at(b, table)->exact;
   if (x->rows != p->rows) return;
   int append = x->cols != p->cols || b->a->clues.appended;
-  int both = two(b, ATTN_STEP_POSITIONS, -1, append ? ATTN_OP_APPEND : ATTN_OP_ADD, b->x, table);
+  /* Not by the table's name: what is printed of the table is not printed of the two together. */
+  int both = two(b, ATTN_STEP_OTHER, -1, append ? ATTN_OP_APPEND : ATTN_OP_ADD, b->x, table);
   if (both < 0) return;
   attn_step *step = step_at(b, both);
-  step->printings = 0; /* those of the table */
+  step->name = ATTN_STEP_POSITIONS;
+  step->printings = 0;
   step->symbol = attn_pool_text(b->a->pool, append ? "[X, PE]" : "X + PE", append ? 7 : 6);
   if (!step->symbol) b->status = attn_no_memory(b->a);
   if (!b->status) b->status = attn_attach(b->a, step, sum);
@@ -367,6 +369,7 @@ static void join_heads(struct builder *b) {
 
 attn_status attn_build_example(struct attn_assembly *a, attn_example *example) {
   struct builder b = {.a = a, .ex = example};
+  a->example = example;
   example->steps = 0;
   example->step = NULL;
   example->orientation = a->reading.columns;

@@ -111,6 +111,8 @@ static int is_allowed(const struct attn_assembly *a, const struct score *s, int 
 static int is_better(const struct attn_reading *r, const struct score *s,
                      const struct attn_reading *best, const struct score *best_score) {
   if (r->inputs != best->inputs) return r->inputs; /* says more; was allowed */
+  /* Queries in columns are rare: a softmax along the wrong axis must not pass for them. */
+  if (r->columns && !best->columns) return 4 * s->wrong < best_score->wrong;
   return s->wrong < best_score->wrong;
 }
 

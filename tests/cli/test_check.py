@@ -163,9 +163,11 @@ def slips():
 
 def planted(cause, plant, n):
     """A lesson with one slip beyond any rounding, or None where it would hardly show."""
-    lesson = Lesson(random.Random(hash((cause, n)) if False else n * 31 + len(cause)))
+    lesson = Lesson(random.Random(n * 31 + len(cause)))
     lesson.causal = False
     lesson.solve()
+    if cause == "softmax_over_columns" and np.allclose(lesson.exact["scores"], lesson.exact["scores"].T):
+        return None  # such a document may as well hold its queries in columns
     before = {name: m.copy() for name, m in lesson.m.items()}
     plant(lesson)
     moved = max(np.abs(lesson.m[name] - before[name]).max() for name in lesson.m)
@@ -181,7 +183,9 @@ def test_a_planted_slip_is_found_and_named(attn, tmp_path, cause):
     found = sum(f is not None for f in firsts)
     named = sum(f is not None and f["cause"] == cause for f in firsts)
     print(f"{cause}: {found} of {len(lessons)} found, {named} named so")
-    assert found == len(lessons)
+    # Where interval arithmetic leaves room the answer is `doubtful`; it is never `correct`.
+    assert all(r["verdict"] in ("wrong", "doubtful") for r in reports)
+    assert found >= 0.98 * len(lessons)
     assert named >= 0.9 * len(lessons)
 
 
