@@ -1,0 +1,29 @@
+/* Any text: a lesson that can be judged and explained, or a typed error with a place; never a
+ * crash, a leak or a hang. */
+#include "attn/lesson.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int drop(void *context, const char *text, size_t bytes) {
+  *(size_t *)context += bytes + (size_t)(unsigned char)text[0];
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  attn_lesson *lesson;
+  attn_check *check = NULL;
+  attn_error err;
+  size_t told = 0;
+  const attn_sink sink = {&told, drop};
+  if (attn_lesson_read((const char *)data, size, "fuzz", &lesson, &err)) return 0;
+  if (attn_lesson_check(lesson, &check, &err) == ATTN_OK) {
+    attn_check_print(lesson, check, NULL, &sink, &err);
+    attn_check_print_json("fuzz", lesson, check, NULL, &sink, &err);
+  }
+  attn_lesson_explain(lesson, NULL, &sink, &err);
+  attn_lesson_explain_json(lesson, &sink, &err);
+  attn_lesson_explain_cell(lesson, "weights[0,0]", NULL, &sink, &err);
+  attn_check_free(check);
+  attn_lesson_free(lesson);
+  return 0;
+}
