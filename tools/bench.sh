@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset test >/dev/null && cmake --build --preset test --target bench_sdpa attn >/dev/null
-build/test/bench/bench_sdpa "$@" 2>/dev/null || build/test/bench_sdpa "$@"
+build/test/bench_sdpa "$@"
 for python in "${PYTHON:-}" build/venv/bin/python python3; do
   [ -n "$python" ] || continue
   if "$python" -c 'import torch' 2>/dev/null; then

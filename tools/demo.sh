@@ -20,7 +20,7 @@ show check examples/lessons/published-slip.md || [ $? = 1 ]
 
 say "2. The same example, put right; and one number of it written out"
 show check examples/lessons/corrected-one-head.ja.md
-show explain examples/lessons/corrected-one-head.ja.md --cell 'weights[0,1]' | head -n 12
+show explain examples/lessons/corrected-one-head.ja.md --cell 'weights[0,1]' | sed -n 1,12p
 
 say "3. An example explained, from X to the output"
 show explain examples/lessons/01-first-attention.md

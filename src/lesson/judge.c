@@ -192,8 +192,8 @@ static attn_status ranges(const struct judging *g, int32_t index, struct attn_in
 
 /* A divisor that was itself rounded moves the quotient by as much. */
 static void widen(const attn_step *s, struct attn_interval_matrix *m) {
-  double part = s->op == ATTN_OP_DIVIDE && s->scalar ? 0.005 / fabs(s->scalar) : 0;
-  for (size_t n = 0; part && n < (size_t)m->lo.rows * (size_t)m->lo.cols; n++) {
+  double part = s->op == ATTN_OP_DIVIDE && s->scalar != 0 ? 0.005 / fabs(s->scalar) : 0;
+  for (size_t n = 0; part > 0 && n < (size_t)m->lo.rows * (size_t)m->lo.cols; n++) {
     m->lo.at[n] -= fabs(m->lo.at[n]) * part;
     m->hi.at[n] += fabs(m->hi.at[n]) * part;
   }
