@@ -367,6 +367,7 @@ static void join_heads(struct builder *b) {
 
 attn_status attn_build_example(struct attn_assembly *a, attn_example *example) {
   struct builder b = {.a = a, .ex = example};
+  a->example = example;
   example->steps = 0;
   example->step = NULL;
   example->orientation = a->reading.columns;

@@ -82,7 +82,8 @@ struct attn_assembly {
   struct attn_slot *slot;
   int slots, heads;
   struct attn_reading reading;
-  struct attn_scope *scope; /* variables of the snippets so far; python_graph.h */
+  const attn_example *example; /* that is being built */
+  struct attn_scope *scope;    /* variables of the snippets so far; python_graph.h */
 };
 
 attn_status attn_no_memory(struct attn_assembly *a);
@@ -126,6 +127,7 @@ attn_status attn_compute_step(struct attn_assembly *a, attn_example *example, at
 /* The same from its operands as the document prints them. */
 attn_status attn_compute_from_printed(struct attn_assembly *a, const attn_example *example,
                                       const attn_step *step, attn_matrix *out);
+int attn_cells_contradict(const attn_cell *x, const attn_cell *y);
 attn_status attn_given_from(struct attn_assembly *a, attn_step *step);
 attn_status attn_add_printing(struct attn_assembly *a, attn_step *step,
                               const attn_printing *printing);

@@ -51,6 +51,7 @@ static int place_row(attn_printing *p, const attn_matrix *m) {
   if (p->row0 >= m->rows) return SKIP;
   if (p->col0 >= 0) return p->rows == 1 && p->cols == 1 && p->col0 < m->cols ? PLACED : SKIP;
   p->col0 = 0;
+  if (p->rows > 1 && p->cols == m->cols && p->row0 <= m->rows - p->rows) return PLACED;
   if (p->rows == 1 && (p->cols == m->cols || (p->cols < m->cols && ends_blank(p)))) return PLACED;
   return p->cols == 1 && p->rows == m->cols ? TURNED : SKIP;
 }
@@ -75,11 +76,16 @@ static int place_whole(attn_printing *p, const attn_matrix *m) {
 
 static attn_status wrong_shape(struct attn_assembly *a, const attn_step *step,
                                const attn_printing *p) {
-  return attn_fail_at(a->err, ATTN_ERR_FORMAT, p->line, p->column,
-                      "%s is printed as %dx%d, but what it comes from makes it %dx%d; check the "
-                      "matrices before it, or its name",
-                      step->symbol, (int)p->rows, (int)p->cols, (int)step->exact.rows,
-                      (int)step->exact.cols);
+  const attn_step *l = step->operands > 0 ? &a->example->step[step->operand[0]] : step;
+  const attn_step *r = step->operands > 1 ? &a->example->step[step->operand[1]] : l;
+  return attn_fail_at(
+      a->err, ATTN_ERR_FORMAT, p->line, p->column,
+      "%s is printed as %dx%d, but %s (%dx%d, line %d) and %s (%dx%d, line %d) make "
+      "it %dx%d",
+      step->symbol, (int)p->rows, (int)p->cols, l->symbol, (int)l->exact.rows, (int)l->exact.cols,
+      l->printings ? (int)l->printing[0].line : 0, r->symbol, (int)r->exact.rows,
+      (int)r->exact.cols, r->printings ? (int)r->printing[0].line : 0, (int)step->exact.rows,
+      (int)step->exact.cols);
 }
 
 attn_status attn_attach_one(struct attn_assembly *a, attn_step *step, const attn_printing *printing,

@@ -27,6 +27,8 @@ static int example_number(const char *text) {
   return 0;
 }
 
+enum { LOOK_BACK = 512 }; /* items: a name given so long ago was another example's */
+
 /* Headings that open a part of an example, so never its title where another is near. */
 static int is_generic(const char *text) {
   static const char *const WORDS[] = {
@@ -35,14 +37,31 @@ static int is_generic(const char *text) {
   return attn_text_has_any(text, WORDS);
 }
 
-static int is_root(int name) {
-  return name == ATTN_STEP_X || (name >= ATTN_STEP_W_Q && name <= ATTN_STEP_W_O);
+/* What an example begins with: X and the weight matrices; without these, Q, K and V. */
+static int is_root(const struct attn_document *d, int begin, int i) {
+  int name = attn_meaning_of(d->item[i].text).name;
+  if (name == ATTN_STEP_X || (name >= ATTN_STEP_W_Q && name <= ATTN_STEP_W_O)) return 1;
+  if (name < ATTN_STEP_Q || name > ATTN_STEP_V) return 0;
+  for (int j = begin; j < i; j++)
+    if (d->item[j].kind == ATTN_ITEM_MATRIX) {
+      int other = attn_meaning_of(d->item[j].text).name;
+      if (other >= ATTN_STEP_W_Q && other <= ATTN_STEP_W_V) return 0;
+    }
+  return 1;
+}
+
+/* Each head may have its own Q under its own heading. */
+static int heads_between(const struct attn_document *d, int from, int to) {
+  for (int j = from; j < to; j++)
+    if (d->item[j].kind == ATTN_ITEM_HEADING && attn_meaning_of(d->item[j].text).head >= 0)
+      return 1;
+  return 0;
 }
 
 static int same_table(const attn_printing *a, const attn_printing *b) {
   if (a->rows != b->rows || a->cols != b->cols) return 0;
   for (int i = 0; i < a->rows * a->cols; i++)
-    if (a->cells[i].lo > b->cells[i].hi || b->cells[i].lo > a->cells[i].hi) return 0;
+    if (attn_cells_contradict(&a->cells[i], &b->cells[i])) return 0;
   return 1;
 }
 
@@ -50,13 +69,14 @@ static int same_table(const attn_printing *a, const attn_printing *b) {
  * between them. */
 static int is_given_anew(const struct attn_document *d, int begin, int i, int heading) {
   const struct attn_item *item = &d->item[i];
-  if (item->kind != ATTN_ITEM_MATRIX || item->link != ATTN_LINK_NONE || item->table.rows < 2)
-    return 0;
-  if (!is_root(attn_meaning_of(item->text).name)) return 0;
-  for (int j = begin; j < heading; j++)
-    if (d->item[j].kind == ATTN_ITEM_MATRIX && d->item[j].link == ATTN_LINK_NONE &&
-        d->item[j].table.rows > 1 && strcmp(d->item[j].key, item->key) == 0)
-      return !same_table(&d->item[j].table, &item->table);
+  if (item->kind != ATTN_ITEM_MATRIX || item->link != ATTN_LINK_NONE || !*item->key) return 0;
+  for (int j = heading - 1; j >= begin && j > heading - LOOK_BACK; j--) {
+    if (d->item[j].kind != ATTN_ITEM_MATRIX || d->item[j].link != ATTN_LINK_NONE ||
+        strcmp(d->item[j].key, item->key) != 0)
+      continue;
+    return !same_table(&d->item[j].table, &item->table) && is_root(d, begin, i) &&
+           !heads_between(d, j, i);
+  }
   return 0;
 }
 

@@ -36,36 +36,49 @@ static void set_variable(struct attn_follower *f, const char *name, value v) {
   old->example = f->number;
 }
 
+static int find_import(const struct attn_follower *f, int example, int step) {
+  for (int i = 0; i < f->imports; i++)
+    if (f->import[i].example == example && f->import[i].step == step) return f->import[i].copy;
+  return -1;
+}
+
+static int copy_step(struct attn_follower *f, int example, int step) {
+  const attn_step *from = &f->earlier[example].step[step];
+  attn_step *added = attn_add_step(f->a, f->ex, from->name, -1, from->op);
+  if (!added) return f->status = ATTN_ERR_MEMORY, -1;
+  *added = *from;
+  if (added->op != ATTN_OP_GIVEN) {
+    added->printings = 0;
+    added->printing = NULL;
+  }
+  for (int n = 0; n < added->operands; n++)
+    added->operand[n] = find_import(f, example, from->operand[n]);
+  if (attn_pool_grow(f->a->pool, (void **)&f->import, (size_t)f->imports, sizeof *f->import))
+    return f->status = attn_no_memory(f->a), -1;
+  f->import[f->imports++] = (struct attn_import){example, step, f->ex->steps - 1};
+  return f->ex->steps - 1;
+}
+
 /* A step of an earlier snippet, with all it is computed from; what that snippet prints for it is
  * judged there. Steps were added in order, so those it needs have smaller numbers. */
-static int import_step(struct attn_follower *f, const attn_example *from, int step) {
-  int *copy = attn_pool_take(f->a->pool, (size_t)(step + 1) * sizeof *copy);
+static int import_step(struct attn_follower *f, int example, int step) {
+  const attn_example *from = &f->earlier[example];
   char *needed = attn_pool_take(f->a->pool, (size_t)step + 1);
-  if (!copy || !needed) return f->status = attn_no_memory(f->a), -1;
+  if (!needed) return f->status = attn_no_memory(f->a), -1;
   needed[step] = 1;
   for (int i = step; i >= 0; i--)
     for (int n = 0; needed[i] && n < from->step[i].operands; n++)
       needed[from->step[i].operand[n]] = 1;
-  for (int i = 0; i <= step; i++) {
-    if (!needed[i]) continue;
-    attn_step *added = attn_add_step(f->a, f->ex, from->step[i].name, -1, from->step[i].op);
-    if (!added) return f->status = ATTN_ERR_MEMORY, -1;
-    *added = from->step[i];
-    if (added->op != ATTN_OP_GIVEN) {
-      added->printings = 0;
-      added->printing = NULL;
-    }
-    for (int n = 0; n < added->operands; n++) added->operand[n] = copy[added->operand[n]];
-    copy[i] = f->ex->steps - 1;
-  }
-  return copy[step];
+  for (int i = 0; i <= step && !f->status; i++)
+    if (needed[i] && find_import(f, example, i) < 0) copy_step(f, example, i);
+  return f->status ? -1 : find_import(f, example, step);
 }
 
 value attn_py_lookup(struct attn_follower *f, const char *name) {
   struct attn_variable *v = find(f->scope, name);
   if (!v) return UNKNOWN;
   if (v->value.kind == ATTN_VALUE_STEP && v->example != f->number) {
-    int step = import_step(f, &f->earlier[v->example], v->value.step);
+    int step = import_step(f, v->example, v->value.step);
     if (step < 0) return UNKNOWN;
     v->value.step = step;
     v->example = f->number;

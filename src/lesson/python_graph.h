@@ -31,12 +31,18 @@ struct attn_scope {
   double work; /* multiplications so far: ones(1000, 1000) is cheap to write */
 };
 
+struct attn_import {
+  int example, step, copy;
+};
+
 struct attn_follower {
   struct attn_assembly *a;
   attn_example *ex, *earlier; /* earlier: the examples before this */
   int number;                 /* of this example */
   struct attn_scope *scope;
   attn_status status;
+  struct attn_import *import; /* steps of earlier snippets that this one has copies of */
+  int imports;
   int rounding; /* 1: only printed, so round() changes nothing */
 };
 

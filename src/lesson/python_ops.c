@@ -82,11 +82,29 @@ static int role_of_product(int a, int b, int op) {
                    (a == ATTN_STEP_X && b == ATTN_STEP_X)
                ? ATTN_STEP_SCORES
                : ATTN_STEP_OTHER;
-  if (a == ATTN_STEP_WEIGHTS && (b == ATTN_STEP_V || b == ATTN_STEP_X)) return ATTN_STEP_OUTPUT;
+  if (a == ATTN_STEP_WEIGHTS && b != ATTN_STEP_W_O) return ATTN_STEP_OUTPUT;
   if (from_inputs && b >= ATTN_STEP_W_Q && b <= ATTN_STEP_W_V)
     return ATTN_STEP_Q + (b - ATTN_STEP_W_Q);
   if (b == ATTN_STEP_W_O) return ATTN_STEP_PROJECTED;
   return ATTN_STEP_OTHER;
+}
+
+/* "Q @ K.T" until the statement gives it a name. */
+static value call_it(struct attn_follower *f, value v, int op) {
+  attn_step *step = at(f, v);
+  const char *l = f->ex->step[step->operand[0]].symbol, *r = f->ex->step[step->operand[1]].symbol;
+  const char *parts[] = {l, op == ATTN_OP_MATMUL_TN ? ".T @ " : " @ ", r,
+                         op == ATTN_OP_MATMUL_NT ? ".T" : ""};
+  size_t size = 0, n = 0;
+  for (int i = 0; i < 4; i++) size += strlen(parts[i]);
+  if (size > 40) return v;
+  step->symbol = attn_pool_take(f->a->pool, size + 1);
+  if (!step->symbol) return f->status = attn_no_memory(f->a), UNKNOWN;
+  for (int i = 0; i < 4; i++) {
+    memcpy(step->symbol + n, parts[i], strlen(parts[i]));
+    n += strlen(parts[i]);
+  }
+  return v;
 }
 
 static value product(struct attn_follower *f, value a, value b) {
@@ -103,7 +121,8 @@ static value product(struct attn_follower *f, value a, value b) {
     operand[1] = a.step;
   }
   int name = role_of_product(f->ex->step[operand[0]].name, f->ex->step[operand[1]].name, op);
-  return attn_py_step(f, name, op, 0, operand, 2, 1);
+  value v = attn_py_step(f, name, op, 0, operand, 2, 1);
+  return is_step(v) ? call_it(f, v, op) : v;
 }
 
 static value divide_by(struct attn_follower *f, value a, double scalar, double root) {
@@ -250,6 +269,10 @@ static value where_call(struct attn_follower *f, const struct attn_expr *e) {
   return hide(f, attn_py_evaluate(f, e->argument[2]), mask_of(f, e->argument[0]), fill);
 }
 
+static int said_inline(const struct attn_expr *e) {
+  return e->argument[0]->kind == ATTN_EXPR_ARRAY;
+}
+
 /* tril and triu of what is given: a new given. */
 static value triangle(struct attn_follower *f, const struct attn_expr *e, int lower) {
   value a = e->arguments ? settled(f, attn_py_evaluate(f, e->argument[0])) : UNKNOWN;
@@ -259,6 +282,7 @@ static value triangle(struct attn_follower *f, const struct attn_expr *e, int lo
   value shift = said ? attn_py_evaluate(f, said) : scalar_of(0);
   if (!is_step(a) || !is_scalar(shift) || at(f, a)->op != ATTN_OP_GIVEN) return UNKNOWN;
   const attn_matrix from = at(f, a)->exact;
+  if (a.step == f->ex->steps - 1 && said_inline(e)) f->ex->steps--; /* ones(3, 3) has no name */
   attn_matrix m = attn_matrix_new(f->a->pool, from.rows, from.cols);
   attn_step *step = m.at ? attn_add_step(f->a, f->ex, ATTN_STEP_MASK, -1, ATTN_OP_GIVEN) : NULL;
   if (!step) return f->status = attn_no_memory(f->a), UNKNOWN;

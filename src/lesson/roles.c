@@ -365,7 +365,7 @@ static const struct phrase PHRASES[] = {
     {"アテンション重み", ATTN_STEP_WEIGHTS},
     {"注意重み", ATTN_STEP_WEIGHTS},
     {"scaling", ATTN_STEP_SCALED},
-    {"scaled score", ATTN_STEP_SCALED},
+    {"scale", ATTN_STEP_SCALED},
     {"スケーリング", ATTN_STEP_SCALED},
     {"スケール", ATTN_STEP_SCALED},
     {"score", ATTN_STEP_SCORES},
@@ -379,7 +379,7 @@ static const struct phrase PHRASES[] = {
 };
 
 int attn_phrase_role(const char *text) {
-  if (attn_text_has(text, "dot-product attention")) return ATTN_ROLE_NONE;
+  if (attn_text_has(text, "product attention")) return ATTN_ROLE_NONE;
   for (size_t i = 0; i < sizeof PHRASES / sizeof *PHRASES; i++)
     if (attn_text_has(text, PHRASES[i].word)) return PHRASES[i].role;
   return ATTN_ROLE_NONE;
@@ -480,6 +480,7 @@ static int take_any(char *n, const struct marker *markers) {
 
 static const struct marker ROWS[] = {{"行目", 1},  {"strow", 1}, {"ndrow", 1}, {"rdrow", 1},
                                      {"throw", 1}, {"row", 0},   {"行", 0},    {"トークン", 0},
+                                     {"forx", 0},  {"ofx", 0},   {"forq", 0},  {"ofq", 0},
                                      {"token", 0}, {NULL, 0}};
 static const struct marker COLUMNS[] = {
     {"列目", 1}, {"column", 0}, {"col", 0}, {"列", 0}, {NULL, 0}};

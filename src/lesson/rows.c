@@ -46,9 +46,32 @@ static attn_status copy_cells(struct attn_assembly *a, attn_printing *p) {
   return ATTN_OK;
 }
 
+/* x_1, x_2, x_3 down the side of a table say what it is; they are no tokens. NONE: they do not.
+ * *first is the number of the first. */
+static int role_of_labels(const struct attn_item *item, int *first) {
+  int role = ATTN_ROLE_NONE;
+  for (int i = 0; i < item->row_labels; i++) {
+    if (!item->row_label[i]) return ATTN_ROLE_NONE;
+    struct attn_meaning m = attn_meaning_of(item->row_label[i]);
+    if (i == 0) *first = m.index;
+    if (m.index != *first + i || m.index < 0 || m.name == ATTN_ROLE_NONE) return ATTN_ROLE_NONE;
+    if (i > 0 && m.name != role) return ATTN_ROLE_NONE;
+    role = m.name;
+  }
+  return role;
+}
+
+static int labels_are_tokens(const struct attn_item *item) {
+  int first;
+  if (role_of_labels(item, &first) != ATTN_ROLE_NONE) return 0;
+  for (int i = 0; i < item->row_labels; i++)
+    if (item->row_label[i] && attn_meaning_of(item->row_label[i]).row >= 0) return 0;
+  return item->row_labels > 0 && item->row_labels == item->table.rows;
+}
+
 static attn_status keep_labels(struct attn_assembly *a, struct attn_slot *slot,
                                const struct attn_item *item) {
-  if (slot->labels || !item->row_labels || item->row_labels != item->table.rows) return ATTN_OK;
+  if (slot->labels || !labels_are_tokens(item)) return ATTN_OK;
   slot->label = attn_pool_take(a->pool, (size_t)item->row_labels * sizeof *slot->label);
   if (!slot->label) return attn_no_memory(a);
   for (int i = 0; i < item->row_labels; i++) {
@@ -64,11 +87,13 @@ static attn_status keep_labels(struct attn_assembly *a, struct attn_slot *slot,
 /* "1行目" and "softmax" are no names for a whole matrix. */
 static attn_status keep_symbol(struct attn_assembly *a, struct attn_slot *slot,
                                const struct attn_item *item, const struct attn_meaning *m) {
-  size_t length = strlen(item->text);
-  if (slot->symbol || !m->certain || m->row >= 0 || m->col >= 0 || m->name == ATTN_ROLE_NONE ||
-      length == 0 || length > 40 || attn_is_softmax_name(item->text) || item->table.rows < 2)
+  const char *colon = strstr(item->text, ": "), *text = colon ? colon + 2 : item->text;
+  size_t length = strlen(text);
+  if (slot->symbol || !m->certain || (m->row >= 0 && item->table.rows == 1) || m->col >= 0 ||
+      m->name == ATTN_ROLE_NONE || length == 0 || length > 40 || attn_is_softmax_name(item->text) ||
+      item->table.rows < 2 || attn_meaning_of(item->text).name == ATTN_ROLE_NONE)
     return ATTN_OK;
-  slot->symbol = attn_pool_text(a->pool, item->text, length);
+  slot->symbol = attn_pool_text(a->pool, text, length);
   return slot->symbol ? ATTN_OK : attn_no_memory(a);
 }
 
@@ -167,6 +192,9 @@ static struct attn_meaning meaning_here(struct collector *c, int i) {
     int row = token_row(c, item->text);
     if (row >= 0) m.row = c->a->clues.count_zero ? row - 1 : row;
   }
+  int first = -1, labelled = item->table.rows > 1 ? role_of_labels(item, &first) : ATTN_ROLE_NONE;
+  if (labelled != ATTN_ROLE_NONE && (m.name == ATTN_ROLE_NONE || !m.certain || m.name == labelled))
+    m = (struct attn_meaning){labelled, 1, item->table.cols > 1 ? first : -1, -1, -1, -1};
   int alone = m.name == ATTN_ROLE_NONE && (m.row >= 0 || m.col >= 0);
   if (m.certain && !alone) m.name = refine(m.name, attn_formula_role(item->formula));
   if (m.certain && !alone && !*item->formula && m.name != ATTN_ROLE_NONE)

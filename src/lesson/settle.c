@@ -119,7 +119,7 @@ void attn_settle_roles(struct attn_assembly *a) {
   settle_positions(a);
   settle_heads(a);
   /* Of several heads, the output of all is the concatenation or its projection. */
-  if (a->heads > 1 && attn_slot_find(a, ATTN_STEP_OUTPUT, -1))
-    rename_slots(a, ATTN_STEP_OUTPUT,
-                 has(a, ATTN_STEP_W_O) ? ATTN_STEP_PROJECTED : ATTN_STEP_CONCAT);
+  struct attn_slot *all = a->heads > 1 ? attn_slot_find(a, ATTN_STEP_OUTPUT, -1) : NULL;
+  int of_all = has(a, ATTN_STEP_W_O) ? ATTN_STEP_PROJECTED : ATTN_STEP_CONCAT;
+  if (all) all->name = attn_slot_find(a, of_all, -1) ? ATTN_ROLE_NONE : of_all;
 }

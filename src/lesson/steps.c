@@ -87,9 +87,12 @@ attn_status attn_compute_from_printed(struct attn_assembly *a, const attn_exampl
   return attn_eval_step(step, operand, a->pool, out, a->err);
 }
 
-/* Two ways to print one number may differ by what either may have been rounded. */
-static int contradict(const attn_cell *x, const attn_cell *y) {
+/* Two ways to print one given may differ by what either may have been rounded; an integer has not
+ * been. */
+int attn_cells_contradict(const attn_cell *x, const attn_cell *y) {
   if (x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK) return 0;
+  if (x->value == y->value) return 0;
+  if (x->decimals == 0 && y->decimals == 0) return 1;
   double slack = 1e-9 * (fabs(x->value) + fabs(y->value));
   return x->lo > y->hi + slack || y->lo > x->hi + slack;
 }
@@ -145,7 +148,7 @@ static attn_status gather(struct attn_assembly *a, attn_step *step, const attn_c
       for (int j = 0; j < p->cols; j++) {
         const attn_cell *cell = &p->cells[(size_t)i * (size_t)p->cols + (size_t)j];
         const attn_cell **at = &best[(size_t)(top + i) * (size_t)cols + (size_t)(left + j)];
-        if (*at && contradict(*at, cell)) return given_twice(a, step, *at, cell);
+        if (*at && attn_cells_contradict(*at, cell)) return given_twice(a, step, *at, cell);
         if (!*at || is_finer(cell, *at)) *at = cell;
       }
     p->row0 = top;
