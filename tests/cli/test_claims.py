@@ -1,0 +1,185 @@
+"""The claims of the source texts that docs/claims.md lists, one test for each that no other test holds."""
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+SEEDS = Path(os.environ.get("ATTN_SEEDS") or SOURCE.parent / "shared" / "seeds")
+INPUTS = ["--q", "q.npy", "--k", "k.npy", "--v", "v.npy"]
+
+
+def softmax(z):
+    e = np.exp(z - z.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@pytest.fixture
+def sdpa(attn, tmp_path):
+    """attention by attn run: sdpa(q, k, v, *options) -> output, weights."""
+    def call(q, k, v, *options, outputs=("o", "w")):
+        for name, x in zip("qkv", (q, k, v)):
+            np.save(tmp_path / f"{name}.npy", x)
+        attn("run", *INPUTS, "-o", "o.npy", "--weights", "w.npy", "--quiet", *options)
+        return [np.load(tmp_path / f"{name}.npy") for name in outputs]
+    return call
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+# ---- What the formula does ----------------------------------------------------------------
+
+def test_weights_of_a_row_sum_to_one(sdpa, rng):
+    _, w = sdpa(*(rng.standard_normal((40, 16)).astype(np.float32) for _ in range(3)))
+    assert w.min() >= 0
+    np.testing.assert_allclose(w.sum(axis=1, dtype=np.float64), 1, atol=1e-6)
+    assert abs(w.sum() - 1) > 30  # each row, not the whole matrix
+
+
+def test_outputs_are_mixtures_of_values(sdpa, rng):
+    q, k, v = (rng.standard_normal((40, 16)) for _ in range(3))
+    o, w = sdpa(q, k, v)
+    assert np.all(o <= v.max(axis=0)) and np.all(o >= v.min(axis=0))
+    np.testing.assert_allclose(o, w @ v, atol=1e-13)
+
+
+def test_the_default_scale_is_one_over_the_root_of_the_width(sdpa, rng):
+    q, k, v = (rng.standard_normal((20, 50)) for _ in range(3))
+    plain, _ = sdpa(q, k, v)
+    np.testing.assert_array_equal(plain, sdpa(q, k, v, "--scale", repr(50 ** -0.5))[0])
+    assert np.abs(plain - sdpa(q, k, v, "--scale", "0.02")[0]).max() > 1e-3
+
+
+def test_a_scale_of_one_is_the_unscaled_formula(sdpa, rng):
+    q, k, v = (rng.standard_normal((20, 6)) for _ in range(3))
+    np.testing.assert_allclose(sdpa(q, k, v, "--scale", "1")[0], softmax(q @ k.T) @ v, atol=1e-13)
+
+
+def test_a_row_does_not_depend_on_other_queries(sdpa, rng):
+    q, k, v = (rng.standard_normal((130, 16)).astype(np.float32) for _ in range(3))
+    whole = sdpa(q, k, v)[0]
+    others = q.copy()
+    others[1:] = rng.standard_normal((129, 16))
+    np.testing.assert_array_equal(whole[0], sdpa(others, k, v)[0][0])
+
+
+def test_self_attention_is_equivariant_not_invariant(sdpa, rng):
+    x, (wq, wk, wv) = rng.standard_normal((30, 8)), rng.standard_normal((3, 8, 8))
+    order = rng.permutation(30)
+    plain = sdpa(x @ wq, x @ wk, x @ wv)[0]
+    turned = sdpa(x[order] @ wq, x[order] @ wk, x[order] @ wv)[0]
+    np.testing.assert_allclose(turned, plain[order], atol=1e-12)
+    assert np.abs(turned - plain).max() > 0.1
+
+
+def test_without_matrices_scores_are_symmetric(sdpa, rng):
+    x, (wq, wk) = rng.standard_normal((12, 6)), rng.standard_normal((2, 6, 6))
+    same, mapped = x @ x.T, (x @ wq) @ (x @ wk).T
+    np.testing.assert_allclose(same, same.T, atol=1e-12)
+    assert np.abs(mapped - mapped.T).max() > 1
+    np.testing.assert_allclose(sdpa(x, x, x)[1], softmax(same / 6 ** 0.5), atol=1e-13)
+
+
+def test_a_row_that_sees_nothing(sdpa, rng, tmp_path):
+    """A fill of -1e9 gives it the mean of v; the default here is 0, and `mean` is that mean."""
+    q, k, v = (rng.standard_normal((5, 4)).astype(np.float32) for _ in range(3))
+    mask = np.ones((5, 5), bool)
+    mask[2] = False
+    np.save(tmp_path / "m.npy", mask)
+    filled = softmax(np.where(mask, q.astype(float) @ k.T / 2, -1e9)) @ v
+    np.testing.assert_allclose(sdpa(q, k, v, "--mask", "m.npy", "--empty-row", "mean")[0], filled,
+                               atol=1e-6)
+    zero = sdpa(q, k, v, "--mask", "m.npy")[0]
+    assert not zero[2].any()
+    np.testing.assert_allclose(np.delete(zero, 2, 0), np.delete(filled, 2, 0), atol=1e-6)
+
+
+def test_the_cost_does_not_depend_on_the_number_of_heads(attn, tmp_path):
+    def operations(heads):
+        for name in "qkv":
+            np.save(tmp_path / f"{name}.npy", np.zeros((1, heads, 64, 512 // heads), np.float32))
+        return json.loads(attn("run", *INPUTS, "--plan", "--json").stdout)["flops"]
+    assert operations(1) == operations(8) == operations(64) > 0
+
+
+# ---- Scaling -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("width", [4, 64, 512])
+def test_dot_products_spread_like_the_root_of_the_width(rng, width):
+    a, b = rng.standard_normal((2, 20000, width))
+    assert abs((a * b).sum(axis=1).std() / width ** 0.5 - 1) < 0.03
+
+
+def test_the_gradient_of_softmax_dies_out():
+    """p (1 - p), with 1 - p from the other side so that it does not cancel."""
+    slopes = []
+    for difference in (512, 512 ** 0.5, 1):
+        rest = np.exp(-difference) / (1 + np.exp(-difference))
+        slopes.append(rest / (1 + np.exp(-difference)))
+    np.testing.assert_allclose(slopes, [4.3775e-223, 1.4895e-10, 0.19661], rtol=1e-4)
+
+
+# ---- Positions ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("first, step", [(0, 1.4718), (1, 1.1167)])
+def test_position_codes_are_unique_and_evenly_spaced(first, step):
+    t, k = np.arange(3000)[:, None], first + np.arange(32)[None]
+    angle = t * 10000.0 ** (-2 * k / 64)
+    code = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
+    steps = np.linalg.norm(np.diff(code, axis=0), axis=1)
+    np.testing.assert_allclose(steps, step, atol=5e-5)
+    apart = np.abs(32 - code @ code.T) * 2  # squared distances; each code has the length sqrt(32)
+    np.fill_diagonal(apart, np.inf)
+    assert apart.min() > 1
+
+
+# ---- The texts themselves, where they stand beside the checkout ---------------------------------
+
+def text(number):
+    found = sorted(SEEDS.glob(f"{number}_*.txt")) if SEEDS.is_dir() else []
+    if not found:
+        pytest.skip(f"the source texts are not in {SEEDS}")
+    return found[0]
+
+
+FIRST_WRONG = {
+    "000": [("Q", 0, 0, 1, 2)],
+    "003": [("Q", 0, 0, 1, 2), ("Q", 1, 0, 0, 1), ("Q", 0, 0, 1, 2), ("Q", 0, 1, 0, 1)],
+    "004": [None, ("weights", 0, 0, 0.9895, 1.0)],
+}
+
+
+@pytest.mark.parametrize("number", FIRST_WRONG)
+def test_the_first_wrong_numbers(attn, number):
+    told = json.loads(attn("check", "--json", text(number), status=1).stdout)
+    assert told["verdict"] == "wrong"
+    printed = [e for e in told["examples"] if any(s["status"] != "not_given" for s in e["steps"])]
+    firsts = [e.get("first_wrong") for e in printed]
+    got = [f and (f["step"], f["row"], f["col"], f["printed"], round(f["expected"], 4))
+           for f in firsts]
+    assert got == FIRST_WRONG[number]
+
+
+@pytest.mark.parametrize("number", ["001", "002"])
+def test_formulas_without_numbers_are_nothing_to_check(attn, number):
+    told = json.loads(attn("check", "--json", text(number), status=2).stdout)
+    assert told["verdict"] == "nothing_to_check"
+
+
+# ---- The page ------------------------------------------------------------------------------------
+
+def test_the_page_names_only_what_exists():
+    page = (SOURCE / "docs/claims.md").read_text()
+    tests = "".join(p.read_text() for p in (SOURCE / "tests").rglob("test_*.*"))
+    for name in set(re.findall(r"\btest_[a-z_0-9]+\b(?!\.)", page)):
+        assert re.search(rf"\b{name}\b", tests), name
+    for path in set(re.findall(r"\b(?:examples|tests|docs)/[\w./-]+\.\w+", page)):
+        assert (SOURCE / path).exists(), path
+    for name in set(re.findall(r"`(corrected-[\w.-]+)`", page)):
+        assert (SOURCE / "examples/lessons" / name).exists(), name
