@@ -76,7 +76,8 @@ ATTN_API void attn_array_list_free(attn_array_list *list);
  * Errors  ATTN_ERR_FILE, ATTN_ERR_MEMORY; ATTN_ERR_ARGUMENT for a missing or
  *         impossible name; ATTN_ERR_TYPE for bfloat16 in npy; ATTN_ERR_FORMAT
  *         where the file that exists is no sound safetensors file. Nothing is
- *         left behind.
+ *         left behind, save where only the folder could not be synced: then the
+ *         file is in place, but may not survive a power cut.
  */
 ATTN_API attn_status attn_array_write(const char *path, const attn_tensor *tensor,
                                       attn_error *err);

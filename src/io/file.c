@@ -14,8 +14,9 @@
 static attn_status failed(attn_error *err, const char *path, const char *what) {
   char text[128];
   int number = errno;
+  attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
   if (strerror_r(number, text, sizeof text)) snprintf(text, sizeof text, "error %d", number);
-  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.120s: cannot %s: %s", path, what, text);
+  return attn_fail(err, status, NULL, "%.120s: cannot %s: %s", path, what, text);
 }
 
 static attn_status not_regular(attn_error *err, const char *path) {
@@ -158,21 +159,24 @@ attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
   return status;
 }
 
-/* The rename itself must survive a power cut as well: it lives in the folder. */
-static void sync_folder(char *path) {
+/* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
+ * be opened or its file system has no such promise, there is nothing to be had. */
+static int sync_folder(char *path) {
   int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
+  if (fd < 0) return 0;
+  int failure = fsync(fd) && errno != EINVAL && errno != ENOTSUP ? errno : 0;
   close(fd);
+  errno = failure;
+  return failure;
 }
 
 attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err) {
   if (rename(w->beside, w->path)) return failed(err, w->path, "rename into place");
   free(w->beside);
   w->beside = NULL;
-  sync_folder(w->path);
+  attn_status status = sync_folder(w->path) ? failed(err, w->path, "sync its folder") : ATTN_OK;
   attn_file_abandon(w);
-  return ATTN_OK;
+  return status;
 }
 
 void attn_file_abandon(struct attn_file_writer *w) {

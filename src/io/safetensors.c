@@ -205,7 +205,7 @@ static attn_status parse(const char *text, size_t length, struct attn_safetensor
   json_error_t problem;
   h->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
   if (h->root) return ATTN_OK;
-  if (json_error_code(&problem) == json_error_out_of_memory)
+  if (!problem.text[0]) /* the only faults that jansson has no words for */
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
   return attn_fail_offset(err, ATTN_ERR_FORMAT, 8 + (int64_t)problem.position,
                           "safetensors header: %s; write the file anew", problem.text);

@@ -1,5 +1,4 @@
 /* store.c -- tensors by the name of their file: read, listed, written. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,14 +164,23 @@ static attn_status check_tensor(const attn_tensor *t, attn_error *err) {
   return ATTN_OK;
 }
 
+/* JSON holds no other names. Overlong forms and surrogates are refused by the header's writer. */
+static int is_utf8(const char *text) {
+  for (const unsigned char *c = (const unsigned char *)text; *c;) {
+    int more = *c < 0x80 ? 0 : *c >= 0xF0 ? 3 : *c >= 0xE0 ? 2 : 1;
+    if (*c > 0xF4 || (*c >= 0x80 && *c < 0xC2)) return 0;
+    for (c++; more > 0; more--, c++)
+      if ((*c & 0xC0) != 0x80) return 0;
+  }
+  return 1;
+}
+
 static attn_status check_name(const struct place *p, const char *path, attn_error *err) {
   if (!p->safetensors) return ATTN_OK;
   if (!p->name || !*p->name)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
                      "%.120s: name the tensor: file.safetensors:name", path);
-  json_t *text = json_string(p->name);
-  json_decref(text);
-  if (text && strcmp(p->name, "__metadata__")) return ATTN_OK;
+  if (is_utf8(p->name) && strcmp(p->name, "__metadata__")) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
                    "%.120s: no tensor can have that name; choose another", path);
 }
