@@ -27,7 +27,10 @@ typedef struct attn_array {
  * bool, int32, int64, uint8. Never pickles.
  *
  * Errors  ATTN_ERR_FILE, ATTN_ERR_FORMAT (with the byte offset),
- *         ATTN_ERR_TYPE, ATTN_ERR_MEMORY; *array is left empty.
+ *         ATTN_ERR_TYPE, ATTN_ERR_MEMORY; ATTN_ERR_ARGUMENT where the file has
+ *         no tensor of that name, or several and none was named. *array is left empty.
+ * Cost    Only the header and the tensor asked for are read. A file that becomes
+ *         shorter meanwhile is ATTN_ERR_FILE.
  */
 ATTN_API attn_status attn_array_read(const char *path, attn_array *array, attn_error *err);
 
@@ -37,15 +40,70 @@ ATTN_API attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *
 ATTN_API attn_status attn_safetensors_parse(const void *bytes, size_t size, const char *name,
                                             attn_array *array, attn_error *err);
 
+/** What a file says of one tensor; its data stay where they are. */
+typedef struct attn_array_entry {
+  const char *name; /* "" in an npy file */
+  const char *type; /* as the file spells it: "F32", "<f4" */
+  int64_t offset;   /* of its data in the file */
+  int64_t bytes;
+  int32_t dtype; /* attn_dtype; 0: the library has no such type, the tensor cannot be read */
+  int32_t rank;
+  int64_t shape[ATTN_RANK_MAX];
+} attn_array_entry;
+
+/** The tensors of a file, in the order of their data. Released by attn_array_list_free. */
+typedef struct attn_array_list {
+  int64_t count;
+  attn_array_entry *entry; /* names and types live as long as the list */
+} attn_array_list;
+
+/**
+ * Lists the tensors of a file; reads and checks its header only. A name behind
+ * "file.safetensors:" is ignored. Errors as attn_array_read; *list is left empty.
+ */
+ATTN_API attn_status attn_array_list_read(const char *path, attn_array_list *list,
+                                          attn_error *err);
+
+/** Releases a list and empties it; NULL and an empty one are fine. */
+ATTN_API void attn_array_list_free(attn_array_list *list);
+
 /**
  * Writes a tensor (any strides) to "file.npy" or "file.safetensors:name"; a
- * safetensors file that exists keeps its other tensors. The file appears whole
- * or not at all: written beside, fsynced, renamed.
+ * safetensors file that exists keeps its other tensors and its metadata. The
+ * file appears whole or not at all: written beside, fsynced, renamed. A link is
+ * followed; what is no regular file is never replaced.
+ *
+ * Errors  ATTN_ERR_FILE, ATTN_ERR_MEMORY; ATTN_ERR_ARGUMENT for a missing or
+ *         impossible name; ATTN_ERR_TYPE for bfloat16 in npy; ATTN_ERR_FORMAT
+ *         where the file that exists is no sound safetensors file. Nothing is
+ *         left behind, save where only the folder could not be synced: then the
+ *         file is in place, but may not survive a power cut.
  */
 ATTN_API attn_status attn_array_write(const char *path, const attn_tensor *tensor,
                                       attn_error *err);
 
-/** Converts in place to dtype ATTN_F32 or ATTN_F64: float16 and bfloat16 widen exactly. ATTN_ERR_TYPE, ATTN_ERR_MEMORY. */
+#define ATTN_OUTPUTS_MAX 16
+
+/** One tensor and where it shall go. */
+typedef struct attn_array_output {
+  const char *path;
+  const attn_tensor *tensor;
+} attn_array_output;
+
+/**
+ * Writes up to ATTN_OUTPUTS_MAX tensors, several of them into one safetensors
+ * file if so named. All files are complete and on disk before the first is
+ * renamed into place, so that a full disk or a bad name leaves none of them.
+ * Errors as attn_array_write; ATTN_ERR_ARGUMENT where two have the same name.
+ */
+ATTN_API attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count,
+                                          attn_error *err);
+
+/**
+ * Converts in place to dtype ATTN_F32 or ATTN_F64. Types that fit widen exactly
+ * (float16, bfloat16; float32 to float64); others round to nearest.
+ * Errors  ATTN_ERR_TYPE, ATTN_ERR_MEMORY: the array is as it was.
+ */
 ATTN_API attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *err);
 
 /** Releases the memory and empties the array; NULL and an empty one are fine. */

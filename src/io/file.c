@@ -12,63 +12,132 @@
 #include "error.h"
 
 static attn_status failed(attn_error *err, const char *path, const char *what) {
-  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: cannot %s: %s", path, what, strerror(errno));
+  char text[128];
+  int number = errno;
+  attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
+  if (strerror_r(number, text, sizeof text)) snprintf(text, sizeof text, "error %d", number);
+  return attn_fail(err, status, NULL, "%.120s: cannot %s: %s", path, what, text);
 }
 
-static attn_status read_all(int fd, const char *path, char *to, size_t size, attn_error *err) {
-  for (size_t done = 0; done < size;) {
-    ssize_t n = read(fd, to + done, size - done);
+static attn_status not_regular(attn_error *err, const char *path) {
+  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is not a regular file; name another", path);
+}
+
+static attn_status no_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
+}
+
+/* ---- Reading ------------------------------------------------------------------- */
+
+attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_error *err) {
+  struct stat info;
+  /* O_NONBLOCK: a pipe that nobody writes to must not hold us up before we see that it is one. */
+  *bytes = (struct attn_bytes){NULL, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0, path};
+  if (bytes->fd < 0) return failed(err, path, "open");
+  attn_status status = ATTN_OK;
+  if (fstat(bytes->fd, &info))
+    status = failed(err, path, "read");
+  else if (!S_ISREG(info.st_mode))
+    status = not_regular(err, path);
+  else
+    bytes->size = (size_t)info.st_size;
+  if (status) attn_bytes_close(bytes);
+  return status;
+}
+
+void attn_bytes_close(struct attn_bytes *bytes) {
+  if (!bytes->memory && bytes->fd >= 0) close(bytes->fd);
+  bytes->fd = -1;
+}
+
+attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
+                           attn_error *err) {
+  if (bytes->memory) {
+    if (count) memcpy(to, bytes->memory + offset, count);
+    return ATTN_OK;
+  }
+  for (size_t done = 0; done < count;) {
+    ssize_t n = pread(bytes->fd, (char *)to + done, count - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(err, path, "read");
+    if (n < 0) return failed(err, bytes->path, "read");
     if (n == 0)
-      return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: became shorter while it was read", path);
+      return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: became shorter while it was read",
+                       bytes->path);
     done += (size_t)n;
   }
   return ATTN_OK;
 }
 
-attn_status attn_file_read(const char *path, void **bytes, size_t *size, attn_error *err) {
-  struct stat info;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  *bytes = NULL;
-  if (fd < 0) return failed(err, path, "open");
-  attn_status status = ATTN_OK;
-  if (fstat(fd, &info)) {
-    status = failed(err, path, "read");
-  } else if (!S_ISREG(info.st_mode)) {
-    status = attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is not a regular file", path);
-  } else {
-    *size = (size_t)info.st_size;
-    *bytes = malloc(*size ? *size : 1);
-    status = *bytes ? read_all(fd, path, *bytes, *size, err)
-                    : attn_fail(err, ATTN_ERR_MEMORY, NULL, "%.150s: no memory for its %zu bytes",
-                                path, *size);
-  }
-  close(fd);
-  if (status) free(*bytes), *bytes = NULL;
+/* ---- Writing ------------------------------------------------------------------- */
+
+/* folder "/" base, the folder made absolute. */
+static attn_status join(const char *path, char *folder, const char *base, char **target,
+                        attn_error *err) {
+  char *absolute = realpath(folder, NULL);
+  if (!absolute) return failed(err, path, "create");
+  size_t bytes = strlen(absolute) + strlen(base) + 2;
+  *target = malloc(bytes);
+  if (*target) snprintf(*target, bytes, "%s/%s", absolute, base);
+  free(absolute);
+  return *target ? ATTN_OK : no_memory(err);
+}
+
+static attn_status target_of_new(const char *path, char **target, attn_error *err) {
+  char *one = strdup(path), *two = strdup(path); /* dirname and basename write on theirs */
+  attn_status status =
+      one && two ? join(path, dirname(one), basename(two), target, err) : no_memory(err);
+  free(one);
+  free(two);
   return status;
 }
 
-attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_error *err) {
-  size_t bytes = strlen(path) + 16;
-  *w = (struct attn_file_writer){-1, strdup(path), malloc(bytes)};
-  if (!w->path || !w->beside) {
-    attn_file_abandon(w);
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
+attn_status attn_file_target(const char *path, char **target, attn_error *err) {
+  struct stat info;
+  *target = NULL;
+  if (!*path) return attn_fail(err, ATTN_ERR_FILE, "path", "the name of a file is empty");
+  if (path[strlen(path) - 1] == '/') return not_regular(err, path);
+  if (stat(path, &info)) return target_of_new(path, target, err);
+  /* A rename would put a file in the place of a device or a folder. */
+  if (!S_ISREG(info.st_mode)) return not_regular(err, path);
+  *target = realpath(path, NULL);
+  return *target ? ATTN_OK : failed(err, path, "create");
+}
+
+/* The folder part of path, then a name that no other writer takes. */
+static char *beside(const char *path) {
+  size_t folder = (size_t)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0);
+  char *name = malloc(folder + 64);
+  if (name) memcpy(name, path, folder), name[folder] = 0;
+  return name;
+}
+
+static int create(char *name) {
+  char *end = name + strlen(name);
+  for (int n = 0; n < 1000; n++) {
+    snprintf(end, 60, ".attn-%ld-%d.part", (long)getpid(), n);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
   }
-  snprintf(w->beside, bytes, "%s.XXXXXX", path);
-  w->fd = mkstemp(w->beside);
+  return -1;
+}
+
+attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_error *err) {
+  struct stat info;
+  *w = (struct attn_file_writer){-1, NULL, NULL};
+  attn_status status = attn_file_target(path, &w->path, err);
+  if (status) return status;
+  w->beside = beside(w->path);
+  if (!w->beside) return attn_file_abandon(w), no_memory(err);
+  w->fd = create(w->beside);
   if (w->fd < 0) {
+    status = failed(err, path, "create");
     free(w->beside);
     w->beside = NULL; /* nothing to remove */
-    attn_status status = failed(err, path, "create");
     attn_file_abandon(w);
     return status;
   }
-  /* mkstemp makes it private; a file made the usual way obeys the umask. */
-  mode_t mask = umask(0);
-  umask(mask);
-  fchmod(w->fd, 0666 & ~mask);
+  /* A file that is replaced keeps its permissions, as far as we may say so. */
+  if (!stat(w->path, &info) && fchmod(w->fd, info.st_mode & 0777)) errno = 0;
   return ATTN_OK;
 }
 
@@ -83,25 +152,29 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
   return ATTN_OK;
 }
 
-/* The rename itself must survive a power cut as well: it lives in the folder. */
-static void sync_folder(char *path) {
+attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
+  attn_status status = fsync(w->fd) ? failed(err, w->path, "write") : ATTN_OK;
+  if (close(w->fd) && !status) status = failed(err, w->path, "write");
+  w->fd = -1;
+  return status;
+}
+
+/* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
+ * be opened or its file system has no such promise, there is nothing to be had. */
+static int sync_folder(char *path) {
   int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
+  if (fd < 0) return 0;
+  int failure = fsync(fd) && errno != EINVAL && errno != ENOTSUP ? errno : 0;
   close(fd);
+  errno = failure;
+  return failure;
 }
 
 attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err) {
-  attn_status status = ATTN_OK;
-  if (fsync(w->fd)) status = failed(err, w->path, "write");
-  if (close(w->fd) && !status) status = failed(err, w->path, "write");
-  w->fd = -1;
-  if (!status && rename(w->beside, w->path)) status = failed(err, w->path, "rename into place");
-  if (!status) {
-    free(w->beside);
-    w->beside = NULL;
-    sync_folder(w->path);
-  }
+  if (rename(w->beside, w->path)) return failed(err, w->path, "rename into place");
+  free(w->beside);
+  w->beside = NULL;
+  attn_status status = sync_folder(w->path) ? failed(err, w->path, "sync its folder") : ATTN_OK;
   attn_file_abandon(w);
   return status;
 }

@@ -1,4 +1,4 @@
-/* file.h -- whole files: read with their size known, written whole or not at all. */
+/* file.h -- bytes from a file or from memory; files written whole or not at all. */
 #ifndef ATTN_IO_FILE_H
 #define ATTN_IO_FILE_H
 
@@ -6,8 +6,29 @@
 
 #include "attn/attn.h"
 
-/* Reads a regular file; *bytes is the caller's to free. */
-attn_status attn_file_read(const char *path, void **bytes, size_t *size, attn_error *err);
+/* ---- Reading ------------------------------------------------------------------- */
+
+/* Bytes whose number is known before any of them is believed: a regular file, or memory. */
+struct attn_bytes {
+  const unsigned char *memory; /* NULL: a file */
+  int fd;
+  size_t size;
+  const char *path; /* for messages */
+};
+
+attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_error *err);
+void attn_bytes_close(struct attn_bytes *bytes);
+
+/* Copies count bytes from offset; the caller has checked them against size. A file that became
+ * shorter meanwhile is an error, not a signal: nothing is mapped. */
+attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
+                           attn_error *err);
+
+/* ---- Writing ------------------------------------------------------------------- */
+
+/* The name a file will have when it is there: links followed, folder made absolute; the caller
+ * frees *target. ATTN_ERR_FILE: no such folder, or what is there is no regular file. */
+attn_status attn_file_target(const char *path, char **target, attn_error *err);
 
 /* A file that appears under its name only when it is complete: written beside, fsynced, renamed. */
 struct attn_file_writer {
@@ -17,7 +38,9 @@ struct attn_file_writer {
 attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_error *err);
 attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t size,
                           attn_error *err);
-attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err);
-void attn_file_abandon(struct attn_file_writer *w); /* fine after commit, too */
+attn_status attn_file_finish(struct attn_file_writer *w,
+                             attn_error *err); /* on disk, not in place */
+attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err); /* after finish */
+void attn_file_abandon(struct attn_file_writer *w); /* fine after commit and of {-1, NULL, NULL} */
 
 #endif

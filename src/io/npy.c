@@ -47,6 +47,7 @@ static int quoted(struct header *h, char *to, size_t bytes) {
   const char *close = memchr(h->at + 1, quote, (size_t)(h->end - h->at - 1));
   if (!close || (size_t)(close - h->at) > bytes) return 0;
   size_t n = (size_t)(close - h->at - 1);
+  if (memchr(h->at + 1, 0, n)) return 0;
   memcpy(to, h->at + 1, n);
   to[n] = 0;
   h->at = close + 1;
@@ -70,8 +71,9 @@ static attn_status read_shape(struct header *h) {
     if (h->rank == ATTN_RANK_MAX) return broken(h, "more than 8 dimensions");
     if (!dimension(h, &h->shape[h->rank++]))
       return broken(h, "a dimension is no whole number below 2^63");
-    if (!accept(h, ",") && !(h->at < h->end && *h->at == ')'))
-      return broken(h, "the shape is not closed");
+    /* (3) is a number in parentheses; a tuple of one is (3,). */
+    if (!accept(h, ",") && !(h->rank > 1 && h->at < h->end && *h->at == ')'))
+      return broken(h, "the shape is not a tuple of numbers");
   }
   return ATTN_OK;
 }
@@ -124,40 +126,80 @@ static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
 
 /* ---- The file -------------------------------------------------------------------- */
 
-attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
-  const unsigned char *b = bytes;
-  memset(array, 0, sizeof *array);
-  if (size < 10 || memcmp(b, "\x93NUMPY", 6))
+enum { HEADER_MAX = 1 << 20 };
+
+/* Where the dict begins and how long it is; both within the file. */
+static attn_status frame(const struct attn_bytes *bytes, size_t *start, size_t *length,
+                         attn_error *err) {
+  unsigned char b[12] = {0};
+  attn_status status = attn_bytes_get(bytes, 0, b, bytes->size < 12 ? bytes->size : 12, err);
+  if (status) return status;
+  if (bytes->size < 10 || memcmp(b, "\x93NUMPY", 6))
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 0,
-                            "not an npy file: it does not begin with \\x93NUMPY");
-  size_t start = b[6] == 1 ? 10 : 12;
+                            "not an npy file: it does not begin with \\x93NUMPY; numpy.save writes "
+                            "one, and the name of a safetensors file ends in .safetensors");
   if (b[6] < 1 || b[6] > 3 || b[7] != 0)
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 6,
                             "npy version %d.%d; 1.0, 2.0 and 3.0 are known", b[6], b[7]);
-  size_t length = b[8] | (size_t)b[9] << 8;
-  if (start == 12 && size >= 12) length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
-  if (size < start || length > size - start)
+  *start = b[6] == 1 ? 10 : 12;
+  *length = b[8] | (size_t)b[9] << 8;
+  if (b[6] > 1) *length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+  if (bytes->size < *start || *length > bytes->size - *start)
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
-                            "npy header of %zu bytes in a file of %zu; is it cut short?", length,
-                            size);
-  const char *text = (const char *)b + start;
-  struct header h = {.at = text, .begin = text, .end = text + length, .offset = start, .err = err};
-  attn_dtype dtype = ATTN_F32;
-  int swap = 0;
-  attn_status status = read_dict(&h);
-  if (!status) status = read_type(&h, &dtype, &swap);
-  if (status) return status;
-  size_t element = (size_t)(((unsigned)dtype >> 8) & 0xFF) / 8;
-  int64_t count = attn_shape_count(h.shape, h.rank, element);
-  if (count < 0) return broken(&h, "the shape has more elements than memory");
-  size_t data = size - start - length;
-  if ((size_t)count * element != data)
-    return attn_fail_offset(
-        err, ATTN_ERR_FORMAT, (int64_t)(start + length),
-        "npy: the shape needs %zu bytes of data, the file holds %zu; is it cut short?",
-        (size_t)count * element, data);
-  return attn_array_from_bytes(dtype, h.shape, h.rank, h.fortran, swap, text + length, array, err);
+                            "npy header of %zu bytes in a file of %zu; is it cut short?", *length,
+                            bytes->size);
+  if (*length > HEADER_MAX)
+    return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
+                            "npy header of %zu bytes: no tensor needs more than %d", *length,
+                            HEADER_MAX);
+  return ATTN_OK;
 }
+
+static attn_status read_stored(struct header *h, size_t data, struct attn_stored *stored) {
+  attn_status status = read_dict(h);
+  if (!status) status = read_type(h, &stored->dtype, &stored->swap);
+  if (status) return status;
+  size_t element = attn_element_bytes(stored->dtype);
+  int64_t count = attn_shape_count(h->shape, h->rank, element);
+  if (count < 0) return broken(h, "the shape has more elements than memory");
+  stored->rank = h->rank;
+  memcpy(stored->shape, h->shape, sizeof stored->shape);
+  stored->fortran = h->fortran;
+  stored->offset = h->offset + (size_t)(h->end - h->begin);
+  stored->bytes = (size_t)count * element;
+  if (stored->bytes == data) return ATTN_OK;
+  return attn_fail_offset(h->err, ATTN_ERR_FORMAT, (int64_t)stored->offset,
+                          "npy: the shape needs %zu bytes of data, the file holds %zu; %s",
+                          stored->bytes, data,
+                          data < stored->bytes ? "is it cut short?" : "has something been added?");
+}
+
+attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *stored,
+                            char type[16], attn_error *err) {
+  size_t start = 0, length = 0;
+  memset(stored, 0, sizeof *stored);
+  attn_status status = frame(bytes, &start, &length, err);
+  if (status) return status;
+  char *text = malloc(length + 1);
+  if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
+  struct header h = {.at = text, .begin = text, .end = text + length, .offset = start, .err = err};
+  status = attn_bytes_get(bytes, start, text, length, err);
+  if (!status) status = read_stored(&h, bytes->size - start - length, stored);
+  memcpy(type, h.descr, sizeof h.descr);
+  free(text);
+  return status;
+}
+
+attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
+  const struct attn_bytes source = {size ? bytes : "", -1, size, ""};
+  struct attn_stored stored;
+  char type[16];
+  memset(array, 0, sizeof *array);
+  attn_status status = attn_npy_header(&source, &stored, type, err);
+  return status ? status : attn_stored_load(&stored, &source, array, err);
+}
+
+/* ---- Writing ------------------------------------------------------------------------ */
 
 static const char *type_code(attn_dtype dtype) {
   switch (dtype) {
@@ -204,16 +246,10 @@ static size_t make_header(const attn_tensor *t, char *text, size_t bytes) {
   return padded;
 }
 
-attn_status attn_npy_write(const char *path, const attn_tensor *t, attn_error *err) {
+attn_status attn_npy_put(struct attn_file_writer *w, const attn_tensor *t, attn_error *err) {
   char text[640];
-  struct attn_file_writer w;
   if (!type_code(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "tensor", "npy has no bfloat16; write a safetensors file");
-  attn_status status = attn_file_begin(&w, path, err);
-  if (status) return status;
-  status = attn_file_put(&w, text, make_header(t, text, sizeof text), err);
-  if (!status) status = attn_tensor_put(t, &w, err);
-  if (!status) return attn_file_commit(&w, err);
-  attn_file_abandon(&w);
-  return status;
+  attn_status status = attn_file_put(w, text, make_header(t, text, sizeof text), err);
+  return status ? status : attn_tensor_put(t, w, err);
 }

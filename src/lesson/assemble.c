@@ -173,16 +173,18 @@ static void add_positions(struct builder *b) {
   if (b->status || table < 0 || b->x < 0 || (!b->a->reading.positions && !sum)) return;
   const attn_matrix *x = &step_at(b, b->x)->exact, *p = &step_at(b, table)->exact;
   if (x->rows != p->rows) return;
+  int printed = sum ? (int)sum->printing[0].cols : 0;
   int append = x->cols != p->cols || b->a->clues.appended;
-  /* Not by the table's name: what is printed of the table is not printed of the two together. */
-  int both = two(b, ATTN_STEP_OTHER, -1, append ? ATTN_OP_APPEND : ATTN_OP_ADD, b->x, table);
+  if (printed == x->cols + p->cols || printed == x->cols) append = printed != x->cols;
+  int op = append ? ATTN_OP_APPEND : ATTN_OP_ADD;
+  int both = two(b, ATTN_ROLE_WITH_POSITIONS, -1, op, b->x, table);
   if (both < 0) return;
   attn_step *step = step_at(b, both);
   step->name = ATTN_STEP_POSITIONS;
-  step->printings = 0;
-  step->symbol = attn_pool_text(b->a->pool, append ? "[X, PE]" : "X + PE", append ? 7 : 6);
-  if (!step->symbol) b->status = attn_no_memory(b->a);
-  if (!b->status) b->status = attn_attach(b->a, step, sum);
+  if (!sum || !sum->symbol) {
+    step->symbol = attn_pool_text(b->a->pool, append ? "[X, PE]" : "X + PE", append ? 7 : 6);
+    if (!step->symbol) b->status = attn_no_memory(b->a);
+  }
   if (b->a->reading.positions) b->x = both;
 }
 
@@ -214,9 +216,12 @@ static int scores(struct builder *b, int head, int q, int k) {
 }
 
 /* What the scores are divided by; 0: cannot tell. width: whose root it is. */
-static double divisor(struct builder *b, int k, int *width) {
+static double divisor(struct builder *b, int k, int q, int *width) {
   const struct attn_clues *c = &b->a->clues;
-  double n = k >= 0 ? step_at(b, k)->exact.cols : c->root > 0 ? c->root : c->d_k;
+  double n = k >= 0        ? step_at(b, k)->exact.cols
+             : q >= 0      ? step_at(b, q)->exact.cols
+             : c->root > 0 ? c->root
+                           : c->d_k;
   *width = n > 0 && n < 1e9 && n == floor(n) ? (int)n : 0;
   if (c->scale == 0) return n > 0 ? sqrt(n) : 0;
   if (n <= 0 || fabs(c->scale * sqrt(n) - 1) > 1e-3) *width = 0;
@@ -243,9 +248,9 @@ static void move_scaled_scores(struct builder *b, int from, int to, int head) {
   if (!e->symbol) b->status = attn_no_memory(b->a);
 }
 
-static int scaled(struct builder *b, int head, int k, int e) {
+static int scaled(struct builder *b, int head, int k, int q, int e) {
   int width = 0;
-  double by = e >= 0 && b->a->reading.scale ? divisor(b, k, &width) : 0;
+  double by = e >= 0 && b->a->reading.scale ? divisor(b, k, q, &width) : 0;
   if (by == 0 && e >= 0 && !slot_of(b, ATTN_STEP_SCALED, head)) return e;
   if (by == 0) return given(b, ATTN_STEP_SCALED, head);
   int s = one(b, ATTN_STEP_SCALED, head, ATTN_OP_DIVIDE, by, e);
@@ -274,21 +279,40 @@ static int masked(struct builder *b, int head, int s) {
 
 /* ---- softmax ---- */
 
-/* Exponentials after subtracting the maximum, or of another base, are not what EXP computes. */
-static int exponentials_fit(struct builder *b, int head, int s) {
-  struct attn_slot *slot = slot_of(b, ATTN_STEP_EXPONENTIALS, head);
-  int e = one(b, ATTN_STEP_EXPONENTIALS, head, ATTN_OP_EXP, 0, s), cells = 0, fits = 0;
-  if (e < 0 || !slot) return e;
-  attn_step *step = step_at(b, e);
-  attn_matrix rounded;
-  b->status = attn_compute_from_printed(b->a, b->ex, step, &rounded);
-  for (int i = 0; i < step->printings && !b->status; i++) {
-    int plain = attn_printing_fits(&step->printing[i], &step->exact);
-    int other = attn_printing_fits(&step->printing[i], &rounded);
-    cells += step->printing[i].rows * step->printing[i].cols;
-    fits += plain > other ? plain : other;
+/* e^(a - the largest of a's line): what programs do, and no step of ours. */
+static attn_status shifted_exponentials(struct builder *b, const attn_matrix *a, attn_matrix *out) {
+  int columns = b->a->reading.columns, lines = columns ? a->cols : a->rows;
+  int length = columns ? a->rows : a->cols, along = columns ? a->cols : 1;
+  *out = attn_matrix_new(b->a->pool, a->rows, a->cols);
+  if (!out->at) return attn_no_memory(b->a);
+  for (int l = 0; l < lines; l++) {
+    int begin = columns ? l : l * a->cols;
+    double largest = -INFINITY;
+    for (int k = 0; k < length; k++) largest = fmax(largest, a->at[begin + k * along]);
+    for (int k = 0; k < length; k++)
+      out->at[begin + k * along] = exp(a->at[begin + k * along] - largest);
   }
-  if (2 * fits >= cells && !b->status) return e;
+  return ATTN_OK;
+}
+
+static int fits_of(const attn_step *step, const attn_matrix *m) {
+  int fits = 0;
+  for (int i = 0; i < step->printings; i++) fits += attn_printing_fits(&step->printing[i], m);
+  return fits;
+}
+
+/* -1 where the document's exponentials are those after subtracting the maximum: then its sums are
+ * other ones too, and nothing is said about either. */
+static int exponentials(struct builder *b, int head, int s) {
+  int e = one(b, ATTN_STEP_EXPONENTIALS, head, ATTN_OP_EXP, 0, s);
+  attn_matrix shifted, rounded;
+  if (e < 0 || !step_at(b, e)->printings) return e;
+  attn_step *step = step_at(b, e);
+  b->status = attn_compute_from_printed(b->a, b->ex, step, &rounded);
+  if (!b->status) b->status = shifted_exponentials(b, &step_at(b, s)->exact, &shifted);
+  if (b->status) return -1;
+  int plain = fits_of(step, &step->exact), other = fits_of(step, &rounded);
+  if (fits_of(step, &shifted) <= (plain > other ? plain : other)) return e;
   b->ex->steps = e;
   return -1;
 }
@@ -299,7 +323,7 @@ static int weights(struct builder *b, int head, int s) {
   if (!b->status) b->status = attn_attach(b->a, step_at(b, s), input);
   int w = -1, e = -1;
   if (slot_of(b, ATTN_STEP_EXPONENTIALS, head) || slot_of(b, ATTN_STEP_ROW_SUM, head))
-    e = exponentials_fit(b, head, s);
+    e = exponentials(b, head, s);
   if (e >= 0) {
     int sum = one(b, ATTN_STEP_ROW_SUM, head, ATTN_OP_SUM, 0, e);
     if (sum >= 0) w = two(b, ATTN_STEP_WEIGHTS, head, ATTN_OP_QUOTIENT, e, sum);
@@ -332,7 +356,7 @@ static int build_head(struct builder *b, int head) {
   int k = projection(b, head, ATTN_STEP_W_K, ATTN_STEP_K, b->x);
   int v = projection(b, head, ATTN_STEP_W_V, ATTN_STEP_V, b->x);
   int e = scores(b, head, q, k);
-  int s = masked(b, head, scaled(b, head, k, e));
+  int s = masked(b, head, scaled(b, head, k, q, e));
   int w = weights(b, head, s), o = output(b, head, w, v);
   attach_factors(b, head, ATTN_STEP_Q, q, 0);
   attach_factors(b, head, ATTN_STEP_K, k, 1);

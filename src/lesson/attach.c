@@ -48,6 +48,11 @@ enum { SKIP, PLACED, TURNED, MISFIT };
 
 /* Where p belongs in an R x C matrix. TURNED: after transposing. */
 static int place_row(attn_printing *p, const attn_matrix *m) {
+  if (m->rows == 1 && p->col0 < 0 && p->rows == 1 && p->cols == 1 && p->row0 < m->cols) {
+    p->col0 = p->row0; /* a_2 of a single query: the second key's */
+    p->row0 = 0;
+    return PLACED;
+  }
   if (p->row0 >= m->rows) return SKIP;
   if (p->col0 >= 0) return p->rows == 1 && p->cols == 1 && p->col0 < m->cols ? PLACED : SKIP;
   p->col0 = 0;

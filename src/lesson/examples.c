@@ -31,9 +31,17 @@ enum { LOOK_BACK = 512 }; /* items: a name given so long ago was another example
 
 /* Headings that open a part of an example, so never its title where another is near. */
 static int is_generic(const char *text) {
-  static const char *const WORDS[] = {
-      "仮定",     "前提",      "入力",     "設定", "given",   "setup", "input", "assum", "step",
-      "ステップ", "embedding", "埋め込み", "重み", "weights", "解釈",  "計算",  NULL};
+  static const char *const WORDS[] = {"仮定",  "前提",    "入力",  "設定",      "given",
+                                      "setup", "input",   "assum", "embedding", "埋め込み",
+                                      "重み",  "weights", "解釈",  "計算",      NULL};
+  static const char *const STEPS[] = {"step", "ステップ", "手順", NULL};
+  for (const char *const *w = STEPS; *w; w++) {
+    size_t i = 0;
+    while ((*w)[i] && lower(text[i]) == (*w)[i]) i++;
+    if (!(*w)[i]) return 1;
+  }
+  struct attn_meaning m = attn_meaning_of(text);
+  if (m.certain && m.name != ATTN_ROLE_NONE && m.name != ATTN_STEP_WEIGHTS) return 1; /* ## W_Q */
   return attn_text_has_any(text, WORDS);
 }
 

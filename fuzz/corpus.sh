@@ -1,0 +1,74 @@
+#!/bin/bash
+# Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
+# holds no binaries.
+#     fuzz/corpus.sh FOLDER      makes FOLDER/npy, FOLDER/safetensors, FOLDER/document
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+corpus=$1
+mkdir -p "$corpus"/{npy,safetensors,document}
+
+little() { # little BYTES NUMBER: the number, least significant byte first
+  local n=$2 text=
+  for ((i = 0; i < $1; i++)); do text+=$(printf '\\x%02x' $((n & 255))) && n=$((n >> 8)); done
+  printf '%b' "$text"
+}
+
+npy() { # npy FILE VERSION HEADER DATA
+  {
+    printf '\x93NUMPY%b' "\\x0$2\\x00"
+    little $(($2 == 1 ? 2 : 4)) ${#3}
+    printf '%s%b' "$3" "$4"
+  } >"$corpus/npy/$1"
+}
+
+tensors() { # tensors FILE HEADER DATA
+  { little 8 ${#2} && printf '%s%b' "$2" "$3"; } >"$corpus/safetensors/$1"
+}
+
+npy fortran 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1), }  " '\0\0\x80\x3f\0\0\0\x40'
+npy big 2 "{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }" '\x3f\xf0\0\0\0\0\0\0'
+npy half 3 "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2, 1), }" '\0\x3c\0\x80'
+npy empty 1 "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 3), }" ''
+npy scalar 1 "{'descr': '<i8', 'fortran_order': False, 'shape': (), }" '\1\0\0\0\0\0\0\0'
+npy overflow 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }" ''
+tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\x3f\0\x40'
+tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
+tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
+tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
+
+cp "$here"/../examples/lessons/* "$corpus/document/" 2>/dev/null || true
+[ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/document/" 2>/dev/null || true
+cat >"$corpus/document/mixed" <<'T'
+# Example 1
+tokens: 私 は
+\[ W^Q = \begin{bmatrix} 1 & 0 \ 0.5 & \frac{1}{2} \end{bmatrix} \]
+X
+1 0
+0 1
+| は | [1, 0] |
+q = torch.tensor([[1.0, 0.0]])
+s = q @ q.T / np.sqrt(2)  # → tensor([[0.7071]])
+T
+cat >"$corpus/document/steps" <<'T'
+X
+1 0
+0 1
+W_Q
+1 2
+0 1
+W_K
+1 0
+1 1
+W_V
+1/2 0
+0 -1
+Q
+1 2
+0 1
+scores
+1 3
+0 1
+weights
+0.20 0.80
+0.33 0.67
+T

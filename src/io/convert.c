@@ -1,0 +1,73 @@
+/* convert.c -- element types widened, in place. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "error.h"
+
+/* Exact: every float16 is a float32. Subnormals are m * 2^-24. */
+static float from_f16(uint16_t h) {
+  uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
+  uint32_t bits = sign | (exponent == 31 ? 0x7F800000 : (exponent + 112) << 23) | fraction << 13;
+  float value;
+  if (exponent == 0) {
+    value = (float)fraction * 0x1p-24f;
+    return sign ? -value : value;
+  }
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float from_bf16(uint16_t h) {
+  uint32_t bits = (uint32_t)h << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static double element(attn_dtype dtype, const char *at) {
+  uint16_t half;
+  float f;
+  double d;
+  int32_t i;
+  int64_t l;
+  switch (dtype) {
+    case ATTN_F16:
+      return memcpy(&half, at, 2), (double)from_f16(half);
+    case ATTN_BF16:
+      return memcpy(&half, at, 2), (double)from_bf16(half);
+    case ATTN_F32:
+      return memcpy(&f, at, 4), (double)f;
+    case ATTN_F64:
+      return memcpy(&d, at, 8), d;
+    case ATTN_I32:
+      return memcpy(&i, at, 4), (double)i;
+    case ATTN_I64:
+      return memcpy(&l, at, 8), (double)l;
+    case ATTN_U8:
+      return *(const unsigned char *)at;
+    case ATTN_BOOL:
+      return *at != 0;
+  }
+  return 0;
+}
+
+attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *err) {
+  attn_tensor *t = &array->tensor;
+  if (t->dtype == dtype) return ATTN_OK;
+  if (dtype != ATTN_F32 && dtype != ATTN_F64)
+    return attn_fail(err, ATTN_ERR_TYPE, "dtype", "dtype must be float32 or float64");
+  size_t from = attn_element_bytes(t->dtype), to = attn_element_bytes(dtype);
+  int64_t count = attn_shape_count(t->shape, t->rank, to > from ? to : from);
+  char *memory = count < 0 ? NULL : malloc(count ? (size_t)count * to : 1);
+  if (!memory) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to convert a tensor");
+  for (int64_t e = 0; e < count; e++) {
+    double value = element(t->dtype, (const char *)t->data + (size_t)e * from);
+    float narrow = (float)value;
+    memcpy(memory + (size_t)e * to, dtype == ATTN_F32 ? (void *)&narrow : (void *)&value, to);
+  }
+  free(array->memory);
+  array->memory = t->data = memory;
+  t->dtype = dtype;
+  return ATTN_OK;
+}

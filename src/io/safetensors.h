@@ -1,0 +1,33 @@
+/* safetensors.h -- a safetensors header, read and checked. */
+#ifndef ATTN_IO_SAFETENSORS_H
+#define ATTN_IO_SAFETENSORS_H
+
+#include <jansson.h>
+
+#include "array.h"
+
+struct attn_safetensor {
+  const char *name, *type; /* owned by the header's root */
+  size_t element;          /* bytes of one */
+  struct attn_stored at;
+};
+
+struct attn_safetensors {
+  json_t *root;
+  struct attn_safetensor *entry; /* by place in the file */
+  size_t entries;
+};
+
+/* attn_safetensors_close in every case, after a failure as well. */
+attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_safetensors *header,
+                                  attn_error *err);
+void attn_safetensors_close(struct attn_safetensors *header);
+
+/* Loads the tensor of that name; name NULL: the only one. */
+attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,
+                                  attn_array *array, attn_error *err);
+
+/* "F32" for ATTN_F32; NULL for no known type. */
+const char *attn_safetensors_type(attn_dtype dtype);
+
+#endif

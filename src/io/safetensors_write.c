@@ -1,0 +1,138 @@
+/* safetensors_write.c -- tensors into a safetensors file; those it held are kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "safetensors.h"
+
+/* A tensor of the new file: one that was there, or a new one. */
+struct piece {
+  const char *name, *type;
+  size_t element, bytes;
+  int rank;
+  const int64_t *shape;
+  const struct attn_stored *kept; /* else tensor */
+  const attn_tensor *tensor;
+  size_t order;
+};
+
+struct pieces {
+  struct piece *at;
+  size_t count;
+};
+
+static int replaced(const char *name, const char *const *names, int count) {
+  for (int n = 0; n < count; n++)
+    if (!strcmp(name, names[n])) return 1;
+  return 0;
+}
+
+/* Widest elements first, so that every tensor stands at a multiple of its element. */
+static int by_width(const void *a, const void *b) {
+  const struct piece *x = a, *y = b;
+  if (x->element != y->element) return x->element > y->element ? -1 : 1;
+  return x->order < y->order ? -1 : 1;
+}
+
+static attn_status collect(struct pieces *p, const struct attn_safetensors *old,
+                           const char *const *names, const attn_tensor *const *tensors, int count,
+                           attn_error *err) {
+  p->at = calloc(old->entries + (size_t)count, sizeof *p->at);
+  if (!p->at) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
+  for (size_t n = 0; n < old->entries; n++) {
+    const struct attn_safetensor *e = &old->entry[n];
+    if (replaced(e->name, names, count)) continue;
+    p->at[p->count] = (struct piece){e->name,     e->type, e->element, e->at.bytes, e->at.rank,
+                                     e->at.shape, &e->at,  NULL,       p->count};
+    p->count++;
+  }
+  for (int n = 0; n < count; n++) {
+    const attn_tensor *t = tensors[n];
+    size_t element = attn_element_bytes(t->dtype);
+    size_t bytes = (size_t)attn_shape_count(t->shape, t->rank, element) * element;
+    p->at[p->count] = (struct piece){
+        names[n], attn_safetensors_type(t->dtype), element, bytes, t->rank, t->shape, NULL, t,
+        p->count};
+    p->count++;
+  }
+  qsort(p->at, p->count, sizeof *p->at, by_width);
+  return ATTN_OK;
+}
+
+static json_t *shape_list(const struct piece *p) {
+  json_t *list = json_array();
+  for (int n = 0; n < p->rank; n++)
+    if (json_array_append_new(list, json_integer(p->shape[n]))) return json_decref(list), NULL;
+  return list;
+}
+
+static int add_piece(json_t *root, const struct piece *p, size_t at) {
+  json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", p->type, "shape", shape_list(p),
+                          "data_offsets", (json_int_t)at, (json_int_t)(at + p->bytes));
+  return json_object_set_new(root, p->name, one); /* a NULL is refused */
+}
+
+static char *make_header(const struct pieces *p, json_t *metadata) {
+  json_t *root = json_object();
+  size_t at = 0;
+  int failed = !root || (metadata && json_object_set(root, "__metadata__", metadata));
+  for (size_t n = 0; n < p->count && !failed; n++) {
+    failed = add_piece(root, &p->at[n], at);
+    at += p->at[n].bytes;
+  }
+  char *text = failed ? NULL : json_dumps(root, JSON_COMPACT);
+  json_decref(root);
+  return text;
+}
+
+static attn_status put_header(struct attn_file_writer *w, const char *text, attn_error *err) {
+  unsigned char prefix[8];
+  size_t length = strlen(text), padded = (length + 7) / 8 * 8; /* spaces are JSON too */
+  for (int n = 0; n < 8; n++) prefix[n] = (unsigned char)((uint64_t)padded >> (8 * n));
+  attn_status status = attn_file_put(w, prefix, sizeof prefix, err);
+  if (!status) status = attn_file_put(w, text, length, err);
+  return status ? status : attn_file_put(w, "       ", padded - length, err);
+}
+
+static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *from, size_t offset,
+                        size_t bytes, attn_error *err) {
+  char group[65536];
+  while (bytes) {
+    size_t n = bytes < sizeof group ? bytes : sizeof group;
+    attn_status status = attn_bytes_get(from, offset, group, n, err);
+    if (!status) status = attn_file_put(w, group, n, err);
+    if (status) return status;
+    offset += n;
+    bytes -= n;
+  }
+  return ATTN_OK;
+}
+
+static attn_status put_pieces(struct attn_file_writer *w, const struct attn_bytes *old,
+                              const struct pieces *p, attn_error *err) {
+  for (size_t n = 0; n < p->count; n++) {
+    const struct piece *one = &p->at[n];
+    attn_status status = one->kept ? copy(w, old, one->kept->offset, one->bytes, err)
+                                   : attn_tensor_put(one->tensor, w, err);
+    if (status) return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
+                                 const char *const *names, const attn_tensor *const *tensors,
+                                 int count, attn_error *err) {
+  struct attn_safetensors held = {NULL, NULL, 0};
+  struct pieces p = {NULL, 0};
+  char *text = NULL;
+  attn_status status = old ? attn_safetensors_open(old, &held, err) : ATTN_OK;
+  if (!status) status = collect(&p, &held, names, tensors, count, err);
+  if (!status && !(text = make_header(&p, json_object_get(held.root, "__metadata__"))))
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
+  if (!status) status = put_header(w, text, err);
+  if (!status) status = put_pieces(w, old, &p, err);
+  free(text);
+  free(p.at);
+  attn_safetensors_close(&held);
+  return status;
+}

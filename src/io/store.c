@@ -1,0 +1,260 @@
+/* store.c -- tensors by the name of their file: read, listed, written. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+#include "safetensors.h"
+
+size_t attn_safetensors_split(const char *path, const char **name) {
+  static const char suffix[] = ".safetensors";
+  const char *end = strstr(path, suffix);
+  *name = NULL;
+  /* The first that ends the path or stands before a colon: a folder may hold the word, too. */
+  for (; end; end = strstr(end + 1, suffix)) {
+    char next = end[sizeof suffix - 1];
+    if (next != ':' && next != 0) continue;
+    end += sizeof suffix - 1;
+    if (*end == ':') *name = end + 1;
+    return (size_t)(end - path);
+  }
+  return 0;
+}
+
+/* A path taken apart: the caller frees file. */
+struct place {
+  char *file;
+  const char *name; /* NULL: none given */
+  int safetensors;
+};
+
+static attn_status take_apart(const char *path, struct place *p, attn_error *err) {
+  size_t split = attn_safetensors_split(path, &p->name);
+  p->safetensors = split > 0;
+  p->file = split ? strndup(path, split) : strdup(path);
+  return p->file ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
+}
+
+/* ---- Reading ---------------------------------------------------------------------- */
+
+static attn_status load_npy(const struct attn_bytes *bytes, attn_array *array, attn_error *err) {
+  struct attn_stored stored;
+  char type[16];
+  attn_status status = attn_npy_header(bytes, &stored, type, err);
+  return status ? status : attn_stored_load(&stored, bytes, array, err);
+}
+
+attn_status attn_array_read(const char *path, attn_array *array, attn_error *err) {
+  struct place p;
+  struct attn_bytes bytes;
+  memset(array, 0, sizeof *array);
+  attn_status status = take_apart(path, &p, err);
+  if (status) return status;
+  status = attn_bytes_open(&bytes, p.file, err);
+  if (!status) {
+    status = p.safetensors ? attn_safetensors_load(&bytes, p.name, array, err)
+                           : load_npy(&bytes, array, err);
+    attn_bytes_close(&bytes);
+  }
+  free(p.file);
+  return status;
+}
+
+/* ---- Listing ----------------------------------------------------------------------- */
+
+/* One block holds the entries and, behind them, the texts they point to. */
+static attn_status reserve(attn_array_list *list, size_t entries, size_t text, char **at,
+                           attn_error *err) {
+  list->entry = calloc(1, entries * sizeof *list->entry + text + 1);
+  if (!list->entry) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list");
+  *at = (char *)(list->entry + entries);
+  return ATTN_OK;
+}
+
+static const char *keep(char **at, const char *text) {
+  char *kept = *at;
+  size_t bytes = strlen(text) + 1;
+  memcpy(kept, text, bytes);
+  *at += bytes;
+  return kept;
+}
+
+static void add(attn_array_list *list, const char *name, const char *type,
+                const struct attn_stored *stored) {
+  attn_array_entry *e = &list->entry[list->count++];
+  e->name = name;
+  e->type = type;
+  e->offset = (int64_t)stored->offset;
+  e->bytes = (int64_t)stored->bytes;
+  e->dtype = (int32_t)stored->dtype;
+  e->rank = stored->rank;
+  memcpy(e->shape, stored->shape, sizeof e->shape);
+}
+
+static attn_status list_npy(const struct attn_bytes *bytes, attn_array_list *list,
+                            attn_error *err) {
+  struct attn_stored stored;
+  char type[16], *at = NULL;
+  attn_status status = attn_npy_header(bytes, &stored, type, err);
+  if (!status) status = reserve(list, 1, strlen(type) + 2, &at, err);
+  if (status) return status;
+  add(list, keep(&at, ""), keep(&at, type), &stored);
+  return ATTN_OK;
+}
+
+static attn_status list_safetensors(const struct attn_bytes *bytes, attn_array_list *list,
+                                    attn_error *err) {
+  struct attn_safetensors h;
+  size_t text = 0;
+  char *at = NULL;
+  attn_status status = attn_safetensors_open(bytes, &h, err);
+  for (size_t n = 0; n < h.entries; n++)
+    text += strlen(h.entry[n].name) + strlen(h.entry[n].type) + 2;
+  if (!status) status = reserve(list, h.entries, text, &at, err);
+  for (size_t n = 0; n < h.entries && !status; n++) {
+    const char *name = keep(&at, h.entry[n].name);
+    add(list, name, keep(&at, h.entry[n].type), &h.entry[n].at);
+  }
+  attn_safetensors_close(&h);
+  return status;
+}
+
+attn_status attn_array_list_read(const char *path, attn_array_list *list, attn_error *err) {
+  struct place p;
+  struct attn_bytes bytes;
+  memset(list, 0, sizeof *list);
+  attn_status status = take_apart(path, &p, err);
+  if (status) return status;
+  status = attn_bytes_open(&bytes, p.file, err);
+  if (!status) {
+    status = p.safetensors ? list_safetensors(&bytes, list, err) : list_npy(&bytes, list, err);
+    attn_bytes_close(&bytes);
+  }
+  free(p.file);
+  return status;
+}
+
+void attn_array_list_free(attn_array_list *list) {
+  if (!list) return;
+  free(list->entry);
+  memset(list, 0, sizeof *list);
+}
+
+/* ---- Writing: every file beside its place first, then all renamed ---------------------- */
+
+struct output {
+  struct place place;
+  char *target; /* the file's one name, so that two ways to write it are seen to be one */
+  const attn_tensor *tensor;
+  struct attn_file_writer writer; /* of the first output into that file */
+};
+
+static int same_file(const struct output *a, const struct output *b) {
+  return !strcmp(a->target, b->target);
+}
+
+static attn_status check_tensor(const attn_tensor *t, attn_error *err) {
+  if (!t || !attn_safetensors_type(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, "tensor", "tensor is missing or of no known type");
+  size_t size = attn_element_bytes(t->dtype);
+  if (t->rank < 0 || t->rank > ATTN_RANK_MAX || attn_shape_count(t->shape, t->rank, size) < 0)
+    return attn_fail(err, ATTN_ERR_SHAPE, "tensor", "tensor has no shape that memory can hold");
+  if (!t->data && attn_shape_count(t->shape, t->rank, size))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "tensor", "tensor has elements but no data");
+  return ATTN_OK;
+}
+
+/* JSON holds no other names. Overlong forms and surrogates are refused by the header's writer. */
+static int is_utf8(const char *text) {
+  for (const unsigned char *c = (const unsigned char *)text; *c;) {
+    int more = *c < 0x80 ? 0 : *c >= 0xF0 ? 3 : *c >= 0xE0 ? 2 : 1;
+    if (*c > 0xF4 || (*c >= 0x80 && *c < 0xC2)) return 0;
+    for (c++; more > 0; more--, c++)
+      if ((*c & 0xC0) != 0x80) return 0;
+  }
+  return 1;
+}
+
+static attn_status check_name(const struct place *p, const char *path, attn_error *err) {
+  if (!p->safetensors) return ATTN_OK;
+  if (!p->name || !*p->name)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
+                     "%.120s: name the tensor: file.safetensors:name", path);
+  if (is_utf8(p->name) && strcmp(p->name, "__metadata__")) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
+                   "%.120s: no tensor can have that name; choose another", path);
+}
+
+static attn_status prepare(const attn_array_output *from, struct output *to, attn_error *err) {
+  to->writer.fd = -1;
+  to->tensor = from->tensor;
+  attn_status status = check_tensor(from->tensor, err);
+  if (!status) status = take_apart(from->path, &to->place, err);
+  if (!status) status = check_name(&to->place, from->path, err);
+  return status ? status : attn_file_target(to->place.file, &to->target, err);
+}
+
+static attn_status check_twice(const struct output *o, int count, attn_error *err) {
+  for (int n = 1; n < count; n++)
+    for (int m = 0; m < n; m++)
+      if (same_file(&o[m], &o[n]) &&
+          (!o[n].place.safetensors || !strcmp(o[m].place.name, o[n].place.name)))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
+                         "%.120s: two outputs of the same name; name them apart", o[n].place.file);
+  return ATTN_OK;
+}
+
+/* All outputs from o[first] on that go into its file. */
+static attn_status put_safetensors(struct output *o, int first, int count, attn_error *err) {
+  const char *names[ATTN_OUTPUTS_MAX];
+  const attn_tensor *tensors[ATTN_OUTPUTS_MAX];
+  struct attn_bytes old;
+  struct stat info;
+  int chosen = 0, exists = !stat(o[first].target, &info);
+  for (int n = first; n < count; n++) {
+    if (!same_file(&o[first], &o[n])) continue;
+    names[chosen] = o[n].place.name;
+    tensors[chosen++] = o[n].tensor;
+  }
+  attn_status status = exists ? attn_bytes_open(&old, o[first].target, err) : ATTN_OK;
+  if (status) return status;
+  status =
+      attn_safetensors_put(&o[first].writer, exists ? &old : NULL, names, tensors, chosen, err);
+  if (exists) attn_bytes_close(&old);
+  return status;
+}
+
+static attn_status put_file(struct output *o, int n, int count, attn_error *err) {
+  for (int m = 0; m < n; m++)
+    if (same_file(&o[m], &o[n])) return ATTN_OK; /* it went with that one */
+  attn_status status = attn_file_begin(&o[n].writer, o[n].target, err);
+  if (!status)
+    status = o[n].place.safetensors ? put_safetensors(o, n, count, err)
+                                    : attn_npy_put(&o[n].writer, o[n].tensor, err);
+  return status ? status : attn_file_finish(&o[n].writer, err);
+}
+
+attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count, attn_error *err) {
+  struct output o[ATTN_OUTPUTS_MAX];
+  attn_status status = ATTN_OK;
+  memset(o, 0, sizeof o);
+  if (count < 0 || count > ATTN_OUTPUTS_MAX)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
+  for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = -1;
+  for (int n = 0; n < count && !status; n++) status = prepare(&outputs[n], &o[n], err);
+  if (!status) status = check_twice(o, count, err);
+  for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);
+  for (int n = 0; n < count && !status; n++)
+    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, err);
+  for (int n = 0; n < count; n++) {
+    attn_file_abandon(&o[n].writer);
+    free(o[n].target);
+    free(o[n].place.file);
+  }
+  return status;
+}
+
+attn_status attn_array_write(const char *path, const attn_tensor *tensor, attn_error *err) {
+  const attn_array_output one = {path, tensor};
+  return attn_array_write_all(&one, 1, err);
+}

@@ -1,0 +1,188 @@
+/* test_eval.c -- every operation of a step against values worked out by hand. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h> /* needs those above */
+/* clang-format on */
+
+#include <math.h>
+#include <string.h>
+
+#include "eval.h"
+
+static struct attn_pool *pool;
+
+static int set_up(void **state) {
+  (void)state;
+  pool = attn_pool_new();
+  return pool == NULL;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  attn_pool_free(pool);
+  return 0;
+}
+
+static attn_matrix make(int rows, int cols, const double *at) {
+  attn_matrix m = attn_matrix_new(pool, rows, cols);
+  assert_non_null(m.at);
+  memcpy(m.at, at, (size_t)rows * (size_t)cols * sizeof *at);
+  return m;
+}
+
+#define MATRIX(rows, cols, ...) make(rows, cols, (const double[]){__VA_ARGS__})
+
+struct scene {
+  int op, axis;
+  double scalar;
+  int operands;
+  attn_matrix operand[5];
+};
+
+static attn_status evaluate(struct scene s, attn_matrix *out, attn_error *err) {
+  attn_step step = {.op = s.op, .axis = s.axis, .scalar = s.scalar, .operands = s.operands};
+  const attn_matrix *operand[5];
+  char symbol[] = "step";
+  step.symbol = symbol;
+  for (int i = 0; i < 5; i++) operand[i] = &s.operand[i];
+  return attn_eval_step(&step, operand, pool, out, err);
+}
+
+static void expect(struct scene s, int rows, int cols, const double *right) {
+  attn_matrix out;
+  attn_error err = {0};
+  if (evaluate(s, &out, &err) != ATTN_OK) fail_msg("%s", err.message);
+  assert_int_equal(out.rows, rows);
+  assert_int_equal(out.cols, cols);
+  for (int i = 0; i < rows * cols; i++) {
+    if (out.at[i] == right[i]) continue; /* infinities too */
+    if (!(fabs(out.at[i] - right[i]) <= 1e-12))
+      fail_msg("%d: %.17g, not %.17g", i, out.at[i], right[i]);
+  }
+}
+
+#define RIGHT(rows, cols, ...) \
+  rows, cols, (const double[]) { __VA_ARGS__ }
+
+static attn_matrix a23(void) { return MATRIX(2, 3, 1, 2, 3, 4, 5, 6); }
+
+static void test_products(void **state) {
+  (void)state;
+  attn_matrix b = MATRIX(3, 2, 1, 0, 0, 1, 2, -1), c = MATRIX(2, 2, 1, 2, 3, 4);
+  expect((struct scene){ATTN_OP_MATMUL, 1, 0, 2, {a23(), b}}, RIGHT(2, 2, 7, -1, 16, -1));
+  expect((struct scene){ATTN_OP_MATMUL_NT, 1, 0, 2, {a23(), a23()}}, RIGHT(2, 2, 14, 32, 32, 77));
+  expect((struct scene){ATTN_OP_MATMUL_TN, 1, 0, 2, {a23(), c}},
+         RIGHT(3, 2, 13, 18, 17, 24, 21, 30));
+  expect((struct scene){ATTN_OP_TRANSPOSE, 1, 0, 1, {a23()}}, RIGHT(3, 2, 1, 4, 2, 5, 3, 6));
+}
+
+static void test_element_by_element(void **state) {
+  (void)state;
+  attn_matrix mask = MATRIX(2, 3, 1, 0, 1, 1, 1, 0), row = MATRIX(1, 3, 10, 20, 30);
+  expect((struct scene){ATTN_OP_DIVIDE, 1, 2, 1, {a23()}}, RIGHT(2, 3, .5, 1, 1.5, 2, 2.5, 3));
+  expect((struct scene){ATTN_OP_MASK, 1, -INFINITY, 2, {a23(), mask}},
+         RIGHT(2, 3, 1, -INFINITY, 3, 4, 5, -INFINITY));
+  expect((struct scene){ATTN_OP_MASK, 1, -9, 2, {a23(), mask}}, RIGHT(2, 3, 1, -9, 3, 4, 5, -9));
+  expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {a23(), mask}}, RIGHT(2, 3, 2, 2, 4, 5, 6, 6));
+  expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {a23(), row}}, RIGHT(2, 3, 11, 22, 33, 14, 25, 36));
+  attn_matrix logs = MATRIX(1, 3, 0, 0.69314718055994530942, -INFINITY);
+  expect((struct scene){ATTN_OP_EXP, 1, 0, 1, {logs}}, RIGHT(1, 3, 1, 2, 0));
+  expect((struct scene){ATTN_OP_APPEND, 1, 0, 3, {mask, a23(), mask}},
+         RIGHT(2, 9, 1, 0, 1, 1, 2, 3, 1, 0, 1, 1, 1, 0, 4, 5, 6, 1, 1, 0));
+}
+
+/* e^ln2 : e^0 is 2 : 1. */
+static void test_softmax(void **state) {
+  (void)state;
+  double ln2 = 0.69314718055994530942;
+  attn_matrix s = MATRIX(2, 2, ln2, 0, 0, 1000);
+  expect((struct scene){ATTN_OP_SOFTMAX, 1, 0, 1, {s}}, RIGHT(2, 2, 2 / 3.0, 1 / 3.0, 0, 1));
+  s = MATRIX(2, 2, ln2, -1000, 0, 0);
+  expect((struct scene){ATTN_OP_SOFTMAX, 0, 0, 1, {s}}, RIGHT(2, 2, 2 / 3.0, 0, 1 / 3.0, 1));
+  s = MATRIX(2, 2, -INFINITY, -INFINITY, -INFINITY, 5); /* who sees nothing has no weights */
+  expect((struct scene){ATTN_OP_SOFTMAX, 1, 0, 1, {s}}, RIGHT(2, 2, 0, 0, 0, 1));
+}
+
+static void test_sums_and_quotients(void **state) {
+  (void)state;
+  attn_matrix rows = MATRIX(2, 1, 2, 0), cols = MATRIX(1, 3, 1, 2, 4);
+  expect((struct scene){ATTN_OP_SUM, 1, 0, 1, {a23()}}, RIGHT(2, 1, 6, 15));
+  expect((struct scene){ATTN_OP_SUM, 0, 0, 1, {a23()}}, RIGHT(1, 3, 5, 7, 9));
+  attn_matrix e = MATRIX(2, 2, 1, 3, 0, 0);
+  expect((struct scene){ATTN_OP_QUOTIENT, 1, 0, 2, {e, rows}}, RIGHT(2, 2, .5, 1.5, 0, 0));
+  expect((struct scene){ATTN_OP_QUOTIENT, 0, 0, 2, {a23(), cols}},
+         RIGHT(2, 3, 1, 1, .75, 4, 2.5, 1.5));
+}
+
+static void test_alignments(void **state) {
+  (void)state;
+  attn_matrix q = MATRIX(1, 2, 1, 2), k = MATRIX(2, 2, 1, 0, 0, 1), w = MATRIX(2, 2, 2, 0, 1, 1);
+  /* q W = [4, 2] */
+  expect((struct scene){ATTN_OP_GENERAL, 1, 0, 3, {q, k, w}}, RIGHT(1, 2, 4, 2));
+  /* W a = [2, 3]; U b = [1, 0] and [2, 1] */
+  attn_matrix u = MATRIX(2, 2, 1, 2, 0, 1), v = MATRIX(2, 1, 3, -1);
+  expect((struct scene){ATTN_OP_ADDITIVE, 1, 0, 5, {q, k, w, u, v}},
+         RIGHT(1, 2, 3 * tanh(3) - tanh(3), 3 * tanh(4) - tanh(4)));
+}
+
+static void test_positions(void **state) {
+  (void)state;
+  attn_step step = {.op = ATTN_OP_POSITIONS};
+  attn_matrix out;
+  attn_error err = {0};
+  step.exact = (attn_matrix){2, 4, NULL};
+  assert_int_equal(attn_eval_step(&step, NULL, pool, &out, &err), ATTN_OK);
+  const double original[] = {0, 1, 0, 1, sin(1), cos(1), sin(.01), cos(.01)};
+  for (int i = 0; i < 8; i++) assert_true(fabs(out.at[i] - original[i]) < 1e-12);
+  step.scalar = 1; /* frequencies from k = 1 */
+  assert_int_equal(attn_eval_step(&step, NULL, pool, &out, &err), ATTN_OK);
+  const double later[] = {0, 1, 0, 1, sin(.01), cos(.01), sin(.0001), cos(.0001)};
+  for (int i = 0; i < 8; i++) assert_true(fabs(out.at[i] - later[i]) < 1e-12);
+}
+
+static void test_misfits(void **state) {
+  (void)state;
+  attn_matrix square = MATRIX(2, 2, 1, 2, 3, 4), row = MATRIX(1, 2, 1, 2), out;
+  const struct scene scenes[] = {
+      {ATTN_OP_MATMUL, 1, 0, 2, {a23(), square}},
+      {ATTN_OP_MATMUL_NT, 1, 0, 2, {a23(), square}},
+      {ATTN_OP_MATMUL_TN, 1, 0, 2, {row, square}},
+      {ATTN_OP_MASK, 1, 0, 2, {a23(), square}},
+      {ATTN_OP_ADD, 1, 0, 2, {a23(), square}},
+      {ATTN_OP_QUOTIENT, 1, 0, 2, {square, row}},
+      {ATTN_OP_APPEND, 1, 0, 2, {square, row}},
+      {ATTN_OP_GENERAL, 1, 0, 3, {row, square, a23()}},
+      {ATTN_OP_ADDITIVE, 1, 0, 5, {row, square, square, square, a23()}},
+      {ATTN_OP_MATMUL, 1, 0, 1, {square}},
+      {99, 1, 0, 2, {square, square}},
+  };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    attn_error err = {0};
+    if (evaluate(scenes[i], &out, &err) != ATTN_ERR_SHAPE) fail_msg("scene %d", (int)i);
+    assert_true(strlen(err.message) > 0);
+    assert_null(out.at);
+  }
+}
+
+/* 4 MB of input could ask for 2 TB. */
+static void test_too_large(void **state) {
+  (void)state;
+  attn_matrix tall = attn_matrix_new(pool, 1 << 18, 1), out;
+  attn_error err = {0};
+  assert_non_null(tall.at);
+  assert_int_equal(evaluate((struct scene){ATTN_OP_MATMUL_NT, 1, 0, 2, {tall, tall}}, &out, &err),
+                   ATTN_ERR_SHAPE);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_products),   cmocka_unit_test(test_element_by_element),
+      cmocka_unit_test(test_softmax),    cmocka_unit_test(test_sums_and_quotients),
+      cmocka_unit_test(test_alignments), cmocka_unit_test(test_positions),
+      cmocka_unit_test(test_misfits),    cmocka_unit_test(test_too_large),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
