@@ -35,9 +35,9 @@ for name in npy safetensors lesson; do
 done
 for n in 0 1 2; do wait "${running[$n]}" || status=1; done
 for name in npy safetensors lesson; do
-  runs=$(grep -o 'number_of_executed_units: *[0-9]*' "$build/fuzz_$name.log" | grep -o '[0-9]*$' || echo 0)
+  runs=$(grep -o 'number_of_executed_units: *[0-9]*' "$build/fuzz_$name.log" | grep -o '[0-9]*$' | tail -n 1 || true)
   echo "fuzz_$name: $runs inputs in $seconds s"
-  [ "$runs" -gt 0 ] || status=1
+  [ "${runs:-0}" -gt 0 ] || status=1
 done
 [ $status = 0 ] || tail -n 40 "$build"/fuzz_*.log
 exit $status
