@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(```console\n\$ attn ((?:check|explain) [^\n]*)\n)(.*?)(```
 
 
 def printed(arguments):
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "NO_COLOR": "1"}
     done = subprocess.run([os.environ["ATTN_BIN"], *shlex.split(arguments)], cwd=SOURCE, text=True,
                           capture_output=True, env=environment, timeout=60)
     return done.stdout + done.stderr
