@@ -251,7 +251,9 @@ static void move_scaled_scores(struct builder *b, int from, int to, int head) {
 static int scaled(struct builder *b, int head, int k, int q, int e) {
   int width = 0;
   double by = e >= 0 && b->a->reading.scale ? divisor(b, k, q, &width) : 0;
-  if (by == 0 && e >= 0 && !slot_of(b, ATTN_STEP_SCALED, head)) return e;
+  int printed = slot_of(b, ATTN_STEP_SCALED, head) != NULL;
+  if (by == 0 && e >= 0 && !printed && !b->a->reading.scale) return e;
+  /* Scaled, but by what cannot be told: then nothing is known of what follows. */
   if (by == 0) return given(b, ATTN_STEP_SCALED, head);
   int s = one(b, ATTN_STEP_SCALED, head, ATTN_OP_DIVIDE, by, e);
   if (s < 0) return -1;
