@@ -197,7 +197,8 @@ static int projection(struct builder *b, int head, int weight, int name, int sou
   if (printed < 0 && head >= 0) printed = find_step(b->ex, name, -1);
   if (printed < 0 && head >= 0) printed = given(b, name, -1);
   if (printed >= 0 || b->status) return printed;
-  return b->a->reading.inputs ? source : -1;
+  int bit = name == ATTN_STEP_V ? ATTN_VALUES_ARE_INPUTS : ATTN_KEYS_ARE_INPUTS;
+  return b->a->reading.inputs & bit ? source : -1;
 }
 
 static int scores(struct builder *b, int head, int q, int k) {
