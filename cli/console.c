@@ -1,6 +1,7 @@
 #include "console.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +14,51 @@
 
 /* ---- Messages ------------------------------------------------------------------ */
 
+/* Control characters, in UTF-8's two-byte form too, could move the cursor or worse. */
+void attn_cli_put_plain(const char *text, FILE *to) {
+  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    int control = *c < 0x20 || *c == 0x7F;
+    if (*c == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0) control = 1, c++;
+    fputc(control ? '?' : *c, to);
+  }
+}
+
 int attn_cli_fail(const char *command, const char *place, const attn_error *err) {
-  fprintf(stderr, "attn %s: ", command);
-  if (place) fprintf(stderr, "%s%s", place, err->line ? ":" : ": ");
-  if (err->line) fprintf(stderr, "%lld:%lld: ", (long long)err->line, (long long)err->column);
+  if (err->status == ATTN_ERR_FILE && ferror(stdout)) return EXIT_TROUBLE; /* the end will say it */
+  if (err->line)
+    fprintf(stderr, "attn: ");
+  else
+    fprintf(stderr, "attn %s: ", command);
+  if (place) attn_cli_put_plain(place, stderr);
+  if (place && !err->line) fprintf(stderr, ": ");
+  if (err->line)
+    fprintf(stderr, "%s%lld:%lld: error: ", place ? ":" : "", (long long)err->line,
+            (long long)err->column);
   if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
-  fprintf(stderr, "%s (%s)\n", err->message, attn_status_name(err->status));
+  attn_cli_put_plain(err->message, stderr);
+  fprintf(stderr, " (%s)\n", attn_status_name(err->status));
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
+
+void attn_cli_begin(void) {
+  /* The lowest free number is given out: 0 is asked first. Each is opened the wrong way round. */
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+      _exit(EXIT_TROUBLE);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+int attn_cli_end(int status) {
+  int before = ferror(stdout), pipe = errno == EPIPE;
+  errno = 0;
+  if (!fflush(stdout) && !before) return status;
+  if (errno != EPIPE && !(before && pipe))
+    fprintf(stderr, "attn: standard output: cannot write%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+  return EXIT_TROUBLE;
+}
 
 static int write_stdout(void *context, const char *text, size_t bytes) {
   (void)context;
@@ -72,7 +108,9 @@ int attn_cli_style(attn_style *style, const char *lang, const char *color, int64
     return fprintf(stderr, "attn: --precision must be 0 to 17\n"), -1;
   *style = (attn_style){sizeof *style, (int32_t)language_of(lang), wants_color(color),
                         width ? (int32_t)width : terminal_width(),
-                        precision < 0 ? 0 : precision ? (int32_t)precision : -1};
+                        precision < 0 ? 0
+                        : precision   ? (int32_t)precision
+                                      : -1};
   return 0;
 }
 
@@ -115,6 +153,16 @@ attn_status attn_cli_slurp(const char *path, char **text, size_t *bytes, attn_er
 /* ---- Progress and Ctrl-C ------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
+
+int attn_cli_interrupted(void) { return interrupted; }
+
+void attn_cli_hold(int held) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
 
 static void on_interrupt(int signal_number) {
   (void)signal_number;
@@ -162,4 +210,31 @@ int attn_cli_tick(void *context, int64_t done, int64_t total) {
 
 void attn_cli_progress_end(struct attn_cli_progress *p) {
   if (p->shown) fprintf(stderr, "\r%*s\r", 79, "");
+}
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+void attn_cli_json_text(const char *text) {
+  putchar('"');
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    if (c < 0x20)
+      printf("\\u%04x", c);
+    else
+      printf(c == '"' || c == '\\' ? "\\%c" : "%c", c);
+  }
+  putchar('"');
+}
+
+void attn_cli_json_number(double value) {
+  if (value - value == 0)
+    printf("%.17g", value);
+  else
+    printf("null");
+}
+
+void attn_cli_json_shape(const int64_t *shape, int rank) {
+  putchar('[');
+  for (int n = 0; n < rank; n++) printf("%s%lld", n ? ", " : "", (long long)shape[n]);
+  putchar(']');
 }

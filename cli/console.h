@@ -3,6 +3,7 @@
 #define ATTN_CLI_CONSOLE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "attn/attn.h"
 #include "attn/lesson.h"
@@ -22,7 +23,8 @@ struct attn_cli_option {
 };
 
 /* Walks argv[1..]; what is no option is moved to the front of argv (from 1), *operands counts it.
- * Returns 0, or -1 after a message: unknown option (with the nearest), value missing or malformed. */
+ * Returns 0, or -1 after a message: unknown option (with the nearest), value missing, malformed or
+ * given twice. At most 64 options. */
 int attn_cli_options(int argc, char **argv, const struct attn_cli_option *table, int options,
                      int *operands);
 
@@ -35,16 +37,30 @@ const char *attn_cli_nearest(const char *text, const char *const *names, int cou
 
 /* ---- Messages ------------------------------------------------------------------ */
 
-/* "attn run: k: message (ATTN_ERR_SHAPE)" on standard error; returns EXIT_TROUBLE. */
+/* On standard error "attn: FILE:LINE:COL: error: message (ATTN_ERR_FORMAT)", and where no line is
+ * known "attn run: FILE: byte 80: message (ATTN_ERR_FORMAT)"; place may be NULL. What a file may
+ * have smuggled into a message cannot reach the terminal's controls. Returns the exit status. */
 int attn_cli_fail(const char *command, const char *place, const attn_error *err);
 
+/* text, its control characters shown as ?. */
+void attn_cli_put_plain(const char *text, FILE *to);
+
 /* ---- The terminal --------------------------------------------------------------- */
+
+/* Before anything else: what is closed of streams 0 to 2 becomes a stream on which every call
+ * fails, so that no file opened later is taken for it; a closed pipe is an error, not a signal. */
+void attn_cli_begin(void);
+
+/* At the end: flushes standard output. Returns status, or EXIT_TROUBLE after a message where not
+ * everything could be written; a reader that went away gets no message. */
+int attn_cli_end(int status);
 
 /* A sink to standard output. */
 attn_sink attn_cli_stdout(void);
 
 /* Fills style: language from lang or the environment, colour ("auto", "always", "never", NULL),
- * width of the terminal (0: ask it), precision (-1: the default). Returns 0, or -1 after a message. */
+ * width of the terminal (0: ask it), precision (-1: the default). Returns 0, or -1 after a message.
+ */
 int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
                    int64_t precision);
 
@@ -66,6 +82,19 @@ struct attn_cli_progress attn_cli_progress_begin(const char *what, int quiet);
  * line each tenth elsewhere; nonzero once the user has pressed Ctrl-C. */
 int attn_cli_tick(void *context, int64_t done, int64_t total);
 void attn_cli_progress_end(struct attn_cli_progress *progress);
+
+/* Nonzero once the user has pressed Ctrl-C. */
+int attn_cli_interrupted(void);
+
+/* Ctrl-C waits while held: for the moment in which files are put into place. */
+void attn_cli_hold(int held);
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+/* A value on standard output. What JSON has no number for (NaN, infinities) is null. */
+void attn_cli_json_text(const char *text);
+void attn_cli_json_number(double value);
+void attn_cli_json_shape(const int64_t *shape, int rank);
 
 /* Seconds of a clock that never jumps. */
 double attn_cli_now(void);

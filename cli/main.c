@@ -22,10 +22,13 @@ static const struct {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to) {
-  fprintf(to, "attn - exact attention: explained, checked, run\n\nusage: attn COMMAND [OPTION...]\n\n");
-  for (int n = 0; n < COMMANDS; n++) fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
-  fprintf(to, "\nattn COMMAND --help tells a command's options, with examples.\n"
-              "attn --version tells the version. The manual: man attn\n");
+  fprintf(to,
+          "attn - exact attention: explained, checked, run\n\nusage: attn COMMAND [OPTION...]\n\n");
+  for (int n = 0; n < COMMANDS; n++)
+    fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
+  fprintf(to,
+          "\nattn COMMAND --help tells a command's options, with examples.\n"
+          "attn --version tells the version. The manual: man attn\n");
 }
 
 static int find(const char *name) {
@@ -60,11 +63,6 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  int status = dispatch(argc, argv);
-  /* A full disk or a closed pipe shows only when the last bytes leave. */
-  if (fflush(stdout) || ferror(stdout)) {
-    if (status == EXIT_FINE || status == EXIT_FOUND) perror("attn: standard output");
-    return EXIT_TROUBLE;
-  }
-  return status;
+  attn_cli_begin();
+  return attn_cli_end(dispatch(argc, argv));
 }

@@ -21,15 +21,17 @@ int attn_cli_whole(const char *text, int64_t *value) {
   return 0;
 }
 
-/* strtod reads what the C locale writes: the program never sets another. Hexadecimal and names
- * of infinities are left to it; the callee judges them. */
+/* strtod reads what the C locale writes: the program never sets another. Hexadecimal is not asked
+ * for; nan and inf are left to the callee, which says what is wrong with them. */
 int attn_cli_real(const char *text, double *value) {
   char *end;
-  if (!*text || strchr(" \t\n", *text)) return -1;
+  if (!*text || strpbrk(text, " \t\n\v\f\rxXpP")) return -1;
   errno = 0;
   *value = strtod(text, &end);
   return *end || errno == ERANGE ? -1 : 0;
 }
+
+enum { OPTIONS_MOST = 64 };
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -63,8 +65,8 @@ const char *attn_cli_nearest(const char *text, const char *const *names, int cou
 
 static int unknown(const char *command, const char *name, const struct attn_cli_option *table,
                    int options) {
-  const char *names[64];
-  for (int n = 0; n < options && n < 64; n++) names[n] = table[n].name;
+  const char *names[OPTIONS_MOST];
+  for (int n = 0; n < options; n++) names[n] = table[n].name;
   const char *near = attn_cli_nearest(name, names, options);
   fprintf(stderr, "attn %s: there is no option %.60s", command, name);
   if (near) fprintf(stderr, "; did you mean %s?", near);
@@ -85,8 +87,18 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
   return bad;
 }
 
+/* Two values for one thing: which is meant? --output and -o are one, a flag may be repeated. */
+static int twice(const char *command, const struct attn_cli_option *table, int k, uint64_t *seen) {
+  for (int n = 0; n < OPTIONS_MOST && *seen >> n; n++)
+    if ((*seen >> n & 1) && table[n].to == table[k].to && table[k].kind != OPTION_FLAG)
+      return fprintf(stderr, "attn %s: %s is given twice\n", command, table[k].name), -1;
+  *seen |= (uint64_t)1 << k;
+  return 0;
+}
+
 /* One option at argv[*n]; steps over a value that stands by itself. */
-static int take(int argc, char **argv, int *n, const struct attn_cli_option *table, int options) {
+static int take(int argc, char **argv, int *n, const struct attn_cli_option *table, int options,
+                uint64_t *seen) {
   char *word = argv[*n], *equals = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   for (int k = 0; k < options; k++) {
@@ -95,11 +107,11 @@ static int take(int argc, char **argv, int *n, const struct attn_cli_option *tab
     if (table[k].kind == OPTION_FLAG && equals)
       return fprintf(stderr, "attn %s: %s takes no value\n", argv[0], table[k].name), -1;
     if (table[k].kind != OPTION_FLAG && table[k].kind != OPTION_MAYBE && !equals) {
-      if (*n + 1 >= argc)
+      if (*n + 1 >= argc || !strncmp(argv[*n + 1], "--", 2))
         return fprintf(stderr, "attn %s: %s needs a value\n", argv[0], table[k].name), -1;
       value = argv[++*n];
     }
-    return store(argv[0], &table[k], value);
+    return twice(argv[0], table, k, seen) ? -1 : store(argv[0], &table[k], value);
   }
   if (equals) *equals = 0;
   return unknown(argv[0], word, table, options);
@@ -107,13 +119,14 @@ static int take(int argc, char **argv, int *n, const struct attn_cli_option *tab
 
 int attn_cli_options(int argc, char **argv, const struct attn_cli_option *table, int options,
                      int *operands) {
+  uint64_t seen = 0;
   int plain = 0;
   *operands = 0;
   for (int n = 1; n < argc; n++) {
     if (!plain && !strcmp(argv[n], "--")) {
       plain = 1;
     } else if (!plain && argv[n][0] == '-' && argv[n][1]) {
-      if (take(argc, argv, &n, table, options)) return -1;
+      if (take(argc, argv, &n, table, options, &seen)) return -1;
     } else {
       argv[++*operands] = argv[n];
     }

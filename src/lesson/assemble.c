@@ -197,7 +197,8 @@ static int projection(struct builder *b, int head, int weight, int name, int sou
   if (printed < 0 && head >= 0) printed = find_step(b->ex, name, -1);
   if (printed < 0 && head >= 0) printed = given(b, name, -1);
   if (printed >= 0 || b->status) return printed;
-  return b->a->reading.inputs ? source : -1;
+  int bit = name == ATTN_STEP_V ? ATTN_VALUES_ARE_INPUTS : ATTN_KEYS_ARE_INPUTS;
+  return b->a->reading.inputs & bit ? source : -1;
 }
 
 static int scores(struct builder *b, int head, int q, int k) {
@@ -251,7 +252,9 @@ static void move_scaled_scores(struct builder *b, int from, int to, int head) {
 static int scaled(struct builder *b, int head, int k, int q, int e) {
   int width = 0;
   double by = e >= 0 && b->a->reading.scale ? divisor(b, k, q, &width) : 0;
-  if (by == 0 && e >= 0 && !slot_of(b, ATTN_STEP_SCALED, head)) return e;
+  int printed = slot_of(b, ATTN_STEP_SCALED, head) != NULL;
+  if (by == 0 && e >= 0 && !printed && !b->a->reading.scale) return e;
+  /* Scaled, but by what cannot be told: then nothing is known of what follows. */
   if (by == 0) return given(b, ATTN_STEP_SCALED, head);
   int s = one(b, ATTN_STEP_SCALED, head, ATTN_OP_DIVIDE, by, e);
   if (s < 0) return -1;

@@ -59,10 +59,13 @@ struct attn_clues {
   int count_zero; /* indices from 0 seen */
 };
 
+enum { ATTN_KEYS_ARE_INPUTS = 1, ATTN_VALUES_ARE_INPUTS = 2 };
+
 /* One way to read an example where the document leaves it open. */
 struct attn_reading {
-  int columns, scale, mask, inputs; /* inputs: Q, K, V that are not given are X */
-  int positions;                    /* 1: the position table goes into X */
+  int columns, scale, mask;
+  int inputs;    /* bits: Q and K, or V, that are not given are X */
+  int positions; /* 1: the position table goes into X */
   int first_frequency;
 };
 

@@ -9,10 +9,10 @@ enum { CELLS_TO_FIT = 1 << 14 }; /* of a larger example the first reading is tak
 
 /* The values of one choice, the likeliest first. */
 struct choice {
-  int count, value[2];
+  int count, value[4];
 };
 
-static struct choice only(int value) { return (struct choice){1, {value, 0}}; }
+static struct choice only(int value) { return (struct choice){1, {value}}; }
 static struct choice first(int value) { return (struct choice){2, {value, !value}}; }
 
 static int has_slot(const struct attn_assembly *a, int name) {
@@ -34,23 +34,42 @@ static struct choice scale_of(const struct attn_assembly *a) {
   return first(c->document_scaled);
 }
 
+/* Zeros on one side of the diagonal only: masked, though no word says so. */
+static int looks_masked(const attn_printing *p) {
+  int upper = 0, lower = 0;
+  for (int i = 0; i < p->rows; i++)
+    for (int j = 0; j < p->cols; j++) {
+      int zero = p->cells[(size_t)i * (size_t)p->cols + (size_t)j].value == 0;
+      upper += j > i && !zero;
+      lower += j < i && !zero;
+    }
+  return p->rows == p->cols && p->rows > 2 && (upper == 0) != (lower == 0);
+}
+
 static struct choice mask_of(const struct attn_assembly *a) {
   if (has_slot(a, ATTN_STEP_MASK) || has_slot(a, ATTN_STEP_MASKED) || a->clues.masked)
     return only(1);
-  return a->clues.maybe_masked ? first(0) : only(0);
+  int seen = a->clues.maybe_masked;
+  for (int i = 0; i < a->slots && !seen; i++)
+    for (int n = 0; n < a->slot[i].printings && a->slot[i].name == ATTN_STEP_WEIGHTS; n++)
+      seen |= looks_masked(&a->slot[i].printing[n]);
+  return seen ? first(0) : only(0);
 }
 
 /* Q, K or V that are nowhere may be X; said, or shown by the numbers. */
-static struct choice inputs_of(const struct attn_assembly *a) {
+static struct choice inputs_of(const struct attn_assembly *a, int *said) {
   const struct attn_clues *c = &a->clues;
-  int missing = !(has_slot(a, ATTN_STEP_Q) || has_slot(a, ATTN_STEP_W_Q)) ||
-                !(has_slot(a, ATTN_STEP_K) || has_slot(a, ATTN_STEP_W_K)) ||
-                !(has_slot(a, ATTN_STEP_V) || has_slot(a, ATTN_STEP_W_V));
-  if (!missing || !has_slot(a, ATTN_STEP_X)) return only(0);
-  if (c->queries_are_inputs || c->keys_are_inputs || c->values_are_inputs) return only(1);
-  int shown = has_slot(a, ATTN_STEP_SCORES) || has_slot(a, ATTN_STEP_SCALED) ||
-              has_slot(a, ATTN_STEP_WEIGHTS) || has_slot(a, ATTN_STEP_OUTPUT);
-  return shown ? first(1) : only(0);
+  int keys = !(has_slot(a, ATTN_STEP_Q) || has_slot(a, ATTN_STEP_W_Q)) ||
+             !(has_slot(a, ATTN_STEP_K) || has_slot(a, ATTN_STEP_W_K));
+  int values = !(has_slot(a, ATTN_STEP_V) || has_slot(a, ATTN_STEP_W_V));
+  int open = (keys ? ATTN_KEYS_ARE_INPUTS : 0) | (values ? ATTN_VALUES_ARE_INPUTS : 0);
+  *said = (c->queries_are_inputs || c->keys_are_inputs ? ATTN_KEYS_ARE_INPUTS : 0) |
+          (c->values_are_inputs ? ATTN_VALUES_ARE_INPUTS : 0);
+  if (!has_slot(a, ATTN_STEP_X)) open = *said = 0;
+  *said &= open;
+  if (open == *said) return only(open);
+  if (open != 3 || *said) return (struct choice){2, {open, *said}};
+  return (struct choice){4, {3, 1, 2, 0}};
 }
 
 /* ---- how well a reading fits ---- */
@@ -58,11 +77,13 @@ static struct choice inputs_of(const struct attn_assembly *a) {
 struct score {
   attn_status status;
   int cells, wrong;
+  int key_cells, key_wrong;     /* of the first step behind Q and K that is printed */
+  int value_cells, value_wrong; /* of the output */
 };
 
 /* A cell is right if the exact numbers or those printed before it give it. */
-static attn_status count_step(struct attn_assembly *a, const attn_example *ex,
-                              const attn_step *step, struct score *score) {
+static attn_status count_cells(struct attn_assembly *a, const attn_example *ex,
+                               const attn_step *step, struct score *score) {
   attn_matrix printed;
   attn_status status = attn_compute_from_printed(a, ex, step, &printed);
   for (int n = 0; n < step->printings && !status; n++) {
@@ -79,15 +100,31 @@ static attn_status count_step(struct attn_assembly *a, const attn_example *ex,
   return status;
 }
 
+static attn_status count_step(struct attn_assembly *a, const attn_example *ex,
+                              const attn_step *step, struct score *score) {
+  struct score before = *score;
+  attn_status status = count_cells(a, ex, step, score);
+  int cells = score->cells - before.cells, wrong = score->wrong - before.wrong;
+  if (step->name >= ATTN_STEP_SCORES && step->name <= ATTN_STEP_WEIGHTS && !score->key_cells) {
+    score->key_cells = cells;
+    score->key_wrong = wrong;
+  }
+  if (step->name == ATTN_STEP_OUTPUT) {
+    score->value_cells += cells;
+    score->value_wrong += wrong;
+  }
+  return status;
+}
+
 /* Builds in memory of its own, to be thrown away. */
 static struct score try_reading(const struct attn_assembly *a) {
   struct attn_assembly trial = *a;
-  struct score score = {ATTN_OK, 0, 0};
+  struct score score = {.status = ATTN_OK};
   attn_example ex = {0};
   attn_error ignored;
   trial.err = &ignored;
   trial.pool = attn_pool_new();
-  if (!trial.pool) return (struct score){ATTN_ERR_MEMORY, 0, 0};
+  if (!trial.pool) return (struct score){.status = ATTN_ERR_MEMORY};
   score.status = attn_build_example(&trial, &ex);
   for (int i = 0; i < ex.steps && !score.status; i++)
     if (ex.step[i].op != ATTN_OP_GIVEN && ex.step[i].op != ATTN_OP_POSITIONS)
@@ -102,15 +139,20 @@ static struct score try_reading(const struct attn_assembly *a) {
   return score;
 }
 
-/* The inputs stand for Q, K and V only where the numbers agree: at least half of them. */
-static int is_allowed(const struct attn_assembly *a, const struct score *s, int inputs_open) {
+/* The inputs stand for Q, K and V, unless that is said, only where the numbers agree: at least half
+ * of those that are computed from them. */
+static int is_allowed(const struct attn_assembly *a, const struct score *s, int said) {
+  int guessed = a->reading.inputs & ~said;
   if (s->status) return 0;
-  return !inputs_open || !a->reading.inputs || (s->cells > 0 && 2 * s->wrong <= s->cells);
+  if ((guessed & ATTN_KEYS_ARE_INPUTS) && (!s->key_cells || 2 * s->key_wrong > s->key_cells))
+    return 0;
+  return !(guessed & ATTN_VALUES_ARE_INPUTS) ||
+         (s->value_cells > 0 && 2 * s->value_wrong <= s->value_cells);
 }
 
 static int is_better(const struct attn_reading *r, const struct score *s,
                      const struct attn_reading *best, const struct score *best_score) {
-  if (r->inputs != best->inputs) return r->inputs; /* says more; was allowed */
+  if (r->inputs != best->inputs) return r->inputs > best->inputs; /* says more; was allowed */
   /* Queries in columns are rare: a softmax along the wrong axis must not pass for them. */
   if (r->columns && !best->columns) return 4 * s->wrong < best_score->wrong;
   return s->wrong < best_score->wrong;
@@ -144,23 +186,23 @@ static int next_pick(const struct choice *c, int *pick) {
 }
 
 attn_status attn_choose_reading(struct attn_assembly *a, attn_example *example) {
-  int positions = has_slot(a, ATTN_STEP_POSITIONS);
+  int positions = has_slot(a, ATTN_STEP_POSITIONS), said = 0;
   struct choice c[CHOICES] = {columns_of(&a->clues),
                               scale_of(a),
                               mask_of(a),
-                              inputs_of(a),
+                              inputs_of(a, &said),
                               positions ? first(1) : only(0),
                               positions ? first(0) : only(0)};
   int pick[CHOICES] = {0}, found = 0;
   struct attn_reading best;
   struct score best_score = {0};
   set_reading(&best, c, pick);
-  if (c[3].count > 1) best.inputs = 0;
+  best.inputs = said;
   do {
     set_reading(&a->reading, c, pick);
     struct score s = try_reading(a);
     if (s.status == ATTN_ERR_MEMORY) return attn_no_memory(a);
-    if (!is_allowed(a, &s, c[3].count > 1)) continue;
+    if (!is_allowed(a, &s, said)) continue;
     if (found && !is_better(&a->reading, &s, &best, &best_score)) continue;
     best = a->reading;
     best_score = s;

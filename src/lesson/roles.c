@@ -539,6 +539,19 @@ static int has_arguments(const char *open) {
   return open && strpbrk(open, "0123456789") && strchr(open, ',');
 }
 
+/* 入力 X, スコア行列 E: a word and its symbol that mean the same; or a mere "matrix" before it. */
+static int role_of_pair(const char *text) {
+  const char *space = strrchr(text, ' ');
+  char word[96], symbol[16];
+  if (!space || strlen(space) > 8 || space == text) return ATTN_ROLE_NONE;
+  normalize(space, strlen(space), symbol, sizeof symbol);
+  normalize(text, (size_t)(space - text), word, sizeof word);
+  int role = look_up(symbol), spoken = look_up_trimmed(word);
+  int mere = strcmp(word, "matrix") == 0 || strcmp(word, "行列") == 0 ||
+             strcmp(word, "ベクトル") == 0 || strcmp(word, "vectors") == 0;
+  return mere || spoken == role ? role : ATTN_ROLE_NONE;
+}
+
 struct attn_meaning attn_meaning_of(const char *text) {
   text = behind_number(text);
   struct attn_meaning none = {ATTN_ROLE_NONE, 1, -1, -1, -1, -1}, m = none;
@@ -553,6 +566,8 @@ struct attn_meaning attn_meaning_of(const char *text) {
   }
   if (m.name != ATTN_ROLE_NONE || m.row >= 0 || m.col >= 0 || m.head >= 0) return m;
   m = none;
+  m.name = role_of_pair(text);
+  if (m.name != ATTN_ROLE_NONE) return m;
   m.name = attn_formula_role(text);
   if (m.name == ATTN_STEP_OUTPUT || (m.name != ATTN_ROLE_NONE && !open)) return m;
   if (open) m = none, m.name = role_of_part(text, (size_t)(open - text), &m);

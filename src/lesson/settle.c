@@ -55,11 +55,12 @@ static void settle_y(struct attn_assembly *a) {
   if (!source) rename_slots(a, ATTN_STEP_Y, ATTN_STEP_OUTPUT);
 }
 
-/* E that stands for embeddings: the first of all, with weights to multiply, and no X. */
+/* E that stands for embeddings: before the weights that it fits, and no X. */
 static void settle_embeddings(struct attn_assembly *a) {
   const struct attn_item *e = first_item(a, ATTN_STEP_SCORES), *q = first_item(a, ATTN_STEP_Q);
   const struct attn_item *w = first_item(a, ATTN_STEP_W_Q);
-  if (has(a, ATTN_STEP_X) || !e || !w || e->table.cols != w->table.rows || (q && q < e)) return;
+  if (has(a, ATTN_STEP_X) || !e || !w || e->table.cols != w->table.rows || (q && q < e) || w < e)
+    return;
   if (*e->text == 'E') rename_slots(a, ATTN_STEP_SCORES, ATTN_STEP_X);
 }
 

@@ -1,88 +1,228 @@
-/* check_print.c -- a judgement for a person. */
+/* check_print.c -- attn_check_print: a judgement for a person. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "labels.h"
+#include "number.h"
 #include "out.h"
+#include "text.h"
+#include "working.h"
 
-static enum attn_phrase verdict_phrase(int32_t judgement) {
-  if (judgement == ATTN_JUDGED_WRONG || judgement == ATTN_JUDGED_CARRIED) return SAY_VERDICT_WRONG;
+enum { TITLE_COLUMNS = 200, NAME_COLUMNS = 20, TERMS = 16 };
+
+struct print {
+  struct attn_out *out;
+  const attn_lesson *lesson;
+  const attn_example *example;
+  const attn_example_verdict *verdict;
+};
+
+static int is_wrong(int32_t judgement) {
+  return judgement == ATTN_JUDGED_WRONG || judgement == ATTN_JUDGED_CARRIED;
+}
+
+static int verdict_message(int32_t judgement) {
+  if (is_wrong(judgement)) return SAY_VERDICT_WRONG;
   if (judgement == ATTN_JUDGED_DOUBTFUL) return SAY_VERDICT_DOUBTFUL;
   return judgement == ATTN_JUDGED_OK ? SAY_VERDICT_CORRECT : SAY_VERDICT_NOTHING;
 }
 
-static enum attn_phrase step_phrase(int32_t judgement) {
-  static const enum attn_phrase phrases[] = {SAY_NOT_GIVEN, SAY_OK, SAY_DOUBTFUL, SAY_CARRIED, SAY_WRONG};
-  return phrases[judgement];
+static const char *color_of(int32_t judgement) {
+  static const char *const colors[] = {"2", "32", "33", "36", "31"};
+  return colors[judgement];
 }
 
-static const char *mark(int32_t judgement) {
-  static const char *const marks[] = {"-", "ok", "?", "~", "X"};
-  return marks[judgement];
+/* ---- A line a step
+ * -------------------------------------------------------------------------------- */
+
+static void put_name(struct attn_out *out, const attn_example *e, const attn_step *s) {
+  char symbol[ATTN_LABEL_BYTES], head[16];
+  snprintf(head, sizeof head, "%d", (int)s->head + 1);
+  attn_out_text(out, attn_step_text(e, s, symbol));
+  if (s->head >= 0) {
+    attn_out_text(out, " (");
+    attn_out_say(out, SAY_HEAD, head, NULL);
+    attn_out_text(out, ")");
+  }
+  do attn_out_text(out, " ");
+  while (out->column < NAME_COLUMNS);
 }
 
-static void print_step(struct attn_out *out, const attn_example *e, const attn_step_verdict *v) {
-  const attn_step *s = &e->step[v->step];
-  const char *const colors[] = {"", "\033[32m", "\033[33m", "\033[36m", "\033[31m"};
-  if (out->style.color) attn_out_text(out, colors[v->judgement]);
-  attn_out_format(out, "  %-3s", mark(v->judgement));
-  if (out->style.color) attn_out_text(out, "\033[0m");
-  attn_out_step(out, s);
-  attn_out_text(out, ": ");
-  attn_out_phrase(out, step_phrase(v->judgement));
-  int32_t such = 0;
-  for (int32_t n = 0; n < v->findings; n++) such += v->finding[n].judgement == v->judgement;
-  if (such) attn_out_format(out, " (%d/%d)", (int)such, (int)v->cells);
-  attn_out_text(out, "\n");
+static void put_step(const struct print *p, int32_t index) {
+  static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
+  const attn_step_verdict *v = &p->verdict->verdict[index];
+  struct attn_out *out = p->out;
+  char found[16], cells[16];
+  attn_out_text(out, "  ");
+  attn_out_color(out, color_of(v->judgement));
+  attn_out_text(out, marks[v->judgement]);
+  attn_out_color(out, "0");
+  attn_out_text(out, " ");
+  put_name(out, p->example, &p->example->step[v->step]);
+  out->indent = NAME_COLUMNS;
+  attn_out_say(out, SAY_STATUS + v->judgement, NULL);
+  snprintf(found, sizeof found, "%d", (int)v->findings);
+  snprintf(cells, sizeof cells, "%d", (int)v->cells);
+  if (v->findings) attn_out_say(out, SAY_COUNT_OF, found, cells, NULL);
+  if (index == p->verdict->first_wrong)
+    attn_out_say(out, SAY_FIRST_HERE, NULL);
+  else if (v->judgement == ATTN_JUDGED_WRONG)
+    attn_out_say(out, SAY_NEW_SLIP, NULL);
+  attn_out_line(out, 0);
 }
 
-static const attn_finding *first_finding(const attn_step_verdict *v) {
+/* ---- One number
+ * -------------------------------------------------------------------------------------- */
+
+/* Digits enough to show the printed number as it stands, and the other apart from it. */
+static void put_pair(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
+                     char b[ATTN_NUMBER_BYTES]) {
+  int digits = precision;
+  while (digits < 12 && fabs(printed) < 1e3 &&
+         fabs(printed - round(printed * pow(10, digits)) / pow(10, digits)) > 1e-13)
+    digits++;
+  attn_number_text(printed, digits, a);
+  attn_number_text(right, digits, b);
+  while (digits < 15 && !strcmp(a, b) && printed != right) attn_number_text(right, ++digits, b);
+}
+
+static const attn_finding *first_of(const attn_step_verdict *v, int32_t judgement) {
   for (int32_t n = 0; n < v->findings; n++)
-    if (v->finding[n].judgement == ATTN_JUDGED_WRONG) return &v->finding[n];
-  return &v->finding[0];
+    if (v->finding[n].judgement == judgement) return &v->finding[n];
+  return NULL;
 }
 
-static void print_first(struct attn_out *out, const attn_lesson *lesson, const attn_example *e,
-                        const attn_step_verdict *v) {
-  const attn_finding *f = first_finding(v);
-  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES];
-  attn_out_text(out, "\n  ");
-  attn_out_phrase(out, SAY_FIRST_WRONG);
-  attn_out_format(out, "%.150s:%d:%d: ", lesson->file, (int)f->line, (int)f->column);
-  attn_out_format(out, "%s[%d,%d]: ", attn_step_label(e->step[v->step].name), (int)f->row, (int)f->col);
-  attn_out_phrase(out, SAY_PRINTED, attn_number_text(out, f->printed, printed),
-                  attn_number_text(out, f->expected, right));
-  attn_out_text(out, "\n    ");
-  attn_out_working(out, e, v->step, f->row, f->col);
-  attn_out_text(out, "\n    ");
-  attn_out_phrase(out, SAY_CAUSE);
-  attn_out_phrase(out, (enum attn_phrase)(SAY_CAUSES + v->cause));
-  attn_out_text(out, "\n");
+/* "lesson.md:12:5: " as compilers write it, so that editors find the place. */
+static void put_place(const struct print *p, const attn_finding *f) {
+  char place[64];
+  snprintf(place, sizeof place, ":%d:%d: ", (int)f->line, (int)f->column);
+  attn_out_whole(p->out, p->lesson->file);
+  attn_out_whole(p->out, place);
 }
 
-static void print_example(struct attn_out *out, const attn_lesson *lesson, int32_t n,
-                          const attn_example_verdict *v) {
-  const attn_example *e = &lesson->example[n];
-  char number[16];
-  snprintf(number, sizeof number, "%d", (int)n + 1);
-  attn_out_text(out, "\n");
-  attn_out_phrase(out, SAY_EXAMPLE, number);
-  if (e->title && *e->title) attn_out_format(out, " (%.150s)", e->title);
-  attn_out_text(out, ": ");
-  attn_out_phrase(out, verdict_phrase(v->judgement));
-  attn_out_text(out, "\n");
-  if (e->orientation) attn_out_text(out, "  "), attn_out_phrase(out, SAY_QUERIES_IN_COLUMNS);
-  for (int32_t k = 0; k < v->verdicts; k++) print_step(out, e, &v->verdict[k]);
-  if (v->first_wrong >= 0) print_first(out, lesson, e, &v->verdict[v->first_wrong]);
+static void put_finding(const struct print *p, const attn_step *s, const attn_finding *f,
+                        int message) {
+  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
+  char address[ATTN_ADDRESS_BYTES + 200];
+  int from = p->example->one_based != 0; /* then the address alone would mislead */
+  attn_address(p->example, s, f->row, f->col, address);
+  put_pair(f->printed, f->expected, p->out->style.precision, printed, right);
+  snprintf(row, sizeof row, "%d", (int)f->row + from);
+  snprintf(col, sizeof col, "%d", (int)f->col + from);
+  put_place(p, f);
+  attn_out_whole(p->out, address);
+  if (from) attn_out_say(p->out, SAY_PLACE_ONE_BASED, row, col, NULL);
+  attn_out_say(p->out, message, printed, right, NULL);
+  attn_out_line(p->out, 2);
+}
+
+/* ---- The first wrong number
+ * ------------------------------------------------------------------------------ */
+
+static int explains_the_step(int32_t cause) {
+  return cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS || cause == ATTN_CAUSE_SWAPPED_QK ||
+         (cause >= ATTN_CAUSE_MISSING_SCALE && cause <= ATTN_CAUSE_SOFTMAX_WITHOUT_EXP) ||
+         (cause >= ATTN_CAUSE_MASK_IGNORED && cause <= ATTN_CAUSE_K_INSTEAD_OF_V);
+}
+
+static void put_cause(const struct print *p, const attn_step_verdict *v) {
+  const char *words = attn_message_text(SAY_CAUSE + v->cause, p->out->style.language);
+  char count[16];
+  snprintf(count, sizeof count, "%d", (int)v->findings);
+  if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
+    words = attn_message_text(SAY_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
+  attn_out_say(p->out,
+               v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? SAY_NO_CAUSE : SAY_LIKELY_CAUSE, NULL);
+  attn_out_flow(p->out, words);
+  attn_out_say(p->out, SAY_STOP, NULL);
+  if (explains_the_step(v->cause)) attn_out_say(p->out, SAY_CAUSE_EXPLAINS, count, NULL);
+  attn_out_line(p->out, 2);
+}
+
+static void put_first_wrong(const struct print *p) {
+  const attn_step_verdict *v = &p->verdict->verdict[p->verdict->first_wrong];
+  const attn_step *s = &p->example->step[v->step];
+  const attn_finding *f = first_of(v, ATTN_JUDGED_WRONG);
+  if (!f) return;
+  attn_out_line(p->out, 2);
+  put_finding(p, s, f, SAY_PRINTED_RIGHT);
+  attn_out_say(p->out, SAY_WORKING, NULL);
+  attn_out_working(p->out, p->example, s, f->row, f->col, TERMS);
+  attn_out_line(p->out, 2);
+  put_cause(p, v);
+}
+
+/* Does the step stand on nothing that the document has otherwise? */
+static int is_own(const attn_step *s, const attn_finding *f) {
+  double right = s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col];
+  return f->expected == right || fabs(f->expected - right) <= 1e-12 * fabs(right);
+}
+
+/* ---- Later slips, doubts
+ * ------------------------------------------------------------------------------------ */
+
+static void put_others(const struct print *p) {
+  for (int32_t n = 0; n < p->verdict->verdicts; n++) {
+    const attn_step_verdict *v = &p->verdict->verdict[n];
+    const attn_step *s = &p->example->step[v->step];
+    const attn_finding *f = first_of(v, v->judgement);
+    if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
+    int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? SAY_DOUBT_AT
+                  : is_own(s, f)                       ? SAY_PRINTED_RIGHT
+                                                       : SAY_FOLLOWED;
+    attn_out_line(p->out, 2);
+    put_finding(p, s, f, message);
+    if (message != SAY_DOUBT_AT && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);
+  }
+}
+
+/* ---- Examples
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void put_title(const struct print *p, int32_t index) {
+  char number[16], line[16], title[TITLE_COLUMNS * 4];
+  struct attn_out *out = p->out;
+  snprintf(number, sizeof number, "%d", (int)index + 1);
+  snprintf(line, sizeof line, "%d", (int)p->example->line);
+  attn_text_shorten(title, sizeof title, p->example->title ? p->example->title : "", TITLE_COLUMNS);
+  attn_out_line(out, 0);
+  attn_out_color(out, "1");
+  attn_out_say(out, *title ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, number, NULL);
+  attn_out_flow(out, title);
+  attn_out_say(out, p->example->orientation ? SAY_ORIENTED_COLUMNS : SAY_ORIENTED_ROWS, line, NULL);
+  attn_out_say(out, verdict_message(p->verdict->judgement), NULL);
+  attn_out_color(out, "0");
+  attn_out_line(out, 0);
+}
+
+static void put_example(const struct print *p, int32_t index) {
+  put_title(p, index);
+  if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN) return;
+  for (int32_t n = 0; n < p->verdict->verdicts; n++) put_step(p, n);
+  if (p->verdict->first_wrong >= 0) put_first_wrong(p);
+  put_others(p);
 }
 
 attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
                              const attn_style *style, const attn_sink *sink, attn_error *err) {
-  struct attn_out out = attn_out_begin(style, sink);
-  attn_out_format(&out, "%.200s: ", lesson->file);
-  attn_out_phrase(&out, verdict_phrase(check->judgement));
-  attn_out_text(&out, " ");
-  attn_out_phrase(&out, SAY_JUDGES);
-  for (int32_t n = 0; n < check->examples; n++)
-    if (check->example[n].judgement != ATTN_JUDGED_NOT_GIVEN)
-      print_example(&out, lesson, n, &check->example[n]);
+  struct attn_out out;
+  attn_out_begin(&out, style, sink);
+  attn_out_color(&out, "1");
+  attn_out_whole(&out, lesson->file);
+  attn_out_say(&out, SAY_FILE_VERDICT, NULL);
+  attn_out_color(&out, color_of(check->judgement));
+  attn_out_say(&out, verdict_message(check->judgement), NULL);
+  attn_out_color(&out, "0");
+  attn_out_line(&out, 0);
+  attn_out_say(&out,
+               check->judgement == ATTN_JUDGED_NOT_GIVEN ? SAY_NOTHING_HERE : SAY_JUDGES_NUMBERS,
+               NULL);
+  attn_out_line(&out, 0);
+  for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
+    const struct print p = {&out, lesson, &lesson->example[n], &check->example[n]};
+    put_example(&p, n);
+  }
   return attn_out_end(&out, err);
 }

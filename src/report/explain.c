@@ -1,268 +1,355 @@
-/* explain.c -- every step of a lesson, with its numbers and why. */
+/* explain.c -- attn_lesson_explain: an example from its givens to its output. */
+#include "explain.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "error.h"
-#include "out.h"
+#include "labels.h"
+#include "matrix.h"
+#include "number.h"
+#include "text.h"
+#include "working.h"
 
-static const char *symbol_of(const attn_example *e, int32_t step) {
-  const attn_step *s = &e->step[step];
-  return s->symbol && *s->symbol ? s->symbol : attn_step_label(s->name);
+enum { TITLE_COLUMNS = 400, DIFFERENCES_MAX = 6 };
+
+/* ---- What the families share --------------------------------------------------------------------
+ */
+
+int attn_tell_once(struct attn_telling *t, int message) {
+  if (t->told[message]) return 0;
+  t->told[message] = 1;
+  attn_out_say(t->out, message, NULL);
+  attn_out_line(t->out, ATTN_INDENT);
+  return 1;
 }
 
-static const char *operand(const attn_example *e, const attn_step *s, int n) {
-  return n < s->operands ? symbol_of(e, s->operand[n]) : "";
+int32_t attn_keys_of(const struct attn_telling *t, const attn_step *s) {
+  return attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES ? s->exact.rows : s->exact.cols;
 }
 
-static void say_divided(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  char text[ATTN_NUMBER_BYTES], by[96];
-  attn_number_text(out, s->scalar, text);
-  if (s->scaled_by)
-    snprintf(by, sizeof by, "sqrt(%d) = %s", (int)s->scaled_by, text);
-  else
-    snprintf(by, sizeof by, "%s", text);
-  attn_out_phrase(out, SAY_DIVIDED, operand(e, s, 0), by);
+void attn_cell_of_key(const struct attn_telling *t, const attn_step *s, int32_t query, int32_t key,
+                      int32_t *row, int32_t *col) {
+  int down = attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES;
+  int32_t queries = down ? s->exact.cols : s->exact.rows;
+  if (query >= queries) query = 0;
+  *row = down ? key : query;
+  *col = down ? query : key;
 }
 
-static void say_operation(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  char text[ATTN_NUMBER_BYTES];
-  const char *a = operand(e, s, 0), *b = operand(e, s, 1);
-  switch (s->op) {
-    case ATTN_OP_GIVEN: attn_out_phrase(out, SAY_GIVEN); break;
-    case ATTN_OP_MATMUL: attn_out_phrase(out, SAY_PRODUCT, a, b); break;
-    case ATTN_OP_MATMUL_NT: attn_out_phrase(out, SAY_PRODUCT_T, a, b); break;
-    case ATTN_OP_MATMUL_TN: attn_out_phrase(out, SAY_PRODUCT, a, b); break;
-    case ATTN_OP_TRANSPOSE: attn_out_phrase(out, SAY_TRANSPOSED, a); break;
-    case ATTN_OP_DIVIDE: say_divided(out, e, s); break;
-    case ATTN_OP_MASK: attn_out_phrase(out, SAY_MASKED, a, attn_number_text(out, s->scalar, text)); break;
-    case ATTN_OP_SOFTMAX: attn_out_phrase(out, s->axis ? SAY_SOFTMAX_ROWS : SAY_SOFTMAX_COLUMNS, a); break;
-    case ATTN_OP_EXP: attn_out_phrase(out, SAY_EXPONENTIALS, a); break;
-    case ATTN_OP_SUM: attn_out_phrase(out, SAY_SUMS, a); break;
-    case ATTN_OP_QUOTIENT: attn_out_phrase(out, SAY_QUOTIENT, a, b); break;
-    case ATTN_OP_ADD: attn_out_phrase(out, SAY_ADDED, a, b); break;
-    case ATTN_OP_APPEND: attn_out_phrase(out, SAY_APPENDED); break;
-    case ATTN_OP_GENERAL: attn_out_phrase(out, SAY_GENERAL, a, b); break;
-    case ATTN_OP_ADDITIVE: attn_out_phrase(out, SAY_ADDITIVE, a, b); break;
-    case ATTN_OP_POSITIONS: attn_out_phrase(out, SAY_POSITIONS); break;
-    default: break;
-  }
+void attn_tell_one_cell(struct attn_telling *t, const attn_step *s) {
+  int32_t row = 0, col = 0;
+  if (attn_along(t->example, s, 0) == ATTN_ALONG_QUERIES) row = t->query;
+  if (attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES) col = t->query;
+  if (row >= s->exact.rows) row = 0;
+  if (col >= s->exact.cols) col = 0;
+  attn_out_say(t->out, SAY_ONE_CELL, NULL);
+  attn_out_working(t->out, t->example, s, row, col, ATTN_TERMS);
+  attn_out_line(t->out, ATTN_INDENT);
 }
 
-/* ---- Names of rows and columns --------------------------------------------------------- */
+/* ---- Which query is followed
+ * ----------------------------------------------------------------------- */
 
-static int is_scores(const attn_step *s) {
-  return s->name == ATTN_STEP_SCORES || s->name == ATTN_STEP_SCALED || s->name == ATTN_STEP_MASKED ||
-         s->name == ATTN_STEP_EXPONENTIALS || s->name == ATTN_STEP_WEIGHTS;
-}
-
-static char **tokens(const attn_example *e, int queries, int32_t count) {
-  if (queries && e->query_tokens == count) return e->query_token;
-  if (e->key_tokens == count) return e->key_token;
-  return NULL;
-}
-
-static void labels(const attn_example *e, const attn_step *s, char ***rows, char ***cols) {
-  int columns = e->orientation == ATTN_QUERIES_IN_COLUMNS && is_scores(s);
-  int of_queries = s->name == ATTN_STEP_Q || s->name == ATTN_STEP_Y || s->name == ATTN_STEP_OUTPUT ||
-                   s->name == ATTN_STEP_PROJECTED || s->name == ATTN_STEP_CONCAT || is_scores(s);
-  int weights = s->name == ATTN_STEP_W_Q || s->name == ATTN_STEP_W_K || s->name == ATTN_STEP_W_V ||
-                s->name == ATTN_STEP_W_O;
-  *rows = weights ? NULL : tokens(e, of_queries && !columns, s->exact.rows);
-  *cols = is_scores(s) ? tokens(e, columns, s->exact.cols) : NULL;
-}
-
-/* ---- Who looks at whom -------------------------------------------------------------------- */
-
-static double weight(const attn_example *e, const attn_step *s, int32_t query, int32_t key) {
-  int columns = e->orientation == ATTN_QUERIES_IN_COLUMNS;
-  return s->exact.at[(int64_t)(columns ? key : query) * s->exact.cols + (columns ? query : key)];
-}
-
-static const char *token_name(char **token, int32_t tokens_count, int32_t n, char text[16]) {
-  if (token && n < tokens_count && token[n] && *token[n]) return token[n];
-  snprintf(text, 16, "#%d", (int)n + 1);
-  return text;
-}
-
-static void say_looks(struct attn_out *out, const attn_example *e, const attn_step *s) {
-  int columns = e->orientation == ATTN_QUERIES_IN_COLUMNS;
-  int32_t queries = columns ? s->exact.cols : s->exact.rows, keys = columns ? s->exact.rows : s->exact.cols;
-  for (int32_t i = 0; i < queries && i < 32 && keys > 1; i++) {
-    char name[16], key_name[16], number[ATTN_NUMBER_BYTES], list[512] = "";
-    double top = 0;
-    int32_t equal = 0;
-    for (int32_t j = 0; j < keys; j++) top = fmax(top, weight(e, s, i, j));
-    for (int32_t j = 0; j < keys; j++) {
-      if (top - weight(e, s, i, j) > 1e-9) continue;
-      size_t used = strlen(list);
-      snprintf(list + used, sizeof list - used, "%s%s", equal++ ? ", " : "",
-               token_name(e->key_token, e->key_tokens, j, key_name));
-    }
-    attn_out_text(out, "  ");
-    attn_out_phrase(out, equal > 1 ? SAY_LOOKS_ALIKE : SAY_LOOKS,
-                    token_name(e->query_tokens ? e->query_token : e->key_token,
-                               e->query_tokens ? e->query_tokens : e->key_tokens, i, name),
-                    list, attn_number_text(out, top, number));
-    attn_out_text(out, "\n");
-  }
-}
-
-/* ---- One step -------------------------------------------------------------------------------- */
-
-/* How many printed cells are not the right number, to the digits that they show. */
-static int differing(const attn_step *s) {
-  int count = 0;
-  for (int32_t p = 0; p < s->printings && s->op != ATTN_OP_GIVEN; p++) {
-    const attn_printing *g = &s->printing[p];
-    for (int32_t n = 0; n < g->rows * g->cols; n++) {
-      int32_t row = g->row0 + n / g->cols, col = g->col0 + n % g->cols;
-      const attn_cell *cell = &g->cells[n];
-      if (cell->kind == ATTN_CELL_BLANK || row >= s->exact.rows || col >= s->exact.cols) continue;
-      double exact = s->exact.at[(int64_t)row * s->exact.cols + col];
-      double slack = 1e-9 * (1 + fabs(exact));
-      count += !(exact >= cell->lo - slack && exact <= cell->hi + slack) && exact != cell->value;
-    }
+static int32_t visible(const attn_matrix *m, int axis, int32_t line) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < (axis ? m->cols : m->rows); k++) {
+    size_t n = axis ? (size_t)line * (size_t)m->cols + (size_t)k
+                    : (size_t)k * (size_t)m->cols + (size_t)line;
+    count += !isinf(m->at[n]);
   }
   return count;
 }
 
-/* One row worked out in full where a step is computed; a wide one by its first cells. */
-static void work_row(struct attn_out *out, const attn_example *e, int32_t step) {
-  const attn_step *s = &e->step[step];
-  int32_t cells = s->name == ATTN_STEP_SCORES || s->name == ATTN_STEP_OUTPUT || s->op == ATTN_OP_SOFTMAX
-                      ? s->exact.cols : 1;
-  int down = s->op == ATTN_OP_SOFTMAX && !s->axis;
-  if (down) cells = s->exact.rows;
-  for (int32_t n = 0; n < cells && n < 8; n++) {
-    attn_out_text(out, "  ");
-    attn_out_phrase(out, SAY_WORKED);
-    attn_out_working(out, e, step, down ? n : 0, down ? 0 : n);
-    attn_out_text(out, "\n");
+/* The first that sees the most keys: behind a causal mask the first query shows nothing. */
+static int32_t telling_query(const attn_example *e) {
+  for (int32_t n = 0; n < e->steps; n++) {
+    const attn_step *s = &e->step[n];
+    if (s->op != ATTN_OP_MASK || !attn_is_scorelike(e, s)) continue;
+    int axis = attn_along(e, s, 0) == ATTN_ALONG_QUERIES;
+    int32_t best = 0, most = -1;
+    for (int32_t q = 0; q < (axis ? s->exact.rows : s->exact.cols); q++) {
+      int32_t count = isinf(s->scalar) ? visible(&s->exact, axis, q) : 0;
+      if (count > most) most = count, best = q;
+    }
+    return best;
+  }
+  return 0;
+}
+
+/* ---- The head of an example
+ * -------------------------------------------------------------------------- */
+
+static void put_tokens(struct attn_out *out, char *const *token, int32_t count) {
+  char name[ATTN_LABEL_BYTES];
+  for (int32_t n = 0; n < count; n++) {
+    if (n) attn_out_flow(out, "  ");
+    attn_out_whole(out, attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", 24));
   }
 }
 
-static void explain_step(struct attn_out *out, const attn_example *e, int32_t step) {
-  const attn_step *s = &e->step[step];
-  char **rows, **cols, text[16];
-  if (out->style.color) attn_out_text(out, "\033[1m");
-  attn_out_step(out, s);
-  if (out->style.color) attn_out_text(out, "\033[0m");
-  attn_out_format(out, "  (%d x %d)  ", (int)s->exact.rows, (int)s->exact.cols);
-  say_operation(out, e, s);
-  attn_out_text(out, "\n");
-  labels(e, s, &rows, &cols);
-  attn_out_matrix(out, &s->exact, rows, cols);
-  if (s->op != ATTN_OP_GIVEN && s->op != ATTN_OP_APPEND && s->op != ATTN_OP_MASK &&
-      s->op != ATTN_OP_POSITIONS && s->op != ATTN_OP_GENERAL && s->op != ATTN_OP_ADDITIVE)
-    work_row(out, e, step);
-  if (s->op == ATTN_OP_DIVIDE && s->scaled_by) attn_out_phrase(out, SAY_WHY_SCALED);
-  if (s->name == ATTN_STEP_WEIGHTS) say_looks(out, e, s);
-  int wrong = differing(s);
-  snprintf(text, sizeof text, "%d", wrong);
-  if (wrong) attn_out_text(out, "! "), attn_out_phrase(out, SAY_DIFFERS, text);
-  attn_out_text(out, "\n");
+static int is_cross(const attn_example *e) {
+  for (int32_t n = 0; n < e->steps; n++)
+    if (e->step[n].name == ATTN_STEP_Y) return 1;
+  return e->key_tokens && e->query_tokens && e->key_tokens != e->query_tokens;
 }
 
-static void explain_example(struct attn_out *out, const attn_example *e, int32_t number) {
-  char text[16];
-  snprintf(text, sizeof text, "%d", (int)number + 1);
-  attn_out_phrase(out, SAY_EXAMPLE, text);
-  if (e->title && *e->title) attn_out_format(out, ": %.200s", e->title);
-  attn_out_text(out, "\n");
-  attn_out_phrase(out, e->orientation ? SAY_QUERIES_IN_COLUMNS : SAY_QUERIES_IN_ROWS);
-  attn_out_text(out, "\n");
-  for (int32_t n = 0; n < e->steps; n++) explain_step(out, e, n);
+static const attn_step *first_named(const attn_example *e, int name) {
+  for (int32_t n = 0; n < e->steps; n++)
+    if (e->step[n].name == name) return &e->step[n];
+  return NULL;
+}
+
+static void put_cross(struct attn_out *out, const attn_example *e) {
+  const attn_step *q = first_named(e, ATTN_STEP_Q), *k = first_named(e, ATTN_STEP_K);
+  char queries[16], inputs[16];
+  if (!q) q = first_named(e, ATTN_STEP_Y);
+  if (!k) k = first_named(e, ATTN_STEP_X);
+  if (!q || !k || !is_cross(e)) return;
+  snprintf(queries, sizeof queries, "%d", (int)q->exact.rows);
+  snprintf(inputs, sizeof inputs, "%d", (int)k->exact.rows);
+  attn_out_say(out, SAY_CROSS, queries, inputs, NULL);
+  attn_out_line(out, 0);
+}
+
+static void put_names(struct attn_out *out, const attn_example *e) {
+  char count[16];
+  int cross = is_cross(e);
+  if (!e->key_tokens && !e->query_tokens) return;
+  if (cross && e->query_tokens) {
+    attn_out_say(out, SAY_QUERY_TOKENS, NULL);
+    put_tokens(out, e->query_token, e->query_tokens);
+    attn_out_line(out, 0);
+  }
+  if (cross && e->key_tokens) {
+    attn_out_say(out, SAY_KEY_TOKENS, NULL);
+    put_tokens(out, e->key_token, e->key_tokens);
+    attn_out_line(out, 0);
+  } else if (!cross) {
+    snprintf(count, sizeof count, "%d", (int)e->key_tokens);
+    attn_out_say(out, SAY_TOKENS, count, NULL);
+    put_tokens(out, e->key_token, e->key_tokens);
+    attn_out_line(out, 0);
+  }
+}
+
+static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
+  const attn_example *e = &lesson->example[index];
+  char number[16], title[TITLE_COLUMNS * 4];
+  snprintf(number, sizeof number, "%d", (int)index + 1);
+  attn_text_shorten(title, sizeof title, e->title ? e->title : "", TITLE_COLUMNS);
+  attn_out_color(out, "1");
+  attn_out_say(out, *title ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, number, NULL);
+  attn_out_flow(out, title);
+  attn_out_line(out, 0);
+  attn_out_color(out, "0");
+  put_cross(out, e);
+  put_names(out, e);
+  snprintf(number, sizeof number, "%d", (int)e->heads);
+  if (e->heads > 1) attn_out_say(out, SAY_HEADS, number, NULL), attn_out_line(out, 0);
+  if (first_named(e, ATTN_STEP_SCORES) || first_named(e, ATTN_STEP_WEIGHTS)) {
+    attn_out_say(out, e->orientation ? SAY_IN_COLUMNS : SAY_IN_ROWS, NULL);
+    attn_out_line(out, 0);
+  }
+  if (index == 0) attn_out_say(out, SAY_ADDRESSES, NULL), attn_out_line(out, 0);
+}
+
+/* ---- Steps
+ * ------------------------------------------------------------------------------------------ */
+
+static int is_output(const attn_example *e, const attn_step *s) {
+  return (s->op == ATTN_OP_MATMUL || s->op == ATTN_OP_MATMUL_TN) && s->operands > 1 &&
+         e->step[s->operand[0]].name == ATTN_STEP_WEIGHTS;
+}
+
+static void tell_product(struct attn_telling *t, const attn_step *s) {
+  if (is_output(t->example, s)) {
+    attn_tell_output(t, s);
+    return;
+  }
+  if (s->name == ATTN_STEP_Q) attn_tell_once(t, SAY_WHAT_Q);
+  if (s->name == ATTN_STEP_K) attn_tell_once(t, SAY_WHAT_K);
+  if (s->name == ATTN_STEP_V) attn_tell_once(t, SAY_WHAT_V);
+  if (s->name == ATTN_STEP_PROJECTED) attn_tell_once(t, SAY_WHAT_PROJECTED);
+  attn_tell_one_cell(t, s);
+}
+
+static void tell(struct attn_telling *t, const attn_step *s) {
+  switch ((attn_step_op)s->op) {
+    case ATTN_OP_GIVEN:
+      return;
+    case ATTN_OP_MATMUL:
+    case ATTN_OP_MATMUL_NT:
+    case ATTN_OP_MATMUL_TN:
+    case ATTN_OP_TRANSPOSE:
+      if (attn_is_scorelike(t->example, s))
+        attn_tell_scores(t, s);
+      else
+        tell_product(t, s);
+      break;
+    case ATTN_OP_GENERAL:
+    case ATTN_OP_ADDITIVE:
+      attn_tell_scores(t, s);
+      break;
+    case ATTN_OP_DIVIDE:
+      attn_tell_scaled(t, s);
+      break;
+    case ATTN_OP_MASK:
+      attn_tell_masked(t, s);
+      break;
+    case ATTN_OP_SOFTMAX:
+      attn_tell_softmax(t, s);
+      break;
+    case ATTN_OP_EXP:
+    case ATTN_OP_SUM:
+    case ATTN_OP_QUOTIENT:
+      attn_tell_exponentials(t, s);
+      break;
+    case ATTN_OP_ADD:
+    case ATTN_OP_APPEND:
+      attn_tell_joined(t, s);
+      break;
+    case ATTN_OP_POSITIONS:
+      attn_tell_positions(t, s);
+      break;
+  }
+  if (s->name == ATTN_STEP_WEIGHTS) attn_tell_looks(t, s);
+}
+
+/* "3. Scores: E = Q K^T  (4×4; a row a query, a column a key)" */
+static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
+                        int number) {
+  char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], size[48];
+  snprintf(text, sizeof text, "%d. ", number);
+  attn_out_line(out, ATTN_INDENT);
+  attn_out_color(out, "1");
+  attn_out_text(out, text);
+  attn_out_say(out, SAY_TITLE + s->name, NULL);
+  snprintf(size, sizeof size, "%d", (int)s->head + 1);
+  if (s->head >= 0) {
+    attn_out_flow(out, ", ");
+    attn_out_say(out, SAY_HEAD, size, NULL);
+  }
+  attn_out_flow(out, ": ");
+  attn_out_flow(out, attn_symbol_text(s, symbol));
+  attn_formula_text(e, s, out->style.precision, text);
+  if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
+  attn_out_color(out, "0");
+  snprintf(size, sizeof size, "  (%d×%d", (int)s->exact.rows, (int)s->exact.cols);
+  attn_out_flow(out, size);
+  if (attn_is_scorelike(e, s)) {
+    attn_out_flow(out, "; ");
+    attn_out_say(
+        out, attn_along(e, s, 0) == ATTN_ALONG_QUERIES ? SAY_AXES_QUERY_KEY : SAY_AXES_KEY_QUERY,
+        NULL);
+  }
+  attn_out_flow(out, ")");
+  attn_out_line(out, ATTN_INDENT);
+}
+
+/* ---- Where the document prints something else
+ * ----------------------------------------------------------- */
+
+static int differs(const attn_finding *f) {
+  return f->judgement == ATTN_JUDGED_WRONG || f->judgement == ATTN_JUDGED_CARRIED;
+}
+
+/* A byte a cell, 1 where the document prints another number; NULL where it never does. */
+static unsigned char *marks_of(const attn_step *s, const attn_step_verdict *v,
+                               attn_status *status) {
+  unsigned char *marked = NULL;
+  for (int32_t n = 0; v && n < v->findings; n++) {
+    const attn_finding *f = &v->finding[n];
+    if (!differs(f)) continue;
+    if (!marked) marked = calloc((size_t)s->exact.rows * (size_t)s->exact.cols, 1);
+    if (!marked) return *status = ATTN_ERR_MEMORY, NULL;
+    marked[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col] = 1;
+  }
+  return marked;
+}
+
+static void put_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
+                            const attn_step_verdict *v) {
+  char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], address[ATTN_ADDRESS_BYTES];
+  int32_t count = 0;
+  attn_out_say(out, SAY_DIFFERS, NULL);
+  for (int32_t n = 0; n < v->findings; n++) {
+    const attn_finding *f = &v->finding[n];
+    if (!differs(f) || count++ >= DIFFERENCES_MAX) continue;
+    attn_out_line(out, ATTN_INDENT + 2);
+    attn_number_text(f->printed, out->style.precision, printed);
+    attn_number_text(s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col],
+                     out->style.precision, right);
+    attn_out_say(out, SAY_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed, right,
+                 NULL);
+  }
+  snprintf(printed, sizeof printed, "%d", (int)(count - DIFFERENCES_MAX));
+  if (count > DIFFERENCES_MAX) {
+    attn_out_line(out, ATTN_INDENT + 2);
+    attn_out_say(out, SAY_DIFFERS_MORE, printed, NULL);
+  }
+  attn_out_line(out, ATTN_INDENT);
+}
+
+static int binary_digits(const attn_step *s) {
+  int digits = 0;
+  while (s->op == ATTN_OP_POSITIONS && (1 << digits) < s->exact.rows && digits < 12) digits++;
+  return digits;
+}
+
+static attn_status explain_step(struct attn_telling *t, const attn_step *s,
+                                const attn_step_verdict *v, int number) {
+  attn_status status = ATTN_OK;
+  struct attn_matrix_look look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
+                                  binary_digits(s)};
+  unsigned char *marked = marks_of(s, v, &status);
+  if (status) return status;
+  look.marked = marked;
+  put_heading(t->out, t->example, s, number);
+  attn_out_matrix(t->out, t->example, s, &look);
+  tell(t, s);
+  if (marked) put_differences(t->out, t->example, s, v);
+  free(marked);
+  return ATTN_OK;
+}
+
+static const attn_step_verdict *verdict_of(const attn_example_verdict *v, int32_t step) {
+  for (int32_t n = 0; n < v->verdicts; n++)
+    if (v->verdict[n].step == step) return &v->verdict[n];
+  return NULL;
+}
+
+/* What is given first, what is computed behind it, both in the document's order. */
+static attn_status explain_example(struct attn_out *out, const attn_lesson *lesson, int32_t index,
+                                   const attn_example_verdict *verdict) {
+  const attn_example *e = &lesson->example[index];
+  struct attn_telling t = {.out = out, .example = e, .query = telling_query(e)};
+  attn_status status = ATTN_OK;
+  int number = 0;
+  if (index) attn_out_line(out, 0);
+  put_head(out, lesson, index);
+  for (int computed = 0; computed < 2; computed++)
+    for (int32_t n = 0; n < e->steps && !status; n++)
+      if ((e->step[n].op != ATTN_OP_GIVEN) == computed)
+        status = explain_step(&t, &e->step[n], computed ? verdict_of(verdict, n) : NULL, ++number);
+  return status;
 }
 
 attn_status attn_lesson_explain(const attn_lesson *lesson, const attn_style *style,
                                 const attn_sink *sink, attn_error *err) {
-  struct attn_out out = attn_out_begin(style, sink);
-  if (!lesson->examples) attn_out_phrase(&out, SAY_NO_EXAMPLES, lesson->file);
-  for (int32_t n = 0; n < lesson->examples; n++) explain_example(&out, &lesson->example[n], n);
+  struct attn_out out;
+  attn_check *check = NULL;
+  attn_out_begin(&out, style, sink);
+  attn_status status = attn_lesson_check(lesson, &check, err);
+  if (status) return status;
+  if (!lesson->examples) {
+    attn_out_say(&out, SAY_NOTHING_TO_EXPLAIN, lesson->file, NULL);
+    attn_out_line(&out, 0);
+  }
+  for (int32_t n = 0; n < lesson->examples && !status; n++)
+    status = explain_example(&out, lesson, n, &check->example[n]);
+  attn_check_free(check);
+  if (status) return attn_fail(err, status, NULL, "no memory for the explanation");
   return attn_out_end(&out, err);
-}
-
-/* ---- One cell ----------------------------------------------------------------------------------- */
-
-struct request {
-  int example, head; /* -1: any */
-  char name[64];
-  char row[64], col[64];
-};
-
-static int same_name(const attn_step *s, const char *name) {
-  return !strcmp(name, attn_step_label(s->name)) || (s->symbol && !strcmp(name, s->symbol));
-}
-
-/* "example 2: head 1: weights[2,0]" */
-static int parse_request(const char *text, struct request *r) {
-  int n = 0, used = 0;
-  *r = (struct request){-1, -1, "", "", ""};
-  if (sscanf(text, " example %d :%n", &n, &used) == 1 && used) r->example = n - 1, text += used;
-  used = 0;
-  if (sscanf(text, " head %d :%n", &n, &used) == 1 && used) r->head = n - 1, text += used;
-  return sscanf(text, " %63[^[ ] [ %63[^], ] , %63[^] ] ]", r->name, r->row, r->col) == 3;
-}
-
-/* A number from 0, or a token's name; -1: neither. */
-static int32_t index_of(const char *text, char **token, int32_t tokens_count, int32_t count) {
-  int value = 0, used = 0;
-  for (int32_t n = 0; token && n < tokens_count && n < count; n++)
-    if (token[n] && !strcmp(token[n], text)) return n;
-  if (sscanf(text, "%d%n", &value, &used) == 1 && !text[used] && value >= 0 && value < count) return value;
-  return -1;
-}
-
-static attn_status no_such_cell(const attn_lesson *lesson, const char *cell, attn_error *err) {
-  char list[160] = "";
-  const attn_example *e = lesson->examples ? &lesson->example[0] : NULL;
-  for (int32_t n = 0, used = 0; e && n < e->steps && used + 30 < (int)sizeof list; n++)
-    used += snprintf(list + used, sizeof list - (size_t)used, "%s%s %dx%d", n ? ", " : "",
-                     attn_step_label(e->step[n].name), (int)e->step[n].exact.rows, (int)e->step[n].exact.cols);
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "there is no %.40s; write NAME[ROW,COLUMN], counted from 0: %s", cell, list);
-}
-
-/* The chain behind the number: its own sum, then each operand's where that was computed. */
-static void work_back(struct attn_out *out, const attn_example *e, int32_t step, int32_t row, int32_t col, int depth) {
-  const attn_step *s = &e->step[step];
-  if (depth > 6) return;
-  for (int n = 0; n < 2 * depth; n++) attn_out_text(out, " ");
-  attn_out_working(out, e, step, row, col);
-  attn_out_text(out, "\n");
-  for (int32_t n = 0; n < s->operands && n < 2; n++) {
-    const attn_step *from = &e->step[s->operand[n]];
-    if (from->op == ATTN_OP_GIVEN) continue;
-    int transposed = (s->op == ATTN_OP_MATMUL_TN && n == 0) || (s->op == ATTN_OP_MATMUL_NT && n == 1);
-    int along_rows = n == 0 ? !transposed : transposed;
-    int product = s->op == ATTN_OP_MATMUL || s->op == ATTN_OP_MATMUL_NT || s->op == ATTN_OP_MATMUL_TN;
-    int32_t fixed = n == 0 ? row : col, count = along_rows ? from->exact.cols : from->exact.rows;
-    if (s->op == ATTN_OP_SOFTMAX) fixed = s->axis ? row : col, count = s->axis ? from->exact.cols : from->exact.rows, along_rows = s->axis;
-    else if (!product) { work_back(out, e, s->operand[n], row < from->exact.rows ? row : 0, col < from->exact.cols ? col : 0, depth + 1); continue; }
-    for (int32_t k = 0; k < count && k < 8; k++)
-      work_back(out, e, s->operand[n], along_rows ? fixed : k, along_rows ? k : fixed, depth + 1);
-  }
-}
-
-attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,
-                                     const attn_style *style, const attn_sink *sink, attn_error *err) {
-  struct attn_out out = attn_out_begin(style, sink);
-  struct request r;
-  if (!parse_request(cell, &r)) return no_such_cell(lesson, cell, err);
-  for (int32_t n = 0; n < lesson->examples; n++) {
-    const attn_example *e = &lesson->example[n];
-    if (r.example >= 0 && r.example != n) continue;
-    for (int32_t k = 0; k < e->steps; k++) {
-      const attn_step *s = &e->step[k];
-      if (!same_name(s, r.name) || (r.head >= 0 && s->head != r.head)) continue;
-      char **rows, **cols;
-      labels(e, s, &rows, &cols);
-      int32_t row = index_of(r.row, rows, s->exact.rows, s->exact.rows);
-      int32_t col = index_of(r.col, cols, s->exact.cols, s->exact.cols);
-      if (row < 0 || col < 0) return no_such_cell(lesson, cell, err);
-      work_back(&out, e, k, row, col, 0);
-      return attn_out_end(&out, err);
-    }
-  }
-  return no_such_cell(lesson, cell, err);
 }

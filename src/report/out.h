@@ -1,44 +1,46 @@
-/* out.h -- text on its way to a reader: width, language, numbers. */
+/* out.h -- text on its way to a reader: the sink, the language, lines that fit the terminal. */
 #ifndef ATTN_REPORT_OUT_H
 #define ATTN_REPORT_OUT_H
 
 #include "attn/lesson.h"
-#include "phrases.h"
+#include "catalog.h"
+
+enum { ATTN_WORD_BYTES = 256 };
 
 struct attn_out {
   const attn_sink *sink;
   attn_style style;
-  int failed; /* the sink wanted no more */
+  int failed;     /* the sink wanted no more */
+  int column;     /* of the terminal, from 0 */
+  int indent;     /* of flowing text that goes on in the next line */
+  int space;      /* a space is due before the next word */
+  int word_width; /* of the word that is not written yet */
+  size_t word_bytes;
+  int32_t before; /* the last code point that flowed, or -1 */
+  char word[ATTN_WORD_BYTES];
 };
 
-struct attn_out attn_out_begin(const attn_style *style, const attn_sink *sink);
+/* style NULL: English, no colour, 80 columns, 4 decimals. */
+void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink);
 attn_status attn_out_end(const struct attn_out *out, attn_error *err);
 
+/* As it is, at once. */
 void attn_out_text(struct attn_out *out, const char *text);
-void attn_out_format(struct attn_out *out, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void attn_out_bytes(struct attn_out *out, const char *text, size_t bytes);
 
-/* A phrase of the catalogue, its %s filled in. */
-void attn_out_phrase(struct attn_out *out, enum attn_phrase phrase, ...);
-const char *attn_out_word(const struct attn_out *out, enum attn_phrase phrase);
+/* Flowing text: broken between words, or between characters that have no words, where the line is
+ * full. Anything that would disturb a terminal becomes U+FFFD. whole: not broken between
+ * characters. */
+void attn_out_flow(struct attn_out *out, const char *text);
+void attn_out_whole(struct attn_out *out, const char *text);
 
-/* text, padded with spaces to width columns of a terminal; right: on its left. */
-void attn_out_padded(struct attn_out *out, const char *text, int width, int right);
-int attn_text_width(const char *text);
+/* A message of the catalogue, flowing; its {n} are the strings that follow, ended by NULL. */
+void attn_out_say(struct attn_out *out, int message, ...) __attribute__((sentinel));
 
-/* A number with the style's digits: no -0, tiny ones as 1.5e-10, -inf as it is. */
-enum { ATTN_NUMBER_BYTES = 40 };
-const char *attn_number_text(const struct attn_out *out, double value, char text[ATTN_NUMBER_BYTES]);
+/* Ends the line. The next begins behind indent spaces, as do the lines it is broken into. */
+void attn_out_line(struct attn_out *out, int indent);
 
-/* A matrix with names of rows and columns (or NULL), aligned; wrapped into groups of columns where
- * the line is too short. */
-void attn_out_matrix(struct attn_out *out, const attn_matrix *m, char **rows, char **cols);
-
-/* cell.c: the sum behind one number, on one line without its end. */
-void attn_out_working(struct attn_out *out, const attn_example *e, int32_t step, int32_t row,
-                      int32_t col);
-
-/* What the document calls a step, its head behind it. */
-void attn_out_step(struct attn_out *out, const attn_step *s);
+/* ANSI style, written only where colour is wanted: "1" bold, "31" red; "0" ends it. */
+void attn_out_color(struct attn_out *out, const char *code);
 
 #endif

@@ -1,109 +1,394 @@
-/* working.c -- the sum behind one number. */
+#include "working.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "out.h"
+#include "labels.h"
+#include "number.h"
 
-static double at(const attn_matrix *m, int32_t i, int32_t j) { return m->at[(int64_t)i * m->cols + j]; }
+/* Beyond this e^x has more digits than a reader wants. */
+static const double EXPONENT_MAX = 30;
 
-static void number(struct attn_out *out, double value) {
+struct work {
+  struct attn_out *out;
+  const attn_example *example;
+  const attn_step *step;
+  int32_t row, col;
+  int terms;
+};
+
+static double at(const attn_matrix *m, int32_t i, int32_t j) {
+  return m->at[(size_t)i * (size_t)m->cols + (size_t)j];
+}
+
+static const attn_step *operand(const struct work *w, int n) {
+  return &w->example->step[w->step->operand[n]];
+}
+
+static const attn_matrix *matrix(const struct work *w, int n) { return &operand(w, n)->exact; }
+
+/* ---- Pieces -----------------------------------------------------------------------------------
+ */
+
+void attn_out_number(struct attn_out *out, double value) {
   char text[ATTN_NUMBER_BYTES];
-  attn_out_text(out, attn_number_text(out, value, text));
+  attn_out_whole(out, attn_number_text(value, out->style.precision, text));
 }
 
-/* A negative number behind a sign stands in brackets. */
-static void factor(struct attn_out *out, double value) {
-  if (value < 0) attn_out_text(out, "(");
-  number(out, value);
-  if (value < 0) attn_out_text(out, ")");
+void attn_out_factor(struct attn_out *out, double value) {
+  int brackets = value < 0;
+  if (brackets) attn_out_flow(out, "(");
+  attn_out_number(out, value);
+  if (brackets) attn_out_flow(out, ")");
 }
 
-static void sum_of_products(struct attn_out *out, const attn_matrix *a, int ta, const attn_matrix *b,
-                            int tb, int32_t row, int32_t col) {
-  int32_t inner = ta ? a->rows : a->cols;
-  for (int32_t k = 0; k < inner; k++) {
-    if (k == 12 && inner > 16) {
-      attn_out_format(out, " + ... (%d terms)", (int)inner);
-      return;
-    }
-    if (k) attn_out_text(out, " + ");
-    factor(out, ta ? at(a, k, row) : at(a, row, k));
-    attn_out_text(out, " x ");
-    factor(out, tb ? at(b, col, k) : at(b, k, col));
-  }
-}
-
-static void exponential(struct attn_out *out, double x) {
-  attn_out_text(out, "e^");
-  factor(out, x);
-}
-
-static void softmax(struct attn_out *out, const attn_matrix *a, int axis, int32_t row, int32_t col) {
-  int32_t count = axis ? a->cols : a->rows;
-  double sum = 0, top = -(double)INFINITY;
-  for (int32_t k = 0; k < count; k++) top = fmax(top, axis ? at(a, row, k) : at(a, k, col));
-  /* Beyond e^30 the plain exponentials say nothing: subtract the maximum, as programs do. */
-  double less = top > 30 ? top : 0;
-  exponential(out, at(a, row, col) - less);
-  attn_out_text(out, " / (");
+void attn_out_vector(struct attn_out *out, const double *value, int32_t count, int terms) {
+  attn_out_flow(out, "[");
   for (int32_t k = 0; k < count; k++) {
-    double x = (axis ? at(a, row, k) : at(a, k, col)) - less;
-    sum += exp(x);
-    if (k) attn_out_text(out, " + ");
-    exponential(out, x);
-  }
-  attn_out_text(out, ") = ");
-  number(out, exp(at(a, row, col) - less));
-  attn_out_text(out, " / ");
-  number(out, sum);
-}
-
-static void sum_of_line(struct attn_out *out, const attn_matrix *a, int axis, int32_t row, int32_t col) {
-  int32_t count = axis ? a->cols : a->rows;
-  for (int32_t k = 0; k < count; k++) {
-    if (k) attn_out_text(out, " + ");
-    factor(out, axis ? at(a, row, k) : at(a, k, col));
-  }
-}
-
-static void by_operation(struct attn_out *out, const attn_example *e, const attn_step *s,
-                         int32_t row, int32_t col) {
-  const attn_matrix *a = s->operands > 0 ? &e->step[s->operand[0]].exact : NULL;
-  const attn_matrix *b = s->operands > 1 ? &e->step[s->operand[1]].exact : NULL;
-  switch (s->op) {
-    case ATTN_OP_MATMUL: sum_of_products(out, a, 0, b, 0, row, col); break;
-    case ATTN_OP_MATMUL_NT: sum_of_products(out, a, 0, b, 1, row, col); break;
-    case ATTN_OP_MATMUL_TN: sum_of_products(out, a, 1, b, 0, row, col); break;
-    case ATTN_OP_DIVIDE:
-      factor(out, at(a, row, col));
-      attn_out_text(out, " / ");
-      if (s->scaled_by) attn_out_format(out, "sqrt(%d) = ", (int)s->scaled_by), factor(out, at(a, row, col)), attn_out_text(out, " / ");
-      number(out, s->scalar);
+    if (k) attn_out_flow(out, ", ");
+    if (terms && k >= terms) {
+      attn_out_flow(out, "…");
       break;
-    case ATTN_OP_SOFTMAX: softmax(out, a, s->axis, row, col); break;
-    case ATTN_OP_EXP: exponential(out, at(a, row, col)); break;
-    case ATTN_OP_SUM: sum_of_line(out, a, s->axis, row, col); break;
+    }
+    attn_out_number(out, value[k]);
+  }
+  attn_out_flow(out, "]");
+}
+
+static void more_terms(const struct work *w, int32_t count) {
+  char number[16];
+  snprintf(number, sizeof number, "%d", (int)count);
+  attn_out_flow(w->out, " + ");
+  attn_out_say(w->out, SAY_MORE_TERMS, number, NULL);
+}
+
+/* Whether the sum stops here, having said so. */
+static int cut(const struct work *w, int32_t k, int32_t count) {
+  if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
+  more_terms(w, count);
+  return 1;
+}
+
+static void put_address(const struct work *w, int n, int32_t row, int32_t col) {
+  char text[ATTN_ADDRESS_BYTES];
+  attn_out_whole(w->out, attn_address(w->example, operand(w, n), row, col, text));
+}
+
+static void put_equals(const struct work *w) { attn_out_flow(w->out, " = "); }
+
+/* ---- Products -----------------------------------------------------------------------------------
+ */
+
+static void product(const struct work *w, int ta, int tb) {
+  const attn_matrix *a = matrix(w, 0), *b = matrix(w, 1);
+  int32_t inner = ta ? a->rows : a->cols;
+  put_address(w, 0, ta ? -1 : w->row, ta ? w->row : -1);
+  attn_out_flow(w->out, "·");
+  put_address(w, 1, tb ? w->col : -1, tb ? -1 : w->col);
+  put_equals(w);
+  for (int32_t k = 0; k < inner && !cut(w, k, inner); k++) {
+    if (k) attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, ta ? at(a, k, w->row) : at(a, w->row, k));
+    attn_out_flow(w->out, "×");
+    attn_out_factor(w->out, tb ? at(b, w->col, k) : at(b, k, w->col));
+  }
+}
+
+/* Part k of q W, or of W a for a row a of operand n. */
+static double part(const attn_matrix *m, int transposed, const attn_matrix *a, int32_t row,
+                   int32_t k) {
+  double sum = 0;
+  for (int32_t l = 0; l < a->cols; l++)
+    sum += at(a, row, l) * (transposed ? at(m, k, l) : at(m, l, k));
+  return sum;
+}
+
+static void general(const struct work *w) {
+  const attn_matrix *q = matrix(w, 0), *k = matrix(w, 1), *m = matrix(w, 2);
+  put_address(w, 0, w->row, -1);
+  attn_out_flow(w->out, "·");
+  attn_out_whole(w->out, attn_step_label(operand(w, 2)->name));
+  attn_out_flow(w->out, "·");
+  put_address(w, 1, w->col, -1);
+  put_equals(w);
+  for (int32_t n = 0; n < m->cols && !cut(w, n, m->cols); n++) {
+    if (n) attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, part(m, 0, q, w->row, n));
+    attn_out_flow(w->out, "×");
+    attn_out_factor(w->out, at(k, w->col, n));
+  }
+}
+
+static void additive(const struct work *w) {
+  const attn_matrix *v = matrix(w, 4);
+  int32_t count = v->rows * v->cols;
+  for (int32_t n = 0; n < count && !cut(w, n, count); n++) {
+    if (n) attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, v->at[n]);
+    attn_out_flow(w->out, "×tanh(");
+    attn_out_factor(w->out, part(matrix(w, 2), 1, matrix(w, 0), w->row, n));
+    attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, part(matrix(w, 3), 1, matrix(w, 1), w->col, n));
+    attn_out_flow(w->out, ")");
+  }
+}
+
+/* ---- Softmax and its parts ---------------------------------------------------------------------
+ */
+
+double attn_softmax_shift(const attn_matrix *m, int32_t axis, int32_t line) {
+  double top = -(double)INFINITY;
+  for (int32_t k = 0; k < (axis ? m->cols : m->rows); k++)
+    top = fmax(top, axis ? at(m, line, k) : at(m, k, line));
+  return top > EXPONENT_MAX ? top : 0;
+}
+
+static void put_exponential(struct attn_out *out, double x) {
+  attn_out_flow(out, "e^");
+  attn_out_factor(out, x);
+}
+
+static void softmax(const struct work *w) {
+  const attn_matrix *a = matrix(w, 0);
+  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows, line = axis ? w->row : w->col;
+  double shift = attn_softmax_shift(a, axis, line), own = at(a, w->row, w->col) - shift, sum = 0;
+  int whole = 1;
+  put_exponential(w->out, own);
+  attn_out_flow(w->out, " / (");
+  for (int32_t k = 0; k < count; k++) {
+    double x = (axis ? at(a, line, k) : at(a, k, line)) - shift;
+    sum += exp(x);
+    if (whole && cut(w, k, count)) whole = 0;
+    if (!whole) continue;
+    if (k) attn_out_flow(w->out, " + ");
+    put_exponential(w->out, x);
+  }
+  attn_out_flow(w->out, ") = ");
+  attn_out_number(w->out, exp(own));
+  attn_out_flow(w->out, " / ");
+  attn_out_number(w->out, sum);
+}
+
+static void line_sum(const struct work *w) {
+  const attn_matrix *a = matrix(w, 0);
+  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
+  for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
+    if (k) attn_out_flow(w->out, " + ");
+    attn_out_factor(w->out, axis ? at(a, w->row, k) : at(a, k, w->col));
+  }
+}
+
+/* ---- Number by number
+ * ------------------------------------------------------------------------------ */
+
+/* The cell of operand n that stands for (row, col); one row or column may stand for all. */
+static void broadcast(const struct work *w, int n, int32_t *row, int32_t *col) {
+  *row = matrix(w, n)->rows == 1 ? 0 : w->row;
+  *col = matrix(w, n)->cols == 1 ? 0 : w->col;
+}
+
+static void put_broadcast(const struct work *w, int n) {
+  int32_t row, col;
+  broadcast(w, n, &row, &col);
+  put_address(w, n, row, col);
+}
+
+static double value_of(const struct work *w, int n) {
+  int32_t row, col;
+  broadcast(w, n, &row, &col);
+  return at(matrix(w, n), row, col);
+}
+
+static void pairwise(const struct work *w, const char *sign) {
+  put_broadcast(w, 0);
+  attn_out_flow(w->out, sign);
+  put_broadcast(w, 1);
+  put_equals(w);
+  attn_out_factor(w->out, value_of(w, 0));
+  attn_out_flow(w->out, sign);
+  attn_out_factor(w->out, value_of(w, 1));
+}
+
+static void divide(const struct work *w) {
+  char root[32];
+  snprintf(root, sizeof root, " / √%d = ", (int)w->step->scaled_by);
+  put_broadcast(w, 0);
+  if (w->step->scaled_by)
+    attn_out_flow(w->out, root);
+  else
+    attn_out_flow(w->out, " / "), attn_out_number(w->out, w->step->scalar), put_equals(w);
+  attn_out_factor(w->out, value_of(w, 0));
+  attn_out_flow(w->out, " / ");
+  attn_out_factor(w->out, w->step->scalar);
+}
+
+/* Why the mask let the score through or not stands behind it. */
+static void mask(const struct work *w) {
+  int sees = value_of(w, 1) != 0;
+  if (sees) put_broadcast(w, 0), put_equals(w);
+  attn_out_number(w->out, sees ? value_of(w, 0) : w->step->scalar);
+  attn_out_flow(w->out, " (");
+  put_broadcast(w, 1);
+  put_equals(w);
+  attn_out_number(w->out, value_of(w, 1));
+  attn_out_flow(w->out, ")");
+}
+
+/* Which operand of an APPEND holds column col; *col becomes the column there. */
+static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
+  for (int n = 0; n < s->operands; n++) {
+    int32_t cols = e->step[s->operand[n]].exact.cols;
+    if (*col < cols) return n;
+    *col -= cols;
+  }
+  return -1;
+}
+
+static void append(const struct work *w) {
+  int32_t col = w->col;
+  int n = appended(w->example, w->step, &col);
+  char number[16];
+  if (n < 0) return;
+  snprintf(number, sizeof number, "%d", (int)operand(w, n)->head + 1);
+  if (operand(w, n)->head >= 0)
+    attn_out_say(w->out, SAY_HEAD, number, NULL), attn_out_flow(w->out, ": ");
+  put_address(w, n, w->row, col);
+}
+
+static void position(const struct work *w) {
+  double k = w->step->scalar + floor(w->col / 2.0);
+  double frequency = pow(10000, -2 * k / w->step->exact.cols);
+  attn_out_flow(w->out, w->col % 2 ? "cos(" : "sin(");
+  attn_out_number(w->out, frequency);
+  attn_out_flow(w->out, "×");
+  attn_out_number(w->out, w->row);
+  attn_out_flow(w->out, ")");
+}
+
+/* ---- All
+ * ------------------------------------------------------------------------------------------- */
+
+static void by_operation(const struct work *w) {
+  switch ((attn_step_op)w->step->op) {
+    case ATTN_OP_GIVEN:
+      break;
+    case ATTN_OP_MATMUL:
+      product(w, 0, 0);
+      break;
+    case ATTN_OP_MATMUL_NT:
+      product(w, 0, 1);
+      break;
+    case ATTN_OP_MATMUL_TN:
+      product(w, 1, 0);
+      break;
+    case ATTN_OP_TRANSPOSE:
+      put_address(w, 0, w->col, w->row);
+      break;
+    case ATTN_OP_DIVIDE:
+      divide(w);
+      break;
+    case ATTN_OP_MASK:
+      mask(w);
+      break;
+    case ATTN_OP_SOFTMAX:
+      softmax(w);
+      break;
+    case ATTN_OP_EXP:
+      put_exponential(w->out, value_of(w, 0));
+      break;
+    case ATTN_OP_SUM:
+      line_sum(w);
+      break;
     case ATTN_OP_QUOTIENT:
-      factor(out, at(a, row, col));
-      attn_out_text(out, " / ");
-      factor(out, s->axis ? at(b, row, 0) : at(b, 0, col));
+      pairwise(w, " / ");
       break;
     case ATTN_OP_ADD:
-      factor(out, at(a, row, col));
-      attn_out_text(out, " + ");
-      factor(out, at(b, row, col));
+      pairwise(w, " + ");
       break;
-    default: attn_out_text(out, attn_step_label(s->name)); break;
+    case ATTN_OP_APPEND:
+      append(w);
+      break;
+    case ATTN_OP_GENERAL:
+      general(w);
+      break;
+    case ATTN_OP_ADDITIVE:
+      additive(w);
+      break;
+    case ATTN_OP_POSITIONS:
+      position(w);
+      break;
   }
 }
 
-void attn_out_working(struct attn_out *out, const attn_example *e, int32_t step, int32_t row,
-                      int32_t col) {
-  const attn_step *s = &e->step[step];
-  attn_out_format(out, "%s[%d,%d] = ", attn_step_label(s->name), (int)row, (int)col);
-  if (s->op != ATTN_OP_GIVEN) {
-    by_operation(out, e, s, row, col);
-    attn_out_text(out, " = ");
+void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
+                      int32_t col, int terms) {
+  const struct work w = {out, e, s, row, col, terms};
+  char text[ATTN_ADDRESS_BYTES];
+  attn_out_whole(out, attn_address(e, s, row, col, text));
+  put_equals(&w);
+  by_operation(&w);
+  if (s->op == ATTN_OP_MASK) return; /* it ends with why */
+  if (s->op != ATTN_OP_GIVEN) put_equals(&w);
+  attn_out_number(out, at(&s->exact, row, col));
+}
+
+/* ---- What a cell takes
+ * ------------------------------------------------------------------------------ */
+
+static void visit_line(const struct work *w, int n, int32_t row, int32_t col, attn_cell_visit visit,
+                       void *context) {
+  const attn_matrix *m = matrix(w, n);
+  for (int32_t i = row < 0 ? 0 : row; i < (row < 0 ? m->rows : row + 1); i++)
+    for (int32_t j = col < 0 ? 0 : col; j < (col < 0 ? m->cols : col + 1); j++)
+      visit(context, w->step->operand[n], i, j);
+}
+
+static void visit_same(const struct work *w, int n, attn_cell_visit visit, void *context) {
+  int32_t row, col;
+  broadcast(w, n, &row, &col);
+  visit(context, w->step->operand[n], row, col);
+}
+
+void attn_operand_cells(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
+                        attn_cell_visit visit, void *context) {
+  const struct work w = {NULL, e, s, row, col, 0};
+  int32_t part_col = col;
+  int n;
+  switch ((attn_step_op)s->op) {
+    case ATTN_OP_GIVEN:
+    case ATTN_OP_POSITIONS:
+      return;
+    case ATTN_OP_MATMUL:
+    case ATTN_OP_MATMUL_NT:
+    case ATTN_OP_MATMUL_TN:
+      visit_line(&w, 0, s->op == ATTN_OP_MATMUL_TN ? -1 : row,
+                 s->op == ATTN_OP_MATMUL_TN ? row : -1, visit, context);
+      visit_line(&w, 1, s->op == ATTN_OP_MATMUL_NT ? col : -1,
+                 s->op == ATTN_OP_MATMUL_NT ? -1 : col, visit, context);
+      return;
+    case ATTN_OP_TRANSPOSE:
+      visit(context, s->operand[0], col, row);
+      return;
+    case ATTN_OP_SOFTMAX:
+    case ATTN_OP_SUM:
+      visit_line(&w, 0, s->axis ? row : -1, s->axis ? -1 : col, visit, context);
+      return;
+    case ATTN_OP_APPEND:
+      n = appended(e, s, &part_col);
+      if (n >= 0) visit(context, s->operand[n], row, part_col);
+      return;
+    case ATTN_OP_GENERAL:
+    case ATTN_OP_ADDITIVE:
+      visit_line(&w, 0, row, -1, visit, context);
+      visit_line(&w, 1, col, -1, visit, context);
+      for (n = 2; n < s->operands; n++) visit_line(&w, n, -1, -1, visit, context);
+      return;
+    case ATTN_OP_DIVIDE:
+    case ATTN_OP_EXP:
+    case ATTN_OP_MASK:
+    case ATTN_OP_QUOTIENT:
+    case ATTN_OP_ADD:
+      for (n = 0; n < s->operands && n < 2; n++) visit_same(&w, n, visit, context);
+      return;
   }
-  number(out, at(&s->exact, row, col));
 }

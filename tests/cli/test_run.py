@@ -1,9 +1,11 @@
 """attn run: attention on tensor files, against NumPy in double precision."""
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +118,108 @@ def test_float64_is_computed_in_double(attn, tensors, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "o.npy"), attention(**tensors), atol=1e-14)
 
 
+@pytest.mark.parametrize("wide", ["q", "k", "v"])
+def test_one_double_makes_all_doubles(attn, tensors, tmp_path, wide):
+    x = tensors[wide].astype(np.float64) * (1 + 2.0 ** -40)
+    np.save(tmp_path / f"{wide}.npy", x)
+    attn("run", *INPUTS, "-o", "o.npy")
+    got = np.load(tmp_path / "o.npy")
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got, attention(**{**tensors, wide: x}), atol=1e-14)
+
+
+def test_bfloat16_is_widened(attn, tensors, tmp_path):
+    bits = {name: (x.view(np.uint32) >> 16).astype("<u2") for name, x in tensors.items()}
+    header, data = {}, b""
+    for name, x in bits.items():
+        header[name] = {"dtype": "BF16", "shape": x.shape, "data_offsets": [len(data), len(data) + x.nbytes]}
+        data += x.tobytes()
+    text = json.dumps(header).encode()
+    (tmp_path / "b.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+    attn("run", *(w for n in "qkv" for w in (f"--{n}", f"b.safetensors:{n}")), "-o", "o.npy")
+    wide = {name: (x.astype(np.uint32) << 16).view(np.float32) for name, x in bits.items()}
+    np.testing.assert_allclose(np.load(tmp_path / "o.npy"), attention(**wide), atol=3e-6)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_the_output_has_the_rank_of_q(attn, tensors, tmp_path, rank):
+    cut = {name: x[0, :2] if rank == 3 else x[0, 0] for name, x in tensors.items()}
+    for name, x in cut.items():
+        np.save(tmp_path / f"{name}.npy", x)
+    attn("run", *INPUTS, "-o", "o.npy", "--weights", "w.npy", "--lse", "l.npy", "--verify", "--quiet")
+    full = {name: x.reshape((1,) * (4 - rank) + x.shape) for name, x in cut.items()}
+    got = np.load(tmp_path / "o.npy")
+    assert got.ndim == rank
+    np.testing.assert_allclose(got, attention(**full).reshape(got.shape), atol=3e-6)
+    assert np.load(tmp_path / "w.npy").shape == cut["q"].shape[:-1] + (70,)
+    assert np.load(tmp_path / "l.npy").shape == cut["q"].shape[:-1]
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_heads_side_by_side(attn, tensors, tmp_path, batched):
+    expected = attention(**tensors).transpose(0, 2, 1, 3).reshape(2, 50, 4 * 12)
+    for name, x in tensors.items():
+        flat = x.transpose(0, 2, 1, 3).reshape(2, x.shape[2], -1)
+        np.save(tmp_path / f"{name}.npy", flat if batched else flat[1])
+    attn("run", *INPUTS, "--heads", "4", "--kv-heads", "2", "-o", "o.npy", "--weights", "w.npy",
+         "--verify", "--quiet")
+    got = np.load(tmp_path / "o.npy")
+    np.testing.assert_allclose(got, expected if batched else expected[1], atol=3e-6)
+    assert np.load(tmp_path / "w.npy").shape == (2 if batched else 1, 4, 50, 70)
+
+
+@pytest.mark.parametrize("what, value", [("zero", 0), ("nan", np.nan), ("mean", None), ("error", None)])
+def test_rows_that_see_no_key(attn, tensors, tmp_path, what, value):
+    status = 2 if what == "error" else 0
+    done = attn("run", *INPUTS, "--lengths", "0,70", "--empty-row", what, "-o", "o.npy", status=status)
+    if status:
+        assert "ATTN_ERR_EMPTY_ROW" in done.stderr and "hint: --empty-row" in done.stderr
+        assert not (tmp_path / "o.npy").exists()
+        return
+    got = np.load(tmp_path / "o.npy")[0]
+    mean = np.repeat(tensors["v"][0].mean(1, keepdims=True), 2, axis=0)
+    np.testing.assert_allclose(got, np.broadcast_to(mean if value is None else value, got.shape), atol=1e-6)
+
+
+def test_lengths_from_a_file(attn, tensors, tmp_path):
+    np.save(tmp_path / "n.npy", np.array([33, 70], np.int32))
+    attn("run", *INPUTS, "--lengths", "n.npy", "-o", "a.npy")
+    attn("run", *INPUTS, "--lengths", "33,70", "-o", "b.npy")
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+def test_threads_do_not_change_the_file(attn, tensors, tmp_path):
+    for n in (1, 2, 5):
+        attn("run", *INPUTS, "--threads", str(n), "-o", f"{n}.npy")
+    assert len({(tmp_path / f"{n}.npy").read_bytes() for n in (1, 2, 5)}) == 1
+
+
+def test_a_wrong_number_is_found(attn, tensors, tmp_path):
+    """With a library that computes one number wrongly, --verify names it and says so in its status."""
+    include = Path(__file__).resolve().parents[2] / "include"
+    (tmp_path / "slip.c").write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include "attn/attn.h"
+        typedef attn_status forward(const attn_sdpa *, const attn_tensor *, const attn_tensor *,
+                                    const attn_tensor *, const attn_tensor *, attn_error *);
+        attn_status attn_sdpa_forward(const attn_sdpa *d, const attn_tensor *q, const attn_tensor *k,
+                                      const attn_tensor *v, const attn_tensor *o, attn_error *e) {
+          attn_status s = ((forward *)dlsym(RTLD_NEXT, "attn_sdpa_forward"))(d, q, k, v, o, e);
+          ((float *)o->data)[((1 * 4 + 2) * 50 + 49) * 12 + 7] += 1e-3f;
+          return s;
+        }""")
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "-o", "slip.so", "slip.c", "-ldl"],
+                   cwd=tmp_path, check=True)
+    slip = {"LD_PRELOAD": str(tmp_path / "slip.so")}
+    out = attn("run", *INPUTS, "--verify", status=1, env=slip).stdout
+    assert ": 1 of 4800 numbers outside" in out and "worst at [1, 2, 49, 7]" in out
+    report = json.loads(attn("run", *INPUTS, "--verify", "--json", status=1, env=slip).stdout)["verify"]
+    assert report["outside"] == 1 and report["worst_index"] == [1, 2, 49, 7]
+    assert report["worst_got"] - report["worst_exact"] == pytest.approx(1e-3, rel=1e-2)
+    assert report["worst_of_bound"] > 1 and report["worst_bound"] < 1e-4
+
+
 def test_plan_alone_writes_nothing(attn, tensors, tmp_path):
     before = sorted(os.listdir(tmp_path))
     assert "bytes of workspace" in attn("run", *INPUTS, "--plan").stdout
@@ -126,6 +230,17 @@ def test_json(attn, tensors):
     report = json.loads(attn("run", *INPUTS, "-o", "o.npy", "--verify=10", "--json").stdout)
     assert report["schema"] == "attn-run/1"
     assert report["verify"]["rows"] == 10 and report["verify"]["outside"] == 0
+    assert report["verify"]["rows_total"] == 400 and report["gflops"] > 0
+    assert report["q"] == {"dtype": "float32", "shape": [2, 4, 50, 16]}
+    assert report["output"]["shape"] == [2, 4, 50, 12]
+    plan = json.loads(attn("run", *INPUTS, "--plan", "--peak", "--json").stdout)
+    assert "seconds" not in plan and plan["workspace_bytes"] > 0
+
+
+def test_a_sample_is_stated_and_repeatable(attn, tensors):
+    one, two, three = (attn("run", *INPUTS, "--verify=7", "--seed", n, "--json").stdout for n in "334")
+    assert json.loads(one)["verify"] == json.loads(two)["verify"] != json.loads(three)["verify"]
+    assert "7 of 400 rows (a random sample, seed 5)" in attn("run", *INPUTS, "--verify=7", "--seed", "5").stdout
 
 
 @pytest.mark.parametrize("edit, words", [
@@ -133,6 +248,8 @@ def test_json(attn, tensors):
     (dict(k=np.zeros((2, 3, 70, 16), np.float32)), ["v", "heads"]),
     (dict(v=np.zeros((2, 2, 71, 12), np.float32)), ["v is (2, 2, 71, 12)", "keys"]),
     (dict(q=np.zeros((2, 4), complex)), ["c16", "not supported"]),
+    (dict(q=np.zeros((2, 4, 50, 16), np.int32)), ["int32", "must be", "hint:"]),
+    (dict(q=np.zeros(16, np.float32)), ["rank", "hint:"]),
 ])
 def test_shapes_that_do_not_fit(attn, tensors, tmp_path, edit, words):
     for name, x in edit.items():
@@ -147,10 +264,53 @@ def test_shapes_that_do_not_fit(attn, tensors, tmp_path, edit, words):
     ["--window", "3"], ["--lengths", "1"], ["--lengths", "70,99"], ["--lengths", "3,x"],
     ["--threads", "0"], ["--align", "left"], ["--offset", "3", "--align", "top-left"],
     ["--mask", "v.npy"], ["--mask", "none.npy"], ["--nonsense"], ["stray"], ["--empty-row", "one"],
-    ["--verify=0"], ["--scale"]])
+    ["--verify=0"], ["--scale"], ["--scale", "0x10"], ["--scale", "1,5"], ["--scale", " 1"],
+    ["--scale", "inf"], ["--scale", "1e-999"], ["--scale", "--causal"], ["--scale=1", "--scale=1"],
+    ["--q", "q.npy"], ["-o", "p.npy"], ["--output", "o.npy"], ["--causal=1"], ["--offset", "1.5"],
+    ["--offset", "9223372036854775808"], ["--offset", ""], ["--threads", "99999999999"], ["--lengths", ""],
+    ["--lengths", "3,,5"], ["--heads", "3"], ["--heads", "0"], ["--kv-heads", "2"], ["--verify=x"],
+    ["--mask", "."], ["--window", "1,2,3"], ["--window", "1," + "9" * 40], ["--weights", "o.npy"],
+    ["--weights", "./o.npy"], ["--weights", "none/w.npy"], ["--lse", "l.safetensors"], ["--lse", "."],
+    ["--weights", "q.npy"], ["--lse", "/dev/null"]])
 def test_bad_arguments(attn, tensors, tmp_path, arguments):
     assert attn("run", *INPUTS, "-o", "o.npy", *arguments, status=2).stderr
     assert not (tmp_path / "o.npy").exists()
+
+
+def test_a_mask_of_whole_numbers_is_refused(attn, tensors, tmp_path):
+    np.save(tmp_path / "m.npy", np.ones((50, 70), np.uint8))
+    message = attn("run", *INPUTS, "--mask", "m.npy", "-o", "o.npy", status=2).stderr
+    assert "m.npy: is uint8; it must be bool" in message
+
+
+def test_an_input_is_never_overwritten(attn, tensors, tmp_path):
+    before = {name: (tmp_path / f"{name}.npy").read_bytes() for name in tensors}
+    os.symlink("k.npy", tmp_path / "link.npy")
+    os.link(tmp_path / "v.npy", tmp_path / "hard.npy")
+    for output in ("q.npy", "./q.npy", "link.npy", "hard.npy"):
+        assert "is an input" in attn("run", *INPUTS, "-o", output, status=2).stderr
+    assert before == {name: (tmp_path / f"{name}.npy").read_bytes() for name in tensors}
+    save_file(tensors, tmp_path / "a.safetensors")
+    same = [w for n in "qkv" for w in (f"--{n}", f"a.safetensors:{n}")]
+    assert "is an input" in attn("run", *same, "-o", "a.safetensors:q", status=2).stderr
+
+
+def test_outputs_appear_together_or_not_at_all(attn, tensors, tmp_path):
+    before = sorted(os.listdir(tmp_path))
+    for bad in ("none/w.npy", "a.safetensors", "/dev/full", "a.safetensors:__metadata__"):
+        assert attn("run", *INPUTS, "-o", "o.npy", "--weights", bad, status=2).stderr
+        assert sorted(os.listdir(tmp_path)) == before
+    attn("run", *INPUTS, "-o", "a.safetensors:o", "--weights", "a.safetensors:w", "--lse", "a.safetensors:l")
+    assert set(load_file(tmp_path / "a.safetensors")) == {"o", "w", "l"}
+
+
+def test_no_space_leaves_no_file(tensors, tmp_path):
+    """A limit on the size of files stands for the full disk."""
+    before = sorted(os.listdir(tmp_path))
+    done = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 4; exec "$@"', "bash", ATTN, "run", *INPUTS,
+                           "-o", "o.npy"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "cannot write" in done.stderr, done
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def hostile_files():
@@ -207,22 +367,75 @@ def test_every_truncation_is_refused(attn, tmp_path):
         attn("info", "cut.npy", status=2)
 
 
-def test_no_file_where_the_disk_is_full(attn, tensors):
-    assert attn("run", *INPUTS, "-o", "/dev/full/o.npy", status=2).stderr
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([ATTN, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2 and "No space" in done.stderr
+def test_closed_and_full_streams(attn, tensors, tmp_path):
+    def shell(line):
+        return subprocess.run(["bash", "-c", line, "bash", ATTN, *INPUTS], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=60)
+    for redirect, words in ((">/dev/full", "No space"), (">&-", "Bad file")):
+        done = shell(f'attn=$1; shift; "$attn" run "$@" -o o.npy {redirect}')
+        assert done.returncode == 2 and words in done.stderr
+        assert np.load(tmp_path / "o.npy").shape == (2, 4, 50, 12)
+    # No stream may be taken for the file that is written: all closed, it is still whole.
+    done = shell('attn=$1; shift; "$attn" run "$@" -o p.npy --quiet <&- >&- 2>&-')
+    assert done.returncode == 0
+    assert (tmp_path / "p.npy").read_bytes() == (tmp_path / "o.npy").read_bytes()
+    done = shell('"$1" run --help | head -c 1; echo ${PIPESTATUS[0]}')
+    assert done.stderr == ""
 
 
-def test_ctrl_c_leaves_no_file(tmp_path):
-    x = np.zeros((1, 1, 60000, 64), np.float32)
-    np.save(tmp_path / "x.npy", x)
-    run = subprocess.Popen([ATTN, "run", "--q", "x.npy", "--k", "x.npy", "--v", "x.npy", "-o", "o.npy"],
-                           cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-                           env={**os.environ, "ATTN_ISA": "scalar"})
+def test_control_characters_do_not_reach_the_terminal(attn, tensors, tmp_path):
+    save_file({"a\x1b[31m": tensors["q"], "b\x9b2J": tensors["k"]}, tmp_path / "e.safetensors")
+    done = attn("info", "e.safetensors")
+    assert "a?[31m: float32" in done.stdout and "b?2J" in done.stdout
+    message = attn("run", "--q", "e.safetensors:q", "--k", "k.npy", "--v", "v.npy", "-o", "o.npy", status=2).stderr
+    assert "it holds" in message
+    for text in (done.stdout, message):
+        assert "\x1b" not in text and "\x9b" not in text
+
+
+LONG = ["run", "--q", "x.npy", "--k", "x.npy", "--v", "x.npy", "-o", "o.npy"]
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    """Some seconds of work in plain C."""
+    def start(tokens=60000, **streams):
+        np.save(tmp_path / "x.npy", np.zeros((1, 1, tokens, 64), np.float32))
+        return subprocess.Popen([ATTN, *LONG], cwd=tmp_path, env={**os.environ, "ATTN_ISA": "scalar"},
+                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams})
+    return start
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_no_file(long_run, tmp_path, number):
+    run = long_run()
     time.sleep(1)
     assert run.poll() is None, "it ended before it could be interrupted: nothing is shown"
-    run.send_signal(signal.SIGINT)
-    run.communicate(timeout=60)
-    assert run.returncode == 130
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 130 and not out and b"ATTN_ERR_INTERRUPTED" in err
     assert sorted(os.listdir(tmp_path)) == ["x.npy"]
+
+
+def test_progress_is_a_line_each_tenth(long_run):
+    run = long_run(14000)
+    err = run.communicate(timeout=120)[1].decode()
+    lines = err.splitlines()
+    assert run.returncode == 0 and 2 <= len(lines) <= 10, err
+    assert all("% , " not in line and "s left" in line for line in lines) and "\r" not in err
+
+
+def test_progress_is_redrawn_on_a_terminal(long_run):
+    host, guest = pty.openpty()
+    run = long_run(14000, stderr=guest)
+    os.close(guest)
+    shown = ""
+    try:
+        while piece := os.read(host, 4096):
+            shown += piece.decode()
+    except OSError:  # what Linux says when the last writer has gone
+        pass
+    os.close(host)
+    assert run.wait(timeout=120) == 0
+    assert "s left" in shown and "[" in shown and "\n" not in shown
+    assert shown.endswith("\r" + " " * 79 + "\r"), "the bar is wiped at the end"

@@ -1,0 +1,139 @@
+/* check_json.c -- attn_check_print_json: one line a file, docs/check.schema.json. */
+#include "json.h"
+
+static const char *verdict_word(int32_t judgement) {
+  switch (judgement) {
+    case ATTN_JUDGED_OK:
+      return "correct";
+    case ATTN_JUDGED_DOUBTFUL:
+      return "doubtful";
+    case ATTN_JUDGED_CARRIED:
+    case ATTN_JUDGED_WRONG:
+      return "wrong";
+    default:
+      return "nothing_to_check";
+  }
+}
+
+static const char *status_word(int32_t judgement) {
+  static const char *const words[] = {"not_given", "ok", "doubtful", "carried", "wrong"};
+  return words[judgement >= 0 && judgement <= ATTN_JUDGED_WRONG ? judgement : 0];
+}
+
+/* A snippet's own variable, or an input that is computed, by what makes it: the schema knows only
+ * the steps of attention. */
+static int32_t name_of(const attn_step *s) {
+  if (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED) return s->name;
+  switch ((attn_step_op)s->op) {
+    case ATTN_OP_DIVIDE:
+      return ATTN_STEP_SCALED;
+    case ATTN_OP_MASK:
+      return ATTN_STEP_MASKED;
+    case ATTN_OP_SOFTMAX:
+    case ATTN_OP_QUOTIENT:
+      return ATTN_STEP_WEIGHTS;
+    case ATTN_OP_EXP:
+      return ATTN_STEP_EXPONENTIALS;
+    case ATTN_OP_SUM:
+      return ATTN_STEP_ROW_SUM;
+    case ATTN_OP_POSITIONS:
+    case ATTN_OP_ADD:
+      return ATTN_STEP_POSITIONS;
+    case ATTN_OP_APPEND:
+      return s->head < 0 && s->name == ATTN_STEP_OTHER ? ATTN_STEP_CONCAT : ATTN_STEP_POSITIONS;
+    default:
+      return ATTN_STEP_SCORES;
+  }
+}
+
+static void put_numbers(struct attn_json *json, const attn_finding *f) {
+  attn_json_integer(json, "row", f->row);
+  attn_json_integer(json, "col", f->col);
+  attn_json_number(json, "printed", f->printed);
+  attn_json_number(json, "expected", f->expected);
+}
+
+static void put_step(struct attn_json *json, const attn_step *s, const attn_step_verdict *v) {
+  attn_json_open(json, NULL, '{');
+  attn_json_string(json, "name", attn_step_label(name_of(s)));
+  if (s->head >= 0) attn_json_integer(json, "head", s->head);
+  attn_json_string(json, "status", status_word(v->judgement));
+  attn_json_open(json, "cells", '[');
+  for (int32_t n = 0; n < v->findings; n++) {
+    attn_json_open(json, NULL, '{');
+    put_numbers(json, &v->finding[n]);
+    attn_json_close(json, '}');
+  }
+  attn_json_close(json, ']');
+  attn_json_close(json, '}');
+}
+
+static void put_first_wrong(struct attn_json *json, const attn_example *e,
+                            const attn_step_verdict *v) {
+  const attn_finding *f = v->finding;
+  while (f < v->finding + v->findings && f->judgement != ATTN_JUDGED_WRONG) f++;
+  if (f == v->finding + v->findings) {
+    attn_json_word(json, "first_wrong", "null");
+    return;
+  }
+  const attn_step *s = &e->step[v->step];
+  attn_json_open(json, "first_wrong", '{');
+  attn_json_string(json, "step", attn_step_label(name_of(s)));
+  if (s->head >= 0) attn_json_integer(json, "head", s->head);
+  put_numbers(json, f);
+  attn_json_string(json, "cause", attn_cause_label(v->cause ? v->cause : ATTN_CAUSE_UNKNOWN));
+  attn_json_close(json, '}');
+}
+
+/* Intermediate variables of a snippet that it does not print are nobody's claim. */
+static int is_listed(const attn_step *s, const attn_step_verdict *v) {
+  return v->judgement != ATTN_JUDGED_NOT_GIVEN ||
+         (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED);
+}
+
+static void put_example(struct attn_json *json, const attn_example *e,
+                        const attn_example_verdict *v) {
+  attn_json_open(json, NULL, '{');
+  attn_json_string(json, "title", e->title);
+  attn_json_string(json, "orientation",
+                   e->orientation == ATTN_QUERIES_IN_COLUMNS ? "columns" : "rows");
+  attn_json_open(json, "steps", '[');
+  for (int32_t n = 0; n < v->verdicts; n++) {
+    const attn_step *s = &e->step[v->verdict[n].step];
+    if (is_listed(s, &v->verdict[n])) put_step(json, s, &v->verdict[n]);
+  }
+  attn_json_close(json, ']');
+  if (v->first_wrong >= 0)
+    put_first_wrong(json, e, &v->verdict[v->first_wrong]);
+  else
+    attn_json_word(json, "first_wrong", "null");
+  attn_json_close(json, '}');
+}
+
+static void put_problem(struct attn_json *json, const attn_error *problem) {
+  attn_json_open(json, "error", '{');
+  attn_json_integer(json, "line", problem ? problem->line : 0);
+  attn_json_integer(json, "col", problem ? problem->column : 0);
+  attn_json_string(json, "message", problem ? problem->message : "");
+  attn_json_close(json, '}');
+}
+
+attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
+                                  const attn_check *check, const attn_error *problem,
+                                  const attn_sink *sink, attn_error *err) {
+  struct attn_json json;
+  int bad = !lesson || !check;
+  attn_json_begin(&json, sink);
+  attn_json_open(&json, NULL, '{');
+  attn_json_string(&json, "schema", "attn-check/1");
+  attn_json_string(&json, "file", file);
+  attn_json_string(&json, "verdict", bad ? "bad_input" : verdict_word(check->judgement));
+  if (bad) put_problem(&json, problem);
+  attn_json_open(&json, "examples", '[');
+  for (int32_t n = 0; !bad && n < check->examples && n < lesson->examples; n++)
+    put_example(&json, &lesson->example[n], &check->example[n]);
+  attn_json_close(&json, ']');
+  attn_json_close(&json, '}');
+  attn_out_bytes(&json.out, "\n", 1);
+  return attn_out_end(&json.out, err);
+}
