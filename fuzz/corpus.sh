@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
 # holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes FOLDER/npy, FOLDER/safetensors, FOLDER/document
+#     fuzz/corpus.sh FOLDER      makes npy, safetensors and lesson in it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,document}
+mkdir -p "$corpus"/{npy,safetensors,lesson}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -36,9 +36,9 @@ tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
 
-cp "$here"/../examples/lessons/* "$corpus/document/" 2>/dev/null || true
-[ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/document/" 2>/dev/null || true
-cat >"$corpus/document/mixed" <<'T'
+cp "$here"/../examples/lessons/* "$corpus/lesson/" 2>/dev/null || true
+[ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/lesson/" 2>/dev/null || true
+cat >"$corpus/lesson/mixed" <<'T'
 # Example 1
 tokens: 私 は
 \[ W^Q = \begin{bmatrix} 1 & 0 \ 0.5 & \frac{1}{2} \end{bmatrix} \]
@@ -49,7 +49,7 @@ X
 q = torch.tensor([[1.0, 0.0]])
 s = q @ q.T / np.sqrt(2)  # → tensor([[0.7071]])
 T
-cat >"$corpus/document/steps" <<'T'
+cat >"$corpus/lesson/steps" <<'T'
 X
 1 0
 0 1

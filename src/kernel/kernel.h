@@ -32,7 +32,7 @@ struct attn_sdpa_task {
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
   enum attn_mask_kind mask_kind;
-  float scale;    /* scale * log2(e): scores are in powers of two from here on */
+  double scale;   /* scale * log2(e): scores are in powers of two from here on */
   float headroom; /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
 };

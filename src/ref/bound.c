@@ -9,9 +9,11 @@ static double headroom(int64_t keys) { return keys > 1 ? ceil(log2((double)keys)
  * maximum; so a weight of 2^(2c - 126) or more is never lost. */
 double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
 
-/* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums. */
+/* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums; and,
+ * where q times scale is subnormal, up to 2^-150 |k_e| lost in each product. */
 static double relative(const struct attn_ref_row *row, int64_t width) {
-  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)row->visible);
+  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)row->visible) +
+         0x1p-125 * row->key_magnitude;
 }
 
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
@@ -25,6 +27,7 @@ double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t
  * its exponent; in an output such weights hardly count, here they stand alone. */
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
   const double u = 0x1p-24;
+  if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
   double exponent = 2 * row->magnitude + headroom(row->keys);
   double own = (2 + sqrt((double)width)) * exponent;
   return u * row->weights[j] * (relative(row, width) + own) + attn_ref_flush(row->keys);

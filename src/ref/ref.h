@@ -16,6 +16,7 @@ struct attn_ref_row {
   double *output;    /* Ev out */
   double *absolute;  /* Ev out: A_e = sum_j p_j |v_je| */
   double *flushed;   /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
+  double key_magnitude; /* out: K = max over visible j of sum_e |k_je| */
   double lse;        /* out: natural log of sum exp(scores); -inf for an empty row */
   double magnitude;  /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
   int64_t visible;   /* out: n, keys seen */

@@ -4,6 +4,14 @@
 
 #include "ref.h"
 
+/* What a row is asked about. */
+struct question {
+  const attn_sdpa *desc; /* may be NULL */
+  const attn_tensor *q, *k;
+  int64_t head;   /* of k and v */
+  int64_t length; /* keys of the row's sequence */
+};
+
 static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
   float f;
@@ -74,66 +82,76 @@ static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64
   return desc->window_right < 0 || ahead <= (long double)desc->window_right;
 }
 
-/* s_j = scale q . k_j + mask_j, or -inf where j is not visible; its magnitude beside it. */
-static double score(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                    const struct attn_ref_row *row, int64_t j, double *magnitude) {
-  int64_t width = q->shape[3], head = row->h / (q->shape[1] / k->shape[1]);
+/* May the row see key j: the rules of position and the mask together? */
+static int visible(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+  const int64_t index[4] = {row->b, row->h, row->i, j};
+  if (!sees(ask->desc, row->i, j, ask->q->shape[2], ask->length)) return 0;
+  return !ask->desc || !ask->desc->mask ||
+         mask_value(ask->desc->mask, index) != -(double)INFINITY;
+}
+
+/* s_j = scale q . k_j + mask_j; beside it its magnitude and that of the key. */
+static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+                    double *magnitude, double *key) {
+  int64_t width = ask->q->shape[3];
   const int64_t index[4] = {row->b, row->h, row->i, j};
   double scale = width ? 1.0 / sqrt((double)width) : 1.0;
-  if (desc && (desc->flags & ATTN_SDPA_SCALE)) scale = desc->scale;
-  double mask = desc && desc->mask ? mask_value(desc->mask, index) : 0.0;
-  if (mask == -(double)INFINITY) return mask;
+  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) scale = ask->desc->scale;
+  double mask = ask->desc && ask->desc->mask ? mask_value(ask->desc->mask, index) : 0.0;
   double sum = 0, absolute = 0;
+  *key = 0;
   for (int64_t e = 0; e < width; e++) {
-    double term = element(q, row->b, row->h, row->i, e) * element(k, row->b, head, j, e);
+    double k = element(ask->k, row->b, ask->head, j, e);
+    double term = element(ask->q, row->b, row->h, row->i, e) * k;
     sum += term;
     absolute += fabs(term);
+    *key += fabs(k);
   }
   *magnitude = fabs(scale) * absolute + fabs(mask);
   return scale * sum + mask;
 }
 
-/* All scores of the row, their maximum, and how many there are. */
-static double score_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                        struct attn_ref_row *row) {
-  int64_t length = key_length(desc, row->b, k->shape[2]);
+/* All scores of the row, how many there are, and their maximum: NaN where one of them is. */
+static double score_row(const struct question *ask, struct attn_ref_row *row) {
   double top = -(double)INFINITY;
   row->visible = 0;
-  row->magnitude = 0;
-  for (int64_t j = 0; j < k->shape[2]; j++) {
-    double magnitude = 0;
-    row->scores[j] = sees(desc, row->i, j, q->shape[2], length)
-                         ? score(desc, q, k, row, j, &magnitude)
-                         : -(double)INFINITY;
-    if (row->scores[j] == -(double)INFINITY) continue;
+  row->magnitude = row->key_magnitude = 0;
+  for (int64_t j = 0; j < row->keys; j++) {
+    double magnitude, key;
+    row->scores[j] = -(double)INFINITY;
+    if (!visible(ask, row, j)) continue;
     row->visible++;
+    row->scores[j] = score(ask, row, j, &magnitude, &key);
+    if (row->scores[j] > top || row->scores[j] != row->scores[j]) top = row->scores[j];
+    if (row->scores[j] == -(double)INFINITY) continue; /* its weight is exactly 0 */
     if (!(magnitude <= row->magnitude)) row->magnitude = magnitude;
-    if (row->scores[j] > top) top = row->scores[j];
+    if (!(key <= row->key_magnitude)) row->key_magnitude = key;
   }
   return top;
 }
 
-/* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN. */
-static void soften(struct attn_ref_row *row, int64_t keys, double top) {
+/* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN, and
+ * so does a row that sees nothing but scores of -inf: 0 / 0, although its lse is -inf. */
+static void soften(const struct question *ask, struct attn_ref_row *row, double top) {
   double sum = 0;
-  for (int64_t j = 0; j < keys; j++) {
-    row->weights[j] = row->scores[j] == -(double)INFINITY ? 0.0 : exp(row->scores[j] - top);
+  for (int64_t j = 0; j < row->keys; j++) {
+    row->weights[j] = visible(ask, row, j) ? exp(row->scores[j] - top) : 0.0;
     sum += row->weights[j];
   }
-  row->lse = row->visible ? top + log(sum) : -(double)INFINITY;
-  for (int64_t j = 0; j < keys; j++)
-    if (row->scores[j] != -(double)INFINITY) row->weights[j] /= sum;
+  row->lse = top == -(double)INFINITY ? top : top + log(sum);
+  for (int64_t j = 0; j < row->keys; j++)
+    if (visible(ask, row, j)) row->weights[j] /= sum;
 }
 
 /* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
-static void mix(const attn_tensor *v, struct attn_ref_row *row, int64_t head) {
-  double flush = attn_ref_flush(v->shape[2]);
+static void mix(const struct question *ask, const attn_tensor *v, struct attn_ref_row *row) {
+  double flush = attn_ref_flush(row->keys);
   for (int64_t e = 0; e < v->shape[3]; e++)
     row->output[e] = row->absolute[e] = row->flushed[e] = 0.0;
-  for (int64_t j = 0; j < v->shape[2]; j++) {
-    if (row->scores[j] == -(double)INFINITY) continue;
+  for (int64_t j = 0; j < row->keys; j++) {
+    if (!visible(ask, row, j)) continue;
     for (int64_t e = 0; e < v->shape[3]; e++) {
-      double term = row->weights[j] * element(v, row->b, head, j, e);
+      double term = row->weights[j] * element(v, row->b, ask->head, j, e);
       row->output[e] += term;
       row->absolute[e] += fabs(term);
       if (row->weights[j] < flush) row->flushed[e] += fabs(term);
@@ -143,9 +161,15 @@ static void mix(const attn_tensor *v, struct attn_ref_row *row, int64_t head) {
 
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row) {
-  int64_t head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0;
   row->keys = k->shape[2];
-  double top = score_row(desc, q, k, row);
-  soften(row, k->shape[2], top);
-  mix(v, row, head);
+  const struct question ask = {
+      .desc = desc,
+      .q = q,
+      .k = k,
+      .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
+      .length = key_length(desc, row->b, row->keys),
+  };
+  double top = score_row(&ask, row);
+  soften(&ask, row, top);
+  mix(&ask, v, row);
 }

@@ -148,7 +148,7 @@ static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, i
                  : p->mask.dtype == ATTN_BOOL   ? ATTN_MASK_BOOL
                  : p->mask.dtype == ATTN_F32    ? ATTN_MASK_F32
                                                 : ATTN_MASK_F64;
-  t->scale = (float)(p->scale * 1.4426950408889634);
+  t->scale = p->scale * 1.4426950408889634;
   t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
 }
 

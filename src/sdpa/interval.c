@@ -14,13 +14,15 @@ static int64_t offset_of(const struct attn_problem *p, int64_t length) {
 
 void attn_problem_interval(const struct attn_problem *p, int64_t b, int64_t i, int64_t *lo,
                            int64_t *hi) {
-  int64_t length = attn_problem_length(p, b), centre = add(i, offset_of(p, length));
+  int64_t length = attn_problem_length(p, b), offset = offset_of(p, length);
   int64_t from = 0, last = length - 1;
-  if ((p->desc.flags & ATTN_SDPA_CAUSAL) && centre < last) last = centre;
+  if ((p->desc.flags & ATTN_SDPA_CAUSAL) && add(i, offset) < last) last = add(i, offset);
   if (p->desc.flags & ATTN_SDPA_WINDOW) {
     int64_t left = p->desc.window_left, right = p->desc.window_right;
-    if (left >= 0 && add(centre, -left) > from) from = add(centre, -left);
-    if (right >= 0 && add(centre, right) < last) last = add(centre, right);
+    /* The two far ends first: an offset of INT64_MAX less a window of INT64_MAX is 0. */
+    int64_t lowest = add(i, add(offset, -left)), highest = add(i, add(offset, right));
+    if (left >= 0 && lowest > from) from = lowest;
+    if (right >= 0 && highest < last) last = highest;
   }
   *lo = from;
   *hi = last < from ? from : last + 1;

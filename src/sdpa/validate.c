@@ -282,6 +282,10 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
   p->workers = host ? host->workers : attn_threads_count();
   if (p->desc.threads && p->desc.threads < p->workers) p->workers = p->desc.threads;
   p->kernel = NULL;
+  /* A stride of 0 makes any number of keys possible; what is sized by them must not wrap. */
+  if (p->keys > INT64_MAX / 64 || p->value_width > INT64_MAX / 64)
+    return attn_fail(err, ATTN_ERR_SHAPE, p->keys > INT64_MAX / 64 ? "k" : "v",
+                     "more than memory can hold");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
   if (p->q.dtype == ATTN_F32) {
     if (!(p->kernel = attn_kernel_choose(err))) return ATTN_ERR_CPU;

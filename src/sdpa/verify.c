@@ -1,4 +1,5 @@
 /* verify.c -- a result held against the equations in double, row by row. */
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 
 struct check {
   const struct attn_problem *p;
-  attn_sdpa desc;            /* the caller's, with the mask at rank 4 */
   int64_t rows, rows_total;
   uint64_t seed;
   double *work;              /* of all workers */
@@ -29,11 +29,13 @@ static uint64_t scramble(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* All rows, or one at a random place in each of `rows` equal stretches. */
+/* All rows, or one at a random place in each of `rows` stretches, equal to within one. */
 static int64_t row_number(const struct check *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
-  int64_t stretch = c->rows_total / c->rows;
-  return index * stretch + (int64_t)(scramble(c->seed + (uint64_t)index) % (uint64_t)stretch);
+  int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
+  int64_t first = index * least + (index < longer ? index : longer);
+  uint64_t stretch = (uint64_t)(least + (index < longer));
+  return first + (int64_t)(scramble(c->seed + (uint64_t)index) % stretch);
 }
 
 static double read_float(const attn_tensor *t, const int64_t at[4]) {
@@ -44,24 +46,32 @@ static double read_float(const attn_tensor *t, const int64_t at[4]) {
   return memcpy(&d, from, sizeof d), d;
 }
 
-/* NaN agrees with NaN and with nothing else; infinities with themselves. */
-static int within(double got, double exact, double bound) {
+/* NaN agrees with NaN and with nothing else; infinities with themselves, and with a number that
+ * is infinite in the output's type once it is off by the bound. */
+static int within(double got, double exact, double bound, double largest) {
   if (exact != exact || got != got) return exact != exact && got != got;
-  if (isinf(exact) || isinf(got)) return got == exact;
+  if (isinf(got) && !isinf(exact))
+    return !signbit(got) == !signbit(exact) && fabs(exact) + bound > largest;
+  if (isinf(exact)) return got == exact;
   return fabs(got - exact) <= bound;
 }
 
-static void note(attn_sdpa_report *r, const int64_t at[4], double got, double exact, double bound) {
+static void note_error(attn_sdpa_report *r, double error) {
+  if (!isfinite(error)) return;
+  r->rms_error += error * error; /* a sum until the end */
+  if (error > r->max_error) r->max_error = error;
+}
+
+static void note(const struct check *c, attn_sdpa_report *r, const int64_t at[4], double got,
+                 double exact, double bound) {
   double error = fabs(got - exact), ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
-  int bad = !within(got, exact, bound);
-  r->elements++;
+  int bad = !within(got, exact, bound, c->p->kernel ? (double)FLT_MAX : DBL_MAX);
+  int first = r->elements++ == 0;
   r->outside += bad;
-  if (bad && !(ratio > 1)) ratio = INFINITY;
-  if (error == error && !isinf(error)) {
-    r->rms_error += error * error; /* a sum until the end */
-    if (error > r->max_error) r->max_error = error;
-  }
-  if (!(ratio > r->worst) || (got != got && exact != exact)) return;
+  note_error(r, error);
+  if (bad && !(ratio > 1)) ratio = INFINITY; /* NaN, say, where none belongs */
+  if (!bad && !(ratio <= 1)) return;         /* as it must be, and without a size */
+  if (!first && !(ratio > r->worst)) return;
   r->worst = ratio;
   memcpy(r->worst_index, at, sizeof r->worst_index);
   r->worst_got = got, r->worst_exact = exact, r->worst_bound = bound;
@@ -91,19 +101,30 @@ static double narrowed(const struct check *c, double bound) {
   return c->p->kernel ? bound : bound * 0x1p-29;
 }
 
+static void compare_output(const struct check *c, const struct attn_ref_row *row,
+                           attn_sdpa_report *r) {
+  const struct attn_problem *p = c->p;
+  int64_t at[4] = {row->b, row->h, row->i, 0};
+  for (; at[3] < p->value_width; at[3]++) {
+    double got = read_float(&p->o, at), exact = row->output[at[3]];
+    /* An infinite value whose weight was flushed: 0 times infinity. */
+    if (isinf(row->flushed[at[3]]) && got != got) exact = got;
+    note(c, r, at, got, exact, narrowed(c, attn_ref_bound_f32(row, p->width, at[3])));
+  }
+}
+
 static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   int64_t at[4] = {row->b, row->h, row->i, 0};
   if (!row->visible) empty_row(c, row);
-  for (at[3] = 0; at[3] < p->value_width; at[3]++)
-    note(r, at, read_float(&p->o, at), row->output[at[3]],
-         narrowed(c, attn_ref_bound_f32(row, p->width, at[3])));
-  for (at[3] = 0; p->desc.weights && at[3] < p->keys; at[3]++)
-    note(r, at, read_float(&p->weights, at), row->weights[at[3]],
-         narrowed(c, attn_ref_bound_weight(row, p->width, at[3])));
+  compare_output(c, row, r);
+  for (; p->desc.weights && at[3] < p->keys; at[3]++)
+    note(c, r, at, read_float(&p->weights, at), row->weights[at[3]],
+         narrowed(c, row->visible ? attn_ref_bound_weight(row, p->width, at[3])
+                                  : 0x1p-24 * row->weights[at[3]])); /* 1 / S, rounded once */
   at[3] = 0;
   if (p->desc.lse)
-    note(r, at, read_float(&p->lse, at), row->lse,
+    note(c, r, at, read_float(&p->lse, at), row->lse,
          narrowed(c, attn_ref_bound_lse(row, p->width)));
   r->rows++;
 }
@@ -119,7 +140,8 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
                              .weights = work + p->keys, .output = ev,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width};
-  attn_ref_sdpa_row(&c->desc, &p->q, &p->k, &p->v, &row);
+  /* The caller's own mask: the oracle broadcasts by itself. */
+  attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, &c->partial[worker]);
   int64_t done = atomic_fetch_add(&c->done, 1) + 1;
   if (!p->desc.progress || atomic_flag_test_and_set(&c->reporting)) return;
@@ -128,14 +150,53 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
 }
 
 static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
+  int better = from->elements && (!to->elements || from->worst > to->worst);
   to->rows += from->rows, to->elements += from->elements, to->outside += from->outside;
   to->rms_error += from->rms_error;
   if (from->max_error > to->max_error) to->max_error = from->max_error;
-  if (from->worst <= to->worst) return;
+  if (!better) return;
   to->worst = from->worst;
   memcpy(to->worst_index, from->worst_index, sizeof to->worst_index);
   to->worst_got = from->worst_got, to->worst_exact = from->worst_exact;
   to->worst_bound = from->worst_bound;
+}
+
+static void *allocate(const attn_sdpa *d, size_t bytes) {
+  size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
+  if (d->allocator)
+    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
+  return aligned_alloc(ATTN_PANEL_ALIGN, whole);
+}
+
+static void release(const attn_sdpa *d, void *memory) {
+  if (!memory) return;
+  if (d->allocator)
+    d->allocator->release(d->allocator->context, memory);
+  else
+    free(memory);
+}
+
+/* Two rows of keys and three of values for each worker; 0 where that is more than memory. */
+static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
+  size_t keys = (size_t)p->keys, width = (size_t)p->value_width, bytes;
+  if (keys > SIZE_MAX / 32 || width > SIZE_MAX / 64) return 0;
+  *each = keys * 2 + width * 3 + 8;
+  if (__builtin_mul_overflow(*each, sizeof(double) * (size_t)p->workers, &bytes)) return 0;
+  return bytes > SIZE_MAX / 2 ? 0 : bytes;
+}
+
+static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_error *err) {
+  const struct attn_problem *p = c->p;
+  attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c->rows_total};
+  memset(c->partial, 0, (size_t)p->workers * sizeof *c->partial);
+  attn_problem_parallel(p, c->rows, check_row, c);
+  if (c->stop)
+    return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                     "stopped by the caller's progress function");
+  for (int32_t n = 0; n < p->workers; n++) merge(&sum, &c->partial[n]);
+  if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
+  *report = sum;
+  return ATTN_OK;
 }
 
 attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
@@ -145,29 +206,23 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   if (!report || report->struct_size != sizeof *report)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "report",
                      "report is NULL or its struct_size is not sizeof(attn_sdpa_report)");
+  if (row_limit < 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "row_limit",
+                     "row_limit is %lld; it must be 0 for every row, or more",
+                     (long long)row_limit);
   attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
-  struct check c = {.p = &p, .desc = p.desc, .seed = seed, .reporting = ATOMIC_FLAG_INIT};
-  if (p.desc.mask) c.desc.mask = &p.mask;
+  struct check c = {.p = &p, .seed = seed, .reporting = ATOMIC_FLAG_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
-  c.work_each = (size_t)p.keys * 2 + (size_t)p.value_width * 3 + 8;
-  c.work = calloc((size_t)p.workers * c.work_each, sizeof *c.work);
-  c.partial = calloc((size_t)p.workers, sizeof *c.partial);
-  attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c.rows_total};
-  if (c.work && c.partial) {
-    attn_problem_parallel(&p, c.rows, check_row, &c);
-    for (int32_t n = 0; n < p.workers; n++) merge(&sum, &c.partial[n]);
-    if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
-    if (c.stop)
-      status = attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                         "stopped by the caller's progress function");
-    else
-      *report = sum;
-  } else {
+  size_t bytes = bytes_of_work(&p, &c.work_each);
+  c.work = bytes ? allocate(&p.desc, bytes) : NULL;
+  c.partial = c.work ? allocate(&p.desc, (size_t)p.workers * sizeof *c.partial) : NULL;
+  if (c.partial)
+    status = run_check(&c, report, err);
+  else
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the oracle's rows");
-  }
-  free(c.work);
-  free(c.partial);
+  release(&p.desc, c.partial);
+  release(&p.desc, c.work);
   return status;
 }

@@ -207,7 +207,8 @@ def test_explain_shows_every_step_and_one_cell(attn, tmp_path):
     for word in ("X", "scores", "scaled", "weights", "output", "私", "クエリ"):
         assert word in out
     cell = attn("explain", "l.md", "--cell", "weights[は,私]").stdout
-    assert cell.startswith("weights[1,0] = e^")
+    assert "weights[は,私] = " in cell and "e^6.3640" in cell
+    assert "Q[は,0] = X[は,:]·W_Q[:,0] = " in cell  # back to what the document gives
     assert cell == attn("explain", "l.md", "--cell", "weights[1,0]").stdout
     assert "weights 3x3" in attn("explain", "l.md", "--cell", "weights[9,9]", status=2).stderr
     steps = json.loads(attn("explain", "l.md", "--json").stdout)["examples"][0]["steps"]

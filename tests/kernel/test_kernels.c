@@ -82,7 +82,7 @@ static void fill_task(struct setting *s) {
   t->k_row = s->width, t->v_row = s->value_width;
   t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
   t->mask_kind = s->masked ? ATTN_MASK_F32 : ATTN_MASK_NONE;
-  t->scale = (float)(1.4426950408889634 / sqrt((double)s->width));
+  t->scale = 1.4426950408889634 / sqrt((double)s->width);
   t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
   t->workspace = s->workspace;
 }

@@ -58,6 +58,23 @@ static void tensors(void **state) {
   to.data = q, refused(ATTN_ERR_ARGUMENT, "o");
 }
 
+/* With strides of 0 a few bytes can pass for any number of keys. */
+static void more_keys_than_memory_could_hold(void **state) {
+  (void)state;
+  double x[1] = {1}, y[1];
+  attn_tensor one = attn_tensor_dense(ATTN_F64, x, 1, 1, 1, 1), out = one, many = one;
+  attn_error err;
+  attn_plan plan = {.struct_size = sizeof plan};
+  out.data = y;
+  many.shape[2] = ((int64_t)1 << 60) - 1;
+  memset(many.strides, 0, sizeof many.strides);
+  assert_int_equal(attn_sdpa_plan(NULL, &one, &many, &many, &out, &plan, &err), ATTN_ERR_SHAPE);
+  assert_string_equal(err.argument, "k");
+  many.shape[2] = 1, many.shape[3] = out.shape[3] = ((int64_t)1 << 60) - 1;
+  memset(out.strides, 0, sizeof out.strides);
+  assert_int_not_equal(attn_sdpa_plan(NULL, &one, &one, &many, &out, &plan, &err), ATTN_OK);
+}
+
 static void null_arguments(void **state) {
   (void)state;
   attn_error err;
@@ -170,6 +187,7 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(tensors, begin), cmocka_unit_test_setup(null_arguments, begin),
+      cmocka_unit_test(more_keys_than_memory_could_hold),
       cmocka_unit_test_setup(knobs, begin), cmocka_unit_test_setup(masks_and_lengths, begin),
       cmocka_unit_test_setup(an_instruction_set_that_is_not_there, begin),
       cmocka_unit_test_setup(descriptors_of_other_versions, begin),

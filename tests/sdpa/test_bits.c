@@ -10,6 +10,7 @@
 
 #include "attn/attn.h"
 #include "random.h"
+#include "select.h"
 
 enum { B = 3, H = 2, G = 3, L = 150, S = 230, E = 20, EV = 18, HQ = H * G };
 
@@ -119,7 +120,7 @@ static void any_order_of_work(void **state) {
 /* A neighbour whose scores force a restart, or whose mask hides what this row sees. */
 static void whatever_another_row_holds(void **state) {
   (void)state;
-  for (int e = 0; e < E; e++) q[1 * E + e] *= 1000;
+  for (int e = 0; e < E; e++) q[1 * E + e] *= -1000;
   for (int j = 0; j < S; j++) mask[2 * S + j] = j % 5 ? -__builtin_inff() : 50;
   forward();
   for (int i = 0; i < L; i++)
@@ -130,21 +131,14 @@ static void whatever_another_row_holds(void **state) {
 
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
-int main(int argc, char **argv) {
-  random_begin(argc, argv);
+static int suite(const char *kernel) {
   const struct CMUnitTest tests[] = {
       LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups), LAW(any_alignment),
       LAW(any_contents_of_the_workspace), LAW(any_order_of_work), LAW(whatever_another_row_holds)};
-  int failed = 0;
-  static const char *const isas[] = {"scalar", "avx2", "avx512"};
-  for (int n = 0; n < 3; n++) {
-    attn_machine m = {.struct_size = sizeof m};
-    setenv("ATTN_ISA", isas[n], 1);
-    attn_machine_query(&m);
-    if (m.isa_unknown)
-      printf("SKIPPED: %s: this CPU lacks it\n", isas[n]);
-    else
-      failed += cmocka_run_group_tests_name(isas[n], tests, NULL, NULL);
-  }
-  return failed;
+  return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  return on_every_kernel(suite);
 }

@@ -1,5 +1,6 @@
 /* Laws about a hostile machine: an allocation that fails gives a typed error, no leak, and the next
  * call is right; concurrent calls, forks and interrupts do no harm. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,6 +70,60 @@ static void each_allocation_may_fail(void **state) {
     assert_int_equal(status, ATTN_ERR_MEMORY);
     for (size_t n = 0; n < sizeof o / 4; n++) assert_true(o[n] == 0.0f);
   }
+}
+
+/* The library's own memory, by the linker's --wrap: one call fails. */
+static int own_calls, own_fail_at, thread_calls, thread_fails;
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x);
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+  return ++own_calls == own_fail_at ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
+  thread_calls++;
+  return thread_fails ? EAGAIN : __real_pthread_create(t, a, f, x);
+}
+
+static attn_status verify_expected(attn_sdpa_report *report) {
+  attn_tensor to = output(expected);
+  *report = (attn_sdpa_report){.struct_size = sizeof *report, .rows = -1};
+  return attn_sdpa_verify(NULL, &tq, &tk, &tv, &to, 50, 1, report, NULL);
+}
+
+static void each_allocation_of_a_verification_may_fail(void **state) {
+  (void)state;
+  attn_sdpa_report report;
+  for (own_fail_at = 1;; own_fail_at++) {
+    own_calls = 0;
+    attn_status status = verify_expected(&report);
+    if (own_calls < own_fail_at) {
+      assert_int_equal(status, ATTN_OK);
+      assert_int_equal(report.rows, 50);
+      assert_true(own_fail_at > 2); /* the rows' memory and the workers' reports */
+      break;
+    }
+    assert_int_equal(status, ATTN_ERR_MEMORY);
+    assert_int_equal(report.rows, -1);
+  }
+  own_fail_at = 0;
+}
+
+/* First of all, while the pool is still empty: no thread starts, and the caller does it all. */
+static void threads_that_cannot_start_are_done_without(void **state) {
+  (void)state;
+  static float o[H * L * E];
+  attn_tensor to = output(o);
+  setenv("ATTN_THREADS", "7", 1);
+  thread_calls = 0, thread_fails = 1;
+  assert_int_equal(attn_sdpa_forward(NULL, &tq, &tk, &tv, &to, NULL), ATTN_OK);
+  thread_fails = 0;
+  unsetenv("ATTN_THREADS");
+  assert_true(thread_calls > 0);
+  assert_memory_equal(o, expected, sizeof o);
 }
 
 static void *call_many_times(void *result) {
@@ -163,7 +218,9 @@ static void the_workspace_does_not_grow_with_the_keys(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(threads_that_cannot_start_are_done_without),
     cmocka_unit_test(each_allocation_may_fail),
+    cmocka_unit_test(each_allocation_of_a_verification_may_fail),
     cmocka_unit_test(calls_from_several_threads),
 #if !defined(__SANITIZE_THREAD__)
     cmocka_unit_test(a_child_of_fork_can_call),

@@ -1,0 +1,54 @@
+#include "select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel.h"
+
+/* The linker sends the library's calls of attn_kernel_choose here (--wrap). */
+const struct attn_kernel *__real_attn_kernel_choose(attn_error *err);
+const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err);
+extern const struct attn_kernel attn_kernel_avx512_model;
+
+static int model;
+
+const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err) {
+  return model ? &attn_kernel_avx512_model : __real_attn_kernel_choose(err);
+}
+
+static int runs_here(const char *isa) {
+  attn_machine machine = {.struct_size = sizeof machine};
+  setenv("ATTN_ISA", isa, 1);
+  attn_machine_query(&machine);
+  return !machine.isa_unknown;
+}
+
+const char *select_kernel(int n) {
+  static const char *const isas[] = {"scalar", "avx2", "avx512"};
+  static int said;
+  select_default();
+  for (int isa = 0; isa < 3; isa++) {
+    if (runs_here(isas[isa])) {
+      if (n-- == 0) return isas[isa];
+    } else if (!(said >> isa & 1)) {
+      said |= 1 << isa;
+      printf("SKIPPED: %s: this CPU lacks it\n", isas[isa]);
+    }
+  }
+  select_default();
+  model = n == 0;
+  return model ? attn_kernel_avx512_model.name : NULL;
+}
+
+void select_default(void) {
+  model = 0;
+  unsetenv("ATTN_ISA");
+}
+
+int on_every_kernel(int (*suite)(const char *name)) {
+  int failed = 0;
+  const char *name;
+  for (int n = 0; (name = select_kernel(n)); n++) failed += suite(name);
+  select_default();
+  return failed;
+}

@@ -1,0 +1,16 @@
+/* select.h -- runs a suite of laws once on every kernel that this machine can run: by ATTN_ISA,
+ * and the AVX-512 one at least as its software model, which takes the door's place in choosing. */
+#ifndef TEST_SELECT_H
+#define TEST_SELECT_H
+
+/* Makes attn_sdpa_forward use the kernel number n; returns its name, NULL past the end. What this
+ * CPU lacks is left out and said once. */
+const char *select_kernel(int n);
+
+/* Back to what the library chooses by itself. */
+void select_default(void);
+
+/* Runs suite(name) on each of them; returns the failures of all. */
+int on_every_kernel(int (*suite)(const char *name));
+
+#endif
