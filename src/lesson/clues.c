@@ -7,6 +7,9 @@
 
 static const char *const SCALE_WORDS[] = {"sqrt",         "√",      "scaled", "scaling", "スケール",
                                           "スケーリング", "平方根", NULL};
+static const char *const DENIALS[] = {"not ",   "no ",  "n't",  "without", "none", "unscaled", "omit",
+                                      "skip",   "ません", "ない", "なし",    "無し", "せず",     "省略",
+                                      "省き",   "無視", NULL};
 static const char *const MASK_WORDS[] = {"causal", "因果",       "masked",     "マスク", "future",
                                          "未来",   "look-ahead", "look ahead", NULL};
 static const char *const SOFTMAX_WORDS[] = {"softmax", "ソフトマックス", "正規化", "normali", NULL};
@@ -63,11 +66,13 @@ static double root_of(const char *text) {
   return *at == '.' ? 0 : value;
 }
 
+/* A sentence that speaks of scaling and denies something leaves both open: what it denies is
+ * beyond us. */
 static void read_scale(struct attn_clues *c, const char *text) {
-  if (attn_text_has_any(text, SCALE_WORDS)) c->scaled = 1;
-  if ((attn_text_has(text, "scale: none") || attn_text_has(text, "unscaled") ||
-       attn_text_has(text, "without scaling") || attn_text_has(text, "no scaling")))
-    c->unscaled = 1;
+  if (attn_text_has_any(text, SCALE_WORDS)) {
+    c->scaled = 1;
+    if (attn_text_has_any(text, DENIALS)) c->unscaled = 1;
+  }
   if (strchr(text, '=') && attn_text_has(text, "softmax") &&
       attn_formula_role(text) == ATTN_STEP_WEIGHTS && attn_text_has(text, "QK") &&
       !attn_text_has_any(text, SCALE_WORDS) && !strchr(text, '/') && !attn_text_has(text, "frac"))

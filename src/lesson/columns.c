@@ -295,6 +295,32 @@ static int add_list(struct attn_reader *r, struct rows *l, char *name) {
   return ATTN_YES;
 }
 
+/* A, B, C or a, b, c: names of tokens, whatever the letters mean elsewhere. */
+static int counts_in_letters(const struct rows *l) {
+  for (int i = 0; i < l->count; i++)
+    if (toupper((unsigned char)l->labels[i][0]) != 'A' + i || l->labels[i][1]) return 0;
+  return 1;
+}
+
+static int labels_are_listed_tokens(const struct attn_reader *r, const struct rows *l) {
+  for (int n = r->document->items - 1; n >= 0; n--) {
+    const struct attn_item *item = &r->document->item[n];
+    if (item->kind != ATTN_ITEM_TOKENS || item->tokens != l->count) continue;
+    int same = 0;
+    while (same < l->count && strcmp(item->token[same], l->labels[same]) == 0) same++;
+    return same == l->count;
+  }
+  return 0;
+}
+
+/* Do the labels name rows of one matrix, not matrices? */
+static int labels_name_rows(const struct attn_reader *r, const struct rows *l, int named) {
+  if (l->same_letter == l->count && l->symbols == l->count) return 1; /* x_1, x_2 */
+  if (l->equals) return 0;
+  if (named && (counts_in_letters(l) || labels_are_listed_tokens(r, l))) return 1;
+  return l->symbols < l->count && !l->matrices;
+}
+
 int attn_labelled_list(struct attn_reader *r, size_t *at) {
   struct attn_span label, pending = r->pending;
   attn_printing *first;
@@ -303,13 +329,13 @@ int attn_labelled_list(struct attn_reader *r, size_t *at) {
   struct rows rows = {.count = 0}, *l = &rows;
   size_t end = *at, begin = *at;
   result = read_list(r, &end, l);
-  int indexed = l->same_letter == l->count && l->symbols == l->count; /* x_1, x_2 */
-  if (result == ATTN_YES && !indexed && (l->symbols == l->count || l->equals || l->matrices))
+  if (result == ATTN_YES && !labels_name_rows(r, l, pending.begin < pending.end))
     result = ATTN_NO;
   if (result == ATTN_YES) {
     char letter[2] = {l->labels[0][0], 0};
     char *name = attn_name_clean(r, pending);
     if (!name) return ATTN_FAILED;
+    int indexed = l->same_letter == l->count && l->symbols == l->count;
     result = add_list(r, l, *name || !indexed ? name : letter);
   }
   if (result == ATTN_YES) *at = end;

@@ -32,6 +32,12 @@ static int skip_layout(struct attn_cursor *c) {
   return result;
 }
 
+/* Behind a value: `Q = [..] and K = [..]` are two formulas. */
+static int joins_formulas(const struct attn_cursor *c) {
+  return c->token.kind == ATTN_TOKEN_WORD &&
+         (attn_token_says(c, "and") || attn_token_says(c, "where") || attn_token_says(c, "with"));
+}
+
 static int ends_part(const struct attn_cursor *c) {
   return c->token.kind == ATTN_TOKEN_END || c->token.kind == ATTN_TOKEN_ROW ||
          attn_token_is(c, ',') || attn_token_is(c, ';') || attn_token_is(c, 0x3002);
@@ -43,7 +49,7 @@ static int ends_side(const struct attn_cursor *c) {
 
 /* A full stop at the very end, or trailing remarks behind a matrix unless strict. */
 static int ends_value(struct attn_cursor *c, const attn_printing *table, int strict) {
-  if (ends_side(c)) return 1;
+  if (ends_side(c) || joins_formulas(c)) return 1;
   if (attn_token_is(c, '.')) {
     struct attn_cursor look = *c;
     if (attn_advance(&look) == ATTN_YES && look.token.kind == ATTN_TOKEN_END) return *c = look, 1;
@@ -237,7 +243,7 @@ static int part(struct chain *h, struct attn_cursor *c) {
   }
   while (result == ATTN_YES) {
     result = skip_layout(c);
-    if (result != ATTN_YES || ends_part(c)) break;
+    if (result != ATTN_YES || ends_part(c) || (h->factors && joins_formulas(c))) break;
     if (c->token.kind == ATTN_TOKEN_RELATION)
       result = attn_advance(c);
     else
@@ -257,10 +263,10 @@ int attn_formula(struct attn_reader *r, struct attn_span span, int strict,
     if (result == ATTN_FAILED) return result;
     if (result == ATTN_YES && items != r->document->items)
       added = 1;
-    else if (added && attn_reader_sentence(r, (struct attn_span){h.begin, c.token.begin}) < 0)
+    else if (added && h.begin < c.token.begin && attn_reader_sentence(r, (struct attn_span){h.begin, c.token.begin}) < 0)
       return ATTN_FAILED;
     result = ATTN_YES;
-    if (ends_part(&c) && c.token.kind != ATTN_TOKEN_END) result = attn_advance(&c);
+    if ((ends_part(&c) || joins_formulas(&c)) && c.token.kind != ATTN_TOKEN_END) result = attn_advance(&c);
   }
   return result == ATTN_FAILED ? result : added ? ATTN_YES : ATTN_NO;
 }

@@ -534,26 +534,37 @@ static const char *behind_number(const char *text) {
   return s > text && (*s == ' ' || *s == ')') ? s + 1 : text;
 }
 
+/* Let Q = .., take X = ..: the verb is no part of the name. */
+static const char *behind_opening(const char *text) {
+  static const char *const WORDS[] = {"let ", "take ", "and ", "where ", "with ", "the ", NULL};
+  for (const char *const *w = WORDS; *w; w++) {
+    size_t length = strlen(*w), i = 0;
+    while (i < length && lower(text[i]) == (*w)[i]) i++;
+    if (i == length) return text + length;
+  }
+  return text;
+}
+
 /* softmax(0.7, 0, 1.4): the arguments are no part of the name. */
 static int has_arguments(const char *open) {
   return open && strpbrk(open, "0123456789") && strchr(open, ',');
 }
 
-/* 入力 X, スコア行列 E: a word and its symbol that mean the same; or a mere "matrix" before it. */
-static int role_of_pair(const char *text) {
+/* 入力 X, スコア行列 E, query q_1: a word and its symbol that mean the same; or a mere "matrix"
+ * before it. */
+static int role_of_pair(const char *text, struct attn_meaning *m) {
   const char *space = strrchr(text, ' ');
-  char word[96], symbol[16];
+  char word[96];
   if (!space || strlen(space) > 8 || space == text) return ATTN_ROLE_NONE;
-  normalize(space, strlen(space), symbol, sizeof symbol);
   normalize(text, (size_t)(space - text), word, sizeof word);
-  int role = look_up(symbol), spoken = look_up_trimmed(word);
+  int role = role_of_part(space, strlen(space), m), spoken = look_up_trimmed(word);
   int mere = strcmp(word, "matrix") == 0 || strcmp(word, "行列") == 0 ||
              strcmp(word, "ベクトル") == 0 || strcmp(word, "vectors") == 0;
   return mere || spoken == role ? role : ATTN_ROLE_NONE;
 }
 
 struct attn_meaning attn_meaning_of(const char *text) {
-  text = behind_number(text);
+  text = behind_opening(behind_number(text));
   struct attn_meaning none = {ATTN_ROLE_NONE, 1, -1, -1, -1, -1}, m = none;
   int row, col;
   const char *open = strpbrk(text, "(["), *close = open ? strpbrk(open, ")]") : NULL;
@@ -566,7 +577,7 @@ struct attn_meaning attn_meaning_of(const char *text) {
   }
   if (m.name != ATTN_ROLE_NONE || m.row >= 0 || m.col >= 0 || m.head >= 0) return m;
   m = none;
-  m.name = role_of_pair(text);
+  m.name = role_of_pair(text, &m);
   if (m.name != ATTN_ROLE_NONE) return m;
   m.name = attn_formula_role(text);
   if (m.name == ATTN_STEP_OUTPUT || (m.name != ATTN_ROLE_NONE && !open)) return m;

@@ -210,7 +210,7 @@ def test_explain_shows_every_step_and_one_cell(attn, tmp_path):
     assert "weights[は,私] = " in cell and "e^6.3640" in cell
     assert "Q[は,0] = X[は,:]·W_Q[:,0] = " in cell  # back to what the document gives
     assert cell == attn("explain", "l.md", "--cell", "weights[1,0]").stdout
-    assert "weights 3x3" in attn("explain", "l.md", "--cell", "weights[9,9]", status=2).stderr
+    assert "weights has no row 9" in attn("explain", "l.md", "--cell", "weights[9,9]", status=2).stderr
     steps = json.loads(attn("explain", "l.md", "--json").stdout)["examples"][0]["steps"]
     weights = np.array(next(s for s in steps if s["name"] == "weights")["exact"])
     np.testing.assert_allclose(weights.sum(1), 1)
