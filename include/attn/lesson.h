@@ -187,7 +187,8 @@ typedef struct attn_finding {
   int32_t judgement;     /* attn_judgement: doubtful, carried or wrong */
   int32_t line, column;  /* in the document */
   double printed;
-  double expected;       /* from the exact givens; for a cell wrong behind an earlier slip: from the author's own numbers */
+  double expected;       /* the right number, from the exact givens */
+  double follows;        /* what the author's own earlier numbers give; expected unless he slipped before */
 } attn_finding;
 
 typedef struct attn_step_verdict {

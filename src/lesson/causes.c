@@ -130,6 +130,18 @@ static int softmax(const struct hunt *h) {
   return ATTN_CAUSE_NONE;
 }
 
+/* Exponentials over their sums: over the sums of the other axis? */
+static int quotient(const struct hunt *h) {
+  const attn_matrix *a = operand(h, 0);
+  attn_step line = *h->step;
+  attn_matrix sum;
+  line.op = ATTN_OP_SUM, line.operands = 1, line.axis = !h->step->axis;
+  return attn_eval_step(&line, &a, h->pool, &sum, NULL) == ATTN_OK &&
+                 as(h, ATTN_OP_QUOTIENT, !h->step->axis, 0, a, &sum)
+             ? ATTN_CAUSE_SOFTMAX_OVER_COLUMNS
+             : ATTN_CAUSE_NONE;
+}
+
 static int mask(const struct hunt *h) {
   if (explains_all(h, operand(h, 0))) return ATTN_CAUSE_MASK_IGNORED;
   return moved_mask(h, h->step, 0) ? ATTN_CAUSE_MASK_OFF_BY_ONE : ATTN_CAUSE_NONE;
@@ -166,21 +178,66 @@ static int each_wrong(const struct hunt *h, int (*explains)(const struct hunt *,
 }
 
 static double follows(const struct hunt *h, size_t n) { return h->judged->followed.at[n]; }
+static double exact(const struct hunt *h, size_t n) { return h->step->exact.at[n]; }
+
+/* Is what is printed at n the number of another place, however exact the author had that? */
+static int is_that_of(const struct hunt *h, size_t n, size_t other) {
+  return fits(h, n, follows(h, other)) || fits(h, n, exact(h, other));
+}
 
 /* Every wrong cell is what another row gives at the same column. */
 static int of_another_row(const struct hunt *h, size_t n) {
   size_t cols = (size_t)h->step->exact.cols;
   for (size_t at = n % cols; at < h->cells; at += cols)
-    if (at != n && fits(h, n, follows(h, at))) return 1;
+    if (at != n && is_that_of(h, n, at)) return 1;
   return 0;
 }
 
-/* Or what another row or column of the product gives. */
+/* Or what another column gives. */
 static int of_another_place(const struct hunt *h, size_t n) {
   size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
   for (size_t at = row; at < row + cols; at++)
-    if (at != n && fits(h, n, follows(h, at))) return 1;
+    if (at != n && is_that_of(h, n, at)) return 1;
   return of_another_row(h, n);
+}
+
+/* Cells of one line: `count` of them, `stride` apart. */
+struct line {
+  size_t first, stride, count;
+};
+
+static int line_is_wrong(const struct hunt *h, struct line l) {
+  for (size_t n = 0; n < l.count; n++)
+    if (wrong(h, l.first + n * l.stride)) return 1;
+  return 0;
+}
+
+/* All that is printed of the line is what the line `from` of the product gives. */
+static int line_is_that_of(const struct hunt *h, struct line l, size_t from) {
+  for (size_t n = 0; n < l.count; n++) {
+    size_t at = l.first + n * l.stride;
+    if (h->judged->printed[at] && !is_that_of(h, at, from + n * l.stride)) return 0;
+  }
+  return 1;
+}
+
+/* Every row (or column) with a wrong cell is another one, whole: chance does that less easily than
+ * a cell alone. */
+static int lines_are_others(const struct hunt *h, int columns) {
+  size_t cols = (size_t)h->step->exact.cols, rows = (size_t)h->step->exact.rows;
+  size_t lines = columns ? cols : rows, next = columns ? 1 : cols;
+  for (size_t l = 0; l < lines; l++) {
+    const struct line line = {l * next, columns ? cols : 1, columns ? rows : cols};
+    int found = !line_is_wrong(h, line);
+    for (size_t other = 0; other < lines && !found; other++)
+      found = other != l && line_is_that_of(h, line, other * next);
+    if (!found) return 0;
+  }
+  return 1;
+}
+
+static int lines_were_mixed_up(const struct hunt *h) {
+  return lines_are_others(h, 0) || lines_are_others(h, 1);
 }
 
 /* The terms a_ik b_kj of one cell of a product. */
@@ -212,19 +269,23 @@ static int of_another_sign(const struct hunt *h, size_t n) {
   return 0;
 }
 
-/* Digits in another order, one digit misread, the point elsewhere, or a neighbour copied. */
-static int copied_wrongly(const struct hunt *h, size_t n) {
+/* Two digits of value change places. */
+static int digits_swapped(const struct hunt *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   char right[48], got[48];
   int places = h->judged->decimals;
-  if (cell->kind != ATTN_CELL_NUMBER || fabs(follows(h, n)) > 1e12) return 0;
-  snprintf(right, sizeof right, "%.*f", places, follows(h, n));
+  if (cell->kind != ATTN_CELL_NUMBER || fabs(value) > 1e12 || fabs(cell->value) > 1e12) return 0;
+  snprintf(right, sizeof right, "%.*f", places, value);
   snprintf(got, sizeof got, "%.*f", places, cell->value);
   if (strlen(right) != strlen(got)) return 0;
   size_t differ = 0, first = 0, second = 0;
   for (size_t k = 0; right[k]; k++)
     if (right[k] != got[k]) second = differ ? k : second, first = differ++ ? first : k;
   return differ == 2 && right[first] == got[second] && right[second] == got[first];
+}
+
+static int copied_wrongly(const struct hunt *h, size_t n) {
+  return digits_swapped(h, n, follows(h, n)) || digits_swapped(h, n, exact(h, n));
 }
 
 /* The author rounded, or cut, at fewer digits than he prints. */
@@ -251,11 +312,12 @@ static int by_cells(const struct hunt *h) {
   if (each_wrong(h, rounded_early)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
   if (each_wrong(h, copied_wrongly)) return ATTN_CAUSE_TRANSCRIPTION;
-  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && h->step->exact.rows > 1 && count_wrong(h) > 1 &&
-      each_wrong(h, of_another_row))
+  int one = count_wrong(h) == 1;
+  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && !one && lines_are_others(h, 0))
     return ATTN_CAUSE_WRONG_WEIGHT_ROW;
-  if (is_product(h) && each_wrong(h, of_another_place)) return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
-  if (count_wrong(h) == 1)
+  if (is_product(h) && (one ? each_wrong(h, of_another_place) : lines_were_mixed_up(h)))
+    return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
+  if (one)
     return h->step->op == ATTN_OP_SOFTMAX ? ATTN_CAUSE_SOFTMAX_CELL : ATTN_CAUSE_ARITHMETIC_CELL;
   return ATTN_CAUSE_UNKNOWN;
 }
@@ -268,6 +330,7 @@ attn_status attn_find_cause(const attn_example *example, const struct attn_judge
   *cause = ATTN_CAUSE_NONE;
   if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
   if (s->op == ATTN_OP_SOFTMAX) *cause = softmax(&h);
+  if (s->op == ATTN_OP_QUOTIENT) *cause = quotient(&h);
   if (s->op == ATTN_OP_MASK) *cause = mask(&h);
   if (is_product(&h)) *cause = product(&h);
   if (*cause == ATTN_CAUSE_NONE) *cause = by_cells(&h);

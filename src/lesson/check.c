@@ -13,11 +13,6 @@ static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the judgement");
 }
 
-/* From the exact givens, unless the author's own earlier slip is what this one stands on. */
-static double expected(const struct attn_judged *j, const attn_step *s, int behind, size_t n) {
-  return behind ? j->followed.at[n] : s->exact.at[n];
-}
-
 static attn_status list_findings(const attn_step *s, const struct attn_judged *j, int behind,
                                  struct attn_pool *pool, attn_step_verdict *v, attn_error *err) {
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols, count = 0;
@@ -32,7 +27,8 @@ static attn_status list_findings(const attn_step *s, const struct attn_judged *j
     const attn_cell *cell = j->printed[n];
     v->finding[v->findings++] = (attn_finding){
         (int32_t)(n / (size_t)s->exact.cols), (int32_t)(n % (size_t)s->exact.cols), j->verdict[n],
-        cell->line, cell->column, cell->value, expected(j, s, behind, n)};
+        cell->line, cell->column, cell->value, s->exact.at[n],
+        behind ? j->followed.at[n] : s->exact.at[n]};
   }
   return ATTN_OK;
 }

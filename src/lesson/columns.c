@@ -144,6 +144,20 @@ static struct attn_span name_line(const struct attn_reader *r, size_t at) {
   return is_row(r, next, &rest) && attn_bare(r, next).begin == next.begin ? line : none;
 }
 
+/* Names that stand for a matrix of their own, not for a row of one. */
+static int names_a_matrix(const char *label) {
+  static const char *const WORDS[] = {"scores", "scaled",       "masked",  "weights", "output",
+                                      "mask",   "exponentials", "row_sum", "softmax", "sum",
+                                      "exp",    "query",        "key",     "value",   "row sums",
+                                      "row sum", "合計",        "行和",     NULL};
+  for (int i = 0; WORDS[i]; i++) {
+    size_t n = 0;
+    while (WORDS[i][n] && tolower((unsigned char)label[n]) == (unsigned char)WORDS[i][n]) n++;
+    if (!WORDS[i][n] && !label[n]) return 1;
+  }
+  return 0;
+}
+
 static int add_block(struct attn_reader *r, struct block *k, char *name, int strict) {
   attn_printing *table;
   int result = attn_build_end(&k->cells, &table);
@@ -151,7 +165,8 @@ static int add_block(struct attn_reader *r, struct block *k, char *name, int str
   int odd = k->cells.words + k->cells.symbols, cells = table->rows * table->cols;
   int wide = table->rows > 1 && table->cols > 1;
   int symbol = attn_name_is_symbol(name);
-  if (odd || (!wide && !strict) || (strict && cells == 1 && !symbol)) return ATTN_NO;
+  int line = !wide && cells > 1 && names_a_matrix(name); /* row sums */
+  if (odd || (!wide && !strict && !line) || (strict && cells == 1 && !symbol)) return ATTN_NO;
   if (k->labelled && k->labelled * 2 < table->rows) return ATTN_NO;
   if (table->cols == 1 && k->labelled) return ATTN_NO; /* `Chapter 3` */
   if (cells == 1) return attn_add_number(r, name, k->cells.begin, table->cells[0].value);
@@ -216,19 +231,6 @@ static int list_row(struct attn_reader *r, size_t at, struct attn_span *label,
   if (!is_balanced(r, rest)) return ATTN_NO; /* goes on below */
   result = attn_vector(r, rest, vector);
   return result == ATTN_YES && ((*vector)->rows != 1 || (*vector)->cols < 2) ? ATTN_NO : result;
-}
-
-/* Names that stand for a matrix of their own, not for a row of one. */
-static int names_a_matrix(const char *label) {
-  static const char *const WORDS[] = {"scores", "scaled",       "masked",  "weights", "output",
-                                      "mask",   "exponentials", "row_sum", "softmax", "sum",
-                                      "exp",    "query",        "key",     "value",   NULL};
-  for (int i = 0; WORDS[i]; i++) {
-    size_t n = 0;
-    while (WORDS[i][n] && tolower((unsigned char)label[n]) == WORDS[i][n]) n++;
-    if (!WORDS[i][n] && !label[n]) return 1;
-  }
-  return 0;
 }
 
 struct rows {

@@ -46,13 +46,18 @@ static void overlay(struct attn_judged *j, const attn_step *s) {
 }
 
 /* What a printed cell may stand for when the next step is computed from it. An integer among
- * numbers with digits is one of those, its zeros dropped; one that is the computed number itself was
- * not rounded; only a lonely integer may hide half a unit. */
+ * numbers with digits is one of those, its zeros dropped; one that is the computed number itself
+ * hides no more than its operands leave open; only a lonely integer may hide half a unit. */
 static struct attn_span stands_for(const struct attn_judged *j, size_t n, double exact) {
   const attn_cell *cell = j->printed[n];
   double value = cell->value;
-  if (cell->kind == ATTN_CELL_EXACT || value == exact || value == j->followed.at[n])
-    return (struct attn_span){value, value};
+  if (cell->kind == ATTN_CELL_EXACT) return (struct attn_span){value, value};
+  if (value == exact || value == j->followed.at[n]) {
+    if (!j->open.lo.at) return (struct attn_span){value, value};
+    double half = 0.5 * pow(10, -(double)j->decimals);
+    return (struct attn_span){fmin(value, fmax(value - half, j->open.lo.at[n])),
+                              fmax(value, fmin(value + half, j->open.hi.at[n]))};
+  }
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0) {
     double half = 0.5 * pow(10, -(double)j->decimals);
     return (struct attn_span){value - half, value + half};
@@ -222,6 +227,7 @@ static attn_status judge_step(const struct judging *g, int32_t index) {
   int slipped = tainted(g, s);
   j->tainted = slipped;
   j->range = right;
+  j->open = author;
   for (size_t n = 0; n < cells; n++) {
     if (!j->printed[n]) continue;
     const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};

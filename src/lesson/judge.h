@@ -15,6 +15,7 @@ struct attn_judged {
   attn_matrix followed;      /* computed from the author's own numbers */
   attn_matrix carried;       /* the author's numbers: printed, or followed */
   struct attn_interval_matrix range;  /* honest values, from the right numbers */
+  struct attn_interval_matrix open;   /* honest values, from the author's own numbers */
   struct attn_interval_matrix right;  /* this step as an operand of right steps */
   struct attn_interval_matrix author; /* and as the author has it */
 };

@@ -10,8 +10,7 @@
 
 enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2 };
 
-/* ---- What is asked for
- * ---------------------------------------------------------------------------- */
+/* ---- What is asked for ---- */
 
 struct request {
   int64_t example, head; /* from 1; 0: any */
@@ -63,8 +62,7 @@ static int parse(const char *text, struct request *r) {
          copy(r->row, open + 1, comma) && copy(r->col, comma + 1, close);
 }
 
-/* ---- What there is
- * ----------------------------------------------------------------------------------- */
+/* ---- What there is ---- */
 
 static int called(const attn_step *s, const char *name) {
   return (s->symbol && !strcmp(s->symbol, name)) || !strcmp(attn_step_label(s->name), name);
@@ -98,8 +96,7 @@ static attn_status no_step(const attn_lesson *lesson, const struct request *r, a
                    r->name, list);
 }
 
-/* ---- Rows and columns
- * ------------------------------------------------------------------------------------ */
+/* ---- Rows and columns ---- */
 
 /* -1 where text is no number below count. */
 static int32_t as_number(const char *text, int32_t count) {
@@ -136,8 +133,7 @@ static attn_status find_index(const attn_example *e, const attn_step *s, int axi
                    (int)count, (int)count - 1, attn_token_at(e, s, axis, 0) ? ", or by token" : "");
 }
 
-/* ---- The sum
- * --------------------------------------------------------------------------------------------- */
+/* ---- The sum ---- */
 
 /* Which cells of each step are needed; a row of bytes a step, made when the first is. */
 struct needs {

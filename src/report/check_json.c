@@ -51,6 +51,7 @@ static void put_numbers(struct attn_json *json, const attn_finding *f) {
   attn_json_integer(json, "col", f->col);
   attn_json_number(json, "printed", f->printed);
   attn_json_number(json, "expected", f->expected);
+  if (f->follows != f->expected) attn_json_number(json, "follows", f->follows);
 }
 
 static void put_step(struct attn_json *json, const attn_step *s, const attn_step_verdict *v) {
@@ -62,6 +63,7 @@ static void put_step(struct attn_json *json, const attn_step *s, const attn_step
   for (int32_t n = 0; n < v->findings; n++) {
     attn_json_open(json, NULL, '{');
     put_numbers(json, &v->finding[n]);
+    attn_json_string(json, "status", status_word(v->finding[n].judgement));
     attn_json_close(json, '}');
   }
   attn_json_close(json, ']');

@@ -33,8 +33,7 @@ static const char *color_of(int32_t judgement) {
   return colors[judgement];
 }
 
-/* ---- A line a step
- * -------------------------------------------------------------------------------- */
+/* ---- A line a step ---- */
 
 static void put_name(struct attn_out *out, const attn_example *e, const attn_step *s) {
   char symbol[ATTN_LABEL_BYTES], head[16];
@@ -47,6 +46,12 @@ static void put_name(struct attn_out *out, const attn_example *e, const attn_ste
   }
   do attn_out_text(out, " ");
   while (out->column < NAME_COLUMNS);
+}
+
+static int count_of(const attn_step_verdict *v, int32_t judgement) {
+  int count = 0;
+  for (int32_t n = 0; n < v->findings; n++) count += v->finding[n].judgement == judgement;
+  return count;
 }
 
 static void put_step(const struct print *p, int32_t index) {
@@ -62,7 +67,7 @@ static void put_step(const struct print *p, int32_t index) {
   put_name(out, p->example, &p->example->step[v->step]);
   out->indent = NAME_COLUMNS;
   attn_out_say(out, SAY_STATUS + v->judgement, NULL);
-  snprintf(found, sizeof found, "%d", (int)v->findings);
+  snprintf(found, sizeof found, "%d", count_of(v, v->judgement));
   snprintf(cells, sizeof cells, "%d", (int)v->cells);
   if (v->findings) attn_out_say(out, SAY_COUNT_OF, found, cells, NULL);
   if (index == p->verdict->first_wrong)
@@ -72,8 +77,7 @@ static void put_step(const struct print *p, int32_t index) {
   attn_out_line(out, 0);
 }
 
-/* ---- One number
- * -------------------------------------------------------------------------------------- */
+/* ---- One number ---- */
 
 /* Digits enough to show the printed number as it stands, and the other apart from it. */
 static void put_pair(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
@@ -103,11 +107,12 @@ static void put_place(const struct print *p, const attn_finding *f) {
 
 static void put_finding(const struct print *p, const attn_step *s, const attn_finding *f,
                         int message) {
+  double other = message == SAY_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
   char address[ATTN_ADDRESS_BYTES + 200];
   int from = p->example->one_based != 0; /* then the address alone would mislead */
   attn_address(p->example, s, f->row, f->col, address);
-  put_pair(f->printed, f->expected, p->out->style.precision, printed, right);
+  put_pair(f->printed, other, p->out->style.precision, printed, right);
   snprintf(row, sizeof row, "%d", (int)f->row + from);
   snprintf(col, sizeof col, "%d", (int)f->col + from);
   put_place(p, f);
@@ -117,8 +122,7 @@ static void put_finding(const struct print *p, const attn_step *s, const attn_fi
   attn_out_line(p->out, 2);
 }
 
-/* ---- The first wrong number
- * ------------------------------------------------------------------------------ */
+/* ---- The first wrong number ---- */
 
 static int explains_the_step(int32_t cause) {
   return cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS || cause == ATTN_CAUSE_SWAPPED_QK ||
@@ -154,13 +158,11 @@ static void put_first_wrong(const struct print *p) {
 }
 
 /* Does the step stand on nothing that the document has otherwise? */
-static int is_own(const attn_step *s, const attn_finding *f) {
-  double right = s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col];
-  return f->expected == right || fabs(f->expected - right) <= 1e-12 * fabs(right);
+static int is_own(const attn_finding *f) {
+  return fabs(f->follows - f->expected) <= 1e-12 * fabs(f->expected);
 }
 
-/* ---- Later slips, doubts
- * ------------------------------------------------------------------------------------ */
+/* ---- Later slips, doubts ---- */
 
 static void put_others(const struct print *p) {
   for (int32_t n = 0; n < p->verdict->verdicts; n++) {
@@ -169,7 +171,7 @@ static void put_others(const struct print *p) {
     const attn_finding *f = first_of(v, v->judgement);
     if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
     int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? SAY_DOUBT_AT
-                  : is_own(s, f)                       ? SAY_PRINTED_RIGHT
+                  : is_own(f)                          ? SAY_PRINTED_RIGHT
                                                        : SAY_FOLLOWED;
     attn_out_line(p->out, 2);
     put_finding(p, s, f, message);
@@ -177,9 +179,7 @@ static void put_others(const struct print *p) {
   }
 }
 
-/* ---- Examples
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Examples ---- */
 
 static void put_title(const struct print *p, int32_t index) {
   char number[16], line[16], title[TITLE_COLUMNS * 4];

@@ -49,8 +49,7 @@ void attn_tell_one_cell(struct attn_telling *t, const attn_step *s) {
   attn_out_line(t->out, ATTN_INDENT);
 }
 
-/* ---- Which query is followed
- * ----------------------------------------------------------------------- */
+/* ---- Which query is followed ---- */
 
 static int32_t visible(const attn_matrix *m, int axis, int32_t line) {
   int32_t count = 0;
@@ -78,8 +77,7 @@ static int32_t telling_query(const attn_example *e) {
   return 0;
 }
 
-/* ---- The head of an example
- * -------------------------------------------------------------------------- */
+/* ---- The head of an example ---- */
 
 static void put_tokens(struct attn_out *out, char *const *token, int32_t count) {
   char name[ATTN_LABEL_BYTES];
@@ -155,8 +153,7 @@ static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t in
   if (index == 0) attn_out_say(out, SAY_ADDRESSES, NULL), attn_out_line(out, 0);
 }
 
-/* ---- Steps
- * ------------------------------------------------------------------------------------------ */
+/* ---- Steps ---- */
 
 static int is_output(const attn_example *e, const attn_step *s) {
   return (s->op == ATTN_OP_MATMUL || s->op == ATTN_OP_MATMUL_TN) && s->operands > 1 &&
@@ -248,8 +245,7 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
   attn_out_line(out, ATTN_INDENT);
 }
 
-/* ---- Where the document prints something else
- * ----------------------------------------------------------- */
+/* ---- Where the document prints something else ---- */
 
 static int differs(const attn_finding *f) {
   return f->judgement == ATTN_JUDGED_WRONG || f->judgement == ATTN_JUDGED_CARRIED;

@@ -87,8 +87,7 @@ static void measure(struct grid *g) {
   }
 }
 
-/* ---- Printing
- * ------------------------------------------------------------------------------------ */
+/* ---- Printing ---- */
 
 /* Shades of one hue, 256 colours; the number stays readable on each. */
 static void shade(struct attn_out *out, double share) {

@@ -26,8 +26,7 @@ struct sheet {
   double weights[TOKENS_MAX * TOKENS_MAX], output[TOKENS_MAX * KEY];
 };
 
-/* ---- Tokens
- * --------------------------------------------------------------------------------------- */
+/* ---- Tokens ---- */
 
 /* What a table could not hold, or would be read as a number or a blank. */
 static int is_fit(const struct token *t) {
@@ -60,8 +59,7 @@ static attn_status split(const char *text, struct sheet *s, attn_error *err) {
   return ATTN_OK;
 }
 
-/* ---- Numbers
- * ------------------------------------------------------------------------------------------ */
+/* ---- Numbers ---- */
 
 /* SplitMix64: the same lesson for a seed on every machine. */
 static uint64_t draw(uint64_t *state, uint64_t below) {
@@ -112,8 +110,7 @@ static void solve(struct sheet *s, uint64_t seed) {
   multiply(s->weights, s->qkv[2], s->output, n, n, KEY, 0);
 }
 
-/* ---- The document
- * ----------------------------------------------------------------------------------------- */
+/* ---- The document ---- */
 
 static void put_token(const struct sheet *s, int32_t n, int width) {
   char text[64];

@@ -178,8 +178,7 @@ static void line_sum(const struct work *w) {
   }
 }
 
-/* ---- Number by number
- * ------------------------------------------------------------------------------ */
+/* ---- Number by number ---- */
 
 /* The cell of operand n that stands for (row, col); one row or column may stand for all. */
 static void broadcast(const struct work *w, int n, int32_t *row, int32_t *col) {
@@ -265,8 +264,7 @@ static void position(const struct work *w) {
   attn_out_flow(w->out, ")");
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------- */
+/* ---- All ---- */
 
 static void by_operation(const struct work *w) {
   switch ((attn_step_op)w->step->op) {
@@ -332,8 +330,7 @@ void attn_out_working(struct attn_out *out, const attn_example *e, const attn_st
   attn_out_number(out, at(&s->exact, row, col));
 }
 
-/* ---- What a cell takes
- * ------------------------------------------------------------------------------ */
+/* ---- What a cell takes ---- */
 
 static void visit_line(const struct work *w, int n, int32_t row, int32_t col, attn_cell_visit visit,
                        void *context) {
