@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "error.h"
 #include "judge.h"
 
 struct hunt {
@@ -12,9 +13,17 @@ struct hunt {
   const struct attn_judged *all, *judged; /* of all steps; of this one */
   const attn_step *step;
   struct attn_pool *pool;
-  attn_error *err;
+  int *out_of_memory;
   size_t cells;
 };
+
+/* 0 where the shapes do not fit: then this was not the slip. */
+static int evaluates(const struct hunt *h, const attn_step *step, const attn_matrix *const *operand,
+                     attn_matrix *out) {
+  attn_status status = attn_eval_step(step, operand, h->pool, out, NULL);
+  if (status == ATTN_ERR_MEMORY) *h->out_of_memory = 1;
+  return status == ATTN_OK;
+}
 
 /* The operand as the author has it where the author is right, else as he printed it. */
 static const attn_matrix *operand(const struct hunt *h, int32_t n) {
@@ -51,7 +60,7 @@ static int as(const struct hunt *h, int op, int axis, double scalar, const attn_
   attn_matrix out;
   const attn_matrix *operands[2] = {a, b};
   other.op = op, other.axis = axis, other.scalar = scalar, other.operands = b ? 2 : 1;
-  return attn_eval_step(&other, operands, h->pool, &out, NULL) == ATTN_OK && explains_all(h, &out);
+  return evaluates(h, &other, operands, &out) && explains_all(h, &out);
 }
 
 /* The right numbers of another step of the same head, or as the author has them. */
@@ -92,7 +101,7 @@ static int moved_mask(const struct hunt *h, const attn_step *masked, int then_so
   if (mask->rows != scores->rows || mask->cols != scores->cols) return 0;
   for (int32_t by = -1; by <= 1; by += 2) {
     attn_matrix m = attn_matrix_new(h->pool, scores->rows, scores->cols), out = m;
-    if (!m.at) return 0;
+    if (!m.at) return *h->out_of_memory = 1, 0;
     for (int32_t i = 0; i < m.rows; i++)
       for (int32_t j = 0; j < m.cols; j++) {
         int32_t from = j + by < 0 ? 0 : j + by >= m.cols ? m.cols - 1 : j + by;
@@ -104,8 +113,7 @@ static int moved_mask(const struct hunt *h, const attn_step *masked, int then_so
     const attn_matrix *operands[] = {&m};
     soft.operands = 1;
     if (!then_softmax ? explains_all(h, &m)
-                      : attn_eval_step(&soft, operands, h->pool, &out, NULL) == ATTN_OK &&
-                            explains_all(h, &out))
+                      : evaluates(h, &soft, operands, &out) && explains_all(h, &out))
       return 1;
   }
   return 0;
@@ -119,7 +127,7 @@ static int softmax(const struct hunt *h) {
   if (as(h, ATTN_OP_SOFTMAX, !axis, 0, a, NULL)) return ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
   attn_step line = *h->step;
   line.op = ATTN_OP_SUM, line.operands = 1;
-  if (attn_eval_step(&line, &a, h->pool, &sum, NULL) == ATTN_OK &&
+  if (evaluates(h, &line, &a, &sum) &&
       as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
     return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
   if (from->op == ATTN_OP_MASK && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
@@ -136,7 +144,7 @@ static int quotient(const struct hunt *h) {
   attn_step line = *h->step;
   attn_matrix sum;
   line.op = ATTN_OP_SUM, line.operands = 1, line.axis = !h->step->axis;
-  return attn_eval_step(&line, &a, h->pool, &sum, NULL) == ATTN_OK &&
+  return evaluates(h, &line, &a, &sum) &&
                  as(h, ATTN_OP_QUOTIENT, !h->step->axis, 0, a, &sum)
              ? ATTN_CAUSE_SOFTMAX_OVER_COLUMNS
              : ATTN_CAUSE_NONE;
@@ -325,7 +333,8 @@ static int by_cells(const struct hunt *h) {
 attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
                             int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
   const attn_step *s = &example->step[step];
-  const struct hunt h = {example, judged, &judged[step], s, pool, err,
+  int out_of_memory = 0;
+  const struct hunt h = {example, judged, &judged[step], s, pool, &out_of_memory,
                          (size_t)s->exact.rows * (size_t)s->exact.cols};
   *cause = ATTN_CAUSE_NONE;
   if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
@@ -334,5 +343,6 @@ attn_status attn_find_cause(const attn_example *example, const struct attn_judge
   if (s->op == ATTN_OP_MASK) *cause = mask(&h);
   if (is_product(&h)) *cause = product(&h);
   if (*cause == ATTN_CAUSE_NONE) *cause = by_cells(&h);
-  return ATTN_OK;
+  return out_of_memory ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look for the cause")
+                       : ATTN_OK;
 }

@@ -222,7 +222,9 @@ static int parenthesis(struct attn_cursor *c, struct attn_expr **e) {
   if (result == ATTN_YES) result = expression(c, e);
   if (result == ATTN_YES && attn_token_is(c, ',')) {
     struct attn_expr *tuple = node(c, ATTN_EXPR_CALL, begin), *first = *e;
-    if (!tuple || !(tuple->text = attn_pool_text(c->r->pool, "tuple", 5))) return ATTN_FAILED;
+    if (!tuple) return ATTN_FAILED;
+    tuple->text = attn_pool_text(c->r->pool, "tuple", 5);
+    if (!tuple->text) return attn_reader_no_memory(c->r);
     result = add_argument(c, tuple, first);
     while (result == ATTN_YES && attn_token_is(c, ',')) {
       result = attn_advance(c);

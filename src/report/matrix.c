@@ -34,20 +34,22 @@ static void binary_digits(char *text, int32_t number, int digits) {
   *text = 0;
 }
 
-static const char *row_name(const struct grid *g, int32_t i, char *text) {
+static const char *plain_name(const struct grid *g, int32_t i, char *text) {
   const char *token = attn_token_at(g->example, g->step, 0, i);
-  int digits = g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX;
-  if (token)
-    attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
-  else
-    snprintf(text, ATTN_LABEL_BYTES, "%d", (int)i);
-  if (digits) {
-    char picture[BINARY_MAX + 1];
-    size_t n = strlen(text);
-    binary_digits(picture, i, digits);
-    snprintf(text + n, ATTN_LABEL_BYTES - n, "  %d  %s", (int)i, picture);
-    if (!token) snprintf(text, ATTN_LABEL_BYTES, "%d  %s", (int)i, picture);
-  }
+  if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
+  snprintf(text, ATTN_LABEL_BYTES, "%d", (int)i);
+  return text;
+}
+
+/* With a position's number in binary before it where that is asked for. */
+static const char *row_name(const struct grid *g, int32_t i, char *text) {
+  char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
+  if (!g->look->binary) return plain_name(g, i, text);
+  int widest = snprintf(picture, sizeof picture, "%d", (int)g->step->exact.rows - 1);
+  binary_digits(picture, i, g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX);
+  int named = attn_token_at(g->example, g->step, 0, i) != NULL;
+  snprintf(text, ATTN_LABEL_BYTES, "%*d  %s%s%.80s", widest, (int)i, picture, named ? "  " : "",
+           named ? plain_name(g, i, name) : "");
   return text;
 }
 
@@ -58,8 +60,7 @@ static const char *column_name(const struct grid *g, int32_t j, char *text) {
   return text;
 }
 
-/* ---- Sizes -------------------------------------------------------------------------------------
- */
+/* ---- Sizes ---------------------------------------------------------------------------------- */
 
 static int widest_number(const struct grid *g) {
   const attn_matrix *m = &g->step->exact;
