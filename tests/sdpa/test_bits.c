@@ -51,7 +51,7 @@ static void any_number_of_threads(void **state) {
     snprintf(text, sizeof text, "%d", threads);
     setenv("ATTN_THREADS", text, 1);
     desc.threads = 0;
-    for (int again = 0; again < 5; again++) {
+    for (int again = 0; again < ROUNDS(5); again++) {
       forward();
       assert_memory_equal(got, expected, sizeof expected);
     }

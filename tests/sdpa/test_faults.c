@@ -73,7 +73,7 @@ static void each_allocation_may_fail(void **state) {
 }
 
 /* The library's own memory, by the linker's --wrap: one call fails. */
-static int own_calls, own_fail_at, thread_calls, thread_fails;
+static _Atomic int own_calls, own_fail_at, thread_calls, thread_fails;
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x);
@@ -118,7 +118,8 @@ static void threads_that_cannot_start_are_done_without(void **state) {
   static float o[H * L * E];
   attn_tensor to = output(o);
   setenv("ATTN_THREADS", "7", 1);
-  thread_calls = 0, thread_fails = 1;
+  thread_calls = 0;
+  thread_fails = 1;
   assert_int_equal(attn_sdpa_forward(NULL, &tq, &tk, &tv, &to, NULL), ATTN_OK);
   thread_fails = 0;
   unsetenv("ATTN_THREADS");
