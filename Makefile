@@ -36,10 +36,10 @@ check: setup-test ## the quick subset for daily work
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time
 	@tools/test.sh mutate
 
-fuzz: setup-test ## each fuzzer for SECONDS (default 60)
+fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 60)
 	@tools/test.sh fuzz
 
-bench: release ## speed against the CPU's limit and against PyTorch, if it is installed
+bench: setup-test ## speed against the CPU's limit and against PyTorch, if it is installed
 	@tools/bench.sh
 
 coverage: setup-test ## line coverage of the C tests

@@ -46,19 +46,13 @@ static void print_entry(const char *file, const attn_array_entry *e, int *printe
   printf("%s)\n", e->rank == 1 ? "," : "");
 }
 
-/* "file.safetensors:name": the name, or NULL. */
-static const char *name_in(const char *path) {
-  const char *colon = strstr(path, ".safetensors:");
-  return colon ? colon + strlen(".safetensors:") : NULL;
-}
-
 static int print_file(const char *path, int *printed, int json) {
   attn_array_list list;
   attn_error err;
-  const char *name = name_in(path);
+  const char *name;
+  size_t length = attn_array_path_split(path, &name);
   attn_status status = attn_array_list_read(path, &list, &err);
   if (status) return attn_cli_fail("info", status == ATTN_ERR_FILE ? NULL : path, &err);
-  size_t length = name ? (size_t)(name - path) - 1 : strlen(path);
   char *file = strndup(path, length);
   int found = 0;
   for (int64_t n = 0; n < list.count && file; n++) {

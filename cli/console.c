@@ -161,7 +161,7 @@ void attn_cli_hold(int held) {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  sigprocmask(held ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+  pthread_sigmask(held ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 static void on_interrupt(int signal_number) {
@@ -214,14 +214,29 @@ void attn_cli_progress_end(struct attn_cli_progress *p) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
+/* The bytes of the UTF-8 character at text; 0 where there is none. */
+static int utf8_length(const char *text) {
+  const unsigned char *c = (const unsigned char *)text;
+  int length = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : 4;
+  if (c[0] > 0xF4 || (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xED && c[1] > 0x9F) ||
+      (c[0] == 0xF0 && c[1] < 0x90) || (c[0] == 0xF4 && c[1] > 0x8F))
+    return 0;
+  for (int n = 1; n < length; n++)
+    if ((c[n] & 0xC0) != 0x80) return 0;
+  return length;
+}
+
 void attn_cli_json_text(const char *text) {
   putchar('"');
-  for (; *text; text++) {
+  for (int length; *text; text += length ? length : 1) {
     unsigned char c = (unsigned char)*text;
-    if (c < 0x20)
+    length = utf8_length(text);
+    if (!length)
+      printf("\\ufffd");
+    else if (c < 0x20)
       printf("\\u%04x", c);
     else
-      printf(c == '"' || c == '\\' ? "\\%c" : "%c", c);
+      printf("%s%.*s", c == '"' || c == '\\' ? "\\" : "", length, text);
   }
   putchar('"');
 }

@@ -10,11 +10,9 @@ static const struct {
   const char *name, *summary;
   int (*run)(int argc, char **argv);
 } commands[] = {
-#ifdef ATTN_HAS_LESSONS
     {"check", "judge the numbers of a worked example", attn_cmd_check},
     {"explain", "show every step of one, with its numbers", attn_cmd_explain},
     {"new", "write a lesson to start from", attn_cmd_new},
-#endif
     {"run", "attention on tensor files", attn_cmd_run},
     {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
 };

@@ -197,15 +197,9 @@ int attn_run_make_outputs(struct attn_run *r) {
   return 0;
 }
 
-/* The length of the file's part of "file.safetensors:name". */
-static size_t file_part(const char *path) {
-  static const char mark[] = ".safetensors:";
-  const char *end = strstr(path, mark);
-  return end ? (size_t)(end - path) + sizeof mark - 2 : strlen(path);
-}
-
 static int look_up(const char *path, struct stat *info) {
-  char *file = strndup(path, file_part(path));
+  const char *name;
+  char *file = strndup(path, attn_array_path_split(path, &name));
   int bad = !file || stat(file, info);
   free(file);
   return bad;
@@ -216,39 +210,32 @@ static int overwrites(const char *output, const char *input) {
   if (!input || look_up(output, &a) || look_up(input, &b)) return 0;
   if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return 0;
   /* One safetensors file may hold both, by different names. */
-  const char *one = output + file_part(output), *other = input + file_part(input);
-  return !*one || !*other || !strcmp(one, other);
-}
-
-static int writable(const char *path) {
-  struct stat info;
-  char *file = strndup(path, file_part(path)), *slash = file ? strrchr(file, '/') : NULL;
-  int exists = file && !stat(file, &info), good = file && (!exists || S_ISREG(info.st_mode));
-  if (good && slash) slash[slash == file] = 0; /* "/name" lies in "/" */
-  good = good && !access(slash ? file : ".", W_OK | X_OK);
-  free(file);
-  if (!good)
-    fprintf(stderr,
-            "attn run: %s: cannot be written: no such folder, not allowed, or no regular "
-            "file\nhint: name a file in a folder of yours\n",
-            path);
-  return good;
+  const char *one, *other;
+  attn_array_path_split(output, &one);
+  attn_array_path_split(input, &other);
+  return !one || !other || !strcmp(one, other);
 }
 
 int attn_run_check_outputs(const struct attn_run *r) {
   const char *const inputs[] = {r->a.q, r->a.k, r->a.v, r->a.mask, r->a.lengths};
   const char *const outputs[] = {r->a.o, r->a.weights, r->a.lse};
+  const char *given[3];
+  attn_error err;
+  int count = 0;
   for (int n = 0; n < 3; n++) {
     if (!outputs[n]) continue;
+    given[count++] = outputs[n];
     for (int m = 0; m < 5; m++)
       if (overwrites(outputs[n], inputs[m])) {
         fprintf(stderr, "attn run: %s: is an input, too, and would be lost\nhint: name another\n",
                 outputs[n]);
         return EXIT_TROUBLE;
       }
-    if (!writable(outputs[n])) return EXIT_TROUBLE;
   }
-  return 0;
+  if (!attn_array_outputs_check(given, count, &err)) return 0;
+  attn_run_fail(NULL, &err);
+  fprintf(stderr, "hint: name a file in a folder of yours\n");
+  return EXIT_TROUBLE;
 }
 
 int attn_run_write(const struct attn_run *r) {

@@ -47,15 +47,16 @@ function(attn_library name)
   add_library(${name} SHARED ${LIB_ROOMS} ${LIB_COPIES})
   add_library(${name}_static STATIC ${LIB_ROOMS})
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} LINKER_LANGUAGE C
-                        SOVERSION ${PROJECT_VERSION_MAJOR}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} # until 1.0
                         BUILD_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN")
   set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C)
   foreach(library ${name} ${name}_static)
     target_include_directories(${library} PUBLIC
-      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:attn_flags>)
   endforeach()
-  target_link_options(${name} PRIVATE LINKER:--no-undefined LINKER:--as-needed LINKER:--gc-sections)
+  # nodelete: the pool's threads outlive dlclose, and so must their code.
+  target_link_options(${name} PRIVATE LINKER:-z,nodelete LINKER:--no-undefined LINKER:--as-needed LINKER:--gc-sections)
   target_link_libraries(${name} PRIVATE ${LIB_LINKS})
   list(TRANSFORM LIB_LINKS REPLACE "^attn$" "attn_static")
   target_link_libraries(${name}_static PRIVATE ${LIB_LINKS})

@@ -70,13 +70,15 @@ mkfifo "$work/commands"
 limit=${LIMIT:-1800}
 sleep "$limit" >"$work/commands" &
 keeper=$!
-(cd "$work" && exec timeout "$limit" bochs -q -f rc <commands >out 2>&1) &
+(cd "$work" && exec timeout --foreground "$limit" bochs -q -f rc <commands >out 2>&1) &
+emulator=$!
 echo c >"$work/commands"
 for ((second = 0; second < limit; second++)); do
   grep -q '^==END' "$work/serial.txt" 2>/dev/null && break
   sleep 1
 done
-pkill -f "bochs-bin.*-f rc" || true
+pkill -P "$emulator" || true # bochs itself runs below its starter
+kill "$emulator" 2>/dev/null || true
 tr -d '\r' <"$work/serial.txt" | sed -n '/^==BEGIN/,/^==END/p' | sed '1d;$d'
 status=$(tr -d '\r' <"$work/serial.txt" | sed -n 's/^==END //p')
 exit "${status:-124}"

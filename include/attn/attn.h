@@ -106,7 +106,7 @@ typedef enum attn_dtype {
  * An input's data is never written, although the pointer is not const.
  */
 typedef struct attn_tensor {
-  void *data; /* the element with all indices 0; may be NULL where a dimension is 0 */
+  void *data; /* the element with all indices 0, aligned to its size; may be NULL where a dimension is 0 */
   attn_dtype dtype;
   int32_t rank;
   int64_t shape[ATTN_RANK_MAX];
@@ -127,6 +127,13 @@ ATTN_API const char *attn_dtype_name(attn_dtype dtype);
 
 /**
  * The host's threads instead of the library's own pool.
+ *
+ * Without one the library starts threads when they are first needed, as many as the CPUs that
+ * the process may run on, or ATTN_THREADS in the environment (1 to 1024). They sleep between
+ * calls, take no signals, and last as long as the process (the library is never unloaded). One
+ * call at a time has them: a second, concurrent one runs on its own thread alone.
+ *
+ * This struct and attn_allocator are frozen: they will never have more fields.
  *
  * parallel_for(context, count, body, argument) calls body(argument, index,
  * worker) exactly once for each index in 0 .. count-1, in any order, on any
@@ -267,13 +274,14 @@ typedef struct attn_plan {
   int64_t tasks;          /* pieces of independent work */
   int32_t workers;        /* threads that would run them */
   int32_t reserved;
-  double flops;           /* multiplications and additions over visible keys of causal, window and lengths */
+  double flops;           /* multiplications and additions over visible keys of causal, window and lengths; beyond 4096 rows from a sample of them */
 } attn_plan;
 
 /**
- * Explains attn_sdpa_forward(desc, q, k, v, o) without running it: same checks,
- * same errors, nothing computed, data not read (except key_lengths).
- * plan->struct_size must be set. o and err may be NULL.
+ * Explains attn_sdpa_forward(desc, q, k, v, o) without running it: the same checks
+ * and errors, but for ATTN_ERR_EMPTY_ROW and a workspace that is too small, which
+ * only the call itself finds. Nothing is computed, no data read but key_lengths.
+ * plan->struct_size must be set. o and err may be NULL. Reentrant.
  */
 ATTN_API attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q,
                                     const attn_tensor *k, const attn_tensor *v,
@@ -301,7 +309,12 @@ typedef struct attn_sdpa_report {
  *   row_limit  0: every row; else at most that many rows, a random sample
  *              drawn with seed
  *
- * Cost  2 (E + Ev) S operations a row, in double, on desc's executor.
+ * Cost     2 (E + Ev) S operations a row, in double, on desc's executor; 16 S + 24 Ev
+ *          bytes for each worker, from desc's allocator (its workspace is not used).
+ *          desc's progress function is told rows done.
+ * Errors   as attn_sdpa_forward; ATTN_ERR_ARGUMENT for a negative row_limit; *report is
+ *          then as it was.
+ * Threads  reentrant.
  */
 ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q,
                                       const attn_tensor *k, const attn_tensor *v,
@@ -340,7 +353,8 @@ ATTN_API const char *attn_kernel_describe(int32_t index);
 /**
  * Measures one thread: *gflops, fused multiply-adds in registers with the
  * instruction set in use (2 operations each); *gbytes, sequential reading of
- * 64 MiB or more. Takes about 0.4 s. Either may be NULL. ATTN_ERR_MEMORY.
+ * 128 MiB. Takes about 0.4 s. Either may be NULL. ATTN_ERR_MEMORY, ATTN_ERR_CPU:
+ * neither is written.
  */
 ATTN_API attn_status attn_machine_measure(double *gflops, double *gbytes);
 

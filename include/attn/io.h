@@ -68,10 +68,24 @@ ATTN_API attn_status attn_array_list_read(const char *path, attn_array_list *lis
 ATTN_API void attn_array_list_free(attn_array_list *list);
 
 /**
+ * The length of the file's part of path; *name (may not be NULL) is what stands behind
+ * "file.safetensors:", or NULL where nothing does.
+ */
+ATTN_API size_t attn_array_path_split(const char *path, const char **name);
+
+/**
+ * Would these outputs have a place? Everything that attn_array_write_all refuses before it
+ * writes, and whether the folders may be written to: to be asked before a long computation.
+ * Writes nothing. Errors as there.
+ */
+ATTN_API attn_status attn_array_outputs_check(const char *const *paths, int32_t count,
+                                              attn_error *err);
+
+/**
  * Writes a tensor (any strides) to "file.npy" or "file.safetensors:name"; a
  * safetensors file that exists keeps its other tensors and its metadata. The
  * file appears whole or not at all: written beside, fsynced, renamed. A link is
- * followed; what is no regular file is never replaced.
+ * followed, a link to nothing refused; what is no regular file is never replaced.
  *
  * Errors  ATTN_ERR_FILE, ATTN_ERR_MEMORY; ATTN_ERR_ARGUMENT for a missing or
  *         impossible name; ATTN_ERR_TYPE for bfloat16 in npy; ATTN_ERR_FORMAT
@@ -93,7 +107,8 @@ typedef struct attn_array_output {
 /**
  * Writes up to ATTN_OUTPUTS_MAX tensors, several of them into one safetensors
  * file if so named. All files are complete and on disk before the first is
- * renamed into place, so that a full disk or a bad name leaves none of them.
+ * renamed into place, so that a full disk or a bad name leaves none of them. Only where
+ * one of those last renames fails (a folder taken away at that moment) do earlier ones stay.
  * Errors as attn_array_write; ATTN_ERR_ARGUMENT where two have the same name.
  */
 ATTN_API attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count,

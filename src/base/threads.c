@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,13 +87,18 @@ static void after_fork(void) {
 
 static void register_fork(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-/* Called with the lock held. Fewer threads than wished for are no failure. */
+/* Called with the lock held. Fewer threads than wished for are no failure. Signals are the
+ * host's: its handlers must not run on a worker, so that one is born with all of them blocked. */
 static void start_threads(int32_t wish) {
   pthread_attr_t detached;
+  sigset_t all, before;
   if (pool.threads >= wish || pthread_attr_init(&detached)) return;
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   while (pool.threads < wish && pthread_create(&thread, &detached, work, NULL) == 0) pool.threads++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&detached);
 }
 

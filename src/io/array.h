@@ -45,8 +45,4 @@ attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_b
                                  const char *const *names, const attn_tensor *const *tensors,
                                  int count, attn_error *err);
 
-/* "file.safetensors:name": the length of the file part, or 0 where path is not of that form;
- * *name points at the name, or is NULL. */
-size_t attn_safetensors_split(const char *path, const char **name);
-
 #endif

@@ -52,18 +52,27 @@ static double element(attn_dtype dtype, const char *at) {
   return 0;
 }
 
+/* By way of a double an int64 would be rounded twice. */
+static float rounded_once(const char *at) {
+  int64_t value;
+  return memcpy(&value, at, sizeof value), (float)value;
+}
+
 attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *err) {
   attn_tensor *t = &array->tensor;
   if (t->dtype == dtype) return ATTN_OK;
   if (dtype != ATTN_F32 && dtype != ATTN_F64)
     return attn_fail(err, ATTN_ERR_TYPE, "dtype", "dtype must be float32 or float64");
+  if (!attn_element_bytes(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, "array", "the array has no known element type");
   size_t from = attn_element_bytes(t->dtype), to = attn_element_bytes(dtype);
   int64_t count = attn_shape_count(t->shape, t->rank, to > from ? to : from);
   char *memory = count < 0 ? NULL : malloc(count ? (size_t)count * to : 1);
   if (!memory) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to convert a tensor");
   for (int64_t e = 0; e < count; e++) {
-    double value = element(t->dtype, (const char *)t->data + (size_t)e * from);
-    float narrow = (float)value;
+    const char *at = (const char *)t->data + (size_t)e * from;
+    double value = element(t->dtype, at);
+    float narrow = t->dtype == ATTN_I64 ? rounded_once(at) : (float)value;
     memcpy(memory + (size_t)e * to, dtype == ATTN_F32 ? (void *)&narrow : (void *)&value, to);
   }
   free(array->memory);

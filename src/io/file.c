@@ -11,11 +11,36 @@
 
 #include "error.h"
 
+/* In English whatever the process's locale: strerror would translate. */
+static void say(int number, char *text, size_t bytes) {
+  static const struct {
+    int number;
+    const char *text;
+  } known[] = {{ENOENT, "No such file or directory"},
+               {EACCES, "Permission denied"},
+               {EPERM, "Permission denied"},
+               {ENOTDIR, "Not a directory"},
+               {EISDIR, "Is a directory"},
+               {ENOSPC, "No space left on device"},
+               {EDQUOT, "Disk quota exceeded"},
+               {EROFS, "Read-only file system"},
+               {EMFILE, "Too many open files"},
+               {ENFILE, "Too many open files"},
+               {ENAMETOOLONG, "File name too long"},
+               {ELOOP, "Too many levels of symbolic links"},
+               {EIO, "Input/output error"},
+               {EFBIG, "File too large"},
+               {ENOMEM, "Cannot allocate memory"}};
+  snprintf(text, bytes, "error %d", number);
+  for (size_t n = 0; n < sizeof known / sizeof *known; n++)
+    if (known[n].number == number) snprintf(text, bytes, "%s", known[n].text);
+}
+
 static attn_status failed(attn_error *err, const char *path, const char *what) {
   char text[128];
   int number = errno;
   attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
-  if (strerror_r(number, text, sizeof text)) snprintf(text, sizeof text, "error %d", number);
+  say(number, text, sizeof text);
   return attn_fail(err, status, NULL, "%.120s: cannot %s: %s", path, what, text);
 }
 
@@ -96,11 +121,25 @@ attn_status attn_file_target(const char *path, char **target, attn_error *err) {
   *target = NULL;
   if (!*path) return attn_fail(err, ATTN_ERR_FILE, "path", "the name of a file is empty");
   if (path[strlen(path) - 1] == '/') return not_regular(err, path);
-  if (stat(path, &info)) return target_of_new(path, target, err);
+  if (stat(path, &info)) {
+    /* A link to nothing: a rename would replace the link, not make what it points to. */
+    int dangling = errno == ENOENT && !lstat(path, &info);
+    if (dangling) return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a link to nothing", path);
+    return errno == ENOENT ? target_of_new(path, target, err) : failed(err, path, "create");
+  }
   /* A rename would put a file in the place of a device or a folder. */
   if (!S_ISREG(info.st_mode)) return not_regular(err, path);
   *target = realpath(path, NULL);
   return *target ? ATTN_OK : failed(err, path, "create");
+}
+
+attn_status attn_file_writable(const char *target, attn_error *err) {
+  char *folder = strdup(target);
+  if (!folder) return no_memory(err);
+  attn_status status = ATTN_OK;
+  if (access(dirname(folder), W_OK | X_OK)) status = failed(err, target, "create");
+  free(folder);
+  return status;
 }
 
 /* The folder part of path, then a name that no other writer takes. */
@@ -111,11 +150,11 @@ static char *beside(const char *path) {
   return name;
 }
 
-static int create(char *name) {
+static int create(char *name, mode_t mode) {
   char *end = name + strlen(name);
   for (int n = 0; n < 1000; n++) {
     snprintf(end, 60, ".attn-%ld-%d.part", (long)getpid(), n);
-    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
@@ -128,7 +167,9 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
   if (status) return status;
   w->beside = beside(w->path);
   if (!w->beside) return attn_file_abandon(w), no_memory(err);
-  w->fd = create(w->beside);
+  /* A file that is replaced keeps its permissions, from the first byte on. */
+  int exists = !stat(w->path, &info);
+  w->fd = create(w->beside, exists ? info.st_mode & 0777 : 0666);
   if (w->fd < 0) {
     status = failed(err, path, "create");
     free(w->beside);
@@ -136,8 +177,7 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
     attn_file_abandon(w);
     return status;
   }
-  /* A file that is replaced keeps its permissions, as far as we may say so. */
-  if (!stat(w->path, &info) && fchmod(w->fd, info.st_mode & 0777)) errno = 0;
+  if (exists && fchmod(w->fd, info.st_mode & 0777)) errno = 0; /* what umask took */
   return ATTN_OK;
 }
 

@@ -30,6 +30,9 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
  * frees *target. ATTN_ERR_FILE: no such folder, or what is there is no regular file. */
 attn_status attn_file_target(const char *path, char **target, attn_error *err);
 
+/* May a file be made in the folder of this target? */
+attn_status attn_file_writable(const char *target, attn_error *err);
+
 /* A file that appears under its name only when it is complete: written beside, fsynced, renamed. */
 struct attn_file_writer {
   int fd;

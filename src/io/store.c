@@ -6,7 +6,7 @@
 #include "error.h"
 #include "safetensors.h"
 
-size_t attn_safetensors_split(const char *path, const char **name) {
+size_t attn_array_path_split(const char *path, const char **name) {
   static const char suffix[] = ".safetensors";
   const char *end = strstr(path, suffix);
   *name = NULL;
@@ -18,7 +18,7 @@ size_t attn_safetensors_split(const char *path, const char **name) {
     if (*end == ':') *name = end + 1;
     return (size_t)(end - path);
   }
-  return 0;
+  return strlen(path);
 }
 
 /* A path taken apart: the caller frees file. */
@@ -29,9 +29,10 @@ struct place {
 };
 
 static attn_status take_apart(const char *path, struct place *p, attn_error *err) {
-  size_t split = attn_safetensors_split(path, &p->name);
-  p->safetensors = split > 0;
-  p->file = split ? strndup(path, split) : strdup(path);
+  static const char suffix[] = ".safetensors";
+  size_t split = attn_array_path_split(path, &p->name), length = sizeof suffix - 1;
+  p->safetensors = split >= length && !memcmp(path + split - length, suffix, length);
+  p->file = strndup(path, split);
   return p->file ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
 }
 
@@ -185,20 +186,17 @@ static attn_status check_name(const struct place *p, const char *path, attn_erro
                    "%.120s: no tensor can have that name; choose another", path);
 }
 
-static attn_status prepare(const attn_array_output *from, struct output *to, attn_error *err) {
-  to->writer.fd = -1;
-  to->tensor = from->tensor;
-  attn_status status = check_tensor(from->tensor, err);
-  if (!status) status = take_apart(from->path, &to->place, err);
-  if (!status) status = check_name(&to->place, from->path, err);
+static attn_status find_place(const char *path, struct output *to, attn_error *err) {
+  attn_status status = take_apart(path, &to->place, err);
+  if (!status) status = check_name(&to->place, path, err);
   return status ? status : attn_file_target(to->place.file, &to->target, err);
 }
 
 static attn_status check_twice(const struct output *o, int count, attn_error *err) {
   for (int n = 1; n < count; n++)
     for (int m = 0; m < n; m++)
-      if (same_file(&o[m], &o[n]) &&
-          (!o[n].place.safetensors || !strcmp(o[m].place.name, o[n].place.name)))
+      if (same_file(&o[m], &o[n]) && (!o[m].place.safetensors || !o[n].place.safetensors ||
+                                      !strcmp(o[m].place.name, o[n].place.name)))
         return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
                          "%.120s: two outputs of the same name; name them apart", o[n].place.file);
   return ATTN_OK;
@@ -234,23 +232,61 @@ static attn_status put_file(struct output *o, int n, int count, attn_error *err)
   return status ? status : attn_file_finish(&o[n].writer, err);
 }
 
-attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count, attn_error *err) {
-  struct output o[ATTN_OUTPUTS_MAX];
-  attn_status status = ATTN_OK;
-  memset(o, 0, sizeof o);
-  if (count < 0 || count > ATTN_OUTPUTS_MAX)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
+static attn_status begin(struct output o[ATTN_OUTPUTS_MAX], int32_t count, attn_error *err) {
+  memset(o, 0, ATTN_OUTPUTS_MAX * sizeof *o);
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = -1;
-  for (int n = 0; n < count && !status; n++) status = prepare(&outputs[n], &o[n], err);
-  if (!status) status = check_twice(o, count, err);
-  for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);
-  for (int n = 0; n < count && !status; n++)
-    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, err);
-  for (int n = 0; n < count; n++) {
+  if (count >= 0 && count <= ATTN_OUTPUTS_MAX) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
+}
+
+static void end(struct output *o) {
+  for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) {
     attn_file_abandon(&o[n].writer);
     free(o[n].target);
     free(o[n].place.file);
   }
+}
+
+/* Can what is there be added to, and can a file be made beside it? */
+static attn_status check_target(const struct output *o, attn_error *err) {
+  struct attn_bytes old;
+  struct attn_safetensors header;
+  struct stat info;
+  attn_status status = attn_file_writable(o->target, err);
+  if (status || !o->place.safetensors || stat(o->target, &info)) return status;
+  status = attn_bytes_open(&old, o->target, err);
+  if (status) return status;
+  status = attn_safetensors_open(&old, &header, err);
+  attn_safetensors_close(&header);
+  attn_bytes_close(&old);
+  return status;
+}
+
+attn_status attn_array_outputs_check(const char *const *paths, int32_t count, attn_error *err) {
+  struct output o[ATTN_OUTPUTS_MAX];
+  attn_status status = begin(o, count, err);
+  if (status) return status;
+  for (int n = 0; n < count && !status; n++) status = find_place(paths[n], &o[n], err);
+  if (!status) status = check_twice(o, count, err);
+  for (int n = 0; n < count && !status; n++) status = check_target(&o[n], err);
+  end(o);
+  return status;
+}
+
+attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count, attn_error *err) {
+  struct output o[ATTN_OUTPUTS_MAX];
+  attn_status status = begin(o, count, err);
+  if (status) return status;
+  for (int n = 0; n < count && !status; n++) {
+    o[n].tensor = outputs[n].tensor;
+    status = check_tensor(outputs[n].tensor, err);
+    if (!status) status = find_place(outputs[n].path, &o[n], err);
+  }
+  if (!status) status = check_twice(o, count, err);
+  for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);
+  for (int n = 0; n < count && !status; n++)
+    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, err);
+  end(o);
   return status;
 }
 

@@ -22,7 +22,7 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
   return best;
 }
 
-/* q panel, scores, mask tile, output, block of output, copies of strided k and v. */
+/* q panel, scores, mask tile, output, copies of strided k and v. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
   return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
 }

@@ -57,6 +57,7 @@ struct attn_expr {
   char *text;
   double number;
   attn_printing table; /* ARRAY: leading dimensions of size 1 dropped */
+  int height;          /* levels below it */
   int arguments;       /* positional; a method call has its object first */
   struct attn_expr **argument;
   int keywords; /* dim=-1, axis=1, keepdims=True */

@@ -29,7 +29,12 @@ static int number(struct attn_cursor *c, double value, size_t offset, struct att
   return ATTN_YES;
 }
 
+/* a + a + .. leans to the left as deep as it is long: who follows it later recurses as deep. */
 static int add_argument(struct attn_cursor *c, struct attn_expr *call, struct attn_expr *argument) {
+  if (argument->height >= ATTN_HEIGHT_MAX)
+    return attn_reader_fail(c->r, c->token.begin, "an expression of more than %d operations",
+                            ATTN_HEIGHT_MAX);
+  if (call->height <= argument->height) call->height = argument->height + 1;
   if (attn_pool_grow(c->r->pool, (void **)&call->argument, (size_t)call->arguments,
                      sizeof(struct attn_expr *)))
     return attn_reader_no_memory(c->r);

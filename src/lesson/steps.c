@@ -1,5 +1,6 @@
 /* steps.c -- steps of an example: adding them, their numbers, what the document prints for them. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "assemble.h"
@@ -103,12 +104,21 @@ static int is_finer(const attn_cell *x, const attn_cell *y) {
   return x->hi - x->lo < y->hi - y->lo;
 }
 
+/* With a point, whatever the process's locale writes. */
+static const char *short_text(double value, char text[32]) {
+  snprintf(text, 32, "%g", value);
+  text[strcspn(text, ",")] = text[strcspn(text, ",")] ? '.' : 0;
+  return text;
+}
+
 static attn_status given_twice(struct attn_assembly *a, const attn_step *step, const attn_cell *x,
                                const attn_cell *y) {
+  char here[32], there[32];
   return attn_fail_at(a->err, ATTN_ERR_FORMAT, y->line, y->column,
-                      "%s is given twice within one example with different values: %g here, %g at "
+                      "%s is given twice within one example with different values: %s here, %s at "
                       "line %d, column %d; correct one, or begin a new example with a heading",
-                      step->symbol, y->value, x->value, (int)x->line, (int)x->column);
+                      step->symbol, short_text(y->value, here), short_text(x->value, there),
+                      (int)x->line, (int)x->column);
 }
 
 /* The size that whole printings say, else what rows and cells reach. */

@@ -6,11 +6,20 @@
 #include "error.h"
 #include "text.h"
 
+enum { BAD_STYLE = 2 }; /* nothing is written then, as after a failed write */
+
+/* As with every descriptor: the first version's size at least, and no unknown language. */
+static int is_style(const attn_style *style) {
+  return style->struct_size >= sizeof(attn_style) && style->struct_size <= 65536 &&
+         style->language >= ATTN_LANGUAGE_ENGLISH && style->language <= ATTN_LANGUAGE_JAPANESE;
+}
+
 void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink) {
   memset(out, 0, sizeof *out);
   out->sink = sink;
   out->before = -1;
-  if (style)
+  if (style && !is_style(style)) out->failed = BAD_STYLE;
+  if (style && !out->failed)
     memcpy(&out->style, style,
            style->struct_size < sizeof out->style ? style->struct_size : sizeof out->style);
   if (out->style.width < 1) out->style.width = 80;
@@ -21,6 +30,9 @@ void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_si
 
 attn_status attn_out_end(const struct attn_out *out, attn_error *err) {
   if (!out->failed) return ATTN_OK;
+  if (out->failed == BAD_STYLE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "style",
+                     "style has a struct_size or a language that this library does not know");
   return attn_fail(err, ATTN_ERR_FILE, "sink", "the text could not be written");
 }
 

@@ -8,19 +8,9 @@
 #include "problem.h"
 #include "ref.h"
 
-/* How rows become tasks. A rule of L and the group alone: bits must not depend on batch or
- * threads. Long sequences: blocks within a head. Short ones (decoding): the rows of all query
- * heads that share a key/value head stand in one block, so that k and v are read once. */
-struct shape {
-  int64_t group;       /* query heads of a key/value head */
-  int64_t units;       /* stretches of rows in a group */
-  int64_t unit_rows;
-  int64_t blocks;      /* of a unit */
-};
-
 struct run {
   const struct attn_problem *p;
-  struct shape shape;
+  struct attn_partition parts;
   char *workspace;
   size_t worker_bytes;
   _Atomic int stop;
@@ -29,8 +19,8 @@ struct run {
   int64_t rows_total;
 };
 
-static struct shape shape_of(const struct attn_problem *p) {
-  struct shape s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
+struct attn_partition attn_problem_partition(const struct attn_problem *p) {
+  struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
   int merged = p->rows < ATTN_ROWS;
   s.units = merged ? 1 : s.group;
   s.unit_rows = merged ? s.group * p->rows : p->rows;
@@ -38,18 +28,35 @@ static struct shape shape_of(const struct attn_problem *p) {
   return s;
 }
 
+/* Fewer workers than the host has: it is given so many lanes, each of which takes what is left. */
+struct lanes {
+  void (*body)(void *argument, int64_t index, int32_t worker);
+  void *argument;
+  int64_t count;
+  _Atomic int64_t next;
+};
+
+static void run_lane(void *argument, int64_t lane, int32_t worker) {
+  struct lanes *l = argument;
+  (void)worker;
+  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
+    l->body(l->argument, n, (int32_t)lane);
+}
+
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,
                            void (*body)(void *, int64_t, int32_t), void *argument) {
   const attn_executor *host = p->desc.executor;
   if (count <= 0) return;
-  if (p->workers == 1)
+  if (p->workers == 1) {
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  else if (host && p->workers >= host->workers)
+  } else if (host && p->workers >= host->workers) {
     host->parallel_for(host->context, count, body, argument);
-  else if (host) /* fewer threads than the host's: it cannot be told, so one does it */
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  else
+  } else if (host) {
+    struct lanes lanes = {body, argument, count, 0};
+    host->parallel_for(host->context, p->workers, run_lane, &lanes);
+  } else {
     attn_threads_run(count, p->workers, body, argument);
+  }
 }
 
 /* ---- Progress -------------------------------------------------------------- */
@@ -155,7 +162,7 @@ static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, i
 static void run_block(void *argument, int64_t index, int32_t worker) {
   struct run *run = argument;
   const struct attn_problem *p = run->p;
-  const struct shape *s = &run->shape;
+  const struct attn_partition *s = &run->parts;
   if (run->stop) return;
   /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
   int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
@@ -216,14 +223,14 @@ static void release(const attn_sdpa *d, void *memory) {
 }
 
 static attn_status run_all(const struct attn_problem *p, void *workspace) {
-  struct run run = {.p = p, .shape = shape_of(p), .reporting = ATOMIC_FLAG_INIT};
+  struct run run = {.p = p, .parts = attn_problem_partition(p), .reporting = ATOMIC_FLAG_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
   run.workspace = (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN -
                                        (uintptr_t)workspace);
   run.worker_bytes = (p->workspace_bytes - ATTN_PANEL_ALIGN) / (size_t)p->workers;
   run.rows_total = p->batch * p->heads_q * p->rows;
   if (p->kernel)
-    attn_problem_parallel(p, p->batch * p->heads * run.shape.units * run.shape.blocks, run_block,
+    attn_problem_parallel(p, p->batch * p->heads * run.parts.units * run.parts.blocks, run_block,
                           &run);
   else
     attn_problem_parallel(p, run.rows_total, run_row, &run);

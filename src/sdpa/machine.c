@@ -9,9 +9,11 @@
 #include "problem.h"
 
 attn_status attn_machine_query(attn_machine *machine) {
-  if (!machine || machine->struct_size != sizeof *machine) return ATTN_ERR_ARGUMENT;
-  memset(machine, 0, sizeof *machine);
-  machine->struct_size = sizeof *machine;
+  if (!machine || !attn_size_is_known(machine->struct_size, sizeof *machine))
+    return ATTN_ERR_ARGUMENT;
+  size_t size = machine->struct_size;
+  memset(machine, 0, size);
+  machine->struct_size = size;
   attn_cpu_describe(machine->cpu, sizeof machine->cpu, machine->features,
                     sizeof machine->features);
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
@@ -70,11 +72,11 @@ static double measure_read(double *memory, size_t count) {
 attn_status attn_machine_measure(double *gflops, double *gbytes) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   if (!kernel) return ATTN_ERR_CPU;
+  size_t count = (size_t)1 << 24; /* 128 MiB: more than most last-level caches */
+  double *memory = gbytes ? malloc(count * sizeof *memory) : NULL;
+  if (gbytes && !memory) return ATTN_ERR_MEMORY;
   if (gflops) *gflops = measure_fma(kernel);
   if (!gbytes) return ATTN_OK;
-  size_t count = (size_t)1 << 24; /* 128 MiB: more than most last-level caches */
-  double *memory = malloc(count * sizeof *memory);
-  if (!memory) return ATTN_ERR_MEMORY;
   for (size_t n = 0; n < count; n++) memory[n] = 1.0;
   *gbytes = measure_read(memory, count);
   free(memory);

@@ -75,22 +75,20 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
                            const attn_tensor *v, const attn_tensor *o, attn_plan *plan,
                            attn_error *err) {
   struct attn_problem p;
-  if (!plan || plan->struct_size != sizeof *plan)
+  if (!plan || !attn_size_is_known(plan->struct_size, sizeof *plan))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "plan",
                      "plan is NULL or its struct_size is not sizeof(attn_plan)");
   attn_status status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
   if (status) return status;
-  memset(plan, 0, sizeof *plan);
-  plan->struct_size = sizeof *plan;
+  size_t size = plan->struct_size;
+  memset(plan, 0, size);
+  plan->struct_size = size;
   explain(&p, plan);
-  int64_t group = p.heads ? p.heads_q / p.heads : 0;
-  int merged = p.rows < ATTN_ROWS;
-  int64_t unit_rows = merged ? group * p.rows : p.rows;
-  int64_t blocks = (unit_rows + ATTN_ROWS - 1) / ATTN_ROWS * (merged ? 1 : group);
+  struct attn_partition parts = attn_problem_partition(&p);
   plan->workspace_bytes = p.workspace_bytes;
   plan->row_block = p.kernel ? ATTN_ROWS : 1;
   plan->key_block = p.kernel ? ATTN_KEYS : p.keys;
-  plan->tasks = p.kernel ? p.batch * p.heads * blocks : p.batch * p.heads_q * p.rows;
+  plan->tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks : p.batch * p.heads_q * p.rows;
   plan->workers = p.workers < plan->tasks ? p.workers : (int32_t)plan->tasks;
   plan->flops = flops(&p);
   return ATTN_OK;

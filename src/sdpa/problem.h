@@ -37,6 +37,20 @@ void attn_problem_parallel(const struct attn_problem *problem, int64_t count,
                            void (*body)(void *argument, int64_t index, int32_t worker),
                            void *argument);
 
+/* How rows become tasks. A rule of L and the group alone: bits must not depend on batch or
+ * threads. Long sequences: blocks within a head. Short ones (decoding): the rows of all query
+ * heads that share a key/value head stand in one block, so that k and v are read once. */
+struct attn_partition {
+  int64_t group;     /* query heads of a key/value head */
+  int64_t units;     /* stretches of rows in a group */
+  int64_t unit_rows;
+  int64_t blocks;    /* of a unit */
+};
+struct attn_partition attn_problem_partition(const struct attn_problem *problem);
+
+/* A struct_size that a caller may give: this header's or a newer one's. */
+int attn_size_is_known(size_t given, size_t ours);
+
 /* Byte offset of element (a, b, c, d) of a rank-4 tensor. */
 char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
 

@@ -36,6 +36,8 @@ const char *attn_dtype_name(attn_dtype dtype) {
   return "unknown";
 }
 
+int attn_size_is_known(size_t given, size_t ours) { return given >= ours && given <= 65536; }
+
 char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   if (!t->data) return NULL; /* allowed where a dimension is 0; nothing is read then */
   int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];

@@ -47,6 +47,10 @@ static attn_status check_view(const attn_tensor *t, const char *name, attn_error
   }
   if (extent(t, &low, &high))
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
+  size_t size = attn_dtype_size(t->dtype);
+  if (high > low && (uintptr_t)t->data % size)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is not aligned to its elements of %zu bytes",
+                     name, size);
   if (!t->data && high > low)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
   return ATTN_OK;

@@ -195,6 +195,8 @@ static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_err
                      "stopped by the caller's progress function");
   for (int32_t n = 0; n < p->workers; n++) merge(&sum, &c->partial[n]);
   if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
+  sum.struct_size = report->struct_size;
+  memset(report, 0, sum.struct_size);
   *report = sum;
   return ATTN_OK;
 }
@@ -203,7 +205,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
                              const attn_tensor *v, const attn_tensor *o, int64_t row_limit,
                              uint64_t seed, attn_sdpa_report *report, attn_error *err) {
   struct attn_problem p;
-  if (!report || report->struct_size != sizeof *report)
+  if (!report || !attn_size_is_known(report->struct_size, sizeof *report))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "report",
                      "report is NULL or its struct_size is not sizeof(attn_sdpa_report)");
   if (row_limit < 0)
