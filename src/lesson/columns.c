@@ -95,6 +95,7 @@ static int push_label(struct block *k, struct attn_span label) {
 /* Whether a line is a row: numbers, perhaps behind a label. */
 static int is_row(const struct attn_reader *r, struct attn_span line, struct attn_span *rest) {
   if (line.begin >= line.end) return 0;
+  if (strchr("[({", r->source.text[line.begin])) return 0; /* a list over several lines */
   struct attn_span label = row_label(r, line);
   *rest = attn_trim(r, (struct attn_span){label.end, line.end});
   if (rest->begin < rest->end && r->source.text[rest->begin] == ',' && label.end > label.begin)

@@ -15,6 +15,12 @@ static int better(const attn_cell *a, const attn_cell *than) {
   return literal != other ? literal : a->decimals > than->decimals;
 }
 
+/* 0.005753 has four digits that count; 0 for what has no point. */
+static int significant(const attn_cell *cell) {
+  if (cell->kind != ATTN_CELL_NUMBER || cell->decimals < 1 || cell->value == 0) return 0;
+  return (int)floor(log10(fabs(cell->value))) + 1 + cell->decimals;
+}
+
 static attn_status collect(struct attn_judged *j, const attn_step *s, struct attn_pool *pool,
                            attn_error *err) {
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
@@ -31,6 +37,7 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
         if (better(cell, *at)) *at = cell;
         if (cell->kind == ATTN_CELL_NUMBER && cell->decimals > j->decimals)
           j->decimals = cell->decimals;
+        if (significant(cell) > j->significant) j->significant = significant(cell);
       }
   }
   return ATTN_OK;
@@ -95,21 +102,28 @@ static void spread(struct attn_judged *j, const attn_step *s) {
 
 static double slack_of(double value) { return 1e-9 * (1 + fabs(value)); }
 
-/* Does rounding value honestly give what is printed? own: by the cell's own digits; else by the
- * most digits that the matrix shows, zeros at the end dropped. */
-static int rounds_to(const attn_cell *cell, double value, int decimals, int own) {
+/* Half a unit of the last digit that the author kept, where zeros at its end may have been dropped:
+ * as many decimals as the matrix shows anywhere, or as many significant digits. */
+static double half_unit(const struct attn_judged *j, const attn_cell *cell) {
+  double half = 0.5 * pow(10, -(double)j->decimals), own = (cell->hi - cell->lo) / 2;
+  if (cell->value == 0 || !j->significant) return half;
+  double counted = 0.5 * pow(10, floor(log10(fabs(cell->value))) + 1 - j->significant);
+  return fmin(own, fmax(half, counted));
+}
+
+/* Does rounding value honestly give what is printed? */
+static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double value) {
   if (value == cell->value) return 1;
   if (isinf(value) || isinf(cell->value)) return 0;
   if (cell->kind == ATTN_CELL_SUM)
     return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);
   if (cell->kind != ATTN_CELL_NUMBER) return fabs(value - cell->value) <= slack_of(value);
-  double half = own ? (cell->hi - cell->lo) / 2 : 0.5 * pow(10, -(double)decimals);
-  if (!own && decimals == 0) return fabs(value - cell->value) <= slack_of(value);
-  return fabs(value - cell->value) <= half + slack_of(value);
+  if (j->decimals == 0) return fabs(value - cell->value) <= slack_of(value);
+  return fabs(value - cell->value) <= half_unit(j, cell) + slack_of(value);
 }
 
 int attn_judged_fits(const struct attn_judged *j, size_t n, double value) {
-  return rounds_to(j->printed[n], value, j->decimals, 0);
+  return rounds_to(j, j->printed[n], value);
 }
 
 static int meets(const attn_cell *cell, double lo, double hi) {
@@ -242,7 +256,7 @@ static attn_status prepare(const struct judging *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
-  j->decimals = 0;
+  j->decimals = j->significant = 0;
   attn_status status = collect(j, s, g->pool, g->err);
   j->verdict = attn_pool_take(g->pool, (cells + 1) * sizeof *j->verdict);
   attn_matrix *const all[] = {&j->carried, &j->right.lo, &j->right.hi, &j->author.lo, &j->author.hi};

@@ -9,6 +9,7 @@
 struct attn_judged {
   const attn_cell **printed; /* the best printing, or NULL */
   int decimals;              /* the most digits behind the point that a literal shows */
+  int significant;           /* the most digits that count */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
   int worst;
   int tainted;               /* wrong, or computed from something wrong */
