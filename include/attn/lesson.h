@@ -124,6 +124,8 @@ typedef struct attn_example {
   int32_t heads;        /* 1 or more */
   int32_t from_python;  /* 1: a snippet */
   int32_t one_based;    /* 1: the document counts from 1 */
+  int32_t unfollowed;   /* steps from this attn_step_name on stand on something that is not
+                           followed (a bias, dropout, a residual): never judged wrong; 0: none */
   int32_t key_tokens;   char **key_token;   /* names of keys, or none */
   int32_t query_tokens; char **query_token; /* names of queries; the same as keys in self-attention */
   int32_t steps;

@@ -143,25 +143,40 @@ static int says_sine(struct builder *b) {
   return 0;
 }
 
-/* A learnt table is given; that of sines and cosines is computed. */
+/* To its last digit: chance makes small whole numbers look like sines. */
+static int all_round_to(const attn_printing *p, const attn_matrix *m) {
+  int decimals = 0;
+  for (int n = 0; n < p->rows * p->cols; n++)
+    if (p->cells[n].decimals > decimals) decimals = p->cells[n].decimals;
+  double half = decimals ? 0.5 * pow(10, -decimals) : 0;
+  for (int n = 0; n < p->rows * p->cols; n++)
+    if (fabs(p->cells[n].value - m->at[n]) > half + 1e-9) return 0;
+  return 1;
+}
+
+/* Sines and cosines as large as p, frequencies from `first` on. Does p round them? */
+static int sines(struct builder *b, const attn_printing *p, double first, attn_matrix *table) {
+  attn_step probe = {.name = ATTN_STEP_POSITIONS, .op = ATTN_OP_POSITIONS, .scalar = first};
+  probe.exact = (attn_matrix){p->rows, p->cols, NULL};
+  b->status = attn_eval_step(&probe, NULL, b->a->pool, table, b->a->err);
+  return !b->status && all_round_to(p, table);
+}
+
+/* A learnt table is given; that of sines and cosines, be it said or seen, is computed. */
 static int position_table(struct builder *b) {
   struct attn_slot *slot = slot_of(b, ATTN_STEP_POSITIONS, -1);
   if (!slot || slot->printing[0].rows < 1 || slot->printing[0].row0 >= 0)
     return given(b, ATTN_STEP_POSITIONS, -1);
-  const attn_printing *p = &slot->printing[0];
-  attn_step probe = {.name = ATTN_STEP_POSITIONS, .op = ATTN_OP_POSITIONS};
-  attn_printing whole = *p;
+  double first = b->a->reading.first_frequency;
   attn_matrix table;
-  probe.exact = (attn_matrix){p->rows, p->cols, NULL};
-  probe.scalar = b->a->reading.first_frequency;
-  b->status = attn_eval_step(&probe, NULL, b->a->pool, &table, b->a->err);
+  int fits = sines(b, &slot->printing[0], first, &table);
+  if (!fits && !says_sine(b) && !b->status)
+    fits = sines(b, &slot->printing[0], first = !first, &table);
   if (b->status) return -1;
-  whole.row0 = whole.col0 = 0;
-  if (!says_sine(b) && 2 * attn_printing_fits(&whole, &table) <= p->rows * p->cols)
-    return given(b, ATTN_STEP_POSITIONS, -1);
+  if (!fits && !says_sine(b)) return given(b, ATTN_STEP_POSITIONS, -1);
   attn_step *step = attn_add_step(b->a, b->ex, ATTN_STEP_POSITIONS, -1, ATTN_OP_POSITIONS);
   if (!step) return b->status = ATTN_ERR_MEMORY, -1;
-  step->scalar = probe.scalar;
+  step->scalar = first;
   step->exact = table;
   b->status = attn_attach(b->a, step, slot);
   return b->status ? -1 : b->ex->steps - 1;
@@ -192,6 +207,8 @@ static void add_positions(struct builder *b) {
 
 static int projection(struct builder *b, int head, int weight, int name, int source) {
   int w = given(b, weight, head);
+  struct attn_slot *own = slot_of(b, name, head);
+  if (own && own->foreign) return given(b, name, head);
   if (w >= 0 && source >= 0) return two(b, name, head, ATTN_OP_MATMUL, source, w);
   int printed = given(b, name, head);
   if (printed < 0 && head >= 0) printed = find_step(b->ex, name, -1);
@@ -216,9 +233,24 @@ static int scores(struct builder *b, int head, int q, int k) {
   return computed(b, ATTN_STEP_SCORES, head, ATTN_OP_GENERAL, 0, operand);
 }
 
+/* A divisor that the formula states and no slip explains: neither d_k nor another size of the
+ * example's, or its root, stands in for it. Then the author means it: sqrt(64) in a small example. */
+static int is_meant(const struct builder *b, double stated, double root) {
+  if (stated <= 0 || fabs(stated - root) < 1e-3 * root) return 0;
+  if (b->a->clues.d_k > 0 && fabs(stated * stated - b->a->clues.d_k) < 1e-3) return 1;
+  for (int i = 0; i < b->ex->steps; i++) {
+    const double size[] = {b->ex->step[i].exact.rows, b->ex->step[i].exact.cols};
+    for (int n = 0; n < 2; n++)
+      if (stated == size[n] || fabs(stated - sqrt(size[n])) < 1e-3) return 0;
+  }
+  return 1;
+}
+
 /* What the scores are divided by; 0: cannot tell. width: whose root it is. */
 static double divisor(struct builder *b, int k, int q, int *width) {
   const struct attn_clues *c = &b->a->clues;
+  double size = k >= 0 ? step_at(b, k)->exact.cols : 0;
+  if (size > 0 && c->scale == 0 && is_meant(b, c->divisor, sqrt(size))) return c->divisor;
   double n = k >= 0        ? step_at(b, k)->exact.cols
              : q >= 0      ? step_at(b, q)->exact.cols
              : c->root > 0 ? c->root

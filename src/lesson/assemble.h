@@ -11,6 +11,7 @@ enum {
   ATTN_ROLE_NONE = -1,
   ATTN_ROLE_SOFTMAX_INPUT = 100, /* scores, scaled or masked: whatever the softmax is taken of */
   ATTN_ROLE_WITH_POSITIONS,      /* X with the position table added or appended */
+  ATTN_ROLE_MASKED_WEIGHTS,      /* weights behind the mask, where those before it are shown too */
   ATTN_ROLE_FACTOR = 200,        /* + a name: printed as a factor of a product */
 };
 
@@ -24,9 +25,14 @@ struct attn_meaning {
 
 struct attn_meaning attn_meaning_of(const char *text);
 int attn_formula_role(const char *formula); /* "QK^T / \sqrt{2}" is SCALED; NONE: cannot tell */
+/* What a formula divides by where it says a number: E / 8, \frac{E}{\sqrt{64}}; 0: none. */
+double attn_stated_divisor(const char *formula);
+/* Does it speak of something that is no step here: a bias, dropout, a residual, a norm? */
+int attn_is_foreign(const char *text);
 int attn_phrase_role(const char *text);     /* of a heading: what the section computes; or NONE */
 int attn_is_softmax_name(const char *text);
 const char *attn_default_symbol(int name);
+int attn_alias_role(const char *normal); /* aliases.c: of a normal name; NONE: it is no such name */
 /* Letters and digits of text in lower case, as names compare. Ends in 0, cut to size. */
 void attn_normal_name(const char *text, char *normal, size_t size);
 int attn_text_has(const char *text, const char *word); /* ASCII letters in any case */
@@ -37,6 +43,7 @@ int attn_text_has_any(const char *text, const char *const *words);
 struct attn_slot {
   int name, head; /* head: -1 where there is one or it belongs to all */
   int certain;
+  int foreign; /* its formula holds more than is followed: then it is given, not computed */
   const char *symbol;
   int printings;
   attn_printing *printing;
@@ -51,11 +58,13 @@ struct attn_clues {
   double scale;             /* `scale: 0.5`; 0: none */
   double d_k;               /* as stated; 0: none */
   double root;              /* n of \frac{E}{\sqrt{n}}; 0: none */
+  double divisor;           /* as the formula of the scaled scores states it; 0: none */
   int masked, maybe_masked; /* a causal mask said in so many words; spoken of */
   int mask_line;
   int rows, columns; /* orientation, said so */
   int queries_are_inputs, keys_are_inputs, values_are_inputs;
   int appended;   /* positions */
+  int unfollowed; /* steps from this name on stand on something that is not followed; 0: none do */
   int count_zero; /* indices from 0 seen */
 };
 

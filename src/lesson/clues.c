@@ -111,7 +111,11 @@ static void read_item(struct attn_clues *c, const struct attn_item *item) {
     read_orientation(c, item->text);
     if (attn_formula_role(item->formula) == ATTN_STEP_SCALED && root_of(item->formula) > 0)
       c->root = root_of(item->formula);
-    if (attn_meaning_of(item->text).name == ATTN_STEP_SCALED) c->scaled = 1;
+    if (attn_meaning_of(item->text).name == ATTN_STEP_SCALED) {
+      double stated = attn_stated_divisor(*item->formula ? item->formula : item->text);
+      c->scaled = 1;
+      if (stated > 0) c->divisor = stated;
+    }
   }
   if (item->kind != ATTN_ITEM_SENTENCE && item->kind != ATTN_ITEM_HEADING) return;
   read_scale(c, item->text);

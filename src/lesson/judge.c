@@ -246,6 +246,9 @@ static attn_status judge_step(const struct judging *g, int32_t index) {
     if (!j->printed[n]) continue;
     const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};
     j->verdict[n] = judge_cell(j->printed[n], explained[n], r, a, slipped);
+    if (j->verdict[n] == ATTN_JUDGED_WRONG && g->example->unfollowed &&
+        s->name >= g->example->unfollowed)
+      j->verdict[n] = ATTN_JUDGED_DOUBTFUL;
     if (j->verdict[n] > j->worst) j->worst = j->verdict[n];
   }
   if (j->worst == ATTN_JUDGED_WRONG) j->tainted = 1;

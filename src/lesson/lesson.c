@@ -27,6 +27,7 @@ static attn_status follow_prose(struct attn_assembly *a, attn_example *ex) {
   status = attn_choose_reading(a, ex);
   if (!status) status = attn_name_tokens(a, ex);
   ex->one_based = !a->clues.count_zero;
+  ex->unfollowed = a->clues.unfollowed;
   return status;
 }
 

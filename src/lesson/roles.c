@@ -1,5 +1,6 @@
 /* roles.c -- what a printed name means: W^Q, クエリ, Scaled E, row 2 of the weights. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "assemble.h"
@@ -56,264 +57,12 @@ void attn_normal_name(const char *text, char *normal, size_t size) {
 
 /* ---- names ---- */
 
-struct alias {
-  const char *name; /* normal */
-  int role;
-};
-
-static const struct alias ALIASES[] = {
-    {"x", ATTN_STEP_X},
-    {"input", ATTN_STEP_X},
-    {"inputs", ATTN_STEP_X},
-    {"inputx", ATTN_STEP_X},
-    {"embedding", ATTN_STEP_X},
-    {"embeddings", ATTN_STEP_X},
-    {"inputembedding", ATTN_STEP_X},
-    {"inputembeddings", ATTN_STEP_X},
-    {"tokenembeddings", ATTN_STEP_X},
-    {"wordembeddings", ATTN_STEP_X},
-    {"wordvectors", ATTN_STEP_X},
-    {"inputvectors", ATTN_STEP_X},
-    {"memory", ATTN_STEP_X},
-    {"encoderoutput", ATTN_STEP_X},
-    {"encoderoutputs", ATTN_STEP_X},
-    {"encoderstates", ATTN_STEP_X},
-    {"埋め込み", ATTN_STEP_X},
-    {"埋込み", ATTN_STEP_X},
-    {"入力", ATTN_STEP_X},
-    {"入力埋め込み", ATTN_STEP_X},
-    {"単語埋め込み", ATTN_STEP_X},
-    {"トークン埋め込み", ATTN_STEP_X},
-    {"エンコーダ出力", ATTN_STEP_X},
-    {"y", ATTN_STEP_Y},
-    {"decoderinput", ATTN_STEP_Y},
-    {"decoderinputs", ATTN_STEP_Y},
-    {"decoderstates", ATTN_STEP_Y},
-    {"queryinput", ATTN_STEP_Y},
-    {"queryinputs", ATTN_STEP_Y},
-    {"xq", ATTN_STEP_Y},
-    {"デコーダ入力", ATTN_STEP_Y},
-    {"wq", ATTN_STEP_W_Q},
-    {"wquery", ATTN_STEP_W_Q},
-    {"queryweight", ATTN_STEP_W_Q},
-    {"queryweights", ATTN_STEP_W_Q},
-    {"クエリ重み", ATTN_STEP_W_Q},
-    {"wk", ATTN_STEP_W_K},
-    {"wkey", ATTN_STEP_W_K},
-    {"keyweight", ATTN_STEP_W_K},
-    {"keyweights", ATTN_STEP_W_K},
-    {"キー重み", ATTN_STEP_W_K},
-    {"wv", ATTN_STEP_W_V},
-    {"wvalue", ATTN_STEP_W_V},
-    {"valueweight", ATTN_STEP_W_V},
-    {"valueweights", ATTN_STEP_W_V},
-    {"バリュー重み", ATTN_STEP_W_V},
-    {"wo", ATTN_STEP_W_O},
-    {"wout", ATTN_STEP_W_O},
-    {"woutput", ATTN_STEP_W_O},
-    {"outputweight", ATTN_STEP_W_O},
-    {"outputweights", ATTN_STEP_W_O},
-    {"outputprojectionweights", ATTN_STEP_W_O},
-    {"出力重み", ATTN_STEP_W_O},
-    {"wa", ATTN_STEP_W_A},
-    {"w", ATTN_STEP_W_A},
-    {"walign", ATTN_STEP_W_A},
-    {"u", ATTN_STEP_U_A},
-    {"ua", ATTN_STEP_U_A},
-    {"va", ATTN_STEP_V_A},
-    {"mask", ATTN_STEP_MASK},
-    {"m", ATTN_STEP_MASK},
-    {"causalmask", ATTN_STEP_MASK},
-    {"attentionmask", ATTN_STEP_MASK},
-    {"paddingmask", ATTN_STEP_MASK},
-    {"マスク", ATTN_STEP_MASK},
-    {"因果マスク", ATTN_STEP_MASK},
-    {"q", ATTN_STEP_Q},
-    {"query", ATTN_STEP_Q},
-    {"queries", ATTN_STEP_Q},
-    {"クエリ", ATTN_STEP_Q},
-    {"クエリー", ATTN_STEP_Q},
-    {"k", ATTN_STEP_K},
-    {"key", ATTN_STEP_K},
-    {"keys", ATTN_STEP_K},
-    {"キー", ATTN_STEP_K},
-    {"v", ATTN_STEP_V},
-    {"value", ATTN_STEP_V},
-    {"values", ATTN_STEP_V},
-    {"バリュー", ATTN_STEP_V},
-    {"値", ATTN_STEP_V},
-    {"pe", ATTN_STEP_POSITIONS},
-    {"p", ATTN_STEP_POSITIONS},
-    {"pos", ATTN_STEP_POSITIONS},
-    {"positions", ATTN_STEP_POSITIONS},
-    {"positionalencoding", ATTN_STEP_POSITIONS},
-    {"positionalencodings", ATTN_STEP_POSITIONS},
-    {"positionencoding", ATTN_STEP_POSITIONS},
-    {"位置エンコーディング", ATTN_STEP_POSITIONS},
-    {"位置符号化", ATTN_STEP_POSITIONS},
-    {"位置", ATTN_STEP_POSITIONS},
-    {"xpe", ATTN_ROLE_WITH_POSITIONS},
-    {"xp", ATTN_ROLE_WITH_POSITIONS},
-    {"xpos", ATTN_ROLE_WITH_POSITIONS},
-    {"xpositions", ATTN_ROLE_WITH_POSITIONS},
-    {"inputswithpositions", ATTN_ROLE_WITH_POSITIONS},
-    {"位置付き埋め込み", ATTN_ROLE_WITH_POSITIONS},
-    {"e", ATTN_STEP_SCORES},
-    {"s", ATTN_STEP_SCORES},
-    {"score", ATTN_STEP_SCORES},
-    {"scores", ATTN_STEP_SCORES},
-    {"scoree", ATTN_STEP_SCORES},
-    {"scorese", ATTN_STEP_SCORES},
-    {"scoress", ATTN_STEP_SCORES},
-    {"rawscores", ATTN_STEP_SCORES},
-    {"attentionscore", ATTN_STEP_SCORES},
-    {"attentionscores", ATTN_STEP_SCORES},
-    {"rawattentionscores", ATTN_STEP_SCORES},
-    {"unscaledscores", ATTN_STEP_SCORES},
-    {"alignment", ATTN_STEP_SCORES},
-    {"alignments", ATTN_STEP_SCORES},
-    {"alignmentscores", ATTN_STEP_SCORES},
-    {"dotproducts", ATTN_STEP_SCORES},
-    {"energy", ATTN_STEP_SCORES},
-    {"energies", ATTN_STEP_SCORES},
-    {"logits", ATTN_STEP_SCORES},
-    {"qkt", ATTN_STEP_SCORES},
-    {"qktop", ATTN_STEP_SCORES},
-    {"qktranspose", ATTN_STEP_SCORES},
-    {"スコア", ATTN_STEP_SCORES},
-    {"アテンションスコア", ATTN_STEP_SCORES},
-    {"注意スコア", ATTN_STEP_SCORES},
-    {"アライメント", ATTN_STEP_SCORES},
-    {"アライメントスコア", ATTN_STEP_SCORES},
-    {"内積", ATTN_STEP_SCORES},
-    {"類似度", ATTN_STEP_SCORES},
-    {"scaled", ATTN_STEP_SCALED},
-    {"scalede", ATTN_STEP_SCALED},
-    {"scaleds", ATTN_STEP_SCALED},
-    {"escaled", ATTN_STEP_SCALED},
-    {"sscaled", ATTN_STEP_SCALED},
-    {"scaledscore", ATTN_STEP_SCALED},
-    {"scaledscores", ATTN_STEP_SCALED},
-    {"scoresscaled", ATTN_STEP_SCALED},
-    {"scaledattentionscores", ATTN_STEP_SCALED},
-    {"scaledalignment", ATTN_STEP_SCALED},
-    {"scaledlogits", ATTN_STEP_SCALED},
-    {"スケーリング", ATTN_STEP_SCALED},
-    {"スケーリング後", ATTN_STEP_SCALED},
-    {"スケール後", ATTN_STEP_SCALED},
-    {"スケール済み", ATTN_STEP_SCALED},
-    {"スケール済みスコア", ATTN_STEP_SCALED},
-    {"スケーリング後スコア", ATTN_STEP_SCALED},
-    {"スケーリング済みスコア", ATTN_STEP_SCALED},
-    {"スケーリングされたスコア", ATTN_STEP_SCALED},
-    {"masked", ATTN_STEP_MASKED},
-    {"maskedscore", ATTN_STEP_MASKED},
-    {"maskedscores", ATTN_STEP_MASKED},
-    {"maskeds", ATTN_STEP_MASKED},
-    {"maskede", ATTN_STEP_MASKED},
-    {"smasked", ATTN_STEP_MASKED},
-    {"emasked", ATTN_STEP_MASKED},
-    {"scoresmasked", ATTN_STEP_MASKED},
-    {"maskedscaledscores", ATTN_STEP_MASKED},
-    {"maskedattentionscores", ATTN_STEP_MASKED},
-    {"マスク後", ATTN_STEP_MASKED},
-    {"マスク済み", ATTN_STEP_MASKED},
-    {"マスク後スコア", ATTN_STEP_MASKED},
-    {"マスク済みスコア", ATTN_STEP_MASKED},
-    {"マスク適用後", ATTN_STEP_MASKED},
-    {"exp", ATTN_STEP_EXPONENTIALS},
-    {"exps", ATTN_STEP_EXPONENTIALS},
-    {"exponential", ATTN_STEP_EXPONENTIALS},
-    {"exponentials", ATTN_STEP_EXPONENTIALS},
-    {"expscores", ATTN_STEP_EXPONENTIALS},
-    {"expscaled", ATTN_STEP_EXPONENTIALS},
-    {"numerator", ATTN_STEP_EXPONENTIALS},
-    {"numerators", ATTN_STEP_EXPONENTIALS},
-    {"指数", ATTN_STEP_EXPONENTIALS},
-    {"指数関数", ATTN_STEP_EXPONENTIALS},
-    {"指数値", ATTN_STEP_EXPONENTIALS},
-    {"分子", ATTN_STEP_EXPONENTIALS},
-    {"sum", ATTN_STEP_ROW_SUM},
-    {"sums", ATTN_STEP_ROW_SUM},
-    {"rowsum", ATTN_STEP_ROW_SUM},
-    {"rowsums", ATTN_STEP_ROW_SUM},
-    {"sumexp", ATTN_STEP_ROW_SUM},
-    {"denominator", ATTN_STEP_ROW_SUM},
-    {"denominators", ATTN_STEP_ROW_SUM},
-    {"normalizer", ATTN_STEP_ROW_SUM},
-    {"合計", ATTN_STEP_ROW_SUM},
-    {"行和", ATTN_STEP_ROW_SUM},
-    {"行合計", ATTN_STEP_ROW_SUM},
-    {"指数合計", ATTN_STEP_ROW_SUM},
-    {"分母", ATTN_STEP_ROW_SUM},
-    {"a", ATTN_STEP_WEIGHTS},
-    {"alpha", ATTN_STEP_WEIGHTS},
-    {"weight", ATTN_STEP_WEIGHTS},
-    {"weights", ATTN_STEP_WEIGHTS},
-    {"attn", ATTN_STEP_WEIGHTS},
-    {"attention", ATTN_STEP_WEIGHTS},
-    {"attnweights", ATTN_STEP_WEIGHTS},
-    {"attentionweight", ATTN_STEP_WEIGHTS},
-    {"attentionweights", ATTN_STEP_WEIGHTS},
-    {"scaledweights", ATTN_STEP_WEIGHTS},
-    {"weightsa", ATTN_STEP_WEIGHTS},
-    {"probabilities", ATTN_STEP_WEIGHTS},
-    {"probs", ATTN_STEP_WEIGHTS},
-    {"softmax", ATTN_STEP_WEIGHTS},
-    {"softmaxscores", ATTN_STEP_WEIGHTS},
-    {"重み", ATTN_STEP_WEIGHTS},
-    {"アテンション重み", ATTN_STEP_WEIGHTS},
-    {"アテンションウェイト", ATTN_STEP_WEIGHTS},
-    {"attention重み", ATTN_STEP_WEIGHTS},
-    {"注意重み", ATTN_STEP_WEIGHTS},
-    {"注目度", ATTN_STEP_WEIGHTS},
-    {"ソフトマックス", ATTN_STEP_WEIGHTS},
-    {"o", ATTN_STEP_OUTPUT},
-    {"z", ATTN_STEP_OUTPUT},
-    {"c", ATTN_STEP_OUTPUT},
-    {"out", ATTN_STEP_OUTPUT},
-    {"output", ATTN_STEP_OUTPUT},
-    {"outputs", ATTN_STEP_OUTPUT},
-    {"attentionoutput", ATTN_STEP_OUTPUT},
-    {"attentionqkv", ATTN_STEP_OUTPUT},
-    {"context", ATTN_STEP_OUTPUT},
-    {"contexts", ATTN_STEP_OUTPUT},
-    {"contextvector", ATTN_STEP_OUTPUT},
-    {"contextvectors", ATTN_STEP_OUTPUT},
-    {"head", ATTN_STEP_OUTPUT},
-    {"出力", ATTN_STEP_OUTPUT},
-    {"コンテキスト", ATTN_STEP_OUTPUT},
-    {"コンテキストベクトル", ATTN_STEP_OUTPUT},
-    {"文脈", ATTN_STEP_OUTPUT},
-    {"文脈ベクトル", ATTN_STEP_OUTPUT},
-    {"アテンション出力", ATTN_STEP_OUTPUT},
-    {"concat", ATTN_STEP_CONCAT},
-    {"concatenated", ATTN_STEP_CONCAT},
-    {"concatenation", ATTN_STEP_CONCAT},
-    {"concatheads", ATTN_STEP_CONCAT},
-    {"連結", ATTN_STEP_CONCAT},
-    {"結合", ATTN_STEP_CONCAT},
-    {"projected", ATTN_STEP_PROJECTED},
-    {"projection", ATTN_STEP_PROJECTED},
-    {"multihead", ATTN_STEP_PROJECTED},
-    {"multiheadoutput", ATTN_STEP_PROJECTED},
-    {"finaloutput", ATTN_STEP_PROJECTED},
-    {"最終出力", ATTN_STEP_PROJECTED},
-    {"射影", ATTN_STEP_PROJECTED},
-};
-
-static int look_up(const char *normal) {
-  for (size_t i = 0; i < sizeof ALIASES / sizeof *ALIASES; i++)
-    if (strcmp(normal, ALIASES[i].name) == 0) return ALIASES[i].role;
-  return ATTN_ROLE_NONE;
-}
-
 /* "scores matrix" and スコア行列 are scores. */
 static int look_up_trimmed(const char *normal) {
   static const char *const ENDS[] = {"matrix", "matrices", "vector", "vectors", "table",
                                      "行列",   "ベクトル", "表",     "結果",    "計算",
                                      "を計算", "計算結果", NULL};
-  int role = look_up(normal);
+  int role = attn_alias_role(normal);
   size_t length = strlen(normal);
   for (const char *const *end = ENDS; role == ATTN_ROLE_NONE && *end; end++) {
     size_t cut = strlen(*end);
@@ -322,7 +71,7 @@ static int look_up_trimmed(const char *normal) {
       continue;
     memcpy(shorter, normal, length - cut);
     shorter[length - cut] = 0;
-    role = look_up(shorter);
+    role = attn_alias_role(shorter);
   }
   return role;
 }
@@ -385,6 +134,45 @@ int attn_phrase_role(const char *text) {
   return ATTN_ROLE_NONE;
 }
 
+/* ---- divisors ---- */
+
+static int is_plain(char c) { return (c >= '0' && c <= '9') || c == '.'; }
+
+/* The number that stands at s and ends there, or 0. */
+static double number_alone(const char *s) {
+  double value = 0, unit = 1;
+  const char *begin = s;
+  for (; *s >= '0' && *s <= '9' && value < 1e6; s++) value = value * 10 + (*s - '0');
+  if (*s == '.')
+    for (s++; *s >= '0' && *s <= '9'; s++) value += (*s - '0') * (unit /= 10);
+  return s > begin && !is_plain(*s) ? value : 0;
+}
+
+double attn_stated_divisor(const char *formula) {
+  const char *slash = strrchr(formula, '/'), *at = slash ? slash + 1 : strstr(formula, "}{");
+  static const char *const ROOTS[] = {"\\sqrt{", "\\sqrt", "sqrt(", "sqrt", "√", NULL};
+  int root = 0;
+  if (!at) return 0;
+  at += slash ? 0 : 2;
+  at += strspn(at, " ({");
+  for (const char *const *r = ROOTS; *r && !root; r++)
+    if (strncmp(at, *r, strlen(*r)) == 0) root = 1, at += strlen(*r);
+  at += strspn(at, " ({");
+  double value = number_alone(at);
+  return root ? sqrt(value) : value;
+}
+
+/* ---- what is no step of ours ---- */
+
+int attn_is_foreign(const char *text) {
+  static const char *const WORDS[] = {
+      "dropout", "residual", "skip connection", "layer norm", "layernorm", "LN(",        "renormal",
+      "bias",    "relu(",    "gelu(",           "rotary",     "RoPE",      "temperature", "残差",
+      "バイアス", "ドロップアウト", "温度",      "+ b",        "+ X",       "+b_",         "+X",
+      NULL};
+  return attn_text_has_any(text, WORDS) || strstr(text, "(X +") || strstr(text, "(X+");
+}
+
 /* ---- formulas ---- */
 
 static int ends_with(const char *normal, const char *end) {
@@ -398,11 +186,14 @@ int attn_formula_role(const char *formula) {
   attn_normal_name(formula, n, sizeof n);
   int divided = strstr(n, "sqrt") || strstr(n, "frac") || strchr(formula, '/');
   if (strstr(n, "concat")) return ends_with(n, "wo") ? ATTN_STEP_PROJECTED : ATTN_STEP_CONCAT;
+  if (ends_with(n, "vwo")) return ATTN_STEP_PROJECTED;
   if (strstr(n, "softmax"))
     return strchr(formula, 'V') && ends_with(n, "v") ? ATTN_STEP_OUTPUT : ATTN_STEP_WEIGHTS;
   if (strstr(n, "qkt") || strstr(n, "kqt") || strstr(n, "qcdotk"))
     return divided ? ATTN_STEP_SCALED : ATTN_STEP_SCORES;
   if (divided && strstr(n, "sqrt")) return ATTN_STEP_SCALED;
+  if (strcmp(n, "av") == 0 || strcmp(n, "alphav") == 0 || strcmp(n, "weightsv") == 0)
+    return ATTN_STEP_OUTPUT;
   if (ends_with(n, "wq") && strlen(n) <= 8) return ATTN_STEP_Q;
   if (ends_with(n, "wk") && strlen(n) <= 8) return ATTN_STEP_K;
   if (ends_with(n, "wv") && strlen(n) <= 8) return ATTN_STEP_V;
@@ -506,15 +297,15 @@ static void drop_words(char *n) {
   for (const char *const *w = WORDS; *w; w++) {
     size_t length = strlen(*w);
     if (strncmp(n, *w, length) == 0) memmove(n, n + length, strlen(n + length) + 1);
-    length = strlen(n) >= length && strcmp(n + strlen(n) - length, *w) == 0 ? length : 0;
-    if (length) n[strlen(n) - length] = 0;
+    int ends = strlen(n) >= length && strcmp(n + strlen(n) - length, *w) == 0;
+    if (ends && strcmp(*w, "the") != 0) n[strlen(n) - length] = 0; /* q_the: of a token */
   }
 }
 
 static int role_of_part(const char *text, size_t size, struct attn_meaning *m) {
   char n[160];
   normalize(text, size, n, sizeof n);
-  if (look_up(n) != ATTN_ROLE_NONE) return look_up(n);
+  if (attn_alias_role(n) != ATTN_ROLE_NONE) return attn_alias_role(n);
   take_any(n, STEPS);
   m->row = take_any(n, ROWS);
   m->col = take_any(n, COLUMNS);
@@ -563,8 +354,18 @@ static int role_of_pair(const char *text, struct attn_meaning *m) {
   return mere || spoken == role ? role : ATTN_ROLE_NONE;
 }
 
+/* scores / 8, S/√2: the scores divided. */
+static int is_divided_scores(const char *text) {
+  const char *slash = strrchr(text, '/');
+  char left[64];
+  if (!slash || slash == text || (size_t)(slash - text) >= 160) return 0;
+  normalize(text, (size_t)(slash - text), left, sizeof left);
+  return attn_alias_role(left) == ATTN_STEP_SCORES && attn_stated_divisor(text) > 0;
+}
+
 struct attn_meaning attn_meaning_of(const char *text) {
   text = behind_opening(behind_number(text));
+  if (is_divided_scores(text)) return (struct attn_meaning){ATTN_STEP_SCALED, 1, -1, -1, -1, -1};
   struct attn_meaning none = {ATTN_ROLE_NONE, 1, -1, -1, -1, -1}, m = none;
   int row, col;
   const char *open = strpbrk(text, "(["), *close = open ? strpbrk(open, ")]") : NULL;

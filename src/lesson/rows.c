@@ -112,6 +112,8 @@ static attn_status add_printing(struct attn_assembly *a, int name, int head,
                      sizeof *slot->printing))
     return attn_no_memory(a);
   slot->printing[slot->printings++] = p;
+  if (name >= ATTN_STEP_Q && name <= ATTN_STEP_V && attn_is_foreign(item->formula))
+    slot->foreign = 1;
   if (!slot->item) slot->item = item;
   if (m->certain) slot->certain = 1;
   status = factor ? ATTN_OK : keep_symbol(a, slot, item, m);
@@ -146,6 +148,7 @@ static int refine(int name, int formula) {
   if (name == ATTN_STEP_WEIGHTS &&
       (formula == ATTN_STEP_OUTPUT || formula == ATTN_STEP_SCORES || formula == ATTN_STEP_SCALED))
     return formula;
+  if (name == ATTN_STEP_OUTPUT && formula == ATTN_STEP_PROJECTED) return formula;
   if (name == ATTN_STEP_POSITIONS && formula == ATTN_STEP_WEIGHTS) return formula;
   return name;
 }
@@ -185,6 +188,21 @@ static void place_index(const struct collector *c, struct attn_meaning *m,
   if (m->name == ATTN_STEP_X && m->head >= 0) m->name = ATTN_ROLE_NONE; /* X_1, X_2: layers? */
 }
 
+/* キー(猫) = [1, 0]: the key of one token, which one we cannot tell. */
+static int names_one_of_several(const struct attn_item *item) {
+  const char *open = strpbrk(item->text, "("), *wide = strstr(item->text, "（");
+  if (wide && (!open || wide < open)) open = wide + 2;
+  if (!open || item->table.rows != 1 || strchr(item->text, '^') || strchr(item->text, '_')) return 0;
+  char inside[64];
+  size_t length = strcspn(open + 1, ")");
+  const char *close = strstr(open + 1, "）");
+  if (close && (size_t)(close - open - 1) < length) length = (size_t)(close - open - 1);
+  if (length == 0 || length >= sizeof inside || strpbrk(open + 1, "0123456789,")) return 0;
+  memcpy(inside, open + 1, length);
+  inside[length] = 0;
+  return attn_meaning_of(inside).name == ATTN_ROLE_NONE;
+}
+
 static struct attn_meaning meaning_here(struct collector *c, int i) {
   const struct attn_item *item = item_at(c, i);
   struct attn_meaning m = attn_meaning_of(item->text);
@@ -192,6 +210,7 @@ static struct attn_meaning meaning_here(struct collector *c, int i) {
     int row = token_row(c, item->text);
     if (row >= 0) m.row = c->a->clues.count_zero ? row - 1 : row;
   }
+  if (names_one_of_several(item)) m.name = ATTN_ROLE_NONE;
   int first = -1, labelled = item->table.rows > 1 ? role_of_labels(item, &first) : ATTN_ROLE_NONE;
   if (labelled != ATTN_ROLE_NONE && (m.name == ATTN_ROLE_NONE || !m.certain || m.name == labelled))
     m = (struct attn_meaning){labelled, 1, item->table.cols > 1 ? first : -1, -1, -1, -1};
@@ -238,10 +257,34 @@ static int belongs_to_all_heads(int name) {
          name == ATTN_STEP_PROJECTED || name == ATTN_ROLE_WITH_POSITIONS;
 }
 
+/* Dropout, a residual and the like, in the name, the formula or the words since the last matrix. */
+static int is_foreign_here(const struct collector *c, int i) {
+  const struct attn_item *item = item_at(c, i);
+  if (item->kind == ATTN_ITEM_MATRIX && *item->formula && attn_is_foreign(item->formula)) return 1;
+  for (; i >= c->a->range.begin; i--) {
+    item = item_at(c, i);
+    if (i < c->group[0] && item->kind == ATTN_ITEM_MATRIX) return 0;
+    if (item->kind == ATTN_ITEM_HEADING && item->level > 0) return 0;
+    if (item->text && attn_is_foreign(item->text)) return 1;
+  }
+  return 0;
+}
+
+/* Q, K and V are then taken as they are printed; what comes later is left open from there on. */
+static int leaves_open(struct collector *c) {
+  int name = c->chain.name;
+  if (name == ATTN_ROLE_NONE && attn_is_foreign(item_at(c, c->group[0])->text))
+    name = ATTN_STEP_OUTPUT; /* weights after dropout: the output at the latest */
+  if (name < ATTN_STEP_SCORES || name > ATTN_STEP_PROJECTED || !is_foreign_here(c, c->group[0]))
+    return 0;
+  if (!c->a->clues.unfollowed || name < c->a->clues.unfollowed) c->a->clues.unfollowed = name;
+  return 1;
+}
+
 static attn_status flush(struct collector *c) {
   int count = c->grouped;
   c->grouped = 0;
-  if (count == 0 || c->chain.name == ATTN_ROLE_NONE) return ATTN_OK;
+  if (count == 0 || leaves_open(c) || c->chain.name == ATTN_ROLE_NONE) return ATTN_OK;
   int head = belongs_to_all_heads(c->chain.name) ? -1 : c->chain.head;
   if (count == 2) return add_factors(c);
   if (count > 2) return ATTN_OK;

@@ -55,13 +55,18 @@ static void settle_y(struct attn_assembly *a) {
   if (!source) rename_slots(a, ATTN_STEP_Y, ATTN_STEP_OUTPUT);
 }
 
-/* E that stands for embeddings: before the weights that it fits, and no X. */
+/* E that stands for embeddings: before the weights or the queries. It is X where there is none. */
 static void settle_embeddings(struct attn_assembly *a) {
   const struct attn_item *e = first_item(a, ATTN_STEP_SCORES), *q = first_item(a, ATTN_STEP_Q);
-  const struct attn_item *w = first_item(a, ATTN_STEP_W_Q);
-  if (has(a, ATTN_STEP_X) || !e || !w || e->table.cols != w->table.rows || (q && q < e) || w < e)
-    return;
-  if (*e->text == 'E') rename_slots(a, ATTN_STEP_SCORES, ATTN_STEP_X);
+  const struct attn_item *w = first_item(a, ATTN_STEP_W_Q), *end = w && (!q || w < q) ? w : q;
+  if (!e || *e->text != 'E' || !end || end < e) return;
+  struct attn_slot *slot = attn_slot_find(a, ATTN_STEP_SCORES, -1);
+  if (!slot) return;
+  if (!has(a, ATTN_STEP_X) && w && e->table.cols == w->table.rows && slot->printings == 1)
+    rename_slots(a, ATTN_STEP_SCORES, ATTN_STEP_X);
+  else /* the first is none; scores may come later under the same name */
+    slot->printing++, slot->printings--;
+  if (slot->printings == 0) slot->name = ATTN_ROLE_NONE;
 }
 
 static void settle_alignment(struct attn_assembly *a) {
@@ -78,6 +83,14 @@ static void settle_alignment(struct attn_assembly *a) {
     forget(a, ATTN_STEP_W_A);
   forget(a, ATTN_STEP_U_A);
   forget(a, ATTN_STEP_V_A);
+}
+
+/* Weights shown before the mask and behind it: the later ones go on. */
+static void settle_masked_weights(struct attn_assembly *a) {
+  if (!has(a, ATTN_ROLE_MASKED_WEIGHTS)) return;
+  forget(a, ATTN_STEP_WEIGHTS);
+  rename_slots(a, ATTN_ROLE_MASKED_WEIGHTS, ATTN_STEP_WEIGHTS);
+  a->clues.masked = 1;
 }
 
 static void settle_positions(struct attn_assembly *a) {
@@ -118,6 +131,7 @@ void attn_settle_roles(struct attn_assembly *a) {
   settle_embeddings(a);
   settle_alignment(a);
   settle_positions(a);
+  settle_masked_weights(a);
   settle_heads(a);
   /* Of several heads, the output of all is the concatenation or its projection. */
   struct attn_slot *all = a->heads > 1 ? attn_slot_find(a, ATTN_STEP_OUTPUT, -1) : NULL;

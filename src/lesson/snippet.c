@@ -41,6 +41,17 @@ static struct attn_span assigned(const struct attn_reader *r, struct attn_span l
   return attn_trim(r, (struct attn_span){end + 1, line.end});
 }
 
+/* weights = softmax(scores) = [[..]]: no Python, but what people write. */
+static int has_second_relation(const struct attn_reader *r, struct attn_span value) {
+  const char *text = r->source.text;
+  int depth = 0;
+  for (size_t at = value.begin; at < value.end && text[at] != '#'; at++) {
+    depth += (text[at] == '(' || text[at] == '[') - (text[at] == ')' || text[at] == ']');
+    if (text[at] == '=' && depth == 0) return 1;
+  }
+  return 0;
+}
+
 /* A line that is Python and nothing else: a snippet may begin with it. */
 static int surely_python(const struct attn_reader *r, struct attn_span line) {
   static const char *const CALLS[] = {"np.",   "torch.", "numpy.",   "F.", "tf.", "jnp.",
@@ -59,6 +70,7 @@ static int surely_python(const struct attn_reader *r, struct attn_span line) {
   }
   if (attn_starts(r, line.begin, line.end, "def ")) return r->source.text[line.end - 1] == ':';
   struct attn_span value = assigned(r, line);
+  if (has_second_relation(r, value)) return 0;
   return value.begin < value.end && starts_any(r, value, CALLS) &&
          !attn_starts(r, value.begin, value.end, "[[");
 }
