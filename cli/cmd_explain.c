@@ -57,6 +57,8 @@ int attn_cmd_explain(int argc, char **argv) {
   if (attn_cli_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;
   if (!files) return fprintf(stderr, "attn explain: which file?\nTry: attn explain --help\n"), EXIT_TROUBLE;
+  if (w.cell && w.json)
+    return fprintf(stderr, "attn explain: --cell writes text; leave out --json\n"), EXIT_TROUBLE;
   if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
   for (int n = 1; n <= files; n++) {
     int one = explain_file(argv[n], &w);

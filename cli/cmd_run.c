@@ -31,7 +31,7 @@ static const char help[] =
     "  --peak               measure this CPU's peak as well, and say how much of it was reached\n"
     "  --threads N          at most this many\n"
     "  --json, --quiet      one object; nothing but errors\n\n"
-    "Files appear whole and all together, or, where anything fails or Ctrl-C is pressed, not at "
+    "Files appear whole and all together, or, where trouble or Ctrl-C ends the run, not at "
     "all.\n"
     "exit status: 0 fine, 1 outside the promised bound, 2 trouble, 130 interrupted\n\n"
     "examples:\n"
@@ -105,6 +105,8 @@ static int describe(const struct attn_run_arguments *a, attn_sdpa *d) {
   if (a->causal) d->flags |= ATTN_SDPA_CAUSAL;
   if (a->align && a->has_offset) return attn_run_usage("--align and --offset exclude each other");
   if (a->align && (d->align = choice(a->align, aligns, 2, "--align")) < 0) return EXIT_TROUBLE;
+  if (a->has_offset && !a->causal && !a->window)
+    return attn_run_usage("--offset means nothing without --causal or --window");
   if (a->has_offset)
     d->flags |= ATTN_SDPA_OFFSET, d->align = ATTN_ALIGN_OFFSET, d->offset = a->offset;
   if (a->empty && (d->empty_row = choice(a->empty, empties, 4, "--empty-row")) < 0)

@@ -17,6 +17,7 @@ struct attn_run_arguments {
 struct attn_run_tensor {
   attn_array array;
   attn_tensor view;
+  attn_dtype stored; /* as the file has it, before it was widened */
 };
 
 struct attn_run {

@@ -23,10 +23,11 @@ static double rate_of(const struct attn_run *r) {
 
 /* ---- For a person ------------------------------------------------------------------ */
 
-static void print_shape(const char *name, const attn_tensor *t) {
+static void print_shape(const char *name, const struct attn_run_tensor *tensor) {
+  const attn_tensor *t = &tensor->view;
   printf("%s (", name);
   for (int n = 0; n < t->rank; n++) printf("%s%lld", n ? ", " : "", (long long)t->shape[n]);
-  printf(") %s  ", attn_dtype_name(t->dtype));
+  printf(") %s  ", attn_dtype_name(tensor->stored));
 }
 
 static void print_report(const struct attn_run *run) {
@@ -45,9 +46,9 @@ static void print_report(const struct attn_run *run) {
 }
 
 static void print_plan(const struct attn_run *r) {
-  print_shape("q", &r->q.view);
-  print_shape("k", &r->k.view);
-  print_shape("v", &r->v.view);
+  print_shape("q", &r->q);
+  print_shape("k", &r->k);
+  print_shape("v", &r->v);
   printf("\nkernel    %s: %s\n", r->plan.kernel, r->plan.reason);
   if (r->a.plan)
     printf(

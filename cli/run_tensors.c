@@ -17,8 +17,6 @@ static const char *hint(attn_status status) {
   switch (status) {
     case ATTN_ERR_SHAPE:
       return "attn info FILE tells a file's shapes";
-    case ATTN_ERR_TYPE:
-      return "numpy.save(file, x.astype('float32')) writes what attn reads";
     case ATTN_ERR_CPU:
       return "attn info lists what this CPU has; unset ATTN_ISA for the best of it";
     case ATTN_ERR_EMPTY_ROW:
@@ -31,6 +29,10 @@ static const char *hint(attn_status status) {
 }
 
 int attn_run_fail(const char *place, const attn_error *err) {
+  if (err->status == ATTN_ERR_INTERRUPTED) {
+    fprintf(stderr, "attn run: interrupted; nothing was written\n");
+    return EXIT_INTERRUPTED;
+  }
   int status = attn_cli_fail("run", place, err);
   if (hint(err->status)) fprintf(stderr, "hint: %s\n", hint(err->status));
   return status;
@@ -53,11 +55,15 @@ static int is_real(attn_dtype t) {
   return t == ATTN_F16 || t == ATTN_BF16 || t == ATTN_F32 || t == ATTN_F64;
 }
 
-static int refuse_type(const char *path, const attn_array *array, const char *wanted) {
+/* mend: the NumPy that makes it right; the hint for any other type would mislead. */
+static int refuse_type(const char *path, const attn_array *array, const char *wanted,
+                       const char *mend) {
   attn_error err = {ATTN_ERR_TYPE, "", "", 0, 0, -1};
   snprintf(err.message, sizeof err.message, "is %s; it must be %s",
            attn_dtype_name(array->tensor.dtype), wanted);
-  return attn_run_fail(path, &err);
+  attn_cli_fail("run", path, &err);
+  fprintf(stderr, "hint: numpy.save(file, %s)\n", mend);
+  return EXIT_TROUBLE;
 }
 
 static int widen(const char *path, attn_array *array, attn_dtype dtype) {
@@ -68,6 +74,7 @@ static int widen(const char *path, attn_array *array, attn_dtype dtype) {
 /* One double among the three makes all three doubles: nothing is narrowed. */
 static int read_main(struct attn_run *r) {
   const char *const paths[] = {r->a.q, r->a.k, r->a.v};
+  struct attn_run_tensor *const tensors[] = {&r->q, &r->k, &r->v};
   attn_array *const arrays[] = {&r->q.array, &r->k.array, &r->v.array};
   attn_dtype dtype = ATTN_F32;
   int status = 0;
@@ -75,8 +82,10 @@ static int read_main(struct attn_run *r) {
     status = read_one(paths[n], arrays[n]);
     if (status) return status;
     if (!is_real(arrays[n]->tensor.dtype))
-      return refuse_type(paths[n], arrays[n], "float16, bfloat16, float32 or float64");
-    if (arrays[n]->tensor.dtype == ATTN_F64) dtype = ATTN_F64;
+      return refuse_type(paths[n], arrays[n], "float16, bfloat16, float32 or float64",
+                         "x.astype('float32')");
+    tensors[n]->stored = arrays[n]->tensor.dtype;
+    if (tensors[n]->stored == ATTN_F64) dtype = ATTN_F64;
   }
   for (int n = 0; n < 3 && !status; n++) status = widen(paths[n], arrays[n], dtype);
   return status;
@@ -122,7 +131,8 @@ static int read_mask(struct attn_run *r) {
   if (status) return status;
   attn_dtype type = r->mask.tensor.dtype;
   if (type != ATTN_BOOL && !is_real(type))
-    return refuse_type(r->a.mask, &r->mask, "bool (true attends) or a float type (added)");
+    return refuse_type(r->a.mask, &r->mask, "bool (true attends) or a float type (added)",
+                       "x.astype(bool)");
   if (type == ATTN_F16 || type == ATTN_BF16) status = widen(r->a.mask, &r->mask, ATTN_F32);
   r->desc.mask = &r->mask.tensor;
   return status;
@@ -146,8 +156,12 @@ static int read_lengths(struct attn_run *r) {
   const char *text = r->a.lengths;
   if (!text) return 0;
   r->desc.key_lengths = &r->lengths.tensor;
-  return text[strspn(text, "0123456789,-")] ? read_one(text, &r->lengths)
-                                            : parse_lengths(text, &r->lengths);
+  if (!text[strspn(text, "0123456789,-")]) return parse_lengths(text, &r->lengths);
+  int status = read_one(text, &r->lengths);
+  attn_dtype type = r->lengths.tensor.dtype;
+  if (!status && type != ATTN_I32 && type != ATTN_I64)
+    return refuse_type(text, &r->lengths, "int32 or int64", "x.astype('int64')");
+  return status;
 }
 
 int attn_run_read(struct attn_run *r) {

@@ -66,7 +66,9 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
   snprintf(plan->reason, sizeof plan->reason, "float32 on %s: %s%s%s%s", isa,
            isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
-           p->rows < ATTN_ROWS ? "; few queries: heads that share keys share a block" : "",
+           p->rows < ATTN_ROWS && p->heads_q > p->heads
+               ? "; few queries: heads that share keys share a block"
+               : "",
            strided ? "; strided columns of k or v are copied block by block" : "",
            p->desc.weights ? "; weights cost a second pass over the scores" : "");
 }

@@ -57,7 +57,7 @@ static int within(double got, double exact, double bound, double largest) {
 }
 
 static void note_error(attn_sdpa_report *r, double error) {
-  if (!isfinite(error)) return;
+  if (error != error || (isinf(error) && r->max_error > DBL_MAX)) return;
   r->rms_error += error * error; /* a sum until the end */
   if (error > r->max_error) r->max_error = error;
 }
@@ -68,7 +68,7 @@ static void note(const struct check *c, attn_sdpa_report *r, const int64_t at[4]
   int bad = !within(got, exact, bound, c->p->kernel ? (double)FLT_MAX : DBL_MAX);
   int first = r->elements++ == 0;
   r->outside += bad;
-  note_error(r, error);
+  note_error(r, bad && !isfinite(error) ? INFINITY : error);
   if (bad && !(ratio > 1)) ratio = INFINITY; /* NaN, say, where none belongs */
   if (!bad && !(ratio <= 1)) return;         /* as it must be, and without a size */
   if (!first && !(ratio > r->worst)) return;
