@@ -46,7 +46,7 @@ coverage: setup-test ## line coverage of the C tests
 	@tools/test.sh coverage
 
 format: ## clang-format over all C sources
-	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' '*.inc' | grep -v ^include/ | xargs clang-format -i
 
 install: release ## to PREFIX (default /usr/local); DESTDIR is honoured
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)

@@ -48,7 +48,8 @@ static int measure(int64_t length, int64_t width, int causal, int repetitions, d
     if (n >= 0) seconds[n] = now() - start;
   }
   qsort(seconds, (size_t)repetitions, sizeof *seconds, by_value);
-  double best = plan.flops / seconds[0] * 1e-9, median = plan.flops / seconds[repetitions / 2] * 1e-9;
+  double best = plan.flops / seconds[0] * 1e-9,
+         median = plan.flops / seconds[repetitions / 2] * 1e-9;
   printf("%s,%d,%lld,%lld,%s,%.1f,%.1f,%.0f\n", plan.kernel, HEADS, (long long)length,
          (long long)width, causal ? "causal" : "full", best, median, 100 * best / peak);
   free(x), free(seconds);
@@ -59,8 +60,10 @@ int main(int argc, char **argv) {
   int repetitions = argc > 1 ? atoi(argv[1]) : 20;
   attn_machine machine = {.struct_size = sizeof machine};
   double peak;
-  if (repetitions < 1 || attn_machine_query(&machine) || attn_machine_measure(&peak, NULL)) return 2;
-  printf("# %s, one thread, peak %.1f GFLOP/s, minimum and median of %d\n", machine.cpu, peak, repetitions);
+  if (repetitions < 1 || attn_machine_query(&machine) || attn_machine_measure(&peak, NULL))
+    return 2;
+  printf("# %s, one thread, peak %.1f GFLOP/s, minimum and median of %d\n", machine.cpu, peak,
+         repetitions);
   printf("kernel,heads,length,width,mask,gflops_best,gflops_median,percent_of_peak\n");
   for (int64_t length = 128; length <= 2048; length *= 4)
     for (int64_t width = 64; width <= 128; width *= 2)

@@ -8,7 +8,8 @@
 static const char help[] =
     "attn check - judge the numbers of worked examples of attention\n\n"
     "usage: attn check FILE... [OPTION...]\n\n"
-    "Recomputes every step from the document's own givens and names the first wrong number. FILE is\n"
+    "Recomputes every step from the document's own givens and names the first wrong number. FILE "
+    "is\n"
     "Markdown, plain text or a Python snippet, in English or Japanese; - is standard input.\n\n"
     "  --json             one line of JSON a file (docs/check.schema.json)\n"
     "  --lang en|ja       the language of the answer; else as LANG says\n"
@@ -63,13 +64,14 @@ int attn_cmd_check(int argc, char **argv) {
   int64_t width = 0, precision = -1;
   int wants_help = 0, files, worst = EXIT_FINE;
   const struct attn_cli_option table[] = {
-      {"--json", OPTION_FLAG, &w.json, NULL},    {"--quiet", OPTION_FLAG, &w.quiet, NULL},
-      {"--lang", OPTION_TEXT, &lang, NULL},      {"--color", OPTION_TEXT, &color, NULL},
-      {"--width", OPTION_WHOLE, &width, NULL},   {"--precision", OPTION_WHOLE, &precision, NULL},
+      {"--json", OPTION_FLAG, &w.json, NULL},     {"--quiet", OPTION_FLAG, &w.quiet, NULL},
+      {"--lang", OPTION_TEXT, &lang, NULL},       {"--color", OPTION_TEXT, &color, NULL},
+      {"--width", OPTION_WHOLE, &width, NULL},    {"--precision", OPTION_WHOLE, &precision, NULL},
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
   if (attn_cli_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (!files) return fprintf(stderr, "attn check: which file?\nTry: attn check --help\n"), EXIT_TROUBLE;
+  if (!files)
+    return fprintf(stderr, "attn check: which file?\nTry: attn check --help\n"), EXIT_TROUBLE;
   if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
   for (int n = 1; n <= files; n++) {
     int one = check_file(argv[n], &w);

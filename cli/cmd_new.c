@@ -17,8 +17,8 @@ int attn_cmd_new(int argc, char **argv) {
   attn_style style;
   attn_error err;
   const struct attn_cli_option table[] = {
-      {"--tokens", OPTION_TEXT, &tokens, NULL}, {"--blank", OPTION_FLAG, &blank, NULL},
-      {"--seed", OPTION_WHOLE, &seed, NULL},    {"--lang", OPTION_TEXT, &lang, NULL},
+      {"--tokens", OPTION_TEXT, &tokens, NULL},   {"--blank", OPTION_FLAG, &blank, NULL},
+      {"--seed", OPTION_WHOLE, &seed, NULL},      {"--lang", OPTION_TEXT, &lang, NULL},
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
   if (attn_cli_options(argc, argv, table, 6, &operands)) return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;

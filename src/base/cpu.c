@@ -37,8 +37,7 @@ static void add_leaf7(char *features, size_t bytes) {
     const char *name;
   } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
   for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
-    if (d >> in_edx[n].bit & 1u)
-      strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
+    if (d >> in_edx[n].bit & 1u) strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1u))
     strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
 }
@@ -46,13 +45,13 @@ static void add_leaf7(char *features, size_t bytes) {
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
   __builtin_cpu_init();
   brand(name, name_bytes);
-  snprintf(features, features_bytes, "sse2%s%s%s%s%s%s%s",
-           __builtin_cpu_supports("avx") ? " avx" : "", __builtin_cpu_supports("avx2") ? " avx2" : "",
-           __builtin_cpu_supports("fma") ? " fma" : "",
-           __builtin_cpu_supports("avx512f") ? " avx512f" : "",
-           __builtin_cpu_supports("avx512bw") ? " avx512bw" : "",
-           __builtin_cpu_supports("avx512dq") ? " avx512dq" : "",
-           __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
+  snprintf(
+      features, features_bytes, "sse2%s%s%s%s%s%s%s", __builtin_cpu_supports("avx") ? " avx" : "",
+      __builtin_cpu_supports("avx2") ? " avx2" : "", __builtin_cpu_supports("fma") ? " fma" : "",
+      __builtin_cpu_supports("avx512f") ? " avx512f" : "",
+      __builtin_cpu_supports("avx512bw") ? " avx512bw" : "",
+      __builtin_cpu_supports("avx512dq") ? " avx512dq" : "",
+      __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
   add_leaf7(features, features_bytes);
 }
 

@@ -24,8 +24,8 @@ static void fill(attn_error *err, attn_status status, const char *argument, cons
   trim_torn_character(err->message);
 }
 
-attn_status attn_fail(attn_error *err, attn_status status, const char *argument,
-                      const char *format, ...) {
+attn_status attn_fail(attn_error *err, attn_status status, const char *argument, const char *format,
+                      ...) {
   if (!err) return status;
   va_list arguments;
   va_start(arguments, format);

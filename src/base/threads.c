@@ -15,11 +15,11 @@ static struct {
   pthread_mutex_t lock;
   pthread_cond_t work, done;
   pthread_once_t once;
-  int32_t threads;        /* started so far, the caller not counted */
+  int32_t threads; /* started so far, the caller not counted */
   uint64_t generation;
-  int32_t wanted;         /* workers of this piece that have not yet come for it */
-  int32_t running;        /* and those that are at it */
-  atomic_flag busy;       /* some caller owns the pool */
+  int32_t wanted;   /* workers of this piece that have not yet come for it */
+  int32_t running;  /* and those that are at it */
+  atomic_flag busy; /* some caller owns the pool */
   void (*body)(void *argument, int64_t index, int32_t worker);
   void *argument;
   int64_t count;
@@ -102,8 +102,8 @@ static void start_threads(int32_t wish) {
   pthread_attr_destroy(&detached);
 }
 
-static void run_with_helpers(int64_t count, int32_t workers,
-                             void (*body)(void *, int64_t, int32_t), void *argument) {
+static void run_with_helpers(int64_t count, int32_t workers, void (*body)(void *, int64_t, int32_t),
+                             void *argument) {
   pthread_once(&pool.once, register_fork);
   pthread_mutex_lock(&pool.lock);
   start_threads(workers - 1);
@@ -124,7 +124,7 @@ static void run_with_helpers(int64_t count, int32_t workers,
 }
 
 void attn_threads_run(int64_t count, int32_t workers,
-                   void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
+                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   if (workers > count) workers = (int32_t)count;
   if (workers > 1 && !atomic_flag_test_and_set(&pool.busy)) {
     run_with_helpers(count, workers, body, argument);

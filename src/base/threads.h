@@ -12,6 +12,6 @@ int32_t attn_threads_count(void);
  * the caller among them. Indices are handed out in order. Where the pool is busy with another
  * caller's work, or no thread can be had, the caller does it alone: never waits, never fails. */
 void attn_threads_run(int64_t count, int32_t workers,
-                   void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
+                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
 
 #endif

@@ -34,7 +34,7 @@ WORD vm vm_not(vm a) { return ~a; }
 WORD vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
 
 WORD vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise */
-WORD vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); } /* 0 where m */
+WORD vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
 
 WORD int vm_any(vm a) {
   int any = 0;

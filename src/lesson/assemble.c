@@ -234,7 +234,8 @@ static int scores(struct builder *b, int head, int q, int k) {
 }
 
 /* A divisor that the formula states and no slip explains: neither d_k nor another size of the
- * example's, or its root, stands in for it. Then the author means it: sqrt(64) in a small example. */
+ * example's, or its root, stands in for it. Then the author means it: sqrt(64) in a small example.
+ */
 static int is_meant(const struct builder *b, double stated, double root) {
   if (stated <= 0 || fabs(stated - root) < 1e-3 * root) return 0;
   if (b->a->clues.d_k > 0 && fabs(stated * stated - b->a->clues.d_k) < 1e-3) return 1;

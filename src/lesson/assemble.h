@@ -29,7 +29,7 @@ int attn_formula_role(const char *formula); /* "QK^T / \sqrt{2}" is SCALED; NONE
 double attn_stated_divisor(const char *formula);
 /* Does it speak of something that is no step here: a bias, dropout, a residual, a norm? */
 int attn_is_foreign(const char *text);
-int attn_phrase_role(const char *text);     /* of a heading: what the section computes; or NONE */
+int attn_phrase_role(const char *text); /* of a heading: what the section computes; or NONE */
 int attn_is_softmax_name(const char *text);
 const char *attn_default_symbol(int name);
 int attn_alias_role(const char *normal); /* aliases.c: of a normal name; NONE: it is no such name */

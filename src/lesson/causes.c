@@ -35,9 +35,12 @@ static const attn_step *operand_step(const struct hunt *h, int32_t n) {
   return n < h->step->operands ? &h->example->step[h->step->operand[n]] : NULL;
 }
 
-static int wrong(const struct hunt *h, size_t n) { return h->judged->verdict[n] == ATTN_JUDGED_WRONG; }
+static int wrong(const struct hunt *h, size_t n) {
+  return h->judged->verdict[n] == ATTN_JUDGED_WRONG;
+}
 
-/* Values of another step are rounded once more on the way: a little more room than for the right. */
+/* Values of another step are rounded once more on the way: a little more room than for the right.
+ */
 static int fits(const struct hunt *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   if (attn_judged_fits(h->judged, n, value)) return 1;
@@ -127,13 +130,14 @@ static int softmax(const struct hunt *h) {
   if (as(h, ATTN_OP_SOFTMAX, !axis, 0, a, NULL)) return ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
   attn_step line = *h->step;
   line.op = ATTN_OP_SUM, line.operands = 1;
-  if (evaluates(h, &line, &a, &sum) &&
-      as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
+  if (evaluates(h, &line, &a, &sum) && as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
     return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
-  if (from->op == ATTN_OP_MASK && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+  if (from->op == ATTN_OP_MASK &&
+      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
     return ATTN_CAUSE_MASK_IGNORED;
   if (from->op == ATTN_OP_MASK && moved_mask(h, from, 1)) return ATTN_CAUSE_MASK_OFF_BY_ONE;
-  if (from->op == ATTN_OP_DIVIDE && as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
+  if (from->op == ATTN_OP_DIVIDE &&
+      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
     return ATTN_CAUSE_MISSING_SCALE;
   return ATTN_CAUSE_NONE;
 }
@@ -144,8 +148,7 @@ static int quotient(const struct hunt *h) {
   attn_step line = *h->step;
   attn_matrix sum;
   line.op = ATTN_OP_SUM, line.operands = 1, line.axis = !h->step->axis;
-  return evaluates(h, &line, &a, &sum) &&
-                 as(h, ATTN_OP_QUOTIENT, !h->step->axis, 0, a, &sum)
+  return evaluates(h, &line, &a, &sum) && as(h, ATTN_OP_QUOTIENT, !h->step->axis, 0, a, &sum)
              ? ATTN_CAUSE_SOFTMAX_OVER_COLUMNS
              : ATTN_CAUSE_NONE;
 }
@@ -334,7 +337,12 @@ attn_status attn_find_cause(const attn_example *example, const struct attn_judge
                             int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
   const attn_step *s = &example->step[step];
   int out_of_memory = 0;
-  const struct hunt h = {example, judged, &judged[step], s, pool, &out_of_memory,
+  const struct hunt h = {example,
+                         judged,
+                         &judged[step],
+                         s,
+                         pool,
+                         &out_of_memory,
                          (size_t)s->exact.rows * (size_t)s->exact.cols};
   *cause = ATTN_CAUSE_NONE;
   if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);

@@ -25,10 +25,14 @@ static attn_status list_findings(const attn_step *s, const struct attn_judged *j
   for (size_t n = 0; n < cells; n++) {
     if (!j->printed[n] || j->verdict[n] == ATTN_JUDGED_OK) continue;
     const attn_cell *cell = j->printed[n];
-    v->finding[v->findings++] = (attn_finding){
-        (int32_t)(n / (size_t)s->exact.cols), (int32_t)(n % (size_t)s->exact.cols), j->verdict[n],
-        cell->line, cell->column, cell->value, s->exact.at[n],
-        behind ? j->followed.at[n] : s->exact.at[n]};
+    v->finding[v->findings++] = (attn_finding){(int32_t)(n / (size_t)s->exact.cols),
+                                               (int32_t)(n % (size_t)s->exact.cols),
+                                               j->verdict[n],
+                                               cell->line,
+                                               cell->column,
+                                               cell->value,
+                                               s->exact.at[n],
+                                               behind ? j->followed.at[n] : s->exact.at[n]};
   }
   return ATTN_OK;
 }
@@ -95,10 +99,24 @@ void attn_check_free(attn_check *check) {
 }
 
 const char *attn_cause_label(int32_t cause) {
-  static const char *const labels[] = {
-      "none", "wrong_row_or_column", "transposed_weights", "swapped_qk", "missing_scale",
-      "scale_by_dk", "scale_wrong_dim", "softmax_over_columns", "softmax_without_exp",
-      "softmax_cell", "arithmetic_cell", "sign_slip", "mask_ignored", "mask_off_by_one",
-      "k_instead_of_v", "wrong_weight_row", "transcription", "rounding_too_coarse", "unknown"};
+  static const char *const labels[] = {"none",
+                                       "wrong_row_or_column",
+                                       "transposed_weights",
+                                       "swapped_qk",
+                                       "missing_scale",
+                                       "scale_by_dk",
+                                       "scale_wrong_dim",
+                                       "softmax_over_columns",
+                                       "softmax_without_exp",
+                                       "softmax_cell",
+                                       "arithmetic_cell",
+                                       "sign_slip",
+                                       "mask_ignored",
+                                       "mask_off_by_one",
+                                       "k_instead_of_v",
+                                       "wrong_weight_row",
+                                       "transcription",
+                                       "rounding_too_coarse",
+                                       "unknown"};
   return cause >= 0 && cause <= ATTN_CAUSE_UNKNOWN ? labels[cause] : "unknown";
 }

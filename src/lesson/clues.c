@@ -7,9 +7,9 @@
 
 static const char *const SCALE_WORDS[] = {"sqrt",         "√",      "scaled", "scaling", "スケール",
                                           "スケーリング", "平方根", NULL};
-static const char *const DENIALS[] = {"not ",   "no ",  "n't",  "without", "none", "unscaled", "omit",
-                                      "skip",   "ません", "ない", "なし",    "無し", "せず",     "省略",
-                                      "省き",   "無視", NULL};
+static const char *const DENIALS[] = {"not ", "no ",  "n't",    "without", "none", "unscaled",
+                                      "omit", "skip", "ません", "ない",    "なし", "無し",
+                                      "せず", "省略", "省き",   "無視",    NULL};
 static const char *const MASK_WORDS[] = {"causal", "因果",       "masked",     "マスク", "future",
                                          "未来",   "look-ahead", "look ahead", NULL};
 static const char *const SOFTMAX_WORDS[] = {"softmax", "ソフトマックス", "正規化", "normali", NULL};

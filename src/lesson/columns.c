@@ -147,10 +147,10 @@ static struct attn_span name_line(const struct attn_reader *r, size_t at) {
 
 /* Names that stand for a matrix of their own, not for a row of one. */
 static int names_a_matrix(const char *label) {
-  static const char *const WORDS[] = {"scores", "scaled",       "masked",  "weights", "output",
-                                      "mask",   "exponentials", "row_sum", "softmax", "sum",
-                                      "exp",    "query",        "key",     "value",   "row sums",
-                                      "row sum", "合計",        "行和",     NULL};
+  static const char *const WORDS[] = {"scores",  "scaled",       "masked",  "weights", "output",
+                                      "mask",    "exponentials", "row_sum", "softmax", "sum",
+                                      "exp",     "query",        "key",     "value",   "row sums",
+                                      "row sum", "合計",         "行和",    NULL};
   for (int i = 0; WORDS[i]; i++) {
     size_t n = 0;
     while (WORDS[i][n] && tolower((unsigned char)label[n]) == (unsigned char)WORDS[i][n]) n++;
@@ -332,8 +332,7 @@ int attn_labelled_list(struct attn_reader *r, size_t *at) {
   struct rows rows = {.count = 0}, *l = &rows;
   size_t end = *at, begin = *at;
   result = read_list(r, &end, l);
-  if (result == ATTN_YES && !labels_name_rows(r, l, pending.begin < pending.end))
-    result = ATTN_NO;
+  if (result == ATTN_YES && !labels_name_rows(r, l, pending.begin < pending.end)) result = ATTN_NO;
   if (result == ATTN_YES) {
     char letter[2] = {l->labels[0][0], 0};
     char *name = attn_name_clean(r, pending);

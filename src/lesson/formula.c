@@ -263,10 +263,12 @@ int attn_formula(struct attn_reader *r, struct attn_span span, int strict,
     if (result == ATTN_FAILED) return result;
     if (result == ATTN_YES && items != r->document->items)
       added = 1;
-    else if (added && h.begin < c.token.begin && attn_reader_sentence(r, (struct attn_span){h.begin, c.token.begin}) < 0)
+    else if (added && h.begin < c.token.begin &&
+             attn_reader_sentence(r, (struct attn_span){h.begin, c.token.begin}) < 0)
       return ATTN_FAILED;
     result = ATTN_YES;
-    if ((ends_part(&c) || joins_formulas(&c)) && c.token.kind != ATTN_TOKEN_END) result = attn_advance(&c);
+    if ((ends_part(&c) || joins_formulas(&c)) && c.token.kind != ATTN_TOKEN_END)
+      result = attn_advance(&c);
   }
   return result == ATTN_FAILED ? result : added ? ATTN_YES : ATTN_NO;
 }

@@ -24,7 +24,8 @@ static void set(struct attn_interval_matrix *m, int32_t i, int32_t j, struct att
 static double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 static struct attn_span times(struct attn_span a, struct attn_span b) {
-  double p[4] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo), product(a.hi, b.hi)};
+  double p[4] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo),
+                 product(a.hi, b.hi)};
   struct attn_span r = {p[0], p[0]};
   for (int n = 1; n < 4; n++) r.lo = fmin(r.lo, p[n]), r.hi = fmax(r.hi, p[n]);
   return r;
@@ -132,7 +133,7 @@ static attn_status quotient(intervals a, intervals b, int axis, struct attn_pool
     for (int32_t j = 0; j < a->lo.cols; j++) {
       struct attn_span x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
       struct attn_span inverse = y.lo > 0 ? (struct attn_span){1 / y.hi, 1 / y.lo}
-                                     : (struct attn_span){-(double)INFINITY, (double)INFINITY};
+                                          : (struct attn_span){-(double)INFINITY, (double)INFINITY};
       set(out, i, j, times(x, inverse));
     }
   return status;
@@ -188,19 +189,30 @@ attn_status attn_interval_step(const attn_step *step, intervals const *o, double
   struct attn_interval_matrix inner;
   attn_status status;
   switch (step->op) {
-    case ATTN_OP_MATMUL: return multiply(o[0], 0, o[1], 0, slack, pool, out, err);
-    case ATTN_OP_MATMUL_NT: return multiply(o[0], 0, o[1], 1, slack, pool, out, err);
-    case ATTN_OP_MATMUL_TN: return multiply(o[0], 1, o[1], 0, slack, pool, out, err);
-    case ATTN_OP_DIVIDE: return map(o[0], divided, step->scalar, 0, pool, out, err);
-    case ATTN_OP_EXP: return map(o[0], power, 0, 0, pool, out, err);
-    case ATTN_OP_SOFTMAX: return softmax(o[0], step->axis, slack, pool, out, err);
-    case ATTN_OP_SUM: return sum_lines(o[0], step->axis, slack, pool, out, err);
-    case ATTN_OP_QUOTIENT: return quotient(o[0], o[1], step->axis, pool, out, err);
-    case ATTN_OP_ADD: return add(o[0], o[1], pool, out, err);
-    case ATTN_OP_ADDITIVE: return additive(step, o, slack, pool, out, err);
+    case ATTN_OP_MATMUL:
+      return multiply(o[0], 0, o[1], 0, slack, pool, out, err);
+    case ATTN_OP_MATMUL_NT:
+      return multiply(o[0], 0, o[1], 1, slack, pool, out, err);
+    case ATTN_OP_MATMUL_TN:
+      return multiply(o[0], 1, o[1], 0, slack, pool, out, err);
+    case ATTN_OP_DIVIDE:
+      return map(o[0], divided, step->scalar, 0, pool, out, err);
+    case ATTN_OP_EXP:
+      return map(o[0], power, 0, 0, pool, out, err);
+    case ATTN_OP_SOFTMAX:
+      return softmax(o[0], step->axis, slack, pool, out, err);
+    case ATTN_OP_SUM:
+      return sum_lines(o[0], step->axis, slack, pool, out, err);
+    case ATTN_OP_QUOTIENT:
+      return quotient(o[0], o[1], step->axis, pool, out, err);
+    case ATTN_OP_ADD:
+      return add(o[0], o[1], pool, out, err);
+    case ATTN_OP_ADDITIVE:
+      return additive(step, o, slack, pool, out, err);
     case ATTN_OP_GENERAL:
       status = multiply(o[0], 0, o[2], 0, slack, pool, &inner, err);
       return status ? status : multiply(&inner, 0, o[1], 1, slack, pool, out, err);
-    default: return both_ends(step, o, pool, out, err);
+    default:
+      return both_ends(step, o, pool, out, err);
   }
 }

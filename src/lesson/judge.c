@@ -48,8 +48,8 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
 /* carried = what is printed, and where nothing is, what follows from what was printed before. */
 static void overlay(struct attn_judged *j, const attn_step *s) {
   for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++)
-    j->carried.at[n] = j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value
-                                                             : j->followed.at[n];
+    j->carried.at[n] =
+        j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value : j->followed.at[n];
 }
 
 /* What a printed cell may stand for when the next step is computed from it. An integer among
@@ -190,15 +190,16 @@ static attn_status explain_all(const struct judging *g, int32_t index, unsigned 
     for (int b = 0; b < (s->operands == 2 ? READINGS : 1) && !status; b++)
       for (int d = 0; d < scalars && !status; d++) {
         enum reading how[ATTN_OPERANDS_MAX];
-        for (int32_t n = 0; n < s->operands; n++) how[n] = (enum reading)(n == 1 && s->operands == 2 ? b : a);
+        for (int32_t n = 0; n < s->operands; n++)
+          how[n] = (enum reading)(n == 1 && s->operands == 2 ? b : a);
         status = explain_as(g, index, how, d ? written(s->scalar, d + 1) : s->scalar, explained);
       }
   return status;
 }
 
 /* The honest ranges: from the right numbers, and from the author's own. */
-static attn_status ranges(const struct judging *g, int32_t index, struct attn_interval_matrix *right,
-                          struct attn_interval_matrix *author) {
+static attn_status ranges(const struct judging *g, int32_t index,
+                          struct attn_interval_matrix *right, struct attn_interval_matrix *author) {
   const attn_step *s = &g->example->step[index];
   const struct attn_interval_matrix *r[ATTN_OPERANDS_MAX], *a[ATTN_OPERANDS_MAX];
   int decimals = g->all[index].decimals;
@@ -223,7 +224,8 @@ static int judge_cell(const attn_cell *cell, unsigned explained, const double ri
   if (explained & 1) return ATTN_JUDGED_OK;
   if (explained & 2) return ATTN_JUDGED_CARRIED;
   if (meets(cell, right[0], right[1])) return ATTN_JUDGED_DOUBTFUL;
-  if (meets(cell, author[0], author[1])) return slipped ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
+  if (meets(cell, author[0], author[1]))
+    return slipped ? ATTN_JUDGED_CARRIED : ATTN_JUDGED_DOUBTFUL;
   return ATTN_JUDGED_WRONG;
 }
 
@@ -262,7 +264,8 @@ static attn_status prepare(const struct judging *g, int32_t index) {
   j->decimals = j->significant = 0;
   attn_status status = collect(j, s, g->pool, g->err);
   j->verdict = attn_pool_take(g->pool, (cells + 1) * sizeof *j->verdict);
-  attn_matrix *const all[] = {&j->carried, &j->right.lo, &j->right.hi, &j->author.lo, &j->author.hi};
+  attn_matrix *const all[] = {&j->carried, &j->right.lo, &j->right.hi, &j->author.lo,
+                              &j->author.hi};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
     *all[n] = attn_matrix_new(g->pool, s->exact.rows, s->exact.cols);
     if (!all[n]->at) status = attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");

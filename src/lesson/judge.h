@@ -12,9 +12,9 @@ struct attn_judged {
   int significant;           /* the most digits that count */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
   int worst;
-  int tainted;               /* wrong, or computed from something wrong */
-  attn_matrix followed;      /* computed from the author's own numbers */
-  attn_matrix carried;       /* the author's numbers: printed, or followed */
+  int tainted;                        /* wrong, or computed from something wrong */
+  attn_matrix followed;               /* computed from the author's own numbers */
+  attn_matrix carried;                /* the author's numbers: printed, or followed */
   struct attn_interval_matrix range;  /* honest values, from the right numbers */
   struct attn_interval_matrix open;   /* honest values, from the author's own numbers */
   struct attn_interval_matrix right;  /* this step as an operand of right steps */

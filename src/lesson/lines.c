@@ -157,17 +157,19 @@ static int html_comment(struct attn_reader *r, size_t *at) {
 static int latex_line(struct attn_reader *r, size_t *at) {
   static const char *const LAYOUT[] = {"\\documentclass", "\\usepackage", "\\begin{document}",
                                        "\\end{document}", "\\maketitle",  "\\title{",
-                                       "\\author{",        "\\date{",      NULL};
+                                       "\\author{",       "\\date{",      NULL};
   static const char *const HEADINGS[] = {"\\section", "\\subsection", "\\subsubsection", NULL};
   struct attn_span line = attn_line(r, *at);
   if (line.begin >= line.end || r->source.text[line.begin] != '\\') return ATTN_NO;
   for (int n = 0; LAYOUT[n]; n++)
-    if (attn_starts(r, line.begin, line.end, LAYOUT[n])) return *at = attn_next_line(r, *at), ATTN_YES;
+    if (attn_starts(r, line.begin, line.end, LAYOUT[n]))
+      return *at = attn_next_line(r, *at), ATTN_YES;
   for (int n = 0; HEADINGS[n]; n++) {
     size_t open = line.begin + strlen(HEADINGS[n]);
     if (!attn_starts(r, line.begin, line.end, HEADINGS[n])) continue;
     open += open < line.end && r->source.text[open] == '*';
-    if (open >= line.end || r->source.text[open] != '{' || r->source.text[line.end - 1] != '}') continue;
+    if (open >= line.end || r->source.text[open] != '{' || r->source.text[line.end - 1] != '}')
+      continue;
     *at = attn_next_line(r, *at);
     return attn_reader_heading(r, (struct attn_span){open + 1, line.end - 1}, n + 1);
   }
@@ -176,8 +178,8 @@ static int latex_line(struct attn_reader *r, size_t *at) {
 
 static int line_notation(struct attn_reader *r, size_t *at) {
   static int (*const TRY[])(struct attn_reader *, size_t *) = {
-      html_comment, latex_line, attn_fence,         attn_pipe_table, attn_lost_table,
-      attn_snippet, attn_labelled_list, attn_columns};
+      html_comment,    latex_line,   attn_fence,         attn_pipe_table,
+      attn_lost_table, attn_snippet, attn_labelled_list, attn_columns};
   for (size_t i = 0; i < sizeof TRY / sizeof *TRY; i++) {
     int result = TRY[i](r, at);
     if (result != ATTN_NO) return result;

@@ -17,7 +17,9 @@ enum { ALIGN = 16, CHUNK_BYTES = 1 << 16 };
 
 static size_t round_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
-struct attn_pool *attn_pool_new(void) { return calloc(1, sizeof(struct attn_pool)); }
+struct attn_pool *attn_pool_new(void) {
+  return calloc(1, sizeof(struct attn_pool));
+}
 
 void attn_pool_free(struct attn_pool *pool) {
   if (!pool) return;

@@ -6,10 +6,12 @@
 
 struct attn_pool;
 
-struct attn_pool *attn_pool_new(void);                 /* NULL: no memory */
-void attn_pool_free(struct attn_pool *pool);           /* NULL is fine */
-void *attn_pool_take(struct attn_pool *pool, size_t bytes); /* zeroed, aligned to 16; NULL: no memory */
-char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes); /* a copy that ends in 0 */
+struct attn_pool *attn_pool_new(void);       /* NULL: no memory */
+void attn_pool_free(struct attn_pool *pool); /* NULL is fine */
+void *attn_pool_take(struct attn_pool *pool,
+                     size_t bytes); /* zeroed, aligned to 16; NULL: no memory */
+char *attn_pool_text(struct attn_pool *pool, const char *text,
+                     size_t bytes); /* a copy that ends in 0 */
 
 /* Grows an array that the pool owns: *array holds count items of size; makes room for one more.
  * Capacity is the next power of two, so no extra field is needed. Returns 0, or -1: no memory. */

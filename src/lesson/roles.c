@@ -165,11 +165,28 @@ double attn_stated_divisor(const char *formula) {
 /* ---- what is no step of ours ---- */
 
 int attn_is_foreign(const char *text) {
-  static const char *const WORDS[] = {
-      "dropout", "residual", "skip connection", "layer norm", "layernorm", "LN(",        "renormal",
-      "bias",    "relu(",    "gelu(",           "rotary",     "RoPE",      "temperature", "残差",
-      "バイアス", "ドロップアウト", "温度",      "+ b",        "+ X",       "+b_",         "+X",
-      NULL};
+  static const char *const WORDS[] = {"dropout",
+                                      "residual",
+                                      "skip connection",
+                                      "layer norm",
+                                      "layernorm",
+                                      "LN(",
+                                      "renormal",
+                                      "bias",
+                                      "relu(",
+                                      "gelu(",
+                                      "rotary",
+                                      "RoPE",
+                                      "temperature",
+                                      "残差",
+                                      "バイアス",
+                                      "ドロップアウト",
+                                      "温度",
+                                      "+ b",
+                                      "+ X",
+                                      "+b_",
+                                      "+X",
+                                      NULL};
   return attn_text_has_any(text, WORDS) || strstr(text, "(X +") || strstr(text, "(X+");
 }
 

@@ -192,7 +192,8 @@ static void place_index(const struct collector *c, struct attn_meaning *m,
 static int names_one_of_several(const struct attn_item *item) {
   const char *open = strpbrk(item->text, "("), *wide = strstr(item->text, "（");
   if (wide && (!open || wide < open)) open = wide + 2;
-  if (!open || item->table.rows != 1 || strchr(item->text, '^') || strchr(item->text, '_')) return 0;
+  if (!open || item->table.rows != 1 || strchr(item->text, '^') || strchr(item->text, '_'))
+    return 0;
   char inside[64];
   size_t length = strcspn(open + 1, ")");
   const char *close = strstr(open + 1, "）");

@@ -10,17 +10,17 @@
 
 /* One row (b, h, i) of scaled dot-product attention and what bounds its error. */
 struct attn_ref_row {
-  int64_t b, h, i;   /* in */
-  double *scores;    /* S  out: scale q.k + mask; -inf where j is not visible */
-  double *weights;   /* S  out: softmax of the scores; 0 where not visible */
-  double *output;    /* Ev out */
-  double *absolute;  /* Ev out: A_e = sum_j p_j |v_je| */
-  double *flushed;   /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
+  int64_t b, h, i;      /* in */
+  double *scores;       /* S  out: scale q.k + mask; -inf where j is not visible */
+  double *weights;      /* S  out: softmax of the scores; 0 where not visible */
+  double *output;       /* Ev out */
+  double *absolute;     /* Ev out: A_e = sum_j p_j |v_je| */
+  double *flushed;      /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
   double key_magnitude; /* out: K = max over visible j of sum_e |k_je| */
-  double lse;        /* out: natural log of sum exp(scores); -inf for an empty row */
-  double magnitude;  /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
-  int64_t visible;   /* out: n, keys seen */
-  int64_t keys;      /* out: S */
+  double lse;           /* out: natural log of sum exp(scores); -inf for an empty row */
+  double magnitude;     /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
+  int64_t visible;      /* out: n, keys seen */
+  int64_t keys;         /* out: S */
 };
 
 /* Fills row. Tensors of rank 4 (B, Hq, L, E) and so on, float32 or float64, already

@@ -86,8 +86,7 @@ static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64
 static int visible(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
   const int64_t index[4] = {row->b, row->h, row->i, j};
   if (!sees(ask->desc, row->i, j, ask->q->shape[2], ask->length)) return 0;
-  return !ask->desc || !ask->desc->mask ||
-         mask_value(ask->desc->mask, index) != -(double)INFINITY;
+  return !ask->desc || !ask->desc->mask || mask_value(ask->desc->mask, index) != -(double)INFINITY;
 }
 
 /* s_j = scale q . k_j + mask_j; beside it its magnitude and that of the key. */

@@ -100,8 +100,7 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
   double weight = nan ? (double)NAN : 1.0 / (double)p->keys;
   for (int64_t j = 0; p->desc.weights && j < p->keys; j++)
     write_float(&p->weights, attn_tensor_at(&p->weights, b, h, i, j), weight);
-  if (nan && p->desc.lse)
-    write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
+  if (nan && p->desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
 
 static int mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
@@ -151,10 +150,10 @@ static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, i
   t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
   t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
   t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
-  t->mask_kind = !p->desc.mask                  ? ATTN_MASK_NONE
-                 : p->mask.dtype == ATTN_BOOL   ? ATTN_MASK_BOOL
-                 : p->mask.dtype == ATTN_F32    ? ATTN_MASK_F32
-                                                : ATTN_MASK_F64;
+  t->mask_kind = !p->desc.mask                ? ATTN_MASK_NONE
+                 : p->mask.dtype == ATTN_BOOL ? ATTN_MASK_BOOL
+                 : p->mask.dtype == ATTN_F32  ? ATTN_MASK_F32
+                                              : ATTN_MASK_F64;
   t->scale = p->scale * 1.4426950408889634;
   t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
 }
@@ -189,9 +188,12 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   const struct attn_problem *p = run->p;
   if (run->stop) return;
   double *work = (double *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
-  struct attn_ref_row row = {.i = index % p->rows, .h = index / p->rows % p->heads_q,
-                             .b = index / p->rows / p->heads_q, .scores = work,
-                             .weights = work + p->keys, .output = work + 2 * p->keys,
+  struct attn_ref_row row = {.i = index % p->rows,
+                             .h = index / p->rows % p->heads_q,
+                             .b = index / p->rows / p->heads_q,
+                             .scores = work,
+                             .weights = work + p->keys,
+                             .output = work + 2 * p->keys,
                              .absolute = work + 2 * p->keys + p->value_width,
                              .flushed = work + 2 * p->keys + 2 * p->value_width};
   attn_sdpa desc = p->desc;
@@ -210,8 +212,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
 /* ---- The call ----------------------------------------------------------------- */
 
 static void *allocate(const attn_sdpa *d, size_t bytes) {
-  if (d->allocator)
-    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, bytes);
+  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, bytes);
   return aligned_alloc(ATTN_PANEL_ALIGN, bytes / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN);
 }
 
@@ -225,8 +226,8 @@ static void release(const attn_sdpa *d, void *memory) {
 static attn_status run_all(const struct attn_problem *p, void *workspace) {
   struct run run = {.p = p, .parts = attn_problem_partition(p), .reporting = ATOMIC_FLAG_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
-  run.workspace = (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN -
-                                       (uintptr_t)workspace);
+  run.workspace =
+      (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN - (uintptr_t)workspace);
   run.worker_bytes = (p->workspace_bytes - ATTN_PANEL_ALIGN) / (size_t)p->workers;
   run.rows_total = p->batch * p->heads_q * p->rows;
   if (p->kernel)

@@ -14,8 +14,7 @@ attn_status attn_machine_query(attn_machine *machine) {
   size_t size = machine->struct_size;
   memset(machine, 0, size);
   machine->struct_size = size;
-  attn_cpu_describe(machine->cpu, sizeof machine->cpu, machine->features,
-                    sizeof machine->features);
+  attn_cpu_describe(machine->cpu, sizeof machine->cpu, machine->features, sizeof machine->features);
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   machine->isa_best = attn_kernel_for(attn_cpu_isa())->isa;
   machine->isa = kernel ? kernel->isa : machine->isa_best;
@@ -26,13 +25,18 @@ attn_status attn_machine_query(attn_machine *machine) {
 
 const char *attn_kernel_describe(int32_t index) {
   switch (index) {
-    case 0: return "f32 scalar: plain C, 4 lanes, any CPU";
+    case 0:
+      return "f32 scalar: plain C, 4 lanes, any CPU";
 #if defined(__x86_64__)
-    case 1: return "f32 avx2: AVX2 and FMA, 8 lanes, 6 x 2 accumulators";
-    case 2: return "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators";
-    case 3: return "reference f64: the equations in double precision, any CPU";
+    case 1:
+      return "f32 avx2: AVX2 and FMA, 8 lanes, 6 x 2 accumulators";
+    case 2:
+      return "f32 avx512: AVX-512 F BW DQ VL, 16 lanes, 6 x 4 accumulators";
+    case 3:
+      return "reference f64: the equations in double precision, any CPU";
 #else
-    case 1: return "reference f64: the equations in double precision, any CPU";
+    case 1:
+      return "reference f64: the equations in double precision, any CPU";
 #endif
   }
   return NULL;

@@ -17,9 +17,12 @@ static int32_t isa_wish(void) {
 
 const char *attn_isa_name(int32_t isa) {
   switch (isa) {
-    case ATTN_ISA_SCALAR: return "scalar";
-    case ATTN_ISA_AVX2: return "avx2";
-    case ATTN_ISA_AVX512: return "avx512";
+    case ATTN_ISA_SCALAR:
+      return "scalar";
+    case ATTN_ISA_AVX2:
+      return "avx2";
+    case ATTN_ISA_AVX512:
+      return "avx512";
   }
   return "unknown";
 }
@@ -90,7 +93,8 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   plan->workspace_bytes = p.workspace_bytes;
   plan->row_block = p.kernel ? ATTN_ROWS : 1;
   plan->key_block = p.kernel ? ATTN_KEYS : p.keys;
-  plan->tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks : p.batch * p.heads_q * p.rows;
+  plan->tasks =
+      p.kernel ? p.batch * p.heads * parts.units * parts.blocks : p.batch * p.heads_q * p.rows;
   plan->workers = p.workers < plan->tasks ? p.workers : (int32_t)plan->tasks;
   plan->flops = flops(&p);
   return ATTN_OK;

@@ -5,16 +5,16 @@
 #include "kernel.h"
 
 struct attn_problem {
-  attn_sdpa desc;              /* a copy; all zero where the caller gave NULL */
-  attn_tensor q, k, v, o;      /* rank 4 */
-  attn_tensor mask;            /* broadcast to (B, Hq, L, S) by strides of 0; data NULL: none */
-  attn_tensor lse;             /* (B, Hq, L, 1); data NULL: none */
-  attn_tensor weights;         /* (B, Hq, L, S); data NULL: none */
+  attn_sdpa desc;         /* a copy; all zero where the caller gave NULL */
+  attn_tensor q, k, v, o; /* rank 4 */
+  attn_tensor mask;       /* broadcast to (B, Hq, L, S) by strides of 0; data NULL: none */
+  attn_tensor lse;        /* (B, Hq, L, 1); data NULL: none */
+  attn_tensor weights;    /* (B, Hq, L, S); data NULL: none */
   int64_t batch, heads_q, heads, rows, keys, width, value_width; /* B Hq H L S E Ev */
   double scale;
   const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
   int32_t workers;
-  size_t workspace_bytes;      /* of all workers, alignment slack included */
+  size_t workspace_bytes; /* of all workers, alignment slack included */
 };
 
 /* Checks everything and fills problem. has_output: o must be given. */
@@ -41,10 +41,10 @@ void attn_problem_parallel(const struct attn_problem *problem, int64_t count,
  * threads. Long sequences: blocks within a head. Short ones (decoding): the rows of all query
  * heads that share a key/value head stand in one block, so that k and v are read once. */
 struct attn_partition {
-  int64_t group;     /* query heads of a key/value head */
-  int64_t units;     /* stretches of rows in a group */
+  int64_t group; /* query heads of a key/value head */
+  int64_t units; /* stretches of rows in a group */
   int64_t unit_rows;
-  int64_t blocks;    /* of a unit */
+  int64_t blocks; /* of a unit */
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
 

@@ -115,8 +115,7 @@ static attn_status check_shapes(const struct attn_problem *p, int has_output, at
 }
 
 static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
-  const uint64_t known =
-      ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET;
+  const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET;
   if (d->flags & ~known)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "flags", "flags has unknown bits 0x%llx",
                      (unsigned long long)(d->flags & ~known));
@@ -131,8 +130,7 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
   if (d->empty_row < ATTN_EMPTY_ZERO || d->empty_row > ATTN_EMPTY_ERROR)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "empty_row", "empty_row is %d; it must be 0 to 3",
                      (int)d->empty_row);
-  if (d->reserved)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
+  if (d->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
   if (d->threads < 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must not be negative",
                      (int)d->threads);
@@ -217,8 +215,9 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   if (status) return status;
   char text[128];
   if (t->rank != 1 || t->shape[0] != p->batch)
-    return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths", "key_lengths is %s; it must be (B) = (%lld)",
-                     shape_text(t, text, sizeof text), (long long)p->batch);
+    return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths",
+                     "key_lengths is %s; it must be (B) = (%lld)", shape_text(t, text, sizeof text),
+                     (long long)p->batch);
   if (t->dtype != ATTN_I32 && t->dtype != ATTN_I64)
     return attn_fail(err, ATTN_ERR_TYPE, "key_lengths",
                      "key_lengths is %s; it must be int32 or int64", attn_dtype_name(t->dtype));
@@ -233,9 +232,8 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
 }
 
 /* An optional output: lse (B, Hq, L) or weights (B, Hq, L, S), of q's rank less missing. */
-static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t,
-                               const char *name, int rank, int missing, attn_tensor *wide,
-                               attn_error *err) {
+static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
+                               int rank, int missing, attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
   attn_status status = check_view(t, name, err);
   if (status) return status;
@@ -268,11 +266,18 @@ static int overlap(const attn_tensor *a, const attn_tensor *b) {
 
 /* By address range: interleaved views of one buffer that never touch are refused too. */
 static attn_status check_overlap(const struct attn_problem *p, attn_error *err) {
-  const struct { const attn_tensor *t; const char *name; } out[] = {
-      {&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}},
-      in[] = {{&p->q, "q"}, {&p->k, "k"}, {&p->v, "v"}, {p->desc.mask, "mask"},
-              {p->desc.key_lengths, "key_lengths"}, {&p->o, "o"}, {p->desc.lse, "lse"},
-              {p->desc.weights, "weights"}};
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+  } out[] = {{&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}},
+    in[] = {{&p->q, "q"},
+            {&p->k, "k"},
+            {&p->v, "v"},
+            {p->desc.mask, "mask"},
+            {p->desc.key_lengths, "key_lengths"},
+            {&p->o, "o"},
+            {p->desc.lse, "lse"},
+            {p->desc.weights, "weights"}};
   for (size_t a = 0; a < 3; a++)
     for (size_t b = 0; b < sizeof in / sizeof *in; b++)
       if (b != a + 5 && overlap(out[a].t, in[b].t))

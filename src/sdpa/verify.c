@@ -13,7 +13,7 @@ struct check {
   const struct attn_problem *p;
   int64_t rows, rows_total;
   uint64_t seed;
-  double *work;              /* of all workers */
+  double *work; /* of all workers */
   size_t work_each;
   attn_sdpa_report *partial; /* of each worker */
   _Atomic int stop;
@@ -21,7 +21,8 @@ struct check {
   _Atomic int64_t done;
 };
 
-/* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone. */
+/* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone.
+ */
 static uint64_t scramble(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -135,9 +136,12 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
   if (c->stop) return;
   int64_t number = row_number(c, index);
   double *work = c->work + (size_t)worker * c->work_each, *ev = work + 2 * p->keys;
-  struct attn_ref_row row = {.i = number % p->rows, .h = number / p->rows % p->heads_q,
-                             .b = number / p->rows / p->heads_q, .scores = work,
-                             .weights = work + p->keys, .output = ev,
+  struct attn_ref_row row = {.i = number % p->rows,
+                             .h = number / p->rows % p->heads_q,
+                             .b = number / p->rows / p->heads_q,
+                             .scores = work,
+                             .weights = work + p->keys,
+                             .output = ev,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width};
   /* The caller's own mask: the oracle broadcasts by itself. */
@@ -163,8 +167,7 @@ static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
 
 static void *allocate(const attn_sdpa *d, size_t bytes) {
   size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (d->allocator)
-    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
+  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
   return aligned_alloc(ATTN_PANEL_ALIGN, whole);
 }
 

@@ -100,7 +100,10 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
   if (s->masked) desc.mask = &mask;
   double *work = malloc((size_t)(2 * s->keys + 3 * s->value_width) * sizeof *work);
   double *output = work + 2 * s->keys;
-  struct attn_ref_row row = {.i = i, .scores = work, .weights = work + s->keys, .output = output,
+  struct attn_ref_row row = {.i = i,
+                             .scores = work,
+                             .weights = work + s->keys,
+                             .output = output,
                              .absolute = output + s->value_width,
                              .flushed = output + 2 * s->value_width};
   attn_ref_sdpa_row(&desc, &q, &k, &v, &row);
@@ -109,8 +112,8 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
     double error = fabs((double)s->o[i * s->value_width + e] - row.output[e]);
     if (!(error <= attn_ref_bound_f32(&row, s->width, e)))
       fail_msg("%s: rows %d keys %d E %d: o[%d,%d] is %g, not %g", kernel->name, (int)s->rows,
-               (int)s->keys, (int)s->width, (int)i, (int)e,
-               (double)s->o[i * s->value_width + e], row.output[e]);
+               (int)s->keys, (int)s->width, (int)i, (int)e, (double)s->o[i * s->value_width + e],
+               row.output[e]);
   }
   for (int64_t j = 0; j < s->keys; j++)
     if (!(fabs((double)s->weights[i * s->keys + j] - row.weights[j]) <=

@@ -1,5 +1,6 @@
 /* test_memory.c -- law: whichever piece of memory is refused, reading, explaining and judging a
- * lesson end in a typed error, leak nothing (AddressSanitizer looks on), and the next call is right. */
+ * lesson end in a typed error, leak nothing (AddressSanitizer looks on), and the next call is
+ * right. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,32 +104,37 @@ static void sweep(const char *text, const char *cell) {
 
 static void a_markdown_lesson_with_a_slip(void **state) {
   (void)state;
-  sweep("# A lesson\n\ntokens: we read\n\nmask: causal\n\nX:\n\n| | a | b |\n|---|---|---|\n"
-        "| we | 1 | 0 |\n| read | 1 | 1 |\n\nW_Q = [[1, 0], [0, 1]]\n"
-        "\\[ W^K = \\begin{bmatrix} 1 & 1 \\\\ 0 & \\frac{1}{2} \\end{bmatrix} \\]\n"
-        "W_V = [[2, 0], [0, 1]]\n\nQ\n1 0\n1 1\n\nscores\n1 0\n1 0.5\n\nscaled\n0.71 0\n0.71 0.35\n\n"
-        "weights\n1 0\n0.59 0.41\n\noutput\n2 0\n3 0.41\n",
-        "output[1,0]");
+  sweep(
+      "# A lesson\n\ntokens: we read\n\nmask: causal\n\nX:\n\n| | a | b |\n|---|---|---|\n"
+      "| we | 1 | 0 |\n| read | 1 | 1 |\n\nW_Q = [[1, 0], [0, 1]]\n"
+      "\\[ W^K = \\begin{bmatrix} 1 & 1 \\\\ 0 & \\frac{1}{2} \\end{bmatrix} \\]\n"
+      "W_V = [[2, 0], [0, 1]]\n\nQ\n1 0\n1 1\n\nscores\n1 0\n1 0.5\n\nscaled\n0.71 0\n0.71 0.35\n\n"
+      "weights\n1 0\n0.59 0.41\n\noutput\n2 0\n3 0.41\n",
+      "output[1,0]");
 }
 
 static void a_snippet_with_its_results(void **state) {
   (void)state;
-  sweep("```python\nimport numpy as np\nq = np.array([[1.0, 0.0], [0.0, 1.0]])\n"
-        "k = np.array([[1.0, 2.0], [0.0, 1.0]])\nv = np.ones((2, 2))\n"
-        "s = q @ k.T / np.sqrt(2)\nprint(s)  # [[0.7071 0.    ] [1.4142 0.7071]]\n"
-        "w = softmax(s, axis=-1)\nprint(w)  # [[0.6698 0.3302] [0.6698 0.3302]]\no = w @ v\n```\n",
-        "weights[0,0]");
+  sweep(
+      "```python\nimport numpy as np\nq = np.array([[1.0, 0.0], [0.0, 1.0]])\n"
+      "k = np.array([[1.0, 2.0], [0.0, 1.0]])\nv = np.ones((2, 2))\n"
+      "s = q @ k.T / np.sqrt(2)\nprint(s)  # [[0.7071 0.    ] [1.4142 0.7071]]\n"
+      "w = softmax(s, axis=-1)\nprint(w)  # [[0.6698 0.3302] [0.6698 0.3302]]\no = w @ v\n```\n",
+      "weights[0,0]");
 }
 
 static void heads_positions_and_columns(void **state) {
   (void)state;
-  sweep("# Example 1: heads\n\nQ_1 = [[1, 0], [0, 1]]\nK_1 = [[1, 0], [0, 1]]\nV_1 = [[1, 0], [0, 2]]\n"
-        "Q_2 = [[1, 1], [0, 1]]\nK_2 = [[1, 0], [1, 1]]\nV_2 = [[3, 0], [0, 1]]\n"
-        "head_1 = [[0.67, 0.66], [0.33, 1.34]]\n\n# Example 2: positions\n\ntokens: to be\n"
-        "X = [[1, 0], [0, 1]]\nPE = [[0, 1], [0.8415, 0.5403]]\nX + PE = [[1, 1], [0.8415, 1.5403]]\n\n"
-        "# Example 3: columns\n\n各列の softmax、y_j = sum_i a_ij v_i\n\nQ = [[1, 0], [0, 1]]\n"
-        "K = [[1, 2], [0, 1]]\nV = [[1, 0], [0, 1]]\nscores = [[1, 2], [0, 1]]\n",
-        "scores[0,0]");
+  sweep(
+      "# Example 1: heads\n\nQ_1 = [[1, 0], [0, 1]]\nK_1 = [[1, 0], [0, 1]]\nV_1 = [[1, 0], [0, "
+      "2]]\n"
+      "Q_2 = [[1, 1], [0, 1]]\nK_2 = [[1, 0], [1, 1]]\nV_2 = [[3, 0], [0, 1]]\n"
+      "head_1 = [[0.67, 0.66], [0.33, 1.34]]\n\n# Example 2: positions\n\ntokens: to be\n"
+      "X = [[1, 0], [0, 1]]\nPE = [[0, 1], [0.8415, 0.5403]]\nX + PE = [[1, 1], [0.8415, "
+      "1.5403]]\n\n"
+      "# Example 3: columns\n\n各列の softmax、y_j = sum_i a_ij v_i\n\nQ = [[1, 0], [0, 1]]\n"
+      "K = [[1, 2], [0, 1]]\nV = [[1, 0], [0, 1]]\nscores = [[1, 2], [0, 1]]\n",
+      "scores[0,0]");
 }
 
 int main(void) {

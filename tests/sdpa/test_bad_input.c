@@ -186,9 +186,11 @@ static void random_arguments_never_crash(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(tensors, begin), cmocka_unit_test_setup(null_arguments, begin),
+      cmocka_unit_test_setup(tensors, begin),
+      cmocka_unit_test_setup(null_arguments, begin),
       cmocka_unit_test(more_keys_than_memory_could_hold),
-      cmocka_unit_test_setup(knobs, begin), cmocka_unit_test_setup(masks_and_lengths, begin),
+      cmocka_unit_test_setup(knobs, begin),
+      cmocka_unit_test_setup(masks_and_lengths, begin),
       cmocka_unit_test_setup(an_instruction_set_that_is_not_there, begin),
       cmocka_unit_test_setup(descriptors_of_other_versions, begin),
       cmocka_unit_test_setup(random_arguments_never_crash, begin)};

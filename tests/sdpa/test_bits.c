@@ -102,8 +102,7 @@ static void any_contents_of_the_workspace(void **state) {
 
 /* A host's executor that works backwards and changes the worker each time. */
 static void backwards(void *context, int64_t count,
-                      void (*body)(void *argument, int64_t index, int32_t worker),
-                      void *argument) {
+                      void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   (void)context;
   for (int64_t n = count - 1; n >= 0; n--) body(argument, n, (int32_t)(n % 3));
 }
@@ -124,8 +123,7 @@ static void whatever_another_row_holds(void **state) {
   for (int j = 0; j < S; j++) mask[2 * S + j] = j % 5 ? -__builtin_inff() : 50;
   forward();
   for (int i = 0; i < L; i++)
-    if (i != 1 && i != 2)
-      assert_memory_equal(got + i * EV, expected + i * EV, EV * sizeof(float));
+    if (i != 1 && i != 2) assert_memory_equal(got + i * EV, expected + i * EV, EV * sizeof(float));
   assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
 }
 
@@ -133,8 +131,9 @@ static void whatever_another_row_holds(void **state) {
 
 static int suite(const char *kernel) {
   const struct CMUnitTest tests[] = {
-      LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups), LAW(any_alignment),
-      LAW(any_contents_of_the_workspace), LAW(any_order_of_work), LAW(whatever_another_row_holds)};
+      LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups),
+      LAW(any_alignment),         LAW(any_contents_of_the_workspace),
+      LAW(any_order_of_work),     LAW(whatever_another_row_holds)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

@@ -133,8 +133,7 @@ static void *call_many_times(void *result) {
   *(int *)result = 0;
   for (int n = 0; n < 20; n++) {
     memset(o, 0, sizeof expected);
-    if (attn_sdpa_forward(NULL, &tq, &tk, &tv, &to, NULL) ||
-        memcmp(o, expected, sizeof expected))
+    if (attn_sdpa_forward(NULL, &tq, &tk, &tv, &to, NULL) || memcmp(o, expected, sizeof expected))
       *(int *)result = 1;
   }
   free(o);

@@ -115,7 +115,10 @@ static void draw_lengths(struct drawn *d, int64_t batch, int64_t keys) {
     d->narrow[b * stride] = (int32_t)d->wide[b * stride];
   }
   d->lengths = (attn_tensor){narrow ? (void *)d->narrow : (void *)d->wide,
-                             narrow ? ATTN_I32 : ATTN_I64, 1, {batch}, {stride}};
+                             narrow ? ATTN_I32 : ATTN_I64,
+                             1,
+                             {batch},
+                             {stride}};
   d->desc.key_lengths = &d->lengths;
 }
 
@@ -140,7 +143,8 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
   int64_t batch = 1 + below(3), heads = 1 + below(2), group = PICK(1, 1, 2, 3, 8);
   int64_t rows = PICK(1, 2, 7, 8, 63, 64, 65, 127, 128, 129);
   int64_t keys = PICK(1, 2, 5, 6, 7, 12, 95, 96, 97, 102, 191, 192, 193);
-  int64_t width = PICK(1, 3, 8, 63, 64, 65, 128), value_width = PICK(1, 3, 5, 6, 7, 8, 12, 63, 64, 65);
+  int64_t width = PICK(1, 3, 8, 63, 64, 65, 128),
+          value_width = PICK(1, 3, 5, 6, 7, 8, 12, 63, 64, 65);
   const int64_t q[4] = {batch, heads * group, rows, width}, k[4] = {batch, heads, keys, width};
   const int64_t v[4] = {batch, heads, keys, value_width};
   const int64_t o[4] = {batch, heads * group, rows, value_width};
@@ -198,13 +202,14 @@ static void run_and_verify(struct drawn *d, const char *kernel, uint64_t seed, d
   if (attn_sdpa_verify(&d->desc, &d->q, &d->k, &d->v, &d->o, 0, 0, &report, &err))
     fail_msg("%s", err.message);
   if (report.outside)
-    fail_msg("%s, seed %llu (L %d S %d E %d flags %d mask %x empty %d): %d of %d outside, worst "
-             "[%d %d %d %d]: %.9g, not %.9g, bound %g",
-             kernel, (unsigned long long)seed, (int)d->q.shape[2], (int)d->k.shape[2],
-             (int)d->q.shape[3], (int)d->desc.flags, (unsigned)(d->desc.mask ? d->mask.dtype : 0),
-             d->desc.empty_row, (int)report.outside, (int)report.elements,
-             (int)report.worst_index[0], (int)report.worst_index[1], (int)report.worst_index[2],
-             (int)report.worst_index[3], report.worst_got, report.worst_exact, report.worst_bound);
+    fail_msg(
+        "%s, seed %llu (L %d S %d E %d flags %d mask %x empty %d): %d of %d outside, worst "
+        "[%d %d %d %d]: %.9g, not %.9g, bound %g",
+        kernel, (unsigned long long)seed, (int)d->q.shape[2], (int)d->k.shape[2],
+        (int)d->q.shape[3], (int)d->desc.flags, (unsigned)(d->desc.mask ? d->mask.dtype : 0),
+        d->desc.empty_row, (int)report.outside, (int)report.elements, (int)report.worst_index[0],
+        (int)report.worst_index[1], (int)report.worst_index[2], (int)report.worst_index[3],
+        report.worst_got, report.worst_exact, report.worst_bound);
   if (report.worst > *worst) *worst = report.worst;
   only_elements_were_written(&d->o, &d->memory[4]);
   if (d->desc.lse) only_elements_were_written(&d->lse, &d->memory[5]);
@@ -284,7 +289,8 @@ static void verify_finds_one_wrong_number(void **state) {
   }
 }
 
-/* A sample draws from all rows, the last as well, anew with each seed, and says how many it took. */
+/* A sample draws from all rows, the last as well, anew with each seed, and says how many it took.
+ */
 static void verify_samples_every_stretch_of_the_rows(void **state) {
   (void)state;
   static float q[1999], k[3], v[3], o[1999];

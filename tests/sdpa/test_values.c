@@ -190,8 +190,9 @@ static void dimensions_of_zero(void **state) {
     to = attn_tensor_dense(ATTN_F32, o, n[0], 1, n[1], n[4]);
     o[0] = 42;
     forward(&to);
-    if (which == 2) assert_true(o[0] == 0.0f);                           /* no keys: empty rows */
-    if (which == 3) assert_true(fabsf(o[0] - (v[0] + v[2] + v[4] + v[6]) / 4) < 1e-6f); /* all alike */
+    if (which == 2) assert_true(o[0] == 0.0f); /* no keys: empty rows */
+    if (which == 3)
+      assert_true(fabsf(o[0] - (v[0] + v[2] + v[4] + v[6]) / 4) < 1e-6f); /* all alike */
   }
 }
 
@@ -225,13 +226,18 @@ static void scales_that_no_float_holds(void **state) {
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
-  const struct CMUnitTest tests[] = {
-      LAW(poison_in_hidden_keys_cannot_leak), LAW(poison_in_the_future_cannot_leak),
-      LAW(a_live_nan_reaches_its_own), LAW(one_key_that_matters_is_found_wherever_it_stands),
-      LAW(scores_that_rise_without_end), LAW(ties_outliers_and_zeros),
-      LAW(values_near_the_largest_float), LAW(a_finite_mask_never_hides),
-      LAW(rows_that_see_nothing), LAW(dimensions_of_zero),
-      LAW(offsets_and_windows_at_the_end_of_int64), LAW(scales_that_no_float_holds)};
+  const struct CMUnitTest tests[] = {LAW(poison_in_hidden_keys_cannot_leak),
+                                     LAW(poison_in_the_future_cannot_leak),
+                                     LAW(a_live_nan_reaches_its_own),
+                                     LAW(one_key_that_matters_is_found_wherever_it_stands),
+                                     LAW(scores_that_rise_without_end),
+                                     LAW(ties_outliers_and_zeros),
+                                     LAW(values_near_the_largest_float),
+                                     LAW(a_finite_mask_never_hides),
+                                     LAW(rows_that_see_nothing),
+                                     LAW(dimensions_of_zero),
+                                     LAW(offsets_and_windows_at_the_end_of_int64),
+                                     LAW(scales_that_no_float_holds)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

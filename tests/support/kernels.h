@@ -11,11 +11,14 @@
 extern const struct attn_kernel attn_kernel_avx512_model;
 
 static inline const struct attn_kernel *test_kernel(int n) {
-  const struct attn_kernel *all[] = {&attn_kernel_scalar,
+  const struct attn_kernel *all[] = {
+    &attn_kernel_scalar,
 #if defined(__x86_64__)
-                                     &attn_kernel_avx2, &attn_kernel_avx512,
+    &attn_kernel_avx2,
+    &attn_kernel_avx512,
 #endif
-                                     &attn_kernel_avx512_model};
+    &attn_kernel_avx512_model
+  };
   if (n >= (int)(sizeof all / sizeof *all)) return NULL;
   return all[n];
 }

@@ -3,8 +3,8 @@
 #ifndef TEST_SELECT_H
 #define TEST_SELECT_H
 
-/* Under a sanitizer, or where the model of AVX-512 is not vectorised (clang), a round takes four times
- * as long: a quarter of them is run; the plain build runs all. */
+/* Under a sanitizer, or where the model of AVX-512 is not vectorised (clang), a round takes four
+ * times as long: a quarter of them is run; the plain build runs all. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define ROUNDS(n) (((n) + 3) / 4)
 #else
