@@ -167,6 +167,8 @@ typedef enum attn_sdpa_flag {
   ATTN_SDPA_CAUSAL = 2,  /* query i sees key j only if j <= i + offset */
   ATTN_SDPA_WINDOW = 4,  /* .window_left, .window_right */
   ATTN_SDPA_OFFSET = 8,  /* .offset, with ATTN_ALIGN_OFFSET */
+  ATTN_SDPA_SOFTCAP = 16, /* .softcap */
+  ATTN_SDPA_DROPOUT = 32, /* .dropout, .seed, .origin_batch, .origin_head, .origin_query */
 } attn_sdpa_flag;
 
 /**
@@ -192,7 +194,12 @@ typedef enum attn_empty_row {
  *
  * Score of query i and key j, in this order:
  *
- *     s_ij = scale * (q_i . k_j) + mask_ij        (float mask)
+ *     s_ij = cap(scale * (q_i . k_j)) - slope_h |i + offset - j| + mask_ij
+ *
+ * where cap(x) = softcap tanh(x / softcap) with SOFTCAP, the slopes are alibi's and mask_ij
+ * is a float mask's; what is not given is left out. With sinks the softmax has one more
+ * logit for each head, which takes its share and has no value. With DROPOUT each weight
+ * is, behind the softmax, 0 with that probability, else divided by 1 - dropout.
  *
  * and j is visible to i when all of these hold:
  *     j < key_lengths[b]                                   where given
@@ -212,9 +219,9 @@ typedef struct attn_sdpa {
   int64_t offset;
   int64_t window_left;  /* neighbours on either side besides self; >= 0, or -1: no limit */
   int64_t window_right;
-  const attn_tensor *mask;        /* in   bool or float32/float64; broadcasts to (B, Hq, L, S) as NumPy does */
+  const attn_tensor *mask;        /* in   bool or a float type; broadcasts to (B, Hq, L, S) as NumPy does */
   const attn_tensor *key_lengths; /* in   int32 or int64 (B), each in 0 .. S */
-  const attn_tensor *lse;         /* out  (B, Hq, L) float32 (float64 for float64 input); natural logarithm */
+  const attn_tensor *lse;         /* out  (B, Hq, L) float32 (float64 for float64 input); natural logarithm; sinks count */
   const attn_tensor *weights;     /* out  (B, Hq, L, S) of q's type; costs L x S memory and a second pass */
   const attn_executor *executor;  /* NULL: the library's pool */
   const attn_allocator *allocator; /* NULL: aligned_alloc and free */
@@ -226,6 +233,15 @@ typedef struct attn_sdpa {
    * nonzero stops the call with ATTN_ERR_INTERRUPTED, outputs partly written. */
   int (*progress)(void *context, int64_t done, int64_t total);
   void *progress_context;
+  double softcap;           /* finite, above 0 */
+  const attn_tensor *alibi; /* in   (Hq) or (B, Hq) float32 or float64: slopes [Press22] */
+  const attn_tensor *sinks; /* in   (Hq) float32 or float64: a logit each; -inf: none for that head */
+  double dropout;           /* in [0, 1) */
+  /* Weight (b, h, i, j) is dropped or kept by Philox4x32-10 [Salmon11] of seed and the counter
+   * (j / 4, origin_query + i, origin_head + h, origin_batch + b), word j % 4: the same for any
+   * threads, blocks, pass and slice that is told where it begins. Each is >= 0; 32 bits count. */
+  uint64_t seed;
+  int64_t origin_batch, origin_head, origin_query;
 } attn_sdpa;
 
 #ifdef __cplusplus
@@ -245,12 +261,13 @@ typedef struct attn_sdpa {
  *   err   out, may be NULL
  *
  * Rank 4 each, or rank 3 (heads, length, width) or 2 (length, width), alike in
- * all four. Types: float32; float64 (by the reference equations, not fast).
+ * all four. Types: float32; bfloat16 and float16, computed in float32 and rounded once (lse is
+ * float32 then); float64 (by the reference equations, not fast).
  * Any strides; a contiguous last dimension is the fast path.
  * Any dimension may be 0: then the output, if it has elements, is of empty rows.
  *
  * Accuracy  float32: |o - exact| <= u A (16 + 2 sqrt(E) S + 2 sqrt(n)) per
- *           element, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
+ *           element; 16-bit types that and one rounding of theirs, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
  *           the rows that see j; in v_j those rows, in that column.
  * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L).
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW:

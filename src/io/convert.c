@@ -4,26 +4,7 @@
 
 #include "array.h"
 #include "error.h"
-
-/* Exact: every float16 is a float32. Subnormals are m * 2^-24. */
-static float from_f16(uint16_t h) {
-  uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
-  uint32_t bits = sign | (exponent == 31 ? 0x7F800000 : (exponent + 112) << 23) | fraction << 13;
-  float value;
-  if (exponent == 0) {
-    value = (float)fraction * 0x1p-24f;
-    return sign ? -value : value;
-  }
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static float from_bf16(uint16_t h) {
-  uint32_t bits = (uint32_t)h << 16;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
+#include "half.h"
 
 static double element(attn_dtype dtype, const char *at) {
   uint16_t half;
@@ -33,9 +14,9 @@ static double element(attn_dtype dtype, const char *at) {
   int64_t l;
   switch (dtype) {
     case ATTN_F16:
-      return memcpy(&half, at, 2), (double)from_f16(half);
+      return memcpy(&half, at, 2), (double)attn_from_f16(half);
     case ATTN_BF16:
-      return memcpy(&half, at, 2), (double)from_bf16(half);
+      return memcpy(&half, at, 2), (double)attn_from_bf16(half);
     case ATTN_F32:
       return memcpy(&f, at, 4), (double)f;
     case ATTN_F64:

@@ -16,22 +16,32 @@ enum {
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
 
-enum attn_mask_kind { ATTN_MASK_NONE, ATTN_MASK_BOOL, ATTN_MASK_F32, ATTN_MASK_F64 };
+
 
 /* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
-  const float *q[ATTN_ROWS];   /* E values each, q_col apart */
-  float *o[ATTN_ROWS];         /* Ev values each, o_col apart */
+  attn_dtype dtype;            /* of q, k, v, o and weights: float32, float16 or bfloat16 */
+  const char *q[ATTN_ROWS];    /* E values each, q_col apart */
+  char *o[ATTN_ROWS];          /* Ev values each, o_col apart */
   float *lse[ATTN_ROWS];       /* one value, or NULL */
-  float *weights[ATTN_ROWS];   /* S values each, weights_col apart, or NULL */
-  const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused for ATTN_MASK_NONE */
+  char *weights[ATTN_ROWS];    /* S values each, weights_col apart, or NULL */
+  const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused where has_mask is 0 */
   int64_t lo[ATTN_ROWS], hi[ATTN_ROWS]; /* row sees keys lo <= j < hi that the mask allows */
   int32_t empty[ATTN_ROWS]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
-  const float *k, *v;
+  const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
-  enum attn_mask_kind mask_kind;
+  int32_t has_mask, has_alibi, has_sinks;
+  attn_dtype mask_dtype;
+  double slope[ATTN_ROWS];     /* ALiBi's */
+  int64_t position[ATTN_ROWS]; /* i + offset */
+  double sink[ATTN_ROWS];      /* times log2(e); -inf: none */
+  double softcap;              /* times log2(e); 0: none */
+  uint32_t drop_below;         /* a weight whose random word is below this is dropped; 0: none is */
+  double keep;                 /* and the others are multiplied by this */
+  uint64_t seed;
+  uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
   double scale;     /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */

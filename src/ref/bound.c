@@ -10,10 +10,11 @@ static double headroom(int64_t keys) { return keys > 1 ? ceil(log2((double)keys)
 double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
 
 /* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums; and,
- * where q times scale is subnormal, up to 2^-150 |k_e| lost in each product. */
+ * where q times scale is subnormal, up to 2^-150 |k_e| lost in each product. Softcap (a tanh of
+ * 4 ULP between two products) and ALiBi add up to 8 u S to a score. */
 static double relative(const struct attn_ref_row *row, int64_t width) {
   return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)row->visible) +
-         0x1p-125 * row->key_magnitude;
+         0x1p-125 * row->key_magnitude + (row->bent ? 8 * row->magnitude : 0);
 }
 
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
@@ -30,7 +31,8 @@ double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int6
   if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
   double exponent = 2 * row->magnitude + headroom(row->keys);
   double own = (2 + sqrt((double)width)) * exponent;
-  return u * row->weights[j] * (relative(row, width) + own) + attn_ref_flush(row->keys);
+  return u * row->weights[j] * (relative(row, width) + own) +
+         attn_ref_flush(row->keys) * row->largest_kept;
 }
 
 double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {

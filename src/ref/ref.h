@@ -18,7 +18,9 @@ struct attn_ref_row {
   double *flushed;      /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
   double key_magnitude; /* out: K = max over visible j of sum_e |k_je| */
   double lse;           /* out: natural log of sum exp(scores); -inf for an empty row */
-  double magnitude;     /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| */
+  double magnitude;     /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| + |alibi| */
+  double largest_kept;  /* out: 1 / (1 - dropout) */
+  int32_t bent;         /* out: 1 with softcap or alibi: each score is rounded a few times more */
   int64_t visible;      /* out: n, keys seen */
   int64_t keys;         /* out: S */
 };

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "half.h"
+#include "philox.h"
 #include "ref.h"
 
 /* What a row is asked about. */
@@ -14,14 +16,7 @@ struct question {
 
 static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
-  float f;
-  double wide;
-  if (t->dtype == ATTN_F64) {
-    memcpy(&wide, (const char *)t->data + at * 8, sizeof wide);
-    return wide;
-  }
-  memcpy(&f, (const char *)t->data + at * 4, sizeof f);
-  return (double)f;
+  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
 /* NumPy's broadcasting: the mask's dimensions stand at the right; one of size 1 repeats. */
@@ -44,14 +39,7 @@ static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
   const char *data = mask->data;
   int64_t at = mask_element(mask, index);
   if (mask->dtype == ATTN_BOOL) return data[at] ? 0.0 : -(double)INFINITY;
-  float f;
-  double wide;
-  if (mask->dtype == ATTN_F64) {
-    memcpy(&wide, data + at * 8, sizeof wide);
-    return held(wide);
-  }
-  memcpy(&f, data + at * 4, sizeof f);
-  return held((double)f);
+  return held(attn_load_real(mask->dtype, data + at * attn_real_size(mask->dtype)));
 }
 
 static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
@@ -67,15 +55,20 @@ static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
   return wide;
 }
 
-/* May query i see key j, the mask aside? The distance from i + offset to j decides; all
- * sums are in long double, where no int64_t overflows. */
-static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64_t length) {
-  if (j >= length) return 0;
-  if (!desc) return 1;
+/* How far key j lies ahead of query i, at i + offset. In long double no int64_t overflows. */
+static long double ahead_of(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows,
+                            int64_t length) {
   long double offset = 0;
   if (desc->align == ATTN_ALIGN_BOTTOM_RIGHT) offset = (long double)length - (long double)rows;
   if (desc->align == ATTN_ALIGN_OFFSET) offset = (long double)desc->offset;
-  long double ahead = (long double)j - ((long double)i + offset);
+  return (long double)j - ((long double)i + offset);
+}
+
+/* May query i see key j, the mask aside? */
+static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64_t length) {
+  if (j >= length) return 0;
+  if (!desc) return 1;
+  long double ahead = ahead_of(desc, i, j, rows, length);
   if ((desc->flags & ATTN_SDPA_CAUSAL) && ahead > 0) return 0;
   if (!(desc->flags & ATTN_SDPA_WINDOW)) return 1;
   if (desc->window_left >= 0 && -ahead > (long double)desc->window_left) return 0;
@@ -89,15 +82,29 @@ static int visible(const struct question *ask, const struct attn_ref_row *row, i
   return !ask->desc || !ask->desc->mask || mask_value(ask->desc->mask, index) != -(double)INFINITY;
 }
 
-/* s_j = scale q . k_j + mask_j; beside it its magnitude and that of the key. */
+/* slope_h: of (Hq) or (B, Hq). */
+static double per_head(const attn_tensor *t, int64_t b, int64_t h) {
+  int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
+  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
+}
+
+/* What is added to the score: the mask and ALiBi [Press22]. */
+static double added(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+  const attn_sdpa *d = ask->desc;
+  const int64_t index[4] = {row->b, row->h, row->i, j};
+  double sum = d && d->mask ? mask_value(d->mask, index) : 0.0;
+  if (!d || !d->alibi) return sum;
+  double ahead = (double)ahead_of(d, row->i, j, ask->q->shape[2], ask->length);
+  return sum - per_head(d->alibi, row->b, row->h) * fabs(ahead);
+}
+
+/* s_j = cap(scale q . k_j) + what is added; beside it its magnitude and that of the key. */
 static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
                     double *magnitude, double *key) {
   int64_t width = ask->q->shape[3];
-  const int64_t index[4] = {row->b, row->h, row->i, j};
   double scale = width ? 1.0 / sqrt((double)width) : 1.0;
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) scale = ask->desc->scale;
-  double mask = ask->desc && ask->desc->mask ? mask_value(ask->desc->mask, index) : 0.0;
-  double sum = 0, absolute = 0;
+  double more = added(ask, row, j), sum = 0, absolute = 0;
   *key = 0;
   for (int64_t e = 0; e < width; e++) {
     double k = element(ask->k, row->b, ask->head, j, e);
@@ -106,8 +113,11 @@ static double score(const struct question *ask, const struct attn_ref_row *row, 
     absolute += fabs(term);
     *key += fabs(k);
   }
-  *magnitude = fabs(scale) * absolute + fabs(mask);
-  return scale * sum + mask;
+  *magnitude = fabs(scale) * absolute + fabs(more);
+  sum *= scale;
+  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SOFTCAP))
+    sum = ask->desc->softcap * tanh(sum / ask->desc->softcap);
+  return sum + more;
 }
 
 /* All scores of the row, how many there are, and their maximum: NaN where one of them is. */
@@ -132,14 +142,30 @@ static double score_row(const struct question *ask, struct attn_ref_row *row) {
 /* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN, and
  * so does a row that sees nothing but scores of -inf: 0 / 0, although its lse is -inf. */
 static void soften(const struct question *ask, struct attn_ref_row *row, double top) {
-  double sum = 0;
+  double sink = ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h)
+                                              : -(double)INFINITY;
+  double highest = sink > top ? sink : top, sum = 0;
+  if (highest == -(double)INFINITY) highest = 0;
+  if (top != top) highest = top;
   for (int64_t j = 0; j < row->keys; j++) {
-    row->weights[j] = visible(ask, row, j) ? exp(row->scores[j] - top) : 0.0;
+    row->weights[j] = visible(ask, row, j) ? exp(row->scores[j] - highest) : 0.0;
     sum += row->weights[j];
   }
-  row->lse = top == -(double)INFINITY ? top : top + log(sum);
+  sum += exp(sink - highest); /* takes its share, has no value */
+  row->lse = highest + log(sum);
   for (int64_t j = 0; j < row->keys; j++)
     if (visible(ask, row, j)) row->weights[j] /= sum;
+}
+
+/* Which weights stay, and as what: 0 or 1 / (1 - dropout). */
+static double kept(const attn_sdpa *d, const struct attn_ref_row *row, int64_t j) {
+  uint32_t random[4];
+  if (!d || !(d->flags & ATTN_SDPA_DROPOUT)) return 1;
+  const uint32_t counter[4] = {(uint32_t)(j / 4), (uint32_t)(d->origin_query + row->i),
+                               (uint32_t)(d->origin_head + row->h),
+                               (uint32_t)(d->origin_batch + row->b)};
+  attn_philox(d->seed, counter, random);
+  return random[j % 4] < attn_dropout_threshold(d->dropout) ? 0 : 1 / (1 - d->dropout);
 }
 
 /* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
@@ -149,11 +175,13 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
     row->output[e] = row->absolute[e] = row->flushed[e] = 0.0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
+    int tiny = row->weights[j] < flush;
+    row->weights[j] *= kept(ask->desc, row, j);
     for (int64_t e = 0; e < v->shape[3]; e++) {
       double term = row->weights[j] * element(v, row->b, ask->head, j, e);
       row->output[e] += term;
       row->absolute[e] += fabs(term);
-      if (row->weights[j] < flush) row->flushed[e] += fabs(term);
+      if (tiny) row->flushed[e] += fabs(term);
     }
   }
 }
@@ -168,6 +196,8 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
       .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
       .length = key_length(desc, row->b, row->keys),
   };
+  row->bent = desc && (desc->alibi || (desc->flags & ATTN_SDPA_SOFTCAP));
+  row->largest_kept = desc && (desc->flags & ATTN_SDPA_DROPOUT) ? 1 / (1 - desc->dropout) : 1;
   double top = score_row(&ask, row);
   soften(&ask, row, top);
   mix(&ask, v, row);

@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "error.h"
+#include "half.h"
+#include "philox.h"
 #include "threads.h"
 #include "problem.h"
 #include "ref.h"
+
+static const double LOG2E = 1.4426950408889634; /* scores are kept in powers of two */
 
 struct run {
   const struct attn_problem *p;
@@ -72,18 +76,14 @@ static void report(struct run *run, int64_t rows) {
 /* ---- Rows that see nothing ---------------------------------------------------- */
 
 static double read_float(const attn_tensor *t, const char *at) {
-  float f;
-  double d;
-  if (t->dtype == ATTN_F32) return memcpy(&f, at, sizeof f), (double)f;
-  return memcpy(&d, at, sizeof d), d;
+  return attn_load_real(t->dtype, at);
 }
 
 static void write_float(const attn_tensor *t, char *at, double value) {
-  float f = (float)value;
-  if (t->dtype == ATTN_F32)
-    memcpy(at, &f, sizeof f);
-  else
+  if (t->dtype == ATTN_F64)
     memcpy(at, &value, sizeof value);
+  else
+    attn_store_f32(t->dtype, at, (float)value);
 }
 
 /* The mean of all S rows of v: what a large finite fill would have given. */
@@ -133,28 +133,39 @@ static attn_status refuse_empty(const struct attn_problem *p, attn_error *err) {
 
 static void point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
                       int64_t h, int64_t i) {
-  t->q[r] = (const float *)attn_tensor_at(&p->q, b, h, i, 0);
-  t->o[r] = (float *)attn_tensor_at(&p->o, b, h, i, 0);
+  const attn_sdpa *d = &p->desc;
+  t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
+  t->o[r] = attn_tensor_at(&p->o, b, h, i, 0);
   t->lse[r] = p->desc.lse ? (float *)attn_tensor_at(&p->lse, b, h, i, 0) : NULL;
-  t->weights[r] = p->desc.weights ? (float *)attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
+  t->weights[r] = p->desc.weights ? attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
   t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
   attn_problem_interval(p, b, i, &t->lo[r], &t->hi[r]);
+  t->position[r] = attn_problem_position(p, b, i);
+  t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
+  t->sink[r] = d->sinks ? attn_problem_per_head(d->sinks, b, h) * LOG2E : -(double)INFINITY;
+  t->counter[r][0] = (uint32_t)(d->origin_query + i);
+  t->counter[r][1] = (uint32_t)(d->origin_head + h);
+  t->counter[r][2] = (uint32_t)(d->origin_batch + b);
 }
 
 static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                        int64_t head) {
-  t->k = (const float *)attn_tensor_at(&p->k, b, head, 0, 0);
-  t->v = (const float *)attn_tensor_at(&p->v, b, head, 0, 0);
+  t->dtype = p->q.dtype;
+  t->k = attn_tensor_at(&p->k, b, head, 0, 0);
+  t->v = attn_tensor_at(&p->v, b, head, 0, 0);
   t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
   t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
   t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
   t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
   t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
-  t->mask_kind = !p->desc.mask                ? ATTN_MASK_NONE
-                 : p->mask.dtype == ATTN_BOOL ? ATTN_MASK_BOOL
-                 : p->mask.dtype == ATTN_F32  ? ATTN_MASK_F32
-                                              : ATTN_MASK_F64;
-  t->scale = p->scale * 1.4426950408889634;
+  int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
+  t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
+  t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;
+  t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * LOG2E : 0;
+  t->drop_below = drops ? attn_dropout_threshold(p->desc.dropout) : 0;
+  t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;
+  t->seed = p->desc.seed;
+  t->scale = p->scale * LOG2E;
   t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
 }
 

@@ -27,3 +27,7 @@ void attn_problem_interval(const struct attn_problem *p, int64_t b, int64_t i, i
   *lo = from;
   *hi = last < from ? from : last + 1;
 }
+
+int64_t attn_problem_position(const struct attn_problem *p, int64_t b, int64_t i) {
+  return add(i, offset_of(p, attn_problem_length(p, b)));
+}

@@ -29,6 +29,12 @@ int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
 void attn_problem_interval(const struct attn_problem *problem, int64_t b, int64_t i, int64_t *lo,
                            int64_t *hi);
 
+/* Where query i of sequence b stands among the keys: i + offset. */
+int64_t attn_problem_position(const struct attn_problem *problem, int64_t b, int64_t i);
+
+/* Of a tensor (Hq) or (B, Hq). */
+double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h);
+
 /* The kernel that the machine and ATTN_ISA select; NULL and ATTN_ERR_CPU where they cannot. */
 const struct attn_kernel *attn_kernel_choose(attn_error *err);
 

@@ -1,8 +1,10 @@
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
+#include "half.h"
 #include "threads.h"
 #include "problem.h"
 
@@ -56,6 +58,10 @@ static attn_status check_view(const attn_tensor *t, const char *name, attn_error
   return ATTN_OK;
 }
 
+static int is_float(attn_dtype dtype) {
+  return dtype == ATTN_F32 || dtype == ATTN_F64 || attn_is_16_bit(dtype);
+}
+
 /* Puts dimensions of size 1 in front until the rank is 4. */
 static attn_tensor rank4(const attn_tensor *t) {
   attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
@@ -77,8 +83,9 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
   if (t->rank != q->rank)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d, but q has %d", name, (int)t->rank,
                      (int)q->rank);
-  if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32 or float64", name,
+  if (!is_float(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, name,
+                     "%s is %s; it must be float32, float64, float16 or bfloat16", name,
                      attn_dtype_name(t->dtype));
   if (t->dtype != q->dtype)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s, but q is %s", name,
@@ -114,8 +121,21 @@ static attn_status check_shapes(const struct attn_problem *p, int has_output, at
   return ATTN_OK;
 }
 
+static attn_status check_softcap_and_dropout(const attn_sdpa *d, attn_error *err) {
+  if ((d->flags & ATTN_SDPA_SOFTCAP) && !(d->softcap > 0 && isfinite(d->softcap)))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "softcap",
+                     "softcap is %f; it must be finite and above 0", d->softcap);
+  if ((d->flags & ATTN_SDPA_DROPOUT) && !(d->dropout >= 0 && d->dropout < 1))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "dropout",
+                     "dropout is %f; it must be at least 0 and below 1", d->dropout);
+  if (d->origin_batch < 0 || d->origin_head < 0 || d->origin_query < 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "origin", "an origin is negative");
+  return ATTN_OK;
+}
+
 static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
-  const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET;
+  const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW |
+                         ATTN_SDPA_OFFSET | ATTN_SDPA_SOFTCAP | ATTN_SDPA_DROPOUT;
   if (d->flags & ~known)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "flags", "flags has unknown bits 0x%llx",
                      (unsigned long long)(d->flags & ~known));
@@ -150,7 +170,7 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
   if (d->allocator && (!d->allocator->allocate || !d->allocator->release))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
                      "allocator must have both allocate and release");
-  return ATTN_OK;
+  return check_softcap_and_dropout(d, err);
 }
 
 /* A caller compiled against an older header gives a shorter struct, whose missing fields are
@@ -179,8 +199,8 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   if (!mask) return ATTN_OK;
   attn_status status = check_view(mask, "mask", err);
   if (status) return status;
-  if (mask->dtype != ATTN_BOOL && mask->dtype != ATTN_F32 && mask->dtype != ATTN_F64)
-    return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool, float32 or float64",
+  if (mask->dtype != ATTN_BOOL && !is_float(mask->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool or a float type",
                      attn_dtype_name(mask->dtype));
   char text[128];
   int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
@@ -231,6 +251,37 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
+double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
+  int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
+  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
+}
+
+/* alibi: (Hq) or (B, Hq), finite; sinks: (Hq), -inf too. */
+static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
+                                  const char *name, int rank_most, double least,
+                                  attn_error *err) {
+  if (!t) return ATTN_OK;
+  attn_status status = check_view(t, name, err);
+  if (status) return status;
+  char text[128];
+  if (t->rank < 1 || t->rank > rank_most || t->shape[t->rank - 1] != p->heads_q ||
+      (t->rank == 2 && t->shape[0] != p->batch))
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be (Hq)%s with Hq = %lld", name,
+                     shape_text(t, text, sizeof text), rank_most == 2 ? " or (B, Hq)" : "",
+                     (long long)p->heads_q);
+  if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32 or float64", name,
+                     attn_dtype_name(t->dtype));
+  for (int64_t b = 0; b < (t->rank == 2 ? p->batch : 1); b++)
+    for (int64_t h = 0; h < p->heads_q; h++) {
+      double value = attn_problem_per_head(t, b, h);
+      if (!(value >= least && value < (double)INFINITY))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s of head %lld is %f; it must be finite%s",
+                         name, (long long)h, value, rank_most == 1 ? " or -inf" : "");
+    }
+  return ATTN_OK;
+}
+
 /* An optional output: lse (B, Hq, L) or weights (B, Hq, L, S), of q's rank less missing. */
 static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
                                int rank, int missing, attn_tensor *wide, attn_error *err) {
@@ -247,9 +298,11 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
                      shape_text(t, text, sizeof text), missing ? "B, Hq, L" : "B, Hq, L, S",
                      (long long)full[0], (long long)full[1], (long long)full[2],
                      (long long)full[3]);
-  if (t->dtype != p->q.dtype)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s as q is", name,
-                     attn_dtype_name(t->dtype), attn_dtype_name(p->q.dtype));
+  attn_dtype wanted = missing && attn_is_16_bit(p->q.dtype) ? ATTN_F32 : p->q.dtype;
+  if (t->dtype != wanted)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s where q is %s", name,
+                     attn_dtype_name(t->dtype), attn_dtype_name(wanted),
+                     attn_dtype_name(p->q.dtype));
   attn_tensor row = *t;
   if (missing) row.shape[row.rank] = 1, row.strides[row.rank++] = 0;
   *wide = rank4(&row);
@@ -275,12 +328,14 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
             {&p->v, "v"},
             {p->desc.mask, "mask"},
             {p->desc.key_lengths, "key_lengths"},
+            {p->desc.alibi, "alibi"},
+            {p->desc.sinks, "sinks"},
             {&p->o, "o"},
             {p->desc.lse, "lse"},
             {p->desc.weights, "weights"}};
   for (size_t a = 0; a < 3; a++)
     for (size_t b = 0; b < sizeof in / sizeof *in; b++)
-      if (b != a + 5 && overlap(out[a].t, in[b].t))
+      if (b != a + 7 && overlap(out[a].t, in[b].t))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[a].name, "%s overlaps %s in memory",
                          out[a].name, in[b].name);
   return ATTN_OK;
@@ -296,7 +351,7 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
     return attn_fail(err, ATTN_ERR_SHAPE, p->keys > INT64_MAX / 64 ? "k" : "v",
                      "more than memory can hold");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
-  if (p->q.dtype == ATTN_F32) {
+  if (p->q.dtype != ATTN_F64) {
     if (!(p->kernel = attn_kernel_choose(err))) return ATTN_ERR_CPU;
     int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
     if (p->width > most || p->value_width > most)
@@ -331,6 +386,8 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                              : 1.0;
   status = check_mask(p, err);
   if (!status) status = check_lengths(p, err);
+  if (!status) status = check_per_head(p, p->desc.alibi, "alibi", 2, -DBL_MAX, err);
+  if (!status) status = check_per_head(p, p->desc.sinks, "sinks", 1, -(double)INFINITY, err);
   if (!status) status = check_extra(p, p->desc.lse, "lse", q->rank, 1, &p->lse, err);
   if (!status) status = check_extra(p, p->desc.weights, "weights", q->rank, 0, &p->weights, err);
   if (!status) status = check_overlap(p, err);

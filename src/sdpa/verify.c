@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "half.h"
 #include "problem.h"
 #include "ref.h"
 
@@ -40,11 +41,12 @@ static int64_t row_number(const struct check *c, int64_t index) {
 }
 
 static double read_float(const attn_tensor *t, const int64_t at[4]) {
-  const char *from = attn_tensor_at(t, at[0], at[1], at[2], at[3]);
-  float f;
-  double d;
-  if (t->dtype == ATTN_F32) return memcpy(&f, from, sizeof f), (double)f;
-  return memcpy(&d, from, sizeof d), d;
+  return attn_load_real(t->dtype, attn_tensor_at(t, at[0], at[1], at[2], at[3]));
+}
+
+static double largest_of(attn_dtype dtype) {
+  if (dtype == ATTN_F16) return 65504;
+  return dtype == ATTN_BF16 ? 0x1.FEp127 : dtype == ATTN_F32 ? (double)FLT_MAX : DBL_MAX;
 }
 
 /* NaN agrees with NaN and with nothing else; infinities with themselves, and with a number that
@@ -63,10 +65,10 @@ static void note_error(attn_sdpa_report *r, double error) {
   if (error > r->max_error) r->max_error = error;
 }
 
-static void note(const struct check *c, attn_sdpa_report *r, const int64_t at[4], double got,
+static void note(double largest, attn_sdpa_report *r, const int64_t at[4], double got,
                  double exact, double bound) {
   double error = fabs(got - exact), ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
-  int bad = !within(got, exact, bound, c->p->kernel ? (double)FLT_MAX : DBL_MAX);
+  int bad = !within(got, exact, bound, largest);
   int first = r->elements++ == 0;
   r->outside += bad;
   note_error(r, bad && !isfinite(error) ? INFINITY : error);
@@ -97,36 +99,51 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
   if (nan) row->lse = (double)NAN;
 }
 
-/* float64 is the same arithmetic in another order of magnitude: the same form, u = 2^-53. */
-static double narrowed(const struct check *c, double bound) {
-  return c->p->kernel ? bound : bound * 0x1p-29;
+/* float64 is the same arithmetic in another order of magnitude: the same form, u = 2^-53. A 16-bit
+ * type is float32's with one rounding more, of a number that size bounds. */
+static double promised(attn_dtype dtype, double bound, double size) {
+  if (dtype == ATTN_F64) return bound * 0x1p-29;
+  if (dtype == ATTN_F16) return bound + 1.05 * 0x1p-11 * size + 0x1p-25;
+  if (dtype == ATTN_BF16) return bound + 1.05 * 0x1p-8 * size + 0x1p-134;
+  return bound;
 }
 
 static void compare_output(const struct check *c, const struct attn_ref_row *row,
                            attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
+  attn_dtype dtype = p->o.dtype;
   int64_t at[4] = {row->b, row->h, row->i, 0};
   for (; at[3] < p->value_width; at[3]++) {
     double got = read_float(&p->o, at), exact = row->output[at[3]];
     /* An infinite value whose weight was flushed: 0 times infinity. */
     if (isinf(row->flushed[at[3]]) && got != got) exact = got;
-    note(c, r, at, got, exact, narrowed(c, attn_ref_bound_f32(row, p->width, at[3])));
+    note(largest_of(dtype), r, at, got, exact,
+         promised(dtype, attn_ref_bound_f32(row, p->width, at[3]), row->absolute[at[3]]));
+  }
+}
+
+static void compare_weights(const struct check *c, const struct attn_ref_row *row,
+                            attn_sdpa_report *r) {
+  const struct attn_problem *p = c->p;
+  int64_t at[4] = {row->b, row->h, row->i, 0};
+  for (; at[3] < p->keys; at[3]++) {
+    double exact = row->weights[at[3]]; /* of an empty row 0 or 1 / S, rounded once */
+    double bound = row->visible ? attn_ref_bound_weight(row, p->width, at[3]) : 0x1p-24 * exact;
+    double size = row->visible && row->scores[at[3]] == -(double)INFINITY ? -1 : exact;
+    note(largest_of(p->weights.dtype), r, at, read_float(&p->weights, at), exact,
+         size < 0 ? 0 : promised(p->weights.dtype, bound, size));
   }
 }
 
 static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
-  int64_t at[4] = {row->b, row->h, row->i, 0};
+  const int64_t at[4] = {row->b, row->h, row->i, 0};
   if (!row->visible) empty_row(c, row);
   compare_output(c, row, r);
-  for (; p->desc.weights && at[3] < p->keys; at[3]++)
-    note(c, r, at, read_float(&p->weights, at), row->weights[at[3]],
-         narrowed(c, row->visible ? attn_ref_bound_weight(row, p->width, at[3])
-                                  : 0x1p-24 * row->weights[at[3]])); /* 1 / S, rounded once */
-  at[3] = 0;
+  if (p->desc.weights) compare_weights(c, row, r);
   if (p->desc.lse)
-    note(c, r, at, read_float(&p->lse, at), row->lse,
-         narrowed(c, attn_ref_bound_lse(row, p->width)));
+    note(largest_of(p->lse.dtype), r, at, read_float(&p->lse, at), row->lse,
+         promised(p->lse.dtype, attn_ref_bound_lse(row, p->width), 0));
   r->rows++;
 }
 

@@ -69,19 +69,20 @@ static void fill_task(struct setting *s) {
   memset(t, 0xA5, sizeof *t);
   t->rows = (int32_t)s->rows;
   for (int64_t r = 0; r < s->rows; r++) {
-    t->q[r] = s->q + r * s->width, t->o[r] = s->o + r * s->value_width;
-    t->lse[r] = s->lse + r, t->weights[r] = s->weights + r * s->keys;
+    t->q[r] = (const char *)(s->q + r * s->width), t->o[r] = (char *)(s->o + r * s->value_width);
+    t->lse[r] = s->lse + r, t->weights[r] = (char *)(s->weights + r * s->keys);
     t->mask[r] = (const char *)(s->mask + r * s->keys);
     int64_t centre = r + s->offset, lo = s->window ? centre - s->left : 0;
     int64_t hi = (s->window ? centre + s->right : s->keys - 1) + 1;
     t->lo[r] = lo < 0 ? 0 : lo, t->hi[r] = hi > s->keys ? s->keys : hi;
     if (t->hi[r] < t->lo[r]) t->hi[r] = t->lo[r];
   }
-  t->k = s->k, t->v = s->v;
+  t->dtype = ATTN_F32, t->k = (const char *)s->k, t->v = (const char *)s->v;
   t->q_col = t->o_col = t->weights_col = t->mask_col = t->k_col = t->v_col = 1;
   t->k_row = s->width, t->v_row = s->value_width;
   t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
-  t->mask_kind = s->masked ? ATTN_MASK_F32 : ATTN_MASK_NONE;
+  t->has_mask = s->masked, t->mask_dtype = ATTN_F32;
+  t->has_alibi = t->has_sinks = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
   t->scale = 1.4426950408889634 / sqrt((double)s->width);
   t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
   t->workspace = s->workspace;

@@ -12,6 +12,7 @@
 
 #include "attn/attn.h"
 #include "guarded.h"
+#include "half.h"
 #include "random.h"
 #include "select.h"
 
@@ -51,6 +52,8 @@ static int64_t draw_strides(attn_tensor *t, enum use use, int64_t *origin) {
 static void set(const attn_tensor *t, int64_t n, double value) {
   if (t->dtype == ATTN_F32) ((float *)t->data)[n] = (float)value;
   if (t->dtype == ATTN_F64) ((double *)t->data)[n] = value;
+  if (t->dtype == ATTN_F16) ((uint16_t *)t->data)[n] = attn_to_f16((float)value);
+  if (t->dtype == ATTN_BF16) ((uint16_t *)t->data)[n] = attn_to_bf16((float)value);
   if (t->dtype == ATTN_BOOL) ((char *)t->data)[n] = (char)(value > -0.5 ? 1 + below(255) : 0);
 }
 
@@ -71,7 +74,8 @@ static attn_tensor draw_tensor(const int64_t shape[4], attn_dtype dtype, enum us
 
 struct drawn {
   attn_sdpa desc;
-  attn_tensor q, k, v, o, mask, lse, weights, lengths;
+  attn_tensor q, k, v, o, mask, lse, weights, lengths, alibi, sinks;
+  float slopes[16], logits[16];
   int64_t wide[8];
   int32_t narrow[8];
   struct guarded memory[7]; /* q k v mask o lse weights */
@@ -88,10 +92,10 @@ static void spoil(const attn_tensor *t) {
 }
 
 static void draw_mask(struct drawn *d, const int64_t full[4]) {
-  static const attn_dtype types[] = {ATTN_BOOL, ATTN_F32, ATTN_F64};
+  static const attn_dtype types[] = {ATTN_BOOL, ATTN_F32, ATTN_F64, ATTN_BF16};
   int64_t shape[4];
   for (int n = 0; n < 4; n++) shape[n] = chance(3) ? 1 : full[n];
-  attn_dtype dtype = types[below(3)];
+  attn_dtype dtype = types[below(4)];
   d->mask = draw_tensor(shape, dtype, INPUT, 1, &d->memory[3]);
   for (int64_t n = 0, some = below(shape[3] * shape[2]); n < some && dtype != ATTN_BOOL; n++) {
     int64_t at = 0;
@@ -122,6 +126,12 @@ static void draw_lengths(struct drawn *d, int64_t batch, int64_t keys) {
   d->desc.key_lengths = &d->lengths;
 }
 
+/* (Hq): slopes or sinks. */
+static void draw_per_head(attn_tensor *t, float *values, const int64_t full[4], double gain) {
+  for (int64_t h = 0; h < full[1]; h++) values[h] = (float)((double)uniform() * gain);
+  *t = (attn_tensor){values, ATTN_F32, 1, {full[1]}, {1}};
+}
+
 static void draw_knobs(struct drawn *d, const int64_t full[4]) {
   attn_sdpa *s = &d->desc;
   if (chance(3)) s->flags |= ATTN_SDPA_SCALE, s->scale = (double)uniform() * 3;
@@ -135,6 +145,14 @@ static void draw_knobs(struct drawn *d, const int64_t full[4]) {
   if (chance(2)) draw_mask(d, full);
   if (chance(3)) draw_lengths(d, full[0], full[3]);
   s->empty_row = (int32_t)below(3);
+  if (chance(5)) s->flags |= ATTN_SDPA_SOFTCAP, s->softcap = 0.1 + fabs((double)uniform()) * 20;
+  if (chance(5)) {
+    s->flags |= ATTN_SDPA_DROPOUT, s->dropout = fabs((double)uniform()) * 0.9;
+    s->seed = (uint64_t)below(1 << 30) << 20, s->origin_query = below(1000);
+  }
+  if (chance(5)) draw_per_head(&d->alibi, d->slopes, full, 0.3), s->alibi = &d->alibi;
+  if (chance(5)) draw_per_head(&d->sinks, d->logits, full, 40), s->sinks = &d->sinks;
+  if (s->sinks && chance(2)) d->logits[0] = -INFINITY;
 }
 
 static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
@@ -159,7 +177,8 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
   for (int n = 0; n < 4; n++)
     if (d->memory[n].pages) guarded_freeze(&d->memory[n]);
   if (chance(2)) {
-    d->lse = draw_tensor(lse, dtype, OUTPUT, 0, &d->memory[5]);
+    attn_dtype kept = dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
+    d->lse = draw_tensor(lse, kept, OUTPUT, 0, &d->memory[5]);
     d->lse.rank = 3;
     d->desc.lse = &d->lse;
   }
@@ -230,8 +249,9 @@ static void every_combination(attn_dtype dtype, int rounds, int spoiled) {
     select_default();
     release(&d);
   }
-  for (int n = 0; (kernel = select_kernel(n)) && dtype == ATTN_F32; n++)
-    printf("%s: the worst of %d calls is at %.3f of its bound\n", kernel, rounds, worst[n]);
+  for (int n = 0; (kernel = select_kernel(n)) && dtype != ATTN_F64; n++)
+    printf("%s, %s: the worst of %d calls is at %.3f of its bound\n", kernel,
+           attn_dtype_name(dtype), rounds, worst[n]);
   select_default();
 }
 
@@ -243,6 +263,12 @@ static void every_combination_is_within_the_bound(void **state) {
 static void so_it_is_with_nan_and_infinities_among_the_inputs(void **state) {
   (void)state;
   every_combination(ATTN_F32, ROUNDS(150), 1);
+}
+
+static void so_it_is_in_16_bits(void **state) {
+  (void)state;
+  every_combination(ATTN_F16, ROUNDS(100), 0);
+  every_combination(ATTN_BF16, ROUNDS(100), 0);
 }
 
 static void so_it_is_in_float64(void **state) {
@@ -315,7 +341,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_combination_is_within_the_bound),
       cmocka_unit_test(so_it_is_with_nan_and_infinities_among_the_inputs),
-      cmocka_unit_test(so_it_is_in_float64), cmocka_unit_test(verify_finds_one_wrong_number),
+      cmocka_unit_test(so_it_is_in_16_bits), cmocka_unit_test(so_it_is_in_float64), cmocka_unit_test(verify_finds_one_wrong_number),
       cmocka_unit_test(verify_samples_every_stretch_of_the_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

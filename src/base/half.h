@@ -1,0 +1,89 @@
+/* half.h -- the 16-bit floats, widened exactly and rounded to nearest, ties to even. */
+#ifndef ATTN_BASE_HALF_H
+#define ATTN_BASE_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "attn/attn.h"
+
+/* Subnormals are m * 2^-24. */
+static inline float attn_from_f16(uint16_t h) {
+  uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
+  uint32_t bits = sign | (exponent == 31 ? 0x7F800000 : (exponent + 112) << 23) | fraction << 13;
+  float value;
+  if (exponent == 0) {
+    value = (float)fraction * 0x1p-24f;
+    return sign ? -value : value;
+  }
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static inline float attn_from_bf16(uint16_t h) {
+  uint32_t bits = (uint32_t)h << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Adding half a unit of the last kept bit, less one where that bit is even, carries as needed. */
+static inline uint16_t attn_to_bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if (value != value) return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+static inline uint16_t attn_to_f16(float value) {
+  uint32_t bits, magnitude;
+  memcpy(&bits, &value, sizeof bits);
+  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+  magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (magnitude >> 13 & 0x1FF));
+  if (magnitude >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* 65520 and more */
+  if (magnitude < 0x38800000) { /* subnormal: 0.5 has units of 2^-24, so that the sum rounds */
+    float shifted;
+    memcpy(&shifted, &magnitude, sizeof shifted);
+    shifted += 0.5f;
+    memcpy(&bits, &shifted, sizeof bits);
+    return (uint16_t)(sign | (bits - 0x3F000000));
+  }
+  uint32_t rounded = magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1);
+  return (uint16_t)(sign | rounded >> 13);
+}
+
+/* One element of any float type; double, so that float64 loses nothing. */
+static inline double attn_load_real(attn_dtype dtype, const char *at) {
+  uint16_t half;
+  float f;
+  double d;
+  switch (dtype) {
+    case ATTN_F16:
+      return memcpy(&half, at, 2), (double)attn_from_f16(half);
+    case ATTN_BF16:
+      return memcpy(&half, at, 2), (double)attn_from_bf16(half);
+    case ATTN_F32:
+      return memcpy(&f, at, 4), (double)f;
+    default:
+      return memcpy(&d, at, 8), d;
+  }
+}
+
+static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
+  uint16_t half = dtype == ATTN_F16 ? attn_to_f16(value) : attn_to_bf16(value);
+  if (dtype == ATTN_F32)
+    memcpy(at, &value, 4);
+  else
+    memcpy(at, &half, 2);
+}
+
+static inline int64_t attn_real_size(attn_dtype dtype) {
+  return dtype == ATTN_F64 ? 8 : dtype == ATTN_F32 ? 4 : 2;
+}
+
+static inline int attn_is_16_bit(attn_dtype dtype) {
+  return dtype == ATTN_F16 || dtype == ATTN_BF16;
+}
+
+#endif
