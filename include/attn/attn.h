@@ -280,6 +280,50 @@ ATTN_API attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor 
                                        const attn_tensor *k, const attn_tensor *v,
                                        const attn_tensor *o, attn_error *err);
 
+/** Where gradients go, and those that come in beside dO. NULL: not wanted, or zero. */
+typedef struct attn_sdpa_gradients {
+  size_t struct_size;          /* sizeof(attn_sdpa_gradients) */
+  const attn_tensor *d_q;      /* out  (B, Hq, L, E)  of q's type */
+  const attn_tensor *d_k;      /* out  (B, H, S, E)   of k's type; summed over the heads that share it */
+  const attn_tensor *d_v;      /* out  (B, H, S, Ev)  of v's type */
+  const attn_tensor *d_mask;   /* out  of a float mask's shape, summed where it broadcasts; float32 or
+                                       float64. Broadcast masks are summed by one thread */
+  const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64 */
+  const attn_tensor *d_lse;    /* in   (B, Hq, L) of lse's type: a gradient of the log-sum-exp */
+} attn_sdpa_gradients;
+
+#ifdef __cplusplus
+#define ATTN_SDPA_GRADIENTS_INIT { sizeof(attn_sdpa_gradients) }
+#else
+#define ATTN_SDPA_GRADIENTS_INIT { .struct_size = sizeof(attn_sdpa_gradients) }
+#endif
+
+/**
+ * Gradients of attn_sdpa_forward(desc, q, k, v, o).
+ *
+ *   desc       in   the forward's, with .lse, which is read here: the forward's log-sum-exp;
+ *                   .weights must be NULL
+ *   q, k, v    in   the forward's
+ *   o          in   the forward's output
+ *   d_o        in   (B, Hq, L, Ev) of q's type: the gradient of o
+ *   gradients  in   where the results go; each is written whole, not added to
+ *
+ * Probabilities are recomputed from lse; memory is O(L + S). Rows that see no key give
+ * nothing, whatever empty_row is. Dropout draws what the forward drew.
+ *
+ * Accuracy  float32: u M (16 + 2 sqrt(E) S + 2 sqrt(n)) per element with M the sum of the
+ *           magnitudes of its own terms and n their number, docs/accuracy.md.
+ * Cost      7/2 of the forward's products and three exponentials for each weight.
+ * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT where lse is missing. Nothing is
+ *           written then. _INTERRUPTED: results partly written.
+ * Threads   reentrant; the same bits for any number of threads.
+ * Source    [Dao22 sec. B.2].
+ */
+ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q,
+                                        const attn_tensor *k, const attn_tensor *v,
+                                        const attn_tensor *o, const attn_tensor *d_o,
+                                        const attn_sdpa_gradients *gradients, attn_error *err);
+
 /** What a call would do, and why. A plain value. */
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */

@@ -82,6 +82,13 @@ static inline int64_t attn_real_size(attn_dtype dtype) {
   return dtype == ATTN_F64 ? 8 : dtype == ATTN_F32 ? 4 : 2;
 }
 
+/* float32 and float64 only. */
+static inline void attn_add_real(attn_dtype dtype, char *at, double more) {
+  double wide = attn_load_real(dtype, at) + more;
+  float narrow = (float)wide;
+  memcpy(at, dtype == ATTN_F32 ? (void *)&narrow : (void *)&wide, dtype == ATTN_F32 ? 4 : 8);
+}
+
 static inline int attn_is_16_bit(attn_dtype dtype) {
   return dtype == ATTN_F16 || dtype == ATTN_BF16;
 }

@@ -26,3 +26,12 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
   return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
 }
+
+/* Queries: the forward's, panels of dO and dQ, dP and a slope of one group. Keys: panels of k, v,
+ * their gradients, q and dO; five squares. */
+int64_t attn_backward_panel_floats(int64_t width, int64_t value_width) {
+  int64_t queries = attn_sdpa_panel_floats(width, value_width) +
+                    ATTN_ROWS * (width + value_width + 2 * ATTN_KEYS);
+  int64_t keys = ATTN_ROWS * (3 * (width + value_width) + 5 * ATTN_ROWS);
+  return (queries > keys ? queries : keys) + 64;
+}

@@ -47,16 +47,41 @@ struct attn_sdpa_task {
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
 };
 
+/* The gradients of a block. task is as in the forward, its outputs unused; task.rows of at most
+ * ATTN_ROWS. Backward over keys: begin, add for every block of rows of every query head, end. */
+struct attn_backward_task {
+  struct attn_sdpa_task task;
+  const char *d_o[ATTN_ROWS]; /* Ev values each, d_o_col apart */
+  float lse[ATTN_ROWS];       /* natural, as the forward gave it */
+  float delta[ATTN_ROWS];     /* sum dO O - dlse */
+  char *d_q[ATTN_ROWS];       /* E values each, d_q_col apart; [0] NULL: not wanted */
+  char *d_mask[ATTN_ROWS];    /* added to; [0] NULL: not wanted */
+  attn_dtype d_mask_dtype;
+  int64_t d_o_col, d_q_col, d_mask_col;
+  double plain_scale;         /* not times log2(e) */
+  int64_t first_key;
+  int32_t lanes;              /* keys of this block, at most ATTN_ROWS */
+  char *d_k, *d_v;            /* of the head; NULL: not wanted */
+  int64_t d_k_row, d_k_col, d_v_row, d_v_col;
+};
+
 struct attn_kernel {
   int32_t isa;
   const char *name; /* "f32 avx2" */
   void (*sdpa_f32)(struct attn_sdpa_task *task);
   void (*exp2_f32)(const float *x, float *y, int64_t count); /* the kernel's own exp2; for tests */
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns how many operations */
+  void (*backward_queries)(struct attn_backward_task *task);
+  void (*backward_keys_begin)(struct attn_backward_task *task);
+  void (*backward_keys_add)(struct attn_backward_task *task);
+  void (*backward_keys_end)(struct attn_backward_task *task);
 };
 
 /* Floats of workspace that a task of this shape needs. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width);
+
+/* The same for an attn_backward_task. */
+int64_t attn_backward_panel_floats(int64_t width, int64_t value_width);
 
 /* The table's entry number index, worst first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);

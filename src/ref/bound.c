@@ -39,3 +39,13 @@ double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
   const double u = 0x1p-24;
   return u * (relative(row, width) + fabs(row->lse));
 }
+
+/* The same form as an output's, of the sizes of the gradient's own terms. P comes from the rounded
+ * log-sum-exp, off by up to u (S + ln n) more. */
+double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, double size,
+                               double count) {
+  double lse = row->magnitude + log((double)(row->visible > 1 ? row->visible : 2));
+  double roundings = 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt(count) + lse +
+                     (row->bent ? 8 * row->magnitude : 0) + 0x1p-125 * row->key_magnitude;
+  return 0x1p-24 * size * roundings + 0x1p-120;
+}

@@ -30,6 +30,24 @@ struct attn_ref_row {
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row);
 
+/* The gradients that one row contributes, with the sums of the magnitudes of their terms. */
+struct attn_ref_gradients {
+  double *d_q, *d_q_size;         /* E   out */
+  double *d_k, *d_k_size;         /* S x E   added to */
+  double *d_v, *d_v_size;         /* S x Ev  added to */
+  double *d_scores, *d_scores_size; /* S   out: what reaches the mask; 0 where not visible */
+  double d_sink, d_sink_size;     /* out */
+};
+
+/* After attn_ref_sdpa_row of the same row. d_lse: the gradient of its log-sum-exp. */
+void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_tensor *v, const attn_tensor *d_o, double d_lse,
+                                const struct attn_ref_row *row, struct attn_ref_gradients *g);
+
+/* What the float32 kernels promise of a gradient: size is its terms', count how many they are. */
+double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, double size,
+                               double count);
+
 /* Weights below this may be flushed to 0 in float32, docs/accuracy.md: a function of S alone. */
 double attn_ref_flush(int64_t keys);
 

@@ -202,3 +202,80 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
   soften(&ask, row, top);
   mix(&ask, v, row);
 }
+
+/* ---- Backward ---- */
+
+/* dp_j = dO . v_j, dropped as the weight was; its magnitude beside it. */
+static double weight_gradient(const struct question *ask, const attn_tensor *v,
+                              const attn_tensor *d_o, const struct attn_ref_row *row, int64_t j,
+                              double *size) {
+  double sum = 0, absolute = 0, keep = kept(ask->desc, row, j);
+  for (int64_t e = 0; e < v->shape[3]; e++) {
+    double term = element(d_o, row->b, row->h, row->i, e) * element(v, row->b, ask->head, j, e);
+    sum += term, absolute += fabs(term);
+  }
+  *size = keep * absolute;
+  return keep > 0 ? keep * sum : 0;
+}
+
+/* d cap(x) / dx where the score came from x: 1 - tanh^2. */
+static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+  if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
+  double t = (row->scores[j] - added(ask, row, j)) / ask->desc->softcap;
+  return 1 - t * t;
+}
+
+static double scale_of(const struct question *ask) {
+  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
+  return ask->q->shape[3] ? 1.0 / sqrt((double)ask->q->shape[3]) : 1.0;
+}
+
+/* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */
+static void score_gradients(const struct question *ask, const attn_tensor *v,
+                            const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
+                            struct attn_ref_gradients *g) {
+  double d = 0, d_size = 0;
+  for (int64_t e = 0; e < v->shape[3]; e++)
+    d_size += fabs(element(d_o, row->b, row->h, row->i, e) * row->output[e]);
+  for (int64_t j = 0; j < row->keys; j++) {
+    g->d_scores[j] = g->d_scores_size[j] = 0;
+    if (!visible(ask, row, j)) continue;
+    g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j]);
+    d += exp(row->scores[j] - row->lse) * g->d_scores[j];
+  }
+  for (int64_t j = 0; j < row->keys; j++) {
+    if (!visible(ask, row, j)) continue;
+    double p = exp(row->scores[j] - row->lse);
+    g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
+    g->d_scores_size[j] = p * (g->d_scores_size[j] + d_size + fabs(d_lse));
+  }
+  double sink = ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h)
+                                              : -(double)INFINITY;
+  double p = sink == -(double)INFINITY ? 0 : exp(sink - row->lse);
+  g->d_sink = p > 0 ? p * (d_lse - d) : 0;
+  g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
+}
+
+void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_tensor *v, const attn_tensor *d_o, double d_lse,
+                                const struct attn_ref_row *row, struct attn_ref_gradients *g) {
+  const struct question ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
+                               key_length(desc, row->b, row->keys)};
+  int64_t width = q->shape[3], value_width = v->shape[3];
+  score_gradients(&ask, v, d_o, d_lse, row, g);
+  for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;
+  for (int64_t j = 0; j < row->keys; j++) {
+    if (!visible(&ask, row, j)) continue;
+    double d_z = scale_of(&ask) * slope(&ask, row, j) * g->d_scores[j];
+    double size = fabs(scale_of(&ask)) * slope(&ask, row, j) * g->d_scores_size[j];
+    for (int64_t e = 0; e < width; e++) {
+      double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
+      g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
+      g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);
+    }
+    for (int64_t e = 0; e < value_width; e++) {
+      double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
+      g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);
+    }
+  }
+}

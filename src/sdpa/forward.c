@@ -131,7 +131,7 @@ static attn_status refuse_empty(const struct attn_problem *p, attn_error *err) {
 
 /* ---- float32 ------------------------------------------------------------------ */
 
-static void point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
                       int64_t h, int64_t i) {
   const attn_sdpa *d = &p->desc;
   t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
@@ -148,7 +148,7 @@ static void point_row(const struct attn_problem *p, struct attn_sdpa_task *t, in
   t->counter[r][2] = (uint32_t)(d->origin_batch + b);
 }
 
-static void point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                        int64_t head) {
   t->dtype = p->q.dtype;
   t->k = attn_tensor_at(&p->k, b, head, 0, 0);
@@ -181,10 +181,10 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
   struct attn_sdpa_task t;
   t.workspace = (float *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
   t.rows = 0;
-  point_head(p, &t, b, head);
+  attn_problem_point_head(p, &t, b, head);
   int64_t first = block * ATTN_ROWS;
   for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROWS; r++)
-    point_row(p, &t, t.rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
+    attn_problem_point_row(p, &t, t.rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
   p->kernel->sdpa_f32(&t);
   for (int r = 0; r < t.rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
     if (t.empty[r])
@@ -222,12 +222,16 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
 
 /* ---- The call ----------------------------------------------------------------- */
 
-static void *allocate(const attn_sdpa *d, size_t bytes) {
-  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, bytes);
-  return aligned_alloc(ATTN_PANEL_ALIGN, bytes / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN);
+void *attn_problem_allocate(const attn_sdpa *d, size_t bytes) {
+  size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
+  if (whole < bytes) return NULL;
+  if (d->allocator)
+    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
+  return aligned_alloc(ATTN_PANEL_ALIGN, whole);
 }
 
-static void release(const attn_sdpa *d, void *memory) {
+void attn_problem_release(const attn_sdpa *d, void *memory) {
+  if (!memory) return;
   if (d->allocator)
     d->allocator->release(d->allocator->context, memory);
   else
@@ -260,12 +264,12 @@ attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
                      "workspace_bytes is %zu; this call needs %zu", p.desc.workspace_bytes,
                      p.workspace_bytes);
-  void *workspace = p.desc.workspace ? p.desc.workspace : allocate(&p.desc, p.workspace_bytes);
+  void *workspace = p.desc.workspace ? p.desc.workspace : attn_problem_allocate(&p.desc, p.workspace_bytes);
   if (!workspace)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
                      p.workspace_bytes);
   status = run_all(&p, workspace);
-  if (!p.desc.workspace) release(&p.desc, workspace);
+  if (!p.desc.workspace) attn_problem_release(&p.desc, workspace);
   if (status) attn_fail(err, status, "progress", "stopped by the caller's progress function");
   return status;
 }

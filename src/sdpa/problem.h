@@ -54,6 +54,23 @@ struct attn_partition {
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
 
+/* A tensor of the last `rank` dimensions of like, which is at rank 4; *wide is it at rank 4. */
+attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
+                                   int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err);
+
+/* By address range; NULL overlaps nothing. */
+int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b);
+
+/* Points a task at a key/value head, and its row r at query i of head h (forward.c). */
+void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+                             int64_t head);
+void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
+                            int64_t b, int64_t h, int64_t i);
+
+/* The caller's allocator or aligned_alloc; bytes rounded up to ATTN_PANEL_ALIGN. */
+void *attn_problem_allocate(const attn_sdpa *desc, size_t bytes);
+void attn_problem_release(const attn_sdpa *desc, void *memory);
+
 /* A struct_size that a caller may give: this header's or a newer one's. */
 int attn_size_is_known(size_t given, size_t ours);
 

@@ -309,7 +309,28 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
   return ATTN_OK;
 }
 
-static int overlap(const attn_tensor *a, const attn_tensor *b) {
+attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
+                                   int rank, attn_dtype dtype, attn_tensor *wide,
+                                   attn_error *err) {
+  attn_status status = check_view(t, name, err);
+  if (status) return status;
+  char got[128], wanted[128];
+  attn_tensor form = *like;
+  form.rank = rank;
+  for (int n = 0; n < rank; n++) form.shape[n] = like->shape[n + 4 - rank];
+  int fits = t->rank == rank;
+  for (int n = 0; fits && n < rank; n++) fits = t->shape[n] == form.shape[n];
+  if (!fits)
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be %s", name,
+                     shape_text(t, got, sizeof got), shape_text(&form, wanted, sizeof wanted));
+  if (t->dtype != dtype)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s", name,
+                     attn_dtype_name(t->dtype), attn_dtype_name(dtype));
+  *wide = rank4(t);
+  return ATTN_OK;
+}
+
+int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b) {
   int64_t alo, ahi, blo, bhi;
   if (!a || !b || !a->data || !b->data) return 0;
   if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
@@ -335,7 +356,7 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
             {p->desc.weights, "weights"}};
   for (size_t a = 0; a < 3; a++)
     for (size_t b = 0; b < sizeof in / sizeof *in; b++)
-      if (b != a + 7 && overlap(out[a].t, in[b].t))
+      if (b != a + 7 && attn_tensors_overlap(out[a].t, in[b].t))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[a].name, "%s overlaps %s in memory",
                          out[a].name, in[b].name);
   return ATTN_OK;

@@ -182,20 +182,6 @@ static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
   to->worst_bound = from->worst_bound;
 }
 
-static void *allocate(const attn_sdpa *d, size_t bytes) {
-  size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
-  return aligned_alloc(ATTN_PANEL_ALIGN, whole);
-}
-
-static void release(const attn_sdpa *d, void *memory) {
-  if (!memory) return;
-  if (d->allocator)
-    d->allocator->release(d->allocator->context, memory);
-  else
-    free(memory);
-}
-
 /* Two rows of keys and three of values for each worker; 0 where that is more than memory. */
 static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   size_t keys = (size_t)p->keys, width = (size_t)p->value_width, bytes;
@@ -238,13 +224,13 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
   size_t bytes = bytes_of_work(&p, &c.work_each);
-  c.work = bytes ? allocate(&p.desc, bytes) : NULL;
-  c.partial = c.work ? allocate(&p.desc, (size_t)p.workers * sizeof *c.partial) : NULL;
+  c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
+  c.partial = c.work ? attn_problem_allocate(&p.desc, (size_t)p.workers * sizeof *c.partial) : NULL;
   if (c.partial)
     status = run_check(&c, report, err);
   else
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the oracle's rows");
-  release(&p.desc, c.partial);
-  release(&p.desc, c.work);
+  attn_problem_release(&p.desc, c.partial);
+  attn_problem_release(&p.desc, c.work);
   return status;
 }

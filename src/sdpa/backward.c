@@ -1,0 +1,369 @@
+/* backward.c -- attn_sdpa_backward: two passes over float32 panels, or the oracle's for float64. */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "error.h"
+#include "half.h"
+#include "problem.h"
+#include "ref.h"
+
+struct run {
+  struct attn_problem p;
+  const attn_sdpa_gradients *g;
+  attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
+  struct attn_partition parts;
+  float *delta; /* (B, Hq, L): rowsum(dO O) - dlse */
+  char *workspace;
+  size_t worker_bytes;
+  _Atomic int stop;
+  atomic_flag reporting;
+  _Atomic int64_t done;
+  int64_t total;
+};
+
+static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int64_t e) {
+  return attn_load_real(t->dtype, attn_tensor_at(t, b, h, i, e));
+}
+
+static void tell(struct run *r, int64_t more) {
+  const attn_sdpa *d = &r->p.desc;
+  int64_t done = atomic_fetch_add(&r->done, more) + more;
+  if (!d->progress || atomic_flag_test_and_set(&r->reporting)) return;
+  if (d->progress(d->progress_context, done, r->total)) r->stop = 1;
+  atomic_flag_clear(&r->reporting);
+}
+
+/* ---- Checks ---- */
+
+static attn_status check_mask_gradient(struct run *r, attn_error *err) {
+  const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
+  if (!t) return ATTN_OK;
+  if (!mask || mask->dtype == ATTN_BOOL)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask", "d_mask is given, but there is no float mask");
+  attn_tensor like = *mask, wide;
+  for (int n = 3; n >= 0; n--) like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
+  attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
+  attn_status status = attn_tensor_check_like(t, "d_mask", &like, mask->rank, dtype, &wide, err);
+  if (status) return status;
+  for (int n = 0; n < 4; n++)
+    if (wide.shape[n] == 1) wide.strides[n] = 0;
+  memcpy(wide.shape, r->p.mask.shape, sizeof wide.shape);
+  r->d_mask = wide;
+  return ATTN_OK;
+}
+
+static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
+  const attn_tensor *t = r->g->d_sinks;
+  attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
+  if (!t) return ATTN_OK;
+  if (!r->p.desc.sinks)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks is given, but there are no sinks");
+  return attn_tensor_check_like(t, "d_sinks", &like, 1, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
+                                &wide, err);
+}
+
+static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
+                                    const attn_tensor *d_o, attn_error *err) {
+  const attn_sdpa_gradients *g = r->g;
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+  } out[] = {{g->d_q, "d_q"}, {g->d_k, "d_k"}, {g->d_v, "d_v"}, {g->d_mask, "d_mask"},
+             {g->d_sinks, "d_sinks"}};
+  const attn_tensor *const in[] = {&r->p.q, &r->p.k, &r->p.v, o, d_o, r->p.desc.lse, r->p.desc.mask,
+                                   r->p.desc.alibi, r->p.desc.sinks, r->p.desc.key_lengths, g->d_lse};
+  for (int n = 0; n < 5; n++) {
+    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
+      if (attn_tensors_overlap(out[n].t, in[m]))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
+                         out[n].name);
+    for (int m = 0; m < n; m++)
+      if (attn_tensors_overlap(out[n].t, out[m].t))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
+                         out[n].name, out[m].name);
+  }
+  return ATTN_OK;
+}
+
+static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+                         const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
+                         const attn_tensor *d_o, attn_error *err) {
+  const attn_sdpa_gradients *g = r->g;
+  if (!g || !attn_size_is_known(g->struct_size, sizeof *g))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
+                     "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
+  if (!desc || !desc->lse)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
+                     "desc->lse is missing: the backward needs the forward's log-sum-exp");
+  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &r->p, err);
+  if (status) return status;
+  if (r->p.desc.weights)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "weights", "weights must be NULL in the backward");
+  attn_dtype dtype = q->dtype;
+  status = attn_tensor_check_like(d_o, "d_o", &r->p.o, q->rank, dtype, &r->d_o, err);
+  if (!status && g->d_q)
+    status = attn_tensor_check_like(g->d_q, "d_q", &r->p.q, q->rank, dtype, &r->d_q, err);
+  if (!status && g->d_k)
+    status = attn_tensor_check_like(g->d_k, "d_k", &r->p.k, q->rank, dtype, &r->d_k, err);
+  if (!status && g->d_v)
+    status = attn_tensor_check_like(g->d_v, "d_v", &r->p.v, q->rank, dtype, &r->d_v, err);
+  if (!status && g->d_lse) {
+    attn_tensor like = r->p.lse; /* (B, Hq, L, 1), as of rank 4 with a 1 in front */
+    attn_tensor three = {.rank = 4, .shape = {1, like.shape[0], like.shape[1], like.shape[2]}}, wide;
+    status = attn_tensor_check_like(g->d_lse, "d_lse", &three, q->rank - 1, r->p.lse.dtype, &wide, err);
+    if (!status)
+      r->d_lse = (attn_tensor){wide.data, wide.dtype, 4,
+                               {wide.shape[1], wide.shape[2], wide.shape[3], 1},
+                               {wide.strides[1], wide.strides[2], wide.strides[3], 0}};
+  }
+  if (!status) status = check_mask_gradient(r, err);
+  if (!status) status = check_sink_gradient(r, err);
+  return status ? status : check_no_overlap(r, o, d_o, err);
+}
+
+/* ---- What both types share ---- */
+
+static void store_real(const attn_tensor *t, char *at, double value) {
+  if (t->dtype == ATTN_F64)
+    memcpy(at, &value, sizeof value);
+  else
+    attn_store_f32(t->dtype, at, (float)value);
+}
+
+/* Every element once; strides of 0 only repeat it. */
+static void clear(const attn_tensor *t) {
+  if (!t->data) return;
+  for (int64_t a = 0; a < (t->strides[0] ? t->shape[0] : 1); a++)
+    for (int64_t b = 0; b < (t->strides[1] ? t->shape[1] : 1); b++)
+      for (int64_t c = 0; c < (t->strides[2] ? t->shape[2] : 1); c++)
+        for (int64_t d = 0; d < (t->strides[3] ? t->shape[3] : 1); d++)
+          store_real(t, attn_tensor_at(t, a, b, c, d), 0);
+}
+
+/* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
+static int shares_mask(const struct run *r) {
+  const int64_t *shape = r->p.mask.shape;
+  if (!r->d_mask.data) return 0;
+  for (int n = 0; n < 3; n++)
+    if (!r->d_mask.strides[n] && shape[n] > 1) return 1;
+  return 0;
+}
+
+static void in_order(const struct run *r, int serial, int64_t count,
+                     void (*body)(void *, int64_t, int32_t), struct run *argument) {
+  if (serial)
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
+  else
+    attn_problem_parallel(&r->p, count, body, argument);
+}
+
+/* ---- float32 and below ---- */
+
+static int64_t row_index(const struct run *r, int64_t b, int64_t h, int64_t i) {
+  return (b * r->p.heads_q + h) * r->p.rows + i;
+}
+
+static void run_delta(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  (void)worker;
+  int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
+  int64_t b = index / r->p.rows / r->p.heads_q;
+  double sum = 0;
+  for (int64_t e = 0; e < r->p.value_width; e++)
+    sum += real_at(&r->d_o, b, h, i, e) * real_at(&r->p.o, b, h, i, e);
+  if (r->g->d_lse) sum -= real_at(&r->d_lse, b, h, i, 0);
+  r->delta[index] = (float)sum;
+}
+
+static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
+                      int64_t h, int64_t i) {
+  attn_problem_point_row(&r->p, &t->task, row, b, h, i);
+  t->task.weights[row] = NULL;
+  t->d_o[row] = attn_tensor_at(&r->d_o, b, h, i, 0);
+  t->lse[row] = (float)real_at(&r->p.lse, b, h, i, 0);
+  t->delta[row] = r->delta[row_index(r, b, h, i)];
+  t->d_q[row] = r->g->d_q ? attn_tensor_at(&r->d_q, b, h, i, 0) : NULL;
+  t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
+}
+
+static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker,
+                       int64_t b, int64_t head) {
+  memset(t, 0, sizeof *t);
+  t->task.workspace = (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
+  attn_problem_point_head(&r->p, &t->task, b, head);
+  t->plain_scale = r->p.scale;
+  t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
+  t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
+}
+
+static void run_queries(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  const struct attn_partition *s = &r->parts;
+  if (r->stop) return;
+  int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
+  int64_t unit = rest % s->units, kv = rest / s->units;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROWS;
+  struct attn_backward_task t;
+  begin_task(r, &t, worker, b, head);
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++)
+    point_row(r, &t, t.task.rows++, b, head * s->group + unit + n / r->p.rows, n % r->p.rows);
+  r->p.kernel->backward_queries(&t);
+  tell(r, t.task.rows);
+}
+
+/* All rows of all heads that share these keys, in order. */
+static void run_keys(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  const struct attn_problem *p = &r->p;
+  if (r->stop) return;
+  int64_t blocks = (p->keys + ATTN_ROWS - 1) / ATTN_ROWS, kv = index / blocks;
+  int64_t b = kv / p->heads, head = kv % p->heads;
+  struct attn_backward_task t;
+  begin_task(r, &t, worker, b, head);
+  t.first_key = index % blocks * ATTN_ROWS;
+  t.lanes = (int32_t)(p->keys - t.first_key < ATTN_ROWS ? p->keys - t.first_key : ATTN_ROWS);
+  t.d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
+  t.d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
+  t.d_k_row = r->d_k.strides[2], t.d_k_col = r->d_k.strides[3];
+  t.d_v_row = r->d_v.strides[2], t.d_v_col = r->d_v.strides[3];
+  p->kernel->backward_keys_begin(&t);
+  for (int64_t h = head * r->parts.group; h < (head + 1) * r->parts.group; h++)
+    for (int64_t first = 0; first < p->rows && !r->stop; first += ATTN_ROWS) {
+      t.task.rows = 0;
+      for (int64_t i = first; i < p->rows && i < first + ATTN_ROWS; i++)
+        point_row(r, &t, t.task.rows++, b, h, i);
+      p->kernel->backward_keys_add(&t);
+    }
+  p->kernel->backward_keys_end(&t);
+  tell(r, t.lanes);
+}
+
+/* d sink = p_sink (dlse - D), summed over sequences and queries. */
+static void sink_gradients(const struct run *r) {
+  const attn_tensor *t = r->g->d_sinks;
+  for (int64_t h = 0; t && h < r->p.heads_q; h++) {
+    double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
+    for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
+      for (int64_t i = 0; i < r->p.rows; i++)
+        sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
+    store_real(t, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
+  }
+}
+
+static void run_f32(struct run *r) {
+  const struct attn_problem *p = &r->p;
+  int64_t heads = p->batch * p->heads;
+  attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
+  clear(&r->d_mask);
+  if (r->g->d_q || r->g->d_mask)
+    in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
+  if (r->g->d_k || r->g->d_v)
+    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
+  sink_gradients(r);
+}
+
+/* ---- float64: the equations, head by head ---- */
+
+static size_t reference_doubles(const struct attn_problem *p) {
+  size_t keys = (size_t)p->keys, both = (size_t)(p->width + p->value_width);
+  return 4 * keys + 2 * (size_t)p->width + 3 * (size_t)p->value_width + 2 * keys * both + 16;
+}
+
+static double *cut(double **free, int64_t count) {
+  double *at = *free;
+  *free += count;
+  return at;
+}
+
+static void add_scores(const struct run *r, const struct attn_ref_row *row,
+                       const struct attn_ref_gradients *g) {
+  for (int64_t j = 0; r->g->d_mask && j < r->p.keys; j++)
+    attn_add_real(r->d_mask.dtype, attn_tensor_at(&r->d_mask, row->b, row->h, row->i, j),
+                  g->d_scores[j]);
+  const attn_tensor *t = r->g->d_sinks;
+  if (t)
+    attn_add_real(t->dtype, (char *)t->data + row->h * t->strides[0] * attn_real_size(t->dtype),
+                  g->d_sink);
+}
+
+static void run_head(void *argument, int64_t kv, int32_t worker) {
+  struct run *r = argument;
+  const struct attn_problem *p = &r->p;
+  int64_t b = kv / p->heads, head = kv % p->heads, group = r->parts.group;
+  double *free = (double *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
+  struct attn_ref_row row = {.b = b, .scores = cut(&free, p->keys), .weights = cut(&free, p->keys),
+                             .output = cut(&free, p->value_width),
+                             .absolute = cut(&free, p->value_width),
+                             .flushed = cut(&free, p->value_width)};
+  struct attn_ref_gradients g = {
+      .d_q = cut(&free, p->width), .d_q_size = cut(&free, p->width),
+      .d_scores = cut(&free, p->keys), .d_scores_size = cut(&free, p->keys)};
+  double *sums = free;
+  g.d_k = cut(&free, p->keys * p->width), g.d_k_size = cut(&free, p->keys * p->width);
+  g.d_v = cut(&free, p->keys * p->value_width), g.d_v_size = cut(&free, p->keys * p->value_width);
+  memset(sums, 0, (size_t)(free - sums) * sizeof *sums);
+  for (row.h = head * group; row.h < (head + 1) * group; row.h++)
+    for (row.i = 0; row.i < p->rows && !r->stop; row.i++) {
+      attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
+      double d_lse = r->g->d_lse ? real_at(&r->d_lse, b, row.h, row.i, 0) : 0;
+      attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
+      add_scores(r, &row, &g);
+      for (int64_t e = 0; r->g->d_q && e < p->width; e++)
+        store_real(&r->d_q, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
+      tell(r, 1);
+    }
+  for (int64_t j = 0; j < p->keys; j++) {
+    for (int64_t e = 0; r->g->d_k && e < p->width; e++)
+      store_real(&r->d_k, attn_tensor_at(&r->d_k, b, head, j, e), g.d_k[j * p->width + e]);
+    for (int64_t e = 0; r->g->d_v && e < p->value_width; e++)
+      store_real(&r->d_v, attn_tensor_at(&r->d_v, b, head, j, e), g.d_v[j * p->value_width + e]);
+  }
+}
+
+static void run_f64(struct run *r) {
+  const attn_tensor *sinks = r->g->d_sinks;
+  for (int64_t h = 0; sinks && h < r->p.heads_q; h++)
+    store_real(sinks, (char *)sinks->data + h * sinks->strides[0] * attn_real_size(sinks->dtype), 0);
+  clear(&r->d_mask);
+  /* Heads and masks that are shared are summed in one order, by one thread. */
+  in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
+}
+
+/* ---- The call ---- */
+
+/* A worker's share, and behind all of them delta. */
+static size_t measure(struct run *r) {
+  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
+                            : reference_doubles(&r->p) * sizeof(double), all, delta;
+  r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
+  r->total = r->p.batch * r->p.heads_q * r->p.rows;
+  delta = (size_t)r->total * sizeof(float);
+  if (__builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
+      __builtin_add_overflow(all, delta + ATTN_PANEL_ALIGN, &all))
+    return 0;
+  return all;
+}
+
+attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                               const attn_sdpa_gradients *gradients, attn_error *err) {
+  struct run r = {.g = gradients, .reporting = ATOMIC_FLAG_INIT};
+  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  if (status) return status;
+  r.parts = attn_problem_partition(&r.p);
+  size_t bytes = measure(&r);
+  void *memory = bytes ? attn_problem_allocate(&r.p.desc, bytes) : NULL;
+  if (!memory)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
+  r.workspace = memory;
+  r.delta = (float *)(void *)(r.workspace + r.worker_bytes * (size_t)r.p.workers);
+  if (r.p.kernel)
+    run_f32(&r);
+  else
+    run_f64(&r);
+  attn_problem_release(&r.p.desc, memory);
+  if (!r.stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                   "stopped by the caller's progress function");
+}
