@@ -22,6 +22,9 @@ static const char help[] =
     "  --offset N           instead of --align\n"
     "  --window L,R         neighbours to the left and right; -1: no limit\n"
     "  --mask FILE          bool or float, broadcast to (batch, heads, L, S)\n"
+    "  --softcap X          scores become X tanh(score / X), before the mask\n"
+    "  --alibi FILE         slopes of the heads: slope |i + offset - j| is taken off a score\n"
+    "  --sinks FILE         a logit of each head that takes part in the softmax, without a value\n"
     "  --lengths N,N,...    keys of each sequence, or a file\n"
     "  --empty-row WHAT     zero (the default), mean, nan or error\n"
     "  --verify[=ROWS]      compare with double precision: a sample of ROWS rows, or as many as a\n"
@@ -56,6 +59,9 @@ static int parse(int argc, char **argv, struct attn_run_arguments *a) {
       {"--align", OPTION_TEXT, &a->align, NULL},
       {"--empty-row", OPTION_TEXT, &a->empty, NULL},
       {"--scale", OPTION_REAL, &a->scale, &a->has_scale},
+      {"--softcap", OPTION_REAL, &a->softcap, &a->has_softcap},
+      {"--alibi", OPTION_TEXT, &a->alibi, NULL},
+      {"--sinks", OPTION_TEXT, &a->sinks, NULL},
       {"--offset", OPTION_WHOLE, &a->offset, &a->has_offset},
       {"--threads", OPTION_WHOLE, &a->threads, &a->has_threads},
       {"--seed", OPTION_WHOLE, &a->seed, NULL},
@@ -102,6 +108,7 @@ static int describe(const struct attn_run_arguments *a, attn_sdpa *d) {
   static const char *const empties[] = {"zero", "mean", "nan", "error"};
   d->struct_size = sizeof *d;
   if (a->has_scale) d->flags |= ATTN_SDPA_SCALE, d->scale = a->scale;
+  if (a->has_softcap) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = a->softcap;
   if (a->causal) d->flags |= ATTN_SDPA_CAUSAL;
   if (a->align && a->has_offset) return attn_run_usage("--align and --offset exclude each other");
   if (a->align && (d->align = choice(a->align, aligns, 2, "--align")) < 0) return EXIT_TROUBLE;

@@ -9,8 +9,10 @@ struct attn_run_arguments {
   const char *q, *k, *v, *o, *weights, *lse, *mask, *lengths, *window, *align, *empty, *verify;
   double scale;
   int64_t offset, threads, seed, heads, kv_heads;
+  double softcap;
+  const char *alibi, *sinks;
   int help, causal, plan, peak, json, quiet;
-  int has_scale, has_offset, has_threads, has_verify, has_heads, has_kv_heads;
+  int has_scale, has_offset, has_threads, has_verify, has_heads, has_kv_heads, has_softcap;
 };
 
 /* A tensor as its file has it, and as attention sees it: the same, or its heads taken apart. */
@@ -23,7 +25,7 @@ struct attn_run_tensor {
 struct attn_run {
   struct attn_run_arguments a;
   struct attn_run_tensor q, k, v, o, weights, lse;
-  attn_array mask, lengths;
+  attn_array mask, lengths, alibi, sinks;
   attn_sdpa desc;
   attn_plan plan;
   attn_sdpa_report report;

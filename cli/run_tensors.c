@@ -164,10 +164,23 @@ static int read_lengths(struct attn_run *r) {
   return status;
 }
 
+/* Numbers of the heads: slopes or sinks. */
+static int read_heads(const char *path, attn_array *array, const attn_tensor **live) {
+  if (!path) return 0;
+  int status = read_one(path, array);
+  if (status) return status;
+  if (!is_real(array->tensor.dtype))
+    return refuse_type(path, array, "a float type", "x.astype('float32')");
+  *live = &array->tensor;
+  return array->tensor.dtype == ATTN_F64 ? 0 : widen(path, array, ATTN_F32);
+}
+
 int attn_run_read(struct attn_run *r) {
   int status = read_main(r);
   if (!status) status = set_views(r);
   if (!status) status = read_mask(r);
+  if (!status) status = read_heads(r->a.alibi, &r->alibi, &r->desc.alibi);
+  if (!status) status = read_heads(r->a.sinks, &r->sinks, &r->desc.sinks);
   return status ? status : read_lengths(r);
 }
 
@@ -231,7 +244,8 @@ static int overwrites(const char *output, const char *input) {
 }
 
 int attn_run_check_outputs(const struct attn_run *r) {
-  const char *const inputs[] = {r->a.q, r->a.k, r->a.v, r->a.mask, r->a.lengths};
+  const char *const inputs[] = {r->a.q,       r->a.k,     r->a.v,    r->a.mask,
+                               r->a.lengths, r->a.alibi, r->a.sinks};
   const char *const outputs[] = {r->a.o, r->a.weights, r->a.lse};
   const char *given[3];
   attn_error err;
@@ -239,7 +253,7 @@ int attn_run_check_outputs(const struct attn_run *r) {
   for (int n = 0; n < 3; n++) {
     if (!outputs[n]) continue;
     given[count++] = outputs[n];
-    for (int m = 0; m < 5; m++)
+    for (size_t m = 0; m < sizeof inputs / sizeof *inputs; m++)
       if (overwrites(outputs[n], inputs[m])) {
         fprintf(stderr, "attn run: %s: is an input, too, and would be lost\nhint: name another\n",
                 outputs[n]);
@@ -269,6 +283,7 @@ int attn_run_write(const struct attn_run *r) {
 
 void attn_run_free(struct attn_run *r) {
   attn_array *const all[] = {&r->q.array, &r->k.array,       &r->v.array,   &r->o.array,
-                             &r->mask,    &r->weights.array, &r->lse.array, &r->lengths};
+                             &r->mask,    &r->weights.array, &r->lse.array, &r->lengths,
+                             &r->alibi,   &r->sinks};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) attn_array_free(all[n]);
 }

@@ -16,7 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
-TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults"]
+BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
+TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
+         "test_backward"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -33,8 +35,8 @@ MUTATIONS = [
     ("restart where it is not needed", KERNEL, "vf next = vf_select(failed, higher, m);",
      "vf next = higher;"),
     ("never a restart", KERNEL, "if (!vm_any(failed)) return 0;", "return 0;"),
-    ("scale x 1.01", DOOR, "t->scale = p->scale * 1.4426950408889634;",
-     "t->scale = p->scale * 1.01 * 1.4426950408889634;"),
+    ("scale x 1.01", DOOR, "t->scale = p->scale * LOG2E;",
+     "t->scale = p->scale * 1.01 * LOG2E;"),
     ("scale x 1.01 in the kernel", KERNEL, "(float)(from[e] * scale);", "(float)(from[e] * scale * 1.01);"),
     ("a dropped key", KERNEL, "for (int j = s->from[group]; j < s->to[group]; j++) {\n    const float *value",
      "for (int j = s->from[group] + 1; j < s->to[group]; j++) {\n    const float *value"),
@@ -42,10 +44,10 @@ MUTATIONS = [
      "if (partial) p = vf_clear(vm_not(visible(s, vector, key + n)), p);", ""),
     ("hidden values are not guarded", KERNEL,
      "s->cover[g] == COVER_PARTIAL && values_poisoned(s)", "0 && values_poisoned(s)"),
-    ("the mask ignored", KERNEL, "s->masked = t->mask_kind != ATTN_MASK_NONE;", "s->masked = 0;"),
+    ("the mask ignored", KERNEL, "s->masked = t->has_mask || t->has_alibi;", "s->masked = 0;"),
     ("lengths ignored", INTERVAL, "last = length - 1;", "last = p->keys - 1;"),
-    ("the wrong key/value head", DOOR, "(const float *)attn_tensor_at(&p->v, b, head, 0, 0)",
-     "(const float *)attn_tensor_at(&p->v, b, (head + 1) % p->heads, 0, 0)"),
+    ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, b, head, 0, 0)",
+     "t->v = attn_tensor_at(&p->v, b, (head + 1) % p->heads, 0, 0)"),
     ("no headroom", DOOR, "(float)(ceil(log2((double)p->keys)) + 1) : 1.0f", "0.0f : 0.0f"),
     ("a finite mask hides", KERNEL,
      "if (x < -FLT_MAX && mask > -(double)INFINITY) return -FLT_MAX;", ""),
@@ -54,6 +56,27 @@ MUTATIONS = [
      "memset(s->o, 0, (size_t)t->value_width * ATTN_ROWS * sizeof(float));", ""),
     ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - index % s->blocks",
      "int64_t block = worker ? 0 : s->blocks - 1 - index % s->blocks"),
+    ("the softcap forgotten", KERNEL, "s->cap = (float)t->softcap;\n  s->uncap = s->cap > 0 ? (float)(1 / t->softcap) : 0;\n  for",
+     "s->cap = s->uncap = 0;\n  for"),
+    ("ALiBi off by one", KERNEL, "fabs((double)t->position[row] - (double)key)",
+     "fabs((double)t->position[row] - (double)key + 1)"),
+    ("the sink takes nothing", KERNEL, "*share = exp2(m - total);", "*share = exp2(m - own);"),
+    ("dropout draws by the block", KERNEL, "{(uint32_t)(key / 4), t->counter[r][0]",
+     "{(uint32_t)(key % ATTN_KEYS / 4), t->counter[r][0]"),
+    ("what dropout keeps is not enlarged", KERNEL, "? 0.0f : (float)(*p * t->keep);", "? 0.0f : *p;"),
+    ("no D in the gradient", GRADIENTS, "vf_sub(vf_load(at), delta));", "vf_load(at));"),
+    ("no D in the keys' gradient", GRADIENTS, "vf_sub(vf_load(at), vf_set(t->delta[r])));",
+     "vf_load(at));"),
+    ("a gradient without scale", GRADIENTS, "* t->plain_scale));", "));"),
+    ("a gradient of the wrong base", GRADIENTS, "d_k[e * GROUP_ROWS] * 0.6931471805599453));",
+     "d_k[e * GROUP_ROWS]));"),
+    ("the softcap's slope forgotten", GRADIENTS, "vf_sub(vf_set(1.0f), vf_mul(t, t))", "vf_set(1.0f)"),
+    ("one head of the group left out", BACKWARD, "h < (head + 1) * r->parts.group; h++)\n    for (int64_t first",
+     "h < (head + 1) * r->parts.group - (r->parts.group > 1); h++)\n    for (int64_t first"),
+    ("hidden keys leak into gradients", GRADIENTS, "b.guard = s->cover[g] == COVER_PARTIAL &&",
+     "b.guard = 0 &&"),
+    ("hidden rows leak into gradients", GRADIENTS, "b.guard = not_finite(w->d_out", "b.guard = 0 && not_finite(w->d_out"),
+    ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
