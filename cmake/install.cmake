@@ -23,3 +23,11 @@ foreach(library libattn libattn-model)
   configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+# The Python package carries both libraries and the headers that it reads its declarations from.
+if(SKBUILD)
+  foreach(library attn attn-model)
+    install(TARGETS ${library} LIBRARY DESTINATION attn/_lib COMPONENT python NAMELINK_SKIP)
+  endforeach()
+  install(FILES ${headers} DESTINATION attn/_include COMPONENT python)
+endif()

@@ -1,0 +1,12 @@
+"""Exact attention on the CPU: attn.sdpa, its gradients, its plan; worked examples explained and checked.
+
+Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), all of rank 4, 3 (heads, length,
+width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLPack, without a copy,
+strided as they are. What a call means is written in docs/semantics.md.
+"""
+from ._core import AttnError, library_version
+from ._lessons import check, explain
+from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
+
+__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "plan", "sdpa", "sdpa_backward"]
+__version__ = "0.1.0"

@@ -1,0 +1,162 @@
+"""sdpa, its gradients and its plan."""
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ._core import AttnError, check, core, dtype_name, empty_like, ffi, view
+
+SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
+_ALIGNS = {"top-left": 0, "bottom-right": 1}
+_EMPTY = {"zero": 0, "mean": 1, "nan": 2, "error": 3}
+
+# What each system means where its call is silent; docs/semantics.md has the table.
+PRESETS = {
+    "torch": {"align": "top-left", "empty_row": "zero"},
+    "onnx": {"align": "top-left", "empty_row": "zero"},
+    "flash": {"align": "bottom-right", "empty_row": "zero"},
+    "jax": {"align": "top-left", "empty_row": "mean"},
+    "fill": {"align": "top-left", "empty_row": "mean"},
+}
+
+
+def _choose(table, value, name):
+    if value not in table:
+        raise AttnError(f"{name} is {value!r}; it must be one of {', '.join(table)}", "ATTN_ERR_ARGUMENT", name)
+    return table[value]
+
+
+class _Call:
+    """A descriptor and the views it points to, kept alive together."""
+
+    def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
+                 alibi=None, sinks=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
+                 preset=None, threads=0):
+        defaults = _choose(PRESETS, preset, "preset") if preset else {}
+        d = self.desc = ffi.new("attn_sdpa *")
+        d.struct_size, d.threads = ffi.sizeof("attn_sdpa"), threads
+        self.kept = []
+        self._position(causal, align or defaults.get("align", "top-left"), offset, window)
+        d.empty_row = _choose(_EMPTY, empty_row or defaults.get("empty_row", "zero"), "empty_row")
+        if scale is not None:
+            d.flags, d.scale = d.flags | SCALE, scale
+        if softcap is not None:
+            d.flags, d.softcap = d.flags | SOFTCAP, softcap
+        if dropout:
+            d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, seed
+            d.origin_batch, d.origin_head, d.origin_query = origin
+        for name, array in (("mask", mask), ("alibi", alibi), ("sinks", sinks), ("key_lengths", key_lengths)):
+            if array is not None:
+                setattr(d, name, self.view(array, name))
+
+    def _position(self, causal, align, offset, window):
+        d = self.desc
+        if causal:
+            d.flags |= CAUSAL
+        if offset is not None:
+            d.flags, d.align, d.offset = d.flags | OFFSET, 2, offset
+        else:
+            d.align = _choose(_ALIGNS, align, "align")
+        if window is not None:
+            d.flags |= WINDOW
+            d.window_left, d.window_right = window
+
+    def view(self, array, name):
+        made = view(array, name)
+        self.kept += [array, made]
+        return made
+
+
+def _lse_type(q):
+    return "float64" if dtype_name(q) == "float64" else "float32"
+
+
+def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out: Any = None, **features):
+    """Scaled dot-product attention: softmax(scale q k^T + mask) v.
+
+    q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev); also rank 3 or 2. float32, float64, float16 or bfloat16.
+    Returns o (B, Hq, L, Ev) as an array of q's library; with return_lse also lse (B, Hq, L), with
+    return_weights also weights (B, Hq, L, S), in that order.
+
+    features: mask (bool: True attends; float: added; broadcasts), causal, align ('top-left', 'bottom-right')
+    or offset, window (left, right; -1: no limit), scale (default 1/sqrt(E)), softcap, alibi (Hq) or (B, Hq),
+    sinks (Hq), key_lengths (B), dropout with seed and origin (b, h, i), empty_row ('zero', 'mean', 'nan',
+    'error'), preset ('torch', 'onnx', 'flash', 'jax', 'fill'), threads.
+
+    Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
+    """
+    call = _Call(**features)
+    tq, tk, tv = call.view(q, "q"), call.view(k, "k"), call.view(v, "v")
+    o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
+    results = [o]
+    if return_lse:
+        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
+        call.desc.lse = call.view(results[-1], "lse")
+    if return_weights:
+        results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
+        call.desc.weights = call.view(results[-1], "weights")
+    error = ffi.new("attn_error *")
+    check(core.attn_sdpa_forward(call.desc, tq, tk, tv, call.view(o, "out"), error), error)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@dataclass
+class Gradients:
+    """d_q, d_k, d_v as q, k, v; d_mask as the float mask, d_sinks as the sinks, where asked for."""
+    d_q: Any
+    d_k: Any
+    d_v: Any
+    d_mask: Optional[Any] = None
+    d_sinks: Optional[Any] = None
+
+
+def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False,
+                  **features) -> Gradients:
+    """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
+    call = _Call(**features)
+    g = ffi.new("attn_sdpa_gradients *")
+    g.struct_size = ffi.sizeof("attn_sdpa_gradients")
+    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
+    call.desc.lse = call.view(lse, "lse")
+    if d_lse is not None:
+        g.d_lse = call.view(d_lse, "d_lse")
+    for want, name in ((want_mask, "mask"), (want_sinks, "sinks")):
+        if want:
+            array = features[name]
+            kind = "float64" if dtype_name(array) == "float64" else "float32"
+            setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
+    for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks"):
+        array = getattr(made, name)
+        if array is not None:
+            setattr(g, name, call.view(array, name))
+    error = ffi.new("attn_error *")
+    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
+    check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
+    return made
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a call would do, and why."""
+    kernel: str
+    reason: str
+    workspace_bytes: int
+    row_block: int
+    key_block: int
+    tasks: int
+    workers: int
+    flops: float
+
+    def __str__(self):
+        return (f"{self.kernel}: {self.reason}\n{self.tasks} tasks on {self.workers} threads, blocks of {self.row_block} "
+                f"queries by {self.key_block} keys, {self.workspace_bytes} bytes of workspace, {self.flops:.4g} operations")
+
+
+def plan(q, k, v, **features) -> Plan:
+    """The plan of sdpa(q, k, v, **features): same checks, nothing computed."""
+    call = _Call(**features)
+    p = ffi.new("attn_plan *")
+    p.struct_size = ffi.sizeof("attn_plan")
+    error = ffi.new("attn_error *")
+    check(core.attn_sdpa_plan(call.desc, call.view(q, "q"), call.view(k, "k"), call.view(v, "v"), ffi.NULL, p, error),
+          error)
+    text = lambda field: ffi.string(field).decode()
+    return Plan(text(p.kernel), text(p.reason), p.workspace_bytes, p.row_block, p.key_block, p.tasks, p.workers, p.flops)

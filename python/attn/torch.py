@@ -1,0 +1,178 @@
+"""PyTorch's scaled_dot_product_attention on libattn: signature, semantics, autograd, torch.compile.
+
+    from attn.torch import scaled_dot_product_attention, swapped
+    with swapped():                  # F.scaled_dot_product_attention is ours inside
+        model(x)
+
+What cannot be served (another device, a complex type) is an error, or with swapped(fallback=True)
+PyTorch's own path: never silently anything else.
+"""
+import contextlib
+from typing import Optional
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import _sdpa
+from ._core import AttnError, AttnTypeError
+
+__all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
+_TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+# ---- The operator: rank 4, everything explicit ---------------------------------------------------------
+
+@torch.library.custom_op("libattn::sdpa", mutates_args=())
+def _op(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], sinks: Optional[Tensor], causal: bool,
+        bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
+        seed: int) -> tuple[Tensor, Tensor]:
+    o, lse = _sdpa.sdpa(q, k, v, return_lse=True, **_features(mask, sinks, causal, bottom_right, left, right, scale,
+                                                              softcap, dropout, seed))
+    return o, lse
+
+
+def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed):
+    return {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else "top-left",
+            "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale,
+            "softcap": softcap or None, "dropout": dropout, "seed": seed}
+
+
+@_op.register_fake
+def _(q, k, v, mask, sinks, *_):
+    kind = torch.float64 if q.dtype == torch.float64 else torch.float32
+    return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1], dtype=kind)
+
+
+@torch.library.custom_op("libattn::sdpa_backward", mutates_args=())
+def _backward_op(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
+                 mask: Optional[Tensor], sinks: Optional[Tensor], want_mask: bool, want_sinks: bool, causal: bool,
+                 bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
+                 seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    g = _sdpa.sdpa_backward(d_o, q, k, v, o, lse, d_lse=d_lse, want_mask=want_mask, want_sinks=want_sinks,
+                            **_features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed))
+    none = q.new_empty(0)
+    return (g.d_q, g.d_k, g.d_v, none if g.d_mask is None else g.d_mask.to(mask.dtype),
+            q.new_empty(0) if g.d_sinks is None else g.d_sinks.to(sinks.dtype))
+
+
+@_backward_op.register_fake
+def _(d_o, d_lse, q, k, v, o, lse, mask, sinks, want_mask, want_sinks, *_):
+    dense = lambda t: t.new_empty(t.shape)
+    return (dense(q), dense(k), dense(v), dense(mask) if want_mask else q.new_empty(0),
+            dense(sinks) if want_sinks else q.new_empty(0))
+
+
+def _save(ctx, inputs, output):
+    q, k, v, mask, sinks, *ctx.knobs = inputs
+    ctx.save_for_backward(q, k, v, mask, sinks, *output)
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx, d_o, d_lse):
+    q, k, v, mask, sinks, o, lse = ctx.saved_tensors
+    if d_o is None and d_lse is None:
+        return (None,) * (5 + len(ctx.knobs))
+    want_mask = ctx.needs_input_grad[3] and mask is not None
+    want_sinks = ctx.needs_input_grad[4] and sinks is not None
+    d_o = torch.zeros_like(o) if d_o is None else d_o
+    d_q, d_k, d_v, d_mask, d_sinks = _backward_op(d_o, d_lse, q, k, v, o, lse, mask, sinks, want_mask, want_sinks,
+                                                  *ctx.knobs)
+    return (d_q, d_k, d_v, d_mask if want_mask else None, d_sinks if want_sinks else None,
+            *(None for _ in ctx.knobs))
+
+
+_op.register_autograd(_differentiate, setup_context=_save)
+
+
+# ---- With our own knobs ---------------------------------------------------------------------------------
+
+def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", window=None, scale=None, softcap=None,
+         dropout=0.0, seed=None, return_lse=False):
+    """attn.sdpa for tensors with gradients; q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev)."""
+    if seed is None:
+        seed = int(torch.randint(1 << 62, ()).item()) if dropout else 0
+    left, right = window if window is not None else (-1, -1)
+    scale = float(scale) if scale is not None else q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
+    o, lse = _op(q, k, v, mask, sinks, bool(causal), align == "bottom-right", left, right, scale, float(softcap or 0),
+                 float(dropout), seed)
+    return (o, lse) if return_lse else o
+
+
+# ---- PyTorch's signature ----------------------------------------------------------------------------------
+
+def _refuse(query, key, value, attn_mask):
+    for name, t in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
+        if t is None:
+            continue
+        if t.device.type not in ("cpu", "meta"):
+            raise AttnTypeError(f"{name} is on {t.device}; libattn computes on the CPU", "ATTN_ERR_TYPE", name)
+        if t.dtype not in _TYPES and not (name == "attn_mask" and t.dtype == torch.bool):
+            raise AttnTypeError(f"{name} is {t.dtype}; it must be float32, float64, float16 or bfloat16", "ATTN_ERR_TYPE",
+                                name)
+
+
+def _flat(t, lead):
+    """(..., H, L, E) with the leading dimensions broadcast to lead, as rank 4."""
+    return t.expand(*lead, *t.shape[-3:]).reshape(-1, *t.shape[-3:])
+
+
+def _mask4(mask, lead, heads, rows, keys):
+    """Broadcast to rank 4 without a copy where its leading dimensions allow it."""
+    if mask.dim() > len(lead) + 3:
+        raise AttnError(f"attn_mask has rank {mask.dim()}; it does not broadcast", "ATTN_ERR_SHAPE", "attn_mask")
+    while mask.dim() < 4:
+        mask = mask.unsqueeze(0)
+    if mask.dim() == 4 and len(lead) <= 1:
+        return mask
+    return mask.expand(*lead, *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
+    """torch.nn.functional.scaled_dot_product_attention: same arguments, same meaning, on libattn.
+
+    query (..., Hq, L, E), key (..., H, S, E), value (..., H, S, Ev), attn_mask broadcasting to
+    (..., Hq, L, S): bool (True attends) or float (added). is_causal counts from the top left. A row that sees
+    no key gives 0. Dropout draws its seed from PyTorch's generator.
+    """
+    _refuse(query, key, value, attn_mask)
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise AttnError("query, key and value must have at least 2 dimensions", "ATTN_ERR_SHAPE", "query")
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    rank = query.dim()
+    three = [t.unsqueeze(0) if t.dim() == 2 else t for t in (query, key, value)]
+    heads = [t.shape[-3] for t in three]
+    if not enable_gqa and len(set(heads)) > 1:
+        three = [t.expand(*t.shape[:-3], max(heads), *t.shape[-2:]) for t in three]
+    lead = torch.broadcast_shapes(*(t.shape[:-3] for t in three))
+    q, k, v = (_flat(t, lead) for t in three)
+    mask = None
+    if attn_mask is not None:
+        mask = _mask4(attn_mask, lead, q.shape[1], q.shape[2], k.shape[2])
+        if mask.dtype not in (torch.bool, torch.float32, torch.float64) and mask.requires_grad:
+            mask = mask.float()
+    o = sdpa(q, k, v, mask=mask, causal=is_causal, scale=scale, dropout=dropout_p)
+    o = o.reshape(*lead, *o.shape[-3:])
+    return o.squeeze(0) if rank == 2 else o
+
+
+@contextlib.contextmanager
+def swapped(fallback=False):
+    """F.scaled_dot_product_attention is libattn's inside. fallback: what it refuses goes PyTorch's own way."""
+    original = F.scaled_dot_product_attention
+
+    def ours(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        try:
+            return scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+        except AttnTypeError:
+            if not fallback:
+                raise
+            return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+
+    F.scaled_dot_product_attention = ours
+    try:
+        yield
+    finally:
+        F.scaled_dot_product_attention = original
