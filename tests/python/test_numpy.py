@@ -1,0 +1,159 @@
+"""attn.sdpa on NumPy arrays: values, layouts without a copy, types, errors, and any nonsense at all."""
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import attn
+
+RNG = np.random.default_rng(int(os.environ.get("ATTN_SEED", "0")))
+
+
+def tensors(b=2, hq=4, h=2, l=9, s=11, e=8, ev=6, dtype="f4"):
+    normal = lambda *shape: RNG.normal(size=shape).astype(dtype)
+    return normal(b, hq, l, e), normal(b, h, s, e), normal(b, h, s, ev)
+
+
+def reference(q, k, v, see=None, bias=0.0, scale=None, softcap=None):
+    q, k, v = (x.astype("f8") for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
+    s = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    s = (softcap * np.tanh(s / softcap) if softcap else s) + bias
+    s = s if see is None else np.where(see, s, -np.inf)
+    top = s.max(-1, keepdims=True)
+    p = np.exp(s - np.where(np.isfinite(top), top, 0))
+    return p / np.maximum(p.sum(-1, keepdims=True), 1e-300) @ v
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("f4", 2e-6), ("f8", 1e-13), ("f2", 4e-3)])
+def test_values(dtype, tolerance):
+    q, k, v = tensors(dtype=dtype)
+    np.testing.assert_allclose(attn.sdpa(q, k, v), reference(q, k, v), atol=tolerance)
+    see = np.tril(np.ones((9, 11)), 2) > 0
+    np.testing.assert_allclose(attn.sdpa(q, k, v, causal=True, align="bottom-right"), reference(q, k, v, see),
+                               atol=tolerance)
+    bias = RNG.normal(size=(4, 9, 11)).astype("f4")
+    np.testing.assert_allclose(attn.sdpa(q, k, v, mask=bias, softcap=2.0, scale=0.5),
+                               reference(q, k, v, None, bias, 0.5, 2.0), atol=tolerance)
+
+
+def test_strided_inputs_are_taken_as_they_are():
+    q, k, v = tensors()
+    want = attn.sdpa(q, k, v)
+    sparse = np.zeros((2, 4, 18, 16), "f4")[:, :, ::2, ::2]
+    sparse[...] = q
+    other = np.ascontiguousarray(k.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
+    assert not sparse.flags.c_contiguous and not other.flags.c_contiguous
+    np.testing.assert_array_equal(attn.sdpa(sparse, other, v[:, :, ::-1][:, :, ::-1]), want)
+    out = np.full((2, 4, 9, 12), 7, "f4")
+    assert attn.sdpa(q, k, v, out=out[..., ::2]) is not None
+    np.testing.assert_array_equal(out[..., ::2], want)
+    assert (out[..., 1::2] == 7).all()
+
+
+def test_log_sum_exp_and_weights():
+    q, k, v = tensors()
+    o, lse, weights = attn.sdpa(q, k, v, return_lse=True, return_weights=True)
+    assert lse.shape == (2, 4, 9) and weights.shape == (2, 4, 9, 11)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
+    np.testing.assert_allclose(weights @ np.repeat(v, 2, 1), o, atol=1e-6)
+
+
+def test_gradients_against_differences():
+    q, k, v = tensors(1, 2, 1, 4, 5, 3, 3, "f8")
+    features = {"causal": True, "softcap": 3.0, "sinks": np.array([0.3, -0.2])}
+    o, lse = attn.sdpa(q, k, v, return_lse=True, **features)
+    d_o = RNG.normal(size=o.shape)
+    g = attn.sdpa_backward(d_o, q, k, v, o, lse, want_sinks=True, **features)
+    for array, gradient in ((q, g.d_q), (k, g.d_k), (v, g.d_v), (features["sinks"], g.d_sinks)):
+        at = tuple(RNG.integers(0, n) for n in array.shape)
+        kept, h = array[at], 1e-6
+        array[at] = kept + h
+        up = (attn.sdpa(q, k, v, **features) * d_o).sum()
+        array[at] = kept - h
+        down = (attn.sdpa(q, k, v, **features) * d_o).sum()
+        array[at] = kept
+        assert gradient[at] == pytest.approx((up - down) / (2 * h), abs=1e-7)
+
+
+def test_dropout_is_the_same_for_a_slice_that_is_told_its_origin():
+    q, k, v = tensors(2, 4, 4)
+    whole = attn.sdpa(q, k, v, dropout=0.4, seed=7)
+    np.testing.assert_array_equal(attn.sdpa(q[1:], k[1:], v[1:], dropout=0.4, seed=7, origin=(1, 0, 0)), whole[1:])
+    np.testing.assert_array_equal(attn.sdpa(q[:, 2:], k[:, 2:], v[:, 2:], dropout=0.4, seed=7, origin=(0, 2, 0)),
+                                  whole[:, 2:])
+    assert not np.array_equal(attn.sdpa(q, k, v, dropout=0.4, seed=8), whole)
+
+
+def test_presets_differ_where_the_systems_do():
+    q, k, v = tensors(1, 1, 1, 2, 5)
+    flash = attn.sdpa(q, k, v, causal=True, preset="flash")
+    np.testing.assert_array_equal(flash, attn.sdpa(q, k, v, causal=True, align="bottom-right"))
+    torch = attn.sdpa(q, k, v, causal=True, preset="torch")
+    np.testing.assert_array_equal(torch, attn.sdpa(q, k, v, causal=True))
+    none = np.zeros((2, 5), bool)
+    assert (attn.sdpa(q, k, v, mask=none, preset="torch") == 0).all()
+    np.testing.assert_allclose(attn.sdpa(q, k, v, mask=none, preset="fill")[0, 0, 0], v[0, 0].mean(0), atol=1e-6)
+
+
+@pytest.mark.parametrize("argument, change", [
+    ("k", lambda a: a.update(k=a["k"][..., :4])), ("v", lambda a: a.update(v=a["v"][:, :, 1:])),
+    ("mask", lambda a: a.update(mask=np.zeros((3, 3), "f4"))), ("scale", lambda a: a.update(scale=float("nan"))),
+    ("softcap", lambda a: a.update(softcap=-1.0)), ("dropout", lambda a: a.update(dropout=1.0)),
+    ("window_left", lambda a: a.update(window=(-2, 0))), ("sinks", lambda a: a.update(sinks=np.zeros(3, "f4"))),
+    ("key_lengths", lambda a: a.update(key_lengths=np.array([3, 99]))), ("align", lambda a: a.update(align="middle")),
+    ("preset", lambda a: a.update(preset="tf")), ("empty_row", lambda a: a.update(empty_row="one")),
+    ("out", lambda a: a.update(out=np.zeros((1, 1), "f4")))])
+def test_what_is_wrong_is_named(argument, change):
+    q, k, v = tensors()
+    arguments = {"q": q, "k": k, "v": v}
+    change(arguments)
+    with pytest.raises(ValueError) as caught:
+        attn.sdpa(**arguments)
+    assert caught.value.argument in (argument, {"out": "o"}.get(argument))
+
+
+@pytest.mark.parametrize("bad", [np.zeros((2, 4, 9, 8), "i4"), np.zeros((2, 4, 9, 8), ">f4"), [[1.0]], "q"])
+def test_types_are_type_errors(bad):
+    _, k, v = tensors()
+    with pytest.raises(TypeError):
+        attn.sdpa(bad, k, v)
+
+
+SHAPES = st.lists(st.integers(0, 5), min_size=0, max_size=5)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(shapes=st.tuples(SHAPES, SHAPES, SHAPES), dtype=st.sampled_from(["f4", "f8", "f2", "i8"]),
+       mask=st.none() | SHAPES, features=st.fixed_dictionaries({}, optional={
+           "causal": st.booleans(), "align": st.sampled_from(["top-left", "bottom-right", "x"]),
+           "offset": st.integers(-2**63, 2**63 - 1), "scale": st.floats(), "softcap": st.floats(),
+           "window": st.tuples(st.integers(-2**63, 2**63 - 1), st.integers(-2**63, 2**63 - 1)),
+           "dropout": st.floats(), "seed": st.integers(0, 2**64 - 1), "threads": st.integers(-2, 9),
+           "empty_row": st.sampled_from(["zero", "mean", "nan", "error"]),
+           "return_lse": st.booleans(), "return_weights": st.booleans()}))
+def test_any_arguments_give_a_result_or_an_error(shapes, dtype, mask, features):
+    arrays = [np.ones(shape, dtype) for shape in shapes]
+    if mask is not None:
+        features["mask"] = np.zeros(mask, "f4")
+    try:
+        attn.sdpa(*arrays, **features)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        pass
+
+
+def test_the_plan_says_why():
+    q, k, v = tensors()
+    plan = attn.plan(q, k, v, causal=True)
+    assert plan.kernel.startswith("f32") and "float32" in str(plan) and plan.flops > 0
+
+
+def test_lessons():
+    text = "Q = [[1, 0], [0, 1]]\nK = [[1, 0], [0, 1]]\nscores = [[1, 0], [0, 2]]\n"
+    judged = attn.check(text)
+    assert judged.verdict == "wrong" and not judged and "right is 1" in str(judged)
+    assert judged.examples[0]["first_wrong"]["row"] == 1
+    assert "scores" in str(attn.explain(text)) and "1×1" in attn.explain(text, cell="scores[1,1]").text
+    with pytest.raises(ValueError, match="line 3"):
+        attn.check("X\n1 2\n3\n")

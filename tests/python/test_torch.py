@@ -1,0 +1,151 @@
+"""attn.torch against PyTorch itself: its own sample inputs, gradcheck, opcheck, torch.compile, random calls."""
+import os
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing._internal.common_methods_invocations import op_db
+
+from attn import AttnError
+from attn.torch import _backward_op, _op, scaled_dot_product_attention, sdpa, swapped
+
+OPERATOR, = (op for op in op_db if op.name == "nn.functional.scaled_dot_product_attention")
+SEED = int(os.environ.get("ATTN_SEED") or torch.seed() % 2**31)
+
+
+def samples(dtype, gradients=False):
+    """PyTorch's own; with dropout nothing can be compared."""
+    for sample in OPERATOR.sample_inputs("cpu", dtype, requires_grad=gradients):
+        if not sample.kwargs.get("dropout_p"):
+            yield sample
+
+
+def exact(q, k, v, **features):
+    wide = lambda t: t.double() if torch.is_tensor(t) and t.is_floating_point() else t
+    return F.scaled_dot_product_attention(wide(q), wide(k), wide(v), **{n: wide(x) for n, x in features.items()})
+
+
+@pytest.mark.parametrize("dtype, unit", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3),
+                                         (torch.bfloat16, 1e-2)])
+def test_pytorchs_own_samples(dtype, unit):
+    count = 0
+    for sample in samples(dtype):
+        got = scaled_dot_product_attention(sample.input, *sample.args, **sample.kwargs)
+        want = exact(sample.input, *sample.args, **sample.kwargs)
+        assert got.dtype == dtype and got.shape == want.shape
+        assert (got.double() - want).abs().max() <= unit * (1 + want.abs().max())
+        count += 1
+    print(f"{count} samples of {dtype}")
+    assert count >= 10
+
+
+def test_gradcheck_on_pytorchs_own_samples():
+    count = 0
+    for sample in samples(torch.float64, gradients=True):
+        tensors = [sample.input, *sample.args]
+        small = [t.detach()[..., :3, :4].requires_grad_() for t in tensors]
+        features = dict(sample.kwargs)
+        if features.get("attn_mask") is not None:
+            features["attn_mask"] = features["attn_mask"].detach()[..., :3, :3]
+        assert torch.autograd.gradcheck(lambda *t: scaled_dot_product_attention(*t, **features), small)
+        count += 1
+    print(f"gradcheck on {count} samples")
+    assert count >= 10
+
+
+def test_gradients_of_masks_and_sinks_and_the_log_sum_exp():
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 4, 5, 3, dtype=torch.double, requires_grad=True) for _ in range(3))
+    for shape in ((5, 5), (2, 1, 1, 5), (1, 4, 5, 1), (2, 4, 5, 5)):
+        mask = torch.randn(shape, dtype=torch.double, requires_grad=True)
+        sinks = torch.randn(4, dtype=torch.double, requires_grad=True)
+        assert torch.autograd.gradcheck(lambda *t: sdpa(*t[:3], mask=t[3], sinks=t[4], softcap=2.0, return_lse=True),
+                                        (q, k, v, mask, sinks))
+
+
+def random_call(rng):
+    """Arguments of one call, and how to repeat it."""
+    pick = lambda *options: options[torch.randint(len(options), (), generator=rng)]
+    b, h, group = pick(1, 2, 3), pick(1, 2), pick(1, 2, 4)
+    l, s, e, ev = pick(1, 3, 17, 64, 70), pick(1, 5, 64, 97, 130), pick(1, 8, 33), pick(1, 8, 33)
+    dtype = pick(torch.float32, torch.float32, torch.float64, torch.bfloat16)
+    new = lambda *shape: torch.randn(*shape, generator=rng).to(dtype)
+    q, k, v = new(b, h * group, l, e), new(b, h, s, e), new(b, h, s, ev)
+    if pick(0, 1):
+        q, k, v = (t.transpose(1, 2).contiguous().transpose(1, 2) for t in (q, k, v))
+    features = {"scale": pick(None, 0.3), "enable_gqa": True}
+    kind = pick("none", "causal", "bool", "float")
+    if kind == "causal":
+        features["is_causal"] = True
+    elif kind != "none":
+        shape = (pick(1, b), pick(1, h * group), pick(1, l), s)
+        mask = torch.randn(shape, generator=rng)
+        features["attn_mask"] = mask > -0.5 if kind == "bool" else mask.to(dtype)
+    return (q, k, v), features
+
+
+def test_random_calls_forward_and_backward():
+    print(f"seed {SEED}")
+    for n in range(150):
+        rng = torch.Generator().manual_seed(SEED + n)
+        tensors, features = random_call(rng)
+        ours = [t.detach().requires_grad_() for t in tensors]
+        theirs = [t.detach().double().requires_grad_() for t in tensors]
+        got, want = scaled_dot_product_attention(*ours, **features), exact(*theirs, **features)
+        unit = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 3e-2}[got.dtype]
+        repeat = f"ATTN_SEED={SEED + n}: {[tuple(t.shape) for t in tensors]} {got.dtype} {sorted(features)}"
+        assert (got.double() - want).abs().max() <= unit * (1 + want.abs().max()), repeat
+        d_o = torch.randn(got.shape, generator=rng).to(got.dtype)
+        got.backward(d_o)
+        want.backward(d_o.double())
+        for a, b in zip(ours, theirs):
+            assert (a.grad.double() - b.grad).abs().max() <= 3 * unit * (1 + b.grad.abs().max()), repeat
+
+
+def test_opcheck_and_compile():
+    q, k, v = (torch.randn(1, 2, 6, 4, requires_grad=True) for _ in range(3))
+    knobs = (True, False, -1, -1, 0.5, 0.0, 0.0, 0)
+    torch.library.opcheck(_op, (q, k, v, None, None, *knobs))
+    o, lse = _op(q, k, v, None, None, *knobs)
+    inputs = [t.detach() for t in (torch.randn(1, 2, 6, 4), q, k, v, o, lse)]
+    torch.library.opcheck(_backward_op, (inputs[0], None, *inputs[1:], None, None, False, False, *knobs))
+    compiled = torch.compile(lambda *t: scaled_dot_product_attention(*t, is_causal=True), backend="aot_eager",
+                             fullgraph=True)
+    torch.testing.assert_close(compiled(q, k, v), scaled_dot_product_attention(q, k, v, is_causal=True))
+    compiled(q, k, v).sum().backward()
+    assert q.grad is not None
+
+
+def test_swapped_in():
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+    x = torch.randn(2, 5, 16)
+    want, _ = layer(x, x, x, need_weights=False)
+    original = F.scaled_dot_product_attention
+    with swapped():
+        assert F.scaled_dot_product_attention is not original
+        got = F.scaled_dot_product_attention(*(x.view(2, 5, 4, 4).transpose(1, 2) for _ in range(3)))
+        again, _ = layer(x, x, x, need_weights=False)
+    assert F.scaled_dot_product_attention is original and got.shape == (2, 4, 5, 4)
+    torch.testing.assert_close(again, want, atol=1e-6, rtol=1e-5)
+
+
+def test_what_cannot_be_served_is_an_error_unless_asked_for():
+    q = torch.randn(1, 1, 3, 4, dtype=torch.complex64)
+    with pytest.raises(TypeError, match="complex64"):
+        scaled_dot_product_attention(q, q, q)
+    with pytest.raises(AttnError):
+        scaled_dot_product_attention(torch.randn(3), torch.randn(3), torch.randn(3))
+    whole = torch.ones(1, 1, 3, 4, dtype=torch.int64)
+    with swapped(), pytest.raises(TypeError):
+        F.scaled_dot_product_attention(whole, whole, whole)
+
+
+def test_dropout_follows_pytorchs_generator():
+    q, k, v = (torch.randn(1, 2, 40, 8) for _ in range(3))
+    torch.manual_seed(3)
+    one = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+    torch.manual_seed(3)
+    same = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+    assert torch.equal(one, same) and not torch.equal(one, scaled_dot_product_attention(q, k, v, dropout_p=0.5))
+    mean = torch.stack([scaled_dot_product_attention(q, k, v, dropout_p=0.5) for _ in range(400)]).mean(0)
+    torch.testing.assert_close(mean, scaled_dot_product_attention(q, k, v), atol=0.12, rtol=0)
