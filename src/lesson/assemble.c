@@ -171,7 +171,7 @@ static int position_table(struct builder *b) {
   attn_matrix table;
   int fits = sines(b, &slot->printing[0], first, &table);
   if (!fits && !says_sine(b) && !b->status)
-    fits = sines(b, &slot->printing[0], first = !first, &table);
+    fits = sines(b, &slot->printing[0], first = 1 - first, &table); /* 0 or 1 */
   if (b->status) return -1;
   if (!fits && !says_sine(b)) return given(b, ATTN_STEP_POSITIONS, -1);
   attn_step *step = attn_add_step(b->a, b->ex, ATTN_STEP_POSITIONS, -1, ATTN_OP_POSITIONS);
