@@ -1,11 +1,11 @@
 /* The AVX-512 kernel without AVX-512: the same lanes and roundings in plain C, so that its data flow
- * is tested on every machine, and its bits where the machine has both. Tiles of one key and one
- * column: no order of roundings depends on them, and it compiles in a third of the time. */
+ * is tested on every machine, and its bits where the machine has both. Tiles of one key and two
+ * columns: no order of roundings depends on them, and it compiles in a third of the time. */
 #define VL 16
 #define FUSED 1
 #include "vec_generic.h"
 #define KEY_TILE 1
-#define COLUMN_TILE 1
+#define COLUMN_TILE 2
 #define VECTOR_TILE 4
 #define KERNEL attn_kernel_avx512_model
 #define KERNEL_ISA ATTN_ISA_AVX512
