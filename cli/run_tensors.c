@@ -245,7 +245,7 @@ static int overwrites(const char *output, const char *input) {
 
 int attn_run_check_outputs(const struct attn_run *r) {
   const char *const inputs[] = {r->a.q,       r->a.k,     r->a.v,    r->a.mask,
-                               r->a.lengths, r->a.alibi, r->a.sinks};
+                                r->a.lengths, r->a.alibi, r->a.sinks};
   const char *const outputs[] = {r->a.o, r->a.weights, r->a.lse};
   const char *given[3];
   attn_error err;
@@ -282,8 +282,7 @@ int attn_run_write(const struct attn_run *r) {
 }
 
 void attn_run_free(struct attn_run *r) {
-  attn_array *const all[] = {&r->q.array, &r->k.array,       &r->v.array,   &r->o.array,
-                             &r->mask,    &r->weights.array, &r->lse.array, &r->lengths,
-                             &r->alibi,   &r->sinks};
+  attn_array *const all[] = {&r->q.array,       &r->k.array,   &r->v.array, &r->o.array, &r->mask,
+                             &r->weights.array, &r->lse.array, &r->lengths, &r->alibi,   &r->sinks};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) attn_array_free(all[n]);
 }

@@ -9,7 +9,8 @@ static inline void attn_philox(uint64_t seed, const uint32_t counter[4], uint32_
   uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
   for (int round = 0; round < 10; round++) {
     uint64_t left = (uint64_t)0xD2511F53u * a, right = (uint64_t)0xCD9E8D57u * c;
-    uint32_t next_a = (uint32_t)(right >> 32) ^ b ^ key0, next_c = (uint32_t)(left >> 32) ^ d ^ key1;
+    uint32_t next_a = (uint32_t)(right >> 32) ^ b ^ key0,
+             next_c = (uint32_t)(left >> 32) ^ d ^ key1;
     b = (uint32_t)right, d = (uint32_t)left;
     a = next_a, c = next_c;
     key0 += 0x9E3779B9u, key1 += 0xBB67AE85u;

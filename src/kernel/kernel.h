@@ -16,8 +16,6 @@ enum {
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
 
-
-
 /* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
@@ -42,7 +40,7 @@ struct attn_sdpa_task {
   double keep;                 /* and the others are multiplied by this */
   uint64_t seed;
   uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
-  double scale;     /* scale * log2(e): scores are in powers of two from here on */
+  double scale;                   /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
 };
@@ -58,10 +56,10 @@ struct attn_backward_task {
   char *d_mask[ATTN_ROWS];    /* added to; [0] NULL: not wanted */
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
-  double plain_scale;         /* not times log2(e) */
+  double plain_scale; /* not times log2(e) */
   int64_t first_key;
-  int32_t lanes;              /* keys of this block, at most ATTN_ROWS */
-  char *d_k, *d_v;            /* of the head; NULL: not wanted */
+  int32_t lanes;   /* keys of this block, at most ATTN_ROWS */
+  char *d_k, *d_v; /* of the head; NULL: not wanted */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
 };
 

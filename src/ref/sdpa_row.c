@@ -142,8 +142,8 @@ static double score_row(const struct question *ask, struct attn_ref_row *row) {
 /* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN, and
  * so does a row that sees nothing but scores of -inf: 0 / 0, although its lse is -inf. */
 static void soften(const struct question *ask, struct attn_ref_row *row, double top) {
-  double sink = ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h)
-                                              : -(double)INFINITY;
+  double sink =
+      ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
   double highest = sink > top ? sink : top, sum = 0;
   if (highest == -(double)INFINITY) highest = 0;
   if (top != top) highest = top;
@@ -249,8 +249,8 @@ static void score_gradients(const struct question *ask, const attn_tensor *v,
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
     g->d_scores_size[j] = p * (g->d_scores_size[j] + d_size + fabs(d_lse));
   }
-  double sink = ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h)
-                                              : -(double)INFINITY;
+  double sink =
+      ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
   double p = sink == -(double)INFINITY ? 0 : exp(sink - row->lse);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;

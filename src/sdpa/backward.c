@@ -40,9 +40,11 @@ static attn_status check_mask_gradient(struct run *r, attn_error *err) {
   const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
   if (!t) return ATTN_OK;
   if (!mask || mask->dtype == ATTN_BOOL)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask", "d_mask is given, but there is no float mask");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask",
+                     "d_mask is given, but there is no float mask");
   attn_tensor like = *mask, wide;
-  for (int n = 3; n >= 0; n--) like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
+  for (int n = 3; n >= 0; n--)
+    like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
   attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
   attn_status status = attn_tensor_check_like(t, "d_mask", &like, mask->rank, dtype, &wide, err);
   if (status) return status;
@@ -69,10 +71,22 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
   const struct {
     const attn_tensor *t;
     const char *name;
-  } out[] = {{g->d_q, "d_q"}, {g->d_k, "d_k"}, {g->d_v, "d_v"}, {g->d_mask, "d_mask"},
+  } out[] = {{g->d_q, "d_q"},
+             {g->d_k, "d_k"},
+             {g->d_v, "d_v"},
+             {g->d_mask, "d_mask"},
              {g->d_sinks, "d_sinks"}};
-  const attn_tensor *const in[] = {&r->p.q, &r->p.k, &r->p.v, o, d_o, r->p.desc.lse, r->p.desc.mask,
-                                   r->p.desc.alibi, r->p.desc.sinks, r->p.desc.key_lengths, g->d_lse};
+  const attn_tensor *const in[] = {&r->p.q,
+                                   &r->p.k,
+                                   &r->p.v,
+                                   o,
+                                   d_o,
+                                   r->p.desc.lse,
+                                   r->p.desc.mask,
+                                   r->p.desc.alibi,
+                                   r->p.desc.sinks,
+                                   r->p.desc.key_lengths,
+                                   g->d_lse};
   for (int n = 0; n < 5; n++) {
     for (size_t m = 0; m < sizeof in / sizeof *in; m++)
       if (attn_tensors_overlap(out[n].t, in[m]))
@@ -110,10 +124,14 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
     status = attn_tensor_check_like(g->d_v, "d_v", &r->p.v, q->rank, dtype, &r->d_v, err);
   if (!status && g->d_lse) {
     attn_tensor like = r->p.lse; /* (B, Hq, L, 1), as of rank 4 with a 1 in front */
-    attn_tensor three = {.rank = 4, .shape = {1, like.shape[0], like.shape[1], like.shape[2]}}, wide;
-    status = attn_tensor_check_like(g->d_lse, "d_lse", &three, q->rank - 1, r->p.lse.dtype, &wide, err);
+    attn_tensor three = {.rank = 4, .shape = {1, like.shape[0], like.shape[1], like.shape[2]}},
+                wide;
+    status =
+        attn_tensor_check_like(g->d_lse, "d_lse", &three, q->rank - 1, r->p.lse.dtype, &wide, err);
     if (!status)
-      r->d_lse = (attn_tensor){wide.data, wide.dtype, 4,
+      r->d_lse = (attn_tensor){wide.data,
+                               wide.dtype,
+                               4,
                                {wide.shape[1], wide.shape[2], wide.shape[3], 1},
                                {wide.strides[1], wide.strides[2], wide.strides[3], 0}};
   }
@@ -187,8 +205,8 @@ static void point_row(const struct run *r, struct attn_backward_task *t, int row
   t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
 }
 
-static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker,
-                       int64_t b, int64_t head) {
+static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker, int64_t b,
+                       int64_t head) {
   memset(t, 0, sizeof *t);
   t->task.workspace = (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
   attn_problem_point_head(&r->p, &t->task, b, head);
@@ -292,13 +310,16 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   const struct attn_problem *p = &r->p;
   int64_t b = kv / p->heads, head = kv % p->heads, group = r->parts.group;
   double *free = (double *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
-  struct attn_ref_row row = {.b = b, .scores = cut(&free, p->keys), .weights = cut(&free, p->keys),
+  struct attn_ref_row row = {.b = b,
+                             .scores = cut(&free, p->keys),
+                             .weights = cut(&free, p->keys),
                              .output = cut(&free, p->value_width),
                              .absolute = cut(&free, p->value_width),
                              .flushed = cut(&free, p->value_width)};
-  struct attn_ref_gradients g = {
-      .d_q = cut(&free, p->width), .d_q_size = cut(&free, p->width),
-      .d_scores = cut(&free, p->keys), .d_scores_size = cut(&free, p->keys)};
+  struct attn_ref_gradients g = {.d_q = cut(&free, p->width),
+                                 .d_q_size = cut(&free, p->width),
+                                 .d_scores = cut(&free, p->keys),
+                                 .d_scores_size = cut(&free, p->keys)};
   double *sums = free;
   g.d_k = cut(&free, p->keys * p->width), g.d_k_size = cut(&free, p->keys * p->width);
   g.d_v = cut(&free, p->keys * p->value_width), g.d_v_size = cut(&free, p->keys * p->value_width);
@@ -324,7 +345,8 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 static void run_f64(struct run *r) {
   const attn_tensor *sinks = r->g->d_sinks;
   for (int64_t h = 0; sinks && h < r->p.heads_q; h++)
-    store_real(sinks, (char *)sinks->data + h * sinks->strides[0] * attn_real_size(sinks->dtype), 0);
+    store_real(sinks, (char *)sinks->data + h * sinks->strides[0] * attn_real_size(sinks->dtype),
+               0);
   clear(&r->d_mask);
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
@@ -335,7 +357,8 @@ static void run_f64(struct run *r) {
 /* A worker's share, and behind all of them delta. */
 static size_t measure(struct run *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
-                            : reference_doubles(&r->p) * sizeof(double), all, delta;
+                            : reference_doubles(&r->p) * sizeof(double),
+         all, delta;
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
   r->total = r->p.batch * r->p.heads_q * r->p.rows;
   delta = (size_t)r->total * sizeof(float);

@@ -131,8 +131,8 @@ static attn_status refuse_empty(const struct attn_problem *p, attn_error *err) {
 
 /* ---- float32 ------------------------------------------------------------------ */
 
-void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
-                      int64_t h, int64_t i) {
+void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
+                            int64_t b, int64_t h, int64_t i) {
   const attn_sdpa *d = &p->desc;
   t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
   t->o[r] = attn_tensor_at(&p->o, b, h, i, 0);
@@ -149,7 +149,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
 }
 
 void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
-                       int64_t head) {
+                             int64_t head) {
   t->dtype = p->q.dtype;
   t->k = attn_tensor_at(&p->k, b, head, 0, 0);
   t->v = attn_tensor_at(&p->v, b, head, 0, 0);
@@ -225,8 +225,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
 void *attn_problem_allocate(const attn_sdpa *d, size_t bytes) {
   size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
   if (whole < bytes) return NULL;
-  if (d->allocator)
-    return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
+  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
   return aligned_alloc(ATTN_PANEL_ALIGN, whole);
 }
 
@@ -264,7 +263,8 @@ attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
                      "workspace_bytes is %zu; this call needs %zu", p.desc.workspace_bytes,
                      p.workspace_bytes);
-  void *workspace = p.desc.workspace ? p.desc.workspace : attn_problem_allocate(&p.desc, p.workspace_bytes);
+  void *workspace =
+      p.desc.workspace ? p.desc.workspace : attn_problem_allocate(&p.desc, p.workspace_bytes);
   if (!workspace)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
                      p.workspace_bytes);

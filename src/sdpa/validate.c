@@ -134,8 +134,8 @@ static attn_status check_softcap_and_dropout(const attn_sdpa *d, attn_error *err
 }
 
 static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
-  const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW |
-                         ATTN_SDPA_OFFSET | ATTN_SDPA_SOFTCAP | ATTN_SDPA_DROPOUT;
+  const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET |
+                         ATTN_SDPA_SOFTCAP | ATTN_SDPA_DROPOUT;
   if (d->flags & ~known)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "flags", "flags has unknown bits 0x%llx",
                      (unsigned long long)(d->flags & ~known));
@@ -258,8 +258,7 @@ double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
 
 /* alibi: (Hq) or (B, Hq), finite; sinks: (Hq), -inf too. */
 static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
-                                  const char *name, int rank_most, double least,
-                                  attn_error *err) {
+                                  const char *name, int rank_most, double least, attn_error *err) {
   if (!t) return ATTN_OK;
   attn_status status = check_view(t, name, err);
   if (status) return status;
@@ -310,8 +309,7 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
 }
 
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
-                                   int rank, attn_dtype dtype, attn_tensor *wide,
-                                   attn_error *err) {
+                                   int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
   attn_status status = check_view(t, name, err);
   if (status) return status;
   char got[128], wanted[128];

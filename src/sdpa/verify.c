@@ -65,8 +65,8 @@ static void note_error(attn_sdpa_report *r, double error) {
   if (error > r->max_error) r->max_error = error;
 }
 
-static void note(double largest, attn_sdpa_report *r, const int64_t at[4], double got,
-                 double exact, double bound) {
+static void note(double largest, attn_sdpa_report *r, const int64_t at[4], double got, double exact,
+                 double bound) {
   double error = fabs(got - exact), ratio = bound > 0 ? error / bound : error > 0 ? INFINITY : 0;
   int bad = !within(got, exact, bound, largest);
   int first = r->elements++ == 0;

@@ -1,6 +1,6 @@
-/* The AVX-512 kernel without AVX-512: the same lanes and roundings in plain C, so that its data flow
- * is tested on every machine, and its bits where the machine has both. Tiles of one key and two
- * columns: no order of roundings depends on them, and it compiles in a third of the time. */
+/* The AVX-512 kernel without AVX-512: the same lanes and roundings in plain C, so that its data
+ * flow is tested on every machine, and its bits where the machine has both. Tiles of one key and
+ * two columns: no order of roundings depends on them, and it compiles in a third of the time. */
 #define VL 16
 #define FUSED 1
 #include "vec_generic.h"

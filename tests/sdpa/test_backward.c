@@ -1,6 +1,6 @@
 /* Laws of the gradients: the oracle's agree with central differences of the forward in double; the
- * kernels' lie within their bound of the oracle's, on every kernel; hidden keys and rows give nothing
- * and leak nothing; the same bits for any threads; what is wrong is refused. */
+ * kernels' lie within their bound of the oracle's, on every kernel; hidden keys and rows give
+ * nothing and leak nothing; the same bits for any threads; what is wrong is refused. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,9 +59,11 @@ static void draw_scene(struct scene *c, int largest) {
   for (int n = 0; n < 16; n++) c->slopes[n] = 0.2 * fabs(normal());
   attn_sdpa *d = &c->desc;
   if (chance(2)) d->flags |= ATTN_SDPA_CAUSAL, d->align = (int32_t)below(2);
-  if (chance(3)) d->flags |= ATTN_SDPA_WINDOW, d->window_left = below(30), d->window_right = below(9);
+  if (chance(3))
+    d->flags |= ATTN_SDPA_WINDOW, d->window_left = below(30), d->window_right = below(9);
   if (chance(3)) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = 1 + fabs(normal());
-  if (chance(3)) d->flags |= ATTN_SDPA_DROPOUT, d->dropout = 0.3, d->seed = (uint64_t)below(1 << 30);
+  if (chance(3))
+    d->flags |= ATTN_SDPA_DROPOUT, d->dropout = 0.3, d->seed = (uint64_t)below(1 << 30);
   if (chance(3)) d->flags |= ATTN_SDPA_SCALE, d->scale = 0.3 * normal();
   c->has_d_lse = chance(2);
   c->has_mask = chance(2);
@@ -99,8 +101,10 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   memset(t, 0, sizeof *t);
   attn_dtype wide = dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
   t->dtype = dtype;
-  t->q = make(t, dtype, c->q, c->b, c->hq, c->l, c->e), t->k = make(t, dtype, c->k, c->b, c->h, c->s, c->e);
-  t->v = make(t, dtype, c->v, c->b, c->h, c->s, c->ev), t->o = make(t, dtype, NULL, c->b, c->hq, c->l, c->ev);
+  t->q = make(t, dtype, c->q, c->b, c->hq, c->l, c->e),
+  t->k = make(t, dtype, c->k, c->b, c->h, c->s, c->e);
+  t->v = make(t, dtype, c->v, c->b, c->h, c->s, c->ev),
+  t->o = make(t, dtype, NULL, c->b, c->hq, c->l, c->ev);
   t->d_o = make(t, dtype, c->d_o, c->b, c->hq, c->l, c->ev);
   t->lse = last(make(t, wide, NULL, 1, c->b, c->hq, c->l), 3);
   t->d_lse = last(make(t, wide, c->d_lse, 1, c->b, c->hq, c->l), 3);
@@ -108,7 +112,8 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   t->mask = make(t, wide, c->mask, m[0], m[1], m[2], m[3]);
   t->sinks = last(make(t, wide, c->sinks, 1, 1, 1, c->hq), 1);
   t->slopes = last(make(t, wide, c->slopes, 1, 1, 1, c->hq), 1);
-  t->d_q = make(t, dtype, NULL, c->b, c->hq, c->l, c->e), t->d_k = make(t, dtype, NULL, c->b, c->h, c->s, c->e);
+  t->d_q = make(t, dtype, NULL, c->b, c->hq, c->l, c->e),
+  t->d_k = make(t, dtype, NULL, c->b, c->h, c->s, c->e);
   t->d_v = make(t, dtype, NULL, c->b, c->h, c->s, c->ev);
   t->d_mask = make(t, wide, NULL, m[0], m[1], m[2], m[3]);
   t->d_sinks = last(make(t, wide, NULL, 1, 1, 1, c->hq), 1);
@@ -117,8 +122,13 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   if (c->has_mask) t->desc.mask = &t->mask;
   if (has_sinks(c)) t->desc.sinks = &t->sinks;
   if (has_slopes(c)) t->desc.alibi = &t->slopes;
-  t->g = (attn_sdpa_gradients){sizeof t->g, &t->d_q, &t->d_k, &t->d_v, c->has_mask ? &t->d_mask : NULL,
-                               has_sinks(c) ? &t->d_sinks : NULL, c->has_d_lse ? &t->d_lse : NULL};
+  t->g = (attn_sdpa_gradients){sizeof t->g,
+                               &t->d_q,
+                               &t->d_k,
+                               &t->d_v,
+                               c->has_mask ? &t->d_mask : NULL,
+                               has_sinks(c) ? &t->d_sinks : NULL,
+                               c->has_d_lse ? &t->d_lse : NULL};
 }
 
 static void free_tensors(struct tensors *t) {
@@ -186,7 +196,8 @@ static void the_oracle_agrees_with_central_differences(void **state) {
       agrees(&t, c, &f64(&t.k)[j], f64(&t.d_k)[j], "d_k");
       agrees(&t, c, &f64(&t.v)[m], f64(&t.d_v)[m], "d_v");
       if (c->has_mask) agrees(&t, c, &f64(&t.mask)[x], f64(&t.d_mask)[x], "d_mask");
-      if (has_sinks(c)) agrees(&t, c, &f64(&t.sinks)[n % c->hq], f64(&t.d_sinks)[n % c->hq], "d_sinks");
+      if (has_sinks(c))
+        agrees(&t, c, &f64(&t.sinks)[n % c->hq], f64(&t.d_sinks)[n % c->hq], "d_sinks");
     }
     free_tensors(&t);
   }
@@ -205,16 +216,28 @@ static struct oracle oracle;
 static void ask_oracle(const struct scene *c, const struct tensors *t) {
   struct oracle *r = &oracle;
   memset(r, 0, sizeof *r);
-  static double scores[4096], weights[4096], output[64], absolute[64], flushed[64], d_s[4096], size[4096];
+  static double scores[4096], weights[4096], output[64], absolute[64], flushed[64], d_s[4096],
+      size[4096];
   for (int64_t n = 0; n < c->b * c->hq * c->l; n++) {
-    struct attn_ref_row row = {.b = n / c->l / c->hq, .h = n / c->l % c->hq, .i = n % c->l,
-                               .scores = scores, .weights = weights, .output = output,
-                               .absolute = absolute, .flushed = flushed};
+    struct attn_ref_row row = {.b = n / c->l / c->hq,
+                               .h = n / c->l % c->hq,
+                               .i = n % c->l,
+                               .scores = scores,
+                               .weights = weights,
+                               .output = output,
+                               .absolute = absolute,
+                               .flushed = flushed};
     int64_t kv = row.b * c->h + row.h / (c->hq / c->h);
-    struct attn_ref_gradients g = {r->d_q + n * c->e, r->d_q_size + n * c->e,
-                                   r->d_k + kv * c->s * c->e, r->d_k_size + kv * c->s * c->e,
-                                   r->d_v + kv * c->s * c->ev, r->d_v_size + kv * c->s * c->ev,
-                                   d_s, size, 0, 0};
+    struct attn_ref_gradients g = {r->d_q + n * c->e,
+                                   r->d_q_size + n * c->e,
+                                   r->d_k + kv * c->s * c->e,
+                                   r->d_k_size + kv * c->s * c->e,
+                                   r->d_v + kv * c->s * c->ev,
+                                   r->d_v_size + kv * c->s * c->ev,
+                                   d_s,
+                                   size,
+                                   0,
+                                   0};
     attn_ref_sdpa_row(&t->desc, &t->q, &t->k, &t->v, &row);
     attn_ref_sdpa_row_backward(&t->desc, &t->q, &t->k, &t->v, &t->d_o,
                                c->has_d_lse ? value(&t->d_lse, n) : 0, &row, &g);
@@ -240,8 +263,8 @@ static double compare(const struct scene *c, const attn_tensor *got, const doubl
   double least = got->dtype == ATTN_F16 ? 0x1p-25 : 0;
   /* O and dO of 16 bits: D is off by a rounding of O. */
   for (int64_t n = 0; n < count; n++) {
-    double bound = attn_ref_bound_gradient(&oracle.worst, c->e, size[n], terms) +
-                   2.1 * unit * size[n] + least;
+    double bound =
+        attn_ref_bound_gradient(&oracle.worst, c->e, size[n], terms) + 2.1 * unit * size[n] + least;
     double error = fabs(value(got, n) - exact[n]);
     if (!(error <= bound))
       fail_msg("%s on %s: [%d] is %.9g, not %.9g; bound %.3g", name, kernel, (int)n, value(got, n),
@@ -268,17 +291,24 @@ static void every_gradient(attn_dtype dtype, int rounds) {
       char name[64];
       snprintf(name, sizeof name, "seed %llu, ", (unsigned long long)seed);
       const double all[] = {
-          compare(c, &t.d_q, oracle.d_q, oracle.d_q_size, c->b * c->hq * c->l * c->e, strcat(name, "d_q"), kernel),
+          compare(c, &t.d_q, oracle.d_q, oracle.d_q_size, c->b * c->hq * c->l * c->e,
+                  strcat(name, "d_q"), kernel),
           compare(c, &t.d_k, oracle.d_k, oracle.d_k_size, c->b * c->h * c->s * c->e, "d_k", kernel),
-          compare(c, &t.d_v, oracle.d_v, oracle.d_v_size, c->b * c->h * c->s * c->ev, "d_v", kernel),
-          c->has_mask ? compare(c, &t.d_mask, oracle.d_mask, oracle.d_mask_size, product(c->mask_shape), "d_mask", kernel) : 0,
-          has_sinks(c) ? compare(c, &t.d_sinks, oracle.d_sinks, oracle.d_sinks_size, c->hq, "d_sinks", kernel) : 0};
+          compare(c, &t.d_v, oracle.d_v, oracle.d_v_size, c->b * c->h * c->s * c->ev, "d_v",
+                  kernel),
+          c->has_mask ? compare(c, &t.d_mask, oracle.d_mask, oracle.d_mask_size,
+                                product(c->mask_shape), "d_mask", kernel)
+                      : 0,
+          has_sinks(c) ? compare(c, &t.d_sinks, oracle.d_sinks, oracle.d_sinks_size, c->hq,
+                                 "d_sinks", kernel)
+                       : 0};
       for (int m = 0; m < 5; m++) worst = all[m] > worst ? all[m] : worst;
       free_tensors(&t);
     }
     select_default();
   }
-  printf("%s: the worst gradient of %d calls is at %.3f of its bound\n", attn_dtype_name(dtype), rounds, worst);
+  printf("%s: the worst gradient of %d calls is at %.3f of its bound\n", attn_dtype_name(dtype),
+         rounds, worst);
 }
 
 static void every_gradient_is_within_the_bound(void **state) {
@@ -302,12 +332,14 @@ static void what_is_hidden_gives_nothing_and_leaks_nothing(void **state) {
     struct tensors t;
     draw_scene(c, 1);
     c->b = 1, c->h = 1, c->hq = 2, c->l = 70, c->s = 130, c->e = 8, c->ev = 6, c->has_mask = 0;
-    fill(c->q, 2 * 70 * 8, 1), fill(c->k, 130 * 8, 1), fill(c->v, 130 * 6, 1), fill(c->d_o, 2 * 70 * 6, 1);
+    fill(c->q, 2 * 70 * 8, 1), fill(c->k, 130 * 8, 1), fill(c->v, 130 * 6, 1),
+        fill(c->d_o, 2 * 70 * 6, 1);
     c->desc = (attn_sdpa)ATTN_SDPA_INIT;
     c->desc.flags = ATTN_SDPA_CAUSAL;
     for (int64_t x = 70 * 8; x < 130 * 8; x++) c->k[x] = (double)NAN; /* beyond the last query */
     for (int64_t x = 70 * 6; x < 130 * 6; x++) c->v[x] = (double)INFINITY;
-    for (int64_t x = 0; x < 8; x++) c->q[5 * 8 + x] = (double)NAN; /* a query that keys 6.. do not see */
+    for (int64_t x = 0; x < 8; x++)
+      c->q[5 * 8 + x] = (double)NAN; /* a query that keys 6.. do not see */
     make_tensors(&t, c, ATTN_F32);
     t.desc.sinks = t.desc.alibi = NULL, t.g.d_sinks = NULL, t.g.d_lse = NULL;
     forward(&t);
@@ -356,17 +388,18 @@ static void what_is_wrong_is_refused(void **state) {
   while (c->l < 2 || c->has_mask || has_sinks(c));
   make_tensors(&t, c, ATTN_F32);
   forward(&t);
-#define REFUSED(name, change)                                                                   \
-  do {                                                                                          \
-    struct tensors kept = t;                                                                    \
-    change;                                                                                     \
+#define REFUSED(name, change)                                                                     \
+  do {                                                                                            \
+    struct tensors kept = t;                                                                      \
+    change;                                                                                       \
     assert_int_not_equal(attn_sdpa_backward(&t.desc, &t.q, &t.k, &t.v, &t.o, &t.d_o, &t.g, &err), \
-                         ATTN_OK);                                                              \
-    assert_string_equal(err.argument, name);                                                    \
-    t = kept;                                                                                   \
+                         ATTN_OK);                                                                \
+    assert_string_equal(err.argument, name);                                                      \
+    t = kept;                                                                                     \
   } while (0)
   REFUSED("lse", t.desc.lse = NULL);
-  REFUSED("weights", attn_tensor w = make(&t, ATTN_F32, NULL, c->b, c->hq, c->l, c->s); t.desc.weights = &w);
+  REFUSED("weights", attn_tensor w = make(&t, ATTN_F32, NULL, c->b, c->hq, c->l, c->s);
+          t.desc.weights = &w);
   REFUSED("gradients", t.g.struct_size = 8);
   REFUSED("d_o", t.d_o.shape[2]++);
   REFUSED("d_o", t.d_o.dtype = ATTN_F64);

@@ -341,7 +341,9 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_combination_is_within_the_bound),
       cmocka_unit_test(so_it_is_with_nan_and_infinities_among_the_inputs),
-      cmocka_unit_test(so_it_is_in_16_bits), cmocka_unit_test(so_it_is_in_float64), cmocka_unit_test(verify_finds_one_wrong_number),
+      cmocka_unit_test(so_it_is_in_16_bits),
+      cmocka_unit_test(so_it_is_in_float64),
+      cmocka_unit_test(verify_finds_one_wrong_number),
       cmocka_unit_test(verify_samples_every_stretch_of_the_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
