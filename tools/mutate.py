@@ -18,7 +18,7 @@ KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward"]
+         "test_backward", "test_packed"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -77,11 +77,15 @@ MUTATIONS = [
      "b.guard = 0 &&"),
     ("hidden rows leak into gradients", GRADIENTS, "b.guard = not_finite(w->d_out", "b.guard = 0 && not_finite(w->d_out"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
+    ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
+    ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
+    "packed sequences draw alike": "test_packed",
+    "packed keys one too early": "test_packed",
     "causal mask off by one": "test_values",
     "window off by one": "test_values",
     "scale x 1.01": "test_values",

@@ -324,6 +324,39 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
                                         const attn_tensor *o, const attn_tensor *d_o,
                                         const attn_sdpa_gradients *gradients, attn_error *err);
 
+/**
+ * Sequences of different lengths, end to end: sequence n has the queries
+ * query_starts[n] .. query_starts[n+1] - 1 and the keys of key_starts alike.
+ *
+ *   q (Hq, T, E)  k (H, U, E)  v (H, U, Ev)  in    T, U tokens in all
+ *   o (Hq, T, Ev)                            out
+ *   query_starts, key_starts  in  (sequences + 1) int32 or int64: 0, .., T and 0, .., U
+ *
+ * The same bits as a call for each sequence alone, with origin_batch + n. desc's mask
+ * broadcasts to (Hq, T, U) and is read where a sequence meets itself; lse is (Hq, T);
+ * key_lengths (sequences) shortens within them; weights must be NULL.
+ *
+ * Errors  as attn_sdpa_forward, found for every sequence before the first is computed.
+ */
+ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
+                                              const attn_tensor *k, const attn_tensor *v,
+                                              const attn_tensor *o,
+                                              const attn_tensor *query_starts,
+                                              const attn_tensor *key_starts, attn_error *err);
+
+/**
+ * Gradients of attn_sdpa_forward_packed; as attn_sdpa_backward, of the same shapes as the
+ * packed tensors. d_mask and d_sinks must be NULL. A tensor that is refused leaves those of
+ * earlier sequences written.
+ */
+ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
+                                               const attn_tensor *k, const attn_tensor *v,
+                                               const attn_tensor *o, const attn_tensor *d_o,
+                                               const attn_tensor *query_starts,
+                                               const attn_tensor *key_starts,
+                                               const attn_sdpa_gradients *gradients,
+                                               attn_error *err);
+
 /** What a call would do, and why. A plain value. */
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */
