@@ -398,8 +398,7 @@ static void what_is_wrong_is_refused(void **state) {
     t = kept;                                                                                     \
   } while (0)
   REFUSED("lse", t.desc.lse = NULL);
-  REFUSED("weights", attn_tensor w = make(&t, ATTN_F32, NULL, c->b, c->hq, c->l, c->s);
-          t.desc.weights = &w);
+  REFUSED("weights", t.desc.weights = &t.o);
   REFUSED("gradients", t.g.struct_size = 8);
   REFUSED("d_o", t.d_o.shape[2]++);
   REFUSED("d_o", t.d_o.dtype = ATTN_F64);
