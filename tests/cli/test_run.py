@@ -56,6 +56,29 @@ def test_causal_window_offset_scale(attn, tensors, tmp_path):
                                attention(**tensors, scale=0.5, visible=visible), atol=3e-6)
 
 
+def test_softcap_alibi_and_sinks(attn, tensors, tmp_path):
+    slopes, sinks = np.array([.5, .25, .125, .0625], "f4"), np.array([0.5, -np.inf, 3, -1], "f8")
+    np.save(tmp_path / "slopes.npy", slopes)
+    np.save(tmp_path / "sinks.npy", sinks)
+    attn("run", *INPUTS, "--softcap", "2.5", "--alibi", "slopes.npy", "--sinks", "sinks.npy", "-o", "o.npy", "--verify",
+         "--quiet")
+    q, k, v = (tensors[n].astype(np.float64) for n in "qkv")
+    k, v = np.repeat(k, 2, 1), np.repeat(v, 2, 1)
+    distance = np.abs(np.arange(50)[:, None] - np.arange(70)[None])
+    s = 2.5 * np.tanh(q @ k.swapaxes(-1, -2) / 4 / 2.5) - slopes[:, None, None].astype("f8") * distance
+    e = np.exp(s)
+    want = e / (e.sum(-1, keepdims=True) + np.exp(sinks)[:, None, None]) @ v
+    np.testing.assert_allclose(np.load(tmp_path / "o.npy"), want, atol=3e-6)
+
+
+def test_what_a_wrong_type_needs_is_said(attn, tensors, tmp_path):
+    np.save(tmp_path / "m.npy", np.ones((50, 70), np.int64))
+    np.save(tmp_path / "l.npy", np.ones(2))
+    assert "x.astype(bool)" in attn("run", *INPUTS, "--plan", "--mask", "m.npy", status=2).stderr
+    assert "x.astype('int64')" in attn("run", *INPUTS, "--plan", "--lengths", "l.npy", status=2).stderr
+    assert "--causal or --window" in attn("run", *INPUTS, "--plan", "--offset", "3", status=2).stderr
+
+
 def test_bottom_right_and_lengths(attn, tensors, tmp_path):
     attn("run", *INPUTS, "--causal", "--align", "bottom-right", "--lengths", "70,60", "-o", "o.npy")
     i, j = np.arange(50)[:, None], np.arange(70)[None]
