@@ -27,6 +27,9 @@ struct attn_sdpa_task {
   const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused where has_mask is 0 */
   int64_t lo[ATTN_ROWS], hi[ATTN_ROWS]; /* row sees keys lo <= j < hi that the mask allows */
   int32_t empty[ATTN_ROWS]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
+  /* Instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be merged with
+   * those of the row's other keys; m is -inf where it saw none. [0] NULL: not wanted. */
+  float *partial[ATTN_ROWS];
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */

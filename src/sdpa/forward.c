@@ -16,7 +16,8 @@ struct run {
   const struct attn_problem *p;
   struct attn_partition parts;
   char *workspace;
-  size_t worker_bytes;
+  int64_t splits; /* stretches of keys of the longest sequence; 1: no row is split */
+  float *partial; /* behind the workers' memory: (B, Hq, L, splits) times attn_split_floats */
   _Atomic int stop;
   atomic_flag reporting;
   _Atomic int64_t rows_done;
@@ -139,6 +140,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
   t->lse[r] = p->desc.lse ? (float *)attn_tensor_at(&p->lse, b, h, i, 0) : NULL;
   t->weights[r] = p->desc.weights ? attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
   t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
+  t->partial[r] = NULL;
   attn_problem_interval(p, b, i, &t->lo[r], &t->hi[r]);
   t->position[r] = attn_problem_position(p, b, i);
   t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
@@ -169,27 +171,84 @@ void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task
   t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
 }
 
+static float *partial_of(const struct run *run, int64_t b, int64_t h, int64_t i) {
+  const struct attn_problem *p = run->p;
+  int64_t row = (b * p->heads_q + h) * p->rows + i;
+  return run->partial + row * run->splits * attn_split_floats(p);
+}
+
+/* The row's keys of one stretch, and where its sums go. */
+static void point_stretch(const struct run *run, struct attn_sdpa_task *t, int r, int64_t stretch,
+                          int64_t keys, float *partial) {
+  int64_t from = stretch * keys, to = from + keys;
+  if (t->lo[r] < from) t->lo[r] = from;
+  if (t->hi[r] > to) t->hi[r] = to;
+  t->partial[r] = partial + stretch * attn_split_floats(run->p);
+}
+
+static void point_block(const struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
+                        int64_t first) {
+  const struct attn_problem *p = run->p;
+  const struct attn_partition *s = &run->parts;
+  int64_t b = kv / p->heads, head = kv % p->heads;
+  t->rows = 0;
+  attn_problem_point_head(p, t, b, head);
+  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROWS; r++)
+    attn_problem_point_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
+}
+
+/* A block of rows against one of `count` stretches of their keys; the merging comes later. */
+static void run_stretch(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t stretch,
+                        int64_t count) {
+  const struct attn_problem *p = run->p;
+  int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group;
+  int64_t keys = attn_split_keys(attn_problem_keys(p, b), count);
+  if (stretch >= count) return;
+  for (int r = 0; r < t->rows; r++)
+    point_stretch(run, t, r, stretch, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
+  p->kernel->sdpa_f32(t);
+  report(run, 0);
+}
+
+static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
+                      int64_t first) {
+  const struct attn_problem *p = run->p;
+  int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group + unit;
+  p->kernel->sdpa_f32(t);
+  for (int r = 0; r < t->rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
+    if (t->empty[r]) write_empty(p, b, h + (first + r) / p->rows, (first + r) % p->rows);
+  report(run, t->rows);
+}
+
 static void run_block(void *argument, int64_t index, int32_t worker) {
   struct run *run = argument;
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
   if (run->stop) return;
+  int64_t stretch = index % run->splits, task = index / run->splits;
   /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
-  int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
-  int64_t unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / p->heads, head = kv % p->heads;
+  int64_t block = s->blocks - 1 - task % s->blocks, rest = task / s->blocks;
+  int64_t unit = rest % s->units, kv = rest / s->units, first = block * ATTN_ROWS;
+  int64_t count = run->splits > 1 ? attn_split_count(p, attn_problem_keys(p, kv / p->heads)) : 1;
   struct attn_sdpa_task t;
-  t.workspace = (float *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
-  t.rows = 0;
-  attn_problem_point_head(p, &t, b, head);
-  int64_t first = block * ATTN_ROWS;
-  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROWS; r++)
-    attn_problem_point_row(p, &t, t.rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
-  p->kernel->sdpa_f32(&t);
-  for (int r = 0; r < t.rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
-    if (t.empty[r])
-      write_empty(p, b, head * s->group + unit + (first + r) / p->rows, (first + r) % p->rows);
-  report(run, t.rows);
+  t.workspace = (float *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
+  point_block(run, &t, kv, unit, first);
+  if (count > 1)
+    run_stretch(run, &t, kv, stretch, count);
+  else if (stretch == 0)
+    run_whole(run, &t, kv, unit, first);
+}
+
+static void merge_row(void *argument, int64_t index, int32_t worker) {
+  struct run *run = argument;
+  const struct attn_problem *p = run->p;
+  int64_t i = index % p->rows, h = index / p->rows % p->heads_q, b = index / p->rows / p->heads_q;
+  int64_t count = attn_split_count(p, attn_problem_keys(p, b));
+  (void)worker;
+  if (run->stop || count == 1) return;
+  int empty = attn_split_merge(p, partial_of(run, b, h, i), count, b, h, i);
+  if (empty && p->desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, b, h, i);
+  report(run, 1);
 }
 
 /* ---- float64 -------------------------------------------------------------------- */
@@ -198,7 +257,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   struct run *run = argument;
   const struct attn_problem *p = run->p;
   if (run->stop) return;
-  double *work = (double *)(void *)(run->workspace + (size_t)worker * run->worker_bytes);
+  double *work = (double *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
   struct attn_ref_row row = {.i = index % p->rows,
                              .h = index / p->rows % p->heads_q,
                              .b = index / p->rows / p->heads_q,
@@ -238,17 +297,22 @@ void attn_problem_release(const attn_sdpa *d, void *memory) {
 }
 
 static attn_status run_all(const struct attn_problem *p, void *workspace) {
-  struct run run = {.p = p, .parts = attn_problem_partition(p), .reporting = ATOMIC_FLAG_INIT};
+  struct run run = {.p = p,
+                    .parts = attn_problem_partition(p),
+                    .splits = attn_split_most(p),
+                    .reporting = ATOMIC_FLAG_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
   run.workspace =
       (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN - (uintptr_t)workspace);
-  run.worker_bytes = (p->workspace_bytes - ATTN_PANEL_ALIGN) / (size_t)p->workers;
+  run.partial = (float *)(void *)(run.workspace + p->worker_bytes * (size_t)p->workers);
   run.rows_total = p->batch * p->heads_q * p->rows;
-  if (p->kernel)
-    attn_problem_parallel(p, p->batch * p->heads * run.parts.units * run.parts.blocks, run_block,
-                          &run);
-  else
+  if (!p->kernel) {
     attn_problem_parallel(p, run.rows_total, run_row, &run);
+  } else {
+    int64_t blocks = p->batch * p->heads * run.parts.units * run.parts.blocks;
+    attn_problem_parallel(p, blocks * run.splits, run_block, &run);
+    if (run.splits > 1) attn_problem_parallel(p, run.rows_total, merge_row, &run);
+  }
   return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
 }
 

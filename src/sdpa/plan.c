@@ -67,12 +67,16 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   const char *isa = attn_isa_name(p->kernel->isa);
   int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
   snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
-  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s",
+  char split[64] = "";
+  if (attn_split_most(p) > 1)
+    snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_most(p));
+  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s",
            p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
            isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
            p->rows < ATTN_ROWS && p->heads_q > p->heads
                ? "; few queries: heads that share keys share a block"
                : "",
+           split,
            strided ? "; strided columns of k or v are copied block by block" : "",
            p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
            p->desc.weights ? "; weights cost a second pass over the scores" : "");
@@ -95,8 +99,8 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   plan->workspace_bytes = p.workspace_bytes;
   plan->row_block = p.kernel ? ATTN_ROWS : 1;
   plan->key_block = p.kernel ? ATTN_KEYS : p.keys;
-  plan->tasks =
-      p.kernel ? p.batch * p.heads * parts.units * parts.blocks : p.batch * p.heads_q * p.rows;
+  plan->tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_most(&p)
+                         : p.batch * p.heads_q * p.rows;
   plan->workers = p.workers < plan->tasks ? p.workers : (int32_t)plan->tasks;
   plan->flops = flops(&p);
   return ATTN_OK;

@@ -14,7 +14,8 @@ struct attn_problem {
   double scale;
   const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
   int32_t workers;
-  size_t workspace_bytes; /* of all workers, alignment slack included */
+  size_t worker_bytes;    /* of workspace, a multiple of ATTN_PANEL_ALIGN */
+  size_t workspace_bytes; /* of all workers and of split rows, alignment slack included */
 };
 
 /* Checks everything and fills problem. has_output: o must be given. */
@@ -22,7 +23,10 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *problem, attn_error *err);
 
-/* Keys of sequence b. */
+/* S of sequence b: what its bits may depend on. */
+int64_t attn_problem_keys(const struct attn_problem *problem, int64_t b);
+
+/* How many of them count: less where key_lengths says so. */
 int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
 
 /* The keys that row i of sequence b may see by causal, window and length: lo <= j < hi. */
@@ -53,6 +57,23 @@ struct attn_partition {
   int64_t blocks; /* of a unit */
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
+
+/* Split rows (split.c): few queries against many keys, the keys in stretches that are computed side
+ * by side and merged in order. How many stretches is a rule of the shape alone; 1: not split. */
+int64_t attn_split_count(const struct attn_problem *problem, int64_t keys);
+
+/* The most of any sequence. */
+int64_t attn_split_most(const struct attn_problem *problem);
+
+/* Keys of each stretch but the last. */
+int64_t attn_split_keys(int64_t keys, int64_t count);
+
+/* Floats of a row's stretch. */
+int64_t attn_split_floats(const struct attn_problem *problem);
+
+/* Writes row i from its stretches, attn_split_floats apart. Returns 1 where it saw no key. */
+int attn_split_merge(const struct attn_problem *problem, const float *partial, int64_t count,
+                     int64_t b, int64_t h, int64_t i);
 
 /* A tensor of the last `rank` dimensions of like, which is at rank 4; *wide is it at rank 4. */
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,

@@ -218,6 +218,11 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
+int64_t attn_problem_keys(const struct attn_problem *p, int64_t b) {
+  (void)b;
+  return p->keys;
+}
+
 int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
   const attn_tensor *t = p->desc.key_lengths;
   if (!t) return p->keys;
@@ -360,6 +365,18 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
   return ATTN_OK;
 }
 
+/* (B, Hq, L) rows of so many stretches; B may be anything where strides are 0. */
+static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
+  int64_t most = attn_split_most(p), rows, floats;
+  if (most == 1) return ATTN_OK;
+  if (__builtin_mul_overflow(p->batch * p->heads_q, p->rows, &rows) ||
+      __builtin_mul_overflow(rows, most * attn_split_floats(p), &floats) ||
+      floats > INT64_MAX / 8 - (int64_t)p->workspace_bytes)
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the workspace is more than memory can hold");
+  p->workspace_bytes += (size_t)floats * sizeof(float);
+  return ATTN_OK;
+}
+
 static attn_status choose(struct attn_problem *p, attn_error *err) {
   const attn_executor *host = p->desc.executor;
   p->workers = host ? host->workers : attn_threads_count();
@@ -378,11 +395,11 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
     each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width);
     unit = sizeof(float);
   }
-  each = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (__builtin_mul_overflow(each, (size_t)p->workers, &p->workspace_bytes) ||
+  p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
+  if (__builtin_mul_overflow(p->worker_bytes, (size_t)p->workers, &p->workspace_bytes) ||
       __builtin_add_overflow(p->workspace_bytes, (size_t)ATTN_PANEL_ALIGN, &p->workspace_bytes))
     return attn_fail(err, ATTN_ERR_SHAPE, "q", "the workspace is more than memory can hold");
-  return ATTN_OK;
+  return add_split_bytes(p, err);
 }
 
 attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,

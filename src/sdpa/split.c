@@ -1,0 +1,96 @@
+/* split.c -- few queries against many keys: stretches of keys computed apart and merged in order
+ * [Dao23 "Flash-Decoding"]. Bits depend on how keys are cut, so that is a rule of the shape alone. */
+#include <float.h>
+#include <math.h>
+
+#include "half.h"
+#include "problem.h"
+
+enum {
+  STRETCH = 16 * ATTN_KEYS, /* shorter ones cost more in starting than they bring */
+  MOST = 32                 /* stretches of a row: their sums are memory */
+};
+
+static const double LOG2E = 1.4426950408889634, LN2 = 0.6931471805599453;
+
+/* Where all queries of a key/value head stand in one block, blocks of queries cannot be shared out
+ * among threads. Weights need the whole row's sum before the first is written. */
+int64_t attn_split_count(const struct attn_problem *p, int64_t keys) {
+  struct attn_partition parts = attn_problem_partition(p);
+  if (!p->kernel || p->desc.weights || p->rows >= ATTN_ROWS || parts.blocks != 1) return 1;
+  int64_t count = keys / STRETCH;
+  return count < 1 ? 1 : count > MOST ? MOST : count;
+}
+
+int64_t attn_split_most(const struct attn_problem *p) {
+  int64_t most = 1;
+  for (int64_t b = 0; b < p->batch; b++) {
+    int64_t count = attn_split_count(p, attn_problem_keys(p, b));
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+/* Whole blocks, so that every block is cut as it would be in one piece. */
+int64_t attn_split_keys(int64_t keys, int64_t count) {
+  int64_t blocks = (keys + ATTN_KEYS - 1) / ATTN_KEYS;
+  return (blocks + count - 1) / count * ATTN_KEYS;
+}
+
+int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 2; }
+
+/* The sums of all stretches, as if each had had the largest m. */
+struct merged {
+  const float *partial;
+  int64_t count, floats;
+  double m, l;
+  double factor[MOST]; /* 0 for a stretch in which the row saw no key: its sums are 0, too */
+};
+
+static struct merged gather(const struct attn_problem *p, const float *partial, int64_t count) {
+  struct merged all = {.partial = partial, .count = count, .floats = attn_split_floats(p)};
+  const float *m = partial + p->value_width, *l = m + 1;
+  all.m = -(double)INFINITY;
+  for (int64_t n = 0; n < count; n++)
+    if ((double)m[n * all.floats] > all.m) all.m = (double)m[n * all.floats];
+  for (int64_t n = 0; n < count; n++) {
+    int sees = m[n * all.floats] >= -FLT_MAX;
+    all.factor[n] = sees ? exp2((double)m[n * all.floats] - all.m) : 0;
+    all.l += (double)l[n * all.floats] * all.factor[n];
+  }
+  return all;
+}
+
+static double column(const struct merged *all, int64_t e) {
+  double sum = 0;
+  for (int64_t n = 0; n < all->count; n++)
+    sum += (double)all->partial[n * all->floats + e] * all->factor[n];
+  return sum;
+}
+
+/* log2 of the row's sum, its sink's with it; *share is what a sum is multiplied by. As the kernel
+ * does for a row in one piece. */
+static double total_of(const struct merged *all, double sink, double *share) {
+  double own = all->m + log2(all->l);
+  *share = 1 / all->l;
+  if (sink == -(double)INFINITY) return own;
+  double top = own > sink ? own : sink;
+  double total = top + log2(exp2(own - top) + exp2(sink - top));
+  *share = exp2(all->m - total);
+  return total;
+}
+
+int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t count, int64_t b,
+                     int64_t h, int64_t i) {
+  struct merged all = gather(p, partial, count);
+  int empty = all.m == -(double)INFINITY;
+  double sink = -(double)INFINITY, share = 0;
+  if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * LOG2E;
+  double total = empty ? sink : total_of(&all, sink, &share);
+  for (int64_t e = 0; e < p->value_width; e++)
+    attn_store_f32(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
+                   empty ? 0.0f : (float)(column(&all, e) * share));
+  if (p->desc.lse)
+    attn_store_f32(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (float)(total * LN2));
+  return empty;
+}
