@@ -91,6 +91,7 @@ ATTN_API const char *attn_version_string(void);
 typedef enum attn_dtype {
   ATTN_I32 = 0x00012000,
   ATTN_I64 = 0x00014000,
+  ATTN_I8 = 0x00010800,
   ATTN_U8 = 0x00010801,
   ATTN_F16 = 0x00011002,
   ATTN_F32 = 0x00012002,
@@ -356,6 +357,141 @@ ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn
                                                const attn_tensor *key_starts,
                                                const attn_sdpa_gradients *gradients,
                                                attn_error *err);
+
+/* ---- Keys and values that are kept: the KV cache -------------------------- */
+
+/**
+ * Keys and values in pages: token j of sequence b is row j % T of page table[b][j / T].
+ * Views of the caller's memory, as in every call.
+ */
+typedef struct attn_paged {
+  size_t struct_size;          /* sizeof(attn_paged) */
+  const attn_tensor *k;        /* in (pages, H, T, E) float32, float16, bfloat16 or int8; T >= 1 */
+  const attn_tensor *v;        /* in (pages, H, T, Ev) of k's type */
+  const attn_tensor *k_scales; /* in (pages, H, T) float32, with int8 alone: a key is scale * number */
+  const attn_tensor *v_scales; /* in likewise */
+  const attn_tensor *table;    /* in (B, N) int32 or int64; entries that lengths reach are 0 .. pages-1 */
+  const attn_tensor *lengths;  /* in (B) int32 or int64, each in 0 .. N T */
+} attn_paged;
+
+#ifdef __cplusplus
+#define ATTN_PAGED_INIT { sizeof(attn_paged) }
+#else
+#define ATTN_PAGED_INIT { .struct_size = sizeof(attn_paged) }
+#endif
+
+/**
+ * attn_sdpa_forward over keys in pages.
+ *
+ *   desc   in   as there, key_lengths NULL; mask, weights: S is the longest of lengths. A query
+ *               that is its sequence's last token is CAUSAL with ATTN_ALIGN_BOTTOM_RIGHT
+ *   q      in   (B, Hq, L, E) or, for one sequence, (Hq, L, E) or (L, E): float32, float16
+ *               or bfloat16, whatever k's type is
+ *   paged  in
+ *   o      out  (B, Hq, L, Ev) of q's type
+ *
+ * Each sequence is a call of its own with S its length: the same bits as alone, whatever its
+ * pages are and wherever they lie. Rows behind its length are not read.
+ * Accuracy  as attn_sdpa_forward over what the pages hold; int8 is exactly scale * number
+ *           rounded to float32.
+ * Cost      as attn_sdpa_forward; pages of float32 whose T is a multiple of 96 are read in place.
+ * Errors    as attn_sdpa_forward; a page that the table does not have: ATTN_ERR_ARGUMENT.
+ * Source    [Kwon23].
+ */
+ATTN_API attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
+                                             const attn_paged *paged, const attn_tensor *o,
+                                             attn_error *err);
+
+/** What a cache is to hold. Zero is the default where one is named. */
+typedef struct attn_cache_config {
+  size_t struct_size; /* sizeof(attn_cache_config) */
+  int64_t heads, width, value_width; /* H, E, Ev; at least 1 */
+  int64_t sequences;   /* 0 .. sequences-1 may be used; at least 1 */
+  int64_t capacity;    /* tokens that one sequence can hold; at least 1 */
+  int64_t page_tokens; /* T; 0: capacity, that is one contiguous page for each sequence */
+  int64_t pages;       /* in all; 0: as many as all sequences need when full and nothing is shared */
+  attn_dtype dtype;    /* float32, float16, bfloat16, int8 */
+  int32_t reserved;    /* 0 */
+  const attn_allocator *allocator; /* NULL: aligned_alloc and free */
+  void *memory;        /* NULL: from allocator; else the caller's, of any alignment, which the cache uses alone */
+  size_t memory_bytes; /* of memory: at least attn_cache_measure's */
+} attn_cache_config;
+
+#ifdef __cplusplus
+#define ATTN_CACHE_CONFIG_INIT { sizeof(attn_cache_config) }
+#else
+#define ATTN_CACHE_CONFIG_INIT { .struct_size = sizeof(attn_cache_config) }
+#endif
+
+/**
+ * Keys and values of several sequences, which grow token by token. Sequences begin empty.
+ *
+ * int8: each row of each head is kept as round(x / scale) with scale = max |x| / 127, so that
+ * an element is off by at most scale / 2 (docs/accuracy.md); a row that holds NaN or Inf becomes NaN.
+ * Threads: functions that change a cache need it alone; the others may run side by side.
+ */
+typedef struct attn_cache attn_cache;
+
+/** Bytes of a cache, all it will ever use. Errors: ATTN_ERR_ARGUMENT, ATTN_ERR_TYPE. */
+ATTN_API attn_status attn_cache_measure(const attn_cache_config *config, size_t *bytes,
+                                        attn_error *err);
+
+/**
+ * A new cache; one allocation, or none where config->memory is given. On failure *cache is as it
+ * was. Errors: ATTN_ERR_ARGUMENT, ATTN_ERR_TYPE, ATTN_ERR_MEMORY. Release it with attn_cache_free.
+ */
+ATTN_API attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache,
+                                    attn_error *err);
+
+/** Releases what attn_cache_new took. NULL: nothing. */
+ATTN_API void attn_cache_free(attn_cache *cache);
+
+/**
+ * Appends T tokens to each of several sequences: all of it, or on failure nothing.
+ *
+ *   sequences  in  count different numbers; NULL: 0 .. count-1
+ *   k          in  (count, H, T, E), or (H, T, E) where count is 1: float32, float64, float16 or
+ *                  bfloat16; rounded to the cache's type
+ *   v          in  (count, H, T, Ev) likewise; of any of these types
+ *
+ * A page that sequences share is copied before the first of them writes to it.
+ * Cost    one pass over k and v.
+ * Errors  ATTN_ERR_ARGUMENT (a number, a sequence twice, "capacity": a sequence would be longer),
+ *         ATTN_ERR_SHAPE, ATTN_ERR_TYPE, ATTN_ERR_MEMORY ("pages": too few are free).
+ */
+ATTN_API attn_status attn_cache_append(attn_cache *cache, const int64_t *sequences, int64_t count,
+                                       const attn_tensor *k, const attn_tensor *v, attn_error *err);
+
+/** Tokens of a sequence; -1 where there is no such sequence. */
+ATTN_API int64_t attn_cache_length(const attn_cache *cache, int64_t sequence);
+
+/** Pages that no sequence uses. */
+ATTN_API int64_t attn_cache_pages_free(const attn_cache *cache);
+
+/** Forgets all tokens from length on; 0 empties the sequence. ATTN_ERR_ARGUMENT where it has fewer. */
+ATTN_API attn_status attn_cache_truncate(attn_cache *cache, int64_t sequence, int64_t length,
+                                         attn_error *err);
+
+/**
+ * Makes sequence `to` what `from` is; what it held is forgotten. Pages are shared until one of
+ * them writes (beam search). ATTN_ERR_ARGUMENT for a number that is none. Cost: no data is moved.
+ */
+ATTN_API attn_status attn_cache_fork(attn_cache *cache, int64_t from, int64_t to, attn_error *err);
+
+/**
+ * What a sequence holds, as attention reads it: k (H, length, E), v (H, length, Ev), out, float32;
+ * NULL: not wanted. Errors: ATTN_ERR_ARGUMENT, ATTN_ERR_SHAPE, ATTN_ERR_TYPE.
+ */
+ATTN_API attn_status attn_cache_read(const attn_cache *cache, int64_t sequence,
+                                     const attn_tensor *k, const attn_tensor *v, attn_error *err);
+
+/**
+ * attn_sdpa_forward_paged over a cache: row b of q attends to sequences[b] (NULL: b), which may stand
+ * there several times. q (count, Hq, L, E), o (count, Hq, L, Ev); rank 3 where count is 1.
+ */
+ATTN_API attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q,
+                                              const attn_cache *cache, const int64_t *sequences,
+                                              int64_t count, const attn_tensor *o, attn_error *err);
 
 /** What a call would do, and why. A plain value. */
 typedef struct attn_plan {

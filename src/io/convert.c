@@ -25,6 +25,8 @@ static double element(attn_dtype dtype, const char *at) {
       return memcpy(&i, at, 4), (double)i;
     case ATTN_I64:
       return memcpy(&l, at, 8), (double)l;
+    case ATTN_I8:
+      return *(const signed char *)at;
     case ATTN_U8:
       return *(const unsigned char *)at;
     case ATTN_BOOL:

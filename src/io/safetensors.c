@@ -21,6 +21,7 @@ static const struct {
              {"BF16", 2, ATTN_BF16},
              {"I64", 8, ATTN_I64},
              {"I32", 4, ATTN_I32},
+             {"I8", 1, ATTN_I8},
              {"U8", 1, ATTN_U8},
              {"BOOL", 1, ATTN_BOOL},
              {"I8", 1, (attn_dtype)0},

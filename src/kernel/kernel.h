@@ -16,10 +16,24 @@ enum {
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
 
+/* Keys and values of a head in pages: key j is row j % tokens of page table[j / tokens]. Strides
+ * in elements of what they count. */
+struct attn_pages {
+  int64_t tokens;    /* of a page; 0: no pages */
+  const char *table; /* int32 or int64 */
+  int64_t table_step;
+  attn_dtype table_dtype;
+  int64_t keys;                    /* of the sequence: what lies behind them is not read */
+  int64_t k_page, v_page;          /* from page to page */
+  const char *k_scales, *v_scales; /* of int8: a float32 for each row */
+  int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
+};
+
 /* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
-  attn_dtype dtype;            /* of q, k, v, o and weights: float32, float16 or bfloat16 */
+  attn_dtype dtype;            /* of q, o and weights: float32, float16 or bfloat16 */
+  attn_dtype kv_dtype;         /* of k and v: these, or int8 in pages */
   const char *q[ATTN_ROWS];    /* E values each, q_col apart */
   char *o[ATTN_ROWS];          /* Ev values each, o_col apart */
   float *lse[ATTN_ROWS];       /* one value, or NULL */
@@ -33,6 +47,7 @@ struct attn_sdpa_task {
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
+  struct attn_pages pages;          /* k and v then are the head's rows of page 0 */
   int32_t has_mask, has_alibi, has_sinks;
   attn_dtype mask_dtype;
   double slope[ATTN_ROWS];     /* ALiBi's */

@@ -168,6 +168,13 @@ static double kept(const attn_sdpa *d, const struct attn_ref_row *row, int64_t j
   return random[j % 4] < attn_dropout_threshold(d->dropout) ? 0 : 1 / (1 - d->dropout);
 }
 
+/* p_j v_j. A weight too small for a double is above 0 all the same: times infinity it is infinite.
+ */
+static double share_of(const struct attn_ref_row *row, int64_t j, double keep, double value) {
+  int vanished = row->weights[j] == 0 && keep > 0 && row->scores[j] > -(double)INFINITY;
+  return vanished && isinf(value) ? value : row->weights[j] * keep * value;
+}
+
 /* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
 static void mix(const struct question *ask, const attn_tensor *v, struct attn_ref_row *row) {
   double flush = attn_ref_flush(row->keys);
@@ -176,13 +183,14 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
     int tiny = row->weights[j] < flush;
-    row->weights[j] *= kept(ask->desc, row, j);
+    double keep = kept(ask->desc, row, j);
     for (int64_t e = 0; e < v->shape[3]; e++) {
-      double term = row->weights[j] * element(v, row->b, ask->head, j, e);
+      double term = share_of(row, j, keep, element(v, row->b, ask->head, j, e));
       row->output[e] += term;
       row->absolute[e] += fabs(term);
       if (tiny) row->flushed[e] += fabs(term);
     }
+    row->weights[j] *= keep;
   }
 }
 

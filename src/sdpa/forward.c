@@ -87,19 +87,24 @@ static void write_float(const attn_tensor *t, char *at, double value) {
     attn_store_f32(t->dtype, at, (float)value);
 }
 
+static double value_at(const struct attn_problem *p, int64_t b, int64_t head, int64_t j,
+                       int64_t e) {
+  if (p->paging) return attn_paging_value(p, b, head, j, e);
+  return read_float(&p->v, attn_tensor_at(&p->v, b, head, j, e));
+}
+
 /* The mean of all S rows of v: what a large finite fill would have given. */
 static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
   int nan = p->desc.empty_row == ATTN_EMPTY_NAN;
-  int64_t head = h / (p->heads_q / p->heads);
+  int64_t head = h / (p->heads_q / p->heads), keys = attn_problem_keys(p, b);
   for (int64_t e = 0; e < p->value_width; e++) {
-    double sum = 0;
-    for (int64_t j = 0; j < p->keys && !nan; j++)
-      sum += read_float(&p->v, attn_tensor_at(&p->v, b, head, j, e));
-    double mean = nan ? (double)NAN : p->keys ? sum / (double)p->keys : 0.0;
+    long double sum = 0; /* equal values round alike: in double their errors would add up */
+    for (int64_t j = 0; j < keys && !nan; j++) sum += (long double)value_at(p, b, head, j, e);
+    double mean = nan ? (double)NAN : keys ? (double)(sum / (long double)keys) : 0.0;
     write_float(&p->o, attn_tensor_at(&p->o, b, h, i, e), mean);
   }
-  double weight = nan ? (double)NAN : 1.0 / (double)p->keys;
-  for (int64_t j = 0; p->desc.weights && j < p->keys; j++)
+  double weight = nan ? (double)NAN : 1.0 / (double)keys;
+  for (int64_t j = 0; p->desc.weights && j < keys; j++)
     write_float(&p->weights, attn_tensor_at(&p->weights, b, h, i, j), weight);
   if (nan && p->desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
@@ -152,9 +157,10 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
 
 void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                              int64_t head) {
-  t->dtype = p->q.dtype;
-  t->k = attn_tensor_at(&p->k, b, head, 0, 0);
-  t->v = attn_tensor_at(&p->v, b, head, 0, 0);
+  t->dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
+  t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
+  t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
+  attn_paging_point(p, &t->pages, b, head);
   t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
   t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
   t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
@@ -168,7 +174,8 @@ void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task
   t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;
   t->seed = p->desc.seed;
   t->scale = p->scale * LOG2E;
-  t->headroom = p->keys > 1 ? (float)(ceil(log2((double)p->keys)) + 1) : 1.0f;
+  int64_t keys = attn_problem_keys(p, b);
+  t->headroom = keys > 1 ? (float)(ceil(log2((double)keys)) + 1) : 1.0f;
 }
 
 static float *partial_of(const struct run *run, int64_t b, int64_t h, int64_t i) {
@@ -316,24 +323,28 @@ static attn_status run_all(const struct attn_problem *p, void *workspace) {
   return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
 }
 
+attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
+  const attn_sdpa *d = &p->desc;
+  attn_status status;
+  if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
+  if (d->empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(p, err))) return status;
+  if (d->workspace && d->workspace_bytes < p->workspace_bytes)
+    return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
+                     "workspace_bytes is %zu; this call needs %zu", d->workspace_bytes,
+                     p->workspace_bytes);
+  void *workspace = d->workspace ? d->workspace : attn_problem_allocate(d, p->workspace_bytes);
+  if (!workspace)
+    return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
+                     p->workspace_bytes);
+  status = run_all(p, workspace);
+  if (!d->workspace) attn_problem_release(d, workspace);
+  if (status) attn_fail(err, status, "progress", "stopped by the caller's progress function");
+  return status;
+}
+
 attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, attn_error *err) {
   struct attn_problem p;
   attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
-  if (status) return status;
-  if (!p.batch || !p.heads_q || !p.rows) return ATTN_OK;
-  if (p.desc.empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(&p, err))) return status;
-  if (p.desc.workspace && p.desc.workspace_bytes < p.workspace_bytes)
-    return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
-                     "workspace_bytes is %zu; this call needs %zu", p.desc.workspace_bytes,
-                     p.workspace_bytes);
-  void *workspace =
-      p.desc.workspace ? p.desc.workspace : attn_problem_allocate(&p.desc, p.workspace_bytes);
-  if (!workspace)
-    return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
-                     p.workspace_bytes);
-  status = run_all(&p, workspace);
-  if (!p.desc.workspace) attn_problem_release(&p.desc, workspace);
-  if (status) attn_fail(err, status, "progress", "stopped by the caller's progress function");
-  return status;
+  return status ? status : attn_problem_run(&p, err);
 }

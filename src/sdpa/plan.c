@@ -76,8 +76,7 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
            p->rows < ATTN_ROWS && p->heads_q > p->heads
                ? "; few queries: heads that share keys share a block"
                : "",
-           split,
-           strided ? "; strided columns of k or v are copied block by block" : "",
+           split, strided ? "; strided columns of k or v are copied block by block" : "",
            p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
            p->desc.weights ? "; weights cost a second pass over the scores" : "");
 }

@@ -4,12 +4,21 @@
 
 #include "kernel.h"
 
+/* Keys and values in pages, as attn_paged has them; sequence b is row rows[b] of table and lengths
+ * (rows NULL: row b). */
+struct attn_paging {
+  attn_tensor k_scales, v_scales, table, lengths;
+  int64_t tokens; /* of a page */
+  const int64_t *rows;
+};
+
 struct attn_problem {
   attn_sdpa desc;         /* a copy; all zero where the caller gave NULL */
   attn_tensor q, k, v, o; /* rank 4 */
   attn_tensor mask;       /* broadcast to (B, Hq, L, S) by strides of 0; data NULL: none */
   attn_tensor lse;        /* (B, Hq, L, 1); data NULL: none */
   attn_tensor weights;    /* (B, Hq, L, S); data NULL: none */
+  const struct attn_paging *paging; /* NULL: none; else k and v are (pages, H, tokens, width) */
   int64_t batch, heads_q, heads, rows, keys, width, value_width; /* B Hq H L S E Ev */
   double scale;
   const struct attn_kernel *kernel; /* NULL: the reference, for float64 */
@@ -22,6 +31,34 @@ struct attn_problem {
 attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *problem, attn_error *err);
+
+/* Runs a checked forward call. */
+attn_status attn_problem_run(const struct attn_problem *problem, attn_error *err);
+
+/* A checked call (k and v NULL: of no key) becomes one of keys in pages (paged.c). */
+attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_paged *paged,
+                             const int64_t *rows, int64_t count, const attn_tensor *o,
+                             struct attn_paging *paging, struct attn_problem *problem,
+                             attn_error *err);
+
+/* Where a head's pages lie, for the kernel; tokens 0 where there are none. */
+void attn_paging_point(const struct attn_problem *problem, struct attn_pages *pages, int64_t b,
+                       int64_t head);
+
+/* Key j of a row of the table, in pages of k or v. */
+double attn_paging_element(const struct attn_paging *paging, const attn_tensor *pages,
+                           const attn_tensor *scales, int64_t row, int64_t head, int64_t j,
+                           int64_t e);
+
+/* Element (b, head, j, e) of v in pages. */
+double attn_paging_value(const struct attn_problem *problem, int64_t b, int64_t head, int64_t j,
+                         int64_t e);
+
+/* Element (a, b) of int32 or int64 of rank 1 or 2. */
+int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b);
+
+/* What every view must be: a known type, a shape and strides that fit into memory. */
+attn_status attn_tensor_check(const attn_tensor *t, const char *name, attn_error *err);
 
 /* S of sequence b: what its bits may depend on. */
 int64_t attn_problem_keys(const struct attn_problem *problem, int64_t b);

@@ -1,5 +1,6 @@
 /* split.c -- few queries against many keys: stretches of keys computed apart and merged in order
- * [Dao23 "Flash-Decoding"]. Bits depend on how keys are cut, so that is a rule of the shape alone. */
+ * [Dao23 "Flash-Decoding"]. Bits depend on how keys are cut, so that is a rule of the shape alone.
+ */
 #include <float.h>
 #include <math.h>
 
@@ -24,7 +25,8 @@ int64_t attn_split_count(const struct attn_problem *p, int64_t keys) {
 
 int64_t attn_split_most(const struct attn_problem *p) {
   int64_t most = 1;
-  for (int64_t b = 0; b < p->batch; b++) {
+  int64_t sequences = p->paging ? p->batch : p->batch > 0; /* else all are alike */
+  for (int64_t b = 0; b < sequences; b++) {
     int64_t count = attn_split_count(p, attn_problem_keys(p, b));
     if (count > most) most = count;
   }

@@ -31,7 +31,7 @@ static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
   return 0;
 }
 
-static attn_status check_view(const attn_tensor *t, const char *name, attn_error *err) {
+attn_status attn_tensor_check(const attn_tensor *t, const char *name, attn_error *err) {
   if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
@@ -75,7 +75,7 @@ static attn_tensor rank4(const attn_tensor *t) {
 
 static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
                               attn_tensor *wide, attn_error *err) {
-  attn_status status = check_view(t, name, err);
+  attn_status status = attn_tensor_check(t, name, err);
   if (status) return status;
   if (t->rank < 2 || t->rank > 4)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 2, 3 or 4", name,
@@ -197,7 +197,7 @@ static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *e
 static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   const attn_tensor *mask = p->desc.mask;
   if (!mask) return ATTN_OK;
-  attn_status status = check_view(mask, "mask", err);
+  attn_status status = attn_tensor_check(mask, "mask", err);
   if (status) return status;
   if (mask->dtype != ATTN_BOOL && !is_float(mask->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool or a float type",
@@ -219,24 +219,19 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
 }
 
 int64_t attn_problem_keys(const struct attn_problem *p, int64_t b) {
-  (void)b;
-  return p->keys;
+  return p->paging ? attn_problem_length(p, b) : p->keys;
 }
 
 int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
-  const attn_tensor *t = p->desc.key_lengths;
-  if (!t) return p->keys;
-  const char *at = (const char *)t->data + b * t->strides[0] * (int64_t)attn_dtype_size(t->dtype);
-  int32_t narrow;
-  int64_t wide;
-  if (t->dtype == ATTN_I32) return memcpy(&narrow, at, sizeof narrow), narrow;
-  return memcpy(&wide, at, sizeof wide), wide;
+  const struct attn_paging *g = p->paging;
+  if (g) return attn_tensor_integer(&g->lengths, g->rows ? g->rows[b] : b, 0);
+  return p->desc.key_lengths ? attn_tensor_integer(p->desc.key_lengths, b, 0) : p->keys;
 }
 
 static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   const attn_tensor *t = p->desc.key_lengths;
   if (!t) return ATTN_OK;
-  attn_status status = check_view(t, "key_lengths", err);
+  attn_status status = attn_tensor_check(t, "key_lengths", err);
   if (status) return status;
   char text[128];
   if (t->rank != 1 || t->shape[0] != p->batch)
@@ -265,7 +260,7 @@ double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
 static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
                                   const char *name, int rank_most, double least, attn_error *err) {
   if (!t) return ATTN_OK;
-  attn_status status = check_view(t, name, err);
+  attn_status status = attn_tensor_check(t, name, err);
   if (status) return status;
   char text[128];
   if (t->rank < 1 || t->rank > rank_most || t->shape[t->rank - 1] != p->heads_q ||
@@ -290,7 +285,7 @@ static attn_status check_per_head(const struct attn_problem *p, const attn_tenso
 static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
                                int rank, int missing, attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
-  attn_status status = check_view(t, name, err);
+  attn_status status = attn_tensor_check(t, name, err);
   if (status) return status;
   char text[128];
   int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
@@ -315,7 +310,7 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
 
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
-  attn_status status = check_view(t, name, err);
+  attn_status status = attn_tensor_check(t, name, err);
   if (status) return status;
   char got[128], wanted[128];
   attn_tensor form = *like;
@@ -407,7 +402,7 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                struct attn_problem *p, attn_error *err) {
   memset(p, 0, sizeof *p);
   attn_status status = copy_desc(desc, &p->desc, err);
-  if (!status) status = check_view(q, "q", err);
+  if (!status) status = attn_tensor_check(q, "q", err);
   if (!status) status = check_main(q, "q", q, &p->q, err);
   if (!status) status = check_main(k, "k", q, &p->k, err);
   if (!status) status = check_main(v, "v", q, &p->v, err);

@@ -53,9 +53,10 @@ static double largest_of(attn_dtype dtype) {
  * is infinite in the output's type once it is off by the bound. */
 static int within(double got, double exact, double bound, double largest) {
   if (exact != exact || got != got) return exact != exact && got != got;
+  if (got == exact) return 1; /* also where 0 times an infinite score leaves no bound */
   if (isinf(got) && !isinf(exact))
     return !signbit(got) == !signbit(exact) && fabs(exact) + bound > largest;
-  if (isinf(exact)) return got == exact;
+  if (isinf(exact)) return 0;
   return fabs(got - exact) <= bound;
 }
 
@@ -87,13 +88,14 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
   for (int64_t j = 0; j < p->keys; j++)
     row->weights[j] = nan ? (double)NAN : mean ? 1.0 / (double)p->keys : 0.0;
   for (int64_t e = 0; e < p->value_width; e++) {
-    double sum = 0, absolute = 0;
+    long double sum = 0;
+    double absolute = 0;
     for (int64_t j = 0; j < p->keys && mean; j++) {
       const int64_t at[4] = {row->b, row->h / (p->heads_q / p->heads), j, e};
-      double v = read_float(&p->v, at) / (double)p->keys;
-      sum += v, absolute += fabs(v);
+      double v = read_float(&p->v, at);
+      sum += (long double)v, absolute += fabs(v) / (double)p->keys;
     }
-    row->output[e] = nan ? (double)NAN : sum;
+    row->output[e] = nan ? (double)NAN : p->keys ? (double)(sum / (long double)p->keys) : 0.0;
     row->absolute[e] = absolute;
   }
   if (nan) row->lse = (double)NAN;

@@ -1,0 +1,213 @@
+/* paged.c -- keys and values in pages behind a table: checked here, then a call like any other. */
+#include <string.h>
+
+#include "error.h"
+#include "half.h"
+#include "problem.h"
+
+/* ---- Where things lie ---- */
+
+static int64_t row_of(const struct attn_paging *g, int64_t b) { return g->rows ? g->rows[b] : b; }
+
+static const char *of_head(const attn_tensor *t, int64_t head) {
+  return attn_tensor_at(t, 0, head, 0, 0);
+}
+
+void attn_paging_point(const struct attn_problem *p, struct attn_pages *pages, int64_t b,
+                       int64_t head) {
+  const struct attn_paging *g = p->paging;
+  memset(pages, 0, sizeof *pages);
+  if (!g) return;
+  int64_t size = (int64_t)attn_dtype_size(g->table.dtype);
+  pages->tokens = g->tokens, pages->keys = attn_problem_keys(p, b);
+  pages->table = (const char *)g->table.data + row_of(g, b) * g->table.strides[0] * size;
+  pages->table_step = g->table.strides[1] * size, pages->table_dtype = g->table.dtype;
+  pages->k_page = p->k.strides[0], pages->v_page = p->v.strides[0];
+  pages->k_scales = of_head(&g->k_scales, head), pages->v_scales = of_head(&g->v_scales, head);
+  pages->k_scale_page = g->k_scales.strides[0], pages->k_scale_row = g->k_scales.strides[2];
+  pages->v_scale_page = g->v_scales.strides[0], pages->v_scale_row = g->v_scales.strides[2];
+}
+
+double attn_paging_element(const struct attn_paging *g, const attn_tensor *pages,
+                           const attn_tensor *scales, int64_t row, int64_t head, int64_t j,
+                           int64_t e) {
+  int64_t page = attn_tensor_integer(&g->table, row, j / g->tokens), slot = j % g->tokens;
+  const char *at = attn_tensor_at(pages, page, head, slot, e);
+  if (pages->dtype != ATTN_I8) return attn_load_real(pages->dtype, at);
+  double scale = attn_load_real(ATTN_F32, attn_tensor_at(scales, page, head, slot, 0));
+  return (double)((float)*(const signed char *)at * (float)scale);
+}
+
+double attn_paging_value(const struct attn_problem *p, int64_t b, int64_t head, int64_t j,
+                         int64_t e) {
+  const struct attn_paging *g = p->paging;
+  return attn_paging_element(g, &p->v, &g->v_scales, row_of(g, b), head, j, e);
+}
+
+/* ---- Checks ---- */
+
+static int is_integer(attn_dtype dtype) { return dtype == ATTN_I32 || dtype == ATTN_I64; }
+
+static attn_status check_rank(const attn_tensor *t, const char *name, int rank, const char *form,
+                              attn_error *err) {
+  attn_status status = attn_tensor_check(t, name, err);
+  if (status) return status;
+  if (t->rank == rank) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be %s", name, (int)t->rank,
+                   form);
+}
+
+/* k (pages, H, T, E), v (pages, H, T, Ev). */
+static attn_status check_pages(const attn_paged *paged, attn_error *err) {
+  const attn_tensor *k = paged->k, *v = paged->v;
+  attn_status status = check_rank(k, "k", 4, "(pages, H, T, E)", err);
+  if (!status) status = check_rank(v, "v", 4, "(pages, H, T, Ev)", err);
+  if (status) return status;
+  if (k->dtype != ATTN_F32 && !attn_is_16_bit(k->dtype) && k->dtype != ATTN_I8)
+    return attn_fail(err, ATTN_ERR_TYPE, "k",
+                     "k is %s; pages must be float32, float16, bfloat16 or int8",
+                     attn_dtype_name(k->dtype));
+  if (v->dtype != k->dtype)
+    return attn_fail(err, ATTN_ERR_TYPE, "v", "v is %s, but k is %s", attn_dtype_name(v->dtype),
+                     attn_dtype_name(k->dtype));
+  for (int n = 0; n < 3; n++)
+    if (v->shape[n] != k->shape[n])
+      return attn_fail(err, ATTN_ERR_SHAPE, "v", "dimension %d of v is %lld, but k's is %lld", n,
+                       (long long)v->shape[n], (long long)k->shape[n]);
+  if (k->shape[2] >= 1) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_SHAPE, "k", "a page must have at least one token");
+}
+
+/* A scale for each row of t's pages, where they are int8. */
+static attn_status check_scales(const attn_tensor *scales, const char *name, const attn_tensor *t,
+                                attn_tensor *wide, attn_error *err) {
+  if (t->dtype != ATTN_I8 && scales)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s are for int8 pages; these are %s", name,
+                     attn_dtype_name(t->dtype));
+  if (t->dtype != ATTN_I8) return ATTN_OK;
+  attn_status status = check_rank(scales, name, 3, "(pages, H, T)", err);
+  if (status) return status;
+  if (scales->dtype != ATTN_F32)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s are %s; they must be float32", name,
+                     attn_dtype_name(scales->dtype));
+  for (int n = 0; n < 3; n++)
+    if (scales->shape[n] != t->shape[n])
+      return attn_fail(err, ATTN_ERR_SHAPE, name,
+                       "dimension %d of %s is %lld, but that of the pages is %lld", n, name,
+                       (long long)scales->shape[n], (long long)t->shape[n]);
+  *wide = *scales;
+  wide->rank = 4, wide->shape[3] = 1, wide->strides[3] = 0;
+  return ATTN_OK;
+}
+
+static attn_status check_table(const attn_paged *paged, attn_error *err) {
+  const attn_tensor *table = paged->table, *lengths = paged->lengths;
+  attn_status status = check_rank(table, "table", 2, "(B, N)", err);
+  if (!status) status = check_rank(lengths, "lengths", 1, "(B)", err);
+  if (status) return status;
+  if (!is_integer(table->dtype) || !is_integer(lengths->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, is_integer(table->dtype) ? "lengths" : "table",
+                     "table and lengths must be int32 or int64");
+  if (lengths->shape[0] == table->shape[0]) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_SHAPE, "lengths", "lengths has %lld numbers, but table %lld rows",
+                   (long long)lengths->shape[0], (long long)table->shape[0]);
+}
+
+/* Sequence b's length and the pages that it reaches. */
+static attn_status check_sequence(const struct attn_paging *g, int64_t pages, int64_t b,
+                                  attn_error *err) {
+  int64_t row = row_of(g, b), length = attn_tensor_integer(&g->lengths, row, 0), most;
+  if (__builtin_mul_overflow(g->table.shape[1], g->tokens, &most)) most = INT64_MAX;
+  if (length < 0 || length > most)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "lengths",
+                     "lengths[%lld] is %lld; it must be in 0 .. N T = %lld", (long long)row,
+                     (long long)length, (long long)most);
+  for (int64_t n = 0; n < (length + g->tokens - 1) / g->tokens; n++) {
+    int64_t page = attn_tensor_integer(&g->table, row, n);
+    if (page < 0 || page >= pages)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "table",
+                       "table[%lld][%lld] is %lld; there are pages 0 .. %lld", (long long)row,
+                       (long long)n, (long long)page, (long long)pages - 1);
+  }
+  return ATTN_OK;
+}
+
+static attn_status check_overlap(const struct attn_problem *p, const attn_paged *paged,
+                                 attn_error *err) {
+  const attn_tensor *const in[] = {paged->k,        paged->v,     paged->k_scales,
+                                   paged->v_scales, paged->table, paged->lengths};
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+  } out[] = {{&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}};
+  for (int n = 0; n < 3; n++)
+    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
+      if (attn_tensors_overlap(out[n].t, in[m]))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps the pages in memory",
+                         out[n].name);
+  return ATTN_OK;
+}
+
+static attn_status check_parts(const attn_paged *paged, struct attn_paging *g, attn_error *err) {
+  memset(g, 0, sizeof *g);
+  if (!paged || !attn_size_is_known(paged->struct_size, sizeof *paged))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "paged",
+                     "paged is NULL or its struct_size is not sizeof(attn_paged)");
+  attn_status status = check_pages(paged, err);
+  if (!status) status = check_scales(paged->k_scales, "k_scales", paged->k, &g->k_scales, err);
+  if (!status) status = check_scales(paged->v_scales, "v_scales", paged->v, &g->v_scales, err);
+  if (!status) status = check_table(paged, err);
+  if (status) return status;
+  g->table = *paged->table, g->lengths = *paged->lengths, g->tokens = paged->k->shape[2];
+  return ATTN_OK;
+}
+
+/* A view of that shape for the checks that all calls share; nothing is read through it. */
+static attn_tensor stand_in(const attn_tensor *q, const attn_tensor *pages, int64_t count,
+                            int64_t keys) {
+  static double nothing;
+  attn_tensor t = {&nothing, q->dtype, q->rank, {0}, {0}};
+  const int64_t shape[4] = {count, pages->shape[1], keys, pages->shape[3]};
+  int rank = q->rank < 2 || q->rank > 4 ? 4 : q->rank;
+  memcpy(t.shape, shape + 4 - rank, (size_t)rank * sizeof *shape);
+  return t;
+}
+
+attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_paged *paged,
+                             const int64_t *rows, int64_t count, const attn_tensor *o,
+                             struct attn_paging *g, struct attn_problem *p, attn_error *err) {
+  int64_t longest = 0;
+  attn_status status = check_parts(paged, g, err);
+  if (!status) status = attn_tensor_check(q, "q", err);
+  if (!status && q->dtype == ATTN_F64)
+    status = attn_fail(err, ATTN_ERR_TYPE, "q",
+                       "q is float64; over pages it must be float32, float16 or bfloat16");
+  if (status) return status;
+  g->rows = rows;
+  if (q->rank == 4 ? q->shape[0] != count : count != 1)
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q is of %lld sequences, but there are %lld",
+                     q->rank == 4 ? (long long)q->shape[0] : 1, (long long)count);
+  for (int64_t b = 0; b < count && !status; b++) {
+    status = check_sequence(g, paged->k->shape[0], b, err);
+    int64_t length = status ? 0 : attn_tensor_integer(&g->lengths, row_of(g, b), 0);
+    if (length > longest) longest = length;
+  }
+  attn_tensor k = stand_in(q, paged->k, count, longest), v = stand_in(q, paged->v, count, longest);
+  if (!status) status = attn_problem_check(desc, q, &k, &v, o, 1, p, err);
+  if (!status && p->desc.key_lengths)
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
+                       "key_lengths must be NULL: pages have lengths of their own");
+  if (status) return status;
+  p->k = *paged->k, p->v = *paged->v, p->paging = g;
+  return check_overlap(p, paged, err);
+}
+
+attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
+                                    const attn_paged *paged, const attn_tensor *o,
+                                    attn_error *err) {
+  struct attn_paging g;
+  struct attn_problem p;
+  int64_t count = paged && paged->table && paged->table->rank == 2 ? paged->table->shape[0] : 0;
+  attn_status status = attn_paged_check(desc, q, paged, NULL, count, o, &g, &p, err);
+  return status ? status : attn_problem_run(&p, err);
+}
