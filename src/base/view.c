@@ -1,0 +1,101 @@
+#include "view.h"
+
+#include <stdio.h>
+
+#include "error.h"
+
+const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
+  size_t at = 0;
+  for (int n = 0; n < t->rank && n < ATTN_RANK_MAX; n++)
+    at += (size_t)snprintf(text + at, ATTN_SHAPE_TEXT - at, "%s%lld", n ? ", " : "(",
+                           (long long)t->shape[n]);
+  snprintf(text + at, ATTN_SHAPE_TEXT - at, "%s", at ? ")" : "()");
+  return text;
+}
+
+int64_t attn_view_element(attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_U8:
+    case ATTN_BOOL:
+      return 1;
+    case ATTN_F16:
+    case ATTN_BF16:
+      return 2;
+    case ATTN_I32:
+    case ATTN_F32:
+      return 4;
+    case ATTN_I64:
+    case ATTN_F64:
+      return 8;
+  }
+  return 0;
+}
+
+int attn_view_is_real(attn_dtype dtype) {
+  return dtype == ATTN_F32 || dtype == ATTN_F64 || dtype == ATTN_F16 || dtype == ATTN_BF16;
+}
+
+/* The bytes from data that the elements lie in, low <= .. < high; -1 where they cannot be counted.
+ */
+static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
+  int64_t lo = 0, hi = 0, reach;
+  *low = *high = 0;
+  for (int n = 0; n < t->rank; n++)
+    if (t->shape[n] == 0) return 0;
+  for (int n = 0; n < t->rank; n++) {
+    if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
+    if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;
+  }
+  int64_t size = attn_view_element(t->dtype);
+  if (__builtin_mul_overflow(lo, size, low)) return -1;
+  if (__builtin_add_overflow(hi, 1, &hi) || __builtin_mul_overflow(hi, size, high)) return -1;
+  return 0;
+}
+
+static attn_status check_shape(const attn_tensor *t, const char *name, attn_error *err) {
+  int64_t count = 1;
+  for (int n = 0; n < t->rank; n++) {
+    if (t->shape[n] < 0)
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has negative dimension %lld", name,
+                       (long long)t->shape[n]);
+    if (t->shape[n] && __builtin_mul_overflow(count, t->shape[n], &count))
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has more elements than memory", name);
+  }
+  return ATTN_OK;
+}
+
+attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err) {
+  if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
+  if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
+                     (int)t->rank, ATTN_RANK_MAX);
+  int64_t size = attn_view_element(t->dtype), low, high;
+  if (!size)
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s has unknown element type 0x%x", name,
+                     (unsigned)t->dtype);
+  attn_status status = check_shape(t, name, err);
+  if (status) return status;
+  if (extent(t, &low, &high))
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
+  if (high > low && (uintptr_t)t->data % (uintptr_t)size)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name,
+                     "%s is not aligned to its elements of %lld bytes", name, (long long)size);
+  if (high > low && !t->data)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
+  return ATTN_OK;
+}
+
+int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
+  int64_t alo, ahi, blo, bhi;
+  if (!a || !b || !a->data || !b->data) return 0;
+  if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
+  uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+  return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
+}
+
+int attn_views_same(const attn_tensor *a, const attn_tensor *b) {
+  if (!a || !b || a->data != b->data || a->dtype != b->dtype || a->rank != b->rank) return 0;
+  for (int n = 0; n < a->rank; n++)
+    if (a->shape[n] != b->shape[n] || (a->shape[n] > 1 && a->strides[n] != b->strides[n])) return 0;
+  return 1;
+}

@@ -1,0 +1,39 @@
+/* view.h -- questions about one tensor view, asked before its memory is touched. */
+#ifndef ATTN_BASE_VIEW_H
+#define ATTN_BASE_VIEW_H
+
+#include <stddef.h>
+
+#include "attn/attn.h"
+
+enum { ATTN_SHAPE_TEXT = 192 }; /* bytes that hold any shape as text */
+
+/* The shape as people write it, "(2, 3)", into text, which is returned. */
+const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]);
+
+/* Bytes of one element; 0 for no known type. */
+int64_t attn_view_element(attn_dtype dtype);
+
+int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
+
+/* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
+attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
+
+/* By address range; NULL and what has no elements overlap nothing. */
+int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
+
+/* The same elements in the same places: what may be worked on in place. */
+int attn_views_same(const attn_tensor *a, const attn_tensor *b);
+
+/* The element of number index, row-major over these dimensions, in elements from their first. */
+static inline int64_t attn_view_place(const int64_t *shape, const int64_t *strides, int rank,
+                                      int64_t index) {
+  int64_t at = 0;
+  for (int n = rank - 1; n >= 0; n--) {
+    at += index % shape[n] * strides[n];
+    index /= shape[n];
+  }
+  return at;
+}
+
+#endif
