@@ -1,0 +1,133 @@
+#include "layer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "threads.h"
+#include "view.h"
+
+enum { TASK_ELEMENTS = 16384, ALIGNMENT = 64 };
+
+attn_status attn_layer_descriptor(const void *from, void *to, size_t size, size_t least,
+                                  attn_error *err) {
+  size_t given;
+  if (!from) return ATTN_OK;
+  memcpy(&given, from, sizeof given); /* struct_size comes first in all of them */
+  if (given < least || given > 65536)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
+                     "struct_size is %zu; set it with the struct's _INIT (%zu)", given, size);
+  for (size_t n = size; n < given; n++)
+    if (((const char *)from)[n])
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
+                       "the descriptor uses fields that this library does not know: it is %s",
+                       attn_version_string());
+  memcpy(to, from, given < size ? given : size);
+  return ATTN_OK;
+}
+
+attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
+  const attn_executor *e = host->executor;
+  const attn_allocator *a = host->allocator;
+  if (host->threads < 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must be 0 or more",
+                     (int)host->threads);
+  if (e && (e->workers < 1 || !e->parallel_for))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "executor",
+                     "executor must have a parallel_for and at least 1 worker");
+  if (a && (!a->allocate || !a->release))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
+                     "allocator must have both allocate and release");
+  return ATTN_OK;
+}
+
+/* ---- Threads and memory -------------------------------------------------- */
+
+/* Fewer threads than the host's executor has: that many lanes, which take indices in turn. */
+struct lanes {
+  void (*body)(void *argument, int64_t index, int32_t worker);
+  void *argument;
+  int64_t count;
+  _Atomic int64_t next;
+};
+
+static void run_lane(void *argument, int64_t lane, int32_t worker) {
+  struct lanes *l = argument;
+  (void)worker;
+  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
+    l->body(l->argument, n, (int32_t)lane);
+}
+
+void attn_layer_run(const struct attn_host *host, int64_t count,
+                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
+  const attn_executor *e = host->executor;
+  int32_t workers = e ? e->workers : attn_threads_count();
+  if (host->threads && host->threads < workers) workers = host->threads;
+  if (count <= 1 || workers == 1) {
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
+  } else if (e && workers >= e->workers) {
+    e->parallel_for(e->context, count, body, argument);
+  } else if (e) {
+    struct lanes lanes = {body, argument, count, 0};
+    e->parallel_for(e->context, workers, run_lane, &lanes);
+  } else {
+    attn_threads_run(count, workers, body, argument);
+  }
+}
+
+int64_t attn_layer_block(int64_t elements) {
+  return elements < TASK_ELEMENTS ? TASK_ELEMENTS / (elements > 0 ? elements : 1) : 1;
+}
+
+void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 2) return NULL;
+  bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
+  const attn_allocator *a = host->allocator;
+  return a ? a->allocate(a->context, ALIGNMENT, bytes) : aligned_alloc(ALIGNMENT, bytes);
+}
+
+void attn_host_release(const struct attn_host *host, void *memory) {
+  if (!memory) return;
+  if (host->allocator)
+    host->allocator->release(host->allocator->context, memory);
+  else
+    free(memory);
+}
+
+/* ---- Tensors ------------------------------------------------------------- */
+
+attn_status attn_layer_check_real(const attn_tensor *x, const char *name, attn_error *err) {
+  attn_status status = attn_view_check(x, name, err);
+  if (!status && !attn_view_is_real(x->dtype))
+    status = attn_fail(err, ATTN_ERR_TYPE, name,
+                       "%s is %s; it must be float32, float64, float16 or bfloat16", name,
+                       attn_dtype_name(x->dtype));
+  return status;
+}
+
+attn_status attn_layer_check_shape(const attn_tensor *t, const char *name, const int64_t *shape,
+                                   int32_t rank, attn_error *err) {
+  attn_status status = attn_layer_check_real(t, name, err);
+  if (status) return status;
+  attn_tensor wanted = {.rank = rank};
+  memcpy(wanted.shape, shape, (size_t)rank * sizeof *shape);
+  if (t->rank == rank && !memcmp(t->shape, shape, (size_t)rank * sizeof *shape)) return ATTN_OK;
+  char got[ATTN_SHAPE_TEXT], text[ATTN_SHAPE_TEXT];
+  return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be %s", name,
+                   attn_view_text(t, got), attn_view_text(&wanted, text));
+}
+
+attn_status attn_layer_check_apart(const attn_tensor *out, const char *out_name,
+                                   const attn_tensor *other, const char *name, attn_error *err) {
+  if (!attn_views_overlap(out, other)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, out_name, "%s overlaps %s in memory", out_name, name);
+}
+
+attn_status attn_layer_check_in_place(const attn_tensor *out, const char *out_name,
+                                      const attn_tensor *in, const char *name, attn_error *err) {
+  if (attn_views_same(out, in) || !attn_views_overlap(out, in)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, out_name,
+                   "%s overlaps %s in memory and is not the same view of it", out_name, name);
+}

@@ -1,0 +1,47 @@
+/* layer.h -- what every layer does alike: read its descriptor, share out its work. */
+#ifndef ATTN_NN_LAYER_H
+#define ATTN_NN_LAYER_H
+
+#include "attn/attn.h"
+
+/* What the caller supplies, taken from a descriptor. */
+struct attn_host {
+  const attn_executor *executor;
+  const attn_allocator *allocator;
+  int32_t threads;
+};
+
+/* Copies a descriptor that begins with struct_size over *to, which is this library's default.
+ * Shorter ones keep the default behind their end, longer ones must be zero there. */
+attn_status attn_layer_descriptor(const void *from, void *to, size_t size, size_t least,
+                                  attn_error *err);
+
+attn_status attn_host_check(const struct attn_host *host, attn_error *err);
+
+/* body(argument, index, worker) for each index below count, on the host's threads or the pool. */
+void attn_layer_run(const struct attn_host *host, int64_t count,
+                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
+
+/* Items of so many elements each that are worth a task. */
+int64_t attn_layer_block(int64_t elements);
+
+/* NULL where there is none, or count * size is more than memory. */
+void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size);
+void attn_host_release(const struct attn_host *host, void *memory);
+
+/* x is a view of a float type. */
+attn_status attn_layer_check_real(const attn_tensor *x, const char *name, attn_error *err);
+
+/* t is a view of a float type and has exactly this shape. */
+attn_status attn_layer_check_shape(const attn_tensor *t, const char *name, const int64_t *shape,
+                                   int32_t rank, attn_error *err);
+
+/* out may be in itself, but not touch it otherwise. */
+attn_status attn_layer_check_in_place(const attn_tensor *out, const char *out_name,
+                                      const attn_tensor *in, const char *name, attn_error *err);
+
+/* out and other have no memory in common; either may be NULL. */
+attn_status attn_layer_check_apart(const attn_tensor *out, const char *out_name,
+                                   const attn_tensor *other, const char *name, attn_error *err);
+
+#endif

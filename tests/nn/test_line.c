@@ -1,0 +1,70 @@
+/* Law: a double is rounded once, to nearest, ties to even, to each type: between every two
+ * neighbours of the 16-bit types, at their middle and a little on either side of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "half.h"
+#include "line.h"
+
+static uint16_t stored(attn_dtype dtype, double value) {
+  uint16_t half[3] = {7, 7, 7};
+  attn_line_store(dtype, (char *)&half[1], 1, 1, &value);
+  assert_true(half[0] == 7 && half[2] == 7);
+  return half[1];
+}
+
+static double widened(attn_dtype dtype, uint16_t half) {
+  return (double)(dtype == ATTN_F16 ? attn_from_f16(half) : attn_from_bf16(half));
+}
+
+static void between_all_neighbours(attn_dtype dtype, uint16_t infinity) {
+  for (int sign = 0; sign < 2; sign++)
+    for (uint16_t h = 0; h + 1 < infinity; h++) {
+      uint16_t lower = (uint16_t)(h | sign << 15), upper = (uint16_t)(lower + 1);
+      double a = widened(dtype, lower);
+      double b = widened(dtype, upper), middle = (a + b) / 2;
+      double little = (b - a) * 0x1p-40; /* less than float32 can tell */
+      assert_int_equal(stored(dtype, a), lower);
+      assert_int_equal(stored(dtype, middle - little), lower);
+      assert_int_equal(stored(dtype, middle), h % 2 ? upper : lower);
+      assert_int_equal(stored(dtype, middle + little), upper);
+    }
+}
+
+static void rounded_once(void **state) {
+  (void)state;
+  between_all_neighbours(ATTN_F16, 0x7C00);
+  between_all_neighbours(ATTN_BF16, 0x7F80);
+}
+
+static void at_the_ends(void **state) {
+  (void)state;
+  assert_int_equal(stored(ATTN_F16, 65519.999999999), 0x7BFF);
+  assert_int_equal(stored(ATTN_F16, 65520), 0x7C00);
+  assert_int_equal(stored(ATTN_F16, -1e300), 0xFC00);
+  assert_int_equal(stored(ATTN_BF16, 1e300), 0x7F80);
+  assert_int_equal(stored(ATTN_F16, 1e-300), 0);
+  assert_int_equal(stored(ATTN_F16, -1e-300), 0x8000);
+  assert_int_equal(stored(ATTN_BF16, -0.0), 0x8000);
+  assert_int_equal(stored(ATTN_F16, (double)INFINITY), 0x7C00);
+  assert_true((stored(ATTN_F16, (double)NAN) & 0x7FFF) > 0x7C00);
+  assert_true((stored(ATTN_BF16, (double)NAN) & 0x7FFF) > 0x7F80);
+}
+
+static void sums_of_every_length(void **state) {
+  (void)state;
+  double values[ATTN_LINE];
+  for (int64_t n = 0; n < ATTN_LINE; n++) values[n] = (double)n + 1;
+  for (int64_t n = 0; n <= ATTN_LINE; n++)
+    assert_true(attn_line_sum(values, n) == (double)(n * (n + 1) / 2));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(rounded_once), cmocka_unit_test(at_the_ends),
+                                     cmocka_unit_test(sums_of_every_length)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
