@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
+ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed"]
+         "test_backward", "test_packed", "test_line", "test_rotary", "test_norm", "test_layer_input"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -80,11 +81,33 @@ MUTATIONS = [
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("the mean is not taken away", NORM, "((xhat[i] - r->near) - r->rest)", "(xhat[i] - r->rest)"),
+    ("the mean is not repaired", LAYER_NORM, "r.rest = sum / (double)c->n;", "r.rest = 0;"),
+    ("the variance of a sample", LAYER_NORM, "squares / (double)c->n - r.rest", "squares / (double)(c->n - 1) - r.rest"),
+    ("epsilon outside the root", RMS_NORM, "sqrt(squares / (double)c->n + c->epsilon)",
+     "(sqrt(squares / (double)c->n) + c->epsilon)"),
+    ("a norm's gradient without the mean's", LAYER_NORM, "(g[i] - sum - xhat[i] * dot)", "(g[i] - xhat[i] * dot)"),
+    ("a norm's gradient without the root's", RMS_NORM, "(g[i] - xhat[i] * dot)", "g[i]"),
+    ("d_scale one row short", NORM, "i < s->summed_count", "i + 1 < s->summed_count"),
+    ("d_scale without xhat", NORM, "if (!s->times_xhat) return d_y;", "return d_y;"),
+    ("d_x overwrites what is still summed", NORM,
+     "attn_norm_rows(c, keep_row);\n  sum_over_rows(c, c->g->d_scale, 1);\n  sum_over_rows(c, c->g->d_bias, 0);\n"
+     "  if (c->g->d_x) attn_norm_rows(c, differentiate);",
+     "attn_norm_rows(c, keep_row);\n  if (c->g->d_x) attn_norm_rows(c, differentiate);\n"
+     "  sum_over_rows(c, c->g->d_scale, 1);\n  sum_over_rows(c, c->g->d_bias, 0);"),
+    ("turned the same way backward", ROTARY, "turn(desc, -1, d_y", "turn(desc, 1, d_y"),
+    ("interleaved pairs as halves", ROTARY, "interleaved ? 1 : c->pairs", "c->pairs"),
+    ("what is not turned is not copied", ROTARY, "int64_t e = 2 * c->pairs; e < c->width", "int64_t e = 2 * c->pairs; e + 1 < c->width"),
+    ("frequencies of half the width", ROTARY, "-(double)k / (double)pairs", "-(double)k / (double)(2 * pairs)"),
+    ("a position beyond the tables", ROTARY, "position(t, b, l) >= c->cos.shape[0]", "position(t, b, l) > c->cos.shape[0]"),
+    ("16 bits rounded twice", "src/nn/line.c", "(float)value : to_odd(value));", "(float)value : (float)value);"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
+    "16 bits rounded twice": "test_line",
+    "a position beyond the tables": "test_layer_input",
     "packed sequences draw alike": "test_packed",
     "packed keys one too early": "test_packed",
     "causal mask off by one": "test_values",
@@ -110,7 +133,9 @@ def run(*command, cwd):
 
 def order(name, path):
     """The likeliest test first: most mutations need no other to be built."""
-    first = FIRST.get(name, "test_backward" if path in (BACKWARD, GRADIENTS) else TESTS[0])
+    likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm",
+              LAYER_NORM: "test_norm", RMS_NORM: "test_norm"}
+    first = FIRST.get(name, likely.get(path, TESTS[0]))
     return [first] + [t for t in TESTS if t != first]
 
 

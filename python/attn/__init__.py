@@ -4,9 +4,10 @@ Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), all of 
 width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLPack, without a copy,
 strided as they are. What a call means is written in docs/semantics.md.
 """
+from . import nn
 from ._core import AttnError, library_version
 from ._lessons import check, explain
 from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
 
-__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "plan", "sdpa", "sdpa_backward"]
+__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "nn", "plan", "sdpa", "sdpa_backward"]
 __version__ = "0.1.0"

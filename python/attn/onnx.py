@@ -1,16 +1,18 @@
-"""ONNX's Attention operator (opset 23 to 25) on libattn, and a backend for onnx.backend.test.
+"""ONNX's Attention (opset 23 to 25), RotaryEmbedding (23), LayerNormalization (17) and RMSNormalization (23)
+on libattn, and a backend for onnx.backend.test.
 
     from attn.onnx import attention
     y, present_key, present_value, qk = attention(q, k, v, is_causal=1)
 
-Written to the operator's text. Softmax is always computed in float32 or wider, so softmax_precision only
-ever asks for less than is done.
+Written to the operators' texts. Softmax is always computed in float32 or wider, and the layers in double, rounded
+once: softmax_precision and stash_type only ever ask for less than is done.
 """
 import numpy as np
 
+from . import nn
 from ._sdpa import sdpa
 
-__all__ = ["Backend", "attention"]
+__all__ = ["Backend", "attention", "layer_normalization", "rms_normalization", "rotary_embedding"]
 
 
 def _heads(x, heads, name):
@@ -95,8 +97,37 @@ def attention(q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv
     return y, k, v, None if qk is None else qk.astype(q.dtype, copy=False)
 
 
-class _Attention:
-    """A model of one Attention node, ready to run."""
+def rotary_embedding(x, cos_cache, sin_cache, position_ids=None, *, interleaved=0, num_heads=0, rotary_embedding_dim=0):
+    """Y. num_heads counts where x has rank 3."""
+    return nn.rotary(x, cos_cache, sin_cache, position_ids, interleaved=bool(interleaved),
+                     rotary_dim=rotary_embedding_dim, heads=num_heads if x.ndim == 3 else 0)
+
+
+def _stash(stash_type):
+    """The type of Mean and InvStdDev: ONNX's float is 1, its bfloat16 is 16."""
+    if stash_type not in (1, 16):
+        raise ValueError(f"stash_type is {stash_type}; it must be 1 (float) or 16 (bfloat16)")
+    if stash_type == 16:
+        import ml_dtypes  # noqa: F401  (NumPy learns of bfloat16)
+    return "float32" if stash_type == 1 else "bfloat16"
+
+
+def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
+    """Y, Mean, InvStdDev."""
+    return nn.layer_norm(x, scale, b, axis=axis, epsilon=epsilon, return_stats=True, stats_dtype=_stash(stash_type))
+
+
+def rms_normalization(x, scale, *, axis=-1, epsilon=1e-5, stash_type=1):
+    """Y, which has scale's type."""
+    return nn.rms_norm(x, scale, axis=axis, epsilon=epsilon, out=np.empty(x.shape, scale.dtype))
+
+
+_OPERATORS = {"Attention": attention, "RotaryEmbedding": rotary_embedding, "LayerNormalization": layer_normalization,
+              "RMSNormalization": rms_normalization}
+
+
+class _Node:
+    """A model of one node, ready to run."""
 
     def __init__(self, model):
         import onnx
@@ -104,17 +135,19 @@ class _Attention:
         self.node = node
         self.inputs = [i.name for i in model.graph.input]
         self.attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type == "Attention":
+            self.attributes["want_qk"] = len(node.output) > 3 and bool(node.output[3])
 
     def run(self, inputs, **_):
         values = dict(zip(self.inputs, inputs))
         arguments = [values.get(name) if name else None for name in self.node.input]
-        outputs = list(self.node.output) + [""] * (4 - len(self.node.output))
-        results = attention(*arguments, want_qk=bool(outputs[3]), **self.attributes)
-        return [np.ascontiguousarray(r) for r, name in zip(results, outputs) if name]
+        results = _OPERATORS[self.node.op_type](*arguments, **self.attributes)
+        results = results if isinstance(results, tuple) else (results,)
+        return [np.ascontiguousarray(r) for r, name in zip(results, self.node.output) if name]
 
 
 class Backend:
-    """For onnx.backend.test.BackendTest: models of a single Attention node."""
+    """For onnx.backend.test.BackendTest: models of a single node of one of the four operators."""
 
     @classmethod
     def supports_device(cls, device):
@@ -122,13 +155,15 @@ class Backend:
 
     @classmethod
     def is_compatible(cls, model, device="CPU", **_):
-        return len(model.graph.node) == 1 and model.graph.node[0].op_type == "Attention"
+        if len(model.graph.node) != 1:
+            return False
+        return model.graph.node[0].op_type in _OPERATORS and model.graph.node[0].domain in ("", "ai.onnx")
 
     @classmethod
     def prepare(cls, model, device="CPU", **_):
         if not cls.is_compatible(model, device):
-            raise NotImplementedError("attn.onnx runs models of one Attention node")
-        return _Attention(model)
+            raise NotImplementedError("attn.onnx runs models of one node: " + ", ".join(_OPERATORS))
+        return _Node(model)
 
     @classmethod
     def run_model(cls, model, inputs, device="CPU", **kwargs):

@@ -18,7 +18,7 @@ static double first_mean(const struct attn_norm_call *c, int64_t row) {
 
 /* x - near is exact to 2^-53 of itself, so nothing is lost where the mean is far from 0:
  *     rest = sum (x - near) / n
- *     var  = sum (x - near)^2 / n - rest^2                     [Chan, Golub, LeVeque 1983]
+ *     var  = sum (x - near)^2 / n - rest^2                     [Chan83]
  * x (n) in */
 static struct attn_norm_row measure(const struct attn_norm_call *c, int64_t row) {
   const char *x_row = attn_row_at(&c->x, c->axis, row);

@@ -338,27 +338,27 @@ static void the_same_bits_for_any_threads(void **state) {
   assert_true(calls > 0);
 }
 
+static void same_elements(const struct box *a, const struct box *b) {
+  for (int64_t i = 0; i < box_count(&a->t); i++)
+    assert_memory_equal(box_at(&a->t, i), box_at(&b->t, i), (size_t)attn_real_size(a->t.dtype));
+}
+
+/* d_x over x or over d_y, both of which the sums read as well; then y over x. */
 static void in_place_the_same_bits(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
-    struct scene c = draw(round % 2, some_type, 300);
-    struct scene same = c;
-    attn_dtype type = c.x.t.dtype;
+    struct scene c = draw(round % 2, some_type, 300), same = c;
+    int over_x = round / 2 % 2;
     free(c.y.memory), free(c.d_x.memory);
-    c.y = like(&c.x, type), c.d_x = like(&c.x, round / 2 % 2 ? type : c.d_y.t.dtype);
+    c.y = like(&c.x, c.x.t.dtype), c.d_x = like(&c.x, over_x ? c.x.t.dtype : c.d_y.t.dtype);
+    same.d_scale = like(&c.scale, c.d_scale.t.dtype), same.d_bias = like(&c.bias, c.d_bias.t.dtype);
+    same.y = c.x, same.d_x = over_x ? c.x : c.d_y;
     forward(&c), backward(&c);
-    same.y = same.x;
-    same.d_x = round / 2 % 2 ? same.x : same.d_y;
-    backward(&same); /* d_x over x or d_y, which it has read */
-    for (int64_t i = 0; i < c.rows * c.n; i++)
-      assert_memory_equal(box_at(&c.d_x.t, i), box_at(&same.d_x.t, i),
-                          (size_t)attn_real_size(c.d_x.t.dtype));
-    if (round / 2 % 2 == 0) {
-      forward(&same);
-      for (int64_t i = 0; i < c.rows * c.n; i++)
-        assert_memory_equal(box_at(&c.y.t, i), box_at(&same.x.t, i), (size_t)attn_real_size(type));
-    }
-    drop(&c);
+    backward(&same), same_elements(&c.d_x, &same.d_x);
+    if (c.has_scale) same_elements(&c.d_scale, &same.d_scale);
+    if (c.centred) same_elements(&c.d_bias, &same.d_bias);
+    if (!over_x) forward(&same), same_elements(&c.y, &same.y);
+    free(same.d_scale.memory), free(same.d_bias.memory), drop(&c);
   }
 }
 

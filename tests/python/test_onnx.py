@@ -1,32 +1,54 @@
-"""ONNX's own node tests of Attention, by ONNX's own runner; how many ran is printed and checked."""
+"""ONNX's own node tests of four operators, by ONNX's own runner; how many ran is printed and checked."""
 import unittest
 import warnings
 
+import numpy as np
 import onnx
+import pytest
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
-from attn.onnx import Backend
+from attn.onnx import Backend, layer_normalization, rms_normalization
 
 
-def attention_cases():
+LEAST = {"Attention": 93, "RotaryEmbedding": 8, "LayerNormalization": 19, "RMSNormalization": 19}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """By operator, the models of one node of it; those expanded into other operators are not among them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the generator's own arithmetic
-        cases = load_model_tests(kind="node")
-    return [c for c in cases if len(c.model.graph.node) == 1 and c.model.graph.node[0].op_type == "Attention"]
+        tests = load_model_tests(kind="node")
+    single = [c for c in tests if len(c.model.graph.node) == 1]
+    return {op: [c for c in single if c.model.graph.node[0].op_type == op] for op in LEAST}
 
 
-def test_every_attention_case_of_onnx():
-    cases, failed = attention_cases(), []
-    for case in cases:
+@pytest.mark.parametrize("operator", LEAST)
+def test_every_case_of_onnx(cases, operator):
+    failed = []
+    for case in cases[operator]:
         ready = Backend.prepare(case.model)
+        assert case.data_sets, case.name
         for inputs, wanted in case.data_sets:
             try:
                 Runner.assert_similar_outputs(list(wanted), ready.run(inputs), case.rtol, case.atol)
             except AssertionError as reason:
                 failed.append(f"{case.name}: {reason}")
-    print(f"onnx {onnx.__version__}: {len(cases) - len(failed)} of {len(cases)} Attention cases pass")
-    assert len(cases) >= 93 and not failed, "\n".join(failed)
+    count = len(cases[operator])
+    print(f"onnx {onnx.__version__}: {count - len(failed)} of {count} {operator} cases pass")
+    assert count >= LEAST[operator] and not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("stash_type, kind", [(1, "float32"), (16, "bfloat16")])
+def test_types_that_no_case_has(stash_type, kind):
+    """Mean and InvStdDev are of stash_type, Y of X's type; of RMSNormalization of scale's."""
+    x = np.random.default_rng(0).normal(size=(3, 8)).astype("float16")
+    y, mean, inverse = layer_normalization(x, np.ones(8, "float16"), axis=1, stash_type=stash_type)
+    assert (y.dtype.name, mean.dtype.name, inverse.dtype.name) == ("float16", kind, kind) and mean.shape == (3, 1)
+    assert rms_normalization(x, np.ones(8, "float64")).dtype == "float64"
+    with pytest.raises(ValueError, match="stash_type"):
+        layer_normalization(x, np.ones(8, "float16"), stash_type=10)
 
 
 def test_other_models_are_refused():
@@ -36,3 +58,5 @@ def test_other_models_are_refused():
     assert not Backend.is_compatible(model)
     with unittest.TestCase().assertRaises(NotImplementedError):
         Backend.prepare(model)
+    node.op_type, node.domain = "RotaryEmbedding", "com.microsoft"  # another operator of that name
+    assert not Backend.is_compatible(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [value("x")], [value("y")])))
