@@ -32,7 +32,8 @@ struct attn_pages {
 /* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
-  attn_dtype dtype;            /* of q, o and weights: float32, float16 or bfloat16 */
+  attn_dtype dtype;            /* of q and o: float32, float16 or bfloat16 */
+  attn_dtype weights_dtype;    /* of these types too */
   attn_dtype kv_dtype;         /* of k and v: these, or int8 in pages */
   const char *q[ATTN_ROWS];    /* E values each, q_col apart */
   char *o[ATTN_ROWS];          /* Ev values each, o_col apart */

@@ -157,7 +157,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
 
 void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                              int64_t head) {
-  t->dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
+  t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
   t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
   t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
   attn_paging_point(p, &t->pages, b, head);

@@ -77,7 +77,7 @@ static void fill_task(struct setting *s) {
     t->lo[r] = lo < 0 ? 0 : lo, t->hi[r] = hi > s->keys ? s->keys : hi;
     if (t->hi[r] < t->lo[r]) t->hi[r] = t->lo[r];
   }
-  t->dtype = ATTN_F32, t->k = (const char *)s->k, t->v = (const char *)s->v;
+  t->dtype = t->weights_dtype = ATTN_F32, t->k = (const char *)s->k, t->v = (const char *)s->v;
   t->q_col = t->o_col = t->weights_col = t->mask_col = t->k_col = t->v_col = 1;
   t->k_row = s->width, t->v_row = s->value_width;
   t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
