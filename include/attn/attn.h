@@ -358,6 +358,51 @@ ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn
                                                const attn_sdpa_gradients *gradients,
                                                attn_error *err);
 
+/** What to tell of the weights. NULL: not wanted. No two may share memory. */
+typedef struct attn_sdpa_summary {
+  size_t struct_size;               /* sizeof(attn_sdpa_summary) */
+  const attn_tensor *column_sums;   /* out  (B, Hq, S) float32 or float64: sum over i of p_ij, who is looked at */
+  const attn_tensor *top_keys;      /* out  (B, Hq, L, K) int32 or int64: the keys of the K largest weights of a row,
+                                            largest first, equals by the lower index; -1 where it sees fewer */
+  const attn_tensor *top_weights;   /* out  (B, Hq, L, K) float32 or float64: their weights; 0 there */
+  const attn_tensor *entropy;       /* out  (B, Hq, L) float32 or float64: -sum p ln p, in nats; a sink's share is
+                                            one of the p */
+  const attn_tensor *largest_logit; /* out  (B, Hq, L) float32 or float64: the largest visible s_ij, after scale,
+                                            softcap, ALiBi and mask; -inf where there is none */
+} attn_sdpa_summary;
+
+#ifdef __cplusplus
+#define ATTN_SDPA_SUMMARY_INIT { sizeof(attn_sdpa_summary) }
+#else
+#define ATTN_SDPA_SUMMARY_INIT { .struct_size = sizeof(attn_sdpa_summary) }
+#endif
+
+/**
+ * What the weights of attn_sdpa_forward(desc, q, k, ...) say, without L x S of them.
+ *
+ *   desc     in   as the forward's; .lse and .weights must be NULL, .workspace is not used
+ *   q, k     in   as the forward's
+ *   summary  in   where the results go
+ *
+ * The weights are those before dropout. A row that sees no key counts as the forward fills
+ * its weights. empty_row ZERO: it adds nothing, lists no keys, entropy 0; MEAN: weights of
+ * 1/S, so the first K keys, and entropy ln S; NAN: NaN weights, for every key. Its largest
+ * logit is its log-sum-exp: -inf, for NAN NaN. A row that is NaN lists the keys it sees from
+ * the first on, with weights NaN, makes those columns NaN, and has NaN for the rest.
+ *
+ * Accuracy  docs/accuracy.md. top_weights in float32 are the bits of the forward's float32 weights
+ *           where there are no sinks; which keys are named is exact for those weights.
+ * Cost      4 B Hq L S E operations and a logarithm for each weight where the entropy is
+ *           wanted. Memory for each thread, or task if there are fewer: 64 (2 S + E) floats at
+ *           most, min(K, S) entries of 16 bytes; for column_sums S doubles for each of at most
+ *           4 threads + 32 tasks. By desc's allocator.
+ * Errors    as attn_sdpa_forward; outputs untouched but for _INTERRUPTED.
+ * Threads   reentrant; the same bits for any number of threads, batch and slice.
+ */
+ATTN_API attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q,
+                                         const attn_tensor *k, const attn_sdpa_summary *summary,
+                                         attn_error *err);
+
 /* ---- Keys and values that are kept: the KV cache -------------------------- */
 
 /**

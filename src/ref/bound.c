@@ -26,12 +26,15 @@ double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t
 
 /* A single small weight has the whole distance to the maximum, at most 2 S, and the headroom in
  * its exponent; in an output such weights hardly count, here they stand alone. */
+static double weight_relative(const struct attn_ref_row *row, int64_t width) {
+  double exponent = 2 * row->magnitude + headroom(row->keys);
+  return relative(row, width) + (2 + sqrt((double)width)) * exponent;
+}
+
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
   const double u = 0x1p-24;
   if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
-  double exponent = 2 * row->magnitude + headroom(row->keys);
-  double own = (2 + sqrt((double)width)) * exponent;
-  return u * row->weights[j] * (relative(row, width) + own) +
+  return u * row->weights[j] * weight_relative(row, width) +
          attn_ref_flush(row->keys) * row->largest_kept;
 }
 
@@ -48,4 +51,52 @@ double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, do
   double roundings = 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt(count) + lse +
                      (row->bent ? 8 * row->magnitude : 0) + 0x1p-125 * row->key_magnitude;
   return 0x1p-24 * size * roundings + 0x1p-120;
+}
+
+/* ---- Summaries: row is without its sink, whose share is taken from the rounded log-sum-exp ----
+ */
+
+static double lse_error(const struct attn_ref_row *row, int64_t width, double u) {
+  return u * (relative(row, width) + fabs(row->lse));
+}
+
+/* 1 / (1 + exp(x)): what the keys keep of 1 with x = sink - lse; with -x, the sink's part. */
+static double part(double x) { return 1 / (1 + exp(x)); }
+
+double attn_ref_bound_shared(const struct attn_ref_row *row, int64_t width, double u, double sink,
+                             int64_t j) {
+  if (row->scores[j] == -(double)INFINITY) return 0;
+  double off = lse_error(row, width, u), share = part(sink - row->lse);
+  double weight = u * row->weights[j] * weight_relative(row, width) + attn_ref_flush(row->keys);
+  if (sink == -(double)INFINITY) return weight;
+  return share * exp(off) * (weight + row->weights[j] * off);
+}
+
+/* With weights off by at most r each the distribution q differs from p by
+ *     H(q) - H(p) = sum (p - q)(ln p + H) - KL(q || p),
+ * the first at most r / (1 - r) sum p |ln p + H|, the second at most 4 r^2 / (1 - r)^2. What is
+ * flushed adds its own p ln p, the sums in double their roundings. The sink's choice comes before:
+ * G(x) = h(share) + share H has |G'| <= share other (|x| + H). */
+double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, double u,
+                              double sink) {
+  double r = u * weight_relative(row, width), off = lse_error(row, width, u);
+  double entropy = 0, spread = 0, flush = attn_ref_flush(row->keys), n = (double)row->visible;
+  if (!(r < 0.5)) return (double)INFINITY;
+  for (int64_t j = 0; j < row->keys; j++)
+    if (row->weights[j] > 0) entropy -= row->weights[j] * log(row->weights[j]);
+  for (int64_t j = 0; j < row->keys; j++)
+    if (row->weights[j] > 0) spread += row->weights[j] * fabs(log(row->weights[j]) + entropy);
+  double own = (r * spread + 4 * r * r) / ((1 - r) * (1 - r)) +
+               2 * n * flush * (fabs(log(flush)) + entropy + 1) +
+               0x1p-53 * (16 + 4 * sqrt(n)) * (entropy + 1);
+  if (sink == -(double)INFINITY) return own;
+  double x = sink - row->lse, slope = part(x) * part(-x) * (fabs(x) + off + entropy);
+  return part(x) * exp(off) * own + off * exp(off) * slope + 0x1p-50;
+}
+
+/* ln of the largest weight, and the log-sum-exp it is added to. */
+double attn_ref_bound_logit(const struct attn_ref_row *row, int64_t width, double u) {
+  double r = u * weight_relative(row, width) + (double)row->visible * attn_ref_flush(row->keys);
+  if (!(r < 0.5)) return (double)INFINITY;
+  return r / (1 - r) + lse_error(row, width, u) + 0x1p-50 * (1 + fabs(row->lse));
 }

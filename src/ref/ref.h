@@ -58,4 +58,13 @@ double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j);
 double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width);
 
+/* What attn_sdpa_summarize promises before its results are rounded to their type, of a row
+ * without its sink, in arithmetic of unit roundoff u; infinite where it promises nothing. sink is
+ * its logit, -inf: none. A weight with its sink's share taken off, the entropy, the largest logit.
+ */
+double attn_ref_bound_shared(const struct attn_ref_row *row, int64_t width, double u, double sink,
+                             int64_t j);
+double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, double u, double sink);
+double attn_ref_bound_logit(const struct attn_ref_row *row, int64_t width, double u);
+
 #endif

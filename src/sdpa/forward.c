@@ -109,7 +109,8 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
   if (nan && p->desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
 
-static int mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i, int64_t j) {
+int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i,
+                             int64_t j) {
   const char *at = attn_tensor_at(&p->mask, b, h, i, j);
   if (p->mask.dtype == ATTN_BOOL) return *at != 0;
   return read_float(&p->mask, at) != -(double)INFINITY;
@@ -120,11 +121,11 @@ static int row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
   attn_problem_interval(p, b, i, &lo, &hi);
   if (!p->desc.mask) return lo >= hi;
   for (int64_t j = lo; j < hi; j++)
-    if (mask_allows(p, b, h, i, j)) return 0;
+    if (attn_problem_mask_allows(p, b, h, i, j)) return 0;
   return 1;
 }
 
-static attn_status refuse_empty(const struct attn_problem *p, attn_error *err) {
+attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *err) {
   for (int64_t b = 0; b < p->batch; b++)
     for (int64_t h = 0; h < p->heads_q; h++)
       for (int64_t i = 0; i < p->rows; i++)
@@ -327,7 +328,8 @@ attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
   const attn_sdpa *d = &p->desc;
   attn_status status;
   if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
-  if (d->empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(p, err))) return status;
+  if (d->empty_row == ATTN_EMPTY_ERROR && (status = attn_problem_refuse_empty(p, err)))
+    return status;
   if (d->workspace && d->workspace_bytes < p->workspace_bytes)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
                      "workspace_bytes is %zu; this call needs %zu", d->workspace_bytes,

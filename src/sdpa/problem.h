@@ -125,6 +125,13 @@ void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task
 void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
                             int64_t b, int64_t h, int64_t i);
 
+/* May row i see key j, as far as the mask says? There must be one (forward.c). */
+int attn_problem_mask_allows(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i,
+                             int64_t j);
+
+/* ATTN_ERR_EMPTY_ROW where some row sees no key (forward.c). */
+attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_error *err);
+
 /* The caller's allocator or aligned_alloc; bytes rounded up to ATTN_PANEL_ALIGN. */
 void *attn_problem_allocate(const attn_sdpa *desc, size_t bytes);
 void attn_problem_release(const attn_sdpa *desc, void *memory);

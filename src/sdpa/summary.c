@@ -1,0 +1,513 @@
+/* summary.c -- what the weights say, row by row: no tensor of L x S, only a block's worth of rows.
+ *
+ * The forward's kernel, asked for no values, leaves the weights of a block of rows in a worker's
+ * scratch; what is wanted of a row is taken from there in double. A sink is kept from the kernel
+ * and takes its share here: so the largest weight never falls below 1 / S, however large the
+ * sink, and the largest logit can be told from it.
+ *
+ * Columns are summed by stripes of rows, which are a rule of L alone, and the stripes are merged
+ * in order: no matter who sums what when. A wave is so many heads that all workers are busy; its
+ * stripes are merged before the next begins, so that their sums take O(S) and not heads times S.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "error.h"
+#include "half.h"
+#include "problem.h"
+#include "ref.h"
+
+enum {
+  STRIPES = 32,     /* of a head, at most */
+  WAVE_OF_TASKS = 4 /* for each worker, at least */
+};
+
+static const double HIDDEN = -1; /* stands where a weight would, were the key visible */
+
+struct entry {
+  double weight;
+  int64_t key;
+};
+
+struct run {
+  struct attn_problem p; /* without sinks and dropout */
+  const attn_tensor *sinks;
+  /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not wanted */
+  attn_tensor column_sums, top_keys, top_weights, entropy, largest_logit;
+  int64_t listed, kept; /* K, and min(K, S) */
+  int64_t lot;          /* heads of a task: all their rows fit into a block, or it is one */
+  int64_t lots;         /* in all */
+  int64_t stripe_rows, stripes;
+  int64_t wave, first_lot; /* lots of a wave; where this one begins */
+  char *workspace;         /* of all workers, then the columns of a wave's tasks */
+  size_t at_weights, at_row, at_scores, at_best, worker_bytes;
+  double *columns;
+  _Atomic int stop;
+  atomic_flag reporting;
+  _Atomic int64_t done;
+  int64_t total;
+};
+
+/* One row's weights, a softmax without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
+struct row {
+  int64_t b, h, i, lo, hi;
+  double *weights;
+  double lse;          /* of these */
+  double share, other; /* the keys' and the sink's, of 1 */
+};
+
+/* What a task covers: rows from <= i < to of heads h0 <= h < h1. */
+struct piece {
+  int64_t b, head, h0, h1, from, to;
+  double *columns; /* S, of the head at hand; NULL: not wanted */
+};
+
+static void tell(struct run *r, int64_t more) {
+  const attn_sdpa *d = &r->p.desc;
+  int64_t done = atomic_fetch_add(&r->done, more) + more;
+  if (!d->progress || atomic_flag_test_and_set(&r->reporting)) return;
+  if (d->progress(d->progress_context, done, r->total)) r->stop = 1;
+  atomic_flag_clear(&r->reporting);
+}
+
+static void store_real(const attn_tensor *t, char *at, double value) {
+  if (t->dtype == ATTN_F64)
+    memcpy(at, &value, sizeof value);
+  else
+    attn_store_f32(t->dtype, at, (float)value);
+}
+
+static void store_key(const attn_tensor *t, char *at, int64_t key) {
+  int32_t narrow = (int32_t)key;
+  memcpy(at, t->dtype == ATTN_I32 ? (void *)&narrow : (void *)&key, t->dtype == ATTN_I32 ? 4 : 8);
+}
+
+/* ---- The largest weights ------------------------------------------------------ */
+
+/* The larger weight, of equals the lower key. In a row that is NaN all weights are: equals. */
+static int beats(struct entry a, struct entry b) {
+  double x = a.weight != a.weight ? (double)INFINITY : a.weight;
+  double y = b.weight != b.weight ? (double)INFINITY : b.weight;
+  return x > y || (x == y && a.key < b.key);
+}
+
+/* A heap whose root is beaten by all others: restores that below `at`. */
+static void sift(struct entry *heap, int64_t count, int64_t at) {
+  for (int64_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && beats(heap[child], heap[child + 1])) child++;
+    if (!beats(heap[at], heap[child])) return;
+    struct entry moved = heap[at];
+    heap[at] = heap[child], heap[child] = moved;
+  }
+}
+
+/* The first root goes to the end, being the least, and so on. */
+static void sort_heap(struct entry *heap, int64_t count) {
+  for (int64_t n = count - 1; n > 0; n--) {
+    struct entry least = heap[0];
+    heap[0] = heap[n], heap[n] = least;
+    sift(heap, n, 0);
+  }
+}
+
+/* The best of the row, best first; returns how many there are. */
+static int64_t find_best(const struct row *row, struct entry *best, int64_t kept) {
+  int64_t count = 0;
+  for (int64_t j = row->lo; j < row->hi && kept; j++) {
+    struct entry e = {row->weights[j], j};
+    if (e.weight == HIDDEN) continue;
+    if (count < kept) {
+      best[count++] = e;
+      for (int64_t n = count / 2 - 1; count == kept && n >= 0; n--) sift(best, count, n);
+    } else if (beats(e, best[0])) {
+      best[0] = e;
+      sift(best, count, 0);
+    }
+  }
+  for (int64_t n = count / 2 - 1; count < kept && n >= 0; n--) sift(best, count, n);
+  sort_heap(best, count);
+  return count;
+}
+
+static void store_best(const struct run *r, const struct row *row, struct entry *best) {
+  int64_t count = find_best(row, best, r->kept);
+  for (int64_t n = 0; n < r->listed; n++) {
+    if (r->top_keys.data)
+      store_key(&r->top_keys, attn_tensor_at(&r->top_keys, row->b, row->h, row->i, n),
+                n < count ? best[n].key : -1);
+    if (r->top_weights.data)
+      store_real(&r->top_weights, attn_tensor_at(&r->top_weights, row->b, row->h, row->i, n),
+                 n < count ? best[n].weight * row->share : 0);
+  }
+}
+
+/* ---- One number a row --------------------------------------------------------- */
+
+static double surprise(double p) { return p == 0 ? 0 : -p * log(p); }
+
+/* The keys' own -sum p ln p, of weights that rounding may have left a little off 1 in all; then
+ * by the chain rule the choice between keys and sink before it. */
+static double entropy_of(const struct row *row) {
+  double sum = 0, logs = 0;
+  for (int64_t j = row->lo; j < row->hi; j++) {
+    double w = row->weights[j];
+    if (w <= 0) continue;
+    sum += w, logs += w * log(w);
+  }
+  double own = sum == 0 ? 0 : log(sum) - logs / sum;
+  if (own < 0) own = 0;
+  return row->share * own + surprise(row->share) + surprise(row->other);
+}
+
+/* The weight of the largest is exp(s - lse). */
+static double largest_logit_of(const struct row *row) {
+  double top = 0;
+  if (row->lse == -(double)INFINITY) return row->lse;
+  for (int64_t j = row->lo; j < row->hi; j++)
+    if (!(row->weights[j] <= top)) top = row->weights[j];
+  return row->lse + log(top);
+}
+
+static void add_columns(const struct row *row, double *columns) {
+  for (int64_t j = row->lo; j < row->hi; j++)
+    if (!(row->weights[j] <= 0)) columns[j] += row->weights[j] * row->share;
+}
+
+static void store_columns(const struct run *r, int64_t b, int64_t h, const double *columns) {
+  for (int64_t j = 0; j < r->p.keys; j++)
+    store_real(&r->column_sums, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
+}
+
+static void summarize(const struct run *r, const struct piece *c, const struct row *row,
+                      struct entry *best) {
+  const int64_t b = row->b, h = row->h, i = row->i;
+  if (r->entropy.data)
+    store_real(&r->entropy, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
+  if (r->largest_logit.data)
+    store_real(&r->largest_logit, attn_tensor_at(&r->largest_logit, 0, b, h, i),
+               largest_logit_of(row));
+  if (r->listed) store_best(r, row, best);
+  if (!c->columns) return;
+  if (i == c->from) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);
+  add_columns(row, c->columns);
+  if (i + 1 == c->to && r->stripes == 1) store_columns(r, b, h, c->columns);
+}
+
+/* ---- A row's weights ---------------------------------------------------------- */
+
+/* As the forward fills a row that sees no key; a sink there changes nothing. */
+static void fill_empty(const struct run *r, struct row *row) {
+  int nan = r->p.desc.empty_row == ATTN_EMPTY_NAN;
+  row->lo = 0, row->hi = nan || r->p.desc.empty_row == ATTN_EMPTY_MEAN ? r->p.keys : 0;
+  row->lse = nan ? (double)NAN : -(double)INFINITY;
+  for (int64_t j = 0; j < row->hi; j++)
+    row->weights[j] = nan ? (double)NAN : 1.0 / (double)r->p.keys;
+}
+
+/* Where every score is -inf the weights are 0 / 0, but with a sink 0. */
+static void take_sink(const struct run *r, struct row *row) {
+  double sink = attn_problem_per_head(r->sinks, row->b, row->h);
+  if (sink == -(double)INFINITY) return;
+  row->share = 1 / (1 + exp(sink - row->lse));
+  row->other = 1 / (1 + exp(row->lse - sink));
+  for (int64_t j = row->lo; j < row->hi && row->lse == -(double)INFINITY; j++)
+    if (row->weights[j] != HIDDEN) row->weights[j] = 0;
+}
+
+/* Tells weights that are 0 from keys that are hidden, and what the rest of the row is. */
+static void settle(const struct run *r, struct row *row) {
+  int64_t seen = 0;
+  for (int64_t j = row->lo; j < row->hi; j++) {
+    int hidden = row->weights[j] == 0 && r->p.desc.mask &&
+                 !attn_problem_mask_allows(&r->p, row->b, row->h, row->i, j);
+    if (hidden) row->weights[j] = HIDDEN;
+    seen += !hidden;
+  }
+  row->share = 1, row->other = 0;
+  if (!seen)
+    fill_empty(r, row);
+  else if (r->sinks)
+    take_sink(r, row);
+}
+
+static struct row row_at(const struct run *r, int32_t worker, const struct piece *c, int64_t n) {
+  char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
+  struct row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
+  row.i = c->from + n % (c->to - c->from);
+  row.weights = (double *)(void *)(scratch + r->at_row);
+  attn_problem_interval(&r->p, row.b, row.i, &row.lo, &row.hi);
+  return row;
+}
+
+/* At most ATTN_ROWS rows of the piece from n on, by the kernel; returns how many. */
+static int64_t run_block(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+  const struct attn_problem *p = &r->p;
+  char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
+  float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROWS];
+  int64_t count = (c->h1 - c->h0) * (c->to - c->from) - n;
+  struct attn_sdpa_task t;
+  if (count > ATTN_ROWS) count = ATTN_ROWS;
+  attn_problem_point_head(p, &t, c->b, c->head);
+  t.workspace = (float *)(void *)scratch;
+  t.weights_dtype = ATTN_F32, t.weights_col = 1;
+  for (t.rows = 0; t.rows < count; t.rows++) {
+    struct row row = row_at(r, worker, c, n + t.rows);
+    attn_problem_point_row(p, &t, t.rows, row.b, row.h, row.i);
+    t.lse[t.rows] = &lse[t.rows];
+    t.weights[t.rows] = (char *)(weights + t.rows * p->keys);
+  }
+  p->kernel->sdpa_f32(&t);
+  for (int64_t m = 0; m < count; m++) {
+    struct row row = row_at(r, worker, c, n + m);
+    row.lse = (double)lse[m];
+    for (int64_t j = row.lo; j < row.hi; j++) row.weights[j] = (double)weights[m * p->keys + j];
+    settle(r, &row);
+    summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+  }
+  return count;
+}
+
+/* Row n of the piece, by the reference. */
+static int64_t run_row(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+  const struct attn_problem *p = &r->p;
+  char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
+  struct row row = row_at(r, worker, c, n);
+  struct attn_ref_row exact = {.b = row.b,
+                               .h = row.h,
+                               .i = row.i,
+                               .weights = row.weights,
+                               .scores = (double *)(void *)(scratch + r->at_scores)};
+  attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &exact);
+  row.lse = exact.lse;
+  settle(r, &row);
+  summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+  return 1;
+}
+
+/* ---- Tasks, stripes, waves ------------------------------------------------------ */
+
+static struct piece piece_at(const struct run *r, int64_t index) {
+  const struct attn_problem *p = &r->p;
+  int64_t group = p->heads_q / p->heads, lots = (group + r->lot - 1) / r->lot;
+  int64_t lot = r->first_lot + index / r->stripes, kv = lot / lots;
+  /* Late rows see most under a causal mask: they go first. */
+  int64_t stripe = r->stripes - 1 - index % r->stripes;
+  struct piece c = {.b = kv / p->heads, .head = kv % p->heads};
+  c.h0 = c.head * group + lot % lots * r->lot;
+  c.h1 = c.h0 + r->lot < (c.head + 1) * group ? c.h0 + r->lot : (c.head + 1) * group;
+  c.from = stripe * r->stripe_rows;
+  c.to = c.from + r->stripe_rows < p->rows ? c.from + r->stripe_rows : p->rows;
+  if (r->columns) c.columns = r->columns + index * p->keys;
+  return c;
+}
+
+static void run_task(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  struct piece c = piece_at(r, index);
+  int64_t count = (c.h1 - c.h0) * (c.to - c.from), did;
+  for (int64_t n = 0; n < count && !r->stop; n += did) {
+    did = r->p.kernel ? run_block(r, &c, n, worker) : run_row(r, &c, n, worker);
+    tell(r, did);
+  }
+}
+
+/* One head of the wave: its stripes, from the first row on, into the first. */
+static void merge(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  (void)worker;
+  double *sum = NULL;
+  for (int64_t stripe = 0; stripe < r->stripes; stripe++) {
+    struct piece c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
+    for (int64_t j = 0; j < r->p.keys && sum; j++) sum[j] += c.columns[j];
+    if (!sum) sum = c.columns;
+    if (stripe + 1 == r->stripes) store_columns(r, c.b, c.h0, sum);
+  }
+}
+
+static void run_all(struct run *r) {
+  for (; r->first_lot < r->lots && !r->stop; r->first_lot += r->wave) {
+    int64_t left = r->lots - r->first_lot, lots = left < r->wave ? left : r->wave;
+    attn_problem_parallel(&r->p, lots * r->stripes, run_task, r);
+    if (r->columns && r->stripes > 1 && !r->stop) attn_problem_parallel(&r->p, lots, merge, r);
+  }
+}
+
+/* ---- Checks ------------------------------------------------------------------- */
+
+static attn_status check_real(const attn_tensor *t, const char *name, const attn_tensor *like,
+                              int rank, attn_tensor *wide, attn_error *err) {
+  if (!t) return ATTN_OK;
+  return attn_tensor_check_like(t, name, like, rank, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
+                                wide, err);
+}
+
+/* The two lists have q's rank, and K is what they say: both the same. */
+static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int rank,
+                               attn_error *err) {
+  const struct attn_problem *p = &r->p;
+  const attn_tensor *keys = s->top_keys, *first = keys ? keys : s->top_weights;
+  if (!first) return ATTN_OK;
+  attn_tensor like = {.rank = 4, .shape = {p->batch, p->heads_q, p->rows, 0}};
+  if (first->rank == rank) like.shape[3] = r->listed = first->shape[rank - 1];
+  attn_status status = ATTN_OK;
+  if (keys)
+    status =
+        attn_tensor_check_like(keys, "top_keys", &like, rank,
+                               keys->dtype == ATTN_I32 ? ATTN_I32 : ATTN_I64, &r->top_keys, err);
+  if (!status)
+    status = check_real(s->top_weights, "top_weights", &like, rank, &r->top_weights, err);
+  if (!status && keys && keys->dtype == ATTN_I32 && p->keys - 1 > INT32_MAX)
+    return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "%lld keys are too many for int32: use int64",
+                     (long long)p->keys);
+  r->kept = r->listed < p->keys ? r->listed : p->keys;
+  return status;
+}
+
+static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary *s,
+                                    attn_error *err) {
+  const attn_sdpa *d = &r->p.desc;
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+  } out[] = {{s->column_sums, "column_sums"},
+             {s->top_keys, "top_keys"},
+             {s->top_weights, "top_weights"},
+             {s->entropy, "entropy"},
+             {s->largest_logit, "largest_logit"}};
+  const attn_tensor *const in[] = {&r->p.q, &r->p.k, d->mask, d->alibi, d->key_lengths, r->sinks};
+  for (int n = 0; n < 5; n++) {
+    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
+      if (attn_tensors_overlap(out[n].t, in[m]))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
+                         out[n].name);
+    for (int m = 0; m < n; m++)
+      if (attn_tensors_overlap(out[n].t, out[m].t))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
+                         out[n].name, out[m].name);
+  }
+  return ATTN_OK;
+}
+
+/* There are no values: k's own bytes, of width 0, stand for them. */
+static attn_status check_problem(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+                                 const attn_tensor *k, attn_error *err) {
+  if (!k) return attn_fail(err, ATTN_ERR_ARGUMENT, "k", "k is NULL");
+  attn_tensor none = *k;
+  if (k->rank > 0 && k->rank <= ATTN_RANK_MAX) none.shape[k->rank - 1] = 0;
+  attn_status status = attn_problem_check(desc, q, k, &none, NULL, 0, &r->p, err);
+  if (status) return status;
+  if (r->p.desc.lse || r->p.desc.weights)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, r->p.desc.lse ? "lse" : "weights",
+                     "desc->lse and desc->weights must be NULL: a summary gives neither");
+  r->sinks = r->p.desc.sinks, r->p.desc.sinks = NULL;
+  r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;
+  return ATTN_OK;
+}
+
+static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+                         const attn_tensor *k, const attn_sdpa_summary *s, attn_error *err) {
+  if (!s || !attn_size_is_known(s->struct_size, sizeof *s))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "summary",
+                     "summary is NULL or its struct_size is not sizeof(attn_sdpa_summary)");
+  attn_status status = check_problem(r, desc, q, k, err);
+  if (status) return status;
+  const struct attn_problem *p = &r->p;
+  const attn_tensor by_key = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->keys}};
+  const attn_tensor by_row = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->rows}};
+  int rank = q->rank - 1;
+  status = check_real(s->column_sums, "column_sums", &by_key, rank, &r->column_sums, err);
+  if (!status) status = check_lists(r, s, q->rank, err);
+  if (!status) status = check_real(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
+  if (!status)
+    status = check_real(s->largest_logit, "largest_logit", &by_row, rank, &r->largest_logit, err);
+  if (!status) status = check_no_overlap(r, s, err);
+  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_refuse_empty(p, err);
+  return status;
+}
+
+/* ---- The call ----------------------------------------------------------------- */
+
+static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* A function of L and the group alone, but for the wave: its size changes no bits. */
+static void divide(struct run *r) {
+  struct attn_problem *p = &r->p;
+  int64_t group = p->heads_q / p->heads;
+  r->lot = p->rows < ATTN_ROWS ? ATTN_ROWS / p->rows : 1;
+  if (r->lot > group) r->lot = group;
+  r->lots = p->batch * p->heads * up(group, r->lot);
+  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROWS * STRIPES) * ATTN_ROWS;
+  r->stripes = up(p->rows, r->stripe_rows);
+  r->wave = r->lots;
+  if (r->column_sums.data) r->wave = up((int64_t)p->workers * WAVE_OF_TASKS, r->stripes);
+  if (r->wave > r->lots) r->wave = r->lots;
+  if (p->workers > r->wave * r->stripes) p->workers = (int32_t)(r->wave * r->stripes);
+}
+
+/* Adds count things to what is measured so far, aligned; where they begin. */
+static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) {
+  size_t at = *sum, bytes;
+  *overflow |= __builtin_mul_overflow((size_t)count, size, &bytes);
+  *overflow |= __builtin_add_overflow(bytes, (size_t)ATTN_PANEL_ALIGN - 1, &bytes);
+  *overflow |= __builtin_add_overflow(at, bytes / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN, sum);
+  return at;
+}
+
+/* Where a worker's things lie, and bytes in all; 0: more than memory. */
+static size_t measure(struct run *r, size_t *at_columns) {
+  const struct attn_problem *p = &r->p;
+  int64_t block = r->lot * (p->rows < r->stripe_rows ? p->rows : r->stripe_rows);
+  int64_t columns = r->column_sums.data ? r->wave * r->stripes : 0;
+  size_t all = 0, column;
+  int over = 0;
+  if (block > ATTN_ROWS) block = ATTN_ROWS;
+  if (p->kernel)
+    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0), sizeof(float), &over);
+  over |= __builtin_mul_overflow((size_t)block, sizeof(float), &column);
+  if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);
+  if (!p->kernel) r->at_scores = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
+  r->at_row = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
+  r->at_best = add_bytes(&r->worker_bytes, r->kept, sizeof(struct entry), &over);
+  add_bytes(&all, p->workers, r->worker_bytes, &over);
+  over |= __builtin_mul_overflow((size_t)columns, sizeof(double), &column);
+  *at_columns = add_bytes(&all, p->keys, column, &over);
+  add_bytes(&all, 1, 1, &over); /* never nothing, or none could be told from no memory */
+  return over ? 0 : all;
+}
+
+static attn_status run_in_memory(struct run *r, attn_error *err) {
+  size_t at_columns, bytes = measure(r, &at_columns);
+  r->workspace = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
+  if (!r->workspace)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
+  if (r->column_sums.data) r->columns = (double *)(void *)(r->workspace + at_columns);
+  run_all(r);
+  attn_problem_release(&r->p.desc, r->workspace);
+  if (!r->stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                   "stopped by the caller's progress function");
+}
+
+/* Without queries every column's sum is that of nothing. */
+static void clear_columns(const struct run *r) {
+  const attn_tensor *t = &r->column_sums;
+  for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
+    for (int64_t j = 0; j < r->p.keys; j++)
+      store_real(t, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
+}
+
+static int wants_nothing(const attn_sdpa_summary *s) {
+  return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->largest_logit;
+}
+
+attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_sdpa_summary *summary, attn_error *err) {
+  struct run r = {.reporting = ATOMIC_FLAG_INIT};
+  attn_status status = check(&r, desc, q, k, summary, err);
+  if (status || !r.p.batch || !r.p.heads_q || wants_nothing(summary)) return status;
+  if (!r.p.rows) return clear_columns(&r), ATTN_OK;
+  r.total = r.p.batch * r.p.heads_q * r.p.rows;
+  divide(&r);
+  return run_in_memory(&r, err);
+}

@@ -1,0 +1,353 @@
+/* Laws of summaries: every combination of features agrees with the oracle's weights within the
+ * promised bound, on every kernel; the keys that are named are those of the forward's own weights,
+ * equals by the lower index; rows that see nothing and NaN do as the header says; the same bits
+ * for any threads, slice and order; what is wrong is refused and nothing written. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "half.h"
+#include "random.h"
+#include "ref.h"
+#include "select.h"
+
+enum { CANARY = 0x5A, SPACE = 1 << 20, KEYS = 512 };
+
+static int64_t pick(const int64_t *from, int n) { return from[below(n)]; }
+#define PICK(...) \
+  pick((const int64_t[]){__VA_ARGS__}, (int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)))
+
+/* ---- A call and its results ----------------------------------------------------- */
+
+enum { SUMS, TOP_KEYS, TOP_WEIGHTS, ENTROPY, LOGIT, OUTPUTS };
+
+static char space[OUTPUTS][SPACE];
+static char where[96]; /* for messages */
+
+struct call {
+  int64_t b, hq, h, l, s, e, k;
+  attn_sdpa desc;
+  attn_tensor tq, tk, mask, lengths, alibi, sinks;
+  attn_tensor out[OUTPUTS]; /* dense or with gaps, in space */
+  attn_sdpa_summary summary;
+  float slopes[16], logits[16];
+  int64_t length[4];
+  char *memory[3];
+};
+
+static void set(const attn_tensor *t, int64_t n, double value) {
+  char *at = (char *)t->data + n * (int64_t)attn_dtype_size(t->dtype);
+  if (t->dtype == ATTN_F64)
+    memcpy(at, &value, 8);
+  else if (t->dtype == ATTN_BOOL)
+    *at = value != 0;
+  else
+    attn_store_f32(t->dtype, at, (float)value);
+}
+
+static double at(const attn_tensor *t, int64_t n) {
+  return attn_load_real(t->dtype, (const char *)t->data + n * attn_real_size(t->dtype));
+}
+
+static attn_tensor make(char **memory, attn_dtype dtype, int64_t n0, int64_t n1, int64_t n2,
+                        int64_t n3, double gain) {
+  int64_t count = n0 * n1 * n2 * n3;
+  *memory = malloc((size_t)count * attn_dtype_size(dtype) + 1);
+  attn_tensor t = attn_tensor_dense(dtype, *memory, n0, n1, n2, n3);
+  for (int64_t n = 0; n < count; n++) set(&t, n, gain * (double)(uniform() + uniform()));
+  return t;
+}
+
+/* Its last `rank` dimensions; n elements of space apart. */
+static attn_tensor output(char *to, attn_dtype dtype, const int64_t *shape, int rank,
+                          int64_t apart) {
+  attn_tensor t = {to, dtype, rank, {0}, {0}};
+  for (int n = rank - 1; n >= 0; n--) {
+    t.shape[n] = shape[n], t.strides[n] = apart;
+    apart *= shape[n];
+  }
+  assert_true(apart * 8 < SPACE);
+  return t;
+}
+
+static void point(struct call *c, char (*to)[SPACE], int spread) {
+  const int64_t sums[3] = {c->b, c->hq, c->s}, rows[3] = {c->b, c->hq, c->l},
+                top[4] = {c->b, c->hq, c->l, c->k};
+  attn_dtype real = spread && chance(2) ? ATTN_F32 : ATTN_F64;
+  c->out[SUMS] = output(to[SUMS], real, sums, 3, 1 + spread);
+  c->out[TOP_KEYS] = output(to[TOP_KEYS], spread ? ATTN_I32 : ATTN_I64, top, 4, 1 + spread);
+  c->out[TOP_WEIGHTS] = output(to[TOP_WEIGHTS], real, top, 4, 1 + spread);
+  c->out[ENTROPY] = output(to[ENTROPY], real, rows, 3, 1 + spread);
+  c->out[LOGIT] = output(to[LOGIT], real, rows, 3, 1 + spread);
+  attn_tensor *o = c->out;
+  c->summary = (attn_sdpa_summary){sizeof c->summary, &o[SUMS],    &o[TOP_KEYS],
+                                   &o[TOP_WEIGHTS],   &o[ENTROPY], &o[LOGIT]};
+  memset(to, CANARY, sizeof(char[OUTPUTS][SPACE]));
+}
+
+static void shape(struct call *c, int64_t b, int64_t h, int64_t group, int64_t l, int64_t s,
+                  int64_t e, int64_t k) {
+  memset(c, 0, sizeof *c);
+  c->desc.struct_size = sizeof c->desc;
+  c->b = b, c->h = h, c->hq = h * group, c->l = l, c->s = s, c->e = e, c->k = k;
+}
+
+static void inputs(struct call *c, attn_dtype dtype, double gain) {
+  c->tq = make(&c->memory[0], dtype, c->b, c->hq, c->l, c->e, gain);
+  c->tk = make(&c->memory[1], dtype, c->b, c->h, c->s, c->e, 1);
+}
+
+static void release(struct call *c) {
+  for (int n = 0; n < 3; n++) free(c->memory[n]);
+}
+
+static void run(struct call *c) {
+  attn_error err;
+  if (attn_sdpa_summarize(&c->desc, &c->tq, &c->tk, &c->summary, &err)) fail_msg("%s", err.message);
+}
+
+/* Element n of row (b, h, i), or of column sums. */
+static int64_t place(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int64_t n) {
+  return b * t->strides[0] + h * t->strides[1] + i * t->strides[2] +
+         (t->rank == 4 ? n * t->strides[3] : 0);
+}
+
+static double real_of(const struct call *c, int out, int64_t b, int64_t h, int64_t i, int64_t n) {
+  return at(&c->out[out], place(&c->out[out], b, h, i, n));
+}
+
+static int64_t key_of(const struct call *c, int64_t b, int64_t h, int64_t i, int64_t n) {
+  const attn_tensor *t = &c->out[TOP_KEYS];
+  int64_t wide, place_of = place(t, b, h, i, n);
+  int32_t narrow;
+  if (t->dtype == ATTN_I32)
+    return memcpy(&narrow, (char *)t->data + place_of * 4, 4), (int64_t)narrow;
+  return memcpy(&wide, (char *)t->data + place_of * 8, 8), wide;
+}
+
+/* ---- Random calls --------------------------------------------------------------- */
+
+static void draw_mask(struct call *c) {
+  static const attn_dtype types[] = {ATTN_BOOL, ATTN_F32, ATTN_F64, ATTN_F16};
+  const int64_t full[4] = {c->b, c->hq, c->l, c->s};
+  int64_t n[4], hidden = 1 + below(5);
+  for (int d = 0; d < 4; d++) n[d] = chance(3) ? 1 : full[d];
+  attn_dtype dtype = types[below(4)];
+  c->mask = make(&c->memory[2], dtype, n[0], n[1], n[2], n[3], 1);
+  for (int64_t m = 0; m < n[0] * n[1] * n[2] * n[3]; m++) {
+    if (dtype == ATTN_BOOL)
+      set(&c->mask, m, below(6) >= hidden);
+    else if (below(6) < hidden)
+      set(&c->mask, m, -(double)INFINITY);
+    else if (chance(300))
+      set(&c->mask, m, -1e4); /* visible, and its weight is 0 */
+  }
+  c->desc.mask = &c->mask;
+}
+
+static void draw_knobs(struct call *c) {
+  attn_sdpa *d = &c->desc;
+  d->align = (int32_t)below(3), d->empty_row = (int32_t)below(3);
+  if (d->align == ATTN_ALIGN_OFFSET) d->flags |= ATTN_SDPA_OFFSET, d->offset = below(200) - 80;
+  if (chance(2)) d->flags |= ATTN_SDPA_CAUSAL;
+  if (chance(3))
+    d->flags |= ATTN_SDPA_WINDOW, d->window_left = below(90) - 1, d->window_right = below(40) - 1;
+  if (chance(4)) d->flags |= ATTN_SDPA_SCALE, d->scale = (double)uniform();
+  if (chance(4)) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = 0.5 + 5 * fabs((double)uniform());
+  if (chance(4)) d->flags |= ATTN_SDPA_DROPOUT, d->dropout = 0.5, d->seed = 7; /* no part in it */
+  for (int n = 0; n < 16; n++) {
+    c->slopes[n] = 0.2f * uniform();
+    c->logits[n] = chance(4) ? -INFINITY : (chance(4) ? 300 : 8) * uniform();
+  }
+  c->alibi = (attn_tensor){c->slopes, ATTN_F32, 1, {c->hq}, {1}};
+  c->sinks = (attn_tensor){c->logits, ATTN_F32, 1, {c->hq}, {1}};
+  for (int64_t b = 0; b < c->b; b++) c->length[b] = chance(5) ? 0 : below(c->s + 1);
+  c->lengths = (attn_tensor){c->length, ATTN_I64, 1, {c->b}, {1}};
+  if (chance(4)) d->alibi = &c->alibi;
+  if (chance(3)) d->sinks = &c->sinks;
+  if (chance(3)) d->key_lengths = &c->lengths;
+}
+
+static void draw(struct call *c, attn_dtype dtype) {
+  shape(c, 1 + below(2), 1 + below(2), PICK(1, 1, 2, 3, 8),
+        PICK(1, 2, 7, 20, 31, 33, 63, 64, 65, 129), PICK(1, 2, 5, 12, 95, 96, 97, 193, 300),
+        PICK(1, 3, 8, 33, 64), PICK(1, 2, 3, 8, 40));
+  while (c->b * c->hq * c->l * c->k * 16 >= SPACE) c->k /= 2;
+  inputs(c, dtype, chance(4) ? 12 : 1);
+  draw_knobs(c);
+  if (chance(2)) draw_mask(c);
+}
+
+/* ---- Against the oracle ----------------------------------------------------------- */
+
+/* One row as it must be: p with the sink's share taken, and what each result may be off by. */
+struct expected {
+  struct attn_ref_row row; /* without its sink */
+  double scores[KEYS], weights[KEYS], p[KEYS], bound[KEYS];
+  double entropy, entropy_bound, logit, logit_bound;
+  int listed[KEYS];
+};
+
+static struct expected expected;
+
+static double surprise(double p) { return p > 0 ? -p * log(p) : 0; }
+
+static void expect_empty(const struct call *c, struct expected *x) {
+  int nan = c->desc.empty_row == ATTN_EMPTY_NAN, mean = c->desc.empty_row == ATTN_EMPTY_MEAN;
+  double p = nan ? (double)NAN : mean ? 1 / (double)c->s : 0;
+  for (int64_t j = 0; j < c->s; j++) {
+    x->p[j] = p, x->bound[j] = 0x1p-52;
+    x->scores[j] = nan || mean ? 0 : -(double)INFINITY;
+  }
+  x->entropy = nan ? p : mean ? log((double)c->s) : 0, x->entropy_bound = 0x1p-43;
+  x->logit = nan ? p : -(double)INFINITY;
+}
+
+static void expect(const struct call *c, int64_t b, int64_t h, int64_t i) {
+  struct expected *x = &expected;
+  attn_sdpa desc = c->desc;
+  attn_tensor none = c->tk;
+  double u = c->tq.dtype == ATTN_F64 ? 0x1p-53 : 0x1p-24;
+  double sink = desc.sinks ? (double)c->logits[h] : -(double)INFINITY;
+  desc.sinks = NULL, desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT, none.shape[3] = 0;
+  x->row =
+      (struct attn_ref_row){.b = b, .h = h, .i = i, .scores = x->scores, .weights = x->weights};
+  attn_ref_sdpa_row(&desc, &c->tq, &c->tk, &none, &x->row);
+  if (!x->row.visible) {
+    expect_empty(c, x);
+    return;
+  }
+  double share = 1 / (1 + exp(sink - x->row.lse)), taken = 1 / (1 + exp(x->row.lse - sink));
+  x->entropy = surprise(taken), x->logit = -(double)INFINITY;
+  for (int64_t j = 0; j < c->s; j++) {
+    x->p[j] = x->weights[j] * share;
+    x->bound[j] = attn_ref_bound_shared(&x->row, c->e, u, sink, j) + 0x1p-149;
+    x->entropy += surprise(x->p[j]);
+    if (x->scores[j] > x->logit) x->logit = x->scores[j];
+  }
+  x->entropy_bound = attn_ref_bound_entropy(&x->row, c->e, u, sink);
+  x->logit_bound = attn_ref_bound_logit(&x->row, c->e, u);
+}
+
+static double worst;
+
+static void near(const struct call *c, int out, double got, double exact, double bound,
+                 const char *name) {
+  if (exact != exact || isinf(exact)) {
+    if (exact != exact ? got == got : got != exact)
+      fail_msg("%s: %s: %g, not %g", where, name, got, exact);
+    return;
+  }
+  if (c->out[out].dtype == ATTN_F32) bound += 0x1p-24 * fabs(exact) + 0x1p-149;
+  if (!(fabs(got - exact) <= bound))
+    fail_msg("%s: %s: %.12g, not %.12g, bound %.3g", where, name, got, exact, bound);
+  if (fabs(got - exact) > worst * bound) worst = fabs(got - exact) / bound;
+}
+
+/* Distinct visible keys in order, and none left out that surely weighs more. */
+static void check_list(const struct call *c, int64_t b, int64_t h, int64_t i) {
+  struct expected *x = &expected;
+  int64_t seen = 0, n = 0;
+  memset(x->listed, 0, sizeof x->listed);
+  for (int64_t j = 0; j < c->s; j++) seen += x->scores[j] != -(double)INFINITY;
+  for (; n < c->k && n < seen; n++) {
+    int64_t j = key_of(c, b, h, i, n), before = n ? key_of(c, b, h, i, n - 1) : -1;
+    double w = real_of(c, TOP_WEIGHTS, b, h, i, n);
+    if (j < 0 || j >= c->s || x->listed[j]++ || x->scores[j] == -(double)INFINITY)
+      fail_msg("%s: key %d of row %d: %d is hidden or stands there twice", where, (int)n, (int)i,
+               (int)j);
+    near(c, TOP_WEIGHTS, w, x->p[j], x->bound[j], "a weight");
+    if (n && w == w) {
+      double earlier = real_of(c, TOP_WEIGHTS, b, h, i, n - 1);
+      assert_true(earlier > w || (earlier == w && (before < j || c->desc.sinks)));
+    }
+  }
+  double least = n ? x->p[key_of(c, b, h, i, n - 1)] : 0,
+         its = n ? x->bound[key_of(c, b, h, i, n - 1)] : 0;
+  for (int64_t j = 0; j < c->s && n == c->k; j++)
+    if (!x->listed[j] && x->p[j] - x->bound[j] > least + its)
+      fail_msg("%s: key %d left out", where, (int)j);
+  for (; n < c->k; n++) {
+    assert_int_equal(key_of(c, b, h, i, n), -1);
+    assert_true(real_of(c, TOP_WEIGHTS, b, h, i, n) == 0);
+  }
+}
+
+static void check_head(const struct call *c, int64_t b, int64_t h) {
+  static double sums[KEYS], bounds[KEYS];
+  memset(sums, 0, sizeof sums), memset(bounds, 0, sizeof bounds);
+  for (int64_t i = 0; i < c->l; i++) {
+    expect(c, b, h, i);
+    check_list(c, b, h, i);
+    double entropy = real_of(c, ENTROPY, b, h, i, 0);
+    if (expected.entropy == expected.entropy) assert_true(entropy >= 0);
+    near(c, ENTROPY, entropy, expected.entropy, expected.entropy_bound, "an entropy");
+    near(c, LOGIT, real_of(c, LOGIT, b, h, i, 0), expected.logit, expected.logit_bound, "a logit");
+    for (int64_t j = 0; j < c->s; j++) {
+      sums[j] += expected.p[j];
+      bounds[j] += expected.bound[j] + 0x1p-52 * sums[j];
+    }
+  }
+  for (int64_t j = 0; j < c->s; j++)
+    near(c, SUMS, real_of(c, SUMS, b, h, j, 0), sums[j], bounds[j], "a column");
+}
+
+/* What lies between the elements still holds the canary. */
+static void only_elements_were_written(struct call *c) {
+  for (int n = 0; n < OUTPUTS; n++) {
+    attn_tensor *t = &c->out[n];
+    size_t size = attn_dtype_size(t->dtype), apart = (size_t)t->strides[t->rank - 1], count = 1;
+    for (int d = 0; d < t->rank; d++) count *= (size_t)t->shape[d];
+    for (size_t m = 0; m < SPACE; m++)
+      if ((m / size % apart || m / size / apart >= count) && space[n][m] != CANARY)
+        fail_msg("byte %d of output %d was written", (int)m, n);
+  }
+}
+
+static void every_combination(attn_dtype dtype, int rounds) {
+  const char *kernel;
+  worst = 0;
+  for (int round = 0; round < rounds; round++) {
+    struct call c;
+    uint64_t seed = random_state;
+    draw(&c, dtype);
+    for (int n = 0; (kernel = select_kernel(n)) && (n == 0 || dtype != ATTN_F64); n++) {
+      snprintf(where, sizeof where, "%s, seed %llu", kernel, (unsigned long long)seed);
+      point(&c, space, (int)below(2));
+      run(&c);
+      for (int64_t m = 0; m < c.b * c.hq; m++) check_head(&c, m / c.hq, m % c.hq);
+      only_elements_were_written(&c);
+    }
+    select_default();
+    release(&c);
+  }
+  printf("%s: the worst of %d calls is at %.3f of its bound\n", attn_dtype_name(dtype), rounds,
+         worst);
+}
+
+static void every_combination_is_within_the_bound(void **state) {
+  (void)state;
+  every_combination(ATTN_F32, ROUNDS(100));
+}
+
+static void so_it_is_in_the_other_types(void **state) {
+  (void)state;
+  every_combination(ATTN_F16, ROUNDS(20));
+  every_combination(ATTN_BF16, ROUNDS(20));
+  every_combination(ATTN_F64, ROUNDS(20));
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_combination_is_within_the_bound),
+      cmocka_unit_test(so_it_is_in_the_other_types),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
