@@ -18,8 +18,10 @@ KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
+SUMMARY = "src/sdpa/summary.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_line", "test_rotary", "test_norm", "test_layer_input"]
+         "test_backward", "test_packed", "test_cache", "test_summary_edges", "test_summary", "test_line", "test_rotary",
+         "test_norm", "test_layer_input"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -101,6 +103,23 @@ MUTATIONS = [
     ("frequencies of half the width", ROTARY, "-(double)k / (double)pairs", "-(double)k / (double)(2 * pairs)"),
     ("a position beyond the tables", ROTARY, "position(t, b, l) >= c->cos.shape[0]", "position(t, b, l) > c->cos.shape[0]"),
     ("16 bits rounded twice", "src/nn/line.c", "(float)value : to_odd(value));", "(float)value : (float)value);"),
+    ("ties by the higher index", SUMMARY, "(x == y && a.key < b.key)", "(x == y && a.key > b.key)"),
+    ("the heap keeps its root", SUMMARY, "best[0] = e;\n      sift(best, count, 0);", "best[0] = e;"),
+    ("the last stripe forgotten", SUMMARY, "j < r->p.keys && sum; j++)", "j < r->p.keys && sum && stripe + 1 < r->stripes; j++)"),
+    ("columns carry over to the next head", SUMMARY,
+     "if (i == c->from) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);",
+     "if (i == c->from && h == c->h0) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);"),
+    ("a wave begins where the last one did", SUMMARY, "int64_t lot = r->first_lot + index / r->stripes",
+     "int64_t lot = index / r->stripes"),
+    ("the entropy forgets the sink", SUMMARY, "surprise(row->share) + surprise(row->other)", "0"),
+    ("the entropy in bits", SUMMARY, "log(sum) - logs / sum;", "(log(sum) - logs / sum) / 0.6931471805599453;"),
+    ("the sink takes nothing of a column", SUMMARY, "columns[j] += row->weights[j] * row->share;",
+     "columns[j] += row->weights[j];"),
+    ("a weight of 0 is hidden", SUMMARY, "r->p.desc.mask &&\n                 !attn_problem_mask_allows(&r->p, row->b, row->h, row->i, j);",
+     "1;"),
+    ("hidden keys are listed", SUMMARY, "if (hidden) row->weights[j] = HIDDEN;", ""),
+    ("a summary's weights dropped", SUMMARY, "r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;", ""),
+    ("a summary's weights in 16 bits", SUMMARY, "t.weights_dtype = ATTN_F32, t.weights_col", "t.weights_col"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
@@ -134,7 +153,7 @@ def run(*command, cwd):
 def order(name, path):
     """The likeliest test first: most mutations need no other to be built."""
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm",
-              LAYER_NORM: "test_norm", RMS_NORM: "test_norm"}
+              LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges"}
     first = FIRST.get(name, likely.get(path, TESTS[0]))
     return [first] + [t for t in TESTS if t != first]
 

@@ -1,135 +1,18 @@
 /* Laws of summaries: every combination of features agrees with the oracle's weights within the
- * promised bound, on every kernel; the keys that are named are those of the forward's own weights,
- * equals by the lower index; rows that see nothing and NaN do as the header says; the same bits
- * for any threads, slice and order; what is wrong is refused and nothing written. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+ * promised bound, on every kernel; the keys that are named are those of the forward's own weights.
+ */
+#include "summary_call.h"
 
-#include <cmocka.h>
-
-#include "attn/attn.h"
-#include "half.h"
-#include "random.h"
 #include "ref.h"
 #include "select.h"
 
-enum { CANARY = 0x5A, SPACE = 1 << 20, KEYS = 512 };
+enum { KEYS = 512 };
+
+static char where[96]; /* for messages */
 
 static int64_t pick(const int64_t *from, int n) { return from[below(n)]; }
 #define PICK(...) \
   pick((const int64_t[]){__VA_ARGS__}, (int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)))
-
-/* ---- A call and its results ----------------------------------------------------- */
-
-enum { SUMS, TOP_KEYS, TOP_WEIGHTS, ENTROPY, LOGIT, OUTPUTS };
-
-static char space[OUTPUTS][SPACE];
-static char where[96]; /* for messages */
-
-struct call {
-  int64_t b, hq, h, l, s, e, k;
-  attn_sdpa desc;
-  attn_tensor tq, tk, mask, lengths, alibi, sinks;
-  attn_tensor out[OUTPUTS]; /* dense or with gaps, in space */
-  attn_sdpa_summary summary;
-  float slopes[16], logits[16];
-  int64_t length[4];
-  char *memory[3];
-};
-
-static void set(const attn_tensor *t, int64_t n, double value) {
-  char *at = (char *)t->data + n * (int64_t)attn_dtype_size(t->dtype);
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, 8);
-  else if (t->dtype == ATTN_BOOL)
-    *at = value != 0;
-  else
-    attn_store_f32(t->dtype, at, (float)value);
-}
-
-static double at(const attn_tensor *t, int64_t n) {
-  return attn_load_real(t->dtype, (const char *)t->data + n * attn_real_size(t->dtype));
-}
-
-static attn_tensor make(char **memory, attn_dtype dtype, int64_t n0, int64_t n1, int64_t n2,
-                        int64_t n3, double gain) {
-  int64_t count = n0 * n1 * n2 * n3;
-  *memory = malloc((size_t)count * attn_dtype_size(dtype) + 1);
-  attn_tensor t = attn_tensor_dense(dtype, *memory, n0, n1, n2, n3);
-  for (int64_t n = 0; n < count; n++) set(&t, n, gain * (double)(uniform() + uniform()));
-  return t;
-}
-
-/* Its last `rank` dimensions; n elements of space apart. */
-static attn_tensor output(char *to, attn_dtype dtype, const int64_t *shape, int rank,
-                          int64_t apart) {
-  attn_tensor t = {to, dtype, rank, {0}, {0}};
-  for (int n = rank - 1; n >= 0; n--) {
-    t.shape[n] = shape[n], t.strides[n] = apart;
-    apart *= shape[n];
-  }
-  assert_true(apart * 8 < SPACE);
-  return t;
-}
-
-static void point(struct call *c, char (*to)[SPACE], int spread) {
-  const int64_t sums[3] = {c->b, c->hq, c->s}, rows[3] = {c->b, c->hq, c->l},
-                top[4] = {c->b, c->hq, c->l, c->k};
-  attn_dtype real = spread && chance(2) ? ATTN_F32 : ATTN_F64;
-  c->out[SUMS] = output(to[SUMS], real, sums, 3, 1 + spread);
-  c->out[TOP_KEYS] = output(to[TOP_KEYS], spread ? ATTN_I32 : ATTN_I64, top, 4, 1 + spread);
-  c->out[TOP_WEIGHTS] = output(to[TOP_WEIGHTS], real, top, 4, 1 + spread);
-  c->out[ENTROPY] = output(to[ENTROPY], real, rows, 3, 1 + spread);
-  c->out[LOGIT] = output(to[LOGIT], real, rows, 3, 1 + spread);
-  attn_tensor *o = c->out;
-  c->summary = (attn_sdpa_summary){sizeof c->summary, &o[SUMS],    &o[TOP_KEYS],
-                                   &o[TOP_WEIGHTS],   &o[ENTROPY], &o[LOGIT]};
-  memset(to, CANARY, sizeof(char[OUTPUTS][SPACE]));
-}
-
-static void shape(struct call *c, int64_t b, int64_t h, int64_t group, int64_t l, int64_t s,
-                  int64_t e, int64_t k) {
-  memset(c, 0, sizeof *c);
-  c->desc.struct_size = sizeof c->desc;
-  c->b = b, c->h = h, c->hq = h * group, c->l = l, c->s = s, c->e = e, c->k = k;
-}
-
-static void inputs(struct call *c, attn_dtype dtype, double gain) {
-  c->tq = make(&c->memory[0], dtype, c->b, c->hq, c->l, c->e, gain);
-  c->tk = make(&c->memory[1], dtype, c->b, c->h, c->s, c->e, 1);
-}
-
-static void release(struct call *c) {
-  for (int n = 0; n < 3; n++) free(c->memory[n]);
-}
-
-static void run(struct call *c) {
-  attn_error err;
-  if (attn_sdpa_summarize(&c->desc, &c->tq, &c->tk, &c->summary, &err)) fail_msg("%s", err.message);
-}
-
-/* Element n of row (b, h, i), or of column sums. */
-static int64_t place(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int64_t n) {
-  return b * t->strides[0] + h * t->strides[1] + i * t->strides[2] +
-         (t->rank == 4 ? n * t->strides[3] : 0);
-}
-
-static double real_of(const struct call *c, int out, int64_t b, int64_t h, int64_t i, int64_t n) {
-  return at(&c->out[out], place(&c->out[out], b, h, i, n));
-}
-
-static int64_t key_of(const struct call *c, int64_t b, int64_t h, int64_t i, int64_t n) {
-  const attn_tensor *t = &c->out[TOP_KEYS];
-  int64_t wide, place_of = place(t, b, h, i, n);
-  int32_t narrow;
-  if (t->dtype == ATTN_I32)
-    return memcpy(&narrow, (char *)t->data + place_of * 4, 4), (int64_t)narrow;
-  return memcpy(&wide, (char *)t->data + place_of * 8, 8), wide;
-}
 
 /* ---- Random calls --------------------------------------------------------------- */
 
@@ -298,18 +181,6 @@ static void check_head(const struct call *c, int64_t b, int64_t h) {
     near(c, SUMS, real_of(c, SUMS, b, h, j, 0), sums[j], bounds[j], "a column");
 }
 
-/* What lies between the elements still holds the canary. */
-static void only_elements_were_written(struct call *c) {
-  for (int n = 0; n < OUTPUTS; n++) {
-    attn_tensor *t = &c->out[n];
-    size_t size = attn_dtype_size(t->dtype), apart = (size_t)t->strides[t->rank - 1], count = 1;
-    for (int d = 0; d < t->rank; d++) count *= (size_t)t->shape[d];
-    for (size_t m = 0; m < SPACE; m++)
-      if ((m / size % apart || m / size / apart >= count) && space[n][m] != CANARY)
-        fail_msg("byte %d of output %d was written", (int)m, n);
-  }
-}
-
 static void every_combination(attn_dtype dtype, int rounds) {
   const char *kernel;
   worst = 0;
@@ -343,11 +214,69 @@ static void so_it_is_in_the_other_types(void **state) {
   every_combination(ATTN_F64, ROUNDS(20));
 }
 
+/* ---- Against the forward's own weights ---------------------------------------------- */
+
+/* The key of the largest weight that is left, the lowest of equals; it is taken out. */
+static int64_t take_largest(float *weights, int64_t count) {
+  int64_t best = 0;
+  for (int64_t j = 1; j < count; j++)
+    if (weights[j] > weights[best]) best = j;
+  return best;
+}
+
+static void compare_row(const struct call *c, int64_t row, float *weights) {
+  int64_t b = row / c->l / c->hq, h = row / c->l % c->hq, i = row % c->l;
+  for (int64_t n = 0; n < c->k && n < c->s; n++) {
+    int64_t j = take_largest(weights, c->s);
+    if (weights[j] <= 0) return; /* hidden or flushed: which, they do not tell */
+    assert_int_equal(key_of(c, b, h, i, n), j);
+    assert_true((float)real_of(c, TOP_WEIGHTS, b, h, i, n) == weights[j]);
+    weights[j] = -1;
+  }
+}
+
+/* Without sinks the float32 weights are those of the forward, bit for bit; so are the sums of a
+ * head that is one stripe, in the order of its rows. */
+static void what_is_named_is_what_the_forward_weighs(void **state) {
+  (void)state;
+  const char *kernel;
+  for (int round = 0; round < ROUNDS(60); round++) {
+    struct call c;
+    draw(&c, ATTN_F32);
+    c.desc.sinks = NULL, c.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;
+    if (c.desc.empty_row == ATTN_EMPTY_NAN) c.desc.empty_row = ATTN_EMPTY_ZERO;
+    int64_t rows = c.b * c.hq * c.l;
+    float *weights = malloc((size_t)(rows * c.s) * 4), *o = malloc((size_t)rows * 4);
+    attn_tensor tw = attn_tensor_dense(ATTN_F32, weights, c.b, c.hq, c.l, c.s), one = c.tk;
+    attn_tensor to = attn_tensor_dense(ATTN_F32, o, c.b, c.hq, c.l, 1);
+    one.shape[3] = 1;
+    attn_sdpa with = c.desc;
+    with.weights = &tw;
+    for (int n = 0; (kernel = select_kernel(n)); n++) {
+      point(&c, space, 0);
+      run(&c);
+      assert_int_equal(attn_sdpa_forward(&with, &c.tq, &c.tk, &one, &to, NULL), ATTN_OK);
+      for (int64_t m = 0; m < c.b * c.hq * c.s; m++) {
+        double sum = 0, got = at(&c.out[SUMS], m);
+        for (int64_t i = 0; i < c.l; i++)
+          sum += (double)weights[(m / c.s * c.l + i) * c.s + m % c.s];
+        /* An empty row's 1 / S is rounded by the forward alone. */
+        double off = c.desc.empty_row == ATTN_EMPTY_MEAN ? 0x1p-23 * sum
+                     : c.l > 64                          ? 0x1p-52 * (double)c.l * sum
+                                                         : 0;
+        assert_true(fabs(got - sum) <= off);
+      }
+      for (int64_t row = 0; row < rows; row++) compare_row(&c, row, weights + row * c.s);
+    }
+    select_default();
+    free(weights), free(o), release(&c);
+  }
+}
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_combination_is_within_the_bound),
-      cmocka_unit_test(so_it_is_in_the_other_types),
-  };
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination_is_within_the_bound),
+                                     cmocka_unit_test(so_it_is_in_the_other_types),
+                                     cmocka_unit_test(what_is_named_is_what_the_forward_weighs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
