@@ -127,6 +127,10 @@ MUTATIONS = [
 FIRST = {  # where a mutation was caught before; others begin with the first test
     "16 bits rounded twice": "test_line",
     "a position beyond the tables": "test_layer_input",
+    "columns carry over to the next head": "test_summary",
+    "a weight of 0 is hidden": "test_summary",
+    "a summary's weights dropped": "test_summary",
+    "a summary's weights in 16 bits": "test_summary",
     "packed sequences draw alike": "test_packed",
     "packed keys one too early": "test_packed",
     "causal mask off by one": "test_values",

@@ -8,6 +8,8 @@ from . import nn
 from ._core import AttnError, library_version
 from ._lessons import check, explain
 from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
+from ._summary import Summary, summary
 
-__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "nn", "plan", "sdpa", "sdpa_backward"]
+__all__ = ["AttnError", "Gradients", "Plan", "Summary", "check", "explain", "library_version", "nn", "plan", "sdpa",
+           "sdpa_backward", "summary"]
 __version__ = "0.1.0"
