@@ -383,34 +383,14 @@ static void what_is_wrong_is_refused(void **state) {
   release(&c);
 }
 
-/* With strides of 0 a few bytes can pass for any number of keys, queries and places. */
-static void more_than_memory_could_hold(void **state) {
-  (void)state;
-  for (int n = 0; n < 6; n++) {
-    struct call c;
-    attn_error err;
-    small(&c, 1, 1, 1);
-    int64_t many = (int64_t)1 << (n / 2 == 0 ? 56 : n / 2 == 1 ? 50 : 60);
-    if (n % 2) c.tk.dtype = c.tq.dtype = ATTN_F64, c.tk.shape[3] = c.tq.shape[3] = 2;
-    c.tk.shape[2] = many, c.tk.strides[2] = 0;
-    c.summary.column_sums = NULL;
-    c.out[TOP_KEYS].shape[3] = c.out[TOP_WEIGHTS].shape[3] = many;
-    c.out[TOP_KEYS].strides[3] = c.out[TOP_WEIGHTS].strides[3] = 0;
-    attn_status status = attn_sdpa_summarize(NULL, &c.tq, &c.tk, &c.summary, &err);
-    assert_true(status == ATTN_ERR_MEMORY || status == ATTN_ERR_SHAPE);
-    c.out[TOP_KEYS].dtype = ATTN_I32;
-    if (n / 2 == 1)
-      assert_int_equal(attn_sdpa_summarize(NULL, &c.tq, &c.tk, &c.summary, &err), ATTN_ERR_TYPE);
-    release(&c);
-  }
-}
-
 struct faulty {
   int calls, fail_at, out;
+  size_t asked;
 };
 
 static void *allocate(void *context, size_t alignment, size_t bytes) {
   struct faulty *f = context;
+  f->asked = bytes;
   if (++f->calls == f->fail_at) return NULL;
   f->out++;
   void *memory = aligned_alloc(alignment, bytes);
@@ -423,11 +403,37 @@ static void give_back(void *context, void *memory) {
   free(memory);
 }
 
+/* With strides of 0 a few bytes can pass for any number of keys and places: sizes must not wrap. */
+static void more_than_memory_could_hold(void **state) {
+  (void)state;
+  for (int n = 0; n < 6; n++) {
+    struct call c;
+    struct faulty f = {0, 1, 0, 0};
+    const attn_allocator host = {&f, allocate, give_back};
+    attn_error err;
+    small(&c, 1, 1, 1);
+    c.desc.allocator = &host;
+    int64_t many = (int64_t)1 << (n / 2 == 0 ? 56 : n / 2 == 1 ? 50 : 60);
+    if (n % 2) c.tk.dtype = c.tq.dtype = ATTN_F64, c.tk.shape[3] = c.tq.shape[3] = 2;
+    c.tk.shape[2] = many, c.tk.strides[2] = 0;
+    c.summary.column_sums = NULL;
+    c.out[TOP_KEYS].shape[3] = c.out[TOP_WEIGHTS].shape[3] = many;
+    c.out[TOP_KEYS].strides[3] = c.out[TOP_WEIGHTS].strides[3] = 0;
+    attn_status status = attn_sdpa_summarize(&c.desc, &c.tq, &c.tk, &c.summary, &err);
+    assert_true(status == ATTN_ERR_MEMORY || status == ATTN_ERR_SHAPE);
+    assert_true(f.calls == 0 || f.asked >= (size_t)many * 24);
+    c.out[TOP_KEYS].dtype = ATTN_I32;
+    if (n / 2 == 1)
+      assert_int_equal(attn_sdpa_summarize(&c.desc, &c.tq, &c.tk, &c.summary, &err), ATTN_ERR_TYPE);
+    release(&c);
+  }
+}
+
 static void memory_may_fail_and_hold_anything(void **state) {
   (void)state;
   for (int n = 0; n < 2; n++) {
     struct call c;
-    struct faulty f = {0, 1, 0};
+    struct faulty f = {0, 1, 0, 0};
     const attn_allocator host = {&f, allocate, give_back};
     shape(&c, 1, 2, 2, 150, 100, 5, 3);
     inputs(&c, n ? ATTN_F64 : ATTN_F32, 1);
