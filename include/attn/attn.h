@@ -392,10 +392,10 @@ typedef struct attn_sdpa_summary {
  *
  * Accuracy  docs/accuracy.md. top_weights in float32 are the bits of the forward's float32 weights
  *           where there are no sinks; which keys are named is exact for those weights.
- * Cost      4 B Hq L S E operations and a logarithm for each weight where the entropy is
- *           wanted. Memory for each thread, or task if there are fewer: 64 (2 S + E) floats at
- *           most, min(K, S) entries of 16 bytes; for column_sums S doubles for each of at most
- *           4 threads + 32 tasks. By desc's allocator.
+ * Cost      4 B Hq L S E operations, causal about half, and a logarithm for each weight where
+ *           the entropy is wanted. Memory by desc's allocator, for each thread, or task if there
+ *           are fewer: about 66 S + 160 E floats (float64: 2 S doubles) and min(K, S) times 16
+ *           bytes; for column_sums S doubles more for each of at most 4 threads + 32 tasks.
  * Errors    as attn_sdpa_forward; outputs untouched but for _INTERRUPTED.
  * Threads   reentrant; the same bits for any number of threads, batch and slice.
  */

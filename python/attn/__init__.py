@@ -1,4 +1,4 @@
-"""Exact attention on the CPU: attn.sdpa, its gradients, its plan; worked examples explained and checked.
+"""Exact attention on the CPU: attn.sdpa, its gradients, its plan, a summary of its weights; worked examples explained and checked.
 
 Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), all of rank 4, 3 (heads, length,
 width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLPack, without a copy,
