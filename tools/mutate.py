@@ -6,11 +6,14 @@
 Each mutation is one replacement in a copy of the tree. It must apply exactly once, the copy must
 build, and at least one of the tests must fail. Prints a table; exit status 1 if one survives.
 """
+import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,6 +22,7 @@ DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
+SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_cache", "test_summary_edges", "test_summary", "test_line", "test_rotary",
          "test_norm", "test_layer_input"]
@@ -49,16 +53,16 @@ MUTATIONS = [
      "s->cover[g] == COVER_PARTIAL && values_poisoned(s)", "0 && values_poisoned(s)"),
     ("the mask ignored", KERNEL, "s->masked = t->has_mask || t->has_alibi;", "s->masked = 0;"),
     ("lengths ignored", INTERVAL, "last = length - 1;", "last = p->keys - 1;"),
-    ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, b, head, 0, 0)",
-     "t->v = attn_tensor_at(&p->v, b, (head + 1) % p->heads, 0, 0)"),
-    ("no headroom", DOOR, "(float)(ceil(log2((double)p->keys)) + 1) : 1.0f", "0.0f : 0.0f"),
+    ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0)",
+     "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, (head + 1) % p->heads, 0, 0)"),
+    ("no headroom", DOOR, "(float)(ceil(log2((double)keys)) + 1) : 1.0f", "0.0f : 0.0f"),
     ("a finite mask hides", KERNEL,
      "if (x < -FLT_MAX && mask > -(double)INFINITY) return -FLT_MAX;", ""),
     ("log-sum-exp to base 2", KERNEL, "* 0.6931471805599453);", ");"),
     ("the workspace is trusted to be zero", KERNEL,
      "memset(s->o, 0, (size_t)t->value_width * ATTN_ROWS * sizeof(float));", ""),
-    ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - index % s->blocks",
-     "int64_t block = worker ? 0 : s->blocks - 1 - index % s->blocks"),
+    ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - task % s->blocks",
+     "int64_t block = worker ? 0 : s->blocks - 1 - task % s->blocks"),
     ("the softcap forgotten", KERNEL, "s->cap = (float)t->softcap;\n  s->uncap = s->cap > 0 ? (float)(1 / t->softcap) : 0;\n  for",
      "s->cap = s->uncap = 0;\n  for"),
     ("ALiBi off by one", KERNEL, "fabs((double)t->position[row] - (double)key)",
@@ -83,6 +87,16 @@ MUTATIONS = [
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("stretches of keys merged as they are", SPLIT, "sees ? exp2((double)m[n * all.floats] - all.m) : 0", "sees ? 1 : 0"),
+    ("a stretch overlaps the next", DOOR, "to = from + keys;", "to = from + keys + 1;"),
+    ("stretches depend on threads", SPLIT, "return count < 1 ? 1 :", "return count < 1 || p->workers == 1 ? 1 :"),
+    ("int8 without its scale", KERNEL, "(float)from[e * col] * by;", "(float)from[e * col];"),
+    ("a page read from its neighbour's rows", KERNEL, "slot = key % t->pages.tokens;", "slot = (key + 1) % t->pages.tokens;"),
+    ("keys behind a sequence's end are read", KERNEL, "if (key >= t->pages.keys) {", "if (0) {"),
+    ("a shared page is written", CACHE, "if (rows && c->uses[old] == 1) return;", "if (rows) return;"),
+    ("a page is copied one row short", CACHE, "copy_rows(&c->k, old, *at, rows), copy", "copy_rows(&c->k, old, *at, rows - 1), copy"),
+    ("a page is never given back", CACHE, "if (--c->uses[page] == 0)", "if (--c->uses[page] < 0)"),
+    ("a full cache is written", CACHE, "if (tokens > c->config.capacity - c->lengths[sequence])", "if (0)"),
     ("the mean is not taken away", NORM, "((xhat[i] - r->near) - r->rest)", "(xhat[i] - r->rest)"),
     ("the mean is not repaired", LAYER_NORM, "r.rest = sum / (double)c->n;", "r.rest = 0;"),
     ("the variance of a sample", LAYER_NORM, "squares / (double)c->n - r.rest", "squares / (double)(c->n - 1) - r.rest"),
@@ -125,6 +139,10 @@ MUTATIONS = [
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
+    "a stretch overlaps the next": "test_cache",
+    "int8 without its scale": "test_cache",
+    "a page read from its neighbour's rows": "test_cache",
+    "keys behind a sequence's end are read": "test_cache",
     "16 bits rounded twice": "test_line",
     "a position beyond the tables": "test_layer_input",
     "columns carry over to the next head": "test_summary",
@@ -157,7 +175,7 @@ def run(*command, cwd):
 def order(name, path):
     """The likeliest test first: most mutations need no other to be built."""
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm",
-              LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges"}
+              LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_cache", CACHE: "test_cache"}
     first = FIRST.get(name, likely.get(path, TESTS[0]))
     return [first] + [t for t in TESTS if t != first]
 
@@ -194,30 +212,53 @@ def stale():
     return [name for name, path, old, _ in MUTATIONS if (ROOT / path).read_text().count(old) != 1]
 
 
+class Bench:
+    """A copy of the tree with a build of its own: what one thread breaks and mends."""
+
+    def __init__(self, folder):
+        self.tree, self.build = folder / "tree", folder / "build"
+        shutil.copytree(ROOT, self.tree, ignore=shutil.ignore_patterns("build", ".git"))
+        done = run("cmake", "-S", str(self.tree), "-B", str(self.build), "-DCMAKE_BUILD_TYPE=Release",
+                   "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DATTN_TESTS=ON", cwd=self.tree)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+        made = run("cmake", "--build", str(self.build), "--target", *TESTS, cwd=self.tree)
+        if made.returncode:
+            raise RuntimeError(made.stdout[-2000:] + made.stderr[-500:])
+
+
+def judge(benches, mutation):
+    """Breaks it on a free bench; prints the verdict. True if the suite noticed."""
+    bench, start = benches.get(), time.monotonic()
+    try:
+        verdict = mutate(bench.tree, bench.build, mutation)
+    finally:
+        benches.put(bench)
+    good = verdict is not None and verdict.startswith("caught")
+    print(f"{'ok  ' if good else 'LOST'} {mutation[0]}: {verdict or 'SURVIVED'} ({time.monotonic() - start:.0f} s)",
+          flush=True)
+    return good
+
+
 def main():
     if stale():
         sys.exit("these do not apply any more: " + ", ".join(stale()))
     if sys.argv[1:] == ["--stale"]:
         return
     chosen = [m for m in MUTATIONS if not sys.argv[1:] or m[0] in sys.argv[1:]]
-    with tempfile.TemporaryDirectory() as folder:
-        tree, build = Path(folder) / "tree", Path(folder) / "build"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", ".git"))
-        done = run("cmake", "-S", str(tree), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
-                   "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DATTN_TESTS=ON", cwd=tree)
-        if done.returncode:
-            sys.exit(done.stdout + done.stderr)
-        broken = caught_by(tree, build, TESTS)
+    count = min(os.cpu_count() or 1, 8, len(chosen))
+    os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = "1"  # the benches are what runs side by side
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
+        folders = [Path(folder) / str(n) for n in range(count)]
+        benches = queue.SimpleQueue()
+        for bench in pool.map(Bench, folders):
+            benches.put(bench)
+        first = benches.get()
+        broken = caught_by(first.tree, first.build, TESTS)
+        benches.put(first)
         if broken:
             sys.exit(f"the suite fails before anything is broken: {broken}")
-        lost = 0
-        for mutation in chosen:
-            start = time.monotonic()
-            verdict = mutate(tree, build, mutation)
-            good = verdict is not None and verdict.startswith("caught")
-            lost += not good
-            print(f"{'ok  ' if good else 'LOST'} {mutation[0]}: {verdict or 'SURVIVED'} "
-                  f"({time.monotonic() - start:.0f} s)", flush=True)
+        lost = list(pool.map(lambda m: judge(benches, m), chosen)).count(False)
     print(f"{len(chosen) - lost} of {len(chosen)} mutations caught")
     sys.exit(1 if lost else 0)
 

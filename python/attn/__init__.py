@@ -5,11 +5,12 @@ width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLP
 strided as they are. What a call means is written in docs/semantics.md.
 """
 from . import nn
+from ._cache import KVCache
 from ._core import AttnError, library_version
 from ._lessons import check, explain
 from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
 from ._summary import Summary, summary
 
-__all__ = ["AttnError", "Gradients", "Plan", "Summary", "check", "explain", "library_version", "nn", "plan", "sdpa",
+__all__ = ["AttnError", "Gradients", "KVCache", "Plan", "Summary", "check", "explain", "library_version", "nn", "plan", "sdpa",
            "sdpa_backward", "summary"]
 __version__ = "0.1.0"

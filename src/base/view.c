@@ -15,6 +15,7 @@ const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
 
 int64_t attn_view_element(attn_dtype dtype) {
   switch (dtype) {
+    case ATTN_I8:
     case ATTN_U8:
     case ATTN_BOOL:
       return 1;

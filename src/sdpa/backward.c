@@ -89,11 +89,11 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                    g->d_lse};
   for (int n = 0; n < 5; n++) {
     for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_tensors_overlap(out[n].t, in[m]))
+      if (attn_views_overlap(out[n].t, in[m]))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
                          out[n].name);
     for (int m = 0; m < n; m++)
-      if (attn_tensors_overlap(out[n].t, out[m].t))
+      if (attn_views_overlap(out[n].t, out[m].t))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
                          out[n].name, out[m].name);
   }

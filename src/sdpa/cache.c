@@ -304,7 +304,7 @@ static void append_sequence(attn_cache *c, int64_t sequence, int64_t b, const at
 /* (count, H, T, width), or (H, T, width) of one sequence; *wide is it at rank 4. */
 static attn_status check_tokens(const attn_cache *c, const attn_tensor *t, const char *name,
                                 int64_t count, int64_t width, attn_tensor *wide, attn_error *err) {
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
   if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64 && !attn_is_16_bit(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name,

@@ -50,7 +50,7 @@ static int is_integer(attn_dtype dtype) { return dtype == ATTN_I32 || dtype == A
 
 static attn_status check_rank(const attn_tensor *t, const char *name, int rank, const char *form,
                               attn_error *err) {
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
   if (t->rank == rank) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be %s", name, (int)t->rank,
@@ -142,7 +142,7 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_paged 
   } out[] = {{&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}};
   for (int n = 0; n < 3; n++)
     for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_tensors_overlap(out[n].t, in[m]))
+      if (attn_views_overlap(out[n].t, in[m]))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps the pages in memory",
                          out[n].name);
   return ATTN_OK;
@@ -178,7 +178,7 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                              struct attn_paging *g, struct attn_problem *p, attn_error *err) {
   int64_t longest = 0;
   attn_status status = check_parts(paged, g, err);
-  if (!status) status = attn_tensor_check(q, "q", err);
+  if (!status) status = attn_view_check(q, "q", err);
   if (!status && q->dtype == ATTN_F64)
     status = attn_fail(err, ATTN_ERR_TYPE, "q",
                        "q is float64; over pages it must be float32, float16 or bfloat16");

@@ -3,6 +3,7 @@
 #define ATTN_SDPA_PROBLEM_H
 
 #include "kernel.h"
+#include "view.h"
 
 /* Keys and values in pages, as attn_paged has them; sequence b is row rows[b] of table and lengths
  * (rows NULL: row b). */
@@ -56,9 +57,6 @@ double attn_paging_value(const struct attn_problem *problem, int64_t b, int64_t 
 
 /* Element (a, b) of int32 or int64 of rank 1 or 2. */
 int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b);
-
-/* What every view must be: a known type, a shape and strides that fit into memory. */
-attn_status attn_tensor_check(const attn_tensor *t, const char *name, attn_error *err);
 
 /* S of sequence b: what its bits may depend on. */
 int64_t attn_problem_keys(const struct attn_problem *problem, int64_t b);
@@ -115,9 +113,6 @@ int attn_split_merge(const struct attn_problem *problem, const float *partial, i
 /* A tensor of the last `rank` dimensions of like, which is at rank 4; *wide is it at rank 4. */
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err);
-
-/* By address range; NULL overlaps nothing. */
-int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b);
 
 /* Points a task at a key/value head, and its row r at query i of head h (forward.c). */
 void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,

@@ -14,24 +14,7 @@ attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t 
   return t;
 }
 
-size_t attn_dtype_size(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_I8:
-    case ATTN_U8:
-    case ATTN_BOOL:
-      return 1;
-    case ATTN_F16:
-    case ATTN_BF16:
-      return 2;
-    case ATTN_I32:
-    case ATTN_F32:
-      return 4;
-    case ATTN_I64:
-    case ATTN_F64:
-      return 8;
-  }
-  return 0;
-}
+size_t attn_dtype_size(attn_dtype dtype) { return (size_t)attn_view_element(dtype); }
 
 const char *attn_dtype_name(attn_dtype dtype) {
   switch (dtype) {

@@ -8,60 +8,6 @@
 #include "threads.h"
 #include "problem.h"
 
-/* Shapes as people write them: "(2, 3)". */
-static const char *shape_text(const attn_tensor *t, char *text, size_t bytes) {
-  size_t at = 0;
-  for (int n = 0; n < t->rank && n < ATTN_RANK_MAX && at + 24 < bytes; n++)
-    at += (size_t)snprintf(text + at, bytes - at, "%s%lld", n ? ", " : "(", (long long)t->shape[n]);
-  snprintf(text + at, bytes - at, ")");
-  return text;
-}
-
-/* The farthest element in bytes, both ways, must be countable. */
-static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
-  int64_t lo = 0, hi = 0, reach;
-  for (int n = 0; n < t->rank; n++) {
-    if (t->shape[n] == 0) return *low = *high = 0, 0;
-    if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
-    if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;
-  }
-  int64_t size = (int64_t)attn_dtype_size(t->dtype);
-  if (__builtin_mul_overflow(lo, size, low)) return -1;
-  if (__builtin_add_overflow(hi, 1, &hi) || __builtin_mul_overflow(hi, size, high)) return -1;
-  return 0;
-}
-
-attn_status attn_tensor_check(const attn_tensor *t, const char *name, attn_error *err) {
-  if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
-  if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
-                     (int)t->rank, ATTN_RANK_MAX);
-  if (!attn_dtype_size(t->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s has unknown element type 0x%x", name,
-                     (unsigned)t->dtype);
-  int64_t count = 1, low, high;
-  for (int n = 0; n < t->rank; n++) {
-    if (t->shape[n] < 0)
-      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has negative dimension %lld", name,
-                       (long long)t->shape[n]);
-    if (t->shape[n] && __builtin_mul_overflow(count, t->shape[n], &count))
-      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has more elements than memory", name);
-  }
-  if (extent(t, &low, &high))
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
-  size_t size = attn_dtype_size(t->dtype);
-  if (high > low && (uintptr_t)t->data % size)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is not aligned to its elements of %zu bytes",
-                     name, size);
-  if (!t->data && high > low)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
-  return ATTN_OK;
-}
-
-static int is_float(attn_dtype dtype) {
-  return dtype == ATTN_F32 || dtype == ATTN_F64 || attn_is_16_bit(dtype);
-}
-
 /* Puts dimensions of size 1 in front until the rank is 4. */
 static attn_tensor rank4(const attn_tensor *t) {
   attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
@@ -75,7 +21,7 @@ static attn_tensor rank4(const attn_tensor *t) {
 
 static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
                               attn_tensor *wide, attn_error *err) {
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
   if (t->rank < 2 || t->rank > 4)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 2, 3 or 4", name,
@@ -83,7 +29,7 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
   if (t->rank != q->rank)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d, but q has %d", name, (int)t->rank,
                      (int)q->rank);
-  if (!is_float(t->dtype))
+  if (!attn_view_is_real(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name,
                      "%s is %s; it must be float32, float64, float16 or bfloat16", name,
                      attn_dtype_name(t->dtype));
@@ -96,9 +42,9 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
 
 static attn_status mismatch(attn_error *err, const char *name, const attn_tensor *t,
                             const char *other, const attn_tensor *u, const char *what) {
-  char a[128], b[128];
+  char a[ATTN_SHAPE_TEXT], b[ATTN_SHAPE_TEXT];
   return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s, but %s is %s: %s must be the same", name,
-                   shape_text(t, a, sizeof a), other, shape_text(u, b, sizeof b), what);
+                   attn_view_text(t, a), other, attn_view_text(u, b), what);
 }
 
 /* q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), o (B, Hq, L, Ev) */
@@ -197,19 +143,19 @@ static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *e
 static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   const attn_tensor *mask = p->desc.mask;
   if (!mask) return ATTN_OK;
-  attn_status status = attn_tensor_check(mask, "mask", err);
+  attn_status status = attn_view_check(mask, "mask", err);
   if (status) return status;
-  if (mask->dtype != ATTN_BOOL && !is_float(mask->dtype))
+  if (mask->dtype != ATTN_BOOL && !attn_view_is_real(mask->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool or a float type",
                      attn_dtype_name(mask->dtype));
-  char text[128];
+  char text[ATTN_SHAPE_TEXT];
   int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
   attn_tensor wide = mask->rank <= 4 ? rank4(mask) : *mask;
   for (int n = 0; n < 4; n++) {
     if (mask->rank > 4 || (wide.shape[n] != 1 && wide.shape[n] != full[n]))
       return attn_fail(err, ATTN_ERR_SHAPE, "mask",
                        "mask %s does not broadcast to (B, Hq, L, S) = (%lld, %lld, %lld, %lld)",
-                       shape_text(mask, text, sizeof text), (long long)full[0], (long long)full[1],
+                       attn_view_text(mask, text), (long long)full[0], (long long)full[1],
                        (long long)full[2], (long long)full[3]);
     if (wide.shape[n] == 1) wide.strides[n] = 0;
     wide.shape[n] = full[n];
@@ -231,12 +177,12 @@ int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
 static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   const attn_tensor *t = p->desc.key_lengths;
   if (!t) return ATTN_OK;
-  attn_status status = attn_tensor_check(t, "key_lengths", err);
+  attn_status status = attn_view_check(t, "key_lengths", err);
   if (status) return status;
-  char text[128];
+  char text[ATTN_SHAPE_TEXT];
   if (t->rank != 1 || t->shape[0] != p->batch)
     return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths",
-                     "key_lengths is %s; it must be (B) = (%lld)", shape_text(t, text, sizeof text),
+                     "key_lengths is %s; it must be (B) = (%lld)", attn_view_text(t, text),
                      (long long)p->batch);
   if (t->dtype != ATTN_I32 && t->dtype != ATTN_I64)
     return attn_fail(err, ATTN_ERR_TYPE, "key_lengths",
@@ -260,13 +206,13 @@ double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
 static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
                                   const char *name, int rank_most, double least, attn_error *err) {
   if (!t) return ATTN_OK;
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
-  char text[128];
+  char text[ATTN_SHAPE_TEXT];
   if (t->rank < 1 || t->rank > rank_most || t->shape[t->rank - 1] != p->heads_q ||
       (t->rank == 2 && t->shape[0] != p->batch))
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be (Hq)%s with Hq = %lld", name,
-                     shape_text(t, text, sizeof text), rank_most == 2 ? " or (B, Hq)" : "",
+                     attn_view_text(t, text), rank_most == 2 ? " or (B, Hq)" : "",
                      (long long)p->heads_q);
   if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32 or float64", name,
@@ -285,16 +231,16 @@ static attn_status check_per_head(const struct attn_problem *p, const attn_tenso
 static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
                                int rank, int missing, attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
-  char text[128];
+  char text[ATTN_SHAPE_TEXT];
   int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
   int fits = t->rank == rank - missing;
   for (int n = 0; fits && n < t->rank; n++) fits = t->shape[n] == full[n + 4 - rank];
   if (!fits)
     return attn_fail(err, ATTN_ERR_SHAPE, name,
                      "%s is %s; it must be (%s) with B = %lld, Hq = %lld, L = %lld, S = %lld", name,
-                     shape_text(t, text, sizeof text), missing ? "B, Hq, L" : "B, Hq, L, S",
+                     attn_view_text(t, text), missing ? "B, Hq, L" : "B, Hq, L, S",
                      (long long)full[0], (long long)full[1], (long long)full[2],
                      (long long)full[3]);
   attn_dtype wanted = missing && attn_is_16_bit(p->q.dtype) ? ATTN_F32 : p->q.dtype;
@@ -310,9 +256,9 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
 
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
-  attn_status status = attn_tensor_check(t, name, err);
+  attn_status status = attn_view_check(t, name, err);
   if (status) return status;
-  char got[128], wanted[128];
+  char got[ATTN_SHAPE_TEXT], wanted[ATTN_SHAPE_TEXT];
   attn_tensor form = *like;
   form.rank = rank;
   for (int n = 0; n < rank; n++) form.shape[n] = like->shape[n + 4 - rank];
@@ -320,20 +266,12 @@ attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const
   for (int n = 0; fits && n < rank; n++) fits = t->shape[n] == form.shape[n];
   if (!fits)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be %s", name,
-                     shape_text(t, got, sizeof got), shape_text(&form, wanted, sizeof wanted));
+                     attn_view_text(t, got), attn_view_text(&form, wanted));
   if (t->dtype != dtype)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s", name,
                      attn_dtype_name(t->dtype), attn_dtype_name(dtype));
   *wide = rank4(t);
   return ATTN_OK;
-}
-
-int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b) {
-  int64_t alo, ahi, blo, bhi;
-  if (!a || !b || !a->data || !b->data) return 0;
-  if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
-  uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-  return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
 }
 
 /* By address range: interleaved views of one buffer that never touch are refused too. */
@@ -354,7 +292,7 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
             {p->desc.weights, "weights"}};
   for (size_t a = 0; a < 3; a++)
     for (size_t b = 0; b < sizeof in / sizeof *in; b++)
-      if (b != a + 7 && attn_tensors_overlap(out[a].t, in[b].t))
+      if (b != a + 7 && attn_views_overlap(out[a].t, in[b].t))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[a].name, "%s overlaps %s in memory",
                          out[a].name, in[b].name);
   return ATTN_OK;
@@ -402,7 +340,7 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                struct attn_problem *p, attn_error *err) {
   memset(p, 0, sizeof *p);
   attn_status status = copy_desc(desc, &p->desc, err);
-  if (!status) status = attn_tensor_check(q, "q", err);
+  if (!status) status = attn_view_check(q, "q", err);
   if (!status) status = check_main(q, "q", q, &p->q, err);
   if (!status) status = check_main(k, "k", q, &p->k, err);
   if (!status) status = check_main(v, "v", q, &p->v, err);

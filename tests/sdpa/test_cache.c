@@ -483,7 +483,7 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void **state) {
 static void tables_that_lead_nowhere_are_refused(void **state) {
   (void)state;
   static float q[2 * HQ * E], o[2 * HQ * EV], k[2 * H * 3 * E], v[2 * H * 3 * EV];
-  int32_t table[4] = {1, 0, 0, 77}; /* the last is behind its sequence's end */
+  int32_t table[4] = {1, 0, 0, INT32_MAX}; /* the last is behind its sequence's end */
   int64_t lengths[2] = {4, 2};
   attn_tensor tq = attn_tensor_dense(ATTN_F32, q, 2, HQ, 1, E),
               to = attn_tensor_dense(ATTN_F32, o, 2, HQ, 1, EV),

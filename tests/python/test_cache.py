@@ -1,0 +1,140 @@
+"""attn.KVCache: what it holds, attention over it, sharing, and refusals that change nothing."""
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import attn
+
+RNG = np.random.default_rng(0)
+
+
+def tokens(t, count=2, h=2, e=8, ev=6, dtype="f4"):
+    return RNG.normal(size=(count, h, t, e)).astype(dtype), RNG.normal(size=(count, h, t, ev)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
+@pytest.mark.parametrize("page_tokens", [0, 4])
+def test_decoding_equals_prefill(dtype, page_tokens):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=20, page_tokens=page_tokens, dtype=dtype)
+    q = RNG.normal(size=(2, 4, 15, 8)).astype("f4")
+    steps = []
+    for i in range(15):
+        cache.append(*tokens(1))
+        steps.append(cache.attend(q[:, :, i:i + 1]))
+    assert cache.lengths == [15, 15]
+    kept = [np.stack(x) for x in zip(cache.read(0), cache.read(1))]
+    np.testing.assert_allclose(np.concatenate(steps, 2), attn.sdpa(q, *kept, causal=True), atol=2e-6)
+    o, lse = cache.attend(q, return_lse=True, softcap=3.0, window=(5, 0))
+    dense = attn.sdpa(q, *kept, causal=True, softcap=3.0, window=(5, 0), return_lse=True)
+    np.testing.assert_array_equal(o, dense[0])
+    np.testing.assert_array_equal(lse, dense[1])
+
+
+@pytest.mark.parametrize("dtype, bound", [("float32", 0), ("float16", 2.0 ** -11), ("bfloat16", 2.0 ** -8)])
+def test_it_holds_what_was_appended(dtype, bound):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, page_tokens=7, dtype=dtype)
+    k, v = tokens(19, count=1)
+    cache.append(k[:, :, :4], v[:, :, :4])
+    cache.append(k[0, :, 4:], v[0, :, 4:])          # one sequence of rank 3, strided
+    for got, exact in zip(cache.read(0), (k[0], v[0])):
+        assert np.all(np.abs(got - exact) <= bound * np.abs(exact) + 2.0 ** -25 * (bound > 0))
+
+
+def test_int8_is_within_half_a_step():
+    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, dtype="int8")
+    k, v = tokens(30, count=1)
+    cache.append(k, v)
+    for got, exact in zip(cache.read(0), (k[0], v[0])):
+        step = np.abs(exact).max(-1, keepdims=True) / 127
+        assert np.all(np.abs(got - exact) <= step / 2 * 1.00001 + 2.0 ** -23 * np.abs(exact))
+
+
+def test_beams_share_pages_until_they_grow():
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=40, page_tokens=8, pages=6)
+    cache.append(*tokens(20, count=1))
+    cache.fork(0, 1)
+    cache.fork(0, 2)
+    assert cache.pages_free == 3 and cache.lengths == [20, 20, 20]
+    before = cache.read(0)[0]
+    cache.append(*tokens(1, count=2), sequences=[1, 2])
+    assert cache.pages_free == 1
+    np.testing.assert_array_equal(cache.read(0)[0], before)
+    np.testing.assert_array_equal(cache.read(2)[0][:, :20], before)
+    o = cache.attend(RNG.normal(size=(4, 4, 1, 8)).astype("f4"), sequences=[2, 2, 0, 1])
+    assert o.shape == (4, 4, 1, 6)
+    cache.truncate(1, 0)
+    cache.truncate(2, 3)
+    assert cache.lengths == [20, 0, 3] and cache.pages_free == 3
+    assert "lengths [20, 0, 3]" in repr(cache)
+
+
+def test_torch_without_a_copy():
+    torch = pytest.importorskip("torch")
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=9, dtype="bfloat16")
+    k, v = (torch.from_numpy(x).bfloat16() for x in tokens(5))
+    cache.append(k, v)
+    q = torch.randn(2, 4, 1, 8).bfloat16()
+    assert torch.equal(cache.attend(q), attn.sdpa(q, k, v))
+
+
+@pytest.mark.parametrize("change, argument", [
+    (dict(heads=0), "heads"), (dict(width=-1), "width"), (dict(capacity=0), "capacity"), (dict(sequences=0), "sequences"),
+    (dict(page_tokens=-1), "page_tokens"), (dict(pages=-1), "pages"), (dict(dtype="float64"), "dtype"),
+    (dict(capacity=2 ** 62), "capacity")])
+def test_caches_that_cannot_be(change, argument):
+    with pytest.raises(attn.AttnError) as error:
+        attn.KVCache(**{**dict(heads=2, width=8, capacity=4), **change})
+    assert error.value.argument == argument
+
+
+def test_refusals_name_the_argument_and_change_nothing():
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6, page_tokens=2, pages=4)
+    k, v = tokens(3)
+    cache.append(k, v)
+    held = [cache.read(n)[0] for n in range(2)]
+    refusals = [
+        (lambda: cache.append(k[..., :7], v), "k"), (lambda: cache.append(k, v[:, :1]), "v"),
+        (lambda: cache.append(k, v, sequences=[0, 0]), "sequences"), (lambda: cache.append(k, v, sequences=[0, 2]), "sequences"),
+        (lambda: cache.append(k, v, sequences=[0]), "k"), (lambda: cache.append(k.astype("i4"), v), "k"),
+        (lambda: cache.append(np.repeat(k, 2, 2), np.repeat(v, 2, 2)), "capacity"),
+        (lambda: cache.attend(k[:, :, :, :5]), "k"), (lambda: cache.attend(k, sequences=[0, 7]), "sequences"),
+        (lambda: cache.attend(k, key_lengths=np.array([1, 1])), "key_lengths"),
+        (lambda: cache.attend(k.astype("f8")), "q"), (lambda: cache.attend(k, scale=float("nan")), "scale"),
+        (lambda: cache.truncate(0, 4), "length"), (lambda: cache.truncate(5, 0), "sequence"), (lambda: cache.fork(0, 9), "to"),
+        (lambda: cache.length(2), "sequence"), (lambda: cache.read(-1), "sequence")]
+    for refused, argument in refusals:
+        with pytest.raises(attn.AttnError) as error:
+            refused()
+        assert error.value.argument == argument, str(error.value)
+    with pytest.raises(MemoryError):
+        cache.append(k, v)                            # three pages more where none is free
+    for n in range(2):
+        np.testing.assert_array_equal(cache.read(n)[0], held[n])
+
+
+ACTIONS = st.lists(st.tuples(st.sampled_from(["append", "fork", "truncate", "attend"]), st.integers(-1, 4), st.integers(-1, 9)),
+                   max_size=25)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(actions=ACTIONS, page_tokens=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
+def test_any_actions_at_all(actions, page_tokens, pages, dtype):
+    """Whatever is done in whatever order: values or a typed error, and the lengths add up."""
+    cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_tokens=page_tokens, pages=pages, dtype=dtype)
+    lengths = [0, 0, 0]
+    for what, a, b in actions:
+        try:
+            if what == "append":
+                cache.append(*tokens(max(b, 0), 1, 1, 4, 4), sequences=[a])
+                lengths[a] += max(b, 0)
+            elif what == "fork":
+                cache.fork(a, b)
+                lengths[b] = lengths[a]
+            elif what == "truncate":
+                cache.truncate(a, b)
+                lengths[a] = b
+            else:
+                cache.attend(np.ones((1, 1, 1, 4), "f4"), sequences=[a])
+        except (attn.AttnError, MemoryError):
+            pass
+        assert cache.lengths == lengths
