@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
+PACKED = "src/sdpa/packed.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed"]
@@ -78,15 +79,23 @@ MUTATIONS = [
     ("hidden rows leak into gradients", GRADIENTS, "gather_all(&b, w->dropped, w->d_out,",
      "b.guard = 0;\n  gather_all(&b, w->dropped, w->d_out,"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
-    ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
-    ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("packed sequences draw alike", PACKED, "c->desc.origin_batch += n;", ""),
+    ("packed keys one too early", PACKED, "c->v = cut(p->v, 1, j0, j1)",
+     "c->v = cut(p->v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("packed tensors not checked whole", PACKED,
+     "if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);", "(void)whole;"),
+    ("a packed mask that broadcasts is cut", PACKED, "t->shape[keys] != 1)", "t->rank)"),
+    ("packed outputs may lie on the starts", PACKED,
+     "if (!status) status = check_output(&p, o, \"o\", err);", ""),
+    ("later sequences are refused later", PACKED, "if (!status) status = check_pieces(&p, 1, err);", ""),
+    ("later gradients are refused later", PACKED, "status ? status : check_pieces(p, 0, err);",
+     "status;"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
-    "packed sequences draw alike": "test_packed",
-    "packed keys one too early": "test_packed",
+    **{name: "test_packed" for name, path, _, _ in MUTATIONS if path == PACKED},
     "causal mask off by one": "test_values",
     "window off by one": "test_values",
     "scale x 1.01": "test_values",

@@ -336,7 +336,12 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
  * broadcasts to (Hq, T, U) and is read where a sequence meets itself; lse is (Hq, T);
  * key_lengths (sequences) shortens within them; weights must be NULL.
  *
- * Errors  as attn_sdpa_forward, found for every sequence before the first is computed.
+ * A workspace as attn_sdpa_plan asks for the whole tensors is enough. desc's progress
+ * function is told of one sequence after the other.
+ *
+ * Errors  as attn_sdpa_forward, found for every sequence before the first is computed:
+ *         outputs untouched. ATTN_ERR_MEMORY where an allocation fails, _INTERRUPTED:
+ *         outputs partly written.
  */
 ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                               const attn_tensor *k, const attn_tensor *v,
@@ -346,8 +351,11 @@ ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_
 
 /**
  * Gradients of attn_sdpa_forward_packed; as attn_sdpa_backward, of the same shapes as the
- * packed tensors. d_mask and d_sinks must be NULL. A tensor that is refused leaves those of
- * earlier sequences written.
+ * packed tensors. d_mask and d_sinks must be NULL.
+ *
+ * Errors  as attn_sdpa_backward, found for every sequence before the first is computed:
+ *         nothing is written. ATTN_ERR_MEMORY where an allocation fails, _INTERRUPTED:
+ *         results partly written.
  */
 ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                                const attn_tensor *k, const attn_tensor *v,

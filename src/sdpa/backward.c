@@ -140,6 +140,13 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   return status ? status : check_no_overlap(r, o, d_o, err);
 }
 
+attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                                const attn_sdpa_gradients *gradients, attn_error *err) {
+  struct run r = {.g = gradients};
+  return check(&r, desc, q, k, v, o, d_o, err);
+}
+
 /* ---- What both types share ---- */
 
 static void store_real(const attn_tensor *t, char *at, double value) {

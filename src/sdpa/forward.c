@@ -252,17 +252,24 @@ static attn_status run_all(const struct attn_problem *p, void *workspace) {
   return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
 }
 
+attn_status attn_forward_check(const struct attn_problem *p, attn_error *err) {
+  const attn_sdpa *d = &p->desc;
+  attn_status status = ATTN_OK;
+  if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
+  if (d->empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(p, err))) return status;
+  if (d->workspace && d->workspace_bytes < p->workspace_bytes)
+    status =
+        attn_fail(err, ATTN_ERR_MEMORY, "workspace", "workspace_bytes is %zu; this call needs %zu",
+                  d->workspace_bytes, p->workspace_bytes);
+  return status;
+}
+
 attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, attn_error *err) {
   struct attn_problem p;
   attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
-  if (status) return status;
-  if (!p.batch || !p.heads_q || !p.rows) return ATTN_OK;
-  if (p.desc.empty_row == ATTN_EMPTY_ERROR && (status = refuse_empty(&p, err))) return status;
-  if (p.desc.workspace && p.desc.workspace_bytes < p.workspace_bytes)
-    return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
-                     "workspace_bytes is %zu; this call needs %zu", p.desc.workspace_bytes,
-                     p.workspace_bytes);
+  if (!status) status = attn_forward_check(&p, err);
+  if (status || !p.batch || !p.heads_q || !p.rows) return status;
   void *workspace =
       p.desc.workspace ? p.desc.workspace : attn_problem_allocate(&p.desc, p.workspace_bytes);
   if (!workspace)
