@@ -351,7 +351,8 @@ ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_
 
 /**
  * Gradients of attn_sdpa_forward_packed; as attn_sdpa_backward, of the same shapes as the
- * packed tensors. d_mask and d_sinks must be NULL.
+ * packed tensors. d_mask has the mask's own shape: pairs of different sequences get 0, and
+ * where the mask broadcasts sequences are summed too, in their order; so is d_sinks.
  *
  * Errors  as attn_sdpa_backward, found for every sequence before the first is computed:
  *         nothing is written. ATTN_ERR_MEMORY where an allocation fails, _INTERRUPTED:

@@ -11,6 +11,7 @@
 struct run {
   struct attn_problem p;
   const attn_sdpa_gradients *g;
+  int adds;                                      /* to d_mask and d_sinks, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
   float *delta; /* (B, Hq, L): rowsum(dO O) - dlse */
@@ -156,15 +157,17 @@ static void store_real(const attn_tensor *t, char *at, double value) {
     attn_store_f32(t->dtype, at, (float)value);
 }
 
-/* Every element once; strides of 0 only repeat it. */
-static void clear(const attn_tensor *t) {
-  if (!t->data) return;
-  for (int64_t a = 0; a < (t->strides[0] ? t->shape[0] : 1); a++)
-    for (int64_t b = 0; b < (t->strides[1] ? t->shape[1] : 1); b++)
-      for (int64_t c = 0; c < (t->strides[2] ? t->shape[2] : 1); c++)
-        for (int64_t d = 0; d < (t->strides[3] ? t->shape[3] : 1); d++)
-          store_real(t, attn_tensor_at(t, a, b, c, d), 0);
+static void clear(const attn_tensor *given) {
+  if (!given) return;
+  attn_tensor t = *given; /* of its own shape: broadcast to no rows it still has elements */
+  for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
+  for (int64_t a = 0; a < t.shape[0]; a++)
+    for (int64_t b = 0; b < t.shape[1]; b++)
+      for (int64_t c = 0; c < t.shape[2]; c++)
+        for (int64_t d = 0; d < t.shape[3]; d++) store_real(&t, attn_tensor_at(&t, a, b, c, d), 0);
 }
+
+void attn_backward_clear(const attn_sdpa_gradients *g) { clear(g->d_mask), clear(g->d_sinks); }
 
 /* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
 static int shares_mask(const struct run *r) {
@@ -272,7 +275,7 @@ static void sink_gradients(const struct run *r) {
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++)
         sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
-    store_real(t, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
+    attn_add_real(t->dtype, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
   }
 }
 
@@ -280,7 +283,6 @@ static void run_f32(struct run *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  clear(&r->d_mask);
   if (r->g->d_q || r->g->d_mask)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
   if (r->g->d_k || r->g->d_v)
@@ -350,11 +352,6 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 }
 
 static void run_f64(struct run *r) {
-  const attn_tensor *sinks = r->g->d_sinks;
-  for (int64_t h = 0; sinks && h < r->p.heads_q; h++)
-    store_real(sinks, (char *)sinks->data + h * sinks->strides[0] * attn_real_size(sinks->dtype),
-               0);
-  clear(&r->d_mask);
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
 }
@@ -375,25 +372,38 @@ static size_t measure(struct run *r) {
   return all;
 }
 
+/* What was checked. */
+static attn_status compute(struct run *r, attn_error *err) {
+  r->parts = attn_problem_partition(&r->p);
+  size_t bytes = measure(r);
+  void *memory = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
+  if (!memory)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
+  r->workspace = memory;
+  r->delta = (float *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
+  if (!r->adds) attn_backward_clear(r->g);
+  if (r->p.kernel)
+    run_f32(r);
+  else
+    run_f64(r);
+  attn_problem_release(&r->p.desc, memory);
+  if (!r->stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                   "stopped by the caller's progress function");
+}
+
 attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
   struct run r = {.g = gradients, .reporting = ATOMIC_FLAG_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
-  if (status) return status;
-  r.parts = attn_problem_partition(&r.p);
-  size_t bytes = measure(&r);
-  void *memory = bytes ? attn_problem_allocate(&r.p.desc, bytes) : NULL;
-  if (!memory)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
-  r.workspace = memory;
-  r.delta = (float *)(void *)(r.workspace + r.worker_bytes * (size_t)r.p.workers);
-  if (r.p.kernel)
-    run_f32(&r);
-  else
-    run_f64(&r);
-  attn_problem_release(&r.p.desc, memory);
-  if (!r.stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                   "stopped by the caller's progress function");
+  return status ? status : compute(&r, err);
+}
+
+attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                              const attn_sdpa_gradients *gradients, attn_error *err) {
+  struct run r = {.g = gradients, .adds = 1, .reporting = ATOMIC_FLAG_INIT};
+  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  return status ? status : compute(&r, err);
 }

@@ -198,7 +198,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
 /* One sequence's gradients and the views they point to. */
 struct gradient_piece {
   attn_sdpa_gradients g;
-  attn_tensor d_o, d_q, d_k, d_v, d_lse;
+  attn_tensor d_o, d_q, d_k, d_v, d_mask, d_lse;
 };
 
 static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_o,
@@ -210,26 +210,20 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
   if (g->d_q) c->d_q = cut(g->d_q, 1, at.i0, at.i1), c->g.d_q = &c->d_q;
   if (g->d_k) c->d_k = cut(g->d_k, 1, at.j0, at.j1), c->g.d_k = &c->d_k;
   if (g->d_v) c->d_v = cut(g->d_v, 1, at.j0, at.j1), c->g.d_v = &c->d_v;
+  if (g->d_mask) c->d_mask = cut_mask(g->d_mask, &at), c->g.d_mask = &c->d_mask;
+  c->g.d_sinks = g->d_sinks;
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
-}
-
-static attn_status check_gradients(const struct pack *p, const attn_sdpa_gradients *g,
-                                   attn_error *err) {
-  if (g && attn_size_is_known(g->struct_size, sizeof *g) && (g->d_mask || g->d_sinks))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, g->d_mask ? "d_mask" : "d_sinks",
-                     "packed sequences give no gradient of masks or sinks");
-  (void)p;
-  return ATTN_OK;
 }
 
 static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *g, attn_error *err) {
-  attn_status status = check_gradients(p, g, err);
-  if (!status) status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, g, err);
+  attn_status status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, g, err);
   if (!status) status = check_cuts(p, err);
   if (!status) status = check_output(p, g->d_q, "d_q", err);
   if (!status) status = check_output(p, g->d_k, "d_k", err);
   if (!status) status = check_output(p, g->d_v, "d_v", err);
+  if (!status) status = check_output(p, g->d_mask, "d_mask", err);
+  if (!status) status = check_output(p, g->d_sinks, "d_sinks", err);
   return status ? status : check_pieces(p, 0, err);
 }
 
@@ -243,12 +237,13 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
       .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
   attn_status status = begin(&p, desc, err);
   if (!status) status = check_backward(&p, d_o, g, err);
+  if (!status) attn_backward_clear(g); /* pairs of different sequences stay so */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct piece c;
     struct gradient_piece d;
     cut_piece(&p, n, &c);
     cut_gradients(&p, n, d_o, g, &d);
-    status = attn_sdpa_backward(&c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
+    status = attn_backward_add(&c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
   }
   return status;
 }

@@ -12,6 +12,7 @@
 
 #include "attn/attn.h"
 #include "guarded.h"
+#include "half.h"
 #include "random.h"
 
 enum { HQ = 4, H = 2, E = 12, EV = 10, MOST = 700, SEQUENCES = 6 };
@@ -126,6 +127,141 @@ static void starts_that_do_not_fit_are_refused(void **state) {
   for (int n = 0; n < HQ * 8 * EV; n++) assert_true(o[n] == 0);
 }
 
+/* ---- Gradients of masks and sinks ---- */
+
+enum { FEW = 120 };
+static double many[HQ * FEW * FEW], apart[HQ * FEW * FEW], terms[HQ * FEW * FEW];
+static double values[4][HQ * FEW * FEW], outputs[2][HQ * FEW * FEW];
+
+/* Random numbers of one type, or what an output begins as; rank 3. */
+static attn_tensor drawn(double *memory, attn_dtype dtype, int64_t n0, int64_t n1, int64_t n2) {
+  for (int64_t n = 0; n < n0 * n1 * n2; n++) {
+    double value = (double)uniform();
+    float narrow = (float)value;
+    memcpy((char *)memory + n * attn_real_size(dtype),
+           dtype == ATTN_F64 ? (void *)&value : (void *)&narrow, (size_t)attn_real_size(dtype));
+  }
+  return (attn_tensor){memory, dtype, 3, {n0, n1, n2}, {n1 * n2, n2, 1}};
+}
+
+static double at3(const attn_tensor *t, int64_t a, int64_t b, int64_t c) {
+  int64_t place = a * t->strides[0] + b * t->strides[1] + c * t->strides[2];
+  return attn_load_real(t->dtype, (char *)t->data + place * attn_real_size(t->dtype));
+}
+
+static attn_tensor slice(attn_tensor t, int dimension, int64_t from, int64_t to) {
+  t.data = (char *)t.data + from * t.strides[dimension] * attn_real_size(t.dtype);
+  t.shape[dimension] = to - from;
+  return t;
+}
+
+/* Every pair's term of the mask's gradient, by each sequence alone with the mask written out, and
+ * the sinks' gradients added in order. */
+static void each_alone(const attn_sdpa *packed_desc, const attn_tensor *t, const attn_tensor *full,
+                       attn_tensor all, double *sinks) {
+  memset(terms, 0, sizeof terms), memset(sinks, 0, HQ * sizeof *sinks);
+  for (int n = 0; n < SEQUENCES; n++) {
+    attn_sdpa desc = *packed_desc;
+    double mine[HQ];
+    attn_tensor d_sinks = {mine, ATTN_F64, 1, {HQ}, {1}};
+    attn_tensor sq = slice(t[0], 1, rows[n], rows[n + 1]),
+                sk = slice(t[1], 1, keys[n], keys[n + 1]),
+                sv = slice(t[2], 1, keys[n], keys[n + 1]),
+                so = slice(t[3], 1, rows[n], rows[n + 1]),
+                sd = slice(t[4], 1, rows[n], rows[n + 1]);
+    attn_tensor lse_of = slice(*packed_desc->lse, 1, rows[n], rows[n + 1]);
+    attn_tensor part_of = slice(slice(*full, 1, rows[n], rows[n + 1]), 2, keys[n], keys[n + 1]);
+    attn_tensor d_mask = slice(slice(all, 1, rows[n], rows[n + 1]), 2, keys[n], keys[n + 1]);
+    desc.mask = &part_of, desc.lse = &lse_of, desc.origin_batch += n;
+    attn_sdpa_gradients g = {sizeof g, NULL, NULL, NULL, &d_mask, &d_sinks, NULL};
+    assert_int_equal(attn_sdpa_backward(&desc, &sq, &sk, &sv, &so, &sd, &g, NULL), ATTN_OK);
+    for (int h = 0; h < HQ; h++) sinks[h] += mine[h];
+  }
+}
+
+/* Terms are the same to the bit, so two sums of n of them differ by the order of additions alone:
+ * by at most 2 n u times the sum of the magnitudes, u = 2^-53. */
+static void check_mask_sums(const attn_tensor *got, const attn_tensor *all) {
+  for (int64_t a = 0; a < got->shape[0]; a++)
+    for (int64_t b = 0; b < got->shape[1]; b++)
+      for (int64_t c = 0; c < got->shape[2]; c++) {
+        double sum = 0, size = 0, count = 0;
+        for (int64_t h = a; h < HQ; h += got->shape[0] == 1 ? 1 : HQ)
+          for (int64_t i = b; i < all->shape[1]; i += got->shape[1] == 1 ? 1 : all->shape[1])
+            for (int64_t j = c; j < all->shape[2]; j += got->shape[2] == 1 ? 1 : all->shape[2])
+              sum += at3(all, h, i, j), size += fabs(at3(all, h, i, j)), count++;
+        assert_true(fabs(at3(got, a, b, c) - sum) <= 2 * count * 0x1p-53 * size);
+      }
+}
+
+/* A sink's term of row i is at most |dO_i . o_i|, for its weight is at most 1. */
+static void check_sink_sums(const double *got, const double *expected, const attn_tensor *out,
+                            const attn_tensor *d_out) {
+  for (int h = 0; h < HQ; h++) {
+    double size = 0;
+    for (int64_t i = 0; i < out->shape[1]; i++)
+      for (int64_t e = 0; e < EV; e++) size += fabs(at3(out, h, i, e) * at3(d_out, h, i, e));
+    double most = out->dtype == ATTN_F64 ? 2 * (double)out->shape[1] * 0x1p-53 * size : 0;
+    assert_true(fabs(got[h] - expected[h]) <= most); /* in float32 one sum for each sequence */
+  }
+}
+
+/* A mask of HQ or 1 heads, t or 1 queries, u or 1 keys, here and there -inf. */
+static attn_tensor drawn_mask(attn_dtype dtype, int64_t t, int64_t u) {
+  attn_tensor m = drawn(many, dtype, chance(2) ? HQ : 1, chance(2) ? t : 1, chance(2) ? u : 1);
+  float narrow = -(float)INFINITY;
+  double wide = -(double)INFINITY;
+  size_t size = (size_t)attn_real_size(dtype);
+  for (int64_t n = 0; n < m.shape[0] * m.shape[1] * m.shape[2]; n++)
+    if (chance(9))
+      memcpy((char *)many + (size_t)n * size, dtype == ATTN_F64 ? (void *)&wide : &narrow, size);
+  return m;
+}
+
+static attn_tensor written_out(attn_tensor m, int64_t t, int64_t u) {
+  const int64_t full[3] = {HQ, t, u};
+  for (int n = 0; n < 3; n++)
+    if (m.shape[n] == 1) m.strides[n] = 0;
+  memcpy(m.shape, full, sizeof full);
+  return m;
+}
+
+static void check_a_pack(attn_dtype dtype, int64_t t, int64_t u) {
+  attn_tensor x[5] = {drawn(values[0], dtype, HQ, t, E), drawn(values[1], dtype, H, u, E),
+                      drawn(values[2], dtype, H, u, EV), drawn(outputs[0], dtype, HQ, t, EV),
+                      drawn(values[3], dtype, HQ, t, EV)};
+  attn_tensor mask_of = drawn_mask(dtype, t, u), full = written_out(mask_of, t, u),
+              d_mask = drawn(apart, ATTN_F64, mask_of.shape[0], mask_of.shape[1], mask_of.shape[2]),
+              all = {terms, ATTN_F64, 3, {HQ, t, u}, {t * u, u, 1}},
+              log_sum = {outputs[1], dtype, 2, {HQ, t}, {t, 1}};
+  double sink[HQ], d_sink[HQ], expected[HQ];
+  attn_tensor sinks = {sink, ATTN_F64, 1, {HQ}, {1}}, d_sinks = {d_sink, ATTN_F64, 1, {HQ}, {1}};
+  for (int h = 0; h < HQ; h++) sink[h] = (double)uniform(), d_sink[h] = 7;
+  attn_tensor starts_q = starts_of(rows, SEQUENCES + 1), starts_k = starts_of(keys, SEQUENCES + 1);
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  desc.mask = &mask_of, desc.sinks = &sinks, desc.lse = &log_sum;
+  if (chance(3)) desc.flags |= ATTN_SDPA_DROPOUT, desc.dropout = 0.3, desc.seed = 9;
+  attn_sdpa_gradients g = {sizeof g, NULL, NULL, NULL, &d_mask, &d_sinks, NULL};
+  attn_error err;
+  if (attn_sdpa_forward_packed(&desc, x, x + 1, x + 2, x + 3, &starts_q, &starts_k, &err) ||
+      attn_sdpa_backward_packed(&desc, x, x + 1, x + 2, x + 3, x + 4, &starts_q, &starts_k, &g,
+                                &err))
+    fail_msg("%s", err.message);
+  each_alone(&desc, x, &full, all, expected);
+  check_mask_sums(&d_mask, &all);
+  check_sink_sums(d_sink, expected, &x[3], &x[4]);
+}
+
+static void masks_and_sinks_add_up(void **state) {
+  (void)state;
+  for (int round = 0; round < 60; round++) {
+    int64_t most = 1 + below(20); /* often one token, often none */
+    for (int n = 0; n < SEQUENCES; n++)
+      rows[n + 1] = rows[n] + below(most), keys[n + 1] = keys[n] + below(most);
+    check_a_pack(chance(2) ? ATTN_F64 : ATTN_F32, rows[SEQUENCES], keys[SEQUENCES]);
+  }
+}
+
 /* ---- Edges: one token in all, dimensions of 1, memory that ends ---- */
 
 /* Dense, flush against a forbidden page. */
@@ -186,7 +322,7 @@ enum { TOKENS = 8, KINDS = 16 };
 struct call {
   struct guarded memory[KINDS];
   int used;
-  attn_tensor q, k, v, o, lse, d_o, d_q, d_k, d_v, d_lse, mask, lengths, starts_q, starts_k;
+  attn_tensor q, k, v, o, lse, d_o, d_q, d_k, d_v, d_lse, mask, d_mask, lengths, starts_q, starts_k;
   attn_sdpa desc;
   attn_sdpa_gradients g;
 };
@@ -217,11 +353,12 @@ static void begin_call(struct call *c) {
   c->lse = rank(tokens(c, 1, HQ, TOKENS), 2), c->d_lse = rank(tokens(c, 1, HQ, TOKENS), 2);
   c->d_q = tokens(c, HQ, TOKENS, E), c->d_k = tokens(c, H, TOKENS, E);
   c->d_v = tokens(c, H, TOKENS, EV), c->mask = rank(tokens(c, 1, TOKENS, TOKENS), 2);
+  c->d_mask = rank(tokens(c, 1, TOKENS, TOKENS), 2);
   c->lengths = integers(c, 2, (int64_t[]){3, 5});
   c->starts_q = integers(c, 3, (int64_t[]){0, 3, 8});
   c->starts_k = integers(c, 3, (int64_t[]){0, 3, 8});
   c->desc.lse = &c->lse, c->desc.mask = &c->mask, c->desc.key_lengths = &c->lengths;
-  c->g = (attn_sdpa_gradients){sizeof c->g, &c->d_q, &c->d_k, &c->d_v, NULL, NULL, &c->d_lse};
+  c->g = (attn_sdpa_gradients){sizeof c->g, &c->d_q, &c->d_k, &c->d_v, &c->d_mask, NULL, &c->d_lse};
 }
 
 static attn_status run_forward(struct call *c, attn_error *err) {
@@ -265,6 +402,8 @@ static void workspace_small(struct call *c) {
 }
 static void d_v_short(struct call *c) { c->d_v.shape[1]--; }
 static void d_v_over_q(struct call *c) { c->d_v.data = c->q.data; }
+static void d_mask_short(struct call *c) { c->d_mask.shape[1]--; }
+static void d_sinks_of_none(struct call *c) { c->g.d_sinks = &c->lse; }
 static void d_o_short(struct call *c) { c->d_o.shape[1]--; }
 static void d_lse_short(struct call *c) { c->d_lse.shape[1]--; }
 
@@ -290,6 +429,8 @@ static const struct wrong {
               {d_v_short, "d_v", ATTN_ERR_SHAPE, 2},
               {d_v_over_q, "d_v", ATTN_ERR_ARGUMENT, 2},
               {d_o_short, "d_o", ATTN_ERR_SHAPE, 2},
+              {d_mask_short, "d_mask", ATTN_ERR_SHAPE, 2},
+              {d_sinks_of_none, "d_sinks", ATTN_ERR_ARGUMENT, 2},
               {d_lse_short, "d_lse", ATTN_ERR_SHAPE, 2}};
 
 /* The memory is frozen: a refusal that wrote would be killed. */
@@ -317,6 +458,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_same_bits_as_each_alone),
       cmocka_unit_test(starts_that_do_not_fit_are_refused),
+      cmocka_unit_test(masks_and_sinks_add_up),
       cmocka_unit_test(an_empty_sequence_takes_nobodys_token),
       cmocka_unit_test(a_mask_that_broadcasts_is_not_cut),
       cmocka_unit_test(what_is_wrong_is_refused_before_anything_is_written)};
