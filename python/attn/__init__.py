@@ -6,7 +6,8 @@ strided as they are. What a call means is written in docs/semantics.md.
 """
 from ._core import AttnError, library_version
 from ._lessons import check, explain
-from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
+from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward, sdpa_packed, sdpa_packed_backward
 
-__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "plan", "sdpa", "sdpa_backward"]
+__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "plan", "sdpa", "sdpa_backward",
+           "sdpa_packed", "sdpa_packed_backward"]
 __version__ = "0.1.0"
