@@ -313,7 +313,8 @@ typedef struct attn_sdpa_gradients {
  *
  * Accuracy  float32: u M (16 + 2 sqrt(E) S + 2 sqrt(n)) per element with M the sum of the
  *           magnitudes of its own terms and n their number, docs/accuracy.md.
- * Cost      7/2 of the forward's products and three exponentials for each weight.
+ * Cost      7/2 of the forward's products and two exponentials for each weight; a softcap
+ *           costs half of the forward's products and four tanh more.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT where lse is missing. Nothing is
  *           written then. _INTERRUPTED: results partly written.
  * Threads   reentrant; the same bits for any number of threads.
