@@ -150,13 +150,6 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
 
 /* ---- What both types share ---- */
 
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
-}
-
 static void clear(const attn_tensor *given) {
   if (!given) return;
   attn_tensor t = *given; /* of its own shape: broadcast to no rows it still has elements */
@@ -164,7 +157,8 @@ static void clear(const attn_tensor *given) {
   for (int64_t a = 0; a < t.shape[0]; a++)
     for (int64_t b = 0; b < t.shape[1]; b++)
       for (int64_t c = 0; c < t.shape[2]; c++)
-        for (int64_t d = 0; d < t.shape[3]; d++) store_real(&t, attn_tensor_at(&t, a, b, c, d), 0);
+        for (int64_t d = 0; d < t.shape[3]; d++)
+          attn_store_real(t.dtype, attn_tensor_at(&t, a, b, c, d), 0);
 }
 
 void attn_backward_clear(const attn_sdpa_gradients *g) { clear(g->d_mask), clear(g->d_sinks); }
@@ -340,14 +334,16 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
-        store_real(&r->d_q, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
+        attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
       tell(r, 1);
     }
   for (int64_t j = 0; j < p->keys; j++) {
     for (int64_t e = 0; r->g->d_k && e < p->width; e++)
-      store_real(&r->d_k, attn_tensor_at(&r->d_k, b, head, j, e), g.d_k[j * p->width + e]);
+      attn_store_real(r->d_k.dtype, attn_tensor_at(&r->d_k, b, head, j, e),
+                      g.d_k[j * p->width + e]);
     for (int64_t e = 0; r->g->d_v && e < p->value_width; e++)
-      store_real(&r->d_v, attn_tensor_at(&r->d_v, b, head, j, e), g.d_v[j * p->value_width + e]);
+      attn_store_real(r->d_v.dtype, attn_tensor_at(&r->d_v, b, head, j, e),
+                      g.d_v[j * p->value_width + e]);
   }
 }
 

@@ -80,10 +80,7 @@ static double read_float(const attn_tensor *t, const char *at) {
 }
 
 static void write_float(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
+  attn_store_real(t->dtype, at, value);
 }
 
 /* The mean of all S rows of v: what a large finite fill would have given. */
