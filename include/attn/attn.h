@@ -309,7 +309,8 @@ typedef struct attn_sdpa_gradients {
  *   gradients  in   where the results go; each is written whole, not added to
  *
  * Probabilities are recomputed from lse; memory is O(L + S). Rows that see no key give
- * nothing, whatever empty_row is. Dropout draws what the forward drew.
+ * nothing, whatever empty_row is. Dropout draws what the forward drew. desc's progress
+ * function is told rows of the passes that the wanted gradients need: of q, then of k and v.
  *
  * Accuracy  float32: u M (16 + 2 sqrt(E) S + 2 sqrt(n)) per element with M the sum of the
  *           magnitudes of its own terms and n their number, docs/accuracy.md.

@@ -276,19 +276,26 @@ static void sink_gradients(const struct run *r) {
 static void run_f32(struct run *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
+  int queries = r->g->d_q || r->g->d_mask, keys = r->g->d_k || r->g->d_v;
+  r->total = (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  if (r->g->d_q || r->g->d_mask)
+  if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (r->g->d_k || r->g->d_v)
-    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
+  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
   sink_gradients(r);
 }
 
 /* ---- float64: the equations, head by head ---- */
 
-static size_t reference_doubles(const struct attn_problem *p) {
-  size_t keys = (size_t)p->keys, both = (size_t)(p->width + p->value_width);
-  return 4 * keys + 2 * (size_t)p->width + 3 * (size_t)p->value_width + 2 * keys * both + 16;
+/* What run_head cuts up, in bytes; 0 where that is more than memory: strides of 0 make any sizes
+ * possible. Keys and widths are below 2^57 at the door. */
+static size_t reference_bytes(const struct attn_problem *p) {
+  size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
+  if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
+      __builtin_add_overflow(bytes, 2 * width + 3 * value + 16, &bytes) ||
+      __builtin_mul_overflow(bytes, sizeof(double), &bytes) || bytes > SIZE_MAX / 2)
+    return 0;
+  return bytes;
 }
 
 static double *cut(double **free, int64_t count) {
@@ -348,6 +355,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 }
 
 static void run_f64(struct run *r) {
+  r->total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
 }
@@ -357,13 +365,12 @@ static void run_f64(struct run *r) {
 /* A worker's share, and behind all of them delta. */
 static size_t measure(struct run *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
-                            : reference_doubles(&r->p) * sizeof(double),
-         all, delta;
+                            : reference_bytes(&r->p),
+         all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows);
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  r->total = r->p.batch * r->p.heads_q * r->p.rows;
-  delta = (size_t)r->total * sizeof(float);
-  if (__builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
-      __builtin_add_overflow(all, delta + ATTN_PANEL_ALIGN, &all))
+  if (!each || rows > SIZE_MAX / 16 ||
+      __builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
+      __builtin_add_overflow(all, rows * sizeof(float) + ATTN_PANEL_ALIGN, &all))
     return 0;
   return all;
 }
