@@ -62,14 +62,21 @@ static int is_float(attn_dtype dtype) {
   return dtype == ATTN_F32 || dtype == ATTN_F64 || attn_is_16_bit(dtype);
 }
 
-/* Puts dimensions of size 1 in front until the rank is 4. */
+/* Puts dimensions of size 1 in front until the rank is 4. Nobody steps along a dimension of size 1,
+ * so its stride may be anything: it becomes a harmless one. What has no elements may have no
+ * memory, where even adding 0 is undefined: it gets a place that nobody reads. */
 static attn_tensor rank4(const attn_tensor *t) {
+  static const double nowhere;
   attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
-  int shift = 4 - t->rank;
+  int shift = 4 - t->rank, empty = 0;
   for (int n = 0; n < t->rank; n++) {
     wide.shape[n + shift] = t->shape[n];
-    wide.strides[n + shift] = t->strides[n];
+    wide.strides[n + shift] = t->shape[n] == 1 ? n + 1 == t->rank : t->strides[n];
+    empty |= t->shape[n] == 0;
   }
+  if (!empty) return wide;
+  memset(wide.strides, 0, sizeof wide.strides);
+  wide.data = (void *)(uintptr_t)&nowhere, wide.strides[3] = 1;
   return wide;
 }
 
