@@ -1,6 +1,5 @@
 /* cmd_check.c -- attn check: judge the numbers of worked examples. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "command.h"
 #include "console.h"
@@ -42,19 +41,16 @@ static int report(const char *path, const attn_lesson *lesson, const attn_check 
   return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_FINE;
 }
 
-static int check_file(const char *path, const struct wishes *w) {
-  char *text;
-  size_t bytes;
+static int check_file(const char *path, const void *wishes) {
+  const struct wishes *w = wishes;
   attn_error err;
-  attn_lesson *lesson = NULL;
+  attn_lesson *lesson;
   attn_check *check = NULL;
-  attn_status status = attn_cli_slurp(path, &text, &bytes, &err);
-  if (!status) status = attn_lesson_read(text, bytes, path, &lesson, &err);
+  attn_status status = attn_cli_lesson(path, &lesson, &err);
   if (!status) status = attn_lesson_check(lesson, &check, &err);
   int result = status ? bad_file(path, w, &err) : report(path, lesson, check, w);
   attn_check_free(check);
   attn_lesson_free(lesson);
-  free(text);
   return result;
 }
 
@@ -62,7 +58,7 @@ int attn_cmd_check(int argc, char **argv) {
   struct wishes w = {.json = 0};
   const char *lang = NULL, *color = NULL;
   int64_t width = 0, precision = -1;
-  int wants_help = 0, files, worst = EXIT_FINE;
+  int wants_help = 0, files;
   const struct attn_cli_option table[] = {
       {"--json", OPTION_FLAG, &w.json, NULL},     {"--quiet", OPTION_FLAG, &w.quiet, NULL},
       {"--lang", OPTION_TEXT, &lang, NULL},       {"--color", OPTION_TEXT, &color, NULL},
@@ -73,9 +69,5 @@ int attn_cmd_check(int argc, char **argv) {
   if (!files)
     return fprintf(stderr, "attn check: which file?\nTry: attn check --help\n"), EXIT_TROUBLE;
   if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
-  for (int n = 1; n <= files; n++) {
-    int one = check_file(argv[n], &w);
-    if (one > worst) worst = one;
-  }
-  return worst;
+  return attn_cli_each(files, argv, check_file, &w);
 }

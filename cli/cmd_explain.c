@@ -1,6 +1,5 @@
 /* cmd_explain.c -- attn explain: every step of a worked example. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "command.h"
 #include "console.h"
@@ -32,19 +31,16 @@ static attn_status explain(const attn_lesson *lesson, const struct wishes *w, at
   return attn_lesson_explain(lesson, &w->style, &sink, err);
 }
 
-static int explain_file(const char *path, const struct wishes *w) {
-  char *text;
-  size_t bytes;
+static int explain_file(const char *path, const void *wishes) {
+  const struct wishes *w = wishes;
   attn_error err;
-  attn_lesson *lesson = NULL;
-  attn_status status = attn_cli_slurp(path, &text, &bytes, &err);
-  if (!status) status = attn_lesson_read(text, bytes, path, &lesson, &err);
+  attn_lesson *lesson;
+  attn_status status = attn_cli_lesson(path, &lesson, &err);
   if (!status) status = explain(lesson, w, &err);
   int result = status             ? attn_cli_fail("explain", path, &err)
                : lesson->examples ? EXIT_FINE
                                   : EXIT_TROUBLE;
   attn_lesson_free(lesson);
-  free(text);
   return result;
 }
 
@@ -52,7 +48,7 @@ int attn_cmd_explain(int argc, char **argv) {
   struct wishes w = {.cell = NULL};
   const char *lang = NULL, *color = NULL;
   int64_t width = 0, precision = -1;
-  int wants_help = 0, files, worst = EXIT_FINE;
+  int wants_help = 0, files;
   const struct attn_cli_option table[] = {
       {"--cell", OPTION_TEXT, &w.cell, NULL},     {"--json", OPTION_FLAG, &w.json, NULL},
       {"--lang", OPTION_TEXT, &lang, NULL},       {"--color", OPTION_TEXT, &color, NULL},
@@ -65,9 +61,5 @@ int attn_cmd_explain(int argc, char **argv) {
   if (w.cell && w.json)
     return fprintf(stderr, "attn explain: --cell writes text; leave out --json\n"), EXIT_TROUBLE;
   if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
-  for (int n = 1; n <= files; n++) {
-    int one = explain_file(argv[n], &w);
-    if (one > worst) worst = one;
-  }
-  return worst;
+  return attn_cli_each(files, argv, explain_file, &w);
 }

@@ -139,7 +139,7 @@ static attn_status read_stream(FILE *from, char **text, size_t *bytes, attn_erro
   }
 }
 
-attn_status attn_cli_slurp(const char *path, char **text, size_t *bytes, attn_error *err) {
+static attn_status slurp(const char *path, char **text, size_t *bytes, attn_error *err) {
   int standard = !strcmp(path, "-");
   *text = NULL;
   FILE *from = standard ? stdin : fopen(path, "rb");
@@ -148,6 +148,26 @@ attn_status attn_cli_slurp(const char *path, char **text, size_t *bytes, attn_er
   if (!standard) fclose(from);
   if (status) free(*text), *text = NULL;
   return status;
+}
+
+attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
+  char *text;
+  size_t bytes;
+  *lesson = NULL;
+  attn_status status = slurp(path, &text, &bytes, err);
+  if (!status) status = attn_lesson_read(text, bytes, path, lesson, err);
+  free(text);
+  return status;
+}
+
+int attn_cli_each(int files, char **argv, int (*one)(const char *path, const void *wishes),
+                  const void *wishes) {
+  int worst = 0;
+  for (int n = 1; n <= files; n++) {
+    int status = one(argv[n], wishes);
+    if (status > worst) worst = status;
+  }
+  return worst;
 }
 
 /* ---- Progress and Ctrl-C ------------------------------------------------------------- */

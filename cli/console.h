@@ -64,8 +64,12 @@ attn_sink attn_cli_stdout(void);
 int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
                    int64_t precision);
 
-/* A whole file, or standard input for "-"; the caller frees *text. Limit 1 GiB. */
-attn_status attn_cli_slurp(const char *path, char **text, size_t *bytes, attn_error *err);
+/* A whole file, or standard input for "-", as a lesson; limit 1 GiB. NULL on failure. */
+attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *err);
+
+/* Calls one(argv[n], wishes) for n = 1 .. files; the worst of the exit statuses. */
+int attn_cli_each(int files, char **argv, int (*one)(const char *path, const void *wishes),
+                  const void *wishes);
 
 /* ---- Progress and Ctrl-C --------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
 # holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes npy, safetensors and lesson in it
+#     fuzz/corpus.sh FOLDER      makes npy, safetensors, lesson and sdpa in it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,lesson}
+mkdir -p "$corpus"/{npy,safetensors,lesson,sdpa}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -35,6 +35,18 @@ tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\
 tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
+
+# Right calls of every kind and type, plain and with all features; fuzz_sdpa.c says what the bytes are.
+for kind in 0 1 2 3 4 5; do
+  sizes='\1\1\1\4\2\6\5' rank='\0'
+  case $kind in 2 | 3) sizes+='\3\0\5\1\3\6\1' rank= ;; esac
+  for type in 0 1 2 3; do
+    call="\\$kind\\$type$sizes$rank"'\0\0\0\1\0\0\0\0'
+    printf '%b' "$call" >"$corpus/sdpa/plain-$kind-$type"
+    printf '%b' "$call"'\xff\x07' >"$corpus/sdpa/all-$kind-$type"
+    printf '%b' "$call"'\xff\x07'"$(printf '\\3%.0s' {1..60})" >"$corpus/sdpa/more-$kind-$type"
+  done
+done
 
 cp "$here"/../examples/lessons/* "$corpus/lesson/" 2>/dev/null || true
 [ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/lesson/" 2>/dev/null || true

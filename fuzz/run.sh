@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs every fuzzer for some seconds from a small corpus that it makes itself, two at a time.
+# Runs every fuzzer for some seconds, all at a time, from a small corpus that it makes itself.
 #     fuzz/run.sh BUILD-FOLDER SECONDS
 set -euo pipefail
 build=$(realpath "$1")
@@ -8,15 +8,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 corpus=$build/corpus
 "$here/corpus.sh" "$corpus"
 
+names=(npy safetensors lesson sdpa)
 status=0
 running=()
-for name in npy safetensors lesson; do
+for name in "${names[@]}"; do
   "$build/fuzz_$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 \
     -print_final_stats=1 -artifact_prefix="$build/crash-$name-" "$corpus/$name" >"$build/fuzz_$name.log" 2>&1 &
   running+=($!)
 done
-for n in 0 1 2; do wait "${running[$n]}" || status=1; done
-for name in npy safetensors lesson; do
+for pid in "${running[@]}"; do wait "$pid" || status=1; done
+for name in "${names[@]}"; do
   runs=$(grep -o 'number_of_executed_units: *[0-9]*' "$build/fuzz_$name.log" | grep -o '[0-9]*$' | tail -n 1 || true)
   echo "fuzz_$name: $runs inputs in $seconds s"
   [ "${runs:-0}" -gt 0 ] || status=1

@@ -20,13 +20,13 @@ fi
 
 work=$(mktemp -d "$here/run.XXXXXX")
 trap 'kill "$keeper" 2>/dev/null || true; rm -rf "$work"' EXIT
-mkdir -p "$work"/root/{bin,proc,dev,tmp} "$work"/iso/isolinux
-cp /bin/busybox "$work/root/bin/"
-cp "$program" "$work/root/program"
+mkdir -p "$work"/image/{bin,proc,dev,tmp} "$work"/iso/isolinux
+cp /bin/busybox "$work/image/bin/"
+cp "$program" "$work/image/program"
 ldd "$program" 2>/dev/null | grep -o '/[^ ]*' | while read -r library; do
-  cp --parents -L "$library" "$work/root"
+  cp --parents -L "$library" "$work/image"
 done || true # a static program needs none
-cat >"$work/root/init" <<E2
+cat >"$work/image/init" <<E2
 #!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox mount -t devtmpfs dev /dev
@@ -35,8 +35,8 @@ ATTN_THREADS=1 /program $* 2>&1
 echo "==END \$?"
 while :; do /bin/busybox sleep 1000; done
 E2
-chmod +x "$work/root/init"
-(cd "$work/root" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$work/iso/initrd.gz"
+chmod +x "$work/image/init"
+(cd "$work/image" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$work/iso/initrd.gz"
 cp "$here"/kernel/boot/vmlinuz-* "$work/iso/vmlinuz"
 cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 "$work/iso/isolinux/"
 # Bochs has no APERF/MPERF and counts XSAVE areas its own way: clear those bits (124, 321, 323).

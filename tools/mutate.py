@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
+PACKED = "src/sdpa/packed.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
@@ -85,8 +86,20 @@ MUTATIONS = [
     ("hidden rows leak into gradients", GRADIENTS, "gather_all(&b, w->dropped, w->d_out,",
      "b.guard = 0;\n  gather_all(&b, w->dropped, w->d_out,"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
-    ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
-    ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("packed sequences draw alike", PACKED, "c->desc.origin_batch += n;", ""),
+    ("packed keys one too early", PACKED, "c->v = cut(p->v, 1, j0, j1)",
+     "c->v = cut(p->v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
+    ("packed tensors not checked whole", PACKED,
+     "if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);", "(void)whole;"),
+    ("a packed mask that broadcasts is cut", PACKED, "t->shape[keys] != 1)", "t->rank)"),
+    ("packed outputs may lie on the starts", PACKED,
+     "if (!status) status = check_output(&p, o, \"o\", err);", ""),
+    ("later sequences are refused later", PACKED, "if (!status) status = check_pieces(&p, 1, err);", ""),
+    ("packed masks keep old gradients", PACKED, "if (!status) attn_backward_clear(g);", ""),
+    ("the last sequence's mask gradient only", PACKED, "status = attn_backward_add(",
+     "status = attn_sdpa_backward("),
+    ("later gradients are refused later", PACKED, "status ? status : check_pieces(p, 0, err);",
+     "status;"),
     ("stretches of keys merged as they are", SPLIT, "sees ? exp2((double)m[n * all.floats] - all.m) : 0", "sees ? 1 : 0"),
     ("a stretch overlaps the next", DOOR, "to = from + keys;", "to = from + keys + 1;"),
     ("stretches depend on threads", SPLIT, "return count < 1 ? 1 :", "return count < 1 || p->workers == 1 ? 1 :"),
@@ -139,6 +152,7 @@ MUTATIONS = [
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
+    **{name: "test_packed" for name, path, _, _ in MUTATIONS if path == PACKED},
     "a stretch overlaps the next": "test_cache",
     "int8 without its scale": "test_cache",
     "a page read from its neighbour's rows": "test_cache",
@@ -149,8 +163,6 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "a weight of 0 is hidden": "test_summary",
     "a summary's weights dropped": "test_summary",
     "a summary's weights in 16 bits": "test_summary",
-    "packed sequences draw alike": "test_packed",
-    "packed keys one too early": "test_packed",
     "causal mask off by one": "test_values",
     "window off by one": "test_values",
     "scale x 1.01": "test_values",

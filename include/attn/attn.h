@@ -310,11 +310,13 @@ typedef struct attn_sdpa_gradients {
  *   gradients  in   where the results go; each is written whole, not added to
  *
  * Probabilities are recomputed from lse; memory is O(L + S). Rows that see no key give
- * nothing, whatever empty_row is. Dropout draws what the forward drew.
+ * nothing, whatever empty_row is. Dropout draws what the forward drew. desc's progress
+ * function is told rows of the passes that the wanted gradients need: of q, then of k and v.
  *
  * Accuracy  float32: u M (16 + 2 sqrt(E) S + 2 sqrt(n)) per element with M the sum of the
  *           magnitudes of its own terms and n their number, docs/accuracy.md.
- * Cost      7/2 of the forward's products and three exponentials for each weight.
+ * Cost      7/2 of the forward's products and two exponentials for each weight; a softcap
+ *           costs half of the forward's products and four tanh more.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT where lse is missing. Nothing is
  *           written then. _INTERRUPTED: results partly written.
  * Threads   reentrant; the same bits for any number of threads.
@@ -337,7 +339,12 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
  * broadcasts to (Hq, T, U) and is read where a sequence meets itself; lse is (Hq, T);
  * key_lengths (sequences) shortens within them; weights must be NULL.
  *
- * Errors  as attn_sdpa_forward, found for every sequence before the first is computed.
+ * A workspace as attn_sdpa_plan asks for the whole tensors is enough. desc's progress
+ * function is told of one sequence after the other.
+ *
+ * Errors  as attn_sdpa_forward, found for every sequence before the first is computed:
+ *         outputs untouched. ATTN_ERR_MEMORY where an allocation fails, _INTERRUPTED:
+ *         outputs partly written.
  */
 ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                               const attn_tensor *k, const attn_tensor *v,
@@ -347,8 +354,12 @@ ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_
 
 /**
  * Gradients of attn_sdpa_forward_packed; as attn_sdpa_backward, of the same shapes as the
- * packed tensors. d_mask and d_sinks must be NULL. A tensor that is refused leaves those of
- * earlier sequences written.
+ * packed tensors. d_mask has the mask's own shape: pairs of different sequences get 0, and
+ * where the mask broadcasts sequences are summed too, in their order; so is d_sinks.
+ *
+ * Errors  as attn_sdpa_backward, found for every sequence before the first is computed:
+ *         nothing is written. ATTN_ERR_MEMORY where an allocation fails, _INTERRUPTED:
+ *         results partly written.
  */
 ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                                const attn_tensor *k, const attn_tensor *v,

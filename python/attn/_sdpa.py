@@ -108,28 +108,73 @@ class Gradients:
     d_sinks: Optional[Any] = None
 
 
-def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False,
-                  **features) -> Gradients:
-    """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
-    call = _Call(**features)
+def _gradients(call, q, k, v, lse, d_lse, wanted, features):
+    """Arrays for what is wanted, and the struct that points to them."""
     g = ffi.new("attn_sdpa_gradients *")
     g.struct_size = ffi.sizeof("attn_sdpa_gradients")
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     call.desc.lse = call.view(lse, "lse")
     if d_lse is not None:
         g.d_lse = call.view(d_lse, "d_lse")
-    for want, name in ((want_mask, "mask"), (want_sinks, "sinks")):
-        if want:
-            array = features[name]
-            kind = "float64" if dtype_name(array) == "float64" else "float32"
-            setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
+    for name in (name for name, want in wanted.items() if want):
+        array = features.get(name)
+        if array is None:
+            raise AttnError(f"want_{name} is set, but there is no {name}", "ATTN_ERR_ARGUMENT", name)
+        kind = "float64" if dtype_name(array) == "float64" else "float32"
+        setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
     for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks"):
         array = getattr(made, name)
         if array is not None:
             setattr(g, name, call.view(array, name))
+    return made, g
+
+
+def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False,
+                  **features) -> Gradients:
+    """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
+    call = _Call(**features)
+    made, g = _gradients(call, q, k, v, lse, d_lse, {"mask": want_mask, "sinks": want_sinks}, features)
     error = ffi.new("attn_error *")
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
+    return made
+
+
+def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, **features):
+    """sdpa of sequences of different lengths, end to end: no padding, and none sees another.
+
+    q (Hq, T, E), k (H, U, E), v (H, U, Ev) with T queries and U keys in all. query_starts and key_starts
+    (sequences + 1), int32 or int64: where each sequence begins, 0 first and T or U last.
+    Returns o (Hq, T, Ev); with return_lse also lse (Hq, T). Each sequence has the same bits as sdpa of it alone.
+
+    features: those of sdpa. A mask broadcasts to (Hq, T, U) and is read where a sequence meets itself; alibi
+    is (Hq), key_lengths (sequences); dropout draws for sequence n as for origin (b + n, h, i).
+    """
+    call = _Call(**features)
+    o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
+    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q)) if return_lse else None
+    if return_lse:
+        call.desc.lse = call.view(lse, "lse")
+    error = ffi.new("attn_error *")
+    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (query_starts, "query_starts"),
+                                           (key_starts, "key_starts"))]
+    check(core.attn_sdpa_forward_packed(call.desc, *arrays, error), error)
+    return (o, lse) if return_lse else o
+
+
+def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_lse: Any = None,
+                         want_mask: bool = False, want_sinks: bool = False, **features) -> Gradients:
+    """Gradients of sdpa_packed(q, k, v, query_starts, key_starts, return_lse=True, **features) given d_o (and d_lse).
+
+    Shapes as q, k, v, and as the mask and the sinks where wanted: these are summed over the sequences that share
+    them, and pairs of different sequences get 0. Deterministic.
+    """
+    call = _Call(**features)
+    made, g = _gradients(call, q, k, v, lse, d_lse, {"mask": want_mask, "sinks": want_sinks}, features)
+    error = ffi.new("attn_error *")
+    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
+                                           (query_starts, "query_starts"), (key_starts, "key_starts"))]
+    check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
     return made
 
 

@@ -78,6 +78,13 @@ static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
     memcpy(at, &half, 2);
 }
 
+static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
+  if (dtype == ATTN_F64)
+    memcpy(at, &value, sizeof value);
+  else
+    attn_store_f32(dtype, at, (float)value);
+}
+
 static inline int64_t attn_real_size(attn_dtype dtype) {
   return dtype == ATTN_F64 ? 8 : dtype == ATTN_F32 ? 4 : 2;
 }

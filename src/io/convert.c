@@ -7,20 +7,9 @@
 #include "half.h"
 
 static double element(attn_dtype dtype, const char *at) {
-  uint16_t half;
-  float f;
-  double d;
   int32_t i;
   int64_t l;
   switch (dtype) {
-    case ATTN_F16:
-      return memcpy(&half, at, 2), (double)attn_from_f16(half);
-    case ATTN_BF16:
-      return memcpy(&half, at, 2), (double)attn_from_bf16(half);
-    case ATTN_F32:
-      return memcpy(&f, at, 4), (double)f;
-    case ATTN_F64:
-      return memcpy(&d, at, 8), d;
     case ATTN_I32:
       return memcpy(&i, at, 4), (double)i;
     case ATTN_I64:
@@ -31,8 +20,9 @@ static double element(attn_dtype dtype, const char *at) {
       return *(const unsigned char *)at;
     case ATTN_BOOL:
       return *at != 0;
+    default:
+      return attn_load_real(dtype, at);
   }
-  return 0;
 }
 
 /* By way of a double an int64 would be rounded twice. */

@@ -92,6 +92,7 @@ struct attn_kernel {
   void (*backward_keys_begin)(struct attn_backward_task *task);
   void (*backward_keys_add)(struct attn_backward_task *task);
   void (*backward_keys_end)(struct attn_backward_task *task);
+  void (*tanh_f32)(const float *x, float *y, int64_t count); /* the softcap's; for tests */
 };
 
 /* Floats of workspace that a task of this shape needs. */

@@ -98,13 +98,16 @@ static double added(const struct question *ask, const struct attn_ref_row *row, 
   return sum - per_head(d->alibi, row->b, row->h) * fabs(ahead);
 }
 
+static double scale_of(const struct question *ask) {
+  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
+  return ask->q->shape[3] ? 1.0 / sqrt((double)ask->q->shape[3]) : 1.0;
+}
+
 /* s_j = cap(scale q . k_j) + what is added; beside it its magnitude and that of the key. */
 static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
                     double *magnitude, double *key) {
   int64_t width = ask->q->shape[3];
-  double scale = width ? 1.0 / sqrt((double)width) : 1.0;
-  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) scale = ask->desc->scale;
-  double more = added(ask, row, j), sum = 0, absolute = 0;
+  double scale = scale_of(ask), more = added(ask, row, j), sum = 0, absolute = 0;
   *key = 0;
   for (int64_t e = 0; e < width; e++) {
     double k = element(ask->k, row->b, ask->head, j, e);
@@ -231,11 +234,6 @@ static double slope(const struct question *ask, const struct attn_ref_row *row, 
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
   double t = (row->scores[j] - added(ask, row, j)) / ask->desc->softcap;
   return 1 - t * t;
-}
-
-static double scale_of(const struct question *ask) {
-  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
-  return ask->q->shape[3] ? 1.0 / sqrt((double)ask->q->shape[3]) : 1.0;
 }
 
 /* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */

@@ -11,6 +11,7 @@
 struct run {
   struct attn_problem p;
   const attn_sdpa_gradients *g;
+  int adds;                                      /* to d_mask and d_sinks, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
   float *delta; /* (B, Hq, L): rowsum(dO O) - dlse */
@@ -140,24 +141,27 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   return status ? status : check_no_overlap(r, o, d_o, err);
 }
 
+attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                                const attn_sdpa_gradients *gradients, attn_error *err) {
+  struct run r = {.g = gradients};
+  return check(&r, desc, q, k, v, o, d_o, err);
+}
+
 /* ---- What both types share ---- */
 
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
+static void clear(const attn_tensor *given) {
+  if (!given) return;
+  attn_tensor t = *given; /* of its own shape: broadcast to no rows it still has elements */
+  for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
+  for (int64_t a = 0; a < t.shape[0]; a++)
+    for (int64_t b = 0; b < t.shape[1]; b++)
+      for (int64_t c = 0; c < t.shape[2]; c++)
+        for (int64_t d = 0; d < t.shape[3]; d++)
+          attn_store_real(t.dtype, attn_tensor_at(&t, a, b, c, d), 0);
 }
 
-/* Every element once; strides of 0 only repeat it. */
-static void clear(const attn_tensor *t) {
-  if (!t->data) return;
-  for (int64_t a = 0; a < (t->strides[0] ? t->shape[0] : 1); a++)
-    for (int64_t b = 0; b < (t->strides[1] ? t->shape[1] : 1); b++)
-      for (int64_t c = 0; c < (t->strides[2] ? t->shape[2] : 1); c++)
-        for (int64_t d = 0; d < (t->strides[3] ? t->shape[3] : 1); d++)
-          store_real(t, attn_tensor_at(t, a, b, c, d), 0);
-}
+void attn_backward_clear(const attn_sdpa_gradients *g) { clear(g->d_mask), clear(g->d_sinks); }
 
 /* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
 static int shares_mask(const struct run *r) {
@@ -265,27 +269,33 @@ static void sink_gradients(const struct run *r) {
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++)
         sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
-    store_real(t, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
+    attn_add_real(t->dtype, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
   }
 }
 
 static void run_f32(struct run *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
+  int queries = r->g->d_q || r->g->d_mask, keys = r->g->d_k || r->g->d_v;
+  r->total = (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  clear(&r->d_mask);
-  if (r->g->d_q || r->g->d_mask)
+  if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (r->g->d_k || r->g->d_v)
-    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
+  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
   sink_gradients(r);
 }
 
 /* ---- float64: the equations, head by head ---- */
 
-static size_t reference_doubles(const struct attn_problem *p) {
-  size_t keys = (size_t)p->keys, both = (size_t)(p->width + p->value_width);
-  return 4 * keys + 2 * (size_t)p->width + 3 * (size_t)p->value_width + 2 * keys * both + 16;
+/* What run_head cuts up, in bytes; 0 where that is more than memory: strides of 0 make any sizes
+ * possible. Keys and widths are below 2^57 at the door. */
+static size_t reference_bytes(const struct attn_problem *p) {
+  size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
+  if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
+      __builtin_add_overflow(bytes, 2 * width + 3 * value + 16, &bytes) ||
+      __builtin_mul_overflow(bytes, sizeof(double), &bytes) || bytes > SIZE_MAX / 2)
+    return 0;
+  return bytes;
 }
 
 static double *cut(double **free, int64_t count) {
@@ -331,23 +341,21 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
-        store_real(&r->d_q, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
+        attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
       tell(r, 1);
     }
   for (int64_t j = 0; j < p->keys; j++) {
     for (int64_t e = 0; r->g->d_k && e < p->width; e++)
-      store_real(&r->d_k, attn_tensor_at(&r->d_k, b, head, j, e), g.d_k[j * p->width + e]);
+      attn_store_real(r->d_k.dtype, attn_tensor_at(&r->d_k, b, head, j, e),
+                      g.d_k[j * p->width + e]);
     for (int64_t e = 0; r->g->d_v && e < p->value_width; e++)
-      store_real(&r->d_v, attn_tensor_at(&r->d_v, b, head, j, e), g.d_v[j * p->value_width + e]);
+      attn_store_real(r->d_v.dtype, attn_tensor_at(&r->d_v, b, head, j, e),
+                      g.d_v[j * p->value_width + e]);
   }
 }
 
 static void run_f64(struct run *r) {
-  const attn_tensor *sinks = r->g->d_sinks;
-  for (int64_t h = 0; sinks && h < r->p.heads_q; h++)
-    store_real(sinks, (char *)sinks->data + h * sinks->strides[0] * attn_real_size(sinks->dtype),
-               0);
-  clear(&r->d_mask);
+  r->total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
 }
@@ -357,15 +365,34 @@ static void run_f64(struct run *r) {
 /* A worker's share, and behind all of them delta. */
 static size_t measure(struct run *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
-                            : reference_doubles(&r->p) * sizeof(double),
-         all, delta;
+                            : reference_bytes(&r->p),
+         all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows);
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  r->total = r->p.batch * r->p.heads_q * r->p.rows;
-  delta = (size_t)r->total * sizeof(float);
-  if (__builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
-      __builtin_add_overflow(all, delta + ATTN_PANEL_ALIGN, &all))
+  if (!each || rows > SIZE_MAX / 16 ||
+      __builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
+      __builtin_add_overflow(all, rows * sizeof(float) + ATTN_PANEL_ALIGN, &all))
     return 0;
   return all;
+}
+
+/* What was checked. */
+static attn_status compute(struct run *r, attn_error *err) {
+  r->parts = attn_problem_partition(&r->p);
+  size_t bytes = measure(r);
+  void *memory = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
+  if (!memory)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
+  r->workspace = memory;
+  r->delta = (float *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
+  if (!r->adds) attn_backward_clear(r->g);
+  if (r->p.kernel)
+    run_f32(r);
+  else
+    run_f64(r);
+  attn_problem_release(&r->p.desc, memory);
+  if (!r->stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                   "stopped by the caller's progress function");
 }
 
 attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
@@ -373,20 +400,13 @@ attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_sdpa_gradients *gradients, attn_error *err) {
   struct run r = {.g = gradients, .reporting = ATOMIC_FLAG_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
-  if (status) return status;
-  r.parts = attn_problem_partition(&r.p);
-  size_t bytes = measure(&r);
-  void *memory = bytes ? attn_problem_allocate(&r.p.desc, bytes) : NULL;
-  if (!memory)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
-  r.workspace = memory;
-  r.delta = (float *)(void *)(r.workspace + r.worker_bytes * (size_t)r.p.workers);
-  if (r.p.kernel)
-    run_f32(&r);
-  else
-    run_f64(&r);
-  attn_problem_release(&r.p.desc, memory);
-  if (!r.stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                   "stopped by the caller's progress function");
+  return status ? status : compute(&r, err);
+}
+
+attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                              const attn_sdpa_gradients *gradients, attn_error *err) {
+  struct run r = {.g = gradients, .adds = 1, .reporting = ATOMIC_FLAG_INIT};
+  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  return status ? status : compute(&r, err);
 }

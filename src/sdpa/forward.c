@@ -81,10 +81,7 @@ static double read_float(const attn_tensor *t, const char *at) {
 }
 
 static void write_float(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
+  attn_store_real(t->dtype, at, value);
 }
 
 static double value_at(const struct attn_problem *p, int64_t b, int64_t head, int64_t j,
@@ -324,16 +321,23 @@ static attn_status run_all(const struct attn_problem *p, void *workspace) {
   return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
 }
 
-attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
+attn_status attn_forward_check(const struct attn_problem *p, attn_error *err) {
   const attn_sdpa *d = &p->desc;
-  attn_status status;
+  attn_status status = ATTN_OK;
   if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
   if (d->empty_row == ATTN_EMPTY_ERROR && (status = attn_problem_refuse_empty(p, err)))
     return status;
   if (d->workspace && d->workspace_bytes < p->workspace_bytes)
-    return attn_fail(err, ATTN_ERR_MEMORY, "workspace",
-                     "workspace_bytes is %zu; this call needs %zu", d->workspace_bytes,
-                     p->workspace_bytes);
+    status =
+        attn_fail(err, ATTN_ERR_MEMORY, "workspace", "workspace_bytes is %zu; this call needs %zu",
+                  d->workspace_bytes, p->workspace_bytes);
+  return status;
+}
+
+attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
+  const attn_sdpa *d = &p->desc;
+  attn_status status = attn_forward_check(p, err);
+  if (status || !p->batch || !p->heads_q || !p->rows) return status;
   void *workspace = d->workspace ? d->workspace : attn_problem_allocate(d, p->workspace_bytes);
   if (!workspace)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",

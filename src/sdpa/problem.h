@@ -33,6 +33,23 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *problem, attn_error *err);
 
+/* The caller's descriptor, of whatever size it is, checked as far as it goes alone. */
+attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err);
+
+/* What only a call refuses, not its plan: empty rows, a workspace that is too small. */
+attn_status attn_forward_check(const struct attn_problem *problem, attn_error *err);
+
+/* All that attn_sdpa_backward may refuse. */
+attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                                const attn_sdpa_gradients *gradients, attn_error *err);
+
+/* attn_sdpa_backward, but added to what stands in d_mask and d_sinks; and zeros for these. */
+attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                              const attn_sdpa_gradients *gradients, attn_error *err);
+void attn_backward_clear(const attn_sdpa_gradients *gradients);
+
 /* Runs a checked forward call. */
 attn_status attn_problem_run(const struct attn_problem *problem, attn_error *err);
 

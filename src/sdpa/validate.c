@@ -8,14 +8,21 @@
 #include "threads.h"
 #include "problem.h"
 
-/* Puts dimensions of size 1 in front until the rank is 4. */
+/* Puts dimensions of size 1 in front until the rank is 4. Nobody steps along a dimension of size 1,
+ * so its stride may be anything: it becomes a harmless one. What has no elements may have no
+ * memory, where even adding 0 is undefined: it gets a place that nobody reads. */
 static attn_tensor rank4(const attn_tensor *t) {
+  static const double nowhere;
   attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
-  int shift = 4 - t->rank;
+  int shift = 4 - t->rank, empty = 0;
   for (int n = 0; n < t->rank; n++) {
     wide.shape[n + shift] = t->shape[n];
-    wide.strides[n + shift] = t->strides[n];
+    wide.strides[n + shift] = t->shape[n] == 1 ? n + 1 == t->rank : t->strides[n];
+    empty |= t->shape[n] == 0;
   }
+  if (!empty) return wide;
+  memset(wide.strides, 0, sizeof wide.strides);
+  wide.data = (void *)(uintptr_t)&nowhere, wide.strides[3] = 1;
   return wide;
 }
 
@@ -121,7 +128,7 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
 
 /* A caller compiled against an older header gives a shorter struct, whose missing fields are
  * zero; one compiled against a newer header may use nothing that this library does not know. */
-static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
+attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
   memset(to, 0, sizeof *to);
   to->struct_size = sizeof *to;
   if (!from) return ATTN_OK;
@@ -137,7 +144,10 @@ static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *e
                        attn_version_string());
   memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
   to->struct_size = sizeof *to;
-  return check_knobs(to, err);
+  attn_status status = check_knobs(to, err);
+  /* Only these bits count dropout's words; what is added to them must not overflow. */
+  to->origin_batch &= UINT32_MAX, to->origin_head &= UINT32_MAX, to->origin_query &= UINT32_MAX;
+  return status;
 }
 
 static attn_status check_mask(struct attn_problem *p, attn_error *err) {
@@ -339,7 +349,7 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *p, attn_error *err) {
   memset(p, 0, sizeof *p);
-  attn_status status = copy_desc(desc, &p->desc, err);
+  attn_status status = attn_problem_copy_desc(desc, &p->desc, err);
   if (!status) status = attn_view_check(q, "q", err);
   if (!status) status = check_main(q, "q", q, &p->q, err);
   if (!status) status = check_main(k, "k", q, &p->k, err);

@@ -86,6 +86,67 @@ def test_dropout_is_the_same_for_a_slice_that_is_told_its_origin():
     assert not np.array_equal(attn.sdpa(q, k, v, dropout=0.4, seed=8), whole)
 
 
+STARTS, OTHERS = np.array([0, 4, 4, 5, 9]), np.array([0, 3, 5, 9, 11], "i4")
+
+
+def packed(dtype="f4"):
+    q, k, v = tensors(1, dtype=dtype)
+    return q[0], k[0], v[0]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+def test_packed_sequences_are_each_a_call(dtype):
+    q, k, v = packed(dtype)
+    wide = "f8" if dtype == "f8" else "f4"
+    bias, sinks = RNG.normal(size=(1, 9, 11)).astype(wide), RNG.normal(size=4)
+    features = {"causal": True, "align": "bottom-right", "sinks": sinks, "dropout": 0.2, "seed": 3}
+    o, lse = attn.sdpa_packed(q, k, v, STARTS, OTHERS, mask=bias, return_lse=True, **features)
+    d_o, d_lse = RNG.normal(size=o.shape).astype(dtype), RNG.normal(size=lse.shape).astype(wide)
+    g = attn.sdpa_packed_backward(d_o, q, k, v, o, lse, STARTS, OTHERS, d_lse=d_lse, mask=bias, want_mask=True,
+                                  want_sinks=True, **features)
+    outside, d_sinks = np.ones(bias.shape, bool), np.zeros(4)
+    for n in range(4):
+        i, j = slice(*STARTS[n:n + 2]), slice(*OTHERS[n:n + 2])
+        one = {**features, "mask": bias[:, i, j], "origin": (n, 0, 0)}
+        own_o, own_lse = attn.sdpa(q[:, i], k[:, j], v[:, j], return_lse=True, **one)
+        own = attn.sdpa_backward(d_o[:, i], q[:, i], k[:, j], v[:, j], own_o, own_lse, d_lse=d_lse[:, i],
+                                 want_mask=True, want_sinks=True, **one)
+        for got, want in ((o[:, i], own_o), (lse[:, i], own_lse), (g.d_q[:, i], own.d_q), (g.d_k[:, j], own.d_k),
+                          (g.d_v[:, j], own.d_v), (g.d_mask[:, i, j], own.d_mask)):
+            np.testing.assert_array_equal(got, want)
+        outside[:, i, j] = False
+        d_sinks += own.d_sinks
+    assert (g.d_mask[outside] == 0).all() and g.d_mask.shape == bias.shape
+    # Sums in another order: 9 terms, none above |d_o| |o| + |d_lse|, for a sink's weight is at most 1.
+    most = np.abs(d_o.astype("f8") * o).sum((1, 2)) + np.abs(d_lse).sum(1)
+    assert (np.abs(g.d_sinks - d_sinks) <= 2 * 9 * 2.0**-53 * most).all()
+
+
+@pytest.mark.parametrize("argument, change", [
+    ("q", {"q": np.zeros((1, 4, 9, 8), "f4")}), ("v", {"v": np.zeros((2, 10, 6), "f4")}),
+    ("query_starts", {"query_starts": np.array([0, 4, 3, 5, 9])}),
+    ("query_starts", {"query_starts": np.array([0.0, 9.0])}), ("key_starts", {"key_starts": np.array([0, 11])}),
+    ("mask", {"mask": np.zeros((9, 10), "f4")}), ("key_lengths", {"key_lengths": np.array([3, 2, 4, 3])}),
+    ("alibi", {"alibi": np.zeros(3)})])
+def test_what_is_wrong_with_packed_sequences_is_named(argument, change):
+    q, k, v = packed()
+    right = {"q": q, "k": k, "v": v, "query_starts": STARTS, "key_starts": OTHERS}
+    with pytest.raises(attn.AttnError) as caught:
+        attn.sdpa_packed(**{**right, **change})
+    assert caught.value.argument == argument
+    o, lse = attn.sdpa_packed(**right, return_lse=True)
+    with pytest.raises(attn.AttnError) as caught:
+        attn.sdpa_packed_backward(np.ones_like(o), o=o, lse=lse, **{**right, **change})
+    assert caught.value.argument == argument
+
+
+def test_a_gradient_of_what_is_not_there_is_refused():
+    q, k, v = tensors()
+    o, lse = attn.sdpa(q, k, v, return_lse=True)
+    with pytest.raises(attn.AttnError, match="want_mask is set, but there is no mask"):
+        attn.sdpa_backward(o, q, k, v, o, lse, want_mask=True)
+
+
 def test_presets_differ_where_the_systems_do():
     q, k, v = tensors(1, 1, 1, 2, 5)
     flash = attn.sdpa(q, k, v, causal=True, preset="flash")

@@ -135,6 +135,30 @@ static void an_instruction_set_that_is_not_there(void **state) {
   unsetenv("ATTN_ISA");
 }
 
+/* Nor more rows, nor keys times columns: what is sized by them must not wrap. */
+static void gradients_larger_than_memory(void **state) {
+  (void)state;
+  double x[4] = {1, 1, 1, 1}, y[1] = {0}, z[1] = {0};
+  attn_tensor one = attn_tensor_dense(ATTN_F64, x, 1, 1, 1, 1), many = one, wide = one, lse1 = one,
+              out = one;
+  attn_error err;
+  attn_sdpa d = ATTN_SDPA_INIT;
+  attn_sdpa_gradients g = ATTN_SDPA_GRADIENTS_INIT;
+  lse1.rank = 3, lse1.data = y, out.data = z, d.lse = &lse1;
+  memset(many.strides, 0, sizeof many.strides), memset(wide.strides, 0, sizeof wide.strides);
+  many.shape[2] = (int64_t)1 << 33, many.shape[3] = wide.shape[3] = (int64_t)1 << 28;
+  attn_tensor values = one; /* 2^33 keys, of one column */
+  values.shape[2] = many.shape[2], values.strides[2] = 0;
+  assert_int_equal(attn_sdpa_backward(&d, &wide, &many, &values, &out, &one, &g, &err),
+                   ATTN_ERR_MEMORY);
+  attn_tensor none = attn_tensor_dense(ATTN_F32, NULL, 1, 1, (int64_t)1 << 62, 0);
+  attn_tensor key = attn_tensor_dense(ATTN_F32, NULL, 1, 1, 1, 0);
+  attn_tensor rows = {y, ATTN_F32, 3, {1, 1, (int64_t)1 << 62}, {0, 0, 0}};
+  d.lse = &rows;
+  assert_int_equal(attn_sdpa_backward(&d, &none, &key, &key, &none, &none, &g, &err),
+                   ATTN_ERR_MEMORY);
+}
+
 /* A caller of an older header gives a shorter descriptor; of a newer one a longer, unused part. */
 static void descriptors_of_other_versions(void **state) {
   (void)state;
@@ -189,6 +213,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(tensors, begin),
       cmocka_unit_test_setup(null_arguments, begin),
       cmocka_unit_test(more_keys_than_memory_could_hold),
+      cmocka_unit_test(gradients_larger_than_memory),
       cmocka_unit_test_setup(knobs, begin),
       cmocka_unit_test_setup(masks_and_lengths, begin),
       cmocka_unit_test_setup(an_instruction_set_that_is_not_there, begin),

@@ -202,6 +202,27 @@ static void progress_is_told_and_can_stop(void **state) {
   assert_int_equal(w.calls, 2);
 }
 
+/* Never more than all of it, and in the end all, whatever is wanted. */
+static void so_is_the_backwards(void **state) {
+  (void)state;
+  static float o[H * L * E], lse[H * L], d_q[H * L * E], d_k[H * S * E];
+  attn_tensor to = output(o), tlse = {lse, ATTN_F32, 3, {1, H, L}, {H * L, L, 1}};
+  attn_tensor td_q = output(d_q), td_k = tk;
+  td_k.data = d_k;
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  desc.lse = &tlse, desc.threads = 1;
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, NULL), ATTN_OK);
+  for (int wanted = 1; wanted < 4; wanted++) {
+    struct watch w = {0};
+    attn_sdpa_gradients g = ATTN_SDPA_GRADIENTS_INIT;
+    if (wanted & 1) g.d_q = &td_q;
+    if (wanted & 2) g.d_k = &td_k;
+    desc.progress = watch, desc.progress_context = &w;
+    assert_int_equal(attn_sdpa_backward(&desc, &tq, &tk, &tv, &to, &to, &g, NULL), ATTN_OK);
+    assert_int_equal(w.last, w.total);
+  }
+}
+
 /* O(L) memory: the workspace does not know how many keys there are. */
 static void the_workspace_does_not_grow_with_the_keys(void **state) {
   (void)state;
@@ -226,6 +247,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(a_child_of_fork_can_call),
 #endif
     cmocka_unit_test(progress_is_told_and_can_stop),
+    cmocka_unit_test(so_is_the_backwards),
     cmocka_unit_test(the_workspace_does_not_grow_with_the_keys),
   };
   return cmocka_run_group_tests(tests, begin, NULL);

@@ -1,0 +1,87 @@
+/* Law: the softcap's tanh is within 4 ULP of the truth over all floats, exact where it rounds to x,
+ * odd to the bit (but of -0 it makes 0), -1 and 1 at the infinities, and NaN where x is NaN.
+ *
+ *     test_tanh          every 257th float
+ *     test_tanh --all    every one of the 2^32 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels.h"
+
+static uint64_t step = 257;
+
+enum { BATCH = 4096 };
+
+static float from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* In units of the last place of the exact result; subnormals are as far apart as the least normals.
+ */
+static double ulps(float got, double exact) {
+  int exponent;
+  frexp(exact, &exponent);
+  return fabs((double)got - exact) / ldexp(1.0, exponent < -125 ? -149 : exponent - 24);
+}
+
+static double check(float x, float y, float y_of_minus_x) {
+  if (x != x) return assert_true(y != y), 0;
+  assert_true(y == -y_of_minus_x && (x == 0 || !signbit(y) == !signbit(x)));
+  return ulps(y, tanh((double)x)); /* glibc's is right to 2^-51: 2^-28 of our ULP */
+}
+
+static double worst_of(const struct attn_kernel *kernel, float *where) {
+  static float x[BATCH], minus[BATCH], y[BATCH], other[BATCH];
+  double worst = 0;
+  for (uint64_t bits = 0; bits < (uint64_t)1 << 32;) {
+    int n = 0;
+    for (; n < BATCH && bits < (uint64_t)1 << 32; bits += step) x[n++] = from_bits((uint32_t)bits);
+    for (int i = 0; i < n; i++) minus[i] = -x[i];
+    kernel->tanh_f32(x, y, n), kernel->tanh_f32(minus, other, n);
+    for (int i = 0; i < n; i++) {
+      double error = check(x[i], y[i], other[i]);
+      if (error > worst) worst = error, *where = x[i];
+    }
+  }
+  return worst;
+}
+
+static void tanh_is_within_4_ulp(void **state) {
+  (void)state;
+  for (int n = 0; test_kernel(n); n++) {
+    if (!test_kernel_runs(test_kernel(n))) continue;
+    float where = 0;
+    double worst = worst_of(test_kernel(n), &where);
+    printf("%s: worst %.3f ULP, at %a\n", test_kernel(n)->name, worst, (double)where);
+    assert_true(worst <= 4.0);
+  }
+}
+
+static void tanh_of_special_values(void **state) {
+  (void)state;
+  const float x[] = {0.0f, -0.0f, 0x1p-149f, 0x1p-126f, 1e-4f, 10.0f, 1e30f, INFINITY};
+  const float expected[] = {0.0f, 0.0f, 0x1p-149f, 0x1p-126f, 1e-4f, 1.0f, 1.0f, 1.0f};
+  float y[8], nan = NAN;
+  for (int n = 0; test_kernel(n); n++) {
+    if (!test_kernel_runs(test_kernel(n))) continue;
+    test_kernel(n)->tanh_f32(x, y, 8);
+    for (int i = 0; i < 8; i++) assert_true(y[i] == expected[i]);
+    test_kernel(n)->tanh_f32(&nan, y, 1);
+    assert_true(y[0] != y[0]);
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--all")) step = 1;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(tanh_of_special_values),
+                                     cmocka_unit_test(tanh_is_within_4_ulp)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
