@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
+ADDITIVE = "src/kernel/sdpa_f32_additive.inc"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed"]
@@ -67,16 +68,25 @@ MUTATIONS = [
     ("no D in the gradient", GRADIENTS, "vf_sub(vf_load(at), delta));", "vf_load(at));"),
     ("no D in the keys' gradient", GRADIENTS, "vf_sub(vf_load(at), vf_set(t->delta[r])));",
      "vf_load(at));"),
-    ("a gradient without scale", GRADIENTS, "* t->plain_scale));", "));"),
+    ("a gradient without scale", GRADIENTS, "[e * GROUP_ROWS] * scale));", "[e * GROUP_ROWS]));"),
     ("a gradient of the wrong base", GRADIENTS, "d_k[e * GROUP_ROWS] * 0.6931471805599453));",
      "d_k[e * GROUP_ROWS]));"),
-    ("the softcap's slope forgotten", GRADIENTS, "vf_sub(vf_set(1.0f), vf_mul(t, t))", "vf_set(1.0f)"),
+    ("the softcap's slope forgotten", GRADIENTS, "vf_store(score + n, tanh_slope(t));", "vf_store(score + n, vf_set(1.0f));"),
     ("one head of the group left out", BACKWARD, "h < (head + 1) * r->parts.group; h++)\n    for (int64_t first",
      "h < (head + 1) * r->parts.group - (r->parts.group > 1); h++)\n    for (int64_t first"),
     ("hidden keys leak into gradients", GRADIENTS, "b.guard = s->cover[g] == COVER_PARTIAL &&",
      "b.guard = 0 && s->cover[g] == COVER_PARTIAL &&"),
     ("hidden rows leak into gradients", GRADIENTS, "gather_all(&b, w->dropped, w->d_out,",
      "b.guard = 0;\n  gather_all(&b, w->dropped, w->d_out,"),
+    ("tanh forgotten", ADDITIVE, "sum = vf_fma(vf_load(a + at), t, sum);",
+     "sum = vf_fma(vf_load(a + at), vf_add(vf_load(panel + at), vf_set(rows[n * stride + e])), sum);"),
+    ("the slope of tanh forgotten", GRADIENTS, "vf_fma(gain, tanh_slope(t), vf_load(out + at))",
+     "vf_add(gain, vf_load(out + at))"),
+    ("the vector of the wrong head", DOOR, "t->rank == 2 ? h * t->strides[0] : 0;", "0;"),
+    ("a block's rows share a vector", KERNEL, "load_additive(t, r, s->a +", "load_additive(t, 0, s->a +"),
+    ("hidden keys leak into additive gradients", GRADIENTS, "t = vf_select(sees, t, vf_set(0.0f));", ""),
+    ("a head's second block forgotten", BACKWARD, "n < each * r->slots; n++)", "n < each * r->slots; n += 2)"),
+    ("additive scores are scaled by the width", "src/sdpa/validate.c", "p->width && !p->desc.additive ?", "p->width ?"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
@@ -101,6 +111,10 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "the sink takes nothing": "test_features",
     "dropout draws by the block": "test_features",
     "what dropout keeps is not enlarged": "test_features",
+    "tanh forgotten": "test_values",
+    "the vector of the wrong head": "test_bits",
+    "a block's rows share a vector": "test_features",
+    "additive scores are scaled by the width": "test_values",
 }
 
 

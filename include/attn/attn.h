@@ -163,7 +163,7 @@ typedef struct attn_allocator {
 
 /** Which optional fields of attn_sdpa are live. An unknown bit is an error. */
 typedef enum attn_sdpa_flag {
-  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E) */
+  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E), or 1 with .additive. A scale of 1: the plain dot product */
   ATTN_SDPA_CAUSAL = 2,  /* query i sees key j only if j <= i + offset */
   ATTN_SDPA_WINDOW = 4,  /* .window_left, .window_right */
   ATTN_SDPA_OFFSET = 8,  /* .offset, with ATTN_ALIGN_OFFSET */
@@ -197,7 +197,8 @@ typedef enum attn_empty_row {
  *     s_ij = cap(scale * (q_i . k_j)) - slope_h |i + offset - j| + mask_ij
  *
  * where cap(x) = softcap tanh(x / softcap) with SOFTCAP, the slopes are alibi's and mask_ij
- * is a float mask's; what is not given is left out. With sinks the softmax has one more
+ * is a float mask's; what is not given is left out. With additive, sum_e a_e tanh(q_ie + k_je)
+ * stands for q_i . k_j. With sinks the softmax has one more
  * logit for each head, which takes its share and has no value. With DROPOUT each weight
  * is, behind the softmax, 0 with that probability, else divided by 1 - dropout.
  *
@@ -242,6 +243,10 @@ typedef struct attn_sdpa {
    * threads, blocks, pass and slice that is told where it begins. Each is >= 0; 32 bits count. */
   uint64_t seed;
   int64_t origin_batch, origin_head, origin_query;
+  /* in   (E) or (Hq, E), any float type: a. The score is scale * sum_e a_e tanh(q_ie + k_je) instead
+   * of scale * q_i . k_j, and scale is 1 unless given [Bahdanau15]. attn_score_forward does the
+   * projections too. */
+  const attn_tensor *additive;
 } attn_sdpa;
 
 #ifdef __cplusplus
@@ -269,7 +274,8 @@ typedef struct attn_sdpa {
  * Accuracy  float32: |o - exact| <= u A (16 + 2 sqrt(E) S + 2 sqrt(n)) per
  *           element; 16-bit types that and one rounding of theirs, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
  *           the rows that see j; in v_j those rows, in that column.
- * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L).
+ * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L). Additive scores take
+ *           a tanh for each of the B Hq L S E.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW:
  *           outputs untouched. _INTERRUPTED: outputs partly written.
  * Threads   reentrant; outputs of concurrent calls must not overlap.
@@ -290,6 +296,7 @@ typedef struct attn_sdpa_gradients {
                                        float64. Broadcast masks are summed by one thread */
   const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64 */
   const attn_tensor *d_lse;    /* in   (B, Hq, L) of lse's type: a gradient of the log-sum-exp */
+  const attn_tensor *d_additive; /* out  of additive's shape, summed over what shares it; float32 or float64 */
 } attn_sdpa_gradients;
 
 #ifdef __cplusplus

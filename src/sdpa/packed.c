@@ -174,12 +174,16 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
                                       const attn_tensor *key_starts, const attn_sdpa_gradients *g,
                                       attn_error *err) {
   struct pack p = {desc, query_starts, key_starts, 0, 0, 0};
-  if (!g || !attn_size_is_known(g->struct_size, sizeof *g))
+  const size_t least = offsetof(attn_sdpa_gradients, d_additive); /* an older caller's */
+  if (!g || !attn_size_is_known(g->struct_size, least))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
                      "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
   if (g->d_mask || g->d_sinks)
     return attn_fail(err, ATTN_ERR_ARGUMENT, g->d_mask ? "d_mask" : "d_sinks",
                      "packed sequences give no gradient of masks or sinks");
+  if (g->struct_size > least && g->d_additive)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
+                     "packed sequences give no gradient of additive");
   attn_status status = check_pack(&p, q, k, err);
   const struct {
     const attn_tensor *t;
