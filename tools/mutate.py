@@ -19,7 +19,7 @@ DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 ADDITIVE = "src/kernel/sdpa_f32_additive.inc"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed"]
+         "test_backward", "test_packed", "test_score"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -87,6 +87,12 @@ MUTATIONS = [
     ("hidden keys leak into additive gradients", GRADIENTS, "t = vf_select(sees, t, vf_set(0.0f));", ""),
     ("a head's second block forgotten", BACKWARD, "n < each * r->slots; n++)", "n < each * r->slots; n += 2)"),
     ("additive scores are scaled by the width", "src/sdpa/validate.c", "p->width && !p->desc.additive ?", "p->width ?"),
+    ("a matrix of the wrong head", "src/sdpa/score.c", "real_at(p->m, 0, h, e, first + f)",
+     "real_at(p->m, 0, 0, e, first + f)"),
+    ("a matrix not transposed back", "src/sdpa/score.c", "multiply(c, &d_q, &c->w, 1, &r->d_q);",
+     "multiply(c, &d_q, &c->w, 0, &r->d_q);"),
+    ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
+    ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", "src/sdpa/packed.c", "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", "src/sdpa/packed.c", "c->v = cut(v, 1, j0, j1)", "c->v = cut(v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
@@ -112,6 +118,10 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "dropout draws by the block": "test_features",
     "what dropout keeps is not enlarged": "test_features",
     "tanh forgotten": "test_values",
+    "a matrix of the wrong head": "test_score",
+    "a matrix not transposed back": "test_score",
+    "hidden keys leak into matrices": "test_score",
+    "general scores are scaled": "test_score",
     "the vector of the wrong head": "test_bits",
     "a block's rows share a vector": "test_features",
     "additive scores are scaled by the width": "test_values",

@@ -364,6 +364,88 @@ ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn
                                                const attn_sdpa_gradients *gradients,
                                                attn_error *err);
 
+/* ---- Other score functions ----------------------------------------------- */
+
+/** How a query and a key are compared. */
+typedef enum attn_score_kind {
+  ATTN_SCORE_DOT = 0,      /* q . k; scale 1/sqrt(E) unless given: 1 is the unscaled product */
+  ATTN_SCORE_GENERAL = 1,  /* q^T W k; scale 1 unless given [Luong15] */
+  ATTN_SCORE_ADDITIVE = 2, /* a . tanh(W^T q + U^T k); scale 1 unless given [Bahdanau15] */
+} attn_score_kind;
+
+/** A score function and what it has learned. All float types; what a kind does not use is NULL. */
+typedef struct attn_score {
+  size_t struct_size;   /* sizeof(attn_score) */
+  int32_t kind;         /* attn_score_kind */
+  int32_t reserved;     /* 0 */
+  const attn_tensor *w; /* in   GENERAL (Eq, Ek) or (Hq, Eq, Ek); ADDITIVE (Eq, A) or (Hq, Eq, A) */
+  const attn_tensor *u; /* in   ADDITIVE (Ek, A) or (H, Ek, A) */
+  const attn_tensor *a; /* in   ADDITIVE (A) or (Hq, A) */
+} attn_score;
+
+/** Where the gradients of what was learned go. NULL: not wanted. */
+typedef struct attn_score_gradients {
+  size_t struct_size;     /* sizeof(attn_score_gradients) */
+  const attn_tensor *d_w; /* out  of w's shape, float32 or float64, summed over what shares it */
+  const attn_tensor *d_u; /* out  of u's, likewise */
+  const attn_tensor *d_a; /* out  of a's, likewise */
+} attn_score_gradients;
+
+#ifdef __cplusplus
+#define ATTN_SCORE_INIT { sizeof(attn_score) }
+#define ATTN_SCORE_GRADIENTS_INIT { sizeof(attn_score_gradients) }
+#else
+#define ATTN_SCORE_INIT { .struct_size = sizeof(attn_score) }
+#define ATTN_SCORE_GRADIENTS_INIT { .struct_size = sizeof(attn_score_gradients) }
+#endif
+
+/**
+ * Attention with a score function of its own, forward.
+ *
+ *   desc   in, NULL: plain attention; everything of it holds. .additive must be NULL; a
+ *          .workspace serves a call of attn_sdpa_forward of the projected tensors
+ *   score  in, NULL: the dot product
+ *   q      (B, Hq, L, Eq)  in
+ *   k      (B, H,  S, Ek)  in   of q's type; Eq = Ek with DOT alone is required
+ *   v      (B, H,  S, Ev)  in   of q's type
+ *   o      (B, Hq, L, Ev)  out  of q's type; must not overlap any input
+ *
+ * Ranks, strides and types as attn_sdpa_forward. W^T q, and U^T k, are summed in double,
+ * rounded once to q's type and kept, O(L + S) in memory, from desc's allocator; what
+ * follows is attn_sdpa_forward of them, so no L x S tensor is made.
+ *
+ * Accuracy  attn_sdpa_forward's of the rounded projections.
+ * Cost      attn_sdpa_forward's and 2 B (Hq L Eq + H S Ek) A.
+ * Errors    as attn_sdpa_forward.
+ * Threads   reentrant; the same bits for any number of threads.
+ * Source    [Luong15 sec. 3.1, Bahdanau15 A.1.2].
+ */
+ATTN_API attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score,
+                                        const attn_tensor *q, const attn_tensor *k,
+                                        const attn_tensor *v, const attn_tensor *o,
+                                        attn_error *err);
+
+/**
+ * Gradients of attn_score_forward(desc, score, q, k, v, o).
+ *
+ *   desc, o, d_o, gradients  as attn_sdpa_backward; .d_additive must be NULL
+ *   score_gradients          in, may be NULL; each result is written whole
+ *
+ * The gradients of the projections are rounded once to q's type; sums over rows are in
+ * double, in one order. A row whose gradient is 0, as of a hidden key, gives nothing to
+ * d_w and d_u, whatever it holds.
+ *
+ * Errors  as attn_sdpa_backward.
+ * Threads reentrant; the same bits for any number of threads.
+ */
+ATTN_API attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
+                                         const attn_tensor *q, const attn_tensor *k,
+                                         const attn_tensor *v, const attn_tensor *o,
+                                         const attn_tensor *d_o,
+                                         const attn_sdpa_gradients *gradients,
+                                         const attn_score_gradients *score_gradients,
+                                         attn_error *err);
+
 /** What a call would do, and why. A plain value. */
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */

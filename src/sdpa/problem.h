@@ -22,6 +22,9 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *problem, attn_error *err);
 
+/* A descriptor at this library's size, its knobs checked; from may be NULL. */
+attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err);
+
 /* Keys of sequence b. */
 int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
 
@@ -58,7 +61,7 @@ struct attn_partition attn_problem_partition(const struct attn_problem *problem)
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err);
 
-/* By address range; NULL overlaps nothing. */
+/* By address range; NULL and what no check would let pass overlap nothing. */
 int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b);
 
 /* Points a task at a key/value head, and its row r at query i of head h (forward.c). */

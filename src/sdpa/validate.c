@@ -175,7 +175,7 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
 
 /* A caller compiled against an older header gives a shorter struct, whose missing fields are
  * zero; one compiled against a newer header may use nothing that this library does not know. */
-static attn_status copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
+attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
   memset(to, 0, sizeof *to);
   to->struct_size = sizeof *to;
   if (!from) return ATTN_OK;
@@ -348,6 +348,7 @@ attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const
 int attn_tensors_overlap(const attn_tensor *a, const attn_tensor *b) {
   int64_t alo, ahi, blo, bhi;
   if (!a || !b || !a->data || !b->data) return 0;
+  if (a->rank < 0 || a->rank > ATTN_RANK_MAX || b->rank < 0 || b->rank > ATTN_RANK_MAX) return 0;
   if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
   uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
   return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
@@ -408,7 +409,7 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *p, attn_error *err) {
   memset(p, 0, sizeof *p);
-  attn_status status = copy_desc(desc, &p->desc, err);
+  attn_status status = attn_problem_copy_desc(desc, &p->desc, err);
   if (!status) status = check_view(q, "q", err);
   if (!status) status = check_main(q, "q", q, &p->q, err);
   if (!status) status = check_main(k, "k", q, &p->k, err);
