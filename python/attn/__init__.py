@@ -6,7 +6,9 @@ strided as they are. What a call means is written in docs/semantics.md.
 """
 from ._core import AttnError, library_version
 from ._lessons import check, explain
+from ._score import ScoreGradients, score, score_backward
 from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward
 
-__all__ = ["AttnError", "Gradients", "Plan", "check", "explain", "library_version", "plan", "sdpa", "sdpa_backward"]
+__all__ = ["AttnError", "Gradients", "Plan", "ScoreGradients", "check", "explain", "library_version", "plan", "score",
+           "score_backward", "sdpa", "sdpa_backward"]
 __version__ = "0.1.0"
