@@ -64,9 +64,11 @@ static void the_same_bits_as_each_alone(void **state) {
     if (chance(2)) desc.flags |= ATTN_SDPA_CAUSAL, desc.align = ATTN_ALIGN_BOTTOM_RIGHT;
     if (chance(2)) desc.flags |= ATTN_SDPA_DROPOUT, desc.dropout = 0.3, desc.seed = 5;
     if (chance(2)) desc.mask = &tmask;
+    attn_tensor vectors = {q, ATTN_F32, 2, {HQ, E}, {E, 1}};
+    if (chance(3)) desc.additive = &vectors;
     desc.lse = &tlse;
     attn_error err;
-    attn_sdpa_gradients g = {sizeof g, &td_q, &td_k, &td_v, NULL, NULL, NULL};
+    attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &td_q, .d_k = &td_k, .d_v = &td_v};
     if (attn_sdpa_forward_packed(&desc, &tq, &tk, &tv, &to, &starts_q, &starts_k, &err) ||
         attn_sdpa_backward_packed(&desc, &tq, &tk, &tv, &to, &td_o, &starts_q, &starts_k, &g, &err))
       fail_msg("%s", err.message);
@@ -85,7 +87,7 @@ static void the_same_bits_as_each_alone(void **state) {
           mask + rows[n] * u + keys[n], ATTN_BOOL, 2, {sq.shape[1], sk.shape[1]}, {u, 1}};
       if (desc.mask) alone.mask = &smask;
       alone.lse = &slse, alone.origin_batch = n;
-      attn_sdpa_gradients own = {sizeof own, &gq, &gk, &gv, NULL, NULL, NULL};
+      attn_sdpa_gradients own = {.struct_size = sizeof own, .d_q = &gq, .d_k = &gk, .d_v = &gv};
       assert_int_equal(attn_sdpa_forward(&alone, &sq, &sk, &sv, &so, NULL), ATTN_OK);
       assert_int_equal(attn_sdpa_backward(&alone, &sq, &sk, &sv, &so, &sd, &own, NULL), ATTN_OK);
     }
