@@ -83,7 +83,7 @@ MUTATIONS = [
     ("the slope of tanh forgotten", GRADIENTS, "vf_fma(gain, tanh_slope(t), vf_load(out + at))",
      "vf_add(gain, vf_load(out + at))"),
     ("the vector of the wrong head", DOOR, "t->rank == 2 ? h * t->strides[0] : 0;", "0;"),
-    ("a block's rows share a vector", KERNEL, "load_additive(t, r, s->a +", "load_additive(t, 0, s->a +"),
+    ("a block's rows share a vector", ADDITIVE, "load_additive(t, r, s->a +", "load_additive(t, 0, s->a +"),
     ("hidden keys leak into additive gradients", GRADIENTS, "t = vf_select(sees, t, vf_set(0.0f));", ""),
     ("a head's second block forgotten", BACKWARD, "n < each * r->slots; n++)", "n < each * r->slots; n += 2)"),
     ("additive scores are scaled by the width", "src/sdpa/validate.c", "p->width && !p->desc.additive ?", "p->width ?"),

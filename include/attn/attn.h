@@ -244,7 +244,7 @@ typedef struct attn_sdpa {
   uint64_t seed;
   int64_t origin_batch, origin_head, origin_query;
   /* in   (E) or (Hq, E), any float type: a. The score is scale * sum_e a_e tanh(q_ie + k_je) instead
-   * of scale * q_i . k_j, and scale is 1 unless given [Bahdanau15]. attn_score_forward does the
+   * of scale * q_i . k_j, and scale is 1 unless given [Bahdanau14]. attn_score_forward does the
    * projections too. */
   const attn_tensor *additive;
 } attn_sdpa;
@@ -370,7 +370,7 @@ ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn
 typedef enum attn_score_kind {
   ATTN_SCORE_DOT = 0,      /* q . k; scale 1/sqrt(E) unless given: 1 is the unscaled product */
   ATTN_SCORE_GENERAL = 1,  /* q^T W k; scale 1 unless given [Luong15] */
-  ATTN_SCORE_ADDITIVE = 2, /* a . tanh(W^T q + U^T k); scale 1 unless given [Bahdanau15] */
+  ATTN_SCORE_ADDITIVE = 2, /* a . tanh(W^T q + U^T k); scale 1 unless given [Bahdanau14] */
 } attn_score_kind;
 
 /** A score function and what it has learned. All float types; what a kind does not use is NULL. */
@@ -418,7 +418,7 @@ typedef struct attn_score_gradients {
  * Cost      attn_sdpa_forward's and 2 B (Hq L Eq + H S Ek) A.
  * Errors    as attn_sdpa_forward.
  * Threads   reentrant; the same bits for any number of threads.
- * Source    [Luong15 sec. 3.1, Bahdanau15 A.1.2].
+ * Source    [Luong15 sec. 3.1, Bahdanau14 A.1.2].
  */
 ATTN_API attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score,
                                         const attn_tensor *q, const attn_tensor *k,

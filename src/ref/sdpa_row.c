@@ -98,7 +98,7 @@ static double added(const struct question *ask, const struct attn_ref_row *row, 
   return sum - per_head(d->alibi, row->b, row->h) * fabs(ahead);
 }
 
-/* Additive scores [Bahdanau15 A.1.2]: element e of the row's vector a. */
+/* Additive scores [Bahdanau14 A.1.2]: element e of the row's vector a. */
 static double vector_element(const attn_tensor *t, int64_t h, int64_t e) {
   int64_t at = t->rank == 2 ? h * t->strides[0] + e * t->strides[1] : e * t->strides[0];
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
