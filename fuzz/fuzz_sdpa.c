@@ -25,6 +25,7 @@ enum {
   LENGTHS,
   ALIBI,
   SINKS,
+  ADDITIVE,
   STARTS_Q,
   STARTS_K,
   D_O,
@@ -33,6 +34,7 @@ enum {
   D_V,
   D_MASK,
   D_SINKS,
+  D_ADDITIVE,
   D_LSE,
   SLOTS
 };
@@ -95,7 +97,7 @@ static uint64_t number(struct call *c) {
 
 static int is_output(const struct call *c, int n) {
   if (c->kind == BACKWARD || c->kind == BACKWARD_PACKED)
-    return n == D_Q || n == D_K || n == D_V || n == D_MASK || n == D_SINKS;
+    return n == D_Q || n == D_K || n == D_V || n == D_MASK || n == D_SINKS || n == D_ADDITIVE;
   return (c->kind == FORWARD || c->kind == FORWARD_PACKED) && (n == O || n == LSE || n == WEIGHTS);
 }
 
@@ -150,6 +152,9 @@ static void declare_all(struct call *c) {
   declare(c, ALIBI, ATTN_F32, seldom(c, 2) ? 2 : 1, 1, 1, c->b, c->hq);
   declare(c, SINKS, seldom(c, 2) ? ATTN_F64 : ATTN_F32, 1, 1, 1, 1, c->hq);
   declare(c, D_SINKS, seldom(c, 2) ? ATTN_F64 : ATTN_F32, 1, 1, 1, 1, c->hq);
+  int vectors = seldom(c, 2) ? 2 : 1;
+  declare(c, ADDITIVE, seldom(c, 2) ? ATTN_F64 : ATTN_F32, vectors, 1, 1, c->hq, c->e);
+  declare(c, D_ADDITIVE, seldom(c, 2) ? ATTN_F64 : ATTN_F32, vectors, 1, 1, c->hq, c->e);
   declare(c, STARTS_Q, whole, 1, 1, 1, 1, c->sequences + 1);
   declare(c, STARTS_K, whole, 1, 1, 1, 1, c->sequences + 1);
 }
@@ -298,7 +303,8 @@ static void allocate(struct call *c, int n) {
 
 /* Does the call see it, whatever its descriptor's size? */
 static int is_seen(const struct call *c, int n) {
-  if (!c->slots[n].given || c->no_desc || c->no_gradients || n == ALIBI || n == SINKS) return 0;
+  if (!c->slots[n].given || c->no_desc || c->no_gradients) return 0;
+  if (n == ALIBI || n == SINKS || n == ADDITIVE || n == D_ADDITIVE) return 0;
   if (n == STARTS_Q || n == STARTS_K) return is_packed(c);
   return n < D_O || c->kind == BACKWARD || c->kind == BACKWARD_PACKED;
 }
@@ -387,8 +393,9 @@ static void describe(struct call *c) {
   bring(c, &d);
   d.mask = of(c, MASK), d.key_lengths = of(c, LENGTHS), d.lse = of(c, LSE);
   d.weights = of(c, WEIGHTS), d.alibi = of(c, ALIBI), d.sinks = of(c, SINKS);
-  attn_sdpa_gradients g = {sizeof g,      of(c, D_Q),     of(c, D_K),  of(c, D_V),
-                           of(c, D_MASK), of(c, D_SINKS), of(c, D_LSE)};
+  d.additive = of(c, ADDITIVE);
+  attn_sdpa_gradients g = {sizeof g,      of(c, D_Q),     of(c, D_K),   of(c, D_V),
+                           of(c, D_MASK), of(c, D_SINKS), of(c, D_LSE), of(c, D_ADDITIVE)};
   size_t least = offsetof(attn_sdpa, workspace), size = sizeof d, size_g = sizeof g;
   if (seldom(c, 16))
     size =
@@ -474,8 +481,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   declare_all(&c);
   unsigned features = take(&c);
   features |= take(&c) << 8;
-  static const int extra[] = {LSE, MASK, LENGTHS, ALIBI,   SINKS, D_Q,
-                              D_K, D_V,  D_MASK,  D_SINKS, D_LSE};
+  static const int extra[] = {LSE, MASK,   LENGTHS, ALIBI, SINKS,    D_Q,       D_K,
+                              D_V, D_MASK, D_SINKS, D_LSE, ADDITIVE, D_ADDITIVE};
   for (int n = 0; n < SLOTS; n++) c.slots[n].given = 1;
   for (size_t n = 0; n < sizeof extra / sizeof *extra; n++)
     c.slots[extra[n]].given = features >> n & 1;

@@ -19,14 +19,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
-PACKED = "src/sdpa/packed.c"
+LOAD = "src/kernel/sdpa_f32_load.inc"
+ADDITIVE, PACKED = "src/kernel/sdpa_f32_additive.inc", "src/sdpa/packed.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_cache", "test_summary_edges", "test_summary", "test_line", "test_rotary",
-         "test_norm", "test_layer_input"]
+         "test_backward", "test_packed", "test_score", "test_cache", "test_summary_edges", "test_summary", "test_line",
+         "test_rotary", "test_norm", "test_layer_input"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -57,34 +58,49 @@ MUTATIONS = [
     ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0)",
      "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, (head + 1) % p->heads, 0, 0)"),
     ("no headroom", DOOR, "(float)(ceil(log2((double)keys)) + 1) : 1.0f", "0.0f : 0.0f"),
-    ("a finite mask hides", KERNEL,
+    ("a finite mask hides", LOAD,
      "if (x < -FLT_MAX && mask > -(double)INFINITY) return -FLT_MAX;", ""),
     ("log-sum-exp to base 2", KERNEL, "* 0.6931471805599453);", ");"),
     ("the workspace is trusted to be zero", KERNEL,
      "memset(s->o, 0, (size_t)t->value_width * ATTN_ROWS * sizeof(float));", ""),
     ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - task % s->blocks",
      "int64_t block = worker ? 0 : s->blocks - 1 - task % s->blocks"),
-    ("the softcap forgotten", KERNEL, "s->cap = (float)t->softcap;\n  s->uncap = s->cap > 0 ? (float)(1 / t->softcap) : 0;\n  for",
-     "s->cap = s->uncap = 0;\n  for"),
-    ("ALiBi off by one", KERNEL, "fabs((double)t->position[row] - (double)key)",
+    ("the softcap forgotten", KERNEL, "s->cap = (float)t->softcap;\n  s->uncap = s->cap > 0 ? (float)(1 / t->softcap) : 0;",
+     "s->cap = s->uncap = 0;"),
+    ("ALiBi off by one", LOAD, "fabs((double)t->position[row] - (double)key)",
      "fabs((double)t->position[row] - (double)key + 1)"),
     ("the sink takes nothing", KERNEL, "*share = exp2(m - total);", "*share = exp2(m - own);"),
     ("dropout draws by the block", KERNEL, "{(uint32_t)(key / 4), t->counter[r][0]",
      "{(uint32_t)(key % ATTN_KEYS / 4), t->counter[r][0]"),
-    ("what dropout keeps is not enlarged", KERNEL, "? 0.0f : (float)(*p * t->keep);", "? 0.0f : *p;"),
+    ("what dropout keeps is not enlarged", KERNEL, "kept > 0 ? (float)(x * kept)", "kept > 0 ? x"),
     ("no D in the gradient", GRADIENTS, "vf_sub(vf_load(at), delta));", "vf_load(at));"),
     ("no D in the keys' gradient", GRADIENTS, "vf_sub(vf_load(at), vf_set(t->delta[r])));",
      "vf_load(at));"),
-    ("a gradient without scale", GRADIENTS, "* t->plain_scale));", "));"),
+    ("a gradient without scale", GRADIENTS, "[e * GROUP_ROWS] * scale));", "[e * GROUP_ROWS]));"),
     ("a gradient of the wrong base", GRADIENTS, "d_k[e * GROUP_ROWS] * 0.6931471805599453));",
      "d_k[e * GROUP_ROWS]));"),
-    ("the softcap's slope forgotten", GRADIENTS, "vf_sub(vf_set(1.0f), vf_mul(t, t))", "vf_set(1.0f)"),
+    ("the softcap's slope forgotten", GRADIENTS, "vf_store(score + n, tanh_slope(t));", "vf_store(score + n, vf_set(1.0f));"),
     ("one head of the group left out", BACKWARD, "h < (head + 1) * r->parts.group; h++)\n    for (int64_t first",
      "h < (head + 1) * r->parts.group - (r->parts.group > 1); h++)\n    for (int64_t first"),
     ("hidden keys leak into gradients", GRADIENTS, "b.guard = s->cover[g] == COVER_PARTIAL &&",
      "b.guard = 0 && s->cover[g] == COVER_PARTIAL &&"),
     ("hidden rows leak into gradients", GRADIENTS, "gather_all(&b, w->dropped, w->d_out,",
      "b.guard = 0;\n  gather_all(&b, w->dropped, w->d_out,"),
+    ("tanh forgotten", ADDITIVE, "sum = vf_fma(vf_load(a + at), t, sum);",
+     "sum = vf_fma(vf_load(a + at), vf_add(vf_load(panel + at), vf_set(rows[n * stride + e])), sum);"),
+    ("the slope of tanh forgotten", GRADIENTS, "vf_fma(gain, tanh_slope(t), vf_load(out + at))",
+     "vf_add(gain, vf_load(out + at))"),
+    ("the vector of the wrong head", DOOR, "t->rank == 2 ? h * t->strides[0] : 0;", "0;"),
+    ("a block's rows share a vector", ADDITIVE, "load_additive(t, r, s->a +", "load_additive(t, 0, s->a +"),
+    ("hidden keys leak into additive gradients", GRADIENTS, "t = vf_select(sees, t, vf_set(0.0f));", ""),
+    ("a head's second block forgotten", BACKWARD, "n < each * r->slots; n++)", "n < each * r->slots; n += 2)"),
+    ("additive scores are scaled by the width", "src/sdpa/validate.c", "p->width && !p->desc.additive ?", "p->width ?"),
+    ("a matrix of the wrong head", "src/sdpa/score.c", "real_at(p->m, 0, h, e, first + f)",
+     "real_at(p->m, 0, 0, e, first + f)"),
+    ("a matrix not transposed back", "src/sdpa/score.c", "multiply(c, &d_q, &c->w, 1, &r->d_q);",
+     "multiply(c, &d_q, &c->w, 0, &r->d_q);"),
+    ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
+    ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", PACKED, "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", PACKED, "c->v = cut(p->v, 1, j0, j1)",
@@ -95,7 +111,7 @@ MUTATIONS = [
     ("packed outputs may lie on the starts", PACKED,
      "if (!status) status = check_output(&p, o, \"o\", err);", ""),
     ("later sequences are refused later", PACKED, "if (!status) status = check_pieces(&p, 1, err);", ""),
-    ("packed masks keep old gradients", PACKED, "if (!status) attn_backward_clear(g);", ""),
+    ("packed masks keep old gradients", PACKED, "if (!status) attn_backward_clear(&g);", ""),
     ("the last sequence's mask gradient only", PACKED, "status = attn_backward_add(",
      "status = attn_sdpa_backward("),
     ("later gradients are refused later", PACKED, "status ? status : check_pieces(p, 0, err);",
@@ -103,9 +119,9 @@ MUTATIONS = [
     ("stretches of keys merged as they are", SPLIT, "sees ? exp2((double)m[n * all.floats] - all.m) : 0", "sees ? 1 : 0"),
     ("a stretch overlaps the next", DOOR, "to = from + keys;", "to = from + keys + 1;"),
     ("stretches depend on threads", SPLIT, "return count < 1 ? 1 :", "return count < 1 || p->workers == 1 ? 1 :"),
-    ("int8 without its scale", KERNEL, "(float)from[e * col] * by;", "(float)from[e * col];"),
-    ("a page read from its neighbour's rows", KERNEL, "slot = key % t->pages.tokens;", "slot = (key + 1) % t->pages.tokens;"),
-    ("keys behind a sequence's end are read", KERNEL, "if (key >= t->pages.keys) {", "if (0) {"),
+    ("int8 without its scale", LOAD, "(float)from[e * col] * by;", "(float)from[e * col];"),
+    ("a page read from its neighbour's rows", LOAD, "slot = key % t->pages.tokens;", "slot = (key + 1) % t->pages.tokens;"),
+    ("keys behind a sequence's end are read", LOAD, "if (key >= t->pages.keys) {", "if (0) {"),
     ("a shared page is written", CACHE, "if (rows && c->uses[old] == 1) return;", "if (rows) return;"),
     ("a page is copied one row short", CACHE, "copy_rows(&c->k, old, *at, rows), copy", "copy_rows(&c->k, old, *at, rows - 1), copy"),
     ("a page is never given back", CACHE, "if (--c->uses[page] == 0)", "if (--c->uses[page] < 0)"),
@@ -177,6 +193,14 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "the sink takes nothing": "test_features",
     "dropout draws by the block": "test_features",
     "what dropout keeps is not enlarged": "test_features",
+    "tanh forgotten": "test_values",
+    "a matrix of the wrong head": "test_score",
+    "a matrix not transposed back": "test_score",
+    "hidden keys leak into matrices": "test_score",
+    "general scores are scaled": "test_score",
+    "the vector of the wrong head": "test_bits",
+    "a block's rows share a vector": "test_features",
+    "additive scores are scaled by the width": "test_values",
 }
 
 

@@ -164,7 +164,7 @@ typedef struct attn_allocator {
 
 /** Which optional fields of attn_sdpa are live. An unknown bit is an error. */
 typedef enum attn_sdpa_flag {
-  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E) */
+  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E), or 1 with .additive. A scale of 1: the plain dot product */
   ATTN_SDPA_CAUSAL = 2,  /* query i sees key j only if j <= i + offset */
   ATTN_SDPA_WINDOW = 4,  /* .window_left, .window_right */
   ATTN_SDPA_OFFSET = 8,  /* .offset, with ATTN_ALIGN_OFFSET */
@@ -198,7 +198,8 @@ typedef enum attn_empty_row {
  *     s_ij = cap(scale * (q_i . k_j)) - slope_h |i + offset - j| + mask_ij
  *
  * where cap(x) = softcap tanh(x / softcap) with SOFTCAP, the slopes are alibi's and mask_ij
- * is a float mask's; what is not given is left out. With sinks the softmax has one more
+ * is a float mask's; what is not given is left out. With additive, sum_e a_e tanh(q_ie + k_je)
+ * stands for q_i . k_j. With sinks the softmax has one more
  * logit for each head, which takes its share and has no value. With DROPOUT each weight
  * is, behind the softmax, 0 with that probability, else divided by 1 - dropout.
  *
@@ -243,6 +244,10 @@ typedef struct attn_sdpa {
    * threads, blocks, pass and slice that is told where it begins. Each is >= 0; 32 bits count. */
   uint64_t seed;
   int64_t origin_batch, origin_head, origin_query;
+  /* in   (E) or (Hq, E), any float type: a. The score is scale * sum_e a_e tanh(q_ie + k_je) instead
+   * of scale * q_i . k_j, and scale is 1 unless given [Bahdanau14]. attn_score_forward does the
+   * projections too. */
+  const attn_tensor *additive;
 } attn_sdpa;
 
 #ifdef __cplusplus
@@ -270,7 +275,8 @@ typedef struct attn_sdpa {
  * Accuracy  float32: |o - exact| <= u A (16 + 2 sqrt(E) S + 2 sqrt(n)) per
  *           element; 16-bit types that and one rounding of theirs, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
  *           the rows that see j; in v_j those rows, in that column.
- * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L).
+ * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L). Additive scores take
+ *           a tanh for each of the B Hq L S E.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW:
  *           outputs untouched. _INTERRUPTED: outputs partly written.
  * Threads   reentrant; outputs of concurrent calls must not overlap.
@@ -291,6 +297,7 @@ typedef struct attn_sdpa_gradients {
                                        float64. Broadcast masks are summed by one thread */
   const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64 */
   const attn_tensor *d_lse;    /* in   (B, Hq, L) of lse's type: a gradient of the log-sum-exp */
+  const attn_tensor *d_additive; /* out  of additive's shape, summed over what shares it; float32 or float64 */
 } attn_sdpa_gradients;
 
 #ifdef __cplusplus
@@ -548,6 +555,88 @@ ATTN_API attn_status attn_cache_read(const attn_cache *cache, int64_t sequence,
 ATTN_API attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q,
                                               const attn_cache *cache, const int64_t *sequences,
                                               int64_t count, const attn_tensor *o, attn_error *err);
+
+/* ---- Other score functions ----------------------------------------------- */
+
+/** How a query and a key are compared. */
+typedef enum attn_score_kind {
+  ATTN_SCORE_DOT = 0,      /* q . k; scale 1/sqrt(E) unless given: 1 is the unscaled product */
+  ATTN_SCORE_GENERAL = 1,  /* q^T W k; scale 1 unless given [Luong15] */
+  ATTN_SCORE_ADDITIVE = 2, /* a . tanh(W^T q + U^T k); scale 1 unless given [Bahdanau14] */
+} attn_score_kind;
+
+/** A score function and what it has learned. All float types; what a kind does not use is NULL. */
+typedef struct attn_score {
+  size_t struct_size;   /* sizeof(attn_score) */
+  int32_t kind;         /* attn_score_kind */
+  int32_t reserved;     /* 0 */
+  const attn_tensor *w; /* in   GENERAL (Eq, Ek) or (Hq, Eq, Ek); ADDITIVE (Eq, A) or (Hq, Eq, A) */
+  const attn_tensor *u; /* in   ADDITIVE (Ek, A) or (H, Ek, A) */
+  const attn_tensor *a; /* in   ADDITIVE (A) or (Hq, A) */
+} attn_score;
+
+/** Where the gradients of what was learned go. NULL: not wanted. */
+typedef struct attn_score_gradients {
+  size_t struct_size;     /* sizeof(attn_score_gradients) */
+  const attn_tensor *d_w; /* out  of w's shape, float32 or float64, summed over what shares it */
+  const attn_tensor *d_u; /* out  of u's, likewise */
+  const attn_tensor *d_a; /* out  of a's, likewise */
+} attn_score_gradients;
+
+#ifdef __cplusplus
+#define ATTN_SCORE_INIT { sizeof(attn_score) }
+#define ATTN_SCORE_GRADIENTS_INIT { sizeof(attn_score_gradients) }
+#else
+#define ATTN_SCORE_INIT { .struct_size = sizeof(attn_score) }
+#define ATTN_SCORE_GRADIENTS_INIT { .struct_size = sizeof(attn_score_gradients) }
+#endif
+
+/**
+ * Attention with a score function of its own, forward.
+ *
+ *   desc   in, NULL: plain attention; everything of it holds. .additive must be NULL; a
+ *          .workspace serves a call of attn_sdpa_forward of the projected tensors
+ *   score  in, NULL: the dot product
+ *   q      (B, Hq, L, Eq)  in
+ *   k      (B, H,  S, Ek)  in   of q's type; Eq = Ek with DOT alone is required
+ *   v      (B, H,  S, Ev)  in   of q's type
+ *   o      (B, Hq, L, Ev)  out  of q's type; must not overlap any input
+ *
+ * Ranks, strides and types as attn_sdpa_forward. W^T q, and U^T k, are summed in double,
+ * rounded once to q's type and kept, O(L + S) in memory, from desc's allocator; what
+ * follows is attn_sdpa_forward of them, so no L x S tensor is made.
+ *
+ * Accuracy  attn_sdpa_forward's of the rounded projections.
+ * Cost      attn_sdpa_forward's and 2 B (Hq L Eq + H S Ek) A.
+ * Errors    as attn_sdpa_forward.
+ * Threads   reentrant; the same bits for any number of threads.
+ * Source    [Luong15 sec. 3.1, Bahdanau14 A.1.2].
+ */
+ATTN_API attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score,
+                                        const attn_tensor *q, const attn_tensor *k,
+                                        const attn_tensor *v, const attn_tensor *o,
+                                        attn_error *err);
+
+/**
+ * Gradients of attn_score_forward(desc, score, q, k, v, o).
+ *
+ *   desc, o, d_o, gradients  as attn_sdpa_backward; .d_additive must be NULL
+ *   score_gradients          in, may be NULL; each result is written whole
+ *
+ * The gradients of the projections are rounded once to q's type; sums over rows are in
+ * double, in one order. A row whose gradient is 0, as of a hidden key, gives nothing to
+ * d_w and d_u, whatever it holds.
+ *
+ * Errors  as attn_sdpa_backward.
+ * Threads reentrant; the same bits for any number of threads.
+ */
+ATTN_API attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
+                                         const attn_tensor *q, const attn_tensor *k,
+                                         const attn_tensor *v, const attn_tensor *o,
+                                         const attn_tensor *d_o,
+                                         const attn_sdpa_gradients *gradients,
+                                         const attn_score_gradients *score_gradients,
+                                         attn_error *err);
 
 /** What a call would do, and why. A plain value. */
 typedef struct attn_plan {

@@ -8,9 +8,11 @@ from . import nn
 from ._cache import KVCache
 from ._core import AttnError, library_version
 from ._lessons import check, explain
+from ._score import ScoreGradients, score, score_backward
 from ._sdpa import Gradients, Plan, plan, sdpa, sdpa_backward, sdpa_packed, sdpa_packed_backward
 from ._summary import Summary, summary
 
-__all__ = ["AttnError", "Gradients", "KVCache", "Plan", "Summary", "check", "explain", "library_version", "nn", "plan", "sdpa",
-           "sdpa_backward", "sdpa_packed", "sdpa_packed_backward", "summary"]
+__all__ = ["AttnError", "Gradients", "KVCache", "Plan", "ScoreGradients", "Summary", "check", "explain", "library_version",
+           "nn", "plan", "score", "score_backward", "sdpa", "sdpa_backward", "sdpa_packed", "sdpa_packed_backward",
+           "summary"]
 __version__ = "0.1.0"

@@ -28,7 +28,7 @@ class _Call:
     """A descriptor and the views it points to, kept alive together."""
 
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
-                 alibi=None, sinks=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
+                 alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
                  preset=None, threads=0):
         defaults = _choose(PRESETS, preset, "preset") if preset else {}
         d = self.desc = ffi.new("attn_sdpa *")
@@ -43,7 +43,8 @@ class _Call:
         if dropout:
             d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, seed
             d.origin_batch, d.origin_head, d.origin_query = origin
-        for name, array in (("mask", mask), ("alibi", alibi), ("sinks", sinks), ("key_lengths", key_lengths)):
+        for name, array in (("mask", mask), ("alibi", alibi), ("sinks", sinks),
+                            ("additive", additive), ("key_lengths", key_lengths)):
             if array is not None:
                 setattr(d, name, self.view(array, name))
 
@@ -77,13 +78,17 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
     return_weights also weights (B, Hq, L, S), in that order.
 
     features: mask (bool: True attends; float: added; broadcasts), causal, align ('top-left', 'bottom-right')
-    or offset, window (left, right; -1: no limit), scale (default 1/sqrt(E)), softcap, alibi (Hq) or (B, Hq),
-    sinks (Hq), key_lengths (B), dropout with seed and origin (b, h, i), empty_row ('zero', 'mean', 'nan',
+    or offset, window (left, right; -1: no limit), scale (default 1/sqrt(E); 1 with additive), softcap, alibi (Hq) or (B, Hq),
+    sinks (Hq), additive (E) or (Hq, E): a, for the score sum_e a_e tanh(q_e + k_e), key_lengths (B), dropout with seed and origin (b, h, i), empty_row ('zero', 'mean', 'nan',
     'error'), preset ('torch', 'onnx', 'flash', 'jax', 'fill'), threads.
 
     Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
     """
-    call = _Call(**features)
+    return _forward(core.attn_sdpa_forward, (), _Call(**features), q, k, v, return_lse, return_weights, out)
+
+
+def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
+    """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
     tq, tk, tv = call.view(q, "q"), call.view(k, "k"), call.view(v, "v")
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
@@ -94,46 +99,28 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
         results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
         call.desc.weights = call.view(results[-1], "weights")
     error = ffi.new("attn_error *")
-    check(core.attn_sdpa_forward(call.desc, tq, tk, tv, call.view(o, "out"), error), error)
+    check(function(call.desc, *first, tq, tk, tv, call.view(o, "out"), error), error)
     return results[0] if len(results) == 1 else tuple(results)
 
 
 @dataclass
 class Gradients:
-    """d_q, d_k, d_v as q, k, v; d_mask as the float mask, d_sinks as the sinks, where asked for."""
+    """d_q, d_k, d_v as q, k, v; d_mask as the float mask, d_sinks and d_additive likewise, where asked for."""
     d_q: Any
     d_k: Any
     d_v: Any
     d_mask: Optional[Any] = None
     d_sinks: Optional[Any] = None
-
-
-def _gradients(call, q, k, v, lse, d_lse, wanted, features):
-    """Arrays for what is wanted, and the struct that points to them."""
-    g = ffi.new("attn_sdpa_gradients *")
-    g.struct_size = ffi.sizeof("attn_sdpa_gradients")
-    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
-    call.desc.lse = call.view(lse, "lse")
-    if d_lse is not None:
-        g.d_lse = call.view(d_lse, "d_lse")
-    for name in (name for name, want in wanted.items() if want):
-        array = features.get(name)
-        if array is None:
-            raise AttnError(f"want_{name} is set, but there is no {name}", "ATTN_ERR_ARGUMENT", name)
-        kind = "float64" if dtype_name(array) == "float64" else "float32"
-        setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
-    for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks"):
-        array = getattr(made, name)
-        if array is not None:
-            setattr(g, name, call.view(array, name))
-    return made, g
+    d_additive: Optional[Any] = None
 
 
 def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False,
-                  **features) -> Gradients:
+                  want_additive: bool = False, **features) -> Gradients:
     """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
     call = _Call(**features)
-    made, g = _gradients(call, q, k, v, lse, d_lse, {"mask": want_mask, "sinks": want_sinks}, features)
+    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
+    _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
+    g = _results(call, made, lse, d_lse)
     error = ffi.new("attn_error *")
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
@@ -170,12 +157,38 @@ def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_ls
     them, and pairs of different sequences get 0. Deterministic.
     """
     call = _Call(**features)
-    made, g = _gradients(call, q, k, v, lse, d_lse, {"mask": want_mask, "sinks": want_sinks}, features)
+    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
+    _wanted(made, {"mask": want_mask, "sinks": want_sinks}, features)
+    g = _results(call, made, lse, d_lse)
     error = ffi.new("attn_error *")
     arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
                                            (query_starts, "query_starts"), (key_starts, "key_starts"))]
     check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
     return made
+
+
+def _wanted(made, wants, arrays):
+    """Room for the gradients that are wanted of these, in float32 or float64."""
+    for name in (name for name, want in wants.items() if want):
+        array = arrays.get(name)
+        if array is None:
+            raise AttnError(f"want_{name} is set, but there is no {name}", "ATTN_ERR_ARGUMENT", name)
+        kind = "float64" if dtype_name(array) == "float64" else "float32"
+        setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
+
+
+def _results(call, made, lse, d_lse):
+    """attn_sdpa_gradients that point to what was made."""
+    g = ffi.new("attn_sdpa_gradients *")
+    g.struct_size = ffi.sizeof("attn_sdpa_gradients")
+    call.desc.lse = call.view(lse, "lse")
+    if d_lse is not None:
+        g.d_lse = call.view(d_lse, "d_lse")
+    for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks", "d_additive"):
+        array = getattr(made, name)
+        if array is not None:
+            setattr(g, name, call.view(array, name))
+    return g
 
 
 @dataclass(frozen=True)

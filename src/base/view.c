@@ -89,6 +89,7 @@ attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
   int64_t alo, ahi, blo, bhi;
   if (!a || !b || !a->data || !b->data) return 0;
+  if (a->rank < 0 || a->rank > ATTN_RANK_MAX || b->rank < 0 || b->rank > ATTN_RANK_MAX) return 0;
   if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
   uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
   return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;

@@ -19,7 +19,7 @@ int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
 /* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 
-/* By address range; NULL and what has no elements overlap nothing. */
+/* By address range; NULL, what has no elements and what no check would let pass overlap nothing. */
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
 
 /* The same elements in the same places: what may be worked on in place. */

@@ -24,7 +24,6 @@ static const struct {
              {"I8", 1, ATTN_I8},
              {"U8", 1, ATTN_U8},
              {"BOOL", 1, ATTN_BOOL},
-             {"I8", 1, (attn_dtype)0},
              {"I16", 2, (attn_dtype)0},
              {"U16", 2, (attn_dtype)0},
              {"U32", 4, (attn_dtype)0},

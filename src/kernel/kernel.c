@@ -27,6 +27,9 @@ int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
   return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
 }
 
+/* Panels of a and of its gradient, scores of one group. */
+int64_t attn_additive_panel_floats(int64_t width) { return ATTN_ROWS * (2 * width + ATTN_KEYS); }
+
 /* Queries: the forward's, panels of dO and dQ, dP and a slope of one group. Keys: panels of k, v,
  * their gradients, q and dO; five squares. */
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width) {

@@ -61,11 +61,17 @@ struct attn_sdpa_task {
   uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
   double scale;                   /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
-  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
+  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents;
+                       with has_additive attn_additive_panel_floats more */
+  int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
+  attn_dtype additive_dtype;
+  int64_t additive_col;
+  const char *additive[ATTN_ROWS]; /* a: E values each, additive_col apart */
 };
 
 /* The gradients of a block. task is as in the forward, its outputs unused; task.rows of at most
- * ATTN_ROWS. Backward over keys: begin, add for every block of rows of every query head, end. */
+ * ATTN_ROWS. Backward over keys: begin, add for every block of rows of every query head, end;
+ * the rows of one add are of one head. */
 struct attn_backward_task {
   struct attn_sdpa_task task;
   const char *d_o[ATTN_ROWS]; /* Ev values each, d_o_col apart */
@@ -80,6 +86,7 @@ struct attn_backward_task {
   int32_t lanes;   /* keys of this block, at most ATTN_ROWS */
   char *d_k, *d_v; /* of the head; NULL: not wanted */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
+  double *d_additive[ATTN_ROWS]; /* E values each, dense, added to in order; [0] NULL: not wanted */
 };
 
 struct attn_kernel {
@@ -97,6 +104,9 @@ struct attn_kernel {
 
 /* Floats of workspace that a task of this shape needs. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width);
+
+/* What additive scores need beside, in either kind of task. */
+int64_t attn_additive_panel_floats(int64_t width);
 
 /* The same for an attn_backward_task. */
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width);

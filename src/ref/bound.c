@@ -11,31 +11,44 @@ double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
 
 /* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums; and,
  * where q times scale is subnormal, up to 2^-150 |k_e| lost in each product. Softcap (a tanh of
- * 4 ULP between two products) and ALiBi add up to 8 u S to a score. */
+ * 4 ULP between two products) and ALiBi add up to 8 u S to a score, additive scores 10 u S, which
+ * counts twice: in the weights and in their sum. */
 static double relative(const struct attn_ref_row *row, int64_t width) {
-  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)row->visible) +
-         0x1p-125 * row->key_magnitude + (row->bent ? 8 * row->magnitude : 0);
+  int64_t terms =
+      row->visible ? row->visible : row->keys; /* of a row that sees none, a mean of all */
+  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)terms) +
+         0x1p-125 * row->key_magnitude + (row->bent ? 8 * row->magnitude : 0) +
+         (row->additive ? 20 * row->magnitude : 0);
+}
+
+/* A small weight has the whole distance to the maximum, at most 2 S, and the headroom in its
+ * exponent. */
+static double exponent(const struct attn_ref_row *row, int64_t width) {
+  return (2 + sqrt((double)width)) * (2 * row->magnitude + headroom(row->keys));
 }
 
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
   const double u = 0x1p-24;
   /* Products that are subnormal lose half of 2^-149 each, before the division by the sum. */
   double subnormal = (double)row->visible * exp2(2 * headroom(row->keys) - 149);
-  return u * row->absolute[e] * relative(row, width) + row->flushed[e] + subnormal;
+  /* Terms that are all 0 have no error, however large the scores: not 0 times infinity. */
+  double roundings = relative(row, width);
+  if (row->largest_kept > 1) roundings += exponent(row, width); /* dropout may leave small ones */
+  double own = row->absolute[e] == 0 ? 0 : u * row->absolute[e] * roundings;
+  return own + row->flushed[e] + subnormal;
 }
 
-/* A single small weight has the whole distance to the maximum, at most 2 S, and the headroom in
- * its exponent; in an output such weights hardly count, here they stand alone. */
+/* In an output small weights hardly count, here they stand alone. */
 static double weight_relative(const struct attn_ref_row *row, int64_t width) {
-  double exponent = 2 * row->magnitude + headroom(row->keys);
-  return relative(row, width) + (2 + sqrt((double)width)) * exponent;
+  return relative(row, width) + exponent(row, width);
 }
 
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
   const double u = 0x1p-24;
   if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
-  return u * row->weights[j] * weight_relative(row, width) +
-         attn_ref_flush(row->keys) * row->largest_kept;
+  double flush = attn_ref_flush(row->keys) * row->largest_kept;
+  if (row->weights[j] == 0) return flush;
+  return u * row->weights[j] * weight_relative(row, width) + flush;
 }
 
 double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
@@ -44,12 +57,14 @@ double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
 }
 
 /* The same form as an output's, of the sizes of the gradient's own terms. P comes from the rounded
- * log-sum-exp, off by up to u (S + ln n) more. */
+ * log-sum-exp, off by up to u (S + ln n) more. The slope 1 - tanh^2 of an additive score: 12 more.
+ */
 double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, double size,
                                double count) {
   double lse = row->magnitude + log((double)(row->visible > 1 ? row->visible : 2));
   double roundings = 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt(count) + lse +
-                     (row->bent ? 8 * row->magnitude : 0) + 0x1p-125 * row->key_magnitude;
+                     (row->bent ? 8 * row->magnitude : 0) + 0x1p-125 * row->key_magnitude +
+                     (row->additive ? 12 + 20 * row->magnitude : 0);
   return 0x1p-24 * size * roundings + 0x1p-120;
 }
 

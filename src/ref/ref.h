@@ -18,11 +18,14 @@ struct attn_ref_row {
   double *flushed;      /* Ev out: the part of A whose weights a float32 kernel may flush to 0 */
   double key_magnitude; /* out: K = max over visible j of sum_e |k_je| */
   double lse;           /* out: natural log of sum exp(scores); -inf for an empty row */
-  double magnitude; /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| + |alibi| */
+  /* out: S = max over visible j of |scale| sum_e |q_e k_je| + |mask| + |alibi|; of additive scores
+   * the sum is sum_e |a_e| */
+  double magnitude;
   double largest_kept; /* out: 1 / (1 - dropout) */
   int32_t bent;        /* out: 1 with softcap or alibi: each score is rounded a few times more */
   int64_t visible;     /* out: n, keys seen */
   int64_t keys;        /* out: S */
+  int32_t additive;    /* out: 1 with additive scores: each term is rounded a few times more */
 };
 
 /* Fills row. Tensors of rank 4 (B, Hq, L, E) and so on, float32 or float64, already
@@ -32,11 +35,12 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
 
 /* The gradients that one row contributes, with the sums of the magnitudes of their terms. */
 struct attn_ref_gradients {
-  double *d_q, *d_q_size;           /* E   out */
-  double *d_k, *d_k_size;           /* S x E   added to */
-  double *d_v, *d_v_size;           /* S x Ev  added to */
-  double *d_scores, *d_scores_size; /* S   out: what reaches the mask; 0 where not visible */
-  double d_sink, d_sink_size;       /* out */
+  double *d_q, *d_q_size;               /* E   out */
+  double *d_k, *d_k_size;               /* S x E   added to */
+  double *d_v, *d_v_size;               /* S x Ev  added to */
+  double *d_scores, *d_scores_size;     /* S   out: what reaches the mask; 0 where not visible */
+  double d_sink, d_sink_size;           /* out */
+  double *d_additive, *d_additive_size; /* E   added to; of additive scores */
 };
 
 /* After attn_ref_sdpa_row of the same row. d_lse: the gradient of its log-sum-exp. */

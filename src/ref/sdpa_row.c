@@ -98,12 +98,22 @@ static double added(const struct question *ask, const struct attn_ref_row *row, 
   return sum - per_head(d->alibi, row->b, row->h) * fabs(ahead);
 }
 
-static double scale_of(const struct question *ask) {
-  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
-  return ask->q->shape[3] ? 1.0 / sqrt((double)ask->q->shape[3]) : 1.0;
+/* Additive scores [Bahdanau14 A.1.2]: element e of the row's vector a. */
+static double vector_element(const attn_tensor *t, int64_t h, int64_t e) {
+  int64_t at = t->rank == 2 ? h * t->strides[0] + e * t->strides[1] : e * t->strides[0];
+  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-/* s_j = cap(scale q . k_j) + what is added; beside it its magnitude and that of the key. */
+static int is_additive(const struct question *ask) { return ask->desc && ask->desc->additive; }
+
+static double scale_of(const struct question *ask) {
+  if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
+  if (is_additive(ask) || !ask->q->shape[3]) return 1.0;
+  return 1.0 / sqrt((double)ask->q->shape[3]);
+}
+
+/* s_j = cap(scale q . k_j) + what is added; beside it its magnitude and that of the key. With
+ * additive scores sum_e a_e tanh(q_e + k_je) stands for q . k_j. */
 static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
                     double *magnitude, double *key) {
   int64_t width = ask->q->shape[3];
@@ -111,7 +121,12 @@ static double score(const struct question *ask, const struct attn_ref_row *row, 
   *key = 0;
   for (int64_t e = 0; e < width; e++) {
     double k = element(ask->k, row->b, ask->head, j, e);
-    double term = element(ask->q, row->b, row->h, row->i, e) * k;
+    double q = element(ask->q, row->b, row->h, row->i, e), term = q * k;
+    if (is_additive(ask)) {
+      double a = vector_element(ask->desc->additive, row->h, e);
+      sum += a * tanh(q + k), absolute += fabs(a), *key += 1;
+      continue;
+    }
     sum += term;
     absolute += fabs(term);
     *key += fabs(k);
@@ -208,6 +223,7 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
       .length = key_length(desc, row->b, row->keys),
   };
   row->bent = desc && (desc->alibi || (desc->flags & ATTN_SDPA_SOFTCAP));
+  row->additive = desc && desc->additive;
   row->largest_kept = desc && (desc->flags & ATTN_SDPA_DROPOUT) ? 1 / (1 - desc->dropout) : 1;
   double top = score_row(&ask, row);
   soften(&ask, row, top);
@@ -229,10 +245,14 @@ static double weight_gradient(const struct question *ask, const attn_tensor *v,
   return keep > 0 ? keep * sum : 0;
 }
 
-/* d cap(x) / dx where the score came from x: 1 - tanh^2. */
-static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose terms' size is beside.
+ */
+static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+                    double *size) {
+  *size = 1;
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
   double t = (row->scores[j] - added(ask, row, j)) / ask->desc->softcap;
+  *size = 1 + t * t;
   return 1 - t * t;
 }
 
@@ -262,6 +282,22 @@ static void score_gradients(const struct question *ask, const attn_tensor *v,
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
 }
 
+/* What d_z = d loss / d (sum_e a_e tanh(q_e + k_je)) gives q, k_j and a; the slope of tanh is a
+ * difference, whose terms are 1 and t^2. */
+static void additive_gradients(const struct question *ask, const struct attn_ref_row *row,
+                               int64_t j, double d_z, double size, struct attn_ref_gradients *g) {
+  int64_t width = ask->q->shape[3];
+  for (int64_t e = 0; e < width; e++) {
+    double a = vector_element(ask->desc->additive, row->h, e);
+    double t =
+        tanh(element(ask->q, row->b, row->h, row->i, e) + element(ask->k, row->b, ask->head, j, e));
+    double slope_size = size * fabs(a) * (1 + t * t), slope_term = d_z * a * (1 - t * t);
+    g->d_q[e] += slope_term, g->d_q_size[e] += slope_size;
+    g->d_k[j * width + e] += slope_term, g->d_k_size[j * width + e] += slope_size;
+    g->d_additive[e] += d_z * t, g->d_additive_size[e] += size * fabs(t);
+  }
+}
+
 void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *d_o, double d_lse,
                                 const struct attn_ref_row *row, struct attn_ref_gradients *g) {
@@ -272,9 +308,10 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
   for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(&ask, row, j)) continue;
-    double d_z = scale_of(&ask) * slope(&ask, row, j) * g->d_scores[j];
-    double size = fabs(scale_of(&ask)) * slope(&ask, row, j) * g->d_scores_size[j];
-    for (int64_t e = 0; e < width; e++) {
+    double size, d_z = scale_of(&ask) * slope(&ask, row, j, &size) * g->d_scores[j];
+    size *= fabs(scale_of(&ask)) * g->d_scores_size[j];
+    if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, g);
+    for (int64_t e = 0; e < width && !is_additive(&ask); e++) {
       double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
       g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
       g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);

@@ -10,13 +10,17 @@
 
 struct run {
   struct attn_problem p;
+  attn_sdpa_gradients own; /* a copy; zero where an older caller's has no field */
   const attn_sdpa_gradients *g;
-  int adds;                                      /* to d_mask and d_sinks, which are not cleared */
+  int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
   float *delta; /* (B, Hq, L): rowsum(dO O) - dlse */
   char *workspace;
   size_t worker_bytes;
+  double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
+  int64_t slots;      /* of a head */
+  size_t slot_bytes;  /* of all */
   _Atomic int stop;
   atomic_flag reporting;
   _Atomic int64_t done;
@@ -66,17 +70,25 @@ static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
                                 &wide, err);
 }
 
+static attn_status check_additive_gradient(const struct run *r, attn_error *err) {
+  const attn_tensor *t = r->g->d_additive, *additive = r->p.desc.additive;
+  attn_tensor like = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}}, wide;
+  if (!t) return ATTN_OK;
+  if (!additive)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
+                     "d_additive is given, but additive is not");
+  return attn_tensor_check_like(t, "d_additive", &like, additive->rank,
+                                t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32, &wide, err);
+}
+
 static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                     const attn_tensor *d_o, attn_error *err) {
   const attn_sdpa_gradients *g = r->g;
   const struct {
     const attn_tensor *t;
     const char *name;
-  } out[] = {{g->d_q, "d_q"},
-             {g->d_k, "d_k"},
-             {g->d_v, "d_v"},
-             {g->d_mask, "d_mask"},
-             {g->d_sinks, "d_sinks"}};
+  } out[] = {{g->d_q, "d_q"},       {g->d_k, "d_k"},         {g->d_v, "d_v"},
+             {g->d_mask, "d_mask"}, {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
   const attn_tensor *const in[] = {&r->p.q,
                                    &r->p.k,
                                    &r->p.v,
@@ -87,8 +99,9 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                    r->p.desc.alibi,
                                    r->p.desc.sinks,
                                    r->p.desc.key_lengths,
-                                   g->d_lse};
-  for (int n = 0; n < 5; n++) {
+                                   g->d_lse,
+                                   r->p.desc.additive};
+  for (int n = 0; n < (int)(sizeof out / sizeof *out); n++) {
     for (size_t m = 0; m < sizeof in / sizeof *in; m++)
       if (attn_views_overlap(out[n].t, in[m]))
         return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
@@ -105,9 +118,11 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
                          const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                          const attn_tensor *d_o, attn_error *err) {
   const attn_sdpa_gradients *g = r->g;
-  if (!g || !attn_size_is_known(g->struct_size, sizeof *g))
+  if (!g || !attn_size_is_known(g->struct_size, offsetof(attn_sdpa_gradients, d_additive)))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
                      "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
+  memcpy(&r->own, g, g->struct_size < sizeof r->own ? g->struct_size : sizeof r->own);
+  g = r->g = &r->own;
   if (!desc || !desc->lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
                      "desc->lse is missing: the backward needs the forward's log-sum-exp");
@@ -138,6 +153,7 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   }
   if (!status) status = check_mask_gradient(r, err);
   if (!status) status = check_sink_gradient(r, err);
+  if (!status) status = check_additive_gradient(r, err);
   return status ? status : check_no_overlap(r, o, d_o, err);
 }
 
@@ -161,7 +177,9 @@ static void clear(const attn_tensor *given) {
           attn_store_real(t.dtype, attn_tensor_at(&t, a, b, c, d), 0);
 }
 
-void attn_backward_clear(const attn_sdpa_gradients *g) { clear(g->d_mask), clear(g->d_sinks); }
+void attn_backward_clear(const attn_sdpa_gradients *g) {
+  clear(g->d_mask), clear(g->d_sinks), clear(g->d_additive);
+}
 
 /* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
 static int shares_mask(const struct run *r) {
@@ -178,6 +196,45 @@ static void in_order(const struct run *r, int serial, int64_t count,
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   else
     attn_problem_parallel(&r->p, count, body, argument);
+}
+
+/* ---- The gradient of additive ---- */
+
+/* A head's rows stand in so many blocks; where heads share blocks, in two that are neighbours. */
+static int64_t slots_of_head(const struct run *r) {
+  if (!r->g->d_additive) return 0;
+  if (!r->p.kernel) return 1;
+  return r->p.rows < ATTN_ROWS ? 2 : r->parts.blocks;
+}
+
+static double *additive_slot(const struct run *r, int64_t b, int64_t h, int64_t block) {
+  int64_t slot = r->p.rows < ATTN_ROWS ? block & 1 : block;
+  return r->d_additive + ((b * r->p.heads_q + h) * r->slots + slot) * r->p.width;
+}
+
+static void store_additive(const struct run *r, int64_t h, int64_t e, double sum) {
+  const attn_tensor *t = r->g->d_additive;
+  int64_t at = e * t->strides[t->rank - 1] + (t->rank == 2 ? h * t->strides[0] : 0);
+  char *to = (char *)t->data + at * attn_real_size(t->dtype);
+  if (r->adds)
+    attn_add_real(t->dtype, to, sum);
+  else
+    attn_store_real(t->dtype, to, sum);
+}
+
+static void sum_additive(const struct run *r) {
+  int shared = r->g->d_additive && r->g->d_additive->rank == 1;
+  int64_t heads = !r->g->d_additive ? 0 : shared ? 1 : r->p.heads_q;
+  int64_t each = shared ? r->p.heads_q : 1; /* heads of one vector */
+  for (int64_t h = 0; h < heads; h++)
+    for (int64_t e = 0; e < r->p.width; e++) {
+      double sum = 0;
+      for (int64_t b = 0; b < r->p.batch; b++) {
+        const double *at = r->d_additive + (b * r->p.heads_q + h) * r->slots * r->p.width + e;
+        for (int64_t n = 0; n < each * r->slots; n++) sum += at[n * r->p.width];
+      }
+      store_additive(r, h, e, sum);
+    }
 }
 
 /* ---- float32 and below ---- */
@@ -228,8 +285,11 @@ static void run_queries(void *argument, int64_t index, int32_t worker) {
   int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROWS;
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++)
-    point_row(r, &t, t.task.rows++, b, head * s->group + unit + n / r->p.rows, n % r->p.rows);
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+    int64_t h = head * s->group + unit + n / r->p.rows;
+    if (r->slots) t.d_additive[t.task.rows] = additive_slot(r, b, h, block);
+    point_row(r, &t, t.task.rows++, b, h, n % r->p.rows);
+  }
   r->p.kernel->backward_queries(&t);
   tell(r, t.task.rows);
 }
@@ -279,10 +339,11 @@ static void run_f32(struct run *r) {
   int queries = r->g->d_q || r->g->d_mask, keys = r->g->d_k || r->g->d_v;
   r->total = (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  if (queries)
+  if (queries || r->g->d_additive)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
   if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
   sink_gradients(r);
+  sum_additive(r);
 }
 
 /* ---- float64: the equations, head by head ---- */
@@ -292,7 +353,7 @@ static void run_f32(struct run *r) {
 static size_t reference_bytes(const struct attn_problem *p) {
   size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
   if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
-      __builtin_add_overflow(bytes, 2 * width + 3 * value + 16, &bytes) ||
+      __builtin_add_overflow(bytes, 4 * width + 3 * value + 16, &bytes) ||
       __builtin_mul_overflow(bytes, sizeof(double), &bytes) || bytes > SIZE_MAX / 2)
     return 0;
   return bytes;
@@ -330,11 +391,14 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
                                  .d_q_size = cut(&free, p->width),
                                  .d_scores = cut(&free, p->keys),
                                  .d_scores_size = cut(&free, p->keys)};
+  g.d_additive = p->desc.additive ? cut(&free, p->width) : NULL;
+  g.d_additive_size = p->desc.additive ? cut(&free, p->width) : NULL;
   double *sums = free;
   g.d_k = cut(&free, p->keys * p->width), g.d_k_size = cut(&free, p->keys * p->width);
   g.d_v = cut(&free, p->keys * p->value_width), g.d_v_size = cut(&free, p->keys * p->value_width);
   memset(sums, 0, (size_t)(free - sums) * sizeof *sums);
-  for (row.h = head * group; row.h < (head + 1) * group; row.h++)
+  for (row.h = head * group; row.h < (head + 1) * group; row.h++) {
+    if (r->slots) g.d_additive = additive_slot(r, b, row.h, 0);
     for (row.i = 0; row.i < p->rows && !r->stop; row.i++) {
       attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
       double d_lse = r->g->d_lse ? real_at(&r->d_lse, b, row.h, row.i, 0) : 0;
@@ -344,6 +408,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
         attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
       tell(r, 1);
     }
+  }
   for (int64_t j = 0; j < p->keys; j++) {
     for (int64_t e = 0; r->g->d_k && e < p->width; e++)
       attn_store_real(r->d_k.dtype, attn_tensor_at(&r->d_k, b, head, j, e),
@@ -358,18 +423,26 @@ static void run_f64(struct run *r) {
   r->total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
+  sum_additive(r);
 }
 
 /* ---- The call ---- */
 
-/* A worker's share, and behind all of them delta. */
+/* A worker's share, and behind all of them the slots of additive's gradient and delta. */
 static size_t measure(struct run *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
                             : reference_bytes(&r->p),
-         all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows);
+         all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows), slots;
+  if (r->p.kernel && r->p.desc.additive) each += (size_t)attn_additive_panel_floats(r->p.width) * 4;
+  r->slots = slots_of_head(r);
+  if (__builtin_mul_overflow((size_t)(r->slots * r->p.batch * r->p.heads_q), (size_t)r->p.width,
+                             &slots) ||
+      __builtin_mul_overflow(slots, sizeof(double), &r->slot_bytes))
+    return 0;
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
   if (!each || rows > SIZE_MAX / 16 ||
       __builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
+      __builtin_add_overflow(all, r->slot_bytes, &all) ||
       __builtin_add_overflow(all, rows * sizeof(float) + ATTN_PANEL_ALIGN, &all))
     return 0;
   return all;
@@ -383,7 +456,9 @@ static attn_status compute(struct run *r, attn_error *err) {
   if (!memory)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
   r->workspace = memory;
-  r->delta = (float *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
+  r->d_additive = (double *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
+  memset(r->d_additive, 0, r->slot_bytes);
+  r->delta = (float *)(void *)((char *)r->d_additive + r->slot_bytes);
   if (!r->adds) attn_backward_clear(r->g);
   if (r->p.kernel)
     run_f32(r);

@@ -135,6 +135,11 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *
 
 /* ---- float32 ------------------------------------------------------------------ */
 
+static const char *vector_of(const attn_tensor *t, int64_t h) {
+  int64_t at = t->rank == 2 ? h * t->strides[0] : 0;
+  return (const char *)t->data + at * attn_real_size(t->dtype);
+}
+
 void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
                             int64_t b, int64_t h, int64_t i) {
   const attn_sdpa *d = &p->desc;
@@ -147,6 +152,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
   attn_problem_interval(p, b, i, &t->lo[r], &t->hi[r]);
   t->position[r] = attn_problem_position(p, b, i);
   t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
+  t->additive[r] = d->additive ? vector_of(d->additive, h) : NULL;
   t->sink[r] = d->sinks ? attn_problem_per_head(d->sinks, b, h) * LOG2E : -(double)INFINITY;
   t->counter[r][0] = (uint32_t)(d->origin_query + i);
   t->counter[r][1] = (uint32_t)(d->origin_head + h);
@@ -167,6 +173,10 @@ void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task
   int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
   t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
   t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;
+  const attn_tensor *additive = p->desc.additive;
+  t->has_additive = additive != NULL;
+  t->additive_dtype = additive ? additive->dtype : 0;
+  t->additive_col = additive ? additive->strides[additive->rank - 1] : 0;
   t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * LOG2E : 0;
   t->drop_below = drops ? attn_dropout_threshold(p->desc.dropout) : 0;
   t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;

@@ -204,19 +204,25 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
   if (g->d_k) c->d_k = cut(g->d_k, 1, at.j0, at.j1), c->g.d_k = &c->d_k;
   if (g->d_v) c->d_v = cut(g->d_v, 1, at.j0, at.j1), c->g.d_v = &c->d_v;
   if (g->d_mask) c->d_mask = cut_mask(g->d_mask, &at), c->g.d_mask = &c->d_mask;
-  c->g.d_sinks = g->d_sinks;
+  c->g.d_sinks = g->d_sinks, c->g.d_additive = g->d_additive;
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
 }
 
+/* g: a copy of given; zero where an older caller's has no field. */
 static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
-                                  const attn_sdpa_gradients *g, attn_error *err) {
-  attn_status status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, g, err);
-  if (!status) status = check_cuts(p, err);
+                                  const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
+                                  attn_error *err) {
+  attn_status status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, given, err);
+  memset(g, 0, sizeof *g);
+  if (status) return status;
+  memcpy(g, given, given->struct_size < sizeof *g ? given->struct_size : sizeof *g);
+  status = check_cuts(p, err);
   if (!status) status = check_output(p, g->d_q, "d_q", err);
   if (!status) status = check_output(p, g->d_k, "d_k", err);
   if (!status) status = check_output(p, g->d_v, "d_v", err);
   if (!status) status = check_output(p, g->d_mask, "d_mask", err);
   if (!status) status = check_output(p, g->d_sinks, "d_sinks", err);
+  if (!status) status = check_output(p, g->d_additive, "d_additive", err);
   return status ? status : check_pieces(p, 0, err);
 }
 
@@ -224,18 +230,19 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
                                       const attn_tensor *k, const attn_tensor *v,
                                       const attn_tensor *o, const attn_tensor *d_o,
                                       const attn_tensor *query_starts,
-                                      const attn_tensor *key_starts, const attn_sdpa_gradients *g,
-                                      attn_error *err) {
+                                      const attn_tensor *key_starts,
+                                      const attn_sdpa_gradients *gradients, attn_error *err) {
   struct pack p = {
       .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
+  attn_sdpa_gradients g;
   attn_status status = begin(&p, desc, err);
-  if (!status) status = check_backward(&p, d_o, g, err);
-  if (!status) attn_backward_clear(g); /* pairs of different sequences stay so */
+  if (!status) status = check_backward(&p, d_o, gradients, &g, err);
+  if (!status) attn_backward_clear(&g); /* pairs of different sequences stay so */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct piece c;
     struct gradient_piece d;
     cut_piece(&p, n, &c);
-    cut_gradients(&p, n, d_o, g, &d);
+    cut_gradients(&p, n, d_o, &g, &d);
     status = attn_backward_add(&c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
   }
   return status;

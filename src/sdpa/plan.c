@@ -70,13 +70,14 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   char split[64] = "";
   if (attn_split_most(p) > 1)
     snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_most(p));
-  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s",
+  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
            p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
            isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
            p->rows < ATTN_ROWS && p->heads_q > p->heads
                ? "; few queries: heads that share keys share a block"
                : "",
            split, strided ? "; strided columns of k or v are copied block by block" : "",
+           p->desc.additive ? "; additive scores" : "",
            p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
            p->desc.weights ? "; weights cost a second pass over the scores" : "");
 }

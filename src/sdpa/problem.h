@@ -44,7 +44,7 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients, attn_error *err);
 
-/* attn_sdpa_backward, but added to what stands in d_mask and d_sinks; and zeros for these. */
+/* attn_sdpa_backward, but added to what stands in d_mask, d_sinks and d_additive; zeros for these. */
 attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                               const attn_sdpa_gradients *gradients, attn_error *err);

@@ -237,6 +237,23 @@ static attn_status check_per_head(const struct attn_problem *p, const attn_tenso
   return ATTN_OK;
 }
 
+/* (E) or (Hq, E), of any float type. */
+static attn_status check_additive(const struct attn_problem *p, attn_error *err) {
+  const attn_tensor *t = p->desc.additive;
+  if (!t) return ATTN_OK;
+  attn_status status = attn_view_check(t, "additive", err);
+  if (status) return status;
+  char text[ATTN_SHAPE_TEXT];
+  if (t->rank < 1 || t->rank > 2 || t->shape[t->rank - 1] != p->width ||
+      (t->rank == 2 && t->shape[0] != p->heads_q))
+    return attn_fail(err, ATTN_ERR_SHAPE, "additive",
+                     "additive is %s; it must be (E) or (Hq, E) with E = %lld, Hq = %lld",
+                     attn_view_text(t, text), (long long)p->width, (long long)p->heads_q);
+  if (attn_view_is_real(t->dtype)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_TYPE, "additive", "additive is %s; it must be a float type",
+                   attn_dtype_name(t->dtype));
+}
+
 /* An optional output: lse (B, Hq, L) or weights (B, Hq, L, S), of q's rank less missing. */
 static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
                                int rank, int missing, attn_tensor *wide, attn_error *err) {
@@ -299,7 +316,8 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
             {p->desc.sinks, "sinks"},
             {&p->o, "o"},
             {p->desc.lse, "lse"},
-            {p->desc.weights, "weights"}};
+            {p->desc.weights, "weights"},
+            {p->desc.additive, "additive"}};
   for (size_t a = 0; a < 3; a++)
     for (size_t b = 0; b < sizeof in / sizeof *in; b++)
       if (b != a + 7 && attn_views_overlap(out[a].t, in[b].t))
@@ -336,6 +354,7 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
     if (p->width > most || p->value_width > most)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
     each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width);
+    if (p->desc.additive) each += (size_t)attn_additive_panel_floats(p->width);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
@@ -361,12 +380,13 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
   p->heads = p->k.shape[1], p->keys = p->k.shape[2];
   p->width = p->q.shape[3], p->value_width = p->v.shape[3];
   p->scale = p->desc.flags & ATTN_SDPA_SCALE ? p->desc.scale
-             : p->width                      ? 1.0 / sqrt((double)p->width)
+             : p->width && !p->desc.additive ? 1.0 / sqrt((double)p->width)
                                              : 1.0;
   status = check_mask(p, err);
   if (!status) status = check_lengths(p, err);
   if (!status) status = check_per_head(p, p->desc.alibi, "alibi", 2, -DBL_MAX, err);
   if (!status) status = check_per_head(p, p->desc.sinks, "sinks", 1, -(double)INFINITY, err);
+  if (!status) status = check_additive(p, err);
   if (!status) status = check_extra(p, p->desc.lse, "lse", q->rank, 1, &p->lse, err);
   if (!status) status = check_extra(p, p->desc.weights, "weights", q->rank, 0, &p->weights, err);
   if (!status) status = check_overlap(p, err);

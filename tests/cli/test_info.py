@@ -41,7 +41,7 @@ def test_the_tensors_of_a_file(attn, tmp_path):
               tmp_path / "m.safetensors")
     np.save(tmp_path / "x.npy", np.zeros(5, ">f8"))
     out = attn("info", "m.safetensors", "x.npy").stdout
-    assert sorted(out.splitlines()) == ["m.safetensors:b: I8 (2,)", "m.safetensors:layer.0.q: float32 (2, 3)",
+    assert sorted(out.splitlines()) == ["m.safetensors:b: int8 (2,)", "m.safetensors:layer.0.q: float32 (2, 3)",
                                         "m.safetensors:n: int64 (4,)", "x.npy: float64 (5,)"]
     assert attn("info", "m.safetensors:n").stdout == "m.safetensors:n: int64 (4,)\n"
     assert "no tensor of that name" in attn("info", "m.safetensors:z", status=2).stderr

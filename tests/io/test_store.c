@@ -104,7 +104,8 @@ static void large_pieces_and_small_ones_keep_their_order(void **state) {
 static void a_safetensors_file_keeps_its_others(void **state) {
   (void)state;
   const char *header =
-      "{\"__metadata__\":{\"by\":\"us\"},\"odd\":{\"dtype\":\"I8\",\"shape\":[3],\"data_offsets\":["
+      "{\"__metadata__\":{\"by\":\"us\"},\"odd\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_"
+      "offsets\":["
       "0,3]},"
       "\"x\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[3,11]}}";
   struct made m = {{0}, 0};
@@ -129,7 +130,7 @@ static void a_safetensors_file_keeps_its_others(void **state) {
              e->rank, (int)e->bytes);
     assert_int_equal(e->offset % (e->dtype ? 4 : 1), 0); /* each stands at a multiple of its size */
   }
-  assert_string_equal(text, "x F32 3 96; y F32 3 96; odd I8 1 3; ");
+  assert_string_equal(text, "x F32 3 96; y F32 3 96; odd F8_E4M3 1 3; ");
   attn_array_list_free(&list);
   attn_array_list_free(&list);
   expect_numbers("a.safetensors:x", 2, 3, 4);

@@ -77,12 +77,13 @@ static void fill_task(struct setting *s) {
     t->lo[r] = lo < 0 ? 0 : lo, t->hi[r] = hi > s->keys ? s->keys : hi;
     if (t->hi[r] < t->lo[r]) t->hi[r] = t->lo[r];
   }
-  t->dtype = t->weights_dtype = ATTN_F32, t->k = (const char *)s->k, t->v = (const char *)s->v;
+  t->dtype = t->weights_dtype = t->kv_dtype = ATTN_F32;
+  t->pages.tokens = 0, t->partial[0] = NULL, t->k = (const char *)s->k, t->v = (const char *)s->v;
   t->q_col = t->o_col = t->weights_col = t->mask_col = t->k_col = t->v_col = 1;
   t->k_row = s->width, t->v_row = s->value_width;
   t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
   t->has_mask = s->masked, t->mask_dtype = ATTN_F32;
-  t->has_alibi = t->has_sinks = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
+  t->has_alibi = t->has_sinks = t->has_additive = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
   t->scale = 1.4426950408889634 / sqrt((double)s->width);
   t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
   t->workspace = s->workspace;

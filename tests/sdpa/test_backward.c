@@ -23,18 +23,19 @@ struct scene {
   int64_t b, hq, h, l, s, e, ev;
   attn_sdpa desc;
   double q[MOST], k[MOST], v[MOST], d_o[MOST], mask[MOST], d_lse[MOST], sinks[16], slopes[16];
+  double additive[256];
   int64_t mask_shape[4];
-  int has_mask, has_d_lse;
+  int has_mask, has_d_lse, additive_rank; /* 0: the dot product */
 };
 
 /* The scene's tensors in one type. */
 struct tensors {
   attn_dtype dtype;
-  attn_tensor q, k, v, o, d_o, lse, d_lse, mask, sinks, slopes;
-  attn_tensor d_q, d_k, d_v, d_mask, d_sinks;
+  attn_tensor q, k, v, o, d_o, lse, d_lse, mask, sinks, slopes, additive;
+  attn_tensor d_q, d_k, d_v, d_mask, d_sinks, d_additive;
   attn_sdpa desc;
   attn_sdpa_gradients g;
-  char *memory[16];
+  char *memory[20];
   int used;
 };
 
@@ -65,6 +66,8 @@ static void draw_scene(struct scene *c, int largest) {
   if (chance(3))
     d->flags |= ATTN_SDPA_DROPOUT, d->dropout = 0.3, d->seed = (uint64_t)below(1 << 30);
   if (chance(3)) d->flags |= ATTN_SDPA_SCALE, d->scale = 0.3 * normal();
+  if (chance(3)) c->additive_rank = 1 + (int)below(2);
+  fill(c->additive, 256, 0.6);
   c->has_d_lse = chance(2);
   c->has_mask = chance(2);
   const int64_t full[4] = {c->b, c->hq, c->l, c->s};
@@ -76,6 +79,8 @@ static void draw_scene(struct scene *c, int largest) {
 
 static int has_sinks(const struct scene *c) { return (c->l + c->s) % 3 == 0; }
 static int has_slopes(const struct scene *c) { return (c->l + c->s) % 4 == 0; }
+
+static int64_t additive_heads(const struct scene *c) { return c->additive_rank == 2 ? c->hq : 1; }
 
 static attn_tensor make(struct tensors *t, attn_dtype dtype, const double *from, int64_t n0,
                         int64_t n1, int64_t n2, int64_t n3) {
@@ -112,6 +117,10 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   t->mask = make(t, wide, c->mask, m[0], m[1], m[2], m[3]);
   t->sinks = last(make(t, wide, c->sinks, 1, 1, 1, c->hq), 1);
   t->slopes = last(make(t, wide, c->slopes, 1, 1, 1, c->hq), 1);
+  t->additive = last(make(t, wide, c->additive, 1, 1, additive_heads(c), c->e),
+                     c->additive_rank == 1 ? 1 : 2);
+  t->d_additive =
+      last(make(t, wide, NULL, 1, 1, additive_heads(c), c->e), c->additive_rank == 1 ? 1 : 2);
   t->d_q = make(t, dtype, NULL, c->b, c->hq, c->l, c->e),
   t->d_k = make(t, dtype, NULL, c->b, c->h, c->s, c->e);
   t->d_v = make(t, dtype, NULL, c->b, c->h, c->s, c->ev);
@@ -121,6 +130,7 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   t->desc.lse = &t->lse;
   if (c->has_mask) t->desc.mask = &t->mask;
   if (has_sinks(c)) t->desc.sinks = &t->sinks;
+  if (c->additive_rank) t->desc.additive = &t->additive;
   if (has_slopes(c)) t->desc.alibi = &t->slopes;
   t->g = (attn_sdpa_gradients){sizeof t->g,
                                &t->d_q,
@@ -128,7 +138,8 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
                                &t->d_v,
                                c->has_mask ? &t->d_mask : NULL,
                                has_sinks(c) ? &t->d_sinks : NULL,
-                               c->has_d_lse ? &t->d_lse : NULL};
+                               c->has_d_lse ? &t->d_lse : NULL,
+                               c->additive_rank ? &t->d_additive : NULL};
 }
 
 static void free_tensors(struct tensors *t) {
@@ -196,6 +207,9 @@ static void the_oracle_agrees_with_central_differences(void **state) {
       agrees(&t, c, &f64(&t.k)[j], f64(&t.d_k)[j], "d_k");
       agrees(&t, c, &f64(&t.v)[m], f64(&t.d_v)[m], "d_v");
       if (c->has_mask) agrees(&t, c, &f64(&t.mask)[x], f64(&t.d_mask)[x], "d_mask");
+      int64_t a = below(additive_heads(c) * c->e);
+      if (c->additive_rank)
+        agrees(&t, c, &f64(&t.additive)[a], f64(&t.d_additive)[a], "d_additive");
       if (has_sinks(c))
         agrees(&t, c, &f64(&t.sinks)[n % c->hq], f64(&t.d_sinks)[n % c->hq], "d_sinks");
     }
@@ -208,6 +222,7 @@ static void the_oracle_agrees_with_central_differences(void **state) {
 struct oracle {
   double d_q[MOST], d_q_size[MOST], d_k[MOST], d_k_size[MOST], d_v[MOST], d_v_size[MOST];
   double d_mask[MOST], d_mask_size[MOST], d_sinks[16], d_sinks_size[16];
+  double d_additive[256], d_additive_size[256];
   struct attn_ref_row worst; /* the largest magnitudes of all rows */
 };
 
@@ -237,7 +252,9 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
                                    d_s,
                                    size,
                                    0,
-                                   0};
+                                   0,
+                                   r->d_additive + (c->additive_rank == 2 ? row.h * c->e : 0),
+                                   r->d_additive_size + (c->additive_rank == 2 ? row.h * c->e : 0)};
     attn_ref_sdpa_row(&t->desc, &t->q, &t->k, &t->v, &row);
     attn_ref_sdpa_row_backward(&t->desc, &t->q, &t->k, &t->v, &t->d_o,
                                c->has_d_lse ? value(&t->d_lse, n) : 0, &row, &g);
@@ -250,7 +267,7 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
     r->d_sinks[row.h] += g.d_sink, r->d_sinks_size[row.h] += g.d_sink_size;
     if (row.magnitude > r->worst.magnitude) r->worst.magnitude = row.magnitude;
     if (row.visible > r->worst.visible) r->worst.visible = row.visible;
-    r->worst.bent |= row.bent;
+    r->worst.bent |= row.bent, r->worst.additive |= row.additive;
   }
 }
 
@@ -301,8 +318,11 @@ static void every_gradient(attn_dtype dtype, int rounds) {
                       : 0,
           has_sinks(c) ? compare(c, &t.d_sinks, oracle.d_sinks, oracle.d_sinks_size, c->hq,
                                  "d_sinks", kernel)
-                       : 0};
-      for (int m = 0; m < 5; m++) worst = all[m] > worst ? all[m] : worst;
+                       : 0,
+          c->additive_rank ? compare(c, &t.d_additive, oracle.d_additive, oracle.d_additive_size,
+                                     additive_heads(c) * c->e, "d_additive", kernel)
+                           : 0};
+      for (int m = 0; m < 6; m++) worst = all[m] > worst ? all[m] : worst;
       free_tensors(&t);
     }
     select_default();
@@ -326,10 +346,10 @@ static void so_it_is_in_16_bits(void **state) {
 
 /* 70 causal queries of two heads, 130 keys: those from 70 on are hidden from all, and not finite.
  */
-static void causal_scene(struct scene *c) {
+static void causal_scene(struct scene *c, int additive_rank) {
   draw_scene(c, 1);
   c->b = 1, c->h = 1, c->hq = 2, c->l = 70, c->s = 130, c->e = 8, c->ev = 6;
-  c->has_mask = c->has_d_lse = 0;
+  c->has_mask = c->has_d_lse = 0, c->additive_rank = additive_rank;
   fill(c->q, 2 * 70 * 8, 1), fill(c->k, 130 * 8, 1), fill(c->v, 130 * 6, 1);
   fill(c->d_o, 2 * 70 * 6, 1);
   c->desc = (attn_sdpa)ATTN_SDPA_INIT;
@@ -346,9 +366,9 @@ static void differentiate(struct tensors *t, const struct scene *c) {
 }
 
 /* A NaN in query 5 reaches its own gradient and keys 0 to 5; keys 6 on do not see it. */
-static void a_query_that_is_not_a_number(struct scene *c) {
+static void a_query_that_is_not_a_number(struct scene *c, int additive_rank) {
   struct tensors t;
-  causal_scene(c);
+  causal_scene(c, additive_rank);
   for (int64_t x = 0; x < 8; x++) c->q[5 * 8 + x] = (double)NAN;
   differentiate(&t, c);
   for (int64_t n = 0; n < 130 * 8; n++) {
@@ -361,20 +381,34 @@ static void a_query_that_is_not_a_number(struct scene *c) {
 }
 
 /* A NaN in key 40 reaches the queries from 40 on; those before do not see it. */
-static void a_key_that_is_not_a_number(struct scene *c) {
+static void a_key_that_is_not_a_number(struct scene *c, int additive_rank) {
   struct tensors t;
-  causal_scene(c);
+  causal_scene(c, additive_rank);
   c->k[40 * 8 + 3] = (double)NAN;
   differentiate(&t, c);
   for (int64_t n = 0; n < 140 * 8; n++) assert_true(isnan(value(&t.d_q, n)) == (n / 8 % 70 >= 40));
   free_tensors(&t);
 }
 
+/* The causal scene as it is: what is not finite is seen by nobody. */
+static void hidden_keys_leave_the_vectors_gradient_alone(struct scene *c, int additive_rank) {
+  struct tensors t;
+  causal_scene(c, additive_rank);
+  differentiate(&t, c);
+  for (int64_t n = 0; n < 140 * 8; n++) assert_true(isfinite(value(&t.d_q, n)));
+  for (int64_t n = 0; additive_rank && n < additive_heads(c) * 8; n++)
+    assert_true(isfinite(value(&t.d_additive, n)) && value(&t.d_additive, n) != 0);
+  free_tensors(&t);
+}
+
 static void what_is_hidden_gives_nothing_and_leaks_nothing(void **state) {
   (void)state;
   for (int n = 0; select_kernel(n); n++) {
-    a_query_that_is_not_a_number(&scene);
-    a_key_that_is_not_a_number(&scene);
+    for (int rank = 0; rank < 3; rank++) {
+      a_query_that_is_not_a_number(&scene, rank);
+      a_key_that_is_not_a_number(&scene, rank);
+      hidden_keys_leave_the_vectors_gradient_alone(&scene, rank);
+    }
   }
   select_default();
 }
@@ -395,6 +429,9 @@ static void the_same_bits_for_any_threads(void **state) {
     assert_memory_equal(one.d_q.data, many.d_q.data, (size_t)(c->b * c->hq * c->l * c->e) * 4);
     assert_memory_equal(one.d_k.data, many.d_k.data, (size_t)(c->b * c->h * c->s * c->e) * 4);
     assert_memory_equal(one.d_v.data, many.d_v.data, (size_t)(c->b * c->h * c->s * c->ev) * 4);
+    if (c->additive_rank)
+      assert_memory_equal(one.d_additive.data, many.d_additive.data,
+                          (size_t)(additive_heads(c) * c->e) * 4);
     assert_memory_equal(one.d_mask.data, many.d_mask.data, (size_t)product(c->mask_shape) * 4);
     free_tensors(&one), free_tensors(&many);
   }
@@ -407,6 +444,7 @@ static void what_is_wrong_is_refused(void **state) {
   attn_error err;
   do draw_scene(c, 20);
   while (c->l < 2 || c->has_mask || has_sinks(c));
+  c->additive_rank = 2;
   make_tensors(&t, c, ATTN_F32);
   forward(&t);
 #define REFUSED(name, change)                                                                     \
@@ -418,6 +456,7 @@ static void what_is_wrong_is_refused(void **state) {
     assert_string_equal(err.argument, name);                                                      \
     t = kept;                                                                                     \
   } while (0)
+  t.desc.additive = NULL, t.g.d_additive = NULL;
   REFUSED("lse", t.desc.lse = NULL);
   REFUSED("weights", t.desc.weights = &t.o);
   REFUSED("gradients", t.g.struct_size = 8);
@@ -429,6 +468,18 @@ static void what_is_wrong_is_refused(void **state) {
   REFUSED("d_q", t.d_q.data = t.q.data);
   REFUSED("d_mask", t.g.d_mask = &t.d_mask);
   REFUSED("d_sinks", t.g.d_sinks = &t.d_sinks);
+  REFUSED("d_additive", t.g.d_additive = &t.d_additive);
+  t.desc.additive = &t.additive, t.g.d_additive = &t.d_additive;
+  REFUSED("d_additive", t.d_additive.shape[t.d_additive.rank - 1]++);
+  REFUSED("d_additive", t.d_additive.rank = 3);
+  REFUSED("d_additive", t.d_additive.dtype = ATTN_BF16);
+  REFUSED("d_additive", t.d_additive.data = t.additive.data);
+  REFUSED("d_q", t.d_q.data = t.additive.data);
+  t.g.struct_size =
+      offsetof(attn_sdpa_gradients, d_additive); /* an older caller's: it has no such field */
+  t.g.d_additive = (const attn_tensor *)1;
+  assert_int_equal(attn_sdpa_backward(&t.desc, &t.q, &t.k, &t.v, &t.o, &t.d_o, &t.g, &err),
+                   ATTN_OK);
   free_tensors(&t);
 }
 

@@ -128,6 +128,29 @@ static void masks_and_lengths(void **state) {
   desc.weights = &weights, refused(ATTN_ERR_TYPE, "weights");
 }
 
+static void vectors_of_additive_scores(void **state) {
+  (void)state;
+  static float a[6 * 4];
+  attn_tensor t = {a, ATTN_F32, 2, {6, 4}, {4, 1}};
+#define ADDITIVE(change, status) \
+  do {                           \
+    attn_tensor kept = t;        \
+    desc.additive = &t;          \
+    change;                      \
+    refused(status, "additive"); \
+    t = kept;                    \
+  } while (0)
+  ADDITIVE(t.shape[0] = 2, ATTN_ERR_SHAPE); /* H, not Hq */
+  ADDITIVE(t.shape[1] = 3, ATTN_ERR_SHAPE);
+  ADDITIVE(t.rank = 3, ATTN_ERR_SHAPE);
+  ADDITIVE(t.rank = 0, ATTN_ERR_SHAPE);
+  ADDITIVE(t.rank = 1, ATTN_ERR_SHAPE); /* (6) */
+  ADDITIVE(t.dtype = ATTN_I32, ATTN_ERR_TYPE);
+  ADDITIVE(t.dtype = ATTN_BOOL, ATTN_ERR_TYPE);
+  ADDITIVE(t.data = NULL, ATTN_ERR_ARGUMENT);
+  t.data = o, desc.additive = &t, refused(ATTN_ERR_ARGUMENT, "o");
+}
+
 static void an_instruction_set_that_is_not_there(void **state) {
   (void)state;
   setenv("ATTN_ISA", "avx9000", 1);
@@ -216,6 +239,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(gradients_larger_than_memory),
       cmocka_unit_test_setup(knobs, begin),
       cmocka_unit_test_setup(masks_and_lengths, begin),
+      cmocka_unit_test_setup(vectors_of_additive_scores, begin),
       cmocka_unit_test_setup(an_instruction_set_that_is_not_there, begin),
       cmocka_unit_test_setup(descriptors_of_other_versions, begin),
       cmocka_unit_test_setup(random_arguments_never_crash, begin)};

@@ -127,13 +127,39 @@ static void whatever_another_row_holds(void **state) {
   assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
 }
 
+/* The laws above, of additive scores with a vector for each head. */
+static void additive_scores_too(void **state) {
+  float a[HQ * E];
+  for (int n = 0; n < HQ * E; n++) a[n] = uniform();
+  attn_tensor vectors = {a, ATTN_F32, 2, {HQ, E}, {E, 1}};
+  desc.additive = &vectors;
+  assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &texpected, NULL), ATTN_OK);
+  any_contents_of_the_workspace(state);
+  desc.workspace = NULL;
+  any_order_of_work(state);
+  desc.executor = NULL;
+  const attn_tensor all_q = tq, all_k = tk, all_v = tv;
+  for (int64_t b = 0; b < B; b++)
+    for (int64_t h = 0; h < H; h++) {
+      tq = attn_tensor_dense(ATTN_F32, q + (b * HQ + h * G) * L * E, 1, G, L, E);
+      tk = attn_tensor_dense(ATTN_F32, k + (b * H + h) * S * E, 1, 1, S, E);
+      tv = attn_tensor_dense(ATTN_F32, v + (b * H + h) * S * EV, 1, 1, S, EV);
+      tgot = attn_tensor_dense(ATTN_F32, got, 1, G, L, EV);
+      vectors = (attn_tensor){a + h * G * E, ATTN_F32, 2, {G, E}, {E, 1}};
+      forward();
+      assert_memory_equal(got, expected + (b * HQ + h * G) * L * EV, G * L * EV * sizeof(float));
+    }
+  tq = all_q, tk = all_k, tv = all_v;
+}
+
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
   const struct CMUnitTest tests[] = {
       LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups),
       LAW(any_alignment),         LAW(any_contents_of_the_workspace),
-      LAW(any_order_of_work),     LAW(whatever_another_row_holds)};
+      LAW(any_order_of_work),     LAW(whatever_another_row_holds),
+      LAW(additive_scores_too)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

@@ -74,11 +74,11 @@ static attn_tensor draw_tensor(const int64_t shape[4], attn_dtype dtype, enum us
 
 struct drawn {
   attn_sdpa desc;
-  attn_tensor q, k, v, o, mask, lse, weights, lengths, alibi, sinks;
+  attn_tensor q, k, v, o, mask, lse, weights, lengths, alibi, sinks, additive;
   float slopes[16], logits[16];
   int64_t wide[8];
   int32_t narrow[8];
-  struct guarded memory[7]; /* q k v mask o lse weights */
+  struct guarded memory[8]; /* q k v mask o lse weights additive */
 };
 
 /* A few elements of an input become NaN, infinite, subnormal or -0: the oracle knows what then. */
@@ -132,6 +132,21 @@ static void draw_per_head(attn_tensor *t, float *values, const int64_t full[4], 
   *t = (attn_tensor){values, ATTN_F32, 1, {full[1]}, {1}};
 }
 
+/* (E) or (Hq, E), of any float type. */
+static void draw_additive(struct drawn *d, int64_t heads, int64_t width, int spoiled) {
+  static const attn_dtype types[] = {ATTN_F32, ATTN_F64, ATTN_BF16, ATTN_F16};
+  attn_tensor *t = &d->additive;
+  int rank = 1 + (int)below(2);
+  const int64_t shape[4] = {1, 1, rank == 2 ? heads : 1, width};
+  *t = draw_tensor(shape, types[below(4)], INPUT, chance(3) ? 5 : 1, &d->memory[7]);
+  if (spoiled && chance(2)) spoil(t);
+  guarded_freeze(&d->memory[7]);
+  t->rank = rank;
+  memmove(t->shape, t->shape + 4 - rank, (size_t)rank * sizeof *t->shape);
+  memmove(t->strides, t->strides + 4 - rank, (size_t)rank * sizeof *t->strides);
+  d->desc.additive = t;
+}
+
 static void draw_knobs(struct drawn *d, const int64_t full[4]) {
   attn_sdpa *s = &d->desc;
   if (chance(3)) s->flags |= ATTN_SDPA_SCALE, s->scale = (double)uniform() * 3;
@@ -178,6 +193,7 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
   d->v = draw_tensor(v, dtype, INPUT, 1, &d->memory[2]);
   d->o = draw_tensor(o, dtype, OUTPUT, 0, &d->memory[4]);
   draw_knobs(d, full);
+  if (chance(4)) draw_additive(d, heads * group, width, spoiled);
   if (spoiled) spoil(&d->q), spoil(&d->k), spoil(&d->v);
   for (int n = 0; n < 4; n++)
     if (d->memory[n].pages) guarded_freeze(&d->memory[n]);
@@ -194,7 +210,7 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
 }
 
 static void release(struct drawn *d) {
-  for (int n = 0; n < 7; n++)
+  for (int n = 0; n < 8; n++)
     if (d->memory[n].pages) guarded_free(&d->memory[n]);
 }
 
@@ -227,11 +243,13 @@ static void run_and_verify(struct drawn *d, const char *kernel, uint64_t seed, d
     fail_msg("%s", err.message);
   if (report.outside)
     fail_msg(
-        "%s, seed %llu (L %d S %d E %d flags %d mask %x empty %d): %d of %d outside, worst "
+        "%s, seed %llu (L %d S %d E %d flags %d mask %x additive %x empty %d): %d of %d outside, "
+        "worst "
         "[%d %d %d %d]: %.9g, not %.9g, bound %g",
         kernel, (unsigned long long)seed, (int)d->q.shape[2], (int)d->k.shape[2],
         (int)d->q.shape[3], (int)d->desc.flags, (unsigned)(d->desc.mask ? d->mask.dtype : 0),
-        d->desc.empty_row, (int)report.outside, (int)report.elements, (int)report.worst_index[0],
+        (unsigned)(d->desc.additive ? d->additive.dtype : 0), d->desc.empty_row,
+        (int)report.outside, (int)report.elements, (int)report.worst_index[0],
         (int)report.worst_index[1], (int)report.worst_index[2], (int)report.worst_index[3],
         report.worst_got, report.worst_exact, report.worst_bound);
   if (report.worst > *worst) *worst = report.worst;

@@ -68,9 +68,11 @@ static void the_same_bits_as_each_alone(void **state) {
     if (chance(2)) desc.flags |= ATTN_SDPA_CAUSAL, desc.align = ATTN_ALIGN_BOTTOM_RIGHT;
     if (chance(2)) desc.flags |= ATTN_SDPA_DROPOUT, desc.dropout = 0.3, desc.seed = 5;
     if (chance(2)) desc.mask = &tmask;
+    attn_tensor vectors = {q, ATTN_F32, 2, {HQ, E}, {E, 1}};
+    if (chance(3)) desc.additive = &vectors;
     desc.lse = &tlse;
     attn_error err;
-    attn_sdpa_gradients g = {sizeof g, &td_q, &td_k, &td_v, NULL, NULL, NULL};
+    attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &td_q, .d_k = &td_k, .d_v = &td_v};
     if (attn_sdpa_forward_packed(&desc, &tq, &tk, &tv, &to, &starts_q, &starts_k, &err) ||
         attn_sdpa_backward_packed(&desc, &tq, &tk, &tv, &to, &td_o, &starts_q, &starts_k, &g, &err))
       fail_msg("%s", err.message);
@@ -89,7 +91,7 @@ static void the_same_bits_as_each_alone(void **state) {
           mask + rows[n] * u + keys[n], ATTN_BOOL, 2, {sq.shape[1], sk.shape[1]}, {u, 1}};
       if (desc.mask) alone.mask = &smask;
       alone.lse = &slse, alone.origin_batch = n;
-      attn_sdpa_gradients own = {sizeof own, &gq, &gk, &gv, NULL, NULL, NULL};
+      attn_sdpa_gradients own = {.struct_size = sizeof own, .d_q = &gq, .d_k = &gk, .d_v = &gv};
       assert_int_equal(attn_sdpa_forward(&alone, &sq, &sk, &sv, &so, NULL), ATTN_OK);
       assert_int_equal(attn_sdpa_backward(&alone, &sq, &sk, &sv, &so, &sd, &own, NULL), ATTN_OK);
     }
@@ -156,13 +158,15 @@ static attn_tensor slice(attn_tensor t, int dimension, int64_t from, int64_t to)
 }
 
 /* Every pair's term of the mask's gradient, by each sequence alone with the mask written out, and
- * the sinks' gradients added in order. */
+ * the gradients of sinks and of additive's vectors added in order. */
 static void each_alone(const attn_sdpa *packed_desc, const attn_tensor *t, const attn_tensor *full,
-                       attn_tensor all, double *sinks) {
+                       attn_tensor all, double *sinks, double *vectors) {
   memset(terms, 0, sizeof terms), memset(sinks, 0, HQ * sizeof *sinks);
+  memset(vectors, 0, HQ * E * sizeof *vectors);
   for (int n = 0; n < SEQUENCES; n++) {
     attn_sdpa desc = *packed_desc;
-    double mine[HQ];
+    double mine[HQ], my_vectors[HQ * E] = {0};
+    attn_tensor d_additive = {my_vectors, ATTN_F64, 2, {HQ, E}, {E, 1}};
     attn_tensor d_sinks = {mine, ATTN_F64, 1, {HQ}, {1}};
     attn_tensor sq = slice(t[0], 1, rows[n], rows[n + 1]),
                 sk = slice(t[1], 1, keys[n], keys[n + 1]),
@@ -173,9 +177,11 @@ static void each_alone(const attn_sdpa *packed_desc, const attn_tensor *t, const
     attn_tensor part_of = slice(slice(*full, 1, rows[n], rows[n + 1]), 2, keys[n], keys[n + 1]);
     attn_tensor d_mask = slice(slice(all, 1, rows[n], rows[n + 1]), 2, keys[n], keys[n + 1]);
     desc.mask = &part_of, desc.lse = &lse_of, desc.origin_batch += n;
-    attn_sdpa_gradients g = {sizeof g, NULL, NULL, NULL, &d_mask, &d_sinks, NULL};
+    attn_sdpa_gradients g = {.struct_size = sizeof g, .d_mask = &d_mask, .d_sinks = &d_sinks};
+    if (desc.additive) g.d_additive = &d_additive;
     assert_int_equal(attn_sdpa_backward(&desc, &sq, &sk, &sv, &so, &sd, &g, NULL), ATTN_OK);
     for (int h = 0; h < HQ; h++) sinks[h] += mine[h];
+    for (int e = 0; e < HQ * E; e++) vectors[e] += my_vectors[e];
   }
 }
 
@@ -241,18 +247,24 @@ static void check_a_pack(attn_dtype dtype, int64_t t, int64_t u) {
   attn_sdpa desc = ATTN_SDPA_INIT;
   desc.mask = &mask_of, desc.sinks = &sinks, desc.lse = &log_sum;
   if (chance(3)) desc.flags |= ATTN_SDPA_DROPOUT, desc.dropout = 0.3, desc.seed = 9;
-  attn_sdpa_gradients g = {sizeof g, NULL, NULL, NULL, &d_mask, &d_sinks, NULL};
+  double vector[HQ * E], d_vector[HQ * E], expected_vectors[HQ * E];
+  attn_tensor additive = {vector, ATTN_F64, 2, {HQ, E}, {E, 1}}, d_additive = additive;
+  d_additive.data = d_vector;
+  for (int e = 0; e < HQ * E; e++) vector[e] = (double)uniform(), d_vector[e] = 7;
+  attn_sdpa_gradients g = {.struct_size = sizeof g, .d_mask = &d_mask, .d_sinks = &d_sinks};
+  if (chance(3)) desc.additive = &additive, g.d_additive = &d_additive;
   attn_error err;
   if (attn_sdpa_forward_packed(&desc, x, x + 1, x + 2, x + 3, &starts_q, &starts_k, &err) ||
       attn_sdpa_backward_packed(&desc, x, x + 1, x + 2, x + 3, x + 4, &starts_q, &starts_k, &g,
                                 &err))
     fail_msg("%s", err.message);
-  each_alone(&desc, x, &full, all, expected);
+  each_alone(&desc, x, &full, all, expected, expected_vectors);
+  if (desc.additive) assert_memory_equal(d_vector, expected_vectors, sizeof d_vector);
   check_mask_sums(&d_mask, &all);
   check_sink_sums(d_sink, expected, &x[3], &x[4]);
 }
 
-static void masks_and_sinks_add_up(void **state) {
+static void masks_sinks_and_vectors_add_up(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
     int64_t most = 1 + below(20); /* often one token, often none */
@@ -358,7 +370,12 @@ static void begin_call(struct call *c) {
   c->starts_q = integers(c, 3, (int64_t[]){0, 3, 8});
   c->starts_k = integers(c, 3, (int64_t[]){0, 3, 8});
   c->desc.lse = &c->lse, c->desc.mask = &c->mask, c->desc.key_lengths = &c->lengths;
-  c->g = (attn_sdpa_gradients){sizeof c->g, &c->d_q, &c->d_k, &c->d_v, &c->d_mask, NULL, &c->d_lse};
+  c->g = (attn_sdpa_gradients){.struct_size = sizeof c->g,
+                               .d_q = &c->d_q,
+                               .d_k = &c->d_k,
+                               .d_v = &c->d_v,
+                               .d_mask = &c->d_mask,
+                               .d_lse = &c->d_lse};
 }
 
 static attn_status run_forward(struct call *c, attn_error *err) {
@@ -458,7 +475,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_same_bits_as_each_alone),
       cmocka_unit_test(starts_that_do_not_fit_are_refused),
-      cmocka_unit_test(masks_and_sinks_add_up),
+      cmocka_unit_test(masks_sinks_and_vectors_add_up),
       cmocka_unit_test(an_empty_sequence_takes_nobodys_token),
       cmocka_unit_test(a_mask_that_broadcasts_is_not_cut),
       cmocka_unit_test(what_is_wrong_is_refused_before_anything_is_written)};

@@ -56,11 +56,14 @@ static void poison_in_hidden_keys_cannot_leak(void **state) {
   static const float poisons[] = {NAN, INFINITY, -INFINITY, FLT_MAX};
   static char mask[L * S];
   attn_tensor tmask = attn_tensor_dense(ATTN_BOOL, mask, 1, 1, L, S);
-  for (int kind = 0; kind < 8; kind++) {
+  attn_tensor vector = {q, ATTN_F32, 1, {E}, {1}};
+  for (int kind = 0; kind < 16; kind++) {
     begin(NULL);
     float poison = poisons[kind % 4];
+    if (kind >= 8) desc.additive = &vector;
     for (int i = 0; i < L; i++)
-      for (int j = 0; j < S; j++) mask[i * S + j] = j % 7 != 3 && (kind < 4 || (i + j) % 3 != 0);
+      for (int j = 0; j < S; j++)
+        mask[i * S + j] = j % 7 != 3 && (kind % 8 < 4 || (i + j) % 3 != 0);
     desc.mask = &tmask;
     int64_t hidden_from = 190;
     int64_t length[1] = {hidden_from};
@@ -223,6 +226,44 @@ static void scales_that_no_float_holds(void **state) {
   verified();
 }
 
+/* A scale of 1 is the plain dot product; additive scores have no scale unless it is given. Two keys
+ * whose scores differ by x weigh 1 / (1 + e^-x). */
+static void scores_of_other_kinds_by_hand(void **state) {
+  (void)state;
+  float a[2] = {2, -3}, query[2] = {0.5f, -1}, keys[4] = {1, 0.25f, -2, 3}, values[2] = {1, 0},
+        got[1];
+  attn_tensor vector = {a, ATTN_F32, 1, {2}, {1}};
+  tq = attn_tensor_dense(ATTN_F32, query, 1, 1, 1, 2);
+  tk = attn_tensor_dense(ATTN_F32, keys, 1, 1, 2, 2);
+  tv = attn_tensor_dense(ATTN_F32, values, 1, 1, 2, 1);
+  attn_tensor out = attn_tensor_dense(ATTN_F32, got, 1, 1, 1, 1);
+  desc.flags = ATTN_SDPA_SCALE, desc.scale = 1;
+  forward(&out);
+  double plain = (0.5 - 0.25) - (-1.0 - 3.0);
+  assert_true(fabs((double)got[0] - 1 / (1 + exp(-plain))) < 1e-6);
+  double additive = (2 * tanh(1.5) - 3 * tanh(-0.75)) - (2 * tanh(-1.5) - 3 * tanh(2.0));
+  desc.additive = &vector, desc.flags = 0;
+  forward(&out);
+  assert_true(fabs((double)got[0] - 1 / (1 + exp(-additive))) < 1e-6);
+  desc.flags = ATTN_SDPA_SCALE, desc.scale = -0.25;
+  forward(&out);
+  assert_true(fabs((double)got[0] - 1 / (1 + exp(0.25 * additive))) < 1e-6);
+}
+
+/* Sums that saturate every tanh, and vectors that no float holds once they are scaled. */
+static void additive_scores_at_their_ends(void **state) {
+  (void)state;
+  double a[E];
+  attn_tensor vector = {a, ATTN_F64, 1, {E}, {1}};
+  desc.additive = &vector, desc.lse = &tlse;
+  for (int kind = 0; kind < 4; kind++) {
+    for (int e = 0; e < E; e++) a[e] = (double)uniform() * (kind == 3 ? 1e-41 : 1);
+    for (int n = 0; n < L * E; n++) q[n] = uniform() * (float[]){1e3f, 3e38f, 1e-42f, 1}[kind];
+    for (int n = 0; n < S * E; n++) k[n] = uniform() * (float[]){1, 3e38f, 1e-42f, 1}[kind];
+    verified();
+  }
+}
+
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
@@ -237,7 +278,9 @@ static int suite(const char *kernel) {
                                      LAW(rows_that_see_nothing),
                                      LAW(dimensions_of_zero),
                                      LAW(offsets_and_windows_at_the_end_of_int64),
-                                     LAW(scales_that_no_float_holds)};
+                                     LAW(scales_that_no_float_holds),
+                                     LAW(scores_of_other_kinds_by_hand),
+                                     LAW(additive_scores_at_their_ends)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

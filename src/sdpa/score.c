@@ -1,0 +1,400 @@
+/* score.c -- score functions with learned matrices: q and k are projected, then it is sdpa. */
+#include <string.h>
+
+#include "error.h"
+#include "half.h"
+#include "problem.h"
+
+enum { COLUMNS = 64 }; /* of a product at a time */
+
+/* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns) with stride 0 where shared. */
+struct call {
+  attn_sdpa desc; /* the core's */
+  attn_score score;
+  attn_tensor q, k, w, u;
+  attn_tensor core_q, core_k; /* what the core sees, of the caller's rank; q and k, or in memory */
+  attn_tensor core_d_q, core_d_k; /* and their gradients */
+  void *memory;
+  struct attn_problem p; /* of the core's call: its threads */
+};
+
+/* ---- Checks ---- */
+
+static attn_status check_kind(const attn_score *s, attn_error *err) {
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+    int used;
+  } all[] = {{s->w, "w", s->kind != ATTN_SCORE_DOT},
+             {s->u, "u", s->kind == ATTN_SCORE_ADDITIVE},
+             {s->a, "a", s->kind == ATTN_SCORE_ADDITIVE}};
+  if (s->kind < ATTN_SCORE_DOT || s->kind > ATTN_SCORE_ADDITIVE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "kind", "kind is %d; it must be 0, 1 or 2",
+                     (int)s->kind);
+  if (s->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
+  for (int n = 0; n < 3; n++)
+    if (!all[n].t != !all[n].used)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is %s, but a score of kind %d %s",
+                       all[n].name, all[n].t ? "given" : "NULL", (int)s->kind,
+                       all[n].used ? "needs it" : "has none");
+  return ATTN_OK;
+}
+
+static attn_status check_input(const attn_tensor *t, const char *name, const attn_tensor *q,
+                               attn_tensor *wide, attn_error *err) {
+  if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
+  if (t->rank < 2 || t->rank > 4 || t->rank != q->rank)
+    return attn_fail(err, ATTN_ERR_SHAPE, name,
+                     "%s has rank %d; it must be 2, 3 or 4, the same in q and k", name,
+                     (int)t->rank);
+  attn_tensor like = {.rank = 4};
+  for (int n = 0; n < t->rank; n++) like.shape[n + 4 - t->rank] = t->shape[n];
+  if (!attn_view_is_real(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
+                     attn_dtype_name(t->dtype));
+  return attn_tensor_check_like(t, name, &like, t->rank, q->dtype, wide, err);
+}
+
+/* (rows, columns) or (heads, rows, columns), of any float type. columns < 0: any. */
+static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t heads, int64_t rows,
+                                int64_t columns, attn_tensor *wide, attn_error *err) {
+  if (t->rank != 2 && t->rank != 3)
+    return attn_fail(err, ATTN_ERR_SHAPE, name,
+                     "%s has rank %d; it must be 2, or 3 with a matrix for each head", name,
+                     (int)t->rank);
+  attn_tensor like = {.rank = 4,
+                      .shape = {1, heads, rows, columns < 0 ? t->shape[t->rank - 1] : columns}};
+  if (!attn_view_is_real(t->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
+                     attn_dtype_name(t->dtype));
+  attn_status status = attn_tensor_check_like(t, name, &like, t->rank, t->dtype, wide, err);
+  if (t->rank == 2) wide->strides[1] = 0;
+  return status;
+}
+
+static attn_status check_matrices(struct call *c, attn_error *err) {
+  const attn_score *s = &c->score;
+  const int64_t *q = c->q.shape, *k = c->k.shape;
+  if (s->kind == ATTN_SCORE_DOT) return ATTN_OK;
+  int general = s->kind == ATTN_SCORE_GENERAL;
+  attn_status status = check_matrix(s->w, "w", q[1], q[3], general ? k[3] : -1, &c->w, err);
+  if (status || general) return status;
+  status = check_matrix(s->u, "u", k[1], k[3], c->w.shape[3], &c->u, err);
+  if (status) return status;
+  attn_tensor like = {.rank = 4, .shape = {1, 1, q[1], c->w.shape[3]}}, wide;
+  if (s->a->rank != 1 && s->a->rank != 2)
+    return attn_fail(err, ATTN_ERR_SHAPE, "a", "a has rank %d; it must be 1, or 2 with (Hq, A)",
+                     (int)s->a->rank);
+  if (!attn_view_is_real(s->a->dtype))
+    return attn_fail(err, ATTN_ERR_TYPE, "a", "a is %s; it must be a float type",
+                     attn_dtype_name(s->a->dtype));
+  return attn_tensor_check_like(s->a, "a", &like, s->a->rank, s->a->dtype, &wide, err);
+}
+
+/* An output of the forward over what the core does not see. */
+static attn_status check_outputs(const struct call *c, const attn_tensor *o, const attn_tensor *q,
+                                 const attn_tensor *k, attn_error *err) {
+  const attn_tensor *const out[] = {o, c->desc.lse, c->desc.weights};
+  const attn_tensor *const in[] = {q, k, c->score.w, c->score.u};
+  static const char *const names[] = {"o", "lse", "weights"};
+  for (int n = 0; n < 3; n++)
+    for (int m = 0; m < 4; m++)
+      if (attn_views_overlap(out[n], in[m]))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, names[n], "%s overlaps an input in memory",
+                         names[n]);
+  return ATTN_OK;
+}
+
+static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
+                         const attn_tensor *q, const attn_tensor *k, attn_error *err) {
+  memset(c, 0, sizeof *c);
+  if (score && !attn_size_is_known(score->struct_size, sizeof *score))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "score",
+                     "score's struct_size is not sizeof(attn_score)");
+  if (score) c->score = *score;
+  attn_status status = attn_problem_copy_desc(desc, &c->desc, err);
+  if (!status) status = check_kind(&c->score, err);
+  if (!status && c->desc.additive)
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, "additive",
+                       "additive must be NULL: the score's kind and a say it here");
+  if (!status && !q) status = attn_fail(err, ATTN_ERR_ARGUMENT, "q", "q is NULL");
+  if (!status) status = check_input(q, "q", q, &c->q, err);
+  if (!status) status = check_input(k, "k", q, &c->k, err);
+  if (!status) status = check_matrices(c, err);
+  if (status) return status;
+  c->core_q = *q, c->core_k = *k;
+  if (c->score.kind != ATTN_SCORE_DOT && !(c->desc.flags & ATTN_SDPA_SCALE))
+    c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;
+  if (c->score.kind == ATTN_SCORE_ADDITIVE) c->desc.additive = c->score.a;
+  return ATTN_OK;
+}
+
+/* ---- Products: each row, or each row of a matrix, is one task's, summed in one order ---- */
+
+static double real_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
+  return attn_load_real(t->dtype, attn_tensor_at(t, a, b, c, d));
+}
+
+static void store_real(const attn_tensor *t, char *at, double value) {
+  if (t->dtype == ATTN_F64)
+    memcpy(at, &value, sizeof value);
+  else
+    attn_store_f32(t->dtype, at, (float)value);
+}
+
+/* out = x M, or x M^T: (B, H, N, columns) from (B, H, N, rows). */
+struct product {
+  const attn_tensor *x, *m, *out; /* rank 4 */
+  int transposed;
+};
+
+static void multiply_row(void *argument, int64_t index, int32_t worker) {
+  const struct product *p = argument;
+  const int64_t *shape = p->out->shape;
+  int64_t i = index % shape[2], h = index / shape[2] % shape[1], b = index / shape[2] / shape[1];
+  (void)worker;
+  for (int64_t first = 0; first < shape[3]; first += COLUMNS) {
+    double sum[COLUMNS] = {0};
+    int64_t count = shape[3] - first < COLUMNS ? shape[3] - first : COLUMNS;
+    for (int64_t e = 0; e < p->x->shape[3]; e++) {
+      double x = real_at(p->x, b, h, i, e);
+      for (int64_t f = 0; f < count; f++)
+        sum[f] += x * (p->transposed ? real_at(p->m, 0, h, first + f, e)
+                                     : real_at(p->m, 0, h, e, first + f));
+    }
+    for (int64_t f = 0; f < count; f++)
+      store_real(p->out, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
+  }
+}
+
+static void multiply(const struct call *c, const attn_tensor *x, const attn_tensor *m,
+                     int transposed, const attn_tensor *out) {
+  struct product p = {x, m, out, transposed};
+  attn_problem_parallel(&c->p, out->shape[0] * out->shape[1] * out->shape[2], multiply_row, &p);
+}
+
+/* d_m[h] = sum over b and i, and over h where it is shared, of x_i^T d_i. */
+struct outer {
+  const attn_tensor *x, *d, *d_m; /* rank 4; d_m's stride of heads is 0 where shared */
+};
+
+static void sum_outer_row(void *argument, int64_t index, int32_t worker) {
+  const struct outer *p = argument;
+  const int64_t *x = p->x->shape, columns = p->d->shape[3];
+  int shared = p->d_m->shape[1] == 1;
+  int64_t e = index % x[3], from = shared ? 0 : index / x[3], to = shared ? x[1] : from + 1;
+  (void)worker;
+  for (int64_t first = 0; first < columns; first += COLUMNS) {
+    double sum[COLUMNS] = {0};
+    int64_t count = columns - first < COLUMNS ? columns - first : COLUMNS;
+    for (int64_t n = 0; n < x[0] * (to - from) * x[2]; n++) {
+      int64_t i = n % x[2], h = from + n / x[2] % (to - from), b = n / x[2] / (to - from);
+      double left = real_at(p->x, b, h, i, e);
+      for (int64_t f = 0; f < count; f++) {
+        double d = real_at(p->d, b, h, i, first + f);
+        if (d != 0) sum[f] += left * d; /* a hidden key's may be NaN times 0 */
+      }
+    }
+    for (int64_t f = 0; f < count; f++)
+      store_real(p->d_m, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f), sum[f]);
+  }
+}
+
+static void sum_outer(const struct call *c, const attn_tensor *x, const attn_tensor *d,
+                      const attn_tensor *d_m) {
+  struct outer p = {x, d, d_m};
+  attn_problem_parallel(&c->p, (d_m->shape[1] == 1 ? 1 : x->shape[1]) * x->shape[3], sum_outer_row,
+                        &p);
+}
+
+/* ---- The core's tensors ---- */
+
+/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 where that is more than
+ * memory. */
+static size_t bytes_of(const attn_tensor *like, int64_t width) {
+  size_t bytes = attn_dtype_size(like->dtype);
+  for (int n = 0; n < 4; n++)
+    if (__builtin_mul_overflow(bytes, (size_t)(n == 3 ? width : like->shape[n]), &bytes)) return 0;
+  return bytes > SIZE_MAX / 8 ? 0 : bytes + ATTN_PANEL_ALIGN - bytes % ATTN_PANEL_ALIGN;
+}
+
+/* A dense tensor in the place of t, width wide, at *at. */
+static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
+  attn_tensor made = *t;
+  int64_t stride = 1;
+  made.data = *at;
+  made.shape[t->rank - 1] = width;
+  for (int n = t->rank - 1; n >= 0; n--) made.strides[n] = stride, stride *= made.shape[n];
+  *at += bytes;
+  return made;
+}
+
+static attn_tensor widened(const attn_tensor *t) {
+  attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
+  for (int n = 0; n < t->rank; n++) {
+    wide.shape[n + 4 - t->rank] = t->shape[n];
+    wide.strides[n + 4 - t->rank] = t->strides[n];
+  }
+  return wide;
+}
+
+/* Memory for the projections, and twice of it where their gradients are to stand beside them. */
+static attn_status make_room(struct call *c, int gradients, attn_error *err) {
+  const int kind = c->score.kind;
+  if (kind == ATTN_SCORE_DOT) return ATTN_OK;
+  int64_t width = c->w.shape[3];
+  size_t q = bytes_of(&c->q, width), k = kind == ATTN_SCORE_ADDITIVE ? bytes_of(&c->k, width) : 0;
+  if (!q || (kind == ATTN_SCORE_ADDITIVE && !k))
+    return attn_fail(err, ATTN_ERR_SHAPE, "w", "the projections are more than memory can hold");
+  size_t all = (q + k) * (gradients ? 2 : 1);
+  char *at = c->memory = attn_problem_allocate(&c->desc, all);
+  if (!at)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of projections", all);
+  c->core_q = place(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_k = place(&c->core_k, width, &at, k);
+  if (!gradients) return ATTN_OK;
+  c->core_d_q = place(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_d_k = place(&c->core_k, width, &at, k);
+  return ATTN_OK;
+}
+
+static void project(const struct call *c) {
+  attn_tensor q = widened(&c->core_q), k = widened(&c->core_k);
+  if (c->score.kind != ATTN_SCORE_DOT) multiply(c, &c->q, &c->w, 0, &q);
+  if (c->score.kind == ATTN_SCORE_ADDITIVE) multiply(c, &c->k, &c->u, 0, &k);
+}
+
+/* A call that is refused is refused by the core's own checks, before anything is projected. */
+static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tensor *o,
+                           int gradients, attn_error *err) {
+  attn_status status = make_room(c, gradients, err);
+  if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
+  if (!status) project(c);
+  return status;
+}
+
+attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, const attn_tensor *q,
+                               const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
+                               attn_error *err) {
+  struct call c;
+  attn_status status = check(&c, desc, score, q, k, err);
+  if (!status) status = check_outputs(&c, o, q, k, err);
+  if (status) return status;
+  status = prepare(&c, v, o, 0, err);
+  if (!status) status = attn_sdpa_forward(&c.desc, &c.core_q, &c.core_k, v, o, err);
+  attn_problem_release(&c.desc, c.memory);
+  return status;
+}
+
+/* ---- Backward ---- */
+
+struct results {
+  attn_sdpa_gradients given, core; /* the caller's, and what the core is asked for */
+  attn_score_gradients score;
+  attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not wanted */
+};
+
+static attn_status check_learned_gradient(const attn_tensor *t, const char *name,
+                                          const attn_tensor *m, const attn_tensor *like,
+                                          attn_tensor *wide, attn_error *err) {
+  if (!t) return ATTN_OK;
+  if (!m)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is given, but %s is not", name, name + 2);
+  return attn_tensor_check_like(t, name, like, m->rank, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
+                                wide, err);
+}
+
+static attn_status check_results(const struct call *c, struct results *r, const attn_tensor *q,
+                                 const attn_tensor *k, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (r->given.d_additive)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
+                     "d_additive must be NULL: d_a is its name here");
+  if (r->given.d_q)
+    status = attn_tensor_check_like(r->given.d_q, "d_q", &c->q, q->rank, q->dtype, &r->d_q, err);
+  if (!status && r->given.d_k)
+    status = attn_tensor_check_like(r->given.d_k, "d_k", &c->k, k->rank, k->dtype, &r->d_k, err);
+  if (!status)
+    status = check_learned_gradient(r->score.d_w, "d_w", c->score.w, &c->w, &r->d_w, err);
+  if (!status)
+    status = check_learned_gradient(r->score.d_u, "d_u", c->score.u, &c->u, &r->d_u, err);
+  attn_tensor like = {.rank = 4, .shape = {1, 1, c->q.shape[1], c->w.shape[3]}}, wide;
+  if (!status) status = check_learned_gradient(r->score.d_a, "d_a", c->score.a, &like, &wide, err);
+  return status;
+}
+
+static attn_status check_no_overlap(const struct call *c, const struct results *r,
+                                    const attn_tensor *const *main, attn_error *err) {
+  const struct {
+    const attn_tensor *t;
+    const char *name;
+  } out[] = {{r->given.d_q, "d_q"},       {r->given.d_k, "d_k"},         {r->given.d_v, "d_v"},
+             {r->given.d_mask, "d_mask"}, {r->given.d_sinks, "d_sinks"}, {r->score.d_w, "d_w"},
+             {r->score.d_u, "d_u"},       {r->score.d_a, "d_a"}};
+  const attn_tensor *const in[] = {main[0],        main[1],
+                                   main[2],        main[3],
+                                   main[4],        c->score.w,
+                                   c->score.u,     c->score.a,
+                                   c->desc.lse,    c->desc.mask,
+                                   c->desc.alibi,  c->desc.sinks,
+                                   r->given.d_lse, c->desc.key_lengths};
+  for (int n = 0; n < 8; n++) {
+    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
+      if (attn_views_overlap(out[n].t, in[m]))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
+                         out[n].name);
+    for (int m = 0; m < n; m++)
+      if (attn_views_overlap(out[n].t, out[m].t))
+        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
+                         out[n].name, out[m].name);
+  }
+  return ATTN_OK;
+}
+
+static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
+                                const attn_score_gradients *s, attn_error *err) {
+  memset(r, 0, sizeof *r);
+  if (!g || !attn_size_is_known(g->struct_size, offsetof(attn_sdpa_gradients, d_additive)))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
+                     "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
+  if (s && !attn_size_is_known(s->struct_size, sizeof *s))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "score_gradients",
+                     "its struct_size is not sizeof(attn_score_gradients)");
+  memcpy(&r->given, g, g->struct_size < sizeof *g ? g->struct_size : sizeof *g);
+  r->given.struct_size = sizeof r->given;
+  if (s) r->score = *s;
+  r->core = r->given;
+  return ATTN_OK;
+}
+
+/* Gradients of the projections become those of what was projected, and of the matrices. */
+static void pull_back(const struct call *c, const struct results *r) {
+  attn_tensor d_q = widened(&c->core_d_q), d_k = widened(&c->core_d_k);
+  if (r->d_q.data && c->core_d_q.data) multiply(c, &d_q, &c->w, 1, &r->d_q);
+  if (r->d_w.data) sum_outer(c, &c->q, &d_q, &r->d_w);
+  if (r->d_k.data && c->core_d_k.data) multiply(c, &d_k, &c->u, 1, &r->d_k);
+  if (r->d_u.data) sum_outer(c, &c->k, &d_k, &r->d_u);
+}
+
+attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
+                                const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                                const attn_tensor *o, const attn_tensor *d_o,
+                                const attn_sdpa_gradients *gradients,
+                                const attn_score_gradients *score_gradients, attn_error *err) {
+  struct call c;
+  struct results r;
+  const attn_tensor *const main[] = {q, k, v, o, d_o};
+  attn_status status = take_results(&r, gradients, score_gradients, err);
+  if (!status) status = check(&c, desc, score, q, k, err);
+  if (!status) status = check_results(&c, &r, q, k, err);
+  if (!status) status = check_no_overlap(&c, &r, main, err);
+  if (status) return status;
+  status = prepare(&c, v, o, 1, err);
+  r.core.d_additive = r.score.d_a;
+  if (c.core_d_q.data) r.core.d_q = r.given.d_q || r.score.d_w ? &c.core_d_q : NULL;
+  if (c.core_d_k.data) r.core.d_k = r.given.d_k || r.score.d_u ? &c.core_d_k : NULL;
+  if (!status) status = attn_sdpa_backward(&c.desc, &c.core_q, &c.core_k, v, o, d_o, &r.core, err);
+  if (!status) pull_back(&c, &r);
+  attn_problem_release(&c.desc, c.memory);
+  return status;
+}
