@@ -349,6 +349,54 @@ static void decoding_gives_what_prefill_gives(void **state) {
   twin_free(&t);
 }
 
+/* The largest of so many magnitudes. */
+static double largest(const float *x, int64_t count) {
+  double most = 0;
+  for (int64_t n = 0; n < count; n++) most = fabs((double)x[n]) > most ? fabs((double)x[n]) : most;
+  return most;
+}
+
+/* One head: o of exact keys and values in double, and by how much int8 may move it: a score by
+ * D = scale sum |q| s_k / 2, an output by (e^2D - 1) max |v| + s_v / 2. */
+static double exact_output(const float *q, const float *k, const float *v, int64_t tokens,
+                           double *o) {
+  double scale = 1 / sqrt((double)E), sum = 0, size = 0;
+  for (int e = 0; e < E; e++) size += fabs((double)q[e]);
+  memset(o, 0, EV * sizeof *o);
+  for (int64_t j = 0; j < tokens; j++) {
+    double s = 0;
+    for (int e = 0; e < E; e++) s += scale * (double)q[e] * (double)k[j * E + e];
+    sum += exp(s);
+    for (int e = 0; e < EV; e++) o[e] += exp(s) * (double)v[j * EV + e];
+  }
+  for (int e = 0; e < EV; e++) o[e] /= sum;
+  double step_k = largest(k, tokens * E) / 127, step_v = largest(v, tokens * EV) / 127;
+  double most = largest(v, tokens * EV), scores = scale * size * largest(k, tokens * E);
+  double arithmetic =
+      0x1p-24 * most * (18 + 2 * sqrt((double)E) * scores + 2 * sqrt((double)tokens));
+  return (exp(scale * size * step_k) - 1) * most + step_v / 2 + arithmetic;
+}
+
+static void int8_moves_an_output_by_no_more_than_promised(void **state) {
+  (void)state;
+  static float q[HQ * E], o[HQ * EV];
+  for (int round = 0; round < ROUNDS(20); round++) {
+    struct twin t = twin_new(ATTN_I8, CAPACITY, 16, 0);
+    assert_int_equal(grow(&t, 0, 1 + below(200)), ATTN_OK);
+    for (int n = 0; n < HQ * E; n++) q[n] = uniform();
+    attn_tensor tq = attn_tensor_dense(ATTN_F32, q, 1, HQ, 1, E),
+                to = attn_tensor_dense(ATTN_F32, o, 1, HQ, 1, EV);
+    assert_int_equal(attn_sdpa_forward_cached(NULL, &tq, t.cache, NULL, 1, &to, NULL), ATTN_OK);
+    for (int h = 0; h < HQ; h++) {
+      double exact[EV];
+      double bound = exact_output(q + h * E, t.k[0] + h / G * CAPACITY * E,
+                                  t.v[0] + h / G * CAPACITY * EV, t.lengths[0], exact);
+      for (int e = 0; e < EV; e++) assert_true(fabs((double)o[h * EV + e] - exact[e]) <= bound);
+    }
+    twin_free(&t);
+  }
+}
+
 /* Weights come out, 0 behind a sequence's length, and 16-bit queries meet any cache. */
 static void weights_and_types(void **state) {
   (void)state;
@@ -569,6 +617,7 @@ static int suite(const char *kernel) {
       cmocka_unit_test(attention_over_it_is_attention_over_what_it_holds),
       cmocka_unit_test(so_it_is_where_the_keys_are_split),
       cmocka_unit_test(decoding_gives_what_prefill_gives),
+      cmocka_unit_test(int8_moves_an_output_by_no_more_than_promised),
       cmocka_unit_test(weights_and_types),
   };
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
