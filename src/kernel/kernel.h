@@ -10,6 +10,10 @@
 
 #include "attn/attn.h"
 
+/* Scores are kept in powers of two. */
+#define ATTN_LOG2E 1.4426950408889634
+#define ATTN_LN2 0.6931471805599453
+
 enum {
   ATTN_ROWS = 64,       /* queries of a block: the lanes of the panels */
   ATTN_KEYS = 96,       /* keys of a block, counted from key 0 */

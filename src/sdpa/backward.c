@@ -1,6 +1,5 @@
 /* backward.c -- attn_sdpa_backward: two passes over float32 panels, or the oracle's for float64. */
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "error.h"
@@ -21,22 +20,11 @@ struct run {
   double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
   int64_t slots;      /* of a head */
   size_t slot_bytes;  /* of all */
-  _Atomic int stop;
-  atomic_flag reporting;
-  _Atomic int64_t done;
-  int64_t total;
+  struct attn_progress progress;
 };
 
 static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int64_t e) {
   return attn_load_real(t->dtype, attn_tensor_at(t, b, h, i, e));
-}
-
-static void tell(struct run *r, int64_t more) {
-  const attn_sdpa *d = &r->p.desc;
-  int64_t done = atomic_fetch_add(&r->done, more) + more;
-  if (!d->progress || atomic_flag_test_and_set(&r->reporting)) return;
-  if (d->progress(d->progress_context, done, r->total)) r->stop = 1;
-  atomic_flag_clear(&r->reporting);
 }
 
 /* ---- Checks ---- */
@@ -279,7 +267,7 @@ static void begin_task(const struct run *r, struct attn_backward_task *t, int32_
 static void run_queries(void *argument, int64_t index, int32_t worker) {
   struct run *r = argument;
   const struct attn_partition *s = &r->parts;
-  if (r->stop) return;
+  if (r->progress.stop) return;
   int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
   int64_t unit = rest % s->units, kv = rest / s->units;
   int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROWS;
@@ -291,14 +279,14 @@ static void run_queries(void *argument, int64_t index, int32_t worker) {
     point_row(r, &t, t.task.rows++, b, h, n % r->p.rows);
   }
   r->p.kernel->backward_queries(&t);
-  tell(r, t.task.rows);
+  attn_progress_tell(&r->progress, &r->p.desc, t.task.rows);
 }
 
 /* All rows of all heads that share these keys, in order. */
 static void run_keys(void *argument, int64_t index, int32_t worker) {
   struct run *r = argument;
   const struct attn_problem *p = &r->p;
-  if (r->stop) return;
+  if (r->progress.stop) return;
   int64_t blocks = (p->keys + ATTN_ROWS - 1) / ATTN_ROWS, kv = index / blocks;
   int64_t b = kv / p->heads, head = kv % p->heads;
   struct attn_backward_task t;
@@ -311,14 +299,14 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   t.d_v_row = r->d_v.strides[2], t.d_v_col = r->d_v.strides[3];
   p->kernel->backward_keys_begin(&t);
   for (int64_t h = head * r->parts.group; h < (head + 1) * r->parts.group; h++)
-    for (int64_t first = 0; first < p->rows && !r->stop; first += ATTN_ROWS) {
+    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROWS) {
       t.task.rows = 0;
       for (int64_t i = first; i < p->rows && i < first + ATTN_ROWS; i++)
         point_row(r, &t, t.task.rows++, b, h, i);
       p->kernel->backward_keys_add(&t);
     }
   p->kernel->backward_keys_end(&t);
-  tell(r, t.lanes);
+  attn_progress_tell(&r->progress, &r->p.desc, t.lanes);
 }
 
 /* d sink = p_sink (dlse - D), summed over sequences and queries. */
@@ -337,7 +325,8 @@ static void run_f32(struct run *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
   int queries = r->g->d_q || r->g->d_mask, keys = r->g->d_k || r->g->d_v;
-  r->total = (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
+  r->progress.total =
+      (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
   if (queries || r->g->d_additive)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
@@ -399,14 +388,14 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   memset(sums, 0, (size_t)(free - sums) * sizeof *sums);
   for (row.h = head * group; row.h < (head + 1) * group; row.h++) {
     if (r->slots) g.d_additive = additive_slot(r, b, row.h, 0);
-    for (row.i = 0; row.i < p->rows && !r->stop; row.i++) {
+    for (row.i = 0; row.i < p->rows && !r->progress.stop; row.i++) {
       attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
       double d_lse = r->g->d_lse ? real_at(&r->d_lse, b, row.h, row.i, 0) : 0;
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
         attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
-      tell(r, 1);
+      attn_progress_tell(&r->progress, &r->p.desc, 1);
     }
   }
   for (int64_t j = 0; j < p->keys; j++) {
@@ -420,7 +409,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 }
 
 static void run_f64(struct run *r) {
-  r->total = r->p.batch * r->p.heads_q * r->p.rows;
+  r->progress.total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
   sum_additive(r);
@@ -465,15 +454,13 @@ static attn_status compute(struct run *r, attn_error *err) {
   else
     run_f64(r);
   attn_problem_release(&r->p.desc, memory);
-  if (!r->stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                   "stopped by the caller's progress function");
+  return attn_progress_end(&r->progress, err);
 }
 
 attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .reporting = ATOMIC_FLAG_INIT};
+  struct run r = {.g = gradients, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }
@@ -481,7 +468,7 @@ attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, cons
 attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                               const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .adds = 1, .reporting = ATOMIC_FLAG_INIT};
+  struct run r = {.g = gradients, .adds = 1, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,18 +9,13 @@
 #include "problem.h"
 #include "ref.h"
 
-static const double LOG2E = 1.4426950408889634; /* scores are kept in powers of two */
-
 struct run {
   const struct attn_problem *p;
   struct attn_partition parts;
   char *workspace;
   int64_t splits; /* stretches of keys of the longest sequence; 1: no row is split */
   float *partial; /* behind the workers' memory: (B, Hq, L, splits) times attn_split_floats */
-  _Atomic int stop;
-  atomic_flag reporting;
-  _Atomic int64_t rows_done;
-  int64_t rows_total;
+  struct attn_progress progress;
 };
 
 struct attn_partition attn_problem_partition(const struct attn_problem *p) {
@@ -62,16 +56,6 @@ void attn_problem_parallel(const struct attn_problem *p, int64_t count,
   } else {
     attn_threads_run(count, p->workers, body, argument);
   }
-}
-
-/* ---- Progress -------------------------------------------------------------- */
-
-static void report(struct run *run, int64_t rows) {
-  const attn_sdpa *d = &run->p->desc;
-  int64_t done = atomic_fetch_add(&run->rows_done, rows) + rows;
-  if (!d->progress || atomic_flag_test_and_set(&run->reporting)) return;
-  if (d->progress(d->progress_context, done, run->rows_total)) run->stop = 1;
-  atomic_flag_clear(&run->reporting);
 }
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
@@ -153,7 +137,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
   t->position[r] = attn_problem_position(p, b, i);
   t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
   t->additive[r] = d->additive ? vector_of(d->additive, h) : NULL;
-  t->sink[r] = d->sinks ? attn_problem_per_head(d->sinks, b, h) * LOG2E : -(double)INFINITY;
+  t->sink[r] = d->sinks ? attn_problem_per_head(d->sinks, b, h) * ATTN_LOG2E : -(double)INFINITY;
   t->counter[r][0] = (uint32_t)(d->origin_query + i);
   t->counter[r][1] = (uint32_t)(d->origin_head + h);
   t->counter[r][2] = (uint32_t)(d->origin_batch + b);
@@ -177,11 +161,11 @@ void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task
   t->has_additive = additive != NULL;
   t->additive_dtype = additive ? additive->dtype : 0;
   t->additive_col = additive ? additive->strides[additive->rank - 1] : 0;
-  t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * LOG2E : 0;
+  t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * ATTN_LOG2E : 0;
   t->drop_below = drops ? attn_dropout_threshold(p->desc.dropout) : 0;
   t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;
   t->seed = p->desc.seed;
-  t->scale = p->scale * LOG2E;
+  t->scale = p->scale * ATTN_LOG2E;
   int64_t keys = attn_problem_keys(p, b);
   t->headroom = keys > 1 ? (float)(ceil(log2((double)keys)) + 1) : 1.0f;
 }
@@ -222,7 +206,7 @@ static void run_stretch(struct run *run, struct attn_sdpa_task *t, int64_t kv, i
   for (int r = 0; r < t->rows; r++)
     point_stretch(run, t, r, stretch, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
   p->kernel->sdpa_f32(t);
-  report(run, 0);
+  attn_progress_tell(&run->progress, &run->p->desc, 0);
 }
 
 static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
@@ -232,14 +216,14 @@ static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int
   p->kernel->sdpa_f32(t);
   for (int r = 0; r < t->rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
     if (t->empty[r]) write_empty(p, b, h + (first + r) / p->rows, (first + r) % p->rows);
-  report(run, t->rows);
+  attn_progress_tell(&run->progress, &run->p->desc, t->rows);
 }
 
 static void run_block(void *argument, int64_t index, int32_t worker) {
   struct run *run = argument;
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
-  if (run->stop) return;
+  if (run->progress.stop) return;
   int64_t stretch = index % run->splits, task = index / run->splits;
   /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
   int64_t block = s->blocks - 1 - task % s->blocks, rest = task / s->blocks;
@@ -260,10 +244,10 @@ static void merge_row(void *argument, int64_t index, int32_t worker) {
   int64_t i = index % p->rows, h = index / p->rows % p->heads_q, b = index / p->rows / p->heads_q;
   int64_t count = attn_split_count(p, attn_problem_keys(p, b));
   (void)worker;
-  if (run->stop || count == 1) return;
+  if (run->progress.stop || count == 1) return;
   int empty = attn_split_merge(p, partial_of(run, b, h, i), count, b, h, i);
   if (empty && p->desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, b, h, i);
-  report(run, 1);
+  attn_progress_tell(&run->progress, &run->p->desc, 1);
 }
 
 /* ---- float64 -------------------------------------------------------------------- */
@@ -271,7 +255,7 @@ static void merge_row(void *argument, int64_t index, int32_t worker) {
 static void run_row(void *argument, int64_t index, int32_t worker) {
   struct run *run = argument;
   const struct attn_problem *p = run->p;
-  if (run->stop) return;
+  if (run->progress.stop) return;
   double *work = (double *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
   struct attn_ref_row row = {.i = index % p->rows,
                              .h = index / p->rows % p->heads_q,
@@ -291,7 +275,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
     write_float(&p->weights, attn_tensor_at(&p->weights, row.b, row.h, row.i, j), row.weights[j]);
   if (desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
   if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
-  report(run, 1);
+  attn_progress_tell(&run->progress, &run->p->desc, 1);
 }
 
 /* ---- The call ----------------------------------------------------------------- */
@@ -311,24 +295,24 @@ void attn_problem_release(const attn_sdpa *d, void *memory) {
     free(memory);
 }
 
-static attn_status run_all(const struct attn_problem *p, void *workspace) {
+static attn_status run_all(const struct attn_problem *p, void *workspace, attn_error *err) {
   struct run run = {.p = p,
                     .parts = attn_problem_partition(p),
                     .splits = attn_split_most(p),
-                    .reporting = ATOMIC_FLAG_INIT};
+                    .progress = ATTN_PROGRESS_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
   run.workspace =
       (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN - (uintptr_t)workspace);
   run.partial = (float *)(void *)(run.workspace + p->worker_bytes * (size_t)p->workers);
-  run.rows_total = p->batch * p->heads_q * p->rows;
+  run.progress.total = p->batch * p->heads_q * p->rows;
   if (!p->kernel) {
-    attn_problem_parallel(p, run.rows_total, run_row, &run);
+    attn_problem_parallel(p, run.progress.total, run_row, &run);
   } else {
     int64_t blocks = p->batch * p->heads * run.parts.units * run.parts.blocks;
     attn_problem_parallel(p, blocks * run.splits, run_block, &run);
-    if (run.splits > 1) attn_problem_parallel(p, run.rows_total, merge_row, &run);
+    if (run.splits > 1) attn_problem_parallel(p, run.progress.total, merge_row, &run);
   }
-  return run.stop ? ATTN_ERR_INTERRUPTED : ATTN_OK;
+  return attn_progress_end(&run.progress, err);
 }
 
 attn_status attn_forward_check(const struct attn_problem *p, attn_error *err) {
@@ -352,9 +336,8 @@ attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
   if (!workspace)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
                      p->workspace_bytes);
-  status = run_all(p, workspace);
+  status = run_all(p, workspace, err);
   if (!d->workspace) attn_problem_release(d, workspace);
-  if (status) attn_fail(err, status, "progress", "stopped by the caller's progress function");
   return status;
 }
 

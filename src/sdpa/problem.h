@@ -2,6 +2,8 @@
 #ifndef ATTN_SDPA_PROBLEM_H
 #define ATTN_SDPA_PROBLEM_H
 
+#include <stdatomic.h>
+
 #include "kernel.h"
 #include "view.h"
 
@@ -44,7 +46,8 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients, attn_error *err);
 
-/* attn_sdpa_backward, but added to what stands in d_mask, d_sinks and d_additive; zeros for these. */
+/* attn_sdpa_backward, but added to what stands in d_mask, d_sinks and d_additive; zeros for these.
+ */
 attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                               const attn_sdpa_gradients *gradients, attn_error *err);
@@ -109,6 +112,22 @@ struct attn_partition {
   int64_t blocks; /* of a unit */
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
+
+/* How far a call has come, told to the caller now and then by one thread at a time; stop: the
+ * caller asked for it, and tasks that have not begun need not. */
+struct attn_progress {
+  _Atomic int64_t done;
+  int64_t total;
+  _Atomic int stop;
+  atomic_flag telling;
+};
+#define ATTN_PROGRESS_INIT \
+  { .telling = ATOMIC_FLAG_INIT }
+
+void attn_progress_tell(struct attn_progress *progress, const attn_sdpa *desc, int64_t more);
+
+/* ATTN_OK, or ATTN_ERR_INTERRUPTED. */
+attn_status attn_progress_end(const struct attn_progress *progress, attn_error *err);
 
 /* Split rows (split.c): few queries against many keys, the keys in stretches that are computed side
  * by side and merged in order. How many stretches is a rule of the shape alone; 1: not split. */

@@ -12,8 +12,6 @@ enum {
   MOST = 32                 /* stretches of a row: their sums are memory */
 };
 
-static const double LOG2E = 1.4426950408889634, LN2 = 0.6931471805599453;
-
 /* Where all queries of a key/value head stand in one block, blocks of queries cannot be shared out
  * among threads. Weights need the whole row's sum before the first is written. */
 int64_t attn_split_count(const struct attn_problem *p, int64_t keys) {
@@ -87,12 +85,12 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
   struct merged all = gather(p, partial, count);
   int empty = all.m == -(double)INFINITY;
   double sink = -(double)INFINITY, share = 0;
-  if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * LOG2E;
+  if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
   double total = empty ? sink : total_of(&all, sink, &share);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_f32(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                    empty ? 0.0f : (float)(column(&all, e) * share));
   if (p->desc.lse)
-    attn_store_f32(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (float)(total * LN2));
+    attn_store_f32(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (float)(total * ATTN_LN2));
   return empty;
 }

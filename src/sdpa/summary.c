@@ -10,7 +10,6 @@
  * stripes are merged before the next begins, so that their sums take O(S) and not heads times S.
  */
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "error.h"
@@ -43,10 +42,7 @@ struct run {
   char *workspace;         /* of all workers, then the columns of a wave's tasks */
   size_t at_weights, at_row, at_scores, at_best, worker_bytes;
   double *columns;
-  _Atomic int stop;
-  atomic_flag reporting;
-  _Atomic int64_t done;
-  int64_t total;
+  struct attn_progress progress;
 };
 
 /* One row's weights, a softmax without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
@@ -62,14 +58,6 @@ struct piece {
   int64_t b, head, h0, h1, from, to;
   double *columns; /* S, of the head at hand; NULL: not wanted */
 };
-
-static void tell(struct run *r, int64_t more) {
-  const attn_sdpa *d = &r->p.desc;
-  int64_t done = atomic_fetch_add(&r->done, more) + more;
-  if (!d->progress || atomic_flag_test_and_set(&r->reporting)) return;
-  if (d->progress(d->progress_context, done, r->total)) r->stop = 1;
-  atomic_flag_clear(&r->reporting);
-}
 
 static void store_real(const attn_tensor *t, char *at, double value) {
   if (t->dtype == ATTN_F64)
@@ -306,9 +294,9 @@ static void run_task(void *argument, int64_t index, int32_t worker) {
   struct run *r = argument;
   struct piece c = piece_at(r, index);
   int64_t count = (c.h1 - c.h0) * (c.to - c.from), did;
-  for (int64_t n = 0; n < count && !r->stop; n += did) {
+  for (int64_t n = 0; n < count && !r->progress.stop; n += did) {
     did = r->p.kernel ? run_block(r, &c, n, worker) : run_row(r, &c, n, worker);
-    tell(r, did);
+    attn_progress_tell(&r->progress, &r->p.desc, did);
   }
 }
 
@@ -326,10 +314,11 @@ static void merge(void *argument, int64_t index, int32_t worker) {
 }
 
 static void run_all(struct run *r) {
-  for (; r->first_lot < r->lots && !r->stop; r->first_lot += r->wave) {
+  for (; r->first_lot < r->lots && !r->progress.stop; r->first_lot += r->wave) {
     int64_t left = r->lots - r->first_lot, lots = left < r->wave ? left : r->wave;
     attn_problem_parallel(&r->p, lots * r->stripes, run_task, r);
-    if (r->columns && r->stripes > 1 && !r->stop) attn_problem_parallel(&r->p, lots, merge, r);
+    if (r->columns && r->stripes > 1 && !r->progress.stop)
+      attn_problem_parallel(&r->p, lots, merge, r);
   }
 }
 
@@ -484,9 +473,7 @@ static attn_status run_in_memory(struct run *r, attn_error *err) {
   if (r->column_sums.data) r->columns = (double *)(void *)(r->workspace + at_columns);
   run_all(r);
   attn_problem_release(&r->p.desc, r->workspace);
-  if (!r->stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                   "stopped by the caller's progress function");
+  return attn_progress_end(&r->progress, err);
 }
 
 /* Without queries every column's sum is that of nothing. */
@@ -503,11 +490,11 @@ static int wants_nothing(const attn_sdpa_summary *s) {
 
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_sdpa_summary *summary, attn_error *err) {
-  struct run r = {.reporting = ATOMIC_FLAG_INIT};
+  struct run r = {.progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, summary, err);
   if (status || !r.p.batch || !r.p.heads_q || wants_nothing(summary)) return status;
   if (!r.p.rows) return clear_columns(&r), ATTN_OK;
-  r.total = r.p.batch * r.p.heads_q * r.p.rows;
+  r.progress.total = r.p.batch * r.p.heads_q * r.p.rows;
   divide(&r);
   return run_in_memory(&r, err);
 }

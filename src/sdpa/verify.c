@@ -1,7 +1,6 @@
 /* verify.c -- a result held against the equations in double, row by row. */
 #include <float.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +16,7 @@ struct check {
   double *work; /* of all workers */
   size_t work_each;
   attn_sdpa_report *partial; /* of each worker */
-  _Atomic int stop;
-  atomic_flag reporting;
-  _Atomic int64_t done;
+  struct attn_progress progress;
 };
 
 /* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone.
@@ -152,7 +149,7 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
 static void check_row(void *argument, int64_t index, int32_t worker) {
   struct check *c = argument;
   const struct attn_problem *p = c->p;
-  if (c->stop) return;
+  if (c->progress.stop) return;
   int64_t number = row_number(c, index);
   double *work = c->work + (size_t)worker * c->work_each, *ev = work + 2 * p->keys;
   struct attn_ref_row row = {.i = number % p->rows,
@@ -166,10 +163,7 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
   /* The caller's own mask: the oracle broadcasts by itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, &c->partial[worker]);
-  int64_t done = atomic_fetch_add(&c->done, 1) + 1;
-  if (!p->desc.progress || atomic_flag_test_and_set(&c->reporting)) return;
-  if (p->desc.progress(p->desc.progress_context, done, c->rows)) c->stop = 1;
-  atomic_flag_clear(&c->reporting);
+  attn_progress_tell(&c->progress, &p->desc, 1);
 }
 
 static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
@@ -197,10 +191,10 @@ static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_err
   const struct attn_problem *p = c->p;
   attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c->rows_total};
   memset(c->partial, 0, (size_t)p->workers * sizeof *c->partial);
+  c->progress.total = c->rows;
   attn_problem_parallel(p, c->rows, check_row, c);
-  if (c->stop)
-    return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
-                     "stopped by the caller's progress function");
+  attn_status status = attn_progress_end(&c->progress, err);
+  if (status) return status;
   for (int32_t n = 0; n < p->workers; n++) merge(&sum, &c->partial[n]);
   if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
   sum.struct_size = report->struct_size;
@@ -222,7 +216,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
                      (long long)row_limit);
   attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
-  struct check c = {.p = &p, .seed = seed, .reporting = ATOMIC_FLAG_INIT};
+  struct check c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
   size_t bytes = bytes_of_work(&p, &c.work_each);

@@ -84,7 +84,7 @@ static void fill_task(struct setting *s) {
   t->keys = s->keys, t->width = s->width, t->value_width = s->value_width;
   t->has_mask = s->masked, t->mask_dtype = ATTN_F32;
   t->has_alibi = t->has_sinks = t->has_additive = 0, t->softcap = 0, t->drop_below = 0, t->keep = 1;
-  t->scale = 1.4426950408889634 / sqrt((double)s->width);
+  t->scale = ATTN_LOG2E / sqrt((double)s->width);
   t->headroom = s->keys > 1 ? (float)(ceil(log2((double)s->keys)) + 1) : 1.0f;
   t->workspace = s->workspace;
 }
