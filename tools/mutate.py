@@ -20,13 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
 LOAD = "src/kernel/sdpa_f32_load.inc"
-ADDITIVE, PACKED = "src/kernel/sdpa_f32_additive.inc", "src/sdpa/packed.c"
+ADDITIVE = "src/kernel/sdpa_f32_additive.inc"
+PACKED, PAGED = "src/sdpa/packed.c", "src/sdpa/paged.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_score", "test_cache", "test_summary_edges", "test_summary", "test_line",
+         "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary", "test_line",
          "test_rotary", "test_norm", "test_layer_input"]
 
 MUTATIONS = [
@@ -65,7 +66,7 @@ MUTATIONS = [
      "memset(s->o, 0, (size_t)t->value_width * ATTN_ROWS * sizeof(float));", ""),
     ("blocks depend on threads", DOOR, "int64_t block = s->blocks - 1 - task % s->blocks",
      "int64_t block = worker ? 0 : s->blocks - 1 - task % s->blocks"),
-    ("the softcap forgotten", KERNEL, "s->cap = (float)t->softcap;\n  s->uncap = s->cap > 0 ? (float)(1 / t->softcap) : 0;",
+    ("the softcap forgotten", KERNEL, "s->uncap = s->cap > 0 ? (float)(1 / (double)s->cap) : 0;",
      "s->cap = s->uncap = 0;"),
     ("ALiBi off by one", LOAD, "fabs((double)t->position[row] - (double)key)",
      "fabs((double)t->position[row] - (double)key + 1)"),
@@ -121,7 +122,12 @@ MUTATIONS = [
     ("stretches depend on threads", SPLIT, "return count < 1 ? 1 :", "return count < 1 || p->workers == 1 ? 1 :"),
     ("int8 without its scale", LOAD, "(float)from[e * col] * by;", "(float)from[e * col];"),
     ("a page read from its neighbour's rows", LOAD, "slot = key % t->pages.tokens;", "slot = (key + 1) % t->pages.tokens;"),
-    ("keys behind a sequence's end are read", LOAD, "if (key >= t->pages.keys) {", "if (0) {"),
+    ("keys behind a sequence's end are read", LOAD, "(t->pages.tokens ? t->pages.keys : t->keys) - first",
+     "t->keys - first"),
+    ("a page in place begins at its first row", LOAD, "first = slot;", "first = 0;"),
+    ("a block in place spans pages", LOAD, "slot + s->keys > g->tokens) in_place = 0;", "0) in_place = 0;"),
+    ("pages of another sequence", PAGED, "row_of(g, b) * g->table.strides[0] * size", "b * g->table.strides[0] * size"),
+    ("a page beyond the table", PAGED, "page < 0 || page >= pages", "page < 0 || page > pages"),
     ("a shared page is written", CACHE, "if (rows && c->uses[old] == 1) return;", "if (rows) return;"),
     ("a page is copied one row short", CACHE, "copy_rows(&c->k, old, *at, rows), copy", "copy_rows(&c->k, old, *at, rows - 1), copy"),
     ("a page is never given back", CACHE, "if (--c->uses[page] == 0)", "if (--c->uses[page] < 0)"),
@@ -169,10 +175,12 @@ MUTATIONS = [
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
     **{name: "test_packed" for name, path, _, _ in MUTATIONS if path == PACKED},
-    "a stretch overlaps the next": "test_cache",
-    "int8 without its scale": "test_cache",
-    "a page read from its neighbour's rows": "test_cache",
-    "keys behind a sequence's end are read": "test_cache",
+    "a stretch overlaps the next": "test_paged",
+    "int8 without its scale": "test_paged",
+    "a page read from its neighbour's rows": "test_paged",
+    "keys behind a sequence's end are read": "test_paged",
+    "a page in place begins at its first row": "test_paged",
+    "a block in place spans pages": "test_paged",
     "16 bits rounded twice": "test_line",
     "a position beyond the tables": "test_layer_input",
     "columns carry over to the next head": "test_summary",
@@ -211,7 +219,8 @@ def run(*command, cwd):
 def order(name, path):
     """The likeliest test first: most mutations need no other to be built."""
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm",
-              LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_cache", CACHE: "test_cache"}
+              LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
+              PAGED: "test_paged"}
     first = FIRST.get(name, likely.get(path, TESTS[0]))
     return [first] + [t for t in TESTS if t != first]
 

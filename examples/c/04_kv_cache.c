@@ -61,7 +61,7 @@ int main(void) {
   else
     printf("%d and %d tokens in %zu bytes, %d pages free, o[0] = %.6f\n",
            (int)attn_cache_length(cache, 0), (int)attn_cache_length(cache, 1), bytes,
-           (int)attn_cache_pages_free(cache), (double)o[0]);
+           (int)attn_cache_spare_pages(cache), (double)o[0]);
   attn_cache_free(cache);
   return status != ATTN_OK;
 }

@@ -20,10 +20,14 @@
  *          where it says otherwise. Nothing here keeps state of a call.
  * Bits     On one instruction set the same input gives the same bits for any
  *          number of threads, batch, slice of whole key/value heads, alignment
- *          and workspace contents. docs/semantics.md states all rules.
+ *          and workspace contents. Asking for weights may change the bits of o.
+ *          docs/semantics.md states all rules.
  *
  * References: [Vaswani17] arXiv 1706.03762; [Milakov18] arXiv 1805.02867;
- *             [Rabe21] arXiv 2112.05682; [Dao22] arXiv 2205.14135.
+ *             [Rabe21] arXiv 2112.05682; [Dao22] arXiv 2205.14135;
+ *             [Bahdanau14] arXiv 1409.0473; [Luong15] arXiv 1508.04025;
+ *             [Press22] arXiv 2108.12409; [Salmon11] SC'11; [Kwon23] arXiv 2309.06180;
+ *             docs/references.md.
  */
 #ifndef ATTN_ATTN_H
 #define ATTN_ATTN_H
@@ -346,7 +350,8 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
  * broadcasts to (Hq, T, U) and is read where a sequence meets itself; lse is (Hq, T);
  * key_lengths (sequences) shortens within them; weights must be NULL.
  *
- * A workspace as attn_sdpa_plan asks for the whole tensors is enough. desc's progress
+ * A workspace must do for each sequence alone: attn_sdpa_plan of the most demanding one
+ * tells. desc's progress
  * function is told of one sequence after the other.
  *
  * Errors  as attn_sdpa_forward, found for every sequence before the first is computed:
@@ -427,20 +432,20 @@ ATTN_API attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tenso
  * Keys and values in pages: token j of sequence b is row j % T of page table[b][j / T].
  * Views of the caller's memory, as in every call.
  */
-typedef struct attn_paged {
-  size_t struct_size;          /* sizeof(attn_paged) */
+typedef struct attn_pages {
+  size_t struct_size;          /* sizeof(attn_pages) */
   const attn_tensor *k;        /* in (pages, H, T, E) float32, float16, bfloat16 or int8; T >= 1 */
   const attn_tensor *v;        /* in (pages, H, T, Ev) of k's type */
   const attn_tensor *k_scales; /* in (pages, H, T) float32, with int8 alone: a key is scale * number */
   const attn_tensor *v_scales; /* in likewise */
   const attn_tensor *table;    /* in (B, N) int32 or int64; entries that lengths reach are 0 .. pages-1 */
   const attn_tensor *lengths;  /* in (B) int32 or int64, each in 0 .. N T */
-} attn_paged;
+} attn_pages;
 
 #ifdef __cplusplus
-#define ATTN_PAGED_INIT { sizeof(attn_paged) }
+#define ATTN_PAGES_INIT { sizeof(attn_pages) }
 #else
-#define ATTN_PAGED_INIT { .struct_size = sizeof(attn_paged) }
+#define ATTN_PAGES_INIT { .struct_size = sizeof(attn_pages) }
 #endif
 
 /**
@@ -448,9 +453,9 @@ typedef struct attn_paged {
  *
  *   desc   in   as there, key_lengths NULL; mask, weights: S is the longest of lengths. A query
  *               that is its sequence's last token is CAUSAL with ATTN_ALIGN_BOTTOM_RIGHT
- *   q      in   (B, Hq, L, E) or, for one sequence, (Hq, L, E) or (L, E): float32, float16
- *               or bfloat16, whatever k's type is
- *   paged  in
+ *   q      in   (B, Hq, L, E) or, for one sequence, (Hq, L, E), with one head (L, E): float32,
+ *               float16 or bfloat16, whatever k's type is
+ *   pages  in
  *   o      out  (B, Hq, L, Ev) of q's type
  *
  * Each sequence is a call of its own with S its length: the same bits as alone, whatever its
@@ -458,11 +463,13 @@ typedef struct attn_paged {
  * Accuracy  as attn_sdpa_forward over what the pages hold; int8 is exactly scale * number
  *           rounded to float32.
  * Cost      as attn_sdpa_forward; pages of float32 whose T is a multiple of 96 are read in place.
+ *           A workspace as attn_sdpa_plan asks for dense k and v with S the longest length is enough.
  * Errors    as attn_sdpa_forward; a page that the table does not have: ATTN_ERR_ARGUMENT.
+ * Threads   reentrant; outputs of concurrent calls must not overlap.
  * Source    [Kwon23].
  */
 ATTN_API attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
-                                             const attn_paged *paged, const attn_tensor *o,
+                                             const attn_pages *pages, const attn_tensor *o,
                                              attn_error *err);
 
 /** What a cache is to hold. Zero is the default where one is named. */
@@ -518,7 +525,7 @@ ATTN_API void attn_cache_free(attn_cache *cache);
  *   v          in  (count, H, T, Ev) likewise; of any of these types
  *
  * A page that sequences share is copied before the first of them writes to it.
- * Cost    one pass over k and v.
+ * Cost    one pass over k and v. Threads: it needs the cache alone.
  * Errors  ATTN_ERR_ARGUMENT (a number, a sequence twice, "capacity": a sequence would be longer),
  *         ATTN_ERR_SHAPE, ATTN_ERR_TYPE, ATTN_ERR_MEMORY ("pages": too few are free).
  */
@@ -528,8 +535,8 @@ ATTN_API attn_status attn_cache_append(attn_cache *cache, const int64_t *sequenc
 /** Tokens of a sequence; -1 where there is no such sequence. */
 ATTN_API int64_t attn_cache_length(const attn_cache *cache, int64_t sequence);
 
-/** Pages that no sequence uses. */
-ATTN_API int64_t attn_cache_pages_free(const attn_cache *cache);
+/** How many pages no sequence uses. */
+ATTN_API int64_t attn_cache_spare_pages(const attn_cache *cache);
 
 /** Forgets all tokens from length on; 0 empties the sequence. ATTN_ERR_ARGUMENT where it has fewer. */
 ATTN_API attn_status attn_cache_truncate(attn_cache *cache, int64_t sequence, int64_t length,
@@ -549,8 +556,14 @@ ATTN_API attn_status attn_cache_read(const attn_cache *cache, int64_t sequence,
                                      const attn_tensor *k, const attn_tensor *v, attn_error *err);
 
 /**
- * attn_sdpa_forward_paged over a cache: row b of q attends to sequences[b] (NULL: b), which may stand
- * there several times. q (count, Hq, L, E), o (count, Hq, L, Ev); rank 3 where count is 1.
+ * attn_sdpa_forward_paged over a cache.
+ *
+ *   sequences  in   count numbers, one of them perhaps several times; NULL: 0 .. count-1
+ *   q          in   (count, Hq, L, E): row b attends to sequences[b]; where count is 1 also (Hq, L, E)
+ *   o          out  (count, Hq, L, Ev) of q's type
+ *
+ * Accuracy, cost, errors: as there; ATTN_ERR_ARGUMENT for a number that is none.
+ * Threads  the cache is read: several calls may run side by side, but none that changes it.
  */
 ATTN_API attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q,
                                               const attn_cache *cache, const int64_t *sequences,

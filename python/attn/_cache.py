@@ -84,7 +84,7 @@ class KVCache:
     @property
     def pages_free(self) -> int:
         """Pages that no sequence uses."""
-        return core.attn_cache_pages_free(self._cache)
+        return core.attn_cache_spare_pages(self._cache)
 
     def truncate(self, sequence: int, length: int) -> None:
         """Forgets all tokens from length on; 0 empties the sequence."""

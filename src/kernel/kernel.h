@@ -22,7 +22,7 @@ enum {
 
 /* Keys and values of a head in pages: key j is row j % tokens of page table[j / tokens]. Strides
  * in elements of what they count. */
-struct attn_pages {
+struct attn_task_pages {
   int64_t tokens;    /* of a page; 0: no pages */
   const char *table; /* int32 or int64 */
   int64_t table_step;
@@ -52,7 +52,7 @@ struct attn_sdpa_task {
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
-  struct attn_pages pages;          /* k and v then are the head's rows of page 0 */
+  struct attn_task_pages pages;     /* k and v then are the head's rows of page 0 */
   int32_t has_mask, has_alibi, has_sinks;
   attn_dtype mask_dtype;
   double slope[ATTN_ROWS];     /* ALiBi's */

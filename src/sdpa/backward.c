@@ -324,11 +324,11 @@ static void sink_gradients(const struct run *r) {
 static void run_f32(struct run *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
-  int queries = r->g->d_q || r->g->d_mask, keys = r->g->d_k || r->g->d_v;
+  int queries = r->g->d_q || r->g->d_mask || r->g->d_additive, keys = r->g->d_k || r->g->d_v;
   r->progress.total =
       (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  if (queries || r->g->d_additive)
+  if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
   if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
   sink_gradients(r);
@@ -380,9 +380,9 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
                                  .d_q_size = cut(&free, p->width),
                                  .d_scores = cut(&free, p->keys),
                                  .d_scores_size = cut(&free, p->keys)};
+  double *sums = free;
   g.d_additive = p->desc.additive ? cut(&free, p->width) : NULL;
   g.d_additive_size = p->desc.additive ? cut(&free, p->width) : NULL;
-  double *sums = free;
   g.d_k = cut(&free, p->keys * p->width), g.d_k_size = cut(&free, p->keys * p->width);
   g.d_v = cut(&free, p->keys * p->value_width), g.d_v_size = cut(&free, p->keys * p->value_width);
   memset(sums, 0, (size_t)(free - sums) * sizeof *sums);

@@ -13,10 +13,12 @@ struct attn_cache {
   void *owned;              /* what attn_cache_free releases, or NULL */
   attn_tensor k, v;         /* (pages, H, T, E), (pages, H, T, Ev) */
   struct attn_paging paging;
-  int32_t *table;   /* (sequences, columns) */
-  int64_t *lengths; /* (sequences) */
-  int32_t *uses;    /* of each page: how many sequences have it */
-  int32_t *free;    /* a stack of pages that nobody uses */
+  int32_t *table;       /* (sequences, columns) */
+  int64_t *lengths;     /* (sequences) */
+  int32_t *uses;        /* of each page: how many sequences have it */
+  int32_t *free;        /* a stack of pages that nobody uses */
+  unsigned char *marks; /* of each sequence, 0 between calls (attn_cache_append) */
+  attn_tensor memory;   /* all of this, as bytes */
   int64_t columns, free_count;
 };
 
@@ -24,7 +26,7 @@ struct attn_cache {
 
 /* Where each part begins, and how many bytes there are in all. */
 struct layout {
-  size_t k, v, k_scales, v_scales, table, lengths, uses, free, total;
+  size_t k, v, k_scales, v_scales, table, lengths, uses, free, marks, total;
 };
 
 static int add_part(size_t *total, size_t *at, size_t size, int64_t a, int64_t b, int64_t c,
@@ -51,7 +53,8 @@ static int lay_out(const attn_cache_config *c, int64_t columns, struct layout *l
       add_part(&l->total, &l->table, sizeof(int32_t), c->sequences, columns, 1, 1) ||
       add_part(&l->total, &l->lengths, sizeof(int64_t), c->sequences, 1, 1, 1) ||
       add_part(&l->total, &l->uses, sizeof(int32_t), p, 1, 1, 1) ||
-      add_part(&l->total, &l->free, sizeof(int32_t), p, 1, 1, 1))
+      add_part(&l->total, &l->free, sizeof(int32_t), p, 1, 1, 1) ||
+      add_part(&l->total, &l->marks, 1, c->sequences, 1, 1, 1))
     return -1;
   l->total += ATTN_PANEL_ALIGN; /* for memory of any alignment */
   return 0;
@@ -139,6 +142,9 @@ static attn_cache *place(char *memory, const attn_cache_config *c, int64_t colum
   g->lengths = (attn_tensor){cache->lengths, ATTN_I64, 1, {c->sequences}, {1}};
   cache->uses = (int32_t *)(void *)(base + l->uses);
   cache->free = (int32_t *)(void *)(base + l->free);
+  cache->marks = (unsigned char *)base + l->marks;
+  cache->memory = (attn_tensor){base, ATTN_U8, 1, {(int64_t)l->marks + c->sequences}, {1}};
+  memset(cache->marks, 0, (size_t)c->sequences);
   memset(cache->lengths, 0, (size_t)c->sequences * sizeof *cache->lengths);
   memset(cache->uses, 0, (size_t)c->pages * sizeof *cache->uses);
   for (int64_t n = 0; n < c->pages; n++) cache->free[n] = (int32_t)(c->pages - 1 - n);
@@ -227,7 +233,7 @@ int64_t attn_cache_length(const attn_cache *c, int64_t sequence) {
   return c && is_sequence(c, sequence) ? c->lengths[sequence] : -1;
 }
 
-int64_t attn_cache_pages_free(const attn_cache *c) { return c ? c->free_count : 0; }
+int64_t attn_cache_spare_pages(const attn_cache *c) { return c ? c->free_count : 0; }
 
 attn_status attn_cache_truncate(attn_cache *c, int64_t sequence, int64_t length, attn_error *err) {
   attn_status status = check_sequence(c, sequence, "sequence", err);
@@ -327,45 +333,63 @@ static attn_status check_tokens(const attn_cache *c, const attn_tensor *t, const
 
 static int64_t named(const int64_t *sequences, int64_t n) { return sequences ? sequences[n] : n; }
 
-/* Pages that sequence number n of the list takes for so many tokens more: new ones, and a copy of
- * its last where others still have that when its turn comes. */
-static int64_t pages_needed(const attn_cache *c, const int64_t *sequences, int64_t n,
-                            int64_t tokens) {
-  int64_t sequence = named(sequences, n), length = c->lengths[sequence];
+enum { NAMED = 1, COPIES = 2 };
+
+/* Pages that a sequence takes for so many tokens more: new ones, and a copy of its last where
+ * others will still have that when its turn comes. */
+static int64_t pages_needed(attn_cache *c, int64_t sequence, int64_t tokens) {
+  int64_t length = c->lengths[sequence];
   int64_t fresh = pages_of(c, length + tokens) - pages_of(c, length);
   if (!tokens || length % c->config.page_tokens == 0) return fresh;
-  int64_t column = length / c->config.page_tokens;
-  int32_t page = c->table[sequence * c->columns + column], left = c->uses[page];
-  for (int64_t m = 0; m < n; m++) { /* those before it will have copies of their own */
-    int64_t other = named(sequences, m), at = c->lengths[other];
-    int partial = at % c->config.page_tokens != 0;
-    left -= partial && c->table[other * c->columns + at / c->config.page_tokens] == page;
-  }
-  return fresh + (left > 1);
+  int32_t page = *slot(c, sequence, length / c->config.page_tokens);
+  if (c->uses[page] == 1) return fresh;
+  c->uses[page]--, c->marks[sequence] |= COPIES; /* for those after it; unmark() takes it back */
+  return fresh + 1;
 }
 
-static attn_status check_room(const attn_cache *c, const int64_t *sequences, int64_t count,
-                              int64_t tokens, attn_error *err) {
-  int64_t needed = 0;
+static void unmark(attn_cache *c, const int64_t *sequences, int64_t count) {
   for (int64_t n = 0; n < count; n++) {
-    int64_t sequence = named(sequences, n);
-    attn_status status = check_sequence(c, sequence, "sequences", err);
-    if (status) return status;
-    for (int64_t m = 0; sequences && m < n; m++)
-      if (sequences[m] == sequence)
-        return attn_fail(err, ATTN_ERR_ARGUMENT, "sequences", "sequence %lld stands there twice",
-                         (long long)sequence);
-    if (tokens > c->config.capacity - c->lengths[sequence])
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "capacity",
-                       "sequence %lld has %lld tokens; with %lld more it is beyond the capacity of "
-                       "%lld",
-                       (long long)sequence, (long long)c->lengths[sequence], (long long)tokens,
-                       (long long)c->config.capacity);
-    needed += pages_needed(c, sequences, n, tokens);
+    int64_t sequence = named(sequences, n), length = c->lengths[sequence];
+    if (c->marks[sequence] & COPIES) c->uses[*slot(c, sequence, length / c->config.page_tokens)]++;
+    c->marks[sequence] = 0;
   }
-  if (needed <= c->free_count) return ATTN_OK;
+}
+
+static attn_status check_one(attn_cache *c, int64_t sequence, int64_t tokens, attn_error *err) {
+  attn_status status = check_sequence(c, sequence, "sequences", err);
+  if (status) return status;
+  if (c->marks[sequence])
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "sequences", "sequence %lld stands there twice",
+                     (long long)sequence);
+  if (tokens > c->config.capacity - c->lengths[sequence])
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "capacity",
+                     "sequence %lld has %lld tokens; with %lld more it is beyond the capacity of "
+                     "%lld",
+                     (long long)sequence, (long long)c->lengths[sequence], (long long)tokens,
+                     (long long)c->config.capacity);
+  c->marks[sequence] = NAMED;
+  return ATTN_OK;
+}
+
+static attn_status check_room(attn_cache *c, const int64_t *sequences, int64_t count,
+                              int64_t tokens, attn_error *err) {
+  int64_t needed = 0, n = 0;
+  attn_status status = ATTN_OK;
+  for (; n < count && !status; n++) {
+    status = check_one(c, named(sequences, n), tokens, err);
+    if (!status) needed += pages_needed(c, named(sequences, n), tokens);
+  }
+  unmark(c, sequences, status ? n - 1 : n);
+  if (status || needed <= c->free_count) return status;
   return attn_fail(err, ATTN_ERR_MEMORY, "pages", "%lld pages are needed and %lld are free",
                    (long long)needed, (long long)c->free_count);
+}
+
+/* Nobody may lend the cache its own memory. */
+static attn_status check_apart(const attn_cache *c, const attn_tensor *t, const char *name,
+                               attn_error *err) {
+  if (!attn_views_overlap(t, &c->memory)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s overlaps the cache in memory", name);
 }
 
 static attn_status check_count(const attn_cache *c, int64_t count, attn_error *err) {
@@ -385,7 +409,9 @@ attn_status attn_cache_append(attn_cache *c, const int64_t *sequences, int64_t c
   if (wide_v.shape[2] != wide_k.shape[2])
     return attn_fail(err, ATTN_ERR_SHAPE, "v", "v has %lld tokens, but k has %lld",
                      (long long)wide_v.shape[2], (long long)wide_k.shape[2]);
-  status = check_room(c, sequences, count, wide_k.shape[2], err);
+  status = check_apart(c, k, "k", err);
+  if (!status) status = check_apart(c, v, "v", err);
+  if (!status) status = check_room(c, sequences, count, wide_k.shape[2], err);
   for (int64_t n = 0; n < count && !status; n++)
     append_sequence(c, named(sequences, n), n, &wide_k, &wide_v);
   return status;
@@ -416,6 +442,10 @@ attn_status attn_cache_read(const attn_cache *c, int64_t sequence, const attn_te
   int64_t length = c->lengths[sequence];
   status = check_output(c, k, "k", length, c->config.width, &wide_k, err);
   if (!status) status = check_output(c, v, "v", length, c->config.value_width, &wide_v, err);
+  if (!status) status = check_apart(c, k, "k", err);
+  if (!status) status = check_apart(c, v, "v", err);
+  if (!status && attn_views_overlap(k, v))
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, "v", "v overlaps k in memory");
   if (status) return status;
   if (k) read_pages(c, sequence, &c->k, &c->paging.k_scales, &wide_k);
   if (v) read_pages(c, sequence, &c->v, &c->paging.v_scales, &wide_v);
@@ -432,7 +462,7 @@ attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q
     status = check_sequence(c, named(sequences, n), "sequences", err);
   if (status) return status;
   int scaled = c->config.dtype == ATTN_I8;
-  const attn_paged paged = {sizeof paged,
+  const attn_pages paged = {sizeof paged,
                             &c->k,
                             &c->v,
                             scaled ? &c->paging.k_scales : NULL,
@@ -440,5 +470,8 @@ attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q
                             &c->paging.table,
                             &c->paging.lengths};
   status = attn_paged_check(desc, q, &paged, sequences, count, o, &g, &p, err);
+  if (!status) status = check_apart(c, o, "o", err);
+  if (!status) status = check_apart(c, p.desc.lse, "lse", err);
+  if (!status) status = check_apart(c, p.desc.weights, "weights", err);
   return status ? status : attn_problem_run(&p, err);
 }

@@ -2,6 +2,7 @@
  * The packed tensors are checked whole, so that no cut reaches beyond them, then every piece; only
  * then is the first computed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -153,6 +154,15 @@ static void cut_piece(const struct pack *p, int64_t n, struct piece *c) {
 
 /* ---- Forward ---- */
 
+/* A piece knows itself as sequence 0 of 1: the message says which it is. */
+static void name_sequence(int64_t n, attn_error *err) {
+  char message[sizeof err->message];
+  if (!err) return;
+  memcpy(message, err->message, sizeof message);
+  snprintf(err->message, sizeof err->message, "packed sequence %lld, as a call of its own: %.180s",
+           (long long)n, message);
+}
+
 static attn_status check_pieces(const struct pack *p, int forward, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < p->sequences && !status; n++) {
@@ -161,6 +171,7 @@ static attn_status check_pieces(const struct pack *p, int forward, attn_error *e
     cut_piece(p, n, &c);
     status = attn_problem_check(&c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
     if (!status && forward) status = attn_forward_check(&problem, err);
+    if (status) name_sequence(n, err);
   }
   return status;
 }

@@ -13,7 +13,7 @@ static const char *of_head(const attn_tensor *t, int64_t head) {
   return attn_tensor_at(t, 0, head, 0, 0);
 }
 
-void attn_paging_point(const struct attn_problem *p, struct attn_pages *pages, int64_t b,
+void attn_paging_point(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b,
                        int64_t head) {
   const struct attn_paging *g = p->paging;
   memset(pages, 0, sizeof *pages);
@@ -58,7 +58,7 @@ static attn_status check_rank(const attn_tensor *t, const char *name, int rank, 
 }
 
 /* k (pages, H, T, E), v (pages, H, T, Ev). */
-static attn_status check_pages(const attn_paged *paged, attn_error *err) {
+static attn_status check_pages(const attn_pages *paged, attn_error *err) {
   const attn_tensor *k = paged->k, *v = paged->v;
   attn_status status = check_rank(k, "k", 4, "(pages, H, T, E)", err);
   if (!status) status = check_rank(v, "v", 4, "(pages, H, T, Ev)", err);
@@ -100,7 +100,7 @@ static attn_status check_scales(const attn_tensor *scales, const char *name, con
   return ATTN_OK;
 }
 
-static attn_status check_table(const attn_paged *paged, attn_error *err) {
+static attn_status check_table(const attn_pages *paged, attn_error *err) {
   const attn_tensor *table = paged->table, *lengths = paged->lengths;
   attn_status status = check_rank(table, "table", 2, "(B, N)", err);
   if (!status) status = check_rank(lengths, "lengths", 1, "(B)", err);
@@ -122,7 +122,7 @@ static attn_status check_sequence(const struct attn_paging *g, int64_t pages, in
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lengths",
                      "lengths[%lld] is %lld; it must be in 0 .. N T = %lld", (long long)row,
                      (long long)length, (long long)most);
-  for (int64_t n = 0; n < (length + g->tokens - 1) / g->tokens; n++) {
+  for (int64_t n = 0; length > 0 && n <= (length - 1) / g->tokens; n++) {
     int64_t page = attn_tensor_integer(&g->table, row, n);
     if (page < 0 || page >= pages)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "table",
@@ -132,7 +132,7 @@ static attn_status check_sequence(const struct attn_paging *g, int64_t pages, in
   return ATTN_OK;
 }
 
-static attn_status check_overlap(const struct attn_problem *p, const attn_paged *paged,
+static attn_status check_overlap(const struct attn_problem *p, const attn_pages *paged,
                                  attn_error *err) {
   const attn_tensor *const in[] = {paged->k,        paged->v,     paged->k_scales,
                                    paged->v_scales, paged->table, paged->lengths};
@@ -148,11 +148,11 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_paged 
   return ATTN_OK;
 }
 
-static attn_status check_parts(const attn_paged *paged, struct attn_paging *g, attn_error *err) {
+static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, attn_error *err) {
   memset(g, 0, sizeof *g);
   if (!paged || !attn_size_is_known(paged->struct_size, sizeof *paged))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "paged",
-                     "paged is NULL or its struct_size is not sizeof(attn_paged)");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "pages",
+                     "pages is NULL or its struct_size is not sizeof(attn_pages)");
   attn_status status = check_pages(paged, err);
   if (!status) status = check_scales(paged->k_scales, "k_scales", paged->k, &g->k_scales, err);
   if (!status) status = check_scales(paged->v_scales, "v_scales", paged->v, &g->v_scales, err);
@@ -173,7 +173,7 @@ static attn_tensor stand_in(const attn_tensor *q, const attn_tensor *pages, int6
   return t;
 }
 
-attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_paged *paged,
+attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_pages *paged,
                              const int64_t *rows, int64_t count, const attn_tensor *o,
                              struct attn_paging *g, struct attn_problem *p, attn_error *err) {
   int64_t longest = 0;
@@ -184,9 +184,13 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                        "q is float64; over pages it must be float32, float16 or bfloat16");
   if (status) return status;
   g->rows = rows;
+  if (count < 0) count = g->table.shape[0];
   if (q->rank == 4 ? q->shape[0] != count : count != 1)
     return attn_fail(err, ATTN_ERR_SHAPE, "q", "q is of %lld sequences, but there are %lld",
                      q->rank == 4 ? (long long)q->shape[0] : 1, (long long)count);
+  if (q->rank == 2 && paged->k->shape[1] != 1)
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has rank 2, but the pages are of %lld heads",
+                     (long long)paged->k->shape[1]);
   for (int64_t b = 0; b < count && !status; b++) {
     status = check_sequence(g, paged->k->shape[0], b, err);
     int64_t length = status ? 0 : attn_tensor_integer(&g->lengths, row_of(g, b), 0);
@@ -203,11 +207,10 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
 }
 
 attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
-                                    const attn_paged *paged, const attn_tensor *o,
+                                    const attn_pages *pages, const attn_tensor *o,
                                     attn_error *err) {
   struct attn_paging g;
   struct attn_problem p;
-  int64_t count = paged && paged->table && paged->table->rank == 2 ? paged->table->shape[0] : 0;
-  attn_status status = attn_paged_check(desc, q, paged, NULL, count, o, &g, &p, err);
+  attn_status status = attn_paged_check(desc, q, pages, NULL, -1, o, &g, &p, err);
   return status ? status : attn_problem_run(&p, err);
 }

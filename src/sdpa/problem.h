@@ -7,7 +7,7 @@
 #include "kernel.h"
 #include "view.h"
 
-/* Keys and values in pages, as attn_paged has them; sequence b is row rows[b] of table and lengths
+/* Keys and values in pages, as attn_pages has them; sequence b is row rows[b] of table and lengths
  * (rows NULL: row b). */
 struct attn_paging {
   attn_tensor k_scales, v_scales, table, lengths;
@@ -56,14 +56,14 @@ void attn_backward_clear(const attn_sdpa_gradients *gradients);
 /* Runs a checked forward call. */
 attn_status attn_problem_run(const struct attn_problem *problem, attn_error *err);
 
-/* A checked call (k and v NULL: of no key) becomes one of keys in pages (paged.c). */
-attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_paged *paged,
+/* The checks of a call whose keys lie in pages: count of the table's rows, those named; -1: all. */
+attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const attn_pages *paged,
                              const int64_t *rows, int64_t count, const attn_tensor *o,
                              struct attn_paging *paging, struct attn_problem *problem,
                              attn_error *err);
 
 /* Where a head's pages lie, for the kernel; tokens 0 where there are none. */
-void attn_paging_point(const struct attn_problem *problem, struct attn_pages *pages, int64_t b,
+void attn_paging_point(const struct attn_problem *problem, struct attn_task_pages *pages, int64_t b,
                        int64_t head);
 
 /* Key j of a row of the table, in pages of k or v. */

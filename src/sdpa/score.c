@@ -221,10 +221,13 @@ static size_t bytes_of(const attn_tensor *like, int64_t width) {
 /* A dense tensor in the place of t, width wide, at *at. */
 static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
   attn_tensor made = *t;
-  int64_t stride = 1;
+  uint64_t stride = 1; /* a product that overflows is found where memory is asked for */
   made.data = *at;
   made.shape[t->rank - 1] = width;
-  for (int n = t->rank - 1; n >= 0; n--) made.strides[n] = stride, stride *= made.shape[n];
+  for (int n = t->rank - 1; n >= 0; n--) {
+    made.strides[n] = (int64_t)stride;
+    stride *= (uint64_t)made.shape[n];
+  }
   *at += bytes;
   return made;
 }

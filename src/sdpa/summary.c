@@ -364,7 +364,8 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
              {s->top_weights, "top_weights"},
              {s->entropy, "entropy"},
              {s->largest_logit, "largest_logit"}};
-  const attn_tensor *const in[] = {&r->p.q, &r->p.k, d->mask, d->alibi, d->key_lengths, r->sinks};
+  const attn_tensor *const in[] = {&r->p.q,        &r->p.k,  d->mask,    d->alibi,
+                                   d->key_lengths, r->sinks, d->additive};
   for (int n = 0; n < 5; n++) {
     for (size_t m = 0; m < sizeof in / sizeof *in; m++)
       if (attn_views_overlap(out[n].t, in[m]))

@@ -152,6 +152,44 @@ static void additive_scores_too(void **state) {
   tq = all_q, tk = all_k, tv = all_v;
 }
 
+/* A row that is split over its keys, under the same laws. */
+static void rows_that_are_split(void **state) {
+  (void)state;
+  enum { LONG = 5000, FEW = 2 };
+  static float long_k[H * LONG * E], long_v[H * LONG * EV], one[HQ * FEW * EV];
+  for (int n = 0; n < H * LONG * E; n++) long_k[n] = uniform() * 4;
+  for (int n = 0; n < H * LONG * EV; n++) long_v[n] = uniform();
+  tq = attn_tensor_dense(ATTN_F32, q, 1, HQ, FEW, E);
+  tk = attn_tensor_dense(ATTN_F32, long_k, 1, H, LONG, E);
+  tv = attn_tensor_dense(ATTN_F32, long_v, 1, H, LONG, EV);
+  tgot = attn_tensor_dense(ATTN_F32, got, 1, HQ, FEW, EV), desc.mask = NULL;
+  attn_plan plan = {.struct_size = sizeof plan};
+  assert_int_equal(attn_sdpa_plan(&desc, &tq, &tk, &tv, &tgot, &plan, NULL), ATTN_OK);
+  assert_int_equal(plan.tasks, H * (LONG / 1536));
+  forward();
+  memcpy(one, got, sizeof one);
+  const attn_executor host = {NULL, 3, backwards};
+  char *memory = malloc(plan.workspace_bytes * 4);
+  for (int threads = 1; threads < 5; threads++) {
+    desc.threads = threads, desc.executor = threads == 4 ? &host : NULL;
+    assert_int_equal(attn_sdpa_plan(&desc, &tq, &tk, &tv, &tgot, &plan, NULL), ATTN_OK);
+    memset(memory, threads % 2 ? 0xFF : 0x5A, plan.workspace_bytes);
+    desc.workspace = memory, desc.workspace_bytes = plan.workspace_bytes;
+    forward();
+    assert_memory_equal(got, one, sizeof one);
+  }
+  free(memory);
+  desc.workspace = NULL, desc.executor = NULL;
+  for (int h = 0; h < H; h++) { /* each key/value head alone */
+    tq = attn_tensor_dense(ATTN_F32, q + h * G * FEW * E, 1, G, FEW, E);
+    tk = attn_tensor_dense(ATTN_F32, long_k + h * LONG * E, 1, 1, LONG, E);
+    tv = attn_tensor_dense(ATTN_F32, long_v + h * LONG * EV, 1, 1, LONG, EV);
+    tgot = attn_tensor_dense(ATTN_F32, got, 1, G, FEW, EV);
+    forward();
+    assert_memory_equal(got, one + h * G * FEW * EV, G * FEW * EV * sizeof(float));
+  }
+}
+
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
@@ -159,7 +197,7 @@ static int suite(const char *kernel) {
       LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups),
       LAW(any_alignment),         LAW(any_contents_of_the_workspace),
       LAW(any_order_of_work),     LAW(whatever_another_row_holds),
-      LAW(additive_scores_too)};
+      LAW(additive_scores_too),   LAW(rows_that_are_split)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

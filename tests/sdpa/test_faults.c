@@ -212,11 +212,18 @@ static void so_is_the_backwards(void **state) {
   attn_sdpa desc = ATTN_SDPA_INIT;
   desc.lse = &tlse, desc.threads = 1;
   assert_int_equal(attn_sdpa_forward(&desc, &tq, &tk, &tv, &to, NULL), ATTN_OK);
-  for (int wanted = 1; wanted < 4; wanted++) {
+  static float vector[E], d_vector[E], mask[L * S], d_mask[L * S];
+  attn_tensor additive = {vector, ATTN_F32, 1, {E}, {1}}, d_additive = additive;
+  attn_tensor tmask = {mask, ATTN_F32, 2, {L, S}, {S, 1}}, td_mask = tmask;
+  d_additive.data = d_vector, td_mask.data = d_mask;
+  desc.additive = &additive, desc.mask = &tmask;
+  for (int wanted = 1; wanted < 16; wanted++) {
     struct watch w = {0};
     attn_sdpa_gradients g = ATTN_SDPA_GRADIENTS_INIT;
     if (wanted & 1) g.d_q = &td_q;
     if (wanted & 2) g.d_k = &td_k;
+    if (wanted & 4) g.d_additive = &d_additive;
+    if (wanted & 8) g.d_mask = &td_mask;
     desc.progress = watch, desc.progress_context = &w;
     assert_int_equal(attn_sdpa_backward(&desc, &tq, &tk, &tv, &to, &to, &g, NULL), ATTN_OK);
     assert_int_equal(w.last, w.total);

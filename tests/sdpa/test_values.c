@@ -264,10 +264,19 @@ static void additive_scores_at_their_ends(void **state) {
   }
 }
 
+/* Caps below and above what a float holds mean what they say. */
+static void caps_that_no_float_holds(void **state) {
+  (void)state;
+  static const double caps[] = {1e-300, 1e-50, 1e-39, 1e38, 2.4e38, 1e39, 1e300};
+  desc.flags |= ATTN_SDPA_SOFTCAP;
+  for (int n = 0; n < 7; n++) desc.softcap = caps[n], verified();
+}
+
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
-  const struct CMUnitTest tests[] = {LAW(poison_in_hidden_keys_cannot_leak),
+  const struct CMUnitTest tests[] = {LAW(caps_that_no_float_holds),
+                                     LAW(poison_in_hidden_keys_cannot_leak),
                                      LAW(poison_in_the_future_cannot_leak),
                                      LAW(a_live_nan_reaches_its_own),
                                      LAW(one_key_that_matters_is_found_wherever_it_stands),
