@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
 # holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes npy, safetensors, lesson and sdpa in it
+#     fuzz/corpus.sh FOLDER      makes npy, safetensors, lesson, sdpa and cache in it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,lesson,sdpa}
+mkdir -p "$corpus"/{npy,safetensors,lesson,sdpa,cache}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -46,6 +46,13 @@ for kind in 0 1 2 3 4 5; do
     printf '%b' "$call"'\xff\x07' >"$corpus/sdpa/all-$kind-$type"
     printf '%b' "$call"'\xff\x07'"$(printf '\\3%.0s' {1..60})" >"$corpus/sdpa/more-$kind-$type"
   done
+done
+
+# Bytes of a fixed row of numbers; fuzz_cache.c draws its calls from them.
+for seed in {1..40}; do
+  n=$seed text=
+  for ((i = 0; i < 400; i++)); do n=$(((n * 1103515245 + 12345) & 2147483647)) && text+=$(printf '\\x%02x' $((n >> 16 & 255))); done
+  printf '%b' "$text" >"$corpus/cache/$seed"
 done
 
 cp "$here"/../examples/lessons/* "$corpus/lesson/" 2>/dev/null || true

@@ -1,0 +1,205 @@
+/* Any cache, any calls on it in any order, pages with any table, summaries and score functions of
+ * any shapes: a status each time, never a crash, a leak, or a byte read or written beyond an
+ * operand. The first byte of a call says which; every number is drawn from those that follow. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attn/attn.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { TENSORS = 12, SEQUENCES = 4 };
+
+struct input {
+  const uint8_t *at, *end;
+  attn_tensor t[TENSORS];
+  void *memory[TENSORS];
+  int count;
+};
+
+static int take(struct input *in) { return in->at < in->end ? *in->at++ : 0; }
+static int64_t below(struct input *in, int n) { return take(in) % n; }
+
+/* Mostly n; sometimes another, small or absurd. */
+static int64_t about(struct input *in, int64_t n) {
+  static const int64_t odd[] = {-1, 0, 1, 2, 3, 7, INT64_MAX, INT64_MIN};
+  int how = take(in);
+  return how < 240 ? n : odd[how % 8];
+}
+
+static attn_dtype type_of(struct input *in) {
+  static const attn_dtype types[] = {ATTN_F32, ATTN_F32, ATTN_F16, ATTN_BF16,    ATTN_F64,
+                                     ATTN_I8,  ATTN_I32, ATTN_I64, (attn_dtype)7};
+  return types[take(in) % 9];
+}
+
+/* A dense tensor of about this shape in memory of its own, to the byte; now and then none. */
+static attn_tensor *draw(struct input *in, attn_dtype dtype, int rank, const int64_t *shape) {
+  attn_tensor *t = &in->t[in->count];
+  int64_t bytes = (int64_t)attn_dtype_size(dtype);
+  if (take(in) == 255) return NULL;
+  *t = (attn_tensor){NULL, dtype, (int32_t)about(in, rank), {0}, {0}};
+  if (t->rank < 0 || t->rank > 4) return t;
+  int64_t stride = 1, size = bytes;
+  for (int n = t->rank - 1, m = rank - 1; n >= 0; n--, m--) {
+    t->shape[n] = about(in, m >= 0 ? shape[m] : 1), t->strides[n] = stride;
+    if (t->shape[n] < 0 || __builtin_mul_overflow(stride, t->shape[n], &stride)) return t;
+    if (__builtin_mul_overflow(stride, size, &bytes) || bytes > 1 << 20) return t;
+  }
+  t->data = in->memory[in->count++] = malloc((size_t)bytes + !bytes);
+  for (int64_t n = 0; n < bytes; n++) ((char *)t->data)[n] = (char)(n % 61 == 0 ? take(in) : n % 7);
+  return t;
+}
+
+static void forget(struct input *in) {
+  while (in->count > 0) free(in->memory[--in->count]);
+}
+
+static attn_tensor *draw4(struct input *in, attn_dtype dtype, int64_t a, int64_t b, int64_t c,
+                          int64_t d) {
+  return draw(in, dtype, 4, (const int64_t[]){a, b, c, d});
+}
+
+static void knobs(struct input *in, attn_sdpa *d) {
+  *d = (attn_sdpa)ATTN_SDPA_INIT;
+  d->flags = (uint64_t)take(in) & 31 & ~(uint64_t)ATTN_SDPA_OFFSET;
+  d->align = (int32_t)below(in, 2), d->empty_row = (int32_t)below(in, 4);
+  d->softcap = (double)take(in), d->scale = (double)take(in) / 16, d->threads = 1;
+  d->window_left = below(in, 9) - 1, d->window_right = below(in, 9) - 1;
+  d->flags |= take(in) == 77 ? (uint64_t)1 << 60 : 0;
+}
+
+/* ---- The cache ---- */
+
+static attn_cache *open_cache(struct input *in, attn_cache_config *c) {
+  attn_cache *cache = NULL;
+  static const attn_dtype types[] = {ATTN_F32, ATTN_F16, ATTN_BF16, ATTN_I8};
+  *c = (attn_cache_config)ATTN_CACHE_CONFIG_INIT;
+  c->heads = about(in, 1 + below(in, 2)), c->width = about(in, 1 + below(in, 5));
+  c->value_width = about(in, 1 + below(in, 5)), c->sequences = about(in, SEQUENCES);
+  c->capacity = about(in, 1 + below(in, 200)), c->page_tokens = about(in, below(in, 50));
+  c->pages = about(in, below(in, 9)), c->dtype = types[take(in) % 4];
+  if (c->capacity > 1000 || c->page_tokens > 1000) c->capacity = c->page_tokens = INT64_MAX;
+  return attn_cache_new(c, &cache, NULL) ? NULL : cache;
+}
+
+static void use(struct input *in, attn_cache *cache, const attn_cache_config *c) {
+  int64_t list[SEQUENCES], count = about(in, below(in, SEQUENCES + 1)), tokens = below(in, 40);
+  for (int n = 0; n < SEQUENCES; n++) list[n] = about(in, below(in, SEQUENCES));
+  const int64_t *named = take(in) % 2 ? list : NULL;
+  if (count > SEQUENCES) count = SEQUENCES;
+  attn_sdpa desc;
+  knobs(in, &desc);
+  int64_t length = attn_cache_length(cache, list[0]);
+  switch (take(in) % 5) {
+    case 0: {
+      attn_tensor *k = draw4(in, type_of(in), count, c->heads, tokens, c->width);
+      attn_tensor *v = draw4(in, type_of(in), count, c->heads, tokens, c->value_width);
+      attn_cache_append(cache, named, count, k, v, NULL);
+      break;
+    }
+    case 1:
+      attn_cache_truncate(cache, list[0], about(in, below(in, (int)(length > 0 ? length : 0) + 1)),
+                          NULL);
+      break;
+    case 2:
+      attn_cache_fork(cache, list[0], list[1], NULL);
+      break;
+    case 3: {
+      attn_dtype type = type_of(in);
+      int64_t heads = c->heads * (1 + below(in, 3)), rows = below(in, 4);
+      attn_tensor *q = draw4(in, type, count, heads, rows, c->width);
+      attn_tensor *o = draw4(in, type, count, heads, rows, c->value_width);
+      attn_sdpa_forward_cached(&desc, q, cache, named, count, o, NULL);
+      break;
+    }
+    default: {
+      const int64_t k[] = {c->heads, length, c->width}, v[] = {c->heads, length, c->value_width};
+      attn_tensor *tk = draw(in, ATTN_F32, 3, k), *tv = draw(in, ATTN_F32, 3, v);
+      attn_cache_read(cache, list[0], tk, tv, NULL);
+    }
+  }
+  forget(in);
+}
+
+/* ---- Calls without a cache ---- */
+
+static void call_paged(struct input *in) {
+  int64_t b = below(in, 3), h = 1 + below(in, 2), pages = below(in, 5), n = below(in, 4);
+  int64_t tokens = 1 + below(in, 100), e = 1 + below(in, 9), ev = 1 + below(in, 9);
+  attn_dtype dtype = type_of(in), type = type_of(in);
+  attn_pages p = ATTN_PAGES_INIT;
+  attn_sdpa desc;
+  knobs(in, &desc);
+  p.k = draw4(in, dtype, pages, h, tokens, e), p.v = draw4(in, dtype, pages, h, tokens, ev);
+  const int64_t scales[] = {pages, h, tokens}, table[] = {b, n};
+  if (dtype == ATTN_I8 || take(in) == 1)
+    p.k_scales = draw(in, ATTN_F32, 3, scales), p.v_scales = draw(in, ATTN_F32, 3, scales);
+  attn_tensor *t = draw(in, take(in) % 2 ? ATTN_I32 : ATTN_I64, 2, table);
+  attn_tensor *lengths = draw(in, ATTN_I64, 1, table);
+  int exact = t && lengths && t->data && lengths->data && t->dtype == ATTN_I64;
+  for (int64_t i = 0; exact && t->rank == 2 && i < t->shape[0] * t->shape[1]; i++)
+    ((int64_t *)t->data)[i] = about(in, below(in, 5));
+  for (int64_t i = 0; exact && lengths->rank == 1 && i < lengths->shape[0]; i++)
+    ((int64_t *)lengths->data)[i] = about(in, n * tokens ? below(in, 250) % (n * tokens + 1) : 0);
+  p.table = t, p.lengths = lengths;
+  attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
+  attn_sdpa_forward_paged(&desc, q, &p, o, NULL);
+  forget(in);
+}
+
+static void call_summary(struct input *in) {
+  int64_t b = below(in, 3), h = 1 + below(in, 2), l = below(in, 70), s = below(in, 100);
+  attn_dtype type = type_of(in);
+  attn_sdpa_summary m = ATTN_SDPA_SUMMARY_INIT;
+  attn_sdpa desc;
+  knobs(in, &desc);
+  int64_t e = below(in, 9), top = below(in, 9);
+  attn_tensor *q = draw4(in, type, b, h * 2, l, e), *k = draw4(in, type, b, h, s, e);
+  const int64_t columns[] = {b, h * 2, s}, rows[] = {b, h * 2, l};
+  if (take(in) % 2) m.column_sums = draw(in, take(in) % 2 ? ATTN_F32 : ATTN_F64, 3, columns);
+  if (take(in) % 2) m.entropy = draw(in, ATTN_F32, 3, rows);
+  if (take(in) % 2) m.largest_logit = draw(in, ATTN_F64, 3, rows);
+  if (take(in) % 2) m.top_keys = draw4(in, take(in) % 2 ? ATTN_I32 : ATTN_I64, b, h * 2, l, top);
+  if (take(in) % 2) m.top_weights = draw4(in, ATTN_F32, b, h * 2, l, top);
+  attn_sdpa_summarize(&desc, q, k, &m, NULL);
+  forget(in);
+}
+
+static void call_score(struct input *in) {
+  int64_t b = below(in, 3), h = 1 + below(in, 2), l = below(in, 9), s = below(in, 20);
+  int64_t eq = below(in, 6), ek = take(in) % 2 ? eq : below(in, 6), a = below(in, 6);
+  attn_dtype type = type_of(in);
+  attn_score score = ATTN_SCORE_INIT;
+  attn_sdpa desc;
+  knobs(in, &desc);
+  score.kind = (int32_t)about(in, below(in, 3));
+  const int64_t w[] = {eq, score.kind == ATTN_SCORE_GENERAL ? ek : a}, u[] = {ek, a}, v1[] = {a};
+  if (score.kind) score.w = draw(in, type_of(in), 2, w);
+  if (score.kind == ATTN_SCORE_ADDITIVE)
+    score.u = draw(in, ATTN_F32, 2, u), score.a = draw(in, ATTN_F32, 1, v1);
+  attn_tensor *q = draw4(in, type, b, h * 2, l, eq), *k = draw4(in, type, b, h, s, ek);
+  attn_tensor *v = draw4(in, type, b, h, s, 3), *o = draw4(in, type, b, h * 2, l, 3);
+  attn_score_forward(&desc, &score, q, k, v, o, NULL);
+  forget(in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct input in = {.at = data, .end = data + size};
+  attn_cache_config config;
+  attn_cache *cache = open_cache(&in, &config);
+  for (int calls = 0; in.at < in.end && calls < 40; calls++) {
+    int which = take(&in) % 8;
+    if (which == 0)
+      call_paged(&in);
+    else if (which == 1)
+      call_summary(&in);
+    else if (which == 2)
+      call_score(&in);
+    else if (cache)
+      use(&in, cache, &config);
+  }
+  attn_cache_free(cache);
+  return 0;
+}
