@@ -10,23 +10,6 @@
 
 enum { TASK_ELEMENTS = 16384, ALIGNMENT = 64 };
 
-attn_status attn_layer_descriptor(const void *from, void *to, size_t size, size_t least,
-                                  attn_error *err) {
-  size_t given;
-  if (!from) return ATTN_OK;
-  memcpy(&given, from, sizeof given); /* struct_size comes first in all of them */
-  if (given < least || given > 65536)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                     "struct_size is %zu; set it with the struct's _INIT (%zu)", given, size);
-  for (size_t n = size; n < given; n++)
-    if (((const char *)from)[n])
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                       "the descriptor uses fields that this library does not know: it is %s",
-                       attn_version_string());
-  memcpy(to, from, given < size ? given : size);
-  return ATTN_OK;
-}
-
 attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
   const attn_executor *e = host->executor;
   const attn_allocator *a = host->allocator;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -395,11 +396,10 @@ static attn_status check_problem(struct run *r, const attn_sdpa *desc, const att
 }
 
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
-                         const attn_tensor *k, const attn_sdpa_summary *s, attn_error *err) {
-  if (!s || !attn_size_is_known(s->struct_size, sizeof *s))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "summary",
-                     "summary is NULL or its struct_size is not sizeof(attn_sdpa_summary)");
-  attn_status status = check_problem(r, desc, q, k, err);
+                         const attn_tensor *k, const attn_sdpa_summary *given, attn_sdpa_summary *s,
+                         attn_error *err) {
+  attn_status status = attn_descriptor_require(given, s, sizeof *s, sizeof *s, "summary", err);
+  if (!status) status = check_problem(r, desc, q, k, err);
   if (status) return status;
   const struct attn_problem *p = &r->p;
   const attn_tensor by_key = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->keys}};
@@ -491,8 +491,9 @@ static int wants_nothing(const attn_sdpa_summary *s) {
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_sdpa_summary *summary, attn_error *err) {
   struct run r = {.progress = ATTN_PROGRESS_INIT};
-  attn_status status = check(&r, desc, q, k, summary, err);
-  if (status || !r.p.batch || !r.p.heads_q || wants_nothing(summary)) return status;
+  attn_sdpa_summary s;
+  attn_status status = check(&r, desc, q, k, summary, &s, err);
+  if (status || !r.p.batch || !r.p.heads_q || wants_nothing(&s)) return status;
   if (!r.p.rows) return clear_columns(&r), ATTN_OK;
   r.progress.total = r.p.batch * r.p.heads_q * r.p.rows;
   divide(&r);
