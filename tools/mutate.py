@@ -28,7 +28,8 @@ SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_summary_edges", "test_summary", "test_line",
-         "test_rotary", "test_norm", "test_layer_input", "test_descriptor"]
+         "test_rotary", "test_norm", "test_layer_input", "test_descriptor",
+         "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -150,7 +151,11 @@ MUTATIONS = [
     ("a newer caller's fields are ignored", DESCRIPTOR, "if (((const char *)from)[n])", "if (0)"),
     ("an older caller's struct is read behind its end", DESCRIPTOR, "memcpy(to, from, given < size ? given : size);",
      "memcpy(to, from, size);"),
-    ("16 bits rounded twice", "src/nn/line.c", "(float)value : to_odd(value));", "(float)value : (float)value);"),
+    ("16 bits rounded twice", "src/base/half.h", "(float)value : attn_to_odd(value));", "(float)value : (float)value);"),
+    ("a cache rounds by way of float32", CACHE, "attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }",
+     "(double)(float)attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }"),
+    ("stretches merged by way of float32", SPLIT, "empty ? 0 : column(&all, e) * share);",
+     "empty ? 0 : (double)(float)(column(&all, e) * share));"),
     ("ties by the higher index", SUMMARY, "(x == y && a.key < b.key)", "(x == y && a.key > b.key)"),
     ("the heap keeps its root", SUMMARY, "best[0] = e;\n      sift(best, count, 0);", "best[0] = e;"),
     ("the last stripe forgotten", SUMMARY, "j < r->p.keys && sum; j++)", "j < r->p.keys && sum && stripe + 1 < r->stripes; j++)"),

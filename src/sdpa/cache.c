@@ -282,8 +282,8 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
     }
     int64_t size = attn_real_size(pages->dtype);
     for (int64_t e = 0; e < from->shape[3]; e++)
-      attn_store_f32(pages->dtype, to + e * size,
-                     (float)attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));
+      attn_store_real(pages->dtype, to + e * size,
+                      attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));
   }
 }
 

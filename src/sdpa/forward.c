@@ -60,18 +60,10 @@ void attn_problem_parallel(const struct attn_problem *p, int64_t count,
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
 
-static double read_float(const attn_tensor *t, const char *at) {
-  return attn_load_real(t->dtype, at);
-}
-
-static void write_float(const attn_tensor *t, char *at, double value) {
-  attn_store_real(t->dtype, at, value);
-}
-
 static double value_at(const struct attn_problem *p, int64_t b, int64_t head, int64_t j,
                        int64_t e) {
   if (p->paging) return attn_paging_value(p, b, head, j, e);
-  return read_float(&p->v, attn_tensor_at(&p->v, b, head, j, e));
+  return attn_load_real(p->v.dtype, attn_tensor_at(&p->v, b, head, j, e));
 }
 
 /* The mean of all S rows of v: what a large finite fill would have given. */
@@ -82,19 +74,20 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
     long double sum = 0; /* equal values round alike: in double their errors would add up */
     for (int64_t j = 0; j < keys && !nan; j++) sum += (long double)value_at(p, b, head, j, e);
     double mean = nan ? (double)NAN : keys ? (double)(sum / (long double)keys) : 0.0;
-    write_float(&p->o, attn_tensor_at(&p->o, b, h, i, e), mean);
+    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e), mean);
   }
   double weight = nan ? (double)NAN : 1.0 / (double)keys;
   for (int64_t j = 0; p->desc.weights && j < keys; j++)
-    write_float(&p->weights, attn_tensor_at(&p->weights, b, h, i, j), weight);
-  if (nan && p->desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
+    attn_store_real(p->weights.dtype, attn_tensor_at(&p->weights, b, h, i, j), weight);
+  if (nan && p->desc.lse)
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
 
 int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i,
                              int64_t j) {
   const char *at = attn_tensor_at(&p->mask, b, h, i, j);
   if (p->mask.dtype == ATTN_BOOL) return *at != 0;
-  return read_float(&p->mask, at) != -(double)INFINITY;
+  return attn_load_real(p->mask.dtype, at) != -(double)INFINITY;
 }
 
 static int row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
@@ -270,10 +263,12 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   if (desc.mask) desc.mask = &mask;
   attn_ref_sdpa_row(&desc, &p->q, &p->k, &p->v, &row);
   for (int64_t e = 0; e < p->value_width; e++)
-    write_float(&p->o, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
+    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
   for (int64_t j = 0; desc.weights && j < p->keys; j++)
-    write_float(&p->weights, attn_tensor_at(&p->weights, row.b, row.h, row.i, j), row.weights[j]);
-  if (desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
+    attn_store_real(p->weights.dtype, attn_tensor_at(&p->weights, row.b, row.h, row.i, j),
+                    row.weights[j]);
+  if (desc.lse)
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
   if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
   attn_progress_tell(&run->progress, &run->p->desc, 1);
 }

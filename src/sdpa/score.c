@@ -134,13 +134,6 @@ static double real_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int
   return attn_load_real(t->dtype, attn_tensor_at(t, a, b, c, d));
 }
 
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
-}
-
 /* out = x M, or x M^T: (B, H, N, columns) from (B, H, N, rows). */
 struct product {
   const attn_tensor *x, *m, *out; /* rank 4 */
@@ -162,7 +155,7 @@ static void multiply_row(void *argument, int64_t index, int32_t worker) {
                                      : real_at(p->m, 0, h, e, first + f));
     }
     for (int64_t f = 0; f < count; f++)
-      store_real(p->out, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
+      attn_store_real(p->out->dtype, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
   }
 }
 
@@ -195,7 +188,8 @@ static void sum_outer_row(void *argument, int64_t index, int32_t worker) {
       }
     }
     for (int64_t f = 0; f < count; f++)
-      store_real(p->d_m, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f), sum[f]);
+      attn_store_real(p->d_m->dtype, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f),
+                      sum[f]);
   }
 }
 

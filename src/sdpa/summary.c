@@ -60,13 +60,6 @@ struct piece {
   double *columns; /* S, of the head at hand; NULL: not wanted */
 };
 
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
-}
-
 static void store_key(const attn_tensor *t, char *at, int64_t key) {
   int32_t narrow = (int32_t)key;
   memcpy(at, t->dtype == ATTN_I32 ? (void *)&narrow : (void *)&key, t->dtype == ATTN_I32 ? 4 : 8);
@@ -126,8 +119,9 @@ static void store_best(const struct run *r, const struct row *row, struct entry 
       store_key(&r->top_keys, attn_tensor_at(&r->top_keys, row->b, row->h, row->i, n),
                 n < count ? best[n].key : -1);
     if (r->top_weights.data)
-      store_real(&r->top_weights, attn_tensor_at(&r->top_weights, row->b, row->h, row->i, n),
-                 n < count ? best[n].weight * row->share : 0);
+      attn_store_real(r->top_weights.dtype,
+                      attn_tensor_at(&r->top_weights, row->b, row->h, row->i, n),
+                      n < count ? best[n].weight * row->share : 0);
   }
 }
 
@@ -165,17 +159,17 @@ static void add_columns(const struct row *row, double *columns) {
 
 static void store_columns(const struct run *r, int64_t b, int64_t h, const double *columns) {
   for (int64_t j = 0; j < r->p.keys; j++)
-    store_real(&r->column_sums, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
+    attn_store_real(r->column_sums.dtype, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
 }
 
 static void summarize(const struct run *r, const struct piece *c, const struct row *row,
                       struct entry *best) {
   const int64_t b = row->b, h = row->h, i = row->i;
   if (r->entropy.data)
-    store_real(&r->entropy, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
+    attn_store_real(r->entropy.dtype, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
   if (r->largest_logit.data)
-    store_real(&r->largest_logit, attn_tensor_at(&r->largest_logit, 0, b, h, i),
-               largest_logit_of(row));
+    attn_store_real(r->largest_logit.dtype, attn_tensor_at(&r->largest_logit, 0, b, h, i),
+                    largest_logit_of(row));
   if (r->listed) store_best(r, row, best);
   if (!c->columns) return;
   if (i == c->from) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);
@@ -481,7 +475,7 @@ static void clear_columns(const struct run *r) {
   const attn_tensor *t = &r->column_sums;
   for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
     for (int64_t j = 0; j < r->p.keys; j++)
-      store_real(t, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
+      attn_store_real(t->dtype, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
 }
 
 static int wants_nothing(const attn_sdpa_summary *s) {
