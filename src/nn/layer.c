@@ -1,6 +1,5 @@
 #include "layer.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,36 +26,12 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
 
 /* ---- Threads and memory -------------------------------------------------- */
 
-/* Fewer threads than the host's executor has: that many lanes, which take indices in turn. */
-struct lanes {
-  void (*body)(void *argument, int64_t index, int32_t worker);
-  void *argument;
-  int64_t count;
-  _Atomic int64_t next;
-};
-
-static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
-  (void)worker;
-  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
-    l->body(l->argument, n, (int32_t)lane);
-}
-
 void attn_layer_run(const struct attn_host *host, int64_t count,
                     void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   const attn_executor *e = host->executor;
   int32_t workers = e ? e->workers : attn_threads_count();
   if (host->threads && host->threads < workers) workers = host->threads;
-  if (count <= 1 || workers == 1) {
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  } else if (e && workers >= e->workers) {
-    e->parallel_for(e->context, count, body, argument);
-  } else if (e) {
-    struct lanes lanes = {body, argument, count, 0};
-    e->parallel_for(e->context, workers, run_lane, &lanes);
-  } else {
-    attn_threads_run(count, workers, body, argument);
-  }
+  attn_threads_share(e, workers, count, body, argument);
 }
 
 int64_t attn_layer_block(int64_t elements) {

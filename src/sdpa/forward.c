@@ -27,35 +27,9 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   return s;
 }
 
-/* Fewer workers than the host has: it is given so many lanes, each of which takes what is left. */
-struct lanes {
-  void (*body)(void *argument, int64_t index, int32_t worker);
-  void *argument;
-  int64_t count;
-  _Atomic int64_t next;
-};
-
-static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
-  (void)worker;
-  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
-    l->body(l->argument, n, (int32_t)lane);
-}
-
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,
                            void (*body)(void *, int64_t, int32_t), void *argument) {
-  const attn_executor *host = p->desc.executor;
-  if (count <= 0) return;
-  if (p->workers == 1) {
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  } else if (host && p->workers >= host->workers) {
-    host->parallel_for(host->context, count, body, argument);
-  } else if (host) {
-    struct lanes lanes = {body, argument, count, 0};
-    host->parallel_for(host->context, p->workers, run_lane, &lanes);
-  } else {
-    attn_threads_run(count, p->workers, body, argument);
-  }
+  attn_threads_share(p->desc.executor, p->workers, count, body, argument);
 }
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
