@@ -1,8 +1,8 @@
 #include "layer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "threads.h"
 #include "view.h"
@@ -40,18 +40,12 @@ int64_t attn_layer_block(int64_t elements) {
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {
   size_t bytes;
-  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 2) return NULL;
-  bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-  const attn_allocator *a = host->allocator;
-  return a ? a->allocate(a->context, ALIGNMENT, bytes) : aligned_alloc(ALIGNMENT, bytes);
+  if (__builtin_mul_overflow((size_t)count, size, &bytes)) return NULL;
+  return attn_memory_allocate(host->allocator, ALIGNMENT, bytes);
 }
 
 void attn_host_release(const struct attn_host *host, void *memory) {
-  if (!memory) return;
-  if (host->allocator)
-    host->allocator->release(host->allocator->context, memory);
-  else
-    free(memory);
+  attn_memory_release(host->allocator, memory);
 }
 
 /* ---- Tensors ------------------------------------------------------------- */

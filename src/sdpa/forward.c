@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "half.h"
 #include "philox.h"
@@ -250,18 +250,11 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
 /* ---- The call ----------------------------------------------------------------- */
 
 void *attn_problem_allocate(const attn_sdpa *d, size_t bytes) {
-  size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (whole < bytes) return NULL;
-  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
-  return aligned_alloc(ATTN_PANEL_ALIGN, whole);
+  return attn_memory_allocate(d->allocator, ATTN_PANEL_ALIGN, bytes);
 }
 
 void attn_problem_release(const attn_sdpa *d, void *memory) {
-  if (!memory) return;
-  if (d->allocator)
-    d->allocator->release(d->allocator->context, memory);
-  else
-    free(memory);
+  attn_memory_release(d->allocator, memory);
 }
 
 static attn_status run_all(const struct attn_problem *p, void *workspace, attn_error *err) {
