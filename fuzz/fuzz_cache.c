@@ -142,7 +142,7 @@ static void call_paged(struct input *in) {
   for (int64_t i = 0; exact && t->rank == 2 && i < t->shape[0] * t->shape[1]; i++)
     ((int64_t *)t->data)[i] = about(in, below(in, 5));
   for (int64_t i = 0; exact && lengths->rank == 1 && i < lengths->shape[0]; i++)
-    ((int64_t *)lengths->data)[i] = about(in, n * tokens ? below(in, 250) % (n * tokens + 1) : 0);
+    ((int64_t *)lengths->data)[i] = about(in, below(in, 250) % (n * tokens + 1));
   p.table = t, p.lengths = lengths;
   attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
   attn_sdpa_forward_paged(&desc, q, &p, o, NULL);

@@ -26,9 +26,10 @@ BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
+DESCRIPTOR = "src/base/descriptor.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary", "test_line",
-         "test_rotary", "test_norm", "test_layer_input"]
+         "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
+         "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -142,16 +143,24 @@ MUTATIONS = [
     ("d_scale one row short", NORM, "i < s->summed_count", "i + 1 < s->summed_count"),
     ("d_scale without xhat", NORM, "if (!s->times_xhat) return d_y;", "return d_y;"),
     ("d_x overwrites what is still summed", NORM,
-     "attn_norm_rows(c, keep_row);\n  sum_over_rows(c, c->g->d_scale, 1);\n  sum_over_rows(c, c->g->d_bias, 0);\n"
-     "  if (c->g->d_x) attn_norm_rows(c, differentiate);",
-     "attn_norm_rows(c, keep_row);\n  if (c->g->d_x) attn_norm_rows(c, differentiate);\n"
-     "  sum_over_rows(c, c->g->d_scale, 1);\n  sum_over_rows(c, c->g->d_bias, 0);"),
+     "attn_norm_rows(c, keep_row);\n  sum_over_rows(c, c->g.d_scale, 1);\n  sum_over_rows(c, c->g.d_bias, 0);\n"
+     "  if (c->g.d_x) attn_norm_rows(c, differentiate);",
+     "attn_norm_rows(c, keep_row);\n  if (c->g.d_x) attn_norm_rows(c, differentiate);\n"
+     "  sum_over_rows(c, c->g.d_scale, 1);\n  sum_over_rows(c, c->g.d_bias, 0);"),
     ("turned the same way backward", ROTARY, "turn(desc, -1, d_y", "turn(desc, 1, d_y"),
     ("interleaved pairs as halves", ROTARY, "interleaved ? 1 : c->pairs", "c->pairs"),
     ("what is not turned is not copied", ROTARY, "int64_t e = 2 * c->pairs; e < c->width", "int64_t e = 2 * c->pairs; e + 1 < c->width"),
     ("frequencies of half the width", ROTARY, "-(double)k / (double)pairs", "-(double)k / (double)(2 * pairs)"),
     ("a position beyond the tables", ROTARY, "position(t, b, l) >= c->cos.shape[0]", "position(t, b, l) > c->cos.shape[0]"),
-    ("16 bits rounded twice", "src/nn/line.c", "(float)value : to_odd(value));", "(float)value : (float)value);"),
+    ("a newer caller's last byte is not looked at", DESCRIPTOR, "n < given; n++", "n + 1 < given; n++"),
+    ("a newer caller's fields are ignored", DESCRIPTOR, "if (((const char *)from)[n])", "if (0)"),
+    ("an older caller's struct is read behind its end", DESCRIPTOR, "memcpy(to, from, given < size ? given : size);",
+     "memcpy(to, from, size);"),
+    ("16 bits rounded twice", "src/base/half.h", "(float)value : attn_to_odd(value));", "(float)value : (float)value);"),
+    ("a cache rounds by way of float32", CACHE, "attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }",
+     "(double)(float)attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }"),
+    ("stretches merged by way of float32", SPLIT, "empty ? 0 : column(&all, e) * share);",
+     "empty ? 0 : (double)(float)(column(&all, e) * share));"),
     ("ties by the higher index", SUMMARY, "(x == y && a.key < b.key)", "(x == y && a.key > b.key)"),
     ("the heap keeps its root", SUMMARY, "best[0] = e;\n      sift(best, count, 0);", "best[0] = e;"),
     ("the last stripe forgotten", SUMMARY, "j < r->p.keys && sum; j++)", "j < r->p.keys && sum && stripe + 1 < r->stripes; j++)"),

@@ -16,6 +16,10 @@
  * Errors   Every function that can fail returns an attn_status. On anything
  *          but ATTN_OK no output has been touched, save where a function says
  *          otherwise. The library never prints, exits or aborts.
+ * Versions Structs that a caller fills begin with struct_size; start them with
+ *          their _INIT. An older header's are shorter: what they lack is zero.
+ *          A newer header's are longer: they are refused where a field that
+ *          this library does not know is not zero (ATTN_ERR_ARGUMENT).
  * Threads  Every function may be called from any thread at any time, except
  *          where it says otherwise. Nothing here keeps state of a call.
  * Bits     On one instruction set the same input gives the same bits for any

@@ -2,6 +2,7 @@
 #ifndef ATTN_BASE_HALF_H
 #define ATTN_BASE_HALF_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static inline uint16_t attn_to_f16(float value) {
   return (uint16_t)(sign | rounded >> 13);
 }
 
-/* One element of any float type; double, so that float64 loses nothing. */
+/* One element of any float type; double, so that float64 loses nothing. What is no float type
+ * reads as NaN, whatever its size. */
 static inline double attn_load_real(attn_dtype dtype, const char *at) {
   uint16_t half;
   float f;
@@ -65,28 +67,56 @@ static inline double attn_load_real(attn_dtype dtype, const char *at) {
       return memcpy(&half, at, 2), (double)attn_from_bf16(half);
     case ATTN_F32:
       return memcpy(&f, at, 4), (double)f;
-    default:
+    case ATTN_F64:
       return memcpy(&d, at, 8), d;
+    default:
+      return (double)NAN;
   }
 }
 
+/* Into float32 and less; into any other type nothing is written. */
 static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
   uint16_t half = dtype == ATTN_F16 ? attn_to_f16(value) : attn_to_bf16(value);
   if (dtype == ATTN_F32)
     memcpy(at, &value, 4);
-  else
+  else if (dtype == ATTN_F16 || dtype == ATTN_BF16)
     memcpy(at, &half, 2);
 }
 
+/* Rounded to odd: toward zero, the last bit set where anything was lost. Rounding that to a type at
+ * least two bits shorter gives what rounding value itself would: never a tie that was none. */
+static inline float attn_to_odd(double value) {
+  float near = (float)value;
+  uint32_t bits;
+  if ((double)near == value || value != value) return near;
+  memcpy(&bits, &near, sizeof bits);
+  if (fabs((double)near) > fabs(value)) bits--;
+  bits |= 1;
+  memcpy(&near, &bits, sizeof near);
+  return near;
+}
+
+/* Into any float type, rounded once, to nearest; into any other nothing is written. */
 static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
   if (dtype == ATTN_F64)
     memcpy(at, &value, sizeof value);
   else
-    attn_store_f32(dtype, at, (float)value);
+    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_to_odd(value));
 }
 
+/* Of a float type; 0 for any other. */
 static inline int64_t attn_real_size(attn_dtype dtype) {
-  return dtype == ATTN_F64 ? 8 : dtype == ATTN_F32 ? 4 : 2;
+  switch (dtype) {
+    case ATTN_F16:
+    case ATTN_BF16:
+      return 2;
+    case ATTN_F32:
+      return 4;
+    case ATTN_F64:
+      return 8;
+    default:
+      return 0;
+  }
 }
 
 /* float32 and float64 only. */

@@ -133,3 +133,33 @@ void attn_threads_run(int64_t count, int32_t workers,
   }
   for (int64_t index = 0; index < count; index++) body(argument, index, 0);
 }
+
+/* Fewer workers than the host has: it is given so many lanes, each of which takes what is left. */
+struct lanes {
+  void (*body)(void *argument, int64_t index, int32_t worker);
+  void *argument;
+  int64_t count;
+  _Atomic int64_t next;
+};
+
+static void run_lane(void *argument, int64_t lane, int32_t worker) {
+  struct lanes *l = argument;
+  (void)worker;
+  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
+    l->body(l->argument, n, (int32_t)lane);
+}
+
+void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,
+                        void (*body)(void *argument, int64_t index, int32_t worker),
+                        void *argument) {
+  if (count <= 1 || workers == 1) {
+    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
+  } else if (!host) {
+    attn_threads_run(count, workers, body, argument);
+  } else if (workers >= host->workers) {
+    host->parallel_for(host->context, count, body, argument);
+  } else {
+    struct lanes lanes = {body, argument, count, 0};
+    host->parallel_for(host->context, workers, run_lane, &lanes);
+  }
+}

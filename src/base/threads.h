@@ -14,4 +14,10 @@ int32_t attn_threads_count(void);
 void attn_threads_run(int64_t count, int32_t workers,
                       void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
 
+/* The same on the host's executor, or where that is NULL on the pool; workers is at most what
+ * that has, and where it is less no more run at a time. */
+void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,
+                        void (*body)(void *argument, int64_t index, int32_t worker),
+                        void *argument);
+
 #endif

@@ -1,31 +1,13 @@
 #include "layer.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "threads.h"
 #include "view.h"
 
 enum { TASK_ELEMENTS = 16384, ALIGNMENT = 64 };
-
-attn_status attn_layer_descriptor(const void *from, void *to, size_t size, size_t least,
-                                  attn_error *err) {
-  size_t given;
-  if (!from) return ATTN_OK;
-  memcpy(&given, from, sizeof given); /* struct_size comes first in all of them */
-  if (given < least || given > 65536)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                     "struct_size is %zu; set it with the struct's _INIT (%zu)", given, size);
-  for (size_t n = size; n < given; n++)
-    if (((const char *)from)[n])
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                       "the descriptor uses fields that this library does not know: it is %s",
-                       attn_version_string());
-  memcpy(to, from, given < size ? given : size);
-  return ATTN_OK;
-}
 
 attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
   const attn_executor *e = host->executor;
@@ -44,36 +26,12 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
 
 /* ---- Threads and memory -------------------------------------------------- */
 
-/* Fewer threads than the host's executor has: that many lanes, which take indices in turn. */
-struct lanes {
-  void (*body)(void *argument, int64_t index, int32_t worker);
-  void *argument;
-  int64_t count;
-  _Atomic int64_t next;
-};
-
-static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
-  (void)worker;
-  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
-    l->body(l->argument, n, (int32_t)lane);
-}
-
 void attn_layer_run(const struct attn_host *host, int64_t count,
                     void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   const attn_executor *e = host->executor;
   int32_t workers = e ? e->workers : attn_threads_count();
   if (host->threads && host->threads < workers) workers = host->threads;
-  if (count <= 1 || workers == 1) {
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  } else if (e && workers >= e->workers) {
-    e->parallel_for(e->context, count, body, argument);
-  } else if (e) {
-    struct lanes lanes = {body, argument, count, 0};
-    e->parallel_for(e->context, workers, run_lane, &lanes);
-  } else {
-    attn_threads_run(count, workers, body, argument);
-  }
+  attn_threads_share(e, workers, count, body, argument);
 }
 
 int64_t attn_layer_block(int64_t elements) {
@@ -82,18 +40,12 @@ int64_t attn_layer_block(int64_t elements) {
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {
   size_t bytes;
-  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 2) return NULL;
-  bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-  const attn_allocator *a = host->allocator;
-  return a ? a->allocate(a->context, ALIGNMENT, bytes) : aligned_alloc(ALIGNMENT, bytes);
+  if (__builtin_mul_overflow((size_t)count, size, &bytes)) return NULL;
+  return attn_memory_allocate(host->allocator, ALIGNMENT, bytes);
 }
 
 void attn_host_release(const struct attn_host *host, void *memory) {
-  if (!memory) return;
-  if (host->allocator)
-    host->allocator->release(host->allocator->context, memory);
-  else
-    free(memory);
+  attn_memory_release(host->allocator, memory);
 }
 
 /* ---- Tensors ------------------------------------------------------------- */

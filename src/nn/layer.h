@@ -1,4 +1,4 @@
-/* layer.h -- what every layer does alike: read its descriptor, share out its work. */
+/* layer.h -- what every layer does alike: share out its work, check its tensors. */
 #ifndef ATTN_NN_LAYER_H
 #define ATTN_NN_LAYER_H
 
@@ -10,11 +10,6 @@ struct attn_host {
   const attn_allocator *allocator;
   int32_t threads;
 };
-
-/* Copies a descriptor that begins with struct_size over *to, which is this library's default.
- * Shorter ones keep the default behind their end, longer ones must be zero there. */
-attn_status attn_layer_descriptor(const void *from, void *to, size_t size, size_t least,
-                                  attn_error *err);
 
 attn_status attn_host_check(const struct attn_host *host, attn_error *err);
 

@@ -1,6 +1,5 @@
 #include "line.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "half.h"
@@ -16,26 +15,6 @@ void attn_line_load(attn_dtype dtype, const char *at, int64_t step, int64_t coun
   for (int64_t n = 0; n < count; n++) to[n] = attn_load_real(dtype, at + n * step * size);
 }
 
-/* Rounded to odd: toward zero, the last bit set where anything was lost. Rounding that to a type at
- * least two bits shorter gives what rounding value itself would: never a tie that was none. */
-static float to_odd(double value) {
-  float near = (float)value;
-  uint32_t bits;
-  if ((double)near == value || value != value) return near;
-  memcpy(&bits, &near, sizeof bits);
-  if (fabs((double)near) > fabs(value)) bits--;
-  bits |= 1;
-  memcpy(&near, &bits, sizeof near);
-  return near;
-}
-
-static void store(attn_dtype dtype, char *at, double value) {
-  if (dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : to_odd(value));
-}
-
 void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from) {
   int64_t size = attn_real_size(dtype);
   if (dtype == ATTN_F32 && step == 1) {
@@ -43,7 +22,7 @@ void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, co
     for (int64_t n = 0; n < count; n++) value = (float)from[n], memcpy(at + n * 4, &value, 4);
     return;
   }
-  for (int64_t n = 0; n < count; n++) store(dtype, at + n * step * size, from[n]);
+  for (int64_t n = 0; n < count; n++) attn_store_real(dtype, at + n * step * size, from[n]);
 }
 
 char *attn_row_at(const attn_tensor *t, int first, int64_t index) {

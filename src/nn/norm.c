@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "view.h"
@@ -76,7 +77,8 @@ static attn_status check_inputs(const attn_norm *desc, const attn_tensor *x,
                                 attn_error *err) {
   static const double one = 1;
   memset(c, 0, sizeof *c);
-  attn_status status = attn_layer_descriptor(desc, &c->desc, sizeof c->desc, sizeof c->desc, err);
+  attn_status status =
+      attn_descriptor_copy(desc, &c->desc, sizeof c->desc, sizeof c->desc, "struct_size", err);
   if (!status) status = check_knobs(c, err);
   if (!status) status = check_x(c, x, err);
   c->scale = constant(c, &one);
@@ -139,12 +141,12 @@ static attn_status check_outputs(const struct attn_norm_call *c, const attn_tens
 
 attn_status attn_norm_check_backward(const attn_norm *desc, const attn_tensor *x,
                                      const attn_tensor *scale, const attn_tensor *d_y,
-                                     const attn_norm_gradients *g, int has_bias,
+                                     const attn_norm_gradients *gradients, int has_bias,
                                      struct attn_norm_call *c, attn_error *err) {
-  if (!g || g->struct_size < sizeof *g || g->struct_size > 65536)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
-                     "gradients is NULL or its struct_size is not sizeof(attn_norm_gradients)");
-  attn_status status = check_inputs(desc, x, scale, c, err);
+  attn_norm_gradients own, *g = &own;
+  attn_status status =
+      attn_descriptor_require(gradients, g, sizeof *g, sizeof *g, "gradients", err);
+  if (!status) status = check_inputs(desc, x, scale, c, err);
   if (!status) status = attn_layer_check_shape(d_y, "d_y", x->shape, x->rank, err);
   if (!status) status = check_outputs(c, scale, g, has_bias, err);
   if (!status) status = attn_layer_check_in_place(g->d_x, "d_x", d_y, "d_y", err);
@@ -157,10 +159,11 @@ attn_status attn_norm_check_backward(const attn_norm *desc, const attn_tensor *x
   for (int a = 0; a < 2; a++)
     for (int b = 0; !status && b < 5 - a; b++) /* d_bias but with itself */
       status = attn_layer_check_apart(out[a], outs[a], other[b], others[b], err);
+  if (status) return status;
   c->d_y = *d_y;
   if (g->d_x) c->d_x = *g->d_x;
-  c->g = g;
-  return status;
+  c->g = own;
+  return ATTN_OK;
 }
 
 /* ---- Rows ---------------------------------------------------------------- */
@@ -312,9 +315,9 @@ attn_status attn_norm_differentiate(struct attn_norm_call *c, attn_norm_measure 
                      (long long)c->rows);
   c->measure = measure;
   attn_norm_rows(c, keep_row);
-  sum_over_rows(c, c->g->d_scale, 1);
-  sum_over_rows(c, c->g->d_bias, 0);
-  if (c->g->d_x) attn_norm_rows(c, differentiate);
+  sum_over_rows(c, c->g.d_scale, 1);
+  sum_over_rows(c, c->g.d_bias, 0);
+  if (c->g.d_x) attn_norm_rows(c, differentiate);
   attn_host_release(&c->host, c->row);
   return ATTN_OK;
 }

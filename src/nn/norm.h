@@ -28,8 +28,8 @@ struct attn_norm_call {
   attn_tensor bias, y;           /* (rows, n)  forward; bias -0 where there is none */
   attn_tensor mean, inv_std_dev; /* (rows, 1)  forward; data NULL: not wanted */
   attn_tensor d_y, d_x;          /* (rows, n)  backward; d_x's data NULL: not wanted */
-  const attn_norm_gradients *g;
-  struct attn_norm_row *row; /* (rows)  backward */
+  attn_norm_gradients g;         /* a copy */
+  struct attn_norm_row *row;     /* (rows)  backward */
   attn_norm_measure *measure;
 };
 
@@ -42,7 +42,7 @@ attn_status attn_norm_check_forward(const attn_norm *desc, const attn_tensor *x,
 /* has_bias: d_bias may be asked for. Nothing is allocated yet. */
 attn_status attn_norm_check_backward(const attn_norm *desc, const attn_tensor *x,
                                      const attn_tensor *scale, const attn_tensor *d_y,
-                                     const attn_norm_gradients *g, int has_bias,
+                                     const attn_norm_gradients *gradients, int has_bias,
                                      struct attn_norm_call *c, attn_error *err);
 
 /* body(call, row) for every row, shared out among the host's threads. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attn/nn.h"
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "layer.h"
@@ -143,7 +144,8 @@ static attn_status check_tensors(struct call *c, const attn_tensor *from, const 
 static attn_status check(struct call *c, const attn_rotary *desc, const attn_tensor *from,
                          const char *from_name, const attn_tensor *cos, const attn_tensor *sin,
                          const attn_tensor *to, const char *to_name, attn_error *err) {
-  attn_status status = attn_layer_descriptor(desc, &c->desc, sizeof c->desc, sizeof c->desc, err);
+  attn_status status =
+      attn_descriptor_copy(desc, &c->desc, sizeof c->desc, sizeof c->desc, "struct_size", err);
   if (!status) status = check_knobs(c, err);
   if (!status) status = check_tensors(c, from, from_name, to, to_name, err);
   if (!status) status = choose_pairs(c, err);

@@ -3,25 +3,25 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "text.h"
 
 enum { BAD_STYLE = 2 }; /* nothing is written then, as after a failed write */
 
-/* As with every descriptor: the first version's size at least, and no unknown language. */
-static int is_style(const attn_style *style) {
-  return style->struct_size >= sizeof(attn_style) && style->struct_size <= 65536 &&
-         style->language >= ATTN_LANGUAGE_ENGLISH && style->language <= ATTN_LANGUAGE_JAPANESE;
+/* 0, and *to the default, where it has a size or a language that this library does not know. */
+static int take_style(const attn_style *from, attn_style *to) {
+  if (attn_descriptor_copy(from, to, sizeof *to, sizeof *to, "style", NULL)) return 0;
+  if (to->language >= ATTN_LANGUAGE_ENGLISH && to->language <= ATTN_LANGUAGE_JAPANESE) return 1;
+  memset(to, 0, sizeof *to);
+  return 0;
 }
 
 void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink) {
   memset(out, 0, sizeof *out);
   out->sink = sink;
   out->before = -1;
-  if (style && !is_style(style)) out->failed = BAD_STYLE;
-  if (style && !out->failed)
-    memcpy(&out->style, style,
-           style->struct_size < sizeof out->style ? style->struct_size : sizeof out->style);
+  if (!take_style(style, &out->style)) out->failed = BAD_STYLE;
   if (out->style.width < 1) out->style.width = 80;
   if (out->style.precision == 0) out->style.precision = 4;
   if (out->style.precision < 0) out->style.precision = 0;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -9,7 +10,7 @@
 
 struct run {
   struct attn_problem p;
-  attn_sdpa_gradients own; /* a copy; zero where an older caller's has no field */
+  attn_sdpa_gradients own; /* a copy */
   const attn_sdpa_gradients *g;
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
@@ -28,6 +29,12 @@ static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int
 }
 
 /* ---- Checks ---- */
+
+attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradients *to,
+                                attn_error *err) {
+  return attn_descriptor_require(from, to, sizeof *to, offsetof(attn_sdpa_gradients, d_additive),
+                                 "gradients", err);
+}
 
 static attn_status check_mask_gradient(struct run *r, attn_error *err) {
   const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
@@ -105,17 +112,14 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
                          const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                          const attn_tensor *d_o, attn_error *err) {
-  const attn_sdpa_gradients *g = r->g;
-  if (!g || !attn_size_is_known(g->struct_size, offsetof(attn_sdpa_gradients, d_additive)))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
-                     "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
-  memcpy(&r->own, g, g->struct_size < sizeof r->own ? g->struct_size : sizeof r->own);
-  g = r->g = &r->own;
-  if (!desc || !desc->lse)
+  attn_status status = attn_gradients_copy(r->g, &r->own, err);
+  const attn_sdpa_gradients *g = r->g = &r->own;
+  if (status) return status;
+  status = attn_problem_check(desc, q, k, v, o, 1, &r->p, err);
+  if (status) return status;
+  if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
                      "desc->lse is missing: the backward needs the forward's log-sum-exp");
-  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &r->p, err);
-  if (status) return status;
   if (r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "weights", "weights must be NULL in the backward");
   attn_dtype dtype = q->dtype;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -91,11 +92,8 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
 /* Checks given, fills in its defaults, and lays the memory out. */
 static attn_status plan(const attn_cache_config *given, attn_cache_config *c, int64_t *columns,
                         struct layout *l, attn_error *err) {
-  if (!given || !attn_size_is_known(given->struct_size, sizeof *given))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
-                     "config is NULL or its struct_size is not sizeof(attn_cache_config)");
-  *c = *given;
-  attn_status status = check_sizes(c, err);
+  attn_status status = attn_descriptor_require(given, c, sizeof *c, sizeof *c, "config", err);
+  if (!status) status = check_sizes(c, err);
   if (status) return status;
   if (!c->page_tokens || c->page_tokens > c->capacity) c->page_tokens = c->capacity;
   *columns = (c->capacity - 1) / c->page_tokens + 1;
@@ -290,8 +288,8 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
     }
     int64_t size = attn_real_size(pages->dtype);
     for (int64_t e = 0; e < from->shape[3]; e++)
-      attn_store_f32(pages->dtype, to + e * size,
-                     (float)attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));
+      attn_store_real(pages->dtype, to + e * size,
+                      attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));
   }
 }
 

@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "half.h"
 #include "philox.h"
@@ -27,51 +27,17 @@ struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   return s;
 }
 
-/* Fewer workers than the host has: it is given so many lanes, each of which takes what is left. */
-struct lanes {
-  void (*body)(void *argument, int64_t index, int32_t worker);
-  void *argument;
-  int64_t count;
-  _Atomic int64_t next;
-};
-
-static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
-  (void)worker;
-  for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
-    l->body(l->argument, n, (int32_t)lane);
-}
-
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,
                            void (*body)(void *, int64_t, int32_t), void *argument) {
-  const attn_executor *host = p->desc.executor;
-  if (count <= 0) return;
-  if (p->workers == 1) {
-    for (int64_t n = 0; n < count; n++) body(argument, n, 0);
-  } else if (host && p->workers >= host->workers) {
-    host->parallel_for(host->context, count, body, argument);
-  } else if (host) {
-    struct lanes lanes = {body, argument, count, 0};
-    host->parallel_for(host->context, p->workers, run_lane, &lanes);
-  } else {
-    attn_threads_run(count, p->workers, body, argument);
-  }
+  attn_threads_share(p->desc.executor, p->workers, count, body, argument);
 }
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
 
-static double read_float(const attn_tensor *t, const char *at) {
-  return attn_load_real(t->dtype, at);
-}
-
-static void write_float(const attn_tensor *t, char *at, double value) {
-  attn_store_real(t->dtype, at, value);
-}
-
 static double value_at(const struct attn_problem *p, int64_t b, int64_t head, int64_t j,
                        int64_t e) {
   if (p->paging) return attn_paging_value(p, b, head, j, e);
-  return read_float(&p->v, attn_tensor_at(&p->v, b, head, j, e));
+  return attn_load_real(p->v.dtype, attn_tensor_at(&p->v, b, head, j, e));
 }
 
 /* The mean of all S rows of v: what a large finite fill would have given. */
@@ -82,19 +48,20 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
     long double sum = 0; /* equal values round alike: in double their errors would add up */
     for (int64_t j = 0; j < keys && !nan; j++) sum += (long double)value_at(p, b, head, j, e);
     double mean = nan ? (double)NAN : keys ? (double)(sum / (long double)keys) : 0.0;
-    write_float(&p->o, attn_tensor_at(&p->o, b, h, i, e), mean);
+    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e), mean);
   }
   double weight = nan ? (double)NAN : 1.0 / (double)keys;
   for (int64_t j = 0; p->desc.weights && j < keys; j++)
-    write_float(&p->weights, attn_tensor_at(&p->weights, b, h, i, j), weight);
-  if (nan && p->desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
+    attn_store_real(p->weights.dtype, attn_tensor_at(&p->weights, b, h, i, j), weight);
+  if (nan && p->desc.lse)
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
 
 int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i,
                              int64_t j) {
   const char *at = attn_tensor_at(&p->mask, b, h, i, j);
   if (p->mask.dtype == ATTN_BOOL) return *at != 0;
-  return read_float(&p->mask, at) != -(double)INFINITY;
+  return attn_load_real(p->mask.dtype, at) != -(double)INFINITY;
 }
 
 static int row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
@@ -270,10 +237,12 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   if (desc.mask) desc.mask = &mask;
   attn_ref_sdpa_row(&desc, &p->q, &p->k, &p->v, &row);
   for (int64_t e = 0; e < p->value_width; e++)
-    write_float(&p->o, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
+    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, row.b, row.h, row.i, e), row.output[e]);
   for (int64_t j = 0; desc.weights && j < p->keys; j++)
-    write_float(&p->weights, attn_tensor_at(&p->weights, row.b, row.h, row.i, j), row.weights[j]);
-  if (desc.lse) write_float(&p->lse, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
+    attn_store_real(p->weights.dtype, attn_tensor_at(&p->weights, row.b, row.h, row.i, j),
+                    row.weights[j]);
+  if (desc.lse)
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
   if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
   attn_progress_tell(&run->progress, &run->p->desc, 1);
 }
@@ -281,18 +250,11 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
 /* ---- The call ----------------------------------------------------------------- */
 
 void *attn_problem_allocate(const attn_sdpa *d, size_t bytes) {
-  size_t whole = (bytes + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (whole < bytes) return NULL;
-  if (d->allocator) return d->allocator->allocate(d->allocator->context, ATTN_PANEL_ALIGN, whole);
-  return aligned_alloc(ATTN_PANEL_ALIGN, whole);
+  return attn_memory_allocate(d->allocator, ATTN_PANEL_ALIGN, bytes);
 }
 
 void attn_problem_release(const attn_sdpa *d, void *memory) {
-  if (!memory) return;
-  if (d->allocator)
-    d->allocator->release(d->allocator->context, memory);
-  else
-    free(memory);
+  attn_memory_release(d->allocator, memory);
 }
 
 static attn_status run_all(const struct attn_problem *p, void *workspace, attn_error *err) {

@@ -219,14 +219,13 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
 }
 
-/* g: a copy of given; zero where an older caller's has no field. */
+/* g: a copy of given. */
 static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
                                   attn_error *err) {
   attn_status status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, given, err);
-  memset(g, 0, sizeof *g);
+  if (!status) status = attn_gradients_copy(given, g, err);
   if (status) return status;
-  memcpy(g, given, given->struct_size < sizeof *g ? given->struct_size : sizeof *g);
   status = check_cuts(p, err);
   if (!status) status = check_output(p, g->d_q, "d_q", err);
   if (!status) status = check_output(p, g->d_k, "d_k", err);

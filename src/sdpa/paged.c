@@ -1,6 +1,7 @@
 /* paged.c -- keys and values in pages behind a table: checked here, then a call like any other. */
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -150,9 +151,6 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_pages 
 
 static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, attn_error *err) {
   memset(g, 0, sizeof *g);
-  if (!paged || !attn_size_is_known(paged->struct_size, sizeof *paged))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "pages",
-                     "pages is NULL or its struct_size is not sizeof(attn_pages)");
   attn_status status = check_pages(paged, err);
   if (!status) status = check_scales(paged->k_scales, "k_scales", paged->k, &g->k_scales, err);
   if (!status) status = check_scales(paged->v_scales, "v_scales", paged->v, &g->v_scales, err);
@@ -211,6 +209,8 @@ attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
                                     attn_error *err) {
   struct attn_paging g;
   struct attn_problem p;
-  attn_status status = attn_paged_check(desc, q, pages, NULL, -1, o, &g, &p, err);
+  attn_pages own;
+  attn_status status = attn_descriptor_require(pages, &own, sizeof own, sizeof own, "pages", err);
+  if (!status) status = attn_paged_check(desc, q, &own, NULL, -1, o, &g, &p, err);
   return status ? status : attn_problem_run(&p, err);
 }

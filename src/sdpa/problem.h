@@ -38,6 +38,10 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
 /* The caller's descriptor, of whatever size it is, checked as far as it goes alone. */
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err);
 
+/* Likewise where gradients go; NULL is refused. */
+attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradients *to,
+                                attn_error *err);
+
 /* What only a call refuses, not its plan: empty rows, a workspace that is too small. */
 attn_status attn_forward_check(const struct attn_problem *problem, attn_error *err);
 
@@ -167,7 +171,7 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_e
 void *attn_problem_allocate(const attn_sdpa *desc, size_t bytes);
 void attn_problem_release(const attn_sdpa *desc, void *memory);
 
-/* A struct_size that a caller may give: this header's or a newer one's. */
+/* A struct_size of what is given to be filled: this header's or a newer one's. */
 int attn_size_is_known(size_t given, size_t ours);
 
 /* Byte offset of element (a, b, c, d) of a rank-4 tensor. */

@@ -1,6 +1,7 @@
 /* score.c -- score functions with learned matrices: q and k are projected, then it is sdpa. */
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -108,11 +109,9 @@ static attn_status check_outputs(const struct call *c, const attn_tensor *o, con
 static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
                          const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   memset(c, 0, sizeof *c);
-  if (score && !attn_size_is_known(score->struct_size, sizeof *score))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "score",
-                     "score's struct_size is not sizeof(attn_score)");
-  if (score) c->score = *score;
-  attn_status status = attn_problem_copy_desc(desc, &c->desc, err);
+  attn_status status =
+      attn_descriptor_copy(score, &c->score, sizeof c->score, sizeof c->score, "score", err);
+  if (!status) status = attn_problem_copy_desc(desc, &c->desc, err);
   if (!status) status = check_kind(&c->score, err);
   if (!status && c->desc.additive)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "additive",
@@ -133,13 +132,6 @@ static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score
 
 static double real_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   return attn_load_real(t->dtype, attn_tensor_at(t, a, b, c, d));
-}
-
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
 }
 
 /* out = x M, or x M^T: (B, H, N, columns) from (B, H, N, rows). */
@@ -163,7 +155,7 @@ static void multiply_row(void *argument, int64_t index, int32_t worker) {
                                      : real_at(p->m, 0, h, e, first + f));
     }
     for (int64_t f = 0; f < count; f++)
-      store_real(p->out, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
+      attn_store_real(p->out->dtype, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
   }
 }
 
@@ -196,7 +188,8 @@ static void sum_outer_row(void *argument, int64_t index, int32_t worker) {
       }
     }
     for (int64_t f = 0; f < count; f++)
-      store_real(p->d_m, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f), sum[f]);
+      attn_store_real(p->d_m->dtype, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f),
+                      sum[f]);
   }
 }
 
@@ -357,17 +350,12 @@ static attn_status check_no_overlap(const struct call *c, const struct results *
 static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
                                 const attn_score_gradients *s, attn_error *err) {
   memset(r, 0, sizeof *r);
-  if (!g || !attn_size_is_known(g->struct_size, offsetof(attn_sdpa_gradients, d_additive)))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "gradients",
-                     "gradients is NULL or its struct_size is not sizeof(attn_sdpa_gradients)");
-  if (s && !attn_size_is_known(s->struct_size, sizeof *s))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "score_gradients",
-                     "its struct_size is not sizeof(attn_score_gradients)");
-  memcpy(&r->given, g, g->struct_size < sizeof *g ? g->struct_size : sizeof *g);
-  r->given.struct_size = sizeof r->given;
-  if (s) r->score = *s;
+  attn_status status = attn_gradients_copy(g, &r->given, err);
+  if (!status)
+    status = attn_descriptor_copy(s, &r->score, sizeof r->score, sizeof r->score, "score_gradients",
+                                  err);
   r->core = r->given;
-  return ATTN_OK;
+  return status;
 }
 
 /* Gradients of the projections become those of what was projected, and of the matrices. */

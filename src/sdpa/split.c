@@ -88,9 +88,9 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
   if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
   double total = empty ? sink : total_of(&all, sink, &share);
   for (int64_t e = 0; e < p->value_width; e++)
-    attn_store_f32(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
-                   empty ? 0.0f : (float)(column(&all, e) * share));
+    attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
+                    empty ? 0 : column(&all, e) * share);
   if (p->desc.lse)
-    attn_store_f32(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (float)(total * ATTN_LN2));
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), total * ATTN_LN2);
   return empty;
 }

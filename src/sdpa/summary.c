@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "problem.h"
@@ -58,13 +59,6 @@ struct piece {
   int64_t b, head, h0, h1, from, to;
   double *columns; /* S, of the head at hand; NULL: not wanted */
 };
-
-static void store_real(const attn_tensor *t, char *at, double value) {
-  if (t->dtype == ATTN_F64)
-    memcpy(at, &value, sizeof value);
-  else
-    attn_store_f32(t->dtype, at, (float)value);
-}
 
 static void store_key(const attn_tensor *t, char *at, int64_t key) {
   int32_t narrow = (int32_t)key;
@@ -125,8 +119,9 @@ static void store_best(const struct run *r, const struct row *row, struct entry 
       store_key(&r->top_keys, attn_tensor_at(&r->top_keys, row->b, row->h, row->i, n),
                 n < count ? best[n].key : -1);
     if (r->top_weights.data)
-      store_real(&r->top_weights, attn_tensor_at(&r->top_weights, row->b, row->h, row->i, n),
-                 n < count ? best[n].weight * row->share : 0);
+      attn_store_real(r->top_weights.dtype,
+                      attn_tensor_at(&r->top_weights, row->b, row->h, row->i, n),
+                      n < count ? best[n].weight * row->share : 0);
   }
 }
 
@@ -164,17 +159,17 @@ static void add_columns(const struct row *row, double *columns) {
 
 static void store_columns(const struct run *r, int64_t b, int64_t h, const double *columns) {
   for (int64_t j = 0; j < r->p.keys; j++)
-    store_real(&r->column_sums, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
+    attn_store_real(r->column_sums.dtype, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
 }
 
 static void summarize(const struct run *r, const struct piece *c, const struct row *row,
                       struct entry *best) {
   const int64_t b = row->b, h = row->h, i = row->i;
   if (r->entropy.data)
-    store_real(&r->entropy, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
+    attn_store_real(r->entropy.dtype, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
   if (r->largest_logit.data)
-    store_real(&r->largest_logit, attn_tensor_at(&r->largest_logit, 0, b, h, i),
-               largest_logit_of(row));
+    attn_store_real(r->largest_logit.dtype, attn_tensor_at(&r->largest_logit, 0, b, h, i),
+                    largest_logit_of(row));
   if (r->listed) store_best(r, row, best);
   if (!c->columns) return;
   if (i == c->from) memset(c->columns, 0, (size_t)r->p.keys * sizeof *c->columns);
@@ -396,11 +391,10 @@ static attn_status check_problem(struct run *r, const attn_sdpa *desc, const att
 }
 
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
-                         const attn_tensor *k, const attn_sdpa_summary *s, attn_error *err) {
-  if (!s || !attn_size_is_known(s->struct_size, sizeof *s))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "summary",
-                     "summary is NULL or its struct_size is not sizeof(attn_sdpa_summary)");
-  attn_status status = check_problem(r, desc, q, k, err);
+                         const attn_tensor *k, const attn_sdpa_summary *given, attn_sdpa_summary *s,
+                         attn_error *err) {
+  attn_status status = attn_descriptor_require(given, s, sizeof *s, sizeof *s, "summary", err);
+  if (!status) status = check_problem(r, desc, q, k, err);
   if (status) return status;
   const struct attn_problem *p = &r->p;
   const attn_tensor by_key = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->keys}};
@@ -482,7 +476,7 @@ static void clear_columns(const struct run *r) {
   const attn_tensor *t = &r->column_sums;
   for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
     for (int64_t j = 0; j < r->p.keys; j++)
-      store_real(t, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
+      attn_store_real(t->dtype, attn_tensor_at(t, 0, n / r->p.heads_q, n % r->p.heads_q, j), 0);
 }
 
 static int wants_nothing(const attn_sdpa_summary *s) {
@@ -492,8 +486,9 @@ static int wants_nothing(const attn_sdpa_summary *s) {
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_sdpa_summary *summary, attn_error *err) {
   struct run r = {.progress = ATTN_PROGRESS_INIT};
-  attn_status status = check(&r, desc, q, k, summary, err);
-  if (status || !r.p.batch || !r.p.heads_q || wants_nothing(summary)) return status;
+  attn_sdpa_summary s;
+  attn_status status = check(&r, desc, q, k, summary, &s, err);
+  if (status || !r.p.batch || !r.p.heads_q || wants_nothing(&s)) return status;
   if (!r.p.rows) return clear_columns(&r), ATTN_OK;
   r.progress.total = r.p.batch * r.p.heads_q * r.p.rows;
   divide(&r);

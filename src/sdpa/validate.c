@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "half.h"
 #include "threads.h"
@@ -126,25 +127,10 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
   return check_softcap_and_dropout(d, err);
 }
 
-/* A caller compiled against an older header gives a shorter struct, whose missing fields are
- * zero; one compiled against a newer header may use nothing that this library does not know. */
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
-  memset(to, 0, sizeof *to);
-  to->struct_size = sizeof *to;
-  if (!from) return ATTN_OK;
-  size_t least = offsetof(attn_sdpa, workspace);
-  if (from->struct_size < least || from->struct_size > 65536)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                     "struct_size is %zu; set it with ATTN_SDPA_INIT (%zu)", from->struct_size,
-                     sizeof *to);
-  for (size_t n = sizeof *to; n < from->struct_size; n++)
-    if (((const char *)from)[n])
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "struct_size",
-                       "the descriptor uses fields that this library does not know: it is %s",
-                       attn_version_string());
-  memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
-  to->struct_size = sizeof *to;
-  attn_status status = check_knobs(to, err);
+  attn_status status = attn_descriptor_copy(from, to, sizeof *to, offsetof(attn_sdpa, workspace),
+                                            "struct_size", err);
+  if (!status) status = check_knobs(to, err);
   /* Only these bits count dropout's words; what is added to them must not overflow. */
   to->origin_batch &= UINT32_MAX, to->origin_head &= UINT32_MAX, to->origin_query &= UINT32_MAX;
   return status;

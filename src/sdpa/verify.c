@@ -37,7 +37,7 @@ static int64_t row_number(const struct check *c, int64_t index) {
   return first + (int64_t)(scramble(c->seed + (uint64_t)index) % stretch);
 }
 
-static double read_float(const attn_tensor *t, const int64_t at[4]) {
+static double real_at(const attn_tensor *t, const int64_t at[4]) {
   return attn_load_real(t->dtype, attn_tensor_at(t, at[0], at[1], at[2], at[3]));
 }
 
@@ -89,7 +89,7 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
     double absolute = 0;
     for (int64_t j = 0; j < p->keys && mean; j++) {
       const int64_t at[4] = {row->b, row->h / (p->heads_q / p->heads), j, e};
-      double v = read_float(&p->v, at);
+      double v = real_at(&p->v, at);
       sum += (long double)v, absolute += fabs(v) / (double)p->keys;
     }
     row->output[e] = nan ? (double)NAN : p->keys ? (double)(sum / (long double)p->keys) : 0.0;
@@ -113,7 +113,7 @@ static void compare_output(const struct check *c, const struct attn_ref_row *row
   attn_dtype dtype = p->o.dtype;
   int64_t at[4] = {row->b, row->h, row->i, 0};
   for (; at[3] < p->value_width; at[3]++) {
-    double got = read_float(&p->o, at), exact = row->output[at[3]];
+    double got = real_at(&p->o, at), exact = row->output[at[3]];
     /* An infinite value whose weight was flushed: 0 times infinity. */
     if (isinf(row->flushed[at[3]]) && got != got) exact = got;
     note(largest_of(dtype), r, at, got, exact,
@@ -129,7 +129,7 @@ static void compare_weights(const struct check *c, const struct attn_ref_row *ro
     double exact = row->weights[at[3]]; /* of an empty row 0 or 1 / S, rounded once */
     double bound = row->visible ? attn_ref_bound_weight(row, p->width, at[3]) : 0x1p-24 * exact;
     double size = row->visible && row->scores[at[3]] == -(double)INFINITY ? -1 : exact;
-    note(largest_of(p->weights.dtype), r, at, read_float(&p->weights, at), exact,
+    note(largest_of(p->weights.dtype), r, at, real_at(&p->weights, at), exact,
          size < 0 ? 0 : promised(p->weights.dtype, bound, size));
   }
 }
@@ -141,7 +141,7 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
   compare_output(c, row, r);
   if (p->desc.weights) compare_weights(c, row, r);
   if (p->desc.lse)
-    note(largest_of(p->lse.dtype), r, at, read_float(&p->lse, at), row->lse,
+    note(largest_of(p->lse.dtype), r, at, real_at(&p->lse, at), row->lse,
          promised(p->lse.dtype, attn_ref_bound_lse(row, p->width), 0));
   r->rows++;
 }

@@ -124,10 +124,7 @@ static double at(const attn_tensor *t, int64_t n) {
 }
 
 static void put(const attn_tensor *t, int64_t n, double x) {
-  if (t->dtype == ATTN_F64)
-    ((double *)t->data)[n] = x;
-  else
-    attn_store_f32(t->dtype, (char *)t->data + n * attn_real_size(t->dtype), (float)x);
+  attn_store_real(t->dtype, (char *)t->data + n * attn_real_size(t->dtype), x);
 }
 
 /* ---- The formulas, in double ---- */

@@ -1,0 +1,18 @@
+#include "allocator.h"
+
+#include <stdlib.h>
+
+void *attn_memory_allocate(const attn_allocator *a, size_t alignment, size_t bytes) {
+  size_t least = bytes ? bytes : 1;
+  if (least > SIZE_MAX / 2) return NULL; /* as much is never there, and rounding up is safe below */
+  size_t whole = (least + alignment - 1) / alignment * alignment;
+  return a ? a->allocate(a->context, alignment, whole) : aligned_alloc(alignment, whole);
+}
+
+void attn_memory_release(const attn_allocator *a, void *memory) {
+  if (!memory) return;
+  if (a)
+    a->release(a->context, memory);
+  else
+    free(memory);
+}

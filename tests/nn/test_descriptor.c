@@ -1,0 +1,220 @@
+/* Law: of every struct that a caller gives with its struct_size, one that is shorter than was ever
+ * published or absurdly long is refused; one that is longer is taken where it is zero behind what
+ * this library knows, and refused where it is not, for that would be silently not done. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attn/attn.h"
+#include "attn/nn.h"
+#include "descriptor.h"
+
+enum { L = 3, E = 4, MORE = 24 };
+
+static float in[L * E], out[L * E], lse[L], sums[L];
+static attn_tensor x, y, row, sum;
+
+static int begin(void **state) {
+  (void)state;
+  for (int n = 0; n < L * E; n++) in[n] = 0.25f * (float)(n % 5);
+  x = attn_tensor_dense(ATTN_F32, in, 1, 1, L, E), y = attn_tensor_dense(ATTN_F32, out, 1, 1, L, E);
+  row = (attn_tensor){lse, ATTN_F32, 3, {1, 1, L}, {L, L, 1}};
+  sum = (attn_tensor){sums, ATTN_F32, 3, {1, 1, L}, {L, L, 1}};
+  return 0;
+}
+
+/* ---- A call with each struct; the others are as they should be ---- */
+
+static attn_status with_sdpa(void *given, attn_error *err) {
+  return attn_sdpa_forward(given, &x, &x, &x, &y, err);
+}
+
+static attn_status with_gradients(void *given, attn_error *err) {
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  desc.lse = &row;
+  return attn_sdpa_backward(&desc, &x, &x, &x, &y, &x, given, err);
+}
+
+static attn_status with_gradients_packed(void *given, attn_error *err) {
+  int32_t starts[2] = {0, L};
+  attn_tensor t = {starts, ATTN_I32, 1, {2}, {1}};
+  attn_tensor head = {in, ATTN_F32, 3, {1, L, E}, {L * E, E, 1}}, o = head;
+  attn_tensor rows = {lse, ATTN_F32, 2, {1, L}, {L, 1}};
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  o.data = out, desc.lse = &rows;
+  return attn_sdpa_backward_packed(&desc, &head, &head, &head, &o, &head, &t, &t, given, err);
+}
+
+static attn_status with_score_backward(const void *score, const void *gradients, const void *of_it,
+                                       attn_error *err) {
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  desc.lse = &row;
+  return attn_score_backward(&desc, score, &x, &x, &x, &y, &x, gradients, of_it, err);
+}
+
+static const attn_sdpa_gradients none = ATTN_SDPA_GRADIENTS_INIT;
+
+static attn_status with_score(void *given, attn_error *err) {
+  attn_status status = attn_score_forward(NULL, given, &x, &x, &x, &y, err);
+  return status ? status : with_score_backward(given, &none, NULL, err);
+}
+
+static attn_status with_gradients_of_score(void *given, attn_error *err) {
+  return with_score_backward(NULL, given, NULL, err);
+}
+
+static attn_status with_score_gradients(void *given, attn_error *err) {
+  return with_score_backward(NULL, &none, given, err);
+}
+
+static attn_status with_summary(void *given, attn_error *err) {
+  return attn_sdpa_summarize(NULL, &x, &x, given, err);
+}
+
+static int32_t table[1];
+static int64_t lengths[1] = {L};
+static const attn_tensor page_table = {table, ATTN_I32, 2, {1, 1}, {1, 1}};
+static const attn_tensor page_lengths = {lengths, ATTN_I64, 1, {1}, {1}};
+
+static attn_status with_paged(void *given, attn_error *err) {
+  return attn_sdpa_forward_paged(NULL, &x, given, &y, err);
+}
+
+static attn_status with_cache(void *given, attn_error *err) {
+  size_t bytes;
+  attn_cache *cache = NULL;
+  attn_status status = attn_cache_measure(given, &bytes, err);
+  if (status) return assert_int_equal(attn_cache_new(given, &cache, err), status), status;
+  status = attn_cache_new(given, &cache, err);
+  attn_cache_free(cache);
+  return status;
+}
+
+static attn_status with_norm(void *given, attn_error *err) {
+  return attn_layer_norm_forward(given, &x, NULL, NULL, &y, NULL, NULL, err);
+}
+
+static attn_status with_norm_gradients(void *given, attn_error *err) {
+  attn_status status = attn_rms_norm_backward(NULL, &x, NULL, &x, given, err);
+  return status ? status : attn_layer_norm_backward(NULL, &x, NULL, &x, given, err);
+}
+
+static attn_status with_rotary(void *given, attn_error *err) {
+  attn_tensor tables = {in, ATTN_F32, 3, {1, L, E / 2}, {0, 0, 1}};
+  return attn_rotary_forward(given, &x, &tables, &tables, &y, err);
+}
+
+/* ---- The law ---- */
+
+struct kind {
+  const char *type, *argument; /* what the error names */
+  attn_status (*call)(void *given, attn_error *err);
+  size_t size, least;
+  const void *good;
+};
+
+/* As many bytes as the struct_size says, so that a sanitizer sees what is read behind them. */
+static attn_status call(const struct kind *k, size_t size, int mark, attn_error *err) {
+  _Alignas(16) char room[1024];
+  assert_true(k->size + MORE < sizeof room);
+  memset(room, 0, sizeof room);
+  memcpy(room, k->good, k->size);
+  memcpy(room, &size, sizeof size);
+  if (size <= sizeof room) {
+    if (size < k->size) memset(room + size, 0xAA, k->size - size);
+    if (mark >= 0) room[mark] = 1;
+  }
+  memset(err, 0, sizeof *err);
+  return k->call(room, err);
+}
+
+static void refused(const struct kind *k, size_t size, int mark) {
+  attn_error err;
+  if (call(k, size, mark, &err) != ATTN_ERR_ARGUMENT || strcmp(err.argument, k->argument) ||
+      !strstr(err.message, "struct_size"))
+    fail_msg("%s of %zu bytes: \"%s\", \"%s\"", k->type, size, err.argument, err.message);
+}
+
+static void taken(const struct kind *k, size_t size) {
+  attn_error err;
+  if (call(k, size, -1, &err)) fail_msg("%s of %zu bytes: %s", k->type, size, err.message);
+}
+
+static void obeys(const struct kind *k) {
+  refused(k, 0, -1), refused(k, sizeof(size_t), -1), refused(k, k->least - 1, -1);
+  refused(k, 65537, -1), refused(k, SIZE_MAX, -1);
+  taken(k, k->least), taken(k, k->size), taken(k, k->size + 1), taken(k, k->size + MORE);
+  for (size_t n = k->size; n < k->size + MORE; n++) refused(k, k->size + MORE, (int)n);
+}
+
+static void every_struct_obeys(void **state) {
+  (void)state;
+  attn_sdpa sdpa = ATTN_SDPA_INIT;
+  attn_score score = ATTN_SCORE_INIT;
+  attn_score_gradients score_gradients = ATTN_SCORE_GRADIENTS_INIT;
+  attn_sdpa_summary summary = ATTN_SDPA_SUMMARY_INIT;
+  attn_pages paged = {sizeof paged, &x, &x, NULL, NULL, &page_table, &page_lengths};
+  attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
+  attn_norm norm = ATTN_NORM_INIT;
+  attn_norm_gradients norm_gradients = ATTN_NORM_GRADIENTS_INIT;
+  attn_rotary rotary = ATTN_ROTARY_INIT;
+  size_t old = offsetof(attn_sdpa_gradients, d_additive);
+  summary.column_sums = &sum, norm_gradients.d_x = &y;
+  config.heads = config.width = config.value_width = config.sequences = config.capacity = 1;
+  config.dtype = ATTN_F32;
+#define KIND(argument, call, good, least) \
+  { #good, argument, call, sizeof good, least, &good }
+  const struct kind all[] = {
+      KIND("struct_size", with_sdpa, sdpa, offsetof(attn_sdpa, workspace)),
+      KIND("gradients", with_gradients, none, old),
+      KIND("gradients", with_gradients_packed, none, old),
+      KIND("gradients", with_gradients_of_score, none, old),
+      KIND("score", with_score, score, sizeof score),
+      KIND("score_gradients", with_score_gradients, score_gradients, sizeof score_gradients),
+      KIND("summary", with_summary, summary, sizeof summary),
+      KIND("pages", with_paged, paged, sizeof paged),
+      KIND("config", with_cache, config, sizeof config),
+      KIND("struct_size", with_norm, norm, sizeof norm),
+      KIND("gradients", with_norm_gradients, norm_gradients, sizeof norm_gradients),
+      KIND("struct_size", with_rotary, rotary, sizeof rotary)};
+  for (size_t n = 0; n < sizeof all / sizeof *all; n++) obeys(&all[n]);
+}
+
+/* ---- The copy itself ---- */
+
+struct now {
+  size_t struct_size;
+  int64_t a, b;
+};
+
+static void a_copy_is_whole_or_zero(void **state) {
+  (void)state;
+  const struct now given = {offsetof(struct now, b), 1, 2}, zero = {sizeof zero, 0, 0};
+  const struct now older = {sizeof older, 1, 0};
+  struct now to;
+  attn_error err;
+  memset(&to, 0x55, sizeof to);
+  assert_int_equal(attn_descriptor_copy(&given, &to, sizeof to, given.struct_size, "x", &err),
+                   ATTN_OK);
+  assert_memory_equal(&to, &older, sizeof to);
+  assert_int_equal(attn_descriptor_copy(&given, &to, sizeof to, sizeof to, "x", &err),
+                   ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.argument, "x");
+  assert_memory_equal(&to, &zero, sizeof to);
+  memset(&to, 0x55, sizeof to);
+  assert_int_equal(attn_descriptor_copy(NULL, &to, sizeof to, sizeof to, "x", &err), ATTN_OK);
+  assert_memory_equal(&to, &zero, sizeof to);
+  assert_int_equal(attn_descriptor_require(NULL, &to, sizeof to, sizeof to, "x", &err),
+                   ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.message, "x is NULL");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test_setup(every_struct_obeys, begin),
+                                     cmocka_unit_test(a_copy_is_whole_or_zero)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
