@@ -272,10 +272,11 @@ static double own_difference(const attn_tensor *d_o, const struct attn_ref_row *
 static void score_gradients(const struct question *ask, const attn_tensor *v,
                             const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
                             struct attn_ref_gradients *g) {
-  double d = 0, d_size = 0;
+  /* O's rounding to float16 is relative to no less than the smallest normal number. */
+  double d = 0, d_size = 0, least = d_o->dtype == ATTN_F16 ? 0x1p-14 : 0;
   int64_t width = ask->q->shape[3];
   for (int64_t e = 0; e < v->shape[3]; e++)
-    d_size += fabs(element(d_o, row->b, row->h, row->i, e) * row->output[e]);
+    d_size += fabs(element(d_o, row->b, row->h, row->i, e)) * (fabs(row->output[e]) + least);
   for (int64_t j = 0; j < row->keys; j++) {
     g->d_scores[j] = g->d_scores_size[j] = 0;
     if (g->d_scores_own) g->d_scores_own[j] = 0;
