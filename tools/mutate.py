@@ -59,6 +59,8 @@ MUTATIONS = [
     ("lengths ignored", INTERVAL, "last = length - 1;", "last = p->keys - 1;"),
     ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0)",
      "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, (head + 1) % p->heads, 0, 0)"),
+    ("weights a little off where they are small", "src/kernel/exp2.inc", "vf f = vf_sub(y, n);",
+     "vf f = vf_sub(vf_mul(y, vf_set(1.0000005f)), n);"),
     ("no headroom", DOOR, "(float)(ceil(log2((double)keys)) + 1) : 1.0f", "0.0f : 0.0f"),
     ("a finite mask hides", LOAD,
      "if (x < -FLT_MAX && mask > -(double)INFINITY) return -FLT_MAX;", ""),

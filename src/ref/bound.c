@@ -9,38 +9,45 @@ static double headroom(int64_t keys) { return keys > 1 ? ceil(log2((double)keys)
  * maximum; so a weight of 2^(2c - 126) or more is never lost. */
 double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
 
-/* 16 + 2 sqrt(E) S + 2 sqrt(n): the fixed roundings, those of the score, those of the sums; and,
- * where q times scale is subnormal, up to 2^-150 |k_e| lost in each product. Softcap (a tanh of
- * 4 ULP between two products) and ALiBi add up to 8 u S to a score, additive scores 10 u S, which
- * counts twice: in the weights and in their sum. */
-static double relative(const struct attn_ref_row *row, int64_t width) {
-  int64_t terms =
-      row->visible ? row->visible : row->keys; /* of a row that sees none, a mean of all */
-  return 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt((double)terms) +
-         0x1p-125 * row->key_magnitude + (row->bent ? 8 * row->magnitude : 0) +
-         (row->additive ? 20 * row->magnitude : 0);
+/* What the scores are off by acts twice: in a weight and in the sum of the weights. A score: q's
+ * rounding S, the products' sqrt(E) S, a mask's or ALiBi's own and that of adding it 2 S, softcap
+ * (a tanh between products) 8 S, additive scores 10 S; where q times scale is subnormal, up to
+ * 2^-150 |k_e| in each product. */
+static double scores(const struct attn_ref_row *row, int64_t width) {
+  double each = 2 + 2 * sqrt((double)width) + (row->lifted ? 4 : 0) + (row->bent ? 16 : 0) +
+                (row->additive ? 20 : 0);
+  return each * row->magnitude + 0x1p-125 * row->key_magnitude;
 }
 
-/* A small weight has the whole distance to the maximum, at most 2 S, and the headroom in its
- * exponent. */
-static double exponent(const struct attn_ref_row *row, int64_t width) {
-  return (2 + sqrt((double)width)) * (2 * row->magnitude + headroom(row->keys));
+/* The fixed roundings, the scores', the sums'; 4 c for the part of the exponents, in a weight and
+ * in the sum, that is not the key's distance to the maximum. */
+static double relative(const struct attn_ref_row *row, int64_t width) {
+  return 16 + scores(row, width) + 2 * sqrt((double)row->visible) + 4 * headroom(row->keys);
+}
+
+/* The distance stands in the exponent, which is rounded (1), and each restart between that key and
+ * the maximum costs a product by a power of two (at most 1.2 more). */
+enum { FAR = 3 };
+
+/* Of a sink, j = -1: 0. */
+static double distance(const struct attn_ref_row *row, int64_t j) {
+  return j < 0 || row->scores[j] == -(double)INFINITY ? 0 : row->top - row->scores[j];
+}
+
+double attn_ref_own_output(const struct attn_ref_row *row, int64_t width, int64_t e) {
+  /* Terms that are all 0 have no error, however large the scores: not 0 times infinity. */
+  if (row->absolute[e] == 0) return 0;
+  return row->absolute[e] * relative(row, width) + FAR * row->far[e];
 }
 
 double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
-  const double u = 0x1p-24;
   /* Products that are subnormal lose half of 2^-149 each, before the division by the sum. */
   double subnormal = (double)row->visible * exp2(2 * headroom(row->keys) - 149);
-  /* Terms that are all 0 have no error, however large the scores: not 0 times infinity. */
-  double roundings = relative(row, width);
-  if (row->largest_kept > 1) roundings += exponent(row, width); /* dropout may leave small ones */
-  double own = row->absolute[e] == 0 ? 0 : u * row->absolute[e] * roundings;
-  return own + row->flushed[e] + subnormal;
+  return 0x1p-24 * attn_ref_own_output(row, width, e) + row->flushed[e] + subnormal;
 }
 
-/* In an output small weights hardly count, here they stand alone. */
-static double weight_relative(const struct attn_ref_row *row, int64_t width) {
-  return relative(row, width) + exponent(row, width);
+static double weight_relative(const struct attn_ref_row *row, int64_t width, int64_t j) {
+  return relative(row, width) + FAR * distance(row, j);
 }
 
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
@@ -48,7 +55,7 @@ double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int6
   if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
   double flush = attn_ref_flush(row->keys) * row->largest_kept;
   if (row->weights[j] == 0) return flush;
-  return u * row->weights[j] * weight_relative(row, width) + flush;
+  return u * row->weights[j] * weight_relative(row, width, j) + flush;
 }
 
 double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
@@ -56,16 +63,31 @@ double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
   return u * (relative(row, width) + fabs(row->lse));
 }
 
-/* The same form as an output's, of the sizes of the gradient's own terms. P comes from the rounded
- * log-sum-exp, off by up to u (S + ln n) more. The slope 1 - tanh^2 of an additive score: 12 more.
- */
-double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, double size,
-                               double count) {
-  double lse = row->magnitude + log((double)(row->visible > 1 ? row->visible : 2));
-  double roundings = 16 + 2 * sqrt((double)width) * row->magnitude + 2 * sqrt(count) + lse +
-                     (row->bent ? 8 * row->magnitude : 0) + 0x1p-125 * row->key_magnitude +
-                     (row->additive ? 12 + 20 * row->magnitude : 0);
-  return 0x1p-24 * size * roundings + 0x1p-120;
+/* ---- Gradients ---- */
+
+double attn_ref_own_score(const struct attn_ref_row *row, int64_t width) {
+  return (1 + 2 * sqrt((double)width) + (row->additive ? 10 : 0)) * row->magnitude +
+         0x1p-126 * row->key_magnitude;
+}
+
+/* The log-sum-exp is rounded, in natural units and in powers of two: at most S + ln n each. The
+ * exponent is the distance and what the log-sum-exp lies above the maximum, ln n at most, within
+ * 4 c. */
+double attn_ref_own_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
+  double n = row->visible > 1 ? (double)row->visible : 2;
+  return relative(row, width) + 2 * (row->magnitude + log(n)) + distance(row, j);
+}
+
+/* |(1 - t^2)'| = 2 |t| (1 - t^2); over a step d by which the score is off, |t| grows by d at most
+ * and 1 - t^2 by e^2d, for its logarithm's slope is -2 t. Beside it the roundings, 12 (1 + t^2). */
+double attn_ref_own_slope(const struct attn_ref_row *row, int64_t width, double cap, double t) {
+  double own = attn_ref_own_score(row, width) / cap, d = 0x1p-24 * own;
+  double moved = own * 2 * (fabs(t) + d) * (1 - t * t) * exp(2 * d);
+  return fmin(moved, 0x1p24) + 12 * (1 + t * t);
+}
+
+double attn_ref_bound_gradient(double size, double own, double count) {
+  return 0x1p-24 * (own + 2 * sqrt(count) * size) + 0x1p-120;
 }
 
 /* ---- Summaries: row is without its sink, whose share is taken from the rounded log-sum-exp ----
@@ -82,9 +104,17 @@ double attn_ref_bound_shared(const struct attn_ref_row *row, int64_t width, doub
                              int64_t j) {
   if (row->scores[j] == -(double)INFINITY) return 0;
   double off = lse_error(row, width, u), share = part(sink - row->lse);
-  double weight = u * row->weights[j] * weight_relative(row, width) + attn_ref_flush(row->keys);
+  double weight = u * row->weights[j] * weight_relative(row, width, j) + attn_ref_flush(row->keys);
   if (sink == -(double)INFINITY) return weight;
   return share * exp(off) * (weight + row->weights[j] * off);
+}
+
+/* That of the row's farthest weight. */
+static double worst_relative(const struct attn_ref_row *row, int64_t width) {
+  double most = 0;
+  for (int64_t j = 0; j < row->keys; j++)
+    if (row->weights[j] > 0) most = fmax(most, weight_relative(row, width, j));
+  return most;
 }
 
 /* With weights off by at most r each the distribution q differs from p by
@@ -94,7 +124,7 @@ double attn_ref_bound_shared(const struct attn_ref_row *row, int64_t width, doub
  * G(x) = h(share) + share H has |G'| <= share other (|x| + H). */
 double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, double u,
                               double sink) {
-  double r = u * weight_relative(row, width), off = lse_error(row, width, u);
+  double r = u * worst_relative(row, width), off = lse_error(row, width, u);
   double entropy = 0, spread = 0, flush = attn_ref_flush(row->keys), n = (double)row->visible;
   if (!(r < 0.5)) return (double)INFINITY;
   for (int64_t j = 0; j < row->keys; j++)
@@ -111,7 +141,7 @@ double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, dou
 
 /* ln of the largest weight, and the log-sum-exp it is added to. */
 double attn_ref_bound_logit(const struct attn_ref_row *row, int64_t width, double u) {
-  double r = u * weight_relative(row, width) + (double)row->visible * attn_ref_flush(row->keys);
+  double r = u * worst_relative(row, width) + (double)row->visible * attn_ref_flush(row->keys);
   if (!(r < 0.5)) return (double)INFINITY;
   return r / (1 - r) + lse_error(row, width, u) + 0x1p-50 * (1 + fabs(row->lse));
 }

@@ -22,10 +22,13 @@ struct attn_ref_row {
    * the sum is sum_e |a_e| */
   double magnitude;
   double largest_kept; /* out: 1 / (1 - dropout) */
-  int32_t bent;        /* out: 1 with softcap or alibi: each score is rounded a few times more */
+  int32_t bent;        /* out: 1 with softcap: each score is rounded a few times more */
   int64_t visible;     /* out: n, keys seen */
   int64_t keys;        /* out: S */
   int32_t additive;    /* out: 1 with additive scores: each term is rounded a few times more */
+  int32_t lifted;      /* out: 1 where numbers are added to the scores: a mask's or ALiBi's */
+  double top;          /* out: the largest score; -inf for an empty row */
+  double *far; /* Ev out, or NULL: sum_j p_j |v_je| (top - s_j), A with each key's distance */
 };
 
 /* Fills row. Tensors of rank 4 (B, Hq, L, E) and so on, float32 or float64, already
@@ -41,6 +44,10 @@ struct attn_ref_gradients {
   double *d_scores, *d_scores_size;     /* S   out: what reaches the mask; 0 where not visible */
   double d_sink, d_sink_size;           /* out */
   double *d_additive, *d_additive_size; /* E   added to; of additive scores */
+  /* Like the sizes, or NULL: the errors that the terms bring with them to the sum, in units of
+   * float32's roundoff. With any of them row->far is needed. */
+  double *d_q_own, *d_k_own, *d_v_own, *d_scores_own, *d_additive_own;
+  double d_sink_own;
 };
 
 /* After attn_ref_sdpa_row of the same row. d_lse: the gradient of its log-sum-exp. */
@@ -48,9 +55,17 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
                                 const attn_tensor *v, const attn_tensor *d_o, double d_lse,
                                 const struct attn_ref_row *row, struct attn_ref_gradients *g);
 
-/* What the float32 kernels promise of a gradient: size is its terms', count how many they are. */
-double attn_ref_bound_gradient(const struct attn_ref_row *row, int64_t width, double size,
-                               double count);
+/* What the float32 kernels promise of a gradient: size and own are its terms', count how many. */
+double attn_ref_bound_gradient(double size, double own, double count);
+
+/* In units of the roundoff: errors of one score, of a weight made from the rounded log-sum-exp
+ * relative to itself, and of the slope of a softcap where tanh is t. */
+double attn_ref_own_score(const struct attn_ref_row *row, int64_t width);
+double attn_ref_own_weight(const struct attn_ref_row *row, int64_t width, int64_t j);
+double attn_ref_own_slope(const struct attn_ref_row *row, int64_t width, double cap, double t);
+
+/* The output's bound in units of the roundoff, what is flushed or subnormal aside. */
+double attn_ref_own_output(const struct attn_ref_row *row, int64_t width, int64_t e);
 
 /* Weights below this may be flushed to 0 in float32, docs/accuracy.md: a function of S alone. */
 double attn_ref_flush(int64_t keys);

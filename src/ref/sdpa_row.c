@@ -198,6 +198,7 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
   double flush = attn_ref_flush(row->keys);
   for (int64_t e = 0; e < v->shape[3]; e++)
     row->output[e] = row->absolute[e] = row->flushed[e] = 0.0;
+  for (int64_t e = 0; row->far && e < v->shape[3]; e++) row->far[e] = 0.0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
     int tiny = row->weights[j] < flush;
@@ -207,6 +208,7 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
       row->output[e] += term;
       row->absolute[e] += fabs(term);
       if (tiny) row->flushed[e] += fabs(term);
+      if (row->far && term != 0) row->far[e] += fabs(term) * (row->top - row->scores[j]);
     }
     row->weights[j] *= keep;
   }
@@ -222,11 +224,12 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
       .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
       .length = key_length(desc, row->b, row->keys),
   };
-  row->bent = desc && (desc->alibi || (desc->flags & ATTN_SDPA_SOFTCAP));
+  row->bent = desc && (desc->flags & ATTN_SDPA_SOFTCAP);
+  row->lifted = desc && (desc->alibi || (desc->mask && desc->mask->dtype != ATTN_BOOL));
   row->additive = desc && desc->additive;
   row->largest_kept = desc && (desc->flags & ATTN_SDPA_DROPOUT) ? 1 / (1 - desc->dropout) : 1;
-  double top = score_row(&ask, row);
-  soften(&ask, row, top);
+  row->top = score_row(&ask, row);
+  soften(&ask, row, row->top);
   mix(&ask, v, row);
 }
 
@@ -245,26 +248,38 @@ static double weight_gradient(const struct question *ask, const attn_tensor *v,
   return keep > 0 ? keep * sum : 0;
 }
 
-/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose terms' size is beside.
- */
+/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose terms' size and error
+ * are beside. */
 static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    double *size) {
-  *size = 1;
+                    double *size, double *own) {
+  *size = 1, *own = 0;
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
-  double t = (row->scores[j] - added(ask, row, j)) / ask->desc->softcap;
-  *size = 1 + t * t;
+  double cap = ask->desc->softcap, t = (row->scores[j] - added(ask, row, j)) / cap;
+  *size = 1 + t * t, *own = attn_ref_own_slope(row, ask->q->shape[3], cap, t);
   return 1 - t * t;
+}
+
+/* What the dp_j of a row, their mean D and dlse are off by: sums over Ev, and D bears O's error. */
+static double own_difference(const attn_tensor *d_o, const struct attn_ref_row *row, int64_t width,
+                             int64_t values, double dp_size) {
+  double own = 2 * sqrt((double)values) * dp_size;
+  for (int64_t e = 0; e < values; e++)
+    own += fabs(element(d_o, row->b, row->h, row->i, e)) * attn_ref_own_output(row, width, e);
+  return own;
 }
 
 /* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */
 static void score_gradients(const struct question *ask, const attn_tensor *v,
                             const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
                             struct attn_ref_gradients *g) {
-  double d = 0, d_size = 0;
+  /* O's rounding to float16 is relative to no less than the smallest normal number. */
+  double d = 0, d_size = 0, least = d_o->dtype == ATTN_F16 ? 0x1p-14 : 0;
+  int64_t width = ask->q->shape[3];
   for (int64_t e = 0; e < v->shape[3]; e++)
-    d_size += fabs(element(d_o, row->b, row->h, row->i, e) * row->output[e]);
+    d_size += fabs(element(d_o, row->b, row->h, row->i, e)) * (fabs(row->output[e]) + least);
   for (int64_t j = 0; j < row->keys; j++) {
     g->d_scores[j] = g->d_scores_size[j] = 0;
+    if (g->d_scores_own) g->d_scores_own[j] = 0;
     if (!visible(ask, row, j)) continue;
     g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j]);
     d += exp(row->scores[j] - row->lse) * g->d_scores[j];
@@ -272,20 +287,32 @@ static void score_gradients(const struct question *ask, const attn_tensor *v,
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
     double p = exp(row->scores[j] - row->lse);
+    double dp_size = g->d_scores_size[j], size = dp_size + d_size + fabs(d_lse);
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
-    g->d_scores_size[j] = p * (g->d_scores_size[j] + d_size + fabs(d_lse));
+    g->d_scores_size[j] = p * size;
+    if (g->d_scores_own)
+      g->d_scores_own[j] = p * (attn_ref_own_weight(row, width, j) * size +
+                                own_difference(d_o, row, width, v->shape[3], dp_size));
   }
   double sink =
       ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
   double p = sink == -(double)INFINITY ? 0 : exp(sink - row->lse);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
+  if (g->d_scores_own && p > 0)
+    g->d_sink_own = attn_ref_own_weight(row, width, -1) * g->d_sink_size +
+                    p * own_difference(d_o, row, width, v->shape[3], 0);
+}
+
+static void add(double *to, int64_t at, double x) {
+  if (to) to[at] += x;
 }
 
 /* What d_z = d loss / d (sum_e a_e tanh(q_e + k_je)) gives q, k_j and a; the slope of tanh is a
  * difference, whose terms are 1 and t^2. */
 static void additive_gradients(const struct question *ask, const struct attn_ref_row *row,
-                               int64_t j, double d_z, double size, struct attn_ref_gradients *g) {
+                               int64_t j, double d_z, double size, double own,
+                               struct attn_ref_gradients *g) {
   int64_t width = ask->q->shape[3];
   for (int64_t e = 0; e < width; e++) {
     double a = vector_element(ask->desc->additive, row->h, e);
@@ -295,6 +322,9 @@ static void additive_gradients(const struct question *ask, const struct attn_ref
     g->d_q[e] += slope_term, g->d_q_size[e] += slope_size;
     g->d_k[j * width + e] += slope_term, g->d_k_size[j * width + e] += slope_size;
     g->d_additive[e] += d_z * t, g->d_additive_size[e] += size * fabs(t);
+    double slope_own = fabs(a) * (own * (1 - t * t) + 12 * size * (1 + t * t));
+    add(g->d_q_own, e, slope_own), add(g->d_k_own, j * width + e, slope_own);
+    add(g->d_additive_own, e, (own + 10 * size) * fabs(t));
   }
 }
 
@@ -306,19 +336,26 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
   int64_t width = q->shape[3], value_width = v->shape[3];
   score_gradients(&ask, v, d_o, d_lse, row, g);
   for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;
+  for (int64_t e = 0; g->d_q_own && e < width; e++) g->d_q_own[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(&ask, row, j)) continue;
-    double size, d_z = scale_of(&ask) * slope(&ask, row, j, &size) * g->d_scores[j];
-    size *= fabs(scale_of(&ask)) * g->d_scores_size[j];
-    if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, g);
+    double size, own, gain = slope(&ask, row, j, &size, &own);
+    double scale = scale_of(&ask), d_z = scale * gain * g->d_scores[j];
+    own = fabs(scale) *
+          (own * g->d_scores_size[j] + (g->d_scores_own ? gain * g->d_scores_own[j] : 0));
+    size *= fabs(scale) * g->d_scores_size[j];
+    if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, own, g);
     for (int64_t e = 0; e < width && !is_additive(&ask); e++) {
       double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
       g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
       g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);
+      add(g->d_q_own, e, own * fabs(k_e)), add(g->d_k_own, j * width + e, own * fabs(q_e));
     }
+    double relative = attn_ref_own_weight(row, width, j);
     for (int64_t e = 0; e < value_width; e++) {
       double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
       g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);
+      add(g->d_v_own, j * value_width + e, relative * fabs(term));
     }
   }
 }

@@ -100,14 +100,15 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
   if (s->window) desc.flags = ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET, desc.align = ATTN_ALIGN_OFFSET;
   desc.offset = s->offset, desc.window_left = s->left, desc.window_right = s->right;
   if (s->masked) desc.mask = &mask;
-  double *work = malloc((size_t)(2 * s->keys + 3 * s->value_width) * sizeof *work);
+  double *work = malloc((size_t)(2 * s->keys + 4 * s->value_width) * sizeof *work);
   double *output = work + 2 * s->keys;
   struct attn_ref_row row = {.i = i,
                              .scores = work,
                              .weights = work + s->keys,
                              .output = output,
                              .absolute = output + s->value_width,
-                             .flushed = output + 2 * s->value_width};
+                             .flushed = output + 2 * s->value_width,
+                             .far = output + 3 * s->value_width};
   attn_ref_sdpa_row(&desc, &q, &k, &v, &row);
   if (s->task.empty[i] != (row.visible == 0)) fail_msg("%s: row %d", kernel->name, (int)i);
   for (int64_t e = 0; e < s->value_width; e++) {

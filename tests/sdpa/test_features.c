@@ -176,7 +176,7 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
   int64_t batch = 1 + below(3), heads = 1 + below(2), group = PICK(1, 1, 2, 3, 8);
   int64_t rows = PICK(1, 2, 7, 8, 63, 64, 65, 127, 128, 129);
   int64_t keys = PICK(1, 2, 5, 6, 7, 12, 95, 96, 97, 102, 191, 192, 193);
-  if (rows <= 8 && chance(4)) keys = PICK(3071, 3072, 3073, 4704); /* the rows are split */
+  if (rows <= 8 && chance(20)) keys = PICK(3071, 3072, 3073, 4704); /* the rows are split */
   int64_t width = PICK(1, 3, 8, 63, 64, 65, 128),
           value_width = PICK(1, 3, 5, 6, 7, 8, 12, 63, 64, 65);
   const int64_t q[4] = {batch, heads * group, rows, width}, k[4] = {batch, heads, keys, width};

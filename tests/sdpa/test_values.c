@@ -140,6 +140,29 @@ static void ties_outliers_and_zeros(void **state) {
 }
 
 /* The true output is finite, so no sum on the way may overflow. */
+/* Large weights meet v = 0, so that an output is made of small weights alone, whose exponents are
+ * large; with few terms a score's roundings may all go one way. */
+static void outputs_made_of_small_weights(void **state) {
+  (void)state;
+  enum { KINDS = 8, ROWS = 64 };
+  static const int widths[KINDS] = {1, 1, 1, 2, 4, 8, 16, 64};
+  static const float gains[KINDS] = {3, 6, 9, 4, 3, 2, 1.5f, 0.8f};
+  static float queries[ROWS * 64], keys[2 * 64], outputs[ROWS], values[2] = {0, 1};
+  desc.flags |= ATTN_SDPA_SCALE, desc.scale = 1;
+  for (int round = 0; round < 160; round++) {
+    int width = widths[round % KINDS];
+    float gain = gains[round % KINDS];
+    for (int n = 0; n < ROWS * width; n++) queries[n] = gain * (0.75f + uniform() / 4);
+    for (int n = 0; n < 2 * width; n++)
+      keys[n] = gain * (0.75f + uniform() / 4) * (n < width ? 1.0f : -1.0f);
+    tq = attn_tensor_dense(ATTN_F32, queries, 1, 1, ROWS, width);
+    tk = attn_tensor_dense(ATTN_F32, keys, 1, 1, 2, width);
+    tv = attn_tensor_dense(ATTN_F32, values, 1, 1, 2, 1);
+    to = attn_tensor_dense(ATTN_F32, outputs, 1, 1, ROWS, 1);
+    verified();
+  }
+}
+
 static void values_near_the_largest_float(void **state) {
   (void)state;
   for (int n = 0; n < S * EV; n++) v[n] = v[n] < 0 ? -FLT_MAX : FLT_MAX;
@@ -282,6 +305,7 @@ static int suite(const char *kernel) {
                                      LAW(one_key_that_matters_is_found_wherever_it_stands),
                                      LAW(scores_that_rise_without_end),
                                      LAW(ties_outliers_and_zeros),
+                                     LAW(outputs_made_of_small_weights),
                                      LAW(values_near_the_largest_float),
                                      LAW(a_finite_mask_never_hides),
                                      LAW(rows_that_see_nothing),
