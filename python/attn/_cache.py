@@ -1,7 +1,7 @@
 """KVCache: keys and values that are kept while a model decodes."""
 import numpy as np
 
-from ._core import BF16, F16, F32, AttnError, check, core, dtype_name, empty_like, ffi
+from ._core import BF16, F16, F32, AttnError, check, core, empty_like, ffi, matrix_shape, whole
 from ._sdpa import _Call, _choose, _lse_type
 
 _TYPES = {"float32": F32, "float16": F16, "bfloat16": BF16, "int8": 0x00010800}
@@ -20,8 +20,10 @@ class KVCache:
                  page_tokens: int = 0, pages: int = 0, dtype: str = "float32"):
         config, made, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), ffi.new("attn_error *")
         config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), _choose(_TYPES, dtype, "dtype")
-        config.heads, config.width, config.value_width = heads, width, width if value_width is None else value_width
-        config.sequences, config.capacity, config.page_tokens, config.pages = sequences, capacity, page_tokens, pages
+        sizes = {"heads": heads, "width": width, "value_width": width if value_width is None else value_width,
+                 "sequences": sequences, "capacity": capacity, "page_tokens": page_tokens, "pages": pages}
+        for name, value in sizes.items():
+            setattr(config, name, whole(value, name))
         size = ffi.new("size_t *")
         check(core.attn_cache_measure(config, size, error), error)
         check(core.attn_cache_new(config, made, error), error)
@@ -38,35 +40,44 @@ class KVCache:
         """The sequences of a call as C takes them, and how many."""
         if sequences is None:
             return ffi.NULL, array.shape[0] if len(array.shape) == 4 else 1
-        numbers = [int(n) for n in np.atleast_1d(np.asarray(sequences))]
+        if not isinstance(sequences, (list, tuple, range, np.ndarray)):
+            sequences = [sequences]
+        numbers = [whole(n, "sequences") for n in sequences]
         return ffi.new("int64_t[]", numbers), len(numbers)
 
     def append(self, k, v, sequences=None) -> None:
         """k (count, H, T, E) and v (count, H, T, Ev) behind what sequences (default 0 .. count-1) hold; rank 3 for
         one. All or, where something is refused or does not fit, nothing. Types: as sdpa, rounded to the cache's."""
         call, error = _Call(), ffi.new("attn_error *")
+        tk, tv = call.view(k, "k"), call.view(v, "v")
         numbers, count = self._list(sequences, k)
-        check(core.attn_cache_append(self._cache, numbers, count, call.view(k, "k"), call.view(v, "v"), error), error)
+        check(core.attn_cache_append(self._cache, numbers, count, tk, tv, error), error)
 
-    def attend(self, q, *, sequences=None, causal: bool = True, return_lse: bool = False, out=None, **features):
+    def attend(self, q, *, sequences=None, causal: bool = True, return_lse: bool = False, return_weights: bool = False,
+               out=None, **features):
         """Attention of q (count, Hq, L, E) over what sequences (default 0 .. count-1; one may stand there several
-        times) hold; rank 3 for one. Returns o (count, Hq, L, Ev), with return_lse also lse (count, Hq, L).
+        times) hold; rank 3 for one. Returns o (count, Hq, L, Ev); with return_lse also lse (count, Hq, L), with
+        return_weights also weights (count, Hq, L, S) with S the longest length, in that order.
 
-        The L queries are the sequence's last tokens: causal, counted from the bottom right, unless align, offset
-        or causal=False say otherwise. features: as sdpa, without key_lengths.
+        The L queries are the sequence's last tokens: causal, window and alibi count from the bottom right unless
+        align or offset say otherwise. features: as sdpa, without key_lengths.
         """
-        if causal and features.get("offset") is None:
-            features.setdefault("align", "bottom-right")
+        if features.get("align") is None and features.get("offset") is None:
+            features["align"] = "bottom-right"
         call, error = _Call(causal=causal, **features), ffi.new("attn_error *")
-        numbers, count = self._list(sequences, q)
         tq = call.view(q, "q")
-        o = out if out is not None else empty_like(q, (*q.shape[:-1], self.value_width))
+        rows = matrix_shape(q, "q")[:-1]
+        numbers, count = self._list(sequences, q)
+        results, to = call.result(q, (*rows, self.value_width), out)
         if return_lse:
-            lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q))
-            call.desc.lse = call.view(lse, "lse")
-        check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, call.view(o, "out"), error),
-              error)
-        return (o, lse) if return_lse else o
+            results.append(empty_like(q, rows, _lse_type(q)))
+            call.desc.lse = call.view(results[-1], "lse")
+        if return_weights:
+            longest = max((core.attn_cache_length(self._cache, numbers[n] if numbers else n) for n in range(count)), default=0)
+            results.append(empty_like(q, (*rows, max(longest, 0))))
+            call.desc.weights = call.view(results[-1], "weights")
+        check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, to, error), error)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def length(self, sequence: int) -> int:
         """Tokens of a sequence."""

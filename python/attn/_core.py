@@ -1,7 +1,9 @@
 """The shared library through cffi, and arrays of any kind as its tensor views."""
 import ctypes
+import operator
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +129,8 @@ def _numpy_view(array, name):
 def _dlpack_view(array, name):
     if getattr(array, "requires_grad", False):
         array = array.detach()
+    if _is_torch(array) and array.is_neg():  # a view whose signs are turned: DLPack would lose that
+        array = array.resolve_neg()
     try:
         capsule = array.__dlpack__()
     except (BufferError, RuntimeError, TypeError) as reason:
@@ -156,8 +160,53 @@ import weakref  # noqa: E402  (the capsule lives as long as the view)
 _keep = weakref.WeakKeyDictionary()
 
 
+def _is_torch(array):
+    return "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor)
+
+
+def whole(value, name, least=-(1 << 63), most=(1 << 63) - 1):
+    """A whole number that C can hold; no bool, no fraction."""
+    try:
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise AttnError(f"{name} is {value!r}; it must be a whole number in {least} .. {most}", "ATTN_ERR_ARGUMENT", name)
+    return number
+
+
+def output_view(array, name, shape):
+    """The view of what a caller gave to be written: of this shape, writable, no two elements in one place."""
+    if isinstance(array, np.ndarray):
+        refused = None if array.flags.writeable else "it is read-only"
+    elif _is_torch(array):
+        refused = ("it is part of an autograd graph" if array.requires_grad else
+                   "its signs are turned (resolve_neg() makes an array of its own)" if array.is_neg() else None)
+    else:
+        refused = f"{type(array).__name__} may not be writable; give a NumPy array or a PyTorch tensor"
+    strides = array.strides if isinstance(array, np.ndarray) else array.stride() if _is_torch(array) else ()
+    if any(size > 1 and stride == 0 for size, stride in zip(getattr(array, "shape", ()), strides)):
+        refused = "elements of it share memory"
+    if refused:
+        raise AttnError(f"{name} cannot be written: {refused}", "ATTN_ERR_ARGUMENT", name)
+    if tuple(array.shape) != tuple(shape):
+        raise AttnError(f"{name} is {tuple(array.shape)}; it must be {tuple(shape)}", "ATTN_ERR_SHAPE", name)
+    if _is_torch(array):
+        sys.modules["torch"].autograd.graph.increment_version(array)
+    return view(array, name)
+
+
+def matrix_shape(array, name):
+    """The shape of an array that has at least (length, width)."""
+    if len(array.shape) < 2:
+        raise AttnError(f"{name} has rank {len(array.shape)}; it must be 2, 3 or 4", "ATTN_ERR_SHAPE", name)
+    return tuple(array.shape)
+
+
 def view(array, name):
     """An attn_tensor over the array's own memory. The array must outlive it."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise AttnTypeError(f"{name} is a masked array: give the data, and the mask as such", "ATTN_ERR_TYPE", name)
     if isinstance(array, np.ndarray):
         return _numpy_view(array, name)
     if hasattr(array, "__dlpack__"):
@@ -168,7 +217,7 @@ def view(array, name):
 
 def empty_like(array, shape, dtype=None):
     """A new dense array of the same library; dtype: 'float32' and so on, or the array's."""
-    if type(array).__module__.split(".")[0] == "torch":
+    if _is_torch(array):
         import torch
         return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype)
     if isinstance(array, np.ndarray):

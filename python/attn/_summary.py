@@ -73,7 +73,7 @@ def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool 
     largest weights, largest first, equals by the lower index; -1 where it sees fewer; 0: none. entropy: of each
     query's weights in nats, a sink's share among them. largest_logit: of each query, -inf where it sees no key.
 
-    float32 results (float64 for float64 input), int64 keys, as arrays of q's library. features: as in sdpa; dropout
+    float32 results (float64 for float64 input), int64 keys, tensors for PyTorch's, else NumPy arrays. features: as in sdpa; dropout
     has no part in it. Raises AttnError that names the argument.
     """
     call, count = _Call(**features), _count(top)

@@ -4,13 +4,14 @@
     q = attn.nn.rotary(q, cos, sin, positions)
 
 Arrays are NumPy's or come by DLPack, strided as they are, each float32, float64, float16 or bfloat16. All is
-computed in double and rounded once. Results are arrays of the first argument's library; errors are
+computed in double and rounded once. Results are tensors where the first argument is PyTorch's, else NumPy arrays; a tensor's graph is not
+followed. Errors are
 attn.AttnError and name the argument. The C header attn/nn.h says the rest.
 """
 from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
-from ._core import AttnError, check, dtype_name, empty_like, ffi, model, view
+from ._core import AttnError, check, dtype_name, empty_like, ffi, model, output_view, view
 
 __all__ = ["NormGradients", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "rotary",
            "rotary_backward", "rotary_tables"]
@@ -28,8 +29,12 @@ def _optional(array, name):
 
 
 def _and_result(x, name, out):
-    """The view of x, and where the result goes: out, or a new array like x."""
-    return view(x, name), out if out is not None else empty_like(x, tuple(x.shape))
+    """The view of x, where the result goes (out, or a new array like x), and that one's view."""
+    tx = view(x, name)
+    if out is not None:
+        return tx, out, output_view(out, "out", tuple(x.shape))
+    made = empty_like(x, tuple(x.shape))
+    return tx, made, view(made, "out")
 
 
 # ---- Rotary positions --------------------------------------------------------------------------------
@@ -64,8 +69,8 @@ def rotary(x: Any, cos: Any, sin: Any, positions: Any = None, *, interleaved: bo
     (k, k + R/2), or (2k, 2k + 1) if interleaved. out may be x. Returns y of x's shape and type.
     """
     d, held = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
-    tx, y = _and_result(x, "x", out)
-    _call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), view(y, "out"))
+    tx, y, ty = _and_result(x, "x", out)
+    _call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), ty)
     return y
 
 
@@ -73,8 +78,8 @@ def rotary_backward(d_y: Any, cos: Any, sin: Any, positions: Any = None, *, inte
                     rotary_dim: int = 0, heads: int = 0, out: Any = None, threads: int = 0) -> Any:
     """d_x of rotary(x, cos, sin, ...) given d_y of its shape: the turn the other way. out may be d_y."""
     d, held = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
-    td_y, d_x = _and_result(d_y, "d_y", out)
-    _call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, view(d_x, "out"))
+    td_y, d_x, td_x = _and_result(d_y, "d_y", out)
+    _call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, td_x)
     return d_x
 
 
@@ -98,14 +103,14 @@ def layer_norm(x: Any, scale: Any = None, bias: Any = None, *, axis: int = -1, e
     (default: float64 for float64, else float32).
     """
     d = _norm_descriptor(axis, epsilon, threads)
-    tx, y = _and_result(x, "x", out)
+    tx, y, ty = _and_result(x, "x", out)
     stats = [None, None]
     if return_stats:
         rank, kind = len(x.shape), stats_dtype or ("float64" if dtype_name(x) == "float64" else "float32")
         kept = axis if axis >= 0 else max(axis + rank, 0)
         stats = [empty_like(x, (*x.shape[:kept], *[1] * (rank - kept)), kind) for _ in range(2)]
     _call(model().attn_layer_norm_forward, d, tx, _optional(scale, "scale"), _optional(bias, "bias"),
-          view(y, "out"), *(_optional(s, "stats") for s in stats))
+          ty, *(_optional(s, "stats") for s in stats))
     return (y, *stats) if return_stats else y
 
 
@@ -113,8 +118,8 @@ def rms_norm(x: Any, scale: Any = None, *, axis: int = -1, epsilon: float = 1e-5
              threads: int = 0) -> Any:
     """x / sqrt(mean(x^2) + epsilon) * scale over dimensions axis .. of x; otherwise as layer_norm. Returns y."""
     d = _norm_descriptor(axis, epsilon, threads)
-    tx, y = _and_result(x, "x", out)
-    _call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), view(y, "out"))
+    tx, y, ty = _and_result(x, "x", out)
+    _call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), ty)
     return y
 
 

@@ -92,10 +92,15 @@ def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", wind
     """attn.sdpa for tensors with gradients; q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev)."""
     if seed is None:
         seed = int(torch.randint(1 << 62, ()).item()) if dropout else 0
-    left, right = window if window is not None else (-1, -1)
+    left, right = (-1, -1) if window is None else _sdpa._numbers(window, 2, "window", "(left, right)")
+    if min(left, right) < -1:
+        raise AttnError(f"window is {window}; each side must be 0 or more, or -1 for no limit", "ATTN_ERR_ARGUMENT", "window")
+    if softcap is not None and not 0 < softcap < float("inf"):
+        raise AttnError(f"softcap is {softcap}; it must be finite and above 0", "ATTN_ERR_ARGUMENT", "softcap")
     scale = float(scale) if scale is not None else q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
-    o, lse = _op(q, k, v, mask, sinks, bool(causal), align == "bottom-right", left, right, scale, float(softcap or 0),
-                 float(dropout), seed)
+    bottom_right = _sdpa._choose(_sdpa._ALIGNS, align, "align") == 1
+    o, lse = _op(q, k, v, mask, sinks, bool(causal), bottom_right, left, right, scale, float(softcap or 0), float(dropout),
+                 seed)
     return (o, lse) if return_lse else o
 
 

@@ -138,3 +138,36 @@ def test_any_actions_at_all(actions, page_tokens, pages, dtype):
         except (attn.AttnError, MemoryError):
             pass
         assert cache.lengths == lengths
+
+
+@pytest.mark.parametrize("sequences", [[0.9], ["1"], [True], [2 ** 63], "1", {0}, [[0]]])
+def test_numbers_that_name_no_sequence(sequences):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6)
+    k, v = tokens(1, count=1)
+    for call in (lambda: cache.append(k, v, sequences=sequences), lambda: cache.attend(k, sequences=sequences)):
+        with pytest.raises(attn.AttnError) as error:
+            call()
+        assert error.value.argument == "sequences"
+    assert cache.lengths == [0, 0]
+
+
+def test_queries_are_the_last_tokens_whatever_else_is_said():
+    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=9)
+    k, v = tokens(7, count=1)
+    cache.append(k, v)
+    q = RNG.normal(size=(1, 4, 2, 8)).astype("f4")
+    kept = [x[None] for x in cache.read(0)]
+    np.testing.assert_array_equal(cache.attend(q, align=None), attn.sdpa(q, *kept, causal=True, align="bottom-right"))
+    np.testing.assert_array_equal(cache.attend(q, causal=False, window=(1, 0)),
+                                  attn.sdpa(q, *kept, window=(1, 0), align="bottom-right"))
+    np.testing.assert_array_equal(cache.attend(q, align="top-left"), attn.sdpa(q, *kept, causal=True))
+    o, lse, weights = cache.attend(q, return_lse=True, return_weights=True)
+    assert weights.shape == (1, 4, 2, 7) and lse.shape == (1, 4, 2)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("call", [lambda c: c.append(None, None), lambda c: c.append([[1]], [[1]]), lambda c: c.attend(None),
+                                  lambda c: c.attend(np.float32(1))])
+def test_what_is_no_array(call):
+    with pytest.raises(attn.AttnError):
+        call(attn.KVCache(heads=2, width=8, capacity=9))

@@ -218,3 +218,41 @@ def test_lessons():
     assert "scores" in str(attn.explain(text)) and "1×1" in attn.explain(text, cell="scores[1,1]").text
     with pytest.raises(ValueError, match="line 3"):
         attn.check("X\n1 2\n3\n")
+
+
+def refuses(argument, call):
+    with pytest.raises(attn.AttnError) as error:
+        call()
+    assert error.value.argument == argument, str(error.value)
+
+
+def test_outputs_that_may_not_be_written(tmp_path):
+    x = np.ones((2, 4), "f4")
+    np.save(tmp_path / "m.npy", x)
+    frozen = np.load(tmp_path / "m.npy", mmap_mode="r")
+    held = bytes(32)
+    outputs = [frozen, np.frombuffer(held, "f4").reshape(2, 4), np.broadcast_to(np.zeros((1, 4), "f4"), (2, 4)),
+               np.zeros((2, 5), "f4"), np.zeros((4, 2), "f4"), [[0.0] * 4] * 2]
+    for out in outputs:
+        refuses("out", lambda: attn.sdpa(x, x, x, out=out))
+        refuses("out", lambda: attn.nn.rms_norm(x, out=out))
+    assert held == bytes(32)
+    out = np.zeros((2, 4), "f4")
+    assert attn.sdpa(x, x, x, out=out) is out and np.all(out == 1)
+
+
+@pytest.mark.parametrize("knob, value", [
+    ("window", 5), ("window", (1,)), ("window", (1.5, 0)), ("origin", 5), ("seed", -1), ("seed", None), ("threads", 2 ** 31),
+    ("threads", 1.0), ("offset", 1.5), ("offset", 2 ** 63), ("preset", []), ("align", []), ("align", "bottom_right"),
+    ("empty_row", 0)])
+def test_knobs_that_are_none(knob, value):
+    q, k, v = tensors()
+    refuses(knob, lambda: attn.sdpa(q, k, v, dropout=0.1, **{knob: value}))
+
+
+def test_arrays_that_are_none():
+    x = np.ones((2, 4), "f4")
+    refuses("v", lambda: attn.sdpa(x, x, np.array(1.0, "f4")))
+    refuses("k", lambda: attn.sdpa(x, x[0], x, return_weights=True))
+    refuses("q", lambda: attn.sdpa(np.ma.masked_array(x, x > 0), x, x))
+    refuses("k", lambda: attn.sdpa(x, [[1.0]], x))

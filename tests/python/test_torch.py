@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing._internal.common_methods_invocations import op_db
 
+import attn
 from attn import AttnError
 from attn.torch import _backward_op, _op, scaled_dot_product_attention, sdpa, swapped
 
@@ -149,3 +150,32 @@ def test_dropout_follows_pytorchs_generator():
     assert torch.equal(one, same) and not torch.equal(one, scaled_dot_product_attention(q, k, v, dropout_p=0.5))
     mean = torch.stack([scaled_dot_product_attention(q, k, v, dropout_p=0.5) for _ in range(400)]).mean(0)
     torch.testing.assert_close(mean, scaled_dot_product_attention(q, k, v), atol=0.12, rtol=0)
+
+
+def test_views_whose_signs_are_turned():
+    c = torch.complex(torch.randn(2, 4), torch.randn(2, 4))
+    turned = torch.imag(c.conj())
+    assert turned.is_neg()
+    assert torch.equal(attn.sdpa(turned, turned, turned), attn.sdpa(*(turned.clone() for _ in range(3))))
+    assert torch.equal(attn.nn.rms_norm(turned), attn.nn.rms_norm(turned.clone()))
+    with pytest.raises(attn.AttnError):
+        attn.nn.rms_norm(turned.clone(), out=turned)
+
+
+def test_an_output_is_known_to_autograd():
+    x, a = torch.ones(2, 4, requires_grad=True), torch.randn(2, 4)
+    y = (x * 1).exp()
+    with pytest.raises(attn.AttnError):
+        attn.sdpa(a, a, a, out=y)
+    z = y.detach()
+    attn.sdpa(a, a, a, out=z)
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("knob", [dict(align="bottom_right"), dict(align="bogus"), dict(window=(-5, -5)), dict(softcap=0),
+                                  dict(window=3)])
+def test_our_own_knobs_are_checked(knob):
+    q = torch.randn(1, 2, 3, 4)
+    with pytest.raises(attn.AttnError):
+        sdpa(q, q, q, causal=True, **knob)
