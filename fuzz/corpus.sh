@@ -50,8 +50,7 @@ done
 
 # Bytes of a fixed row of numbers; fuzz_cache.c draws its calls from them.
 for seed in {1..40}; do
-  n=$seed text=
-  for ((i = 0; i < 400; i++)); do n=$(((n * 1103515245 + 12345) & 2147483647)) && text+=$(printf '\\x%02x' $((n >> 16 & 255))); done
+  text=$(awk -v n="$seed" 'BEGIN { for (i = 0; i < 400; i++) { n = n * 16807 % 2147483647; printf "\\x%02x", int(n / 4096) % 256 } }')
   printf '%b' "$text" >"$corpus/cache/$seed"
 done
 

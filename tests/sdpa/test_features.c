@@ -280,7 +280,7 @@ static void every_combination(attn_dtype dtype, int rounds, int spoiled) {
 
 static void every_combination_is_within_the_bound(void **state) {
   (void)state;
-  every_combination(ATTN_F32, ROUNDS(500), 0);
+  every_combination(ATTN_F32, ROUNDS(300), 0);
 }
 
 static void so_it_is_with_nan_and_infinities_among_the_inputs(void **state) {
@@ -290,8 +290,8 @@ static void so_it_is_with_nan_and_infinities_among_the_inputs(void **state) {
 
 static void so_it_is_in_16_bits(void **state) {
   (void)state;
-  every_combination(ATTN_F16, ROUNDS(100), 0);
-  every_combination(ATTN_BF16, ROUNDS(100), 0);
+  every_combination(ATTN_F16, ROUNDS(60), 0);
+  every_combination(ATTN_BF16, ROUNDS(60), 0);
 }
 
 static void so_it_is_in_float64(void **state) {
