@@ -232,3 +232,21 @@ def test_classes_of_their_own_are_tensors():
         with torch.no_grad():
             assert torch.equal(attn.sdpa(kind(x), x, x), attn.sdpa(x, x, x))
             assert torch.is_tensor(nn.rms_norm(kind(x)))
+
+
+@pytest.mark.parametrize("argument, knobs", [
+    ("align", {"align": "bottom_right"}), ("align", {"align": "bogus"}), ("align", {"align": []}), ("window", {"window": (-5, -5)}),
+    ("window", {"window": (-1, -7)}), ("window", {"window": 3}), ("window", {"window": (1.5, 0)}), ("softcap", {"softcap": 0}),
+    ("softcap", {"softcap": -1.0}), ("seed", {"seed": -1}), ("seed", {"seed": 2**64}), ("scale", {"scale": float("nan")})])
+def test_knobs_are_judged_as_attn_sdpa_does(argument, knobs):
+    q = torch.randn(1, 1, 2, 4)
+    for call in (sdpa, attn.sdpa):
+        with pytest.raises(AttnError) as caught:
+            call(q, q, q, dropout=0.5, **knobs)
+        assert caught.value.argument.startswith(argument)
+
+
+def test_any_seed_is_the_same_seed():
+    q = torch.randn(1, 1, 9, 4)
+    for seed in (0, 2**63 - 1, 2**63, 2**64 - 1):
+        assert torch.equal(sdpa(q, q, q, dropout=0.5, seed=seed), attn.sdpa(q, q, q, dropout=0.5, seed=seed))
