@@ -144,6 +144,7 @@ MUTATIONS = [
     ("a norm's gradient without the root's", RMS_NORM, "(g[i] - xhat[i] * dot)", "g[i]"),
     ("d_scale one row short", NORM, "i < s->summed_count", "i + 1 < s->summed_count"),
     ("d_scale without xhat", NORM, "if (!s->times_xhat) return d_y;", "return d_y;"),
+    ("rows of nothing are kept", NORM, "c->row = c->rows ? attn_host", "c->row = 1 ? attn_host"),
     ("d_x overwrites what is still summed", NORM,
      "attn_norm_rows(c, keep_row);\n  sum_over_rows(c, c->g.d_scale, 1);\n  sum_over_rows(c, c->g.d_bias, 0);\n"
      "  if (c->g.d_x) attn_norm_rows(c, differentiate);",

@@ -2,7 +2,8 @@
 
 Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), all of rank 4, 3 (heads, length,
 width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLPack, without a copy,
-strided as they are. What a call means is written in docs/semantics.md.
+strided as they are; results are PyTorch's where the first argument is and otherwise NumPy's. What a call
+means is written in docs/semantics.md.
 """
 from . import nn
 from ._cache import KVCache

@@ -1,8 +1,10 @@
 """KVCache: keys and values that are kept while a model decodes."""
+from collections.abc import Iterable, Mapping, Set
+
 import numpy as np
 
-from ._core import BF16, F16, F32, AttnError, check, core, empty_like, ffi, matrix_shape, whole
-from ._sdpa import _Call, _choose, _lse_type
+from ._core import BF16, F16, F32, AttnError, check, choose, core, empty_like, ffi, whole, written
+from ._sdpa import _Call, _lse_type
 
 _TYPES = {"float32": F32, "float16": F16, "bfloat16": BF16, "int8": 0x00010800}
 
@@ -19,17 +21,17 @@ class KVCache:
     def __init__(self, *, heads: int, width: int, capacity: int, value_width: int = None, sequences: int = 1,
                  page_tokens: int = 0, pages: int = 0, dtype: str = "float32"):
         config, made, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), ffi.new("attn_error *")
-        config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), _choose(_TYPES, dtype, "dtype")
+        config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), choose(_TYPES, dtype, "dtype")
         sizes = {"heads": heads, "width": width, "value_width": width if value_width is None else value_width,
                  "sequences": sequences, "capacity": capacity, "page_tokens": page_tokens, "pages": pages}
-        for name, value in sizes.items():
-            setattr(config, name, whole(value, name))
+        for name, size in sizes.items():
+            setattr(config, name, whole(size, name))
         size = ffi.new("size_t *")
         check(core.attn_cache_measure(config, size, error), error)
         check(core.attn_cache_new(config, made, error), error)
         self._cache = ffi.gc(made[0], core.attn_cache_free, size[0])
-        self.heads, self.width, self.value_width = heads, width, config.value_width
-        self.sequences, self.capacity, self.dtype, self.nbytes = sequences, capacity, dtype, size[0]
+        self.heads, self.width, self.value_width = config.heads, config.width, config.value_width
+        self.sequences, self.capacity, self.dtype, self.nbytes = config.sequences, config.capacity, dtype, size[0]
 
     def __repr__(self):
         return (f"KVCache({self.sequences} sequences of {self.heads} heads, {self.width} + {self.value_width} wide, "
@@ -40,8 +42,10 @@ class KVCache:
         """The sequences of a call as C takes them, and how many."""
         if sequences is None:
             return ffi.NULL, array.shape[0] if len(array.shape) == 4 else 1
-        if not isinstance(sequences, (list, tuple, range, np.ndarray)):
+        if not isinstance(sequences, Iterable) or getattr(sequences, "ndim", 1) == 0:
             sequences = [sequences]
+        if isinstance(sequences, (Mapping, Set)):
+            raise AttnError(f"sequences is {sequences!r}; it must be in order", "ATTN_ERR_ARGUMENT", "sequences")
         numbers = [whole(n, "sequences") for n in sequences]
         return ffi.new("int64_t[]", numbers), len(numbers)
 
@@ -54,34 +58,41 @@ class KVCache:
         check(core.attn_cache_append(self._cache, numbers, count, tk, tv, error), error)
 
     def attend(self, q, *, sequences=None, causal: bool = True, return_lse: bool = False, return_weights: bool = False,
-               out=None, **features):
+               out=None, align=None, offset=None, **features):
         """Attention of q (count, Hq, L, E) over what sequences (default 0 .. count-1; one may stand there several
-        times) hold; rank 3 for one. Returns o (count, Hq, L, Ev); with return_lse also lse (count, Hq, L), with
-        return_weights also weights (count, Hq, L, S) with S the longest length, in that order.
+        times) hold; rank 3 for one. Returns o (count, Hq, L, Ev), with return_lse also lse (count, Hq, L), with
+        return_weights also weights (count, Hq, L, S), S the longest of these sequences and 0 behind each one's end.
+        They are tensors where q is PyTorch's and otherwise NumPy's.
 
-        The L queries are the sequence's last tokens: causal, window and alibi count from the bottom right unless
-        align or offset say otherwise. features: as sdpa, without key_lengths.
+        The L queries are the sequence's last tokens: causal, window and alibi count from the bottom right, with or
+        without causal and whatever the preset, unless align or offset says otherwise. features: as sdpa, without
+        key_lengths.
         """
-        if features.get("align") is None and features.get("offset") is None:
-            features["align"] = "bottom-right"
-        call, error = _Call(causal=causal, **features), ffi.new("attn_error *")
+        if offset is None and align is None:
+            align = "bottom-right"
+        call, error = _Call(causal=causal, align=align, offset=offset, **features), ffi.new("attn_error *")
         tq = call.view(q, "q")
-        rows = matrix_shape(q, "q")[:-1]
         numbers, count = self._list(sequences, q)
-        results, to = call.result(q, (*rows, self.value_width), out)
+        results = [out if out is not None else empty_like(q, (*q.shape[:-1], self.value_width))]
         if return_lse:
-            results.append(empty_like(q, rows, _lse_type(q)))
+            results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
             call.desc.lse = call.view(results[-1], "lse")
         if return_weights:
-            longest = max((core.attn_cache_length(self._cache, numbers[n] if numbers else n) for n in range(count)), default=0)
-            results.append(empty_like(q, (*rows, max(longest, 0))))
+            results.append(empty_like(q, (*q.shape[:-1], self._longest(numbers, count))))
             call.desc.weights = call.view(results[-1], "weights")
-        check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, to, error), error)
+        to = call.view(results[0], "out", True)
+        check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, to, error), error, {"o": "out"})
+        written(out)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _longest(self, numbers, count):
+        """Tokens of the longest of these; a number that is none is the library's to refuse."""
+        known = range(min(count, self.sequences)) if numbers == ffi.NULL else [numbers[n] for n in range(count)]
+        return max((0, *(core.attn_cache_length(self._cache, n) for n in known)))
 
     def length(self, sequence: int) -> int:
         """Tokens of a sequence."""
-        n = core.attn_cache_length(self._cache, sequence)
+        n = core.attn_cache_length(self._cache, whole(sequence, "sequence"))
         if n < 0:
             raise AttnError(f"sequence is {sequence}; there are 0 .. {self.sequences - 1}", "ATTN_ERR_ARGUMENT",
                             "sequence")
@@ -99,12 +110,12 @@ class KVCache:
 
     def truncate(self, sequence: int, length: int) -> None:
         """Forgets all tokens from length on; 0 empties the sequence."""
-        error = ffi.new("attn_error *")
+        sequence, length, error = whole(sequence, "sequence"), whole(length, "length"), ffi.new("attn_error *")
         check(core.attn_cache_truncate(self._cache, sequence, length, error), error)
 
     def fork(self, source: int, target: int) -> None:
         """Makes target what source is. Pages are shared until one of them grows (beam search)."""
-        error = ffi.new("attn_error *")
+        source, target, error = whole(source, "source"), whole(target, "target"), ffi.new("attn_error *")
         check(core.attn_cache_fork(self._cache, source, target, error), error)
 
     def read(self, sequence: int):

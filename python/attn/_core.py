@@ -1,9 +1,11 @@
 """The shared library through cffi, and arrays of any kind as its tensor views."""
 import ctypes
-import operator
+import math
 import os
+import operator
 import re
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +76,18 @@ class AttnTypeError(AttnError, TypeError):
     """A type or device that the library does not take."""
 
 
-def check(status, error):
-    """Raises what a failed call says: ValueError, TypeError, MemoryError, KeyboardInterrupt."""
+def check(status, error, renamed=None):
+    """Raises what a failed call says: ValueError, TypeError, MemoryError, KeyboardInterrupt.
+
+    renamed: what C's arguments are called here, {"o": "out"}.
+    """
     if status == 0:
         return
     name = ffi.string(core.attn_status_name(status)).decode()
     message, argument = ffi.string(error.message).decode("utf-8", "replace"), ffi.string(error.argument).decode()
+    if argument in (renamed or {}):
+        message = re.sub(rf"^{argument}\b", renamed[argument], message)
+        argument = renamed[argument]
     if error.line:
         message = f"line {error.line}, column {error.column}: {message}"
     if name == "ATTN_ERR_MEMORY":
@@ -87,6 +95,49 @@ def check(status, error):
     if name == "ATTN_ERR_INTERRUPTED":
         raise KeyboardInterrupt(message)
     raise (AttnTypeError if name == "ATTN_ERR_TYPE" else AttnError)(message, name, argument)
+
+
+# ---- Knobs -------------------------------------------------------------------------------------------
+
+def choose(table, value, name):
+    """table[value], or an error that says what it may be."""
+    if not isinstance(value, str) or value not in table:
+        raise AttnError(f"{name} is {value!r}; it must be one of {', '.join(table)}", "ATTN_ERR_ARGUMENT", name)
+    return table[value]
+
+
+def whole(value, name, least=-2**63, most=2**63 - 1):
+    """An int of least .. most; what would lose something on the way to one is refused."""
+    try:
+        if getattr(value, "ndim", 0) or "bool" in str(getattr(value, "dtype", type(value).__name__)):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise AttnError(f"{name} is {value!r}; it must be a whole number", "ATTN_ERR_ARGUMENT", name) from None
+    if not least <= number <= most:
+        raise AttnError(f"{name} is {number}; it must be in {least} .. {most}", "ATTN_ERR_ARGUMENT", name)
+    return number
+
+
+def wholes(values, name, count, least=-2**63):
+    """So many of them, in the order that they have."""
+    try:
+        values = tuple(values)
+    except TypeError:
+        values = ()
+    if len(values) != count:
+        raise AttnError(f"{name} must be {count} whole numbers", "ATTN_ERR_ARGUMENT", name)
+    return tuple(whole(value, name, least) for value in values)
+
+
+def real(value, name):
+    """A float; NaN and infinity are for the library to judge."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise AttnError(f"{name} is {value!r}; it must be a number", "ATTN_ERR_ARGUMENT", name) from None
 
 
 # ---- Arrays ------------------------------------------------------------------------------------------
@@ -101,7 +152,16 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack 1."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_READ_ONLY = 1
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
@@ -114,7 +174,31 @@ def _fill(view, data, dtype, shape, strides, name):
     return view
 
 
+def _refuse_output(name, why):
+    raise AttnError(f"{name} {why}: it cannot be written", "ATTN_ERR_ARGUMENT", name)
+
+
+def _overlaps(shape, strides):
+    """Whether elements share memory. The places are counted only where sorted strides do not tell."""
+    steps = sorted((abs(stride), size) for size, stride in zip(shape, strides) if size > 1)
+    reach, nested = 0, True
+    for stride, size in steps:
+        nested = nested and stride > reach
+        reach += stride * (size - 1)
+    count = math.prod(shape)
+    if nested or count == 0:
+        return False
+    if count > reach + 1:
+        return True
+    places = np.zeros(1, np.int64)  # at most as many as there is memory
+    for stride, size in steps:
+        places = np.add.outer(places, stride * np.arange(size)).ravel()
+    return np.unique(places).size < count
+
+
 def _numpy_view(array, name):
+    if isinstance(array, np.ma.MaskedArray):
+        raise AttnTypeError(f"{name} is a masked array; give its .data, and a mask of its own", "ATTN_ERR_TYPE", name)
     dtype = _NUMPY.get(array.dtype.name)
     if dtype is None or not array.dtype.isnative:
         raise AttnTypeError(f"{name} is {array.dtype}; it must be a native float16, float32, float64 or "
@@ -126,16 +210,68 @@ def _numpy_view(array, name):
                  [s // size for s in array.strides], name)
 
 
-def _dlpack_view(array, name):
-    if getattr(array, "requires_grad", False):
-        array = array.detach()
-    if _is_torch(array) and array.is_neg():  # a view whose signs are turned: DLPack would lose that
-        array = array.resolve_neg()
+def is_torch(array):
+    """A tensor of PyTorch, or of a class of its own. Nothing is imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _torch_input(array, name):
+    """Its values as memory holds them, without a graph; an error where one would be lost silently."""
+    torch = sys.modules["torch"]
+    if array.requires_grad and torch.is_grad_enabled():
+        raise AttnError(f"{name} requires grad, and the result would have no graph: use attn.torch, {name}.detach() or "
+                        "torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
+    array = array.detach()
+    return array.resolve_neg() if array.layout == torch.strided and array.is_neg() else array
+
+
+def _torch_output(array, name):
+    if array.requires_grad:
+        _refuse_output(name, "requires grad")
+    if array.layout == sys.modules["torch"].strided and (array.is_neg() or array.is_conj()):
+        _refuse_output(name, "is a view that negates")
+    return array
+
+
+def _dlpack(array, name, **version):
     try:
-        capsule = array.__dlpack__()
+        return array.__dlpack__(**version)
     except (BufferError, RuntimeError, TypeError) as reason:
         raise AttnTypeError(f"{name} cannot be taken without a copy: {reason}", "ATTN_ERR_TYPE", name) from reason
-    t = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+
+
+def _writable_capsule(array, name):
+    """For what is not known here: only the versioned DLPack says whether it may be written."""
+    if type(array).__module__.split(".")[0] in ("jax", "jaxlib"):
+        _refuse_output(name, "is JAX's, which never changes")
+    try:
+        capsule = _dlpack(array, name, max_version=(1, 0))
+    except AttnTypeError:
+        _refuse_output(name, f"is {type(array).__name__}, which does not say that it is writable")
+    if not _is_valid(capsule, b"dltensor_versioned"):
+        _refuse_output(name, f"is {type(array).__name__}, which does not say that it is writable")
+    return capsule
+
+
+def _tensor(capsule, name, output):
+    """The DLTensor of a capsule of either kind."""
+    if not _is_valid(capsule, b"dltensor_versioned"):
+        return ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents
+    if managed.major != 1:
+        raise AttnTypeError(f"{name} comes by DLPack {managed.major}, which is not known", "ATTN_ERR_TYPE", name)
+    if output and managed.flags & _READ_ONLY:
+        _refuse_output(name, "is read-only")
+    return managed.tensor
+
+
+def _dlpack_view(array, name, output):
+    if is_torch(array):
+        capsule = _dlpack((_torch_output if output else _torch_input)(array, name), name)
+    else:
+        capsule = _writable_capsule(array, name) if output else _dlpack(array, name)
+    t = _tensor(capsule, name, output)
     if t.device_type != 1:
         raise AttnTypeError(f"{name} is not in the CPU's memory (DLPack device {t.device_type})", "ATTN_ERR_TYPE",
                             name)
@@ -155,74 +291,58 @@ def _dense(shape):
     return strides
 
 
-import weakref  # noqa: E402  (the capsule lives as long as the view)
-
-_keep = weakref.WeakKeyDictionary()
+_keep = weakref.WeakKeyDictionary()  # the capsule lives as long as the view
 
 
-def _is_torch(array):
-    return "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor)
-
-
-def whole(value, name, least=-(1 << 63), most=(1 << 63) - 1):
-    """A whole number that C can hold; no bool, no fraction."""
-    try:
-        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise AttnError(f"{name} is {value!r}; it must be a whole number in {least} .. {most}", "ATTN_ERR_ARGUMENT", name)
-    return number
-
-
-def output_view(array, name, shape):
-    """The view of what a caller gave to be written: of this shape, writable, no two elements in one place."""
+def view(array, name, output=False):
+    """An attn_tensor over the array's own memory. The array must outlive it. output: what is written; refused
+    where that would be seen by none, or by those who were promised that it stays."""
     if isinstance(array, np.ndarray):
-        refused = None if array.flags.writeable else "it is read-only"
-    elif _is_torch(array):
-        refused = ("it is part of an autograd graph" if array.requires_grad else
-                   "its signs are turned (resolve_neg() makes an array of its own)" if array.is_neg() else None)
+        if output and not array.flags.writeable:
+            _refuse_output(name, "is read-only")
+        made = _numpy_view(array, name)
+    elif hasattr(array, "__dlpack__"):
+        made = _dlpack_view(array, name, output)
     else:
-        refused = f"{type(array).__name__} may not be writable; give a NumPy array or a PyTorch tensor"
-    strides = array.strides if isinstance(array, np.ndarray) else array.stride() if _is_torch(array) else ()
-    if any(size > 1 and stride == 0 for size, stride in zip(getattr(array, "shape", ()), strides)):
-        refused = "elements of it share memory"
-    if refused:
-        raise AttnError(f"{name} cannot be written: {refused}", "ATTN_ERR_ARGUMENT", name)
-    if tuple(array.shape) != tuple(shape):
-        raise AttnError(f"{name} is {tuple(array.shape)}; it must be {tuple(shape)}", "ATTN_ERR_SHAPE", name)
-    if _is_torch(array):
-        sys.modules["torch"].autograd.graph.increment_version(array)
-    return view(array, name)
-
-
-def matrix_shape(array, name):
-    """The shape of an array that has at least (length, width)."""
-    if len(array.shape) < 2:
-        raise AttnError(f"{name} has rank {len(array.shape)}; it must be 2, 3 or 4", "ATTN_ERR_SHAPE", name)
-    return tuple(array.shape)
-
-
-def view(array, name):
-    """An attn_tensor over the array's own memory. The array must outlive it."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise AttnTypeError(f"{name} is a masked array: give the data, and the mask as such", "ATTN_ERR_TYPE", name)
-    if isinstance(array, np.ndarray):
-        return _numpy_view(array, name)
-    if hasattr(array, "__dlpack__"):
-        return _dlpack_view(array, name)
+        made = None
+    if made is not None:
+        if output and _overlaps(made.shape[0:made.rank], made.strides[0:made.rank]):
+            _refuse_output(name, "has elements that share memory")
+        return made
     raise AttnTypeError(f"{name} is {type(array).__name__}; it must be a NumPy array or have __dlpack__",
                         "ATTN_ERR_TYPE", name)
 
 
+def written(array):
+    """Tells PyTorch that an output has new values: what was saved of it for a backward is no longer that."""
+    if is_torch(array) and not array.is_inference():
+        sys.modules["torch"].autograd.graph.increment_version(array)
+
+
+def rank_at_least_2(array, name):
+    if len(array.shape) < 2:
+        raise AttnError(f"{name} has rank {len(array.shape)}; it must be at least 2", "ATTN_ERR_SHAPE", name)
+
+
 def empty_like(array, shape, dtype=None):
-    """A new dense array of the same library; dtype: 'float32' and so on, or the array's."""
-    if _is_torch(array):
-        import torch
+    """A new dense array: PyTorch's for PyTorch's, NumPy's for all others; dtype: 'float32' and so on, or the array's."""
+    if is_torch(array):
+        torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype)
     if isinstance(array, np.ndarray):
         return np.empty(shape, dtype or array.dtype)
     return np.empty(shape, dtype or str(array.dtype))
+
+
+def numpy_type(dtype, name):
+    """np.dtype(dtype), where NumPy learns of bfloat16 if it can."""
+    try:
+        if str(dtype) == "bfloat16":
+            import ml_dtypes  # noqa: F401
+        return np.dtype(dtype)
+    except (ImportError, TypeError, ValueError) as reason:
+        hint = "; NumPy has it with the package ml_dtypes" if str(dtype) == "bfloat16" else ""
+        raise AttnTypeError(f"{name} is {dtype!r}, which NumPy does not know{hint}", "ATTN_ERR_TYPE", name) from reason
 
 
 def dtype_name(array):

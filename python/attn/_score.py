@@ -2,16 +2,20 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import check, core, empty_like, ffi
-from ._sdpa import Gradients, _Call, _choose, _forward, _results, _wanted
+from ._core import AttnError, check, choose, core, empty_like, ffi
+from ._sdpa import Gradients, _Call, _forward, _results, _wanted
 
 _KINDS = {"dot": 0, "general": 1, "additive": 2}
+_LEARNED = {"dot": "", "general": "w", "additive": "wua"}
 
 
 def _score(call, kind, w, u, a):
     s = ffi.new("attn_score *")
-    s.struct_size, s.kind = ffi.sizeof("attn_score"), _choose(_KINDS, kind, "kind")
+    s.struct_size, s.kind = ffi.sizeof("attn_score"), choose(_KINDS, kind, "kind")
     for name, array in (("w", w), ("u", u), ("a", a)):
+        if (array is not None) != (name in _LEARNED[kind]):
+            says = "is missing: kind={0!r} needs it" if array is None else "is given, but kind={0!r} has none"
+            raise AttnError(f"{name} {says.format(kind)}", "ATTN_ERR_ARGUMENT", name)
         if array is not None:
             setattr(s, name, call.view(array, name))
     return s
@@ -45,6 +49,8 @@ def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u:
                    d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False, **features) -> ScoreGradients:
     """Gradients of score(q, k, v, kind=kind, ..., return_lse=True, **features) given d_o (and d_lse). Deterministic."""
     call = _Call(**features)
+    inputs = [call.view(x, n) for x, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
+    described = _score(call, kind, w, u, a)
     made = ScoreGradients(*(empty_like(x, tuple(x.shape)) for x in (q, k, v)))
     learned = {"w": w, "u": u, "a": a}
     _wanted(made, {"mask": want_mask, "sinks": want_sinks}, features)
@@ -55,6 +61,5 @@ def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u:
         if getattr(made, name) is not None:
             setattr(s, name, call.view(getattr(made, name), name))
     error = ffi.new("attn_error *")
-    inputs = [call.view(x, n) for x, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
-    check(core.attn_score_backward(call.desc, _score(call, kind, w, u, a), *inputs, g, s, error), error)
+    check(core.attn_score_backward(call.desc, described, *inputs, g, s, error), error)
     return made

@@ -2,10 +2,11 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import AttnError, check, core, dtype_name, empty_like, ffi, matrix_shape, output_view, view, whole
+from ._core import (AttnError, check, choose, core, dtype_name, empty_like, ffi, rank_at_least_2, real, view, whole,
+                    wholes, written)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
-_ALIGNS = {"top-left": 0, "bottom-right": 1}
+ALIGNS = {"top-left": 0, "bottom-right": 1}
 _EMPTY = {"zero": 0, "mean": 1, "nan": 2, "error": 3}
 
 # What each system means where its call is silent; docs/semantics.md has the table.
@@ -18,37 +19,26 @@ PRESETS = {
 }
 
 
-def _choose(table, value, name):
-    if not isinstance(value, str) or value not in table:
-        raise AttnError(f"{name} is {value!r}; it must be one of {', '.join(table)}", "ATTN_ERR_ARGUMENT", name)
-    return table[value]
-
-
-def _numbers(value, count, name, form):
-    if not isinstance(value, (tuple, list)) or len(value) != count:
-        raise AttnError(f"{name} is {value!r}; it must be {form}", "ATTN_ERR_ARGUMENT", name)
-    return tuple(whole(n, name) for n in value)
-
-
 class _Call:
     """A descriptor and the views it points to, kept alive together."""
 
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
                  alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
                  preset=None, threads=0):
-        defaults = {} if preset is None else _choose(PRESETS, preset, "preset")
+        defaults = {"align": "top-left", "empty_row": "zero"} if preset is None else choose(PRESETS, preset, "preset")
         d = self.desc = ffi.new("attn_sdpa *")
-        d.struct_size, d.threads = ffi.sizeof("attn_sdpa"), whole(threads, "threads", most=(1 << 31) - 1)
+        d.struct_size, d.threads = ffi.sizeof("attn_sdpa"), whole(threads, "threads", -2**31, 2**31 - 1)
         self.kept = []
-        self._position(causal, defaults.get("align", "top-left") if align is None else align, offset, window)
-        d.empty_row = _choose(_EMPTY, defaults.get("empty_row", "zero") if empty_row is None else empty_row, "empty_row")
+        self._position(causal, defaults["align"] if align is None else align, offset, window)
+        d.empty_row = choose(_EMPTY, defaults["empty_row"] if empty_row is None else empty_row, "empty_row")
         if scale is not None:
-            d.flags, d.scale = d.flags | SCALE, scale
+            d.flags, d.scale = d.flags | SCALE, real(scale, "scale")
         if softcap is not None:
-            d.flags, d.softcap = d.flags | SOFTCAP, softcap
+            d.flags, d.softcap = d.flags | SOFTCAP, real(softcap, "softcap")
+        dropout = 0.0 if dropout is None else real(dropout, "dropout")
         if dropout:
-            d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, whole(seed, "seed", 0, (1 << 64) - 1)
-            d.origin_batch, d.origin_head, d.origin_query = _numbers(origin, 3, "origin", "(batch, head, query)")
+            d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, whole(seed, "seed", 0, 2**64 - 1)
+            d.origin_batch, d.origin_head, d.origin_query = wholes(origin, "origin", 3)
         for name, array in (("mask", mask), ("alibi", alibi), ("sinks", sinks),
                             ("additive", additive), ("key_lengths", key_lengths)):
             if array is not None:
@@ -61,24 +51,15 @@ class _Call:
         if offset is not None:
             d.flags, d.align, d.offset = d.flags | OFFSET, 2, whole(offset, "offset")
         else:
-            d.align = _choose(_ALIGNS, align, "align")
+            d.align = choose(ALIGNS, align, "align")
         if window is not None:
             d.flags |= WINDOW
-            d.window_left, d.window_right = _numbers(window, 2, "window", "(left, right)")
+            d.window_left, d.window_right = wholes(window, "window", 2)
 
-    def view(self, array, name):
-        made = view(array, name)
+    def view(self, array, name, output=False):
+        made = view(array, name, output)
         self.kept += [array, made]
         return made
-
-
-    def result(self, like, shape, out):
-        """The list of results with the output, and its view."""
-        if out is None:
-            out = empty_like(like, shape)
-            return [out], self.view(out, "out")
-        self.kept += [out, output_view(out, "out", shape)]
-        return [out], self.kept[-1]
 
 
 def _lse_type(q):
@@ -89,15 +70,17 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
     """Scaled dot-product attention: softmax(scale q k^T + mask) v.
 
     q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev); also rank 3 or 2. float32, float64, float16 or bfloat16.
-    Returns o (B, Hq, L, Ev), a tensor for PyTorch's, else a NumPy array, or out; with return_lse also lse (B, Hq, L), with
-    return_weights also weights (B, Hq, L, S), in that order.
+    Returns o (B, Hq, L, Ev), a tensor where q is PyTorch's and otherwise NumPy's (JAX's and other input by DLPack,
+    too); with return_lse also lse (B, Hq, L), with return_weights also weights (B, Hq, L, S), in that order.
+
+    out: where o goes, NumPy's or PyTorch's, or of a library whose DLPack says that it is writable. Gradients of
+    tensors are in attn.torch; here a tensor that requires grad is refused while grad is enabled.
 
     features: mask (bool: True attends; float: added; broadcasts), causal, align ('top-left', 'bottom-right')
     or offset, window (left, right; -1: no limit), scale (default 1/sqrt(E); 1 with additive), softcap, alibi (Hq) or (B, Hq),
     sinks (Hq), additive (E) or (Hq, E): a, for the score sum_e a_e tanh(q_e + k_e), key_lengths (B), dropout with seed and origin (b, h, i), empty_row ('zero', 'mean', 'nan',
     'error'), preset ('torch', 'onnx', 'flash', 'jax', 'fill'), threads.
 
-    A tensor's graph is not followed: gradients of PyTorch's are attn.torch's.
     Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
     """
     return _forward(core.attn_sdpa_forward, (), _Call(**features), q, k, v, return_lse, return_weights, out)
@@ -106,16 +89,19 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
 def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
     tq, tk, tv = call.view(q, "q"), call.view(k, "k"), call.view(v, "v")
-    shape = (*matrix_shape(q, "q")[:-1], matrix_shape(v, "v")[-1])
-    results, to = call.result(q, shape, out)
+    for array, name in ((q, "q"), (k, "k"), (v, "v")):
+        rank_at_least_2(array, name)
+    o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
+    results = [o]
     if return_lse:
         results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
         call.desc.lse = call.view(results[-1], "lse")
     if return_weights:
-        results.append(empty_like(q, (*shape[:-1], matrix_shape(k, "k")[-2])))
+        results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
         call.desc.weights = call.view(results[-1], "weights")
     error = ffi.new("attn_error *")
-    check(function(call.desc, *first, tq, tk, tv, to, error), error)
+    check(function(call.desc, *first, tq, tk, tv, call.view(o, "out", True), error), error, {"o": "out"})
+    written(out)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -134,11 +120,11 @@ def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = 
                   want_additive: bool = False, **features) -> Gradients:
     """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
     call = _Call(**features)
+    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
     error = ffi.new("attn_error *")
-    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
     return made
 
@@ -154,16 +140,16 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     is (Hq), key_lengths (sequences); dropout draws for sequence n as for origin (b + n, h, i).
     """
     call = _Call(**features)
-    for array, name in ((q, "q"), (k, "k"), (v, "v")):
-        call.view(array, name)
-    o = empty_like(q, (*matrix_shape(q, "q")[:-1], matrix_shape(v, "v")[-1]))
+    inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
+    starts = [call.view(a, n) for a, n in ((query_starts, "query_starts"), (key_starts, "key_starts"))]
+    rank_at_least_2(q, "q")
+    rank_at_least_2(v, "v")
+    o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
     lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q)) if return_lse else None
     if return_lse:
         call.desc.lse = call.view(lse, "lse")
     error = ffi.new("attn_error *")
-    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (query_starts, "query_starts"),
-                                           (key_starts, "key_starts"))]
-    check(core.attn_sdpa_forward_packed(call.desc, *arrays, error), error)
+    check(core.attn_sdpa_forward_packed(call.desc, *inputs, call.view(o, "o"), *starts, error), error)
     return (o, lse) if return_lse else o
 
 
@@ -172,16 +158,16 @@ def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_ls
                          **features) -> Gradients:
     """Gradients of sdpa_packed(q, k, v, query_starts, key_starts, return_lse=True, **features) given d_o (and d_lse).
 
-    Shapes as q, k, v, and as the mask and the sinks where wanted: these are summed over the sequences that share
+    Shapes as q, k, v, and as the mask, the sinks and additive where wanted: these are summed over the sequences that share
     them, and pairs of different sequences get 0. Deterministic.
     """
     call = _Call(**features)
+    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
+                                           (query_starts, "query_starts"), (key_starts, "key_starts"))]
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
     error = ffi.new("attn_error *")
-    arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
-                                           (query_starts, "query_starts"), (key_starts, "key_starts"))]
     check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
     return made
 

@@ -1,11 +1,10 @@
 """What the weights say, without an L x S array of them."""
-import operator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import numpy as np
 
-from ._core import AttnError, check, core, dtype_name, empty_like, ffi
+from ._core import check, core, dtype_name, empty_like, ffi, whole
 from ._sdpa import _Call
 
 _SHOWN = 8  # heads, and of each head keys
@@ -54,16 +53,6 @@ def _word(name, array, queries):
     return f"{values.mean():.4g}" if values.size else "-"
 
 
-def _count(top):
-    try:
-        count = operator.index(top)
-    except TypeError:
-        count = -1
-    if count < 0:
-        raise AttnError(f"top is {top!r}; it must be a whole number, 0 or more", "ATTN_ERR_ARGUMENT", "top")
-    return count
-
-
 def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool = True, largest_logit: bool = True,
             **features) -> Summary:
     """What the weights of sdpa(q, k, v, **features) say, in memory of O(S): never L x S.
@@ -73,10 +62,10 @@ def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool 
     largest weights, largest first, equals by the lower index; -1 where it sees fewer; 0: none. entropy: of each
     query's weights in nats, a sink's share among them. largest_logit: of each query, -inf where it sees no key.
 
-    float32 results (float64 for float64 input), int64 keys, tensors for PyTorch's, else NumPy arrays. features: as in sdpa; dropout
+    float32 results (float64 for float64 input), int64 keys, tensors where q is PyTorch's and otherwise NumPy's. features: as in sdpa; dropout
     has no part in it. Raises AttnError that names the argument.
     """
-    call, count = _Call(**features), _count(top)
+    call, count = _Call(**features), whole(top, "top", 0)
     s = ffi.new("attn_sdpa_summary *")
     s.struct_size = ffi.sizeof("attn_sdpa_summary")
     tq, tk, error = call.view(q, "q"), call.view(k, "k"), ffi.new("attn_error *")

@@ -4,14 +4,16 @@
     q = attn.nn.rotary(q, cos, sin, positions)
 
 Arrays are NumPy's or come by DLPack, strided as they are, each float32, float64, float16 or bfloat16. All is
-computed in double and rounded once. Results are tensors where the first argument is PyTorch's, else NumPy arrays; a tensor's graph is not
-followed. Errors are
-attn.AttnError and name the argument. The C header attn/nn.h says the rest.
+computed in double and rounded once. Results are PyTorch's where the first argument is and otherwise NumPy's; out, in
+place of one, must be writable. A tensor that requires grad is refused while grad is enabled: there is no graph.
+Errors are attn.AttnError and name the argument. The C header attn/nn.h says the rest.
 """
 from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
-from ._core import AttnError, check, dtype_name, empty_like, ffi, model, output_view, view
+import numpy as np
+
+from ._core import AttnError, check, dtype_name, empty_like, ffi, model, numpy_type, real, view, whole, written
 
 __all__ = ["NormGradients", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "rotary",
            "rotary_backward", "rotary_tables"]
@@ -19,9 +21,12 @@ __all__ = ["NormGradients", "layer_norm", "layer_norm_backward", "rms_norm", "rm
 _INTERLEAVED, _EPSILON, _AXIS = 1, 1, 2
 
 
-def _call(function, *arguments):
+_INT32 = -2**31, 2**31 - 1
+
+
+def _call(function, *arguments, renamed=None):
     error = ffi.new("attn_error *")
-    check(function(*arguments, error), error)
+    check(function(*arguments, error), error, renamed)
 
 
 def _optional(array, name):
@@ -29,12 +34,8 @@ def _optional(array, name):
 
 
 def _and_result(x, name, out):
-    """The view of x, where the result goes (out, or a new array like x), and that one's view."""
-    tx = view(x, name)
-    if out is not None:
-        return tx, out, output_view(out, "out", tuple(x.shape))
-    made = empty_like(x, tuple(x.shape))
-    return tx, made, view(made, "out")
+    """The view of x, and where the result goes: out, or a new array like x."""
+    return view(x, name), out if out is not None else empty_like(x, tuple(x.shape))
 
 
 # ---- Rotary positions --------------------------------------------------------------------------------
@@ -43,18 +44,20 @@ def _and_result(x, name, out):
 def rotary_tables(length: int, rotary_dim: int, *, base: float = 10000.0, first: int = 0,
                   dtype: Any = "float32") -> Tuple[Any, Any]:
     """cos and sin of the angles (first + p) base^(-2k / rotary_dim): two NumPy arrays (length, rotary_dim / 2)."""
-    import numpy as np
+    length, rotary_dim = whole(length, "length", 0), whole(rotary_dim, "rotary_dim", 0)
     if rotary_dim % 2:
         raise AttnError(f"rotary_dim is {rotary_dim}; it must be even", "ATTN_ERR_ARGUMENT", "rotary_dim")
-    cos, sin = (np.empty((length, rotary_dim // 2), dtype) for _ in range(2))
-    _call(model().attn_rotary_tables, base, first, view(cos, "cos"), view(sin, "sin"))
+    kind = numpy_type(dtype, "dtype")
+    cos, sin = (np.empty((length, rotary_dim // 2), kind) for _ in range(2))
+    _call(model().attn_rotary_tables, real(base, "base"), whole(first, "first"), view(cos, "cos"), view(sin, "sin"))
     return cos, sin
 
 
 def _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads):
     d = ffi.new("attn_rotary *")
     d.struct_size, d.flags = ffi.sizeof("attn_rotary"), _INTERLEAVED if interleaved else 0
-    d.rotary_dim, d.heads, d.threads = rotary_dim, heads, threads
+    d.rotary_dim, d.heads = whole(rotary_dim, "rotary_dim"), whole(heads, "heads")
+    d.threads = whole(threads, "threads", *_INT32)
     held = _optional(positions, "positions")
     d.positions = held
     return d, held
@@ -69,8 +72,10 @@ def rotary(x: Any, cos: Any, sin: Any, positions: Any = None, *, interleaved: bo
     (k, k + R/2), or (2k, 2k + 1) if interleaved. out may be x. Returns y of x's shape and type.
     """
     d, held = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
-    tx, y, ty = _and_result(x, "x", out)
-    _call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), ty)
+    tx, y = _and_result(x, "x", out)
+    _call(model().attn_rotary_forward, d, tx, view(cos, "cos"), view(sin, "sin"), view(y, "out", True),
+          renamed={"y": "out"})
+    written(out)
     return y
 
 
@@ -78,8 +83,10 @@ def rotary_backward(d_y: Any, cos: Any, sin: Any, positions: Any = None, *, inte
                     rotary_dim: int = 0, heads: int = 0, out: Any = None, threads: int = 0) -> Any:
     """d_x of rotary(x, cos, sin, ...) given d_y of its shape: the turn the other way. out may be d_y."""
     d, held = _rotary_descriptor(positions, interleaved, rotary_dim, heads, threads)
-    td_y, d_x, td_x = _and_result(d_y, "d_y", out)
-    _call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, td_x)
+    td_y, d_x = _and_result(d_y, "d_y", out)
+    _call(model().attn_rotary_backward, d, view(cos, "cos"), view(sin, "sin"), td_y, view(d_x, "out", True),
+          renamed={"d_x": "out"})
+    written(out)
     return d_x
 
 
@@ -89,7 +96,8 @@ def rotary_backward(d_y: Any, cos: Any, sin: Any, positions: Any = None, *, inte
 def _norm_descriptor(axis, epsilon, threads):
     d = ffi.new("attn_norm *")
     d.struct_size, d.flags = ffi.sizeof("attn_norm"), _EPSILON | _AXIS
-    d.axis, d.epsilon, d.threads = axis, epsilon, threads
+    d.axis, d.epsilon = whole(axis, "axis", *_INT32), real(epsilon, "epsilon")
+    d.threads = whole(threads, "threads", *_INT32)
     return d
 
 
@@ -103,14 +111,15 @@ def layer_norm(x: Any, scale: Any = None, bias: Any = None, *, axis: int = -1, e
     (default: float64 for float64, else float32).
     """
     d = _norm_descriptor(axis, epsilon, threads)
-    tx, y, ty = _and_result(x, "x", out)
+    tx, y = _and_result(x, "x", out)
     stats = [None, None]
     if return_stats:
         rank, kind = len(x.shape), stats_dtype or ("float64" if dtype_name(x) == "float64" else "float32")
         kept = axis if axis >= 0 else max(axis + rank, 0)
         stats = [empty_like(x, (*x.shape[:kept], *[1] * (rank - kept)), kind) for _ in range(2)]
     _call(model().attn_layer_norm_forward, d, tx, _optional(scale, "scale"), _optional(bias, "bias"),
-          ty, *(_optional(s, "stats") for s in stats))
+          view(y, "out", True), *(_optional(s, "stats") for s in stats), renamed={"y": "out"})
+    written(out)
     return (y, *stats) if return_stats else y
 
 
@@ -118,8 +127,9 @@ def rms_norm(x: Any, scale: Any = None, *, axis: int = -1, epsilon: float = 1e-5
              threads: int = 0) -> Any:
     """x / sqrt(mean(x^2) + epsilon) * scale over dimensions axis .. of x; otherwise as layer_norm. Returns y."""
     d = _norm_descriptor(axis, epsilon, threads)
-    tx, y, ty = _and_result(x, "x", out)
-    _call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), ty)
+    tx, y = _and_result(x, "x", out)
+    _call(model().attn_rms_norm_forward, d, tx, _optional(scale, "scale"), view(y, "out", True), renamed={"y": "out"})
+    written(out)
     return y
 
 

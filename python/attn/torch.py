@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from . import _sdpa
-from ._core import AttnError, AttnTypeError
+from ._core import AttnError, AttnTypeError, choose, whole, wholes
 
 __all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
 _TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -35,7 +35,8 @@ def _op(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], sinks: Optional
 def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed):
     return {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else "top-left",
             "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale,
-            "softcap": softcap or None, "dropout": dropout, "seed": seed}
+            "softcap": softcap or None, "dropout": dropout,
+            "seed": seed % 2**64}
 
 
 @_op.register_fake
@@ -87,20 +88,29 @@ _op.register_autograd(_differentiate, setup_context=_save)
 
 # ---- With our own knobs ---------------------------------------------------------------------------------
 
+def _window(window):
+    if window is None:
+        return -1, -1
+    left, right = wholes(window, "window", 2)
+    if min(left, right) < -1:
+        raise AttnError(f"window is {(left, right)}; each must be 0 or more, or -1 for no limit", "ATTN_ERR_ARGUMENT", "window")
+    return left, right
+
+
 def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", window=None, scale=None, softcap=None,
          dropout=0.0, seed=None, return_lse=False):
     """attn.sdpa for tensors with gradients; q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev)."""
     if seed is None:
         seed = int(torch.randint(1 << 62, ()).item()) if dropout else 0
-    left, right = (-1, -1) if window is None else _sdpa._numbers(window, 2, "window", "(left, right)")
-    if min(left, right) < -1:
-        raise AttnError(f"window is {window}; each side must be 0 or more, or -1 for no limit", "ATTN_ERR_ARGUMENT", "window")
-    if softcap is not None and not 0 < softcap < float("inf"):
-        raise AttnError(f"softcap is {softcap}; it must be finite and above 0", "ATTN_ERR_ARGUMENT", "softcap")
+    else:  # an operator's numbers have 63 bits and a sign
+        seed = (whole(seed, "seed", 0, 2**64 - 1) + 2**63) % 2**64 - 2**63
+    bottom_right = align is not None and choose(_sdpa.ALIGNS, align, "align") == _sdpa.ALIGNS["bottom-right"]
+    left, right = _window(window)
+    if softcap is not None and softcap == 0:  # the operator's word for none
+        raise AttnError("softcap is 0; it must be finite and above 0", "ATTN_ERR_ARGUMENT", "softcap")
     scale = float(scale) if scale is not None else q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
-    bottom_right = _sdpa._choose(_sdpa._ALIGNS, align, "align") == 1
-    o, lse = _op(q, k, v, mask, sinks, bool(causal), bottom_right, left, right, scale, float(softcap or 0), float(dropout),
-                 seed)
+    o, lse = _op(q, k, v, mask, sinks, bool(causal), bottom_right, left, right, scale, float(softcap or 0),
+                 float(dropout), seed)
     return (o, lse) if return_lse else o
 
 

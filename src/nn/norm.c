@@ -119,8 +119,10 @@ attn_status attn_norm_check_forward(const attn_norm *desc, const attn_tensor *x,
   for (int a = 0; a < 3; a++)
     for (int b = 0; !status && b < (a == 2 ? 2 : 3); b++)
       status = attn_layer_check_apart(out[a], outs[a], in[b], ins[b], err);
-  if (!status) c->y = *y;
-  return status;
+  if (status) return status;
+  if (!c->n && !mean && !inv_std_dev) c->rows = 0; /* nothing to write, however many there are */
+  c->y = *y;
+  return ATTN_OK;
 }
 
 static attn_status check_outputs(const struct attn_norm_call *c, const attn_tensor *scale,
@@ -309,8 +311,9 @@ static void keep_row(struct attn_norm_call *c, int64_t row) { c->row[row] = c->m
 attn_status attn_norm_differentiate(struct attn_norm_call *c, attn_norm_measure *measure,
                                     void (*differentiate)(struct attn_norm_call *c, int64_t row),
                                     attn_error *err) {
-  c->row = attn_host_allocate(&c->host, c->rows, sizeof *c->row);
-  if (!c->row)
+  if (!c->n) c->rows = 0; /* as many as anyone likes: no memory stands behind them */
+  c->row = c->rows ? attn_host_allocate(&c->host, c->rows, sizeof *c->row) : NULL;
+  if (c->rows && !c->row)
     return attn_fail(err, ATTN_ERR_MEMORY, "allocator", "no memory for what is kept of %lld rows",
                      (long long)c->rows);
   c->measure = measure;

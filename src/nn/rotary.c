@@ -41,8 +41,8 @@ static attn_status by_heads(const attn_tensor *t, const char *name, int64_t head
                      "heads is %lld; with %s %s it must be given and divide the last dimension",
                      (long long)heads, name, attn_view_text(t, text));
   const int64_t *n = t->shape, *s = t->strides, width = n[2] / heads;
-  *to = (attn_tensor){
-      t->data, t->dtype, 4, {n[0], heads, n[1], width}, {s[0], width * s[2], s[1], s[2]}};
+  int64_t step = n[0] && n[1] ? width * s[2] : 0; /* without elements strides may be anything */
+  *to = (attn_tensor){t->data, t->dtype, 4, {n[0], heads, n[1], width}, {s[0], step, s[1], s[2]}};
   return ATTN_OK;
 }
 
@@ -136,7 +136,7 @@ static attn_status check_tensors(struct call *c, const attn_tensor *from, const 
   status = by_heads(from, from_name, c->desc.heads, &c->from, err);
   if (!status) status = by_heads(to, to_name, c->desc.heads, &c->to, err);
   c->heads = c->from.shape[1], c->length = c->from.shape[2], c->width = c->from.shape[3];
-  c->rows = c->from.shape[0] * c->heads * c->length;
+  c->rows = c->width ? c->from.shape[0] * c->heads * c->length : 0; /* of width 0 any number fits */
   c->block = attn_layer_block(c->width);
   return status;
 }

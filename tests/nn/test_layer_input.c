@@ -295,6 +295,41 @@ static void more_rows_than_memory_could_keep(void **state) {
   assert_int_equal(layer_backward(&err), ATTN_ERR_MEMORY);
 }
 
+/* Without elements a shape may name any number of rows: none is visited, no memory is asked for. */
+static void rows_of_nothing(void **state) {
+  (void)state;
+  int none = 1;
+  const attn_allocator allocator = {&none, allocate, release};
+  norm.allocator = &allocator, asked = 0;
+  tx = (attn_tensor){x, ATTN_F32, 2, {(int64_t)1 << 40, 0}, {0, 1}}, td_y = ty = tx;
+  tscale.shape[0] = tbias.shape[0] = td_scale.shape[0] = td_bias.shape[0] = 1;
+  assert_int_equal(layer_backward(NULL), ATTN_OK);
+  assert_true(d_scale[0] == 0 && d_bias[0] == 0 && d_scale[1] == 42 && d_bias[1] == 42);
+  assert_int_equal(rms_backward(NULL), ATTN_OK);
+  assert_int_equal(rms_forward(NULL), ATTN_OK);
+  assert_int_equal(attn_layer_norm_forward(&norm, &tx, NULL, NULL, &ty, NULL, NULL, NULL), ATTN_OK);
+  assert_true(asked == 0);
+  tx.shape[0] = ty.shape[0] = 2, tmean.rank = tinverse.rank = 2;
+  tmean.shape[0] = tinverse.shape[0] = 2, tmean.shape[1] = tinverse.shape[1] = 1;
+  assert_int_equal(layer_forward(NULL), ATTN_OK); /* the statistics of nothing are asked for */
+  assert_true(mean[0] != 42 && mean[12] != 42 && inverse[0] != 42 && inverse[12] != 42);
+}
+
+/* Of width 0 any number of heads fits, and without elements any stride. */
+static void heads_of_nothing(void **state) {
+  (void)state;
+  tx = (attn_tensor){x, ATTN_F32, 3, {2, 4, 0}, {4, 2, 1}}, td_y = ty = tx;
+  tcos.shape[1] = tsin.shape[1] = 0;
+  rotary.heads = (int64_t)1 << 62;
+  assert_int_equal(rotary_forward(NULL), ATTN_OK);
+  assert_int_equal(rotary_backward(NULL), ATTN_OK);
+  tx = (attn_tensor){x, ATTN_F32, 3, {0, 4, 6}, {INT64_MAX, INT64_MAX, INT64_MAX}}, td_y = ty = tx;
+  tposition.shape[0] = 0, tcos.shape[1] = tsin.shape[1] = 3, rotary.heads = 1;
+  assert_int_equal(rotary_forward(NULL), ATTN_OK);
+  assert_int_equal(rotary_backward(NULL), ATTN_OK);
+  nothing_is_written();
+}
+
 static void descriptors_of_other_versions(void **state) {
   (void)state;
   struct {
@@ -347,6 +382,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(tables, begin),
       cmocka_unit_test_setup(memory_that_is_not_to_be_had, begin),
       cmocka_unit_test_setup(more_rows_than_memory_could_keep, begin),
+      cmocka_unit_test_setup(rows_of_nothing, begin),
+      cmocka_unit_test_setup(heads_of_nothing, begin),
       cmocka_unit_test_setup(descriptors_of_other_versions, begin),
       cmocka_unit_test_setup(random_arguments_never_crash, begin)};
   return cmocka_run_group_tests(tests, NULL, NULL);

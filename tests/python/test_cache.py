@@ -140,34 +140,71 @@ def test_any_actions_at_all(actions, page_tokens, pages, dtype):
         assert cache.lengths == lengths
 
 
-@pytest.mark.parametrize("sequences", [[0.9], ["1"], [True], [2 ** 63], "1", {0}, [[0]]])
-def test_numbers_that_name_no_sequence(sequences):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6)
+def test_queries_are_the_last_tokens_whatever_else_is_asked():
+    cache, q = attn.KVCache(heads=2, width=8, value_width=6, capacity=12), RNG.normal(size=(1, 4, 3, 8)).astype("f4")
+    k, v = tokens(9, count=1)
+    cache.append(k, v)
+    last = {"align": "bottom-right"}
+    calls = [({}, {"causal": True}), ({"align": None}, {"causal": True}), ({"preset": "torch"}, {"causal": True}),
+             ({"causal": False, "window": (2, 0)}, {"window": (2, 0)}),
+             ({"causal": False, "alibi": np.array([.1, .2, .3, .4])}, {"alibi": np.array([.1, .2, .3, .4])}),
+             ({"align": "top-left"}, {"causal": True, "align": "top-left"}),
+             ({"offset": 2}, {"causal": True, "offset": 2, "align": None})]
+    for given, dense in calls:
+        np.testing.assert_array_equal(cache.attend(q, **given), attn.sdpa(q, k, v, **{**last, **dense}), str(given))
+
+
+def test_weights_are_0_behind_a_sequences_end():
+    cache, q = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=12), RNG.normal(size=(3, 4, 2, 8)).astype("f4")
+    for n, length in enumerate((5, 9, 0)):
+        cache.append(*tokens(length, count=1), sequences=[n])
+    o, lse, weights = cache.attend(q, sequences=[1, 0, 2], return_lse=True, return_weights=True)
+    assert weights.shape == (3, 4, 2, 9)
+    for row, n in enumerate((1, 0, 2)):
+        want = attn.sdpa(q[row], *cache.read(n), causal=True, align="bottom-right", return_lse=True, return_weights=True)
+        length = cache.lengths[n]
+        for got, exact in zip((o[row], lse[row], weights[row, ..., :length]), want):
+            np.testing.assert_array_equal(got, exact)
+        assert (weights[row, ..., length:] == 0).all()
+    assert cache.attend(q, return_weights=True)[1].shape == (3, 4, 2, 9)
+    assert cache.attend(q[0], sequences=2, return_weights=True)[1].shape == (4, 2, 0)
+    with pytest.raises(attn.AttnError, match="sequences"):
+        cache.attend(q[0], sequences=7, return_weights=True)
+
+
+@pytest.mark.parametrize("sequences", [[0.9], ["1"], [True], [float("nan")], [None], [2**63], [2**70], [[0]], "0", {0}, {0: 1},
+                                       np.array([[0]]), np.array([0.0]), np.array([True]), np.array([2**64 - 1], "u8"), 0.5])
+def test_sequences_are_whole_numbers_in_order(sequences):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=4)
     k, v = tokens(1, count=1)
     for call in (lambda: cache.append(k, v, sequences=sequences), lambda: cache.attend(k, sequences=sequences)):
         with pytest.raises(attn.AttnError) as error:
             call()
-        assert error.value.argument == "sequences"
-    assert cache.lengths == [0, 0]
+        assert error.value.argument == "sequences" and cache.lengths == [0, 0]
 
 
-def test_queries_are_the_last_tokens_whatever_else_is_said():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=9)
-    k, v = tokens(7, count=1)
+@pytest.mark.parametrize("sequences", [1, np.int64(1), [1], (1,), range(1, 2), np.array([1]), np.array(1), iter([1])])
+def test_sequences_of_any_kind(sequences):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=4)
+    cache.append(*tokens(1, count=1), sequences=sequences)
+    assert cache.lengths == [0, 1]
+
+
+def test_nonsense_is_refused_by_the_arguments_name():
+    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=4)
+    k, v = tokens(1, count=1)
+    q = np.ones((1, 4, 1, 8), "f4")
     cache.append(k, v)
-    q = RNG.normal(size=(1, 4, 2, 8)).astype("f4")
-    kept = [x[None] for x in cache.read(0)]
-    np.testing.assert_array_equal(cache.attend(q, align=None), attn.sdpa(q, *kept, causal=True, align="bottom-right"))
-    np.testing.assert_array_equal(cache.attend(q, causal=False, window=(1, 0)),
-                                  attn.sdpa(q, *kept, window=(1, 0), align="bottom-right"))
-    np.testing.assert_array_equal(cache.attend(q, align="top-left"), attn.sdpa(q, *kept, causal=True))
-    o, lse, weights = cache.attend(q, return_lse=True, return_weights=True)
-    assert weights.shape == (1, 4, 2, 7) and lse.shape == (1, 4, 2)
-    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
-
-
-@pytest.mark.parametrize("call", [lambda c: c.append(None, None), lambda c: c.append([[1]], [[1]]), lambda c: c.attend(None),
-                                  lambda c: c.attend(np.float32(1))])
-def test_what_is_no_array(call):
-    with pytest.raises(attn.AttnError):
-        call(attn.KVCache(heads=2, width=8, capacity=9))
+    for argument, call in [
+            ("k", lambda: cache.append(None, None)), ("v", lambda: cache.append(k, [1])), ("q", lambda: cache.attend(None)),
+            ("q", lambda: cache.attend([1.0])), ("window", lambda: cache.attend(q, window=3)),
+            ("out", lambda: cache.attend(q, out=np.ones((1, 4, 1, 5), "f4"))), ("sequence", lambda: cache.length(0.5)),
+            ("length", lambda: cache.truncate(0, None)), ("target", lambda: cache.fork(0, 1.5)),
+            ("heads", lambda: attn.KVCache(heads="a", width=8, capacity=4)),
+            ("width", lambda: attn.KVCache(heads=1, width=1.5, capacity=4)),
+            ("capacity", lambda: attn.KVCache(heads=1, width=1, capacity=2**63)),
+            ("dtype", lambda: attn.KVCache(heads=1, width=1, capacity=4, dtype=None))]:
+        with pytest.raises(attn.AttnError) as error:
+            call()
+        assert error.value.argument == argument, str(error.value)
+    assert cache.lengths == [1]

@@ -50,3 +50,17 @@ def test_masks_and_rows_that_see_nothing():
 def test_jax_arrays_come_in_by_dlpack():
     q, k, v = (jnp.asarray(x.transpose(0, 2, 1, 3)) for x in tensors())
     np.testing.assert_allclose(attn.sdpa(q, k, v), attn.sdpa(*(np.asarray(x) for x in (q, k, v))), atol=0)
+
+
+def test_jax_arrays_are_never_written():
+    x = np.ones((2, 4), "f4")
+    for call in (attn.nn.rms_norm, lambda x, out: attn.sdpa(x, x, x, out=out)):
+        out = jnp.zeros((2, 4), jnp.float32)
+        with pytest.raises(attn.AttnError, match="JAX") as caught:
+            call(x, out=out)
+        assert caught.value.argument == "out" and not np.asarray(out).any()
+
+
+def test_results_are_numpys():
+    x = jnp.ones((2, 4), jnp.bfloat16)
+    assert type(attn.sdpa(x, x, x)) is type(attn.nn.rms_norm(x)) is type(attn.summary(x, x).entropy) is np.ndarray

@@ -4,6 +4,8 @@ Where both compute in float64 they agree to its rounding. float32 and less is he
 rounding of the result, nothing more (docs/accuracy.md).
 """
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -33,7 +35,7 @@ def once_rounded(got, exact, sizes=1.0):
 
 
 def exact_twins(*tensors):
-    return [t.double().requires_grad_() for t in tensors]
+    return [t.detach().double().requires_grad_() for t in tensors]
 
 
 CASES = [((4, 7, 33), 1), ((5, 700), 1), ((2, 3, 4, 5), 3), ((3, 1), 1), ((2, 3, 4, 5), 4)]
@@ -162,7 +164,7 @@ def test_numpy_strided_and_in_place():
     ("axis", lambda x: nn.layer_norm(x, axis=3)), ("axis", lambda x: nn.layer_norm(x, axis=-3, return_stats=True)),
     ("epsilon", lambda x: nn.rms_norm(x, epsilon=-1.0)), ("epsilon", lambda x: nn.layer_norm(x, epsilon=float("nan"))),
     ("scale", lambda x: nn.rms_norm(x, x[:, :3])), ("bias", lambda x: nn.layer_norm(x, None, x[:1, :1, None])),
-    ("y", lambda x: nn.rms_norm(x[1:], out=x[:-1])), ("d_y", lambda x: nn.rms_norm_backward(x[1:], x)),
+    ("out", lambda x: nn.rms_norm(x[1:], out=x[:-1])), ("out", lambda x: nn.rms_norm(x, out=x[1:])), ("d_y", lambda x: nn.rms_norm_backward(x[1:], x)),
     ("threads", lambda x: nn.rms_norm(x, threads=-1)), ("x", lambda x: nn.rms_norm(x[0, 0])),
     ("x", lambda x: nn.rotary(x, x, x)), ("rotary_dim", lambda x: nn.rotary_tables(4, 5)),
     ("base", lambda x: nn.rotary_tables(4, 4, base=0.0)),
@@ -179,3 +181,34 @@ def test_what_is_wrong_is_named(argument, call):
 def test_types_are_type_errors(call):
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.parametrize("argument, call", [
+    ("axis", lambda x: nn.layer_norm(x, axis=1.5)), ("axis", lambda x: nn.rms_norm(x, axis=2**40)),
+    ("epsilon", lambda x: nn.rms_norm(x, epsilon=None)), ("threads", lambda x: nn.rms_norm(x, threads=2**31)),
+    ("x", lambda x: nn.rms_norm(None)), ("x", lambda x: nn.layer_norm(np.ma.masked_array(x), return_stats=True)),
+    ("heads", lambda x: nn.rotary(x, x, x, heads=1.5)), ("rotary_dim", lambda x: nn.rotary_tables(2, 4.0)),
+    ("rotary_dim", lambda x: nn.rotary_tables(2, -4)), ("length", lambda x: nn.rotary_tables(-1, 4)),
+    ("base", lambda x: nn.rotary_tables(2, 4, base="x")), ("first", lambda x: nn.rotary_tables(2, 4, first=0.5)),
+    ("dtype", lambda x: nn.rotary_tables(2, 4, dtype="float31"))])
+def test_nonsense_is_refused_by_the_arguments_name(argument, call):
+    with pytest.raises(attn.AttnError) as caught:
+        call(np.ones((4, 8), "f4"))
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("hide, shown", [("", "bfloat16"), ("sys.modules['ml_dtypes'] = None;", "AttnTypeError dtype")])
+def test_tables_in_bfloat16_need_nothing_imported_before(hide, shown):
+    code = (f"import sys; {hide} import attn\n"
+            "try: print(attn.nn.rotary_tables(2, 4, dtype='bfloat16')[0].dtype)\n"
+            "except attn.AttnError as e: print(type(e).__name__, e.argument)")
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == shown
+
+
+def test_outputs_of_another_shape_are_named_as_the_caller_did():
+    x, (cos, sin) = np.ones((1, 2, 3, 4), "f4"), nn.rotary_tables(3, 4)
+    for call in (nn.rotary, nn.rotary_backward):
+        with pytest.raises(attn.AttnError, match="^out is") as caught:
+            call(x, cos, sin, np.zeros((1, 3), "i4"), out=np.ones((1, 2, 3, 5), "f4"))
+        assert caught.value.argument == "out"

@@ -97,8 +97,17 @@ def test_scale_one_is_the_plain_product():
                                atol=1e-15)
 
 
+def test_a_missing_matrix_is_told_in_the_callers_words():
+    q = np.ones((1, 2, 5, 4))
+    with pytest.raises(attn.AttnError, match="w is missing: kind='general' needs it"):
+        attn.score(q, q, q, kind="general")
+    with pytest.raises(attn.AttnError, match="u is given, but kind='general' has none"):
+        attn.score(q, q, q, kind="general", w=np.eye(4), u=np.eye(4))
+
+
 @pytest.mark.parametrize("argument, features", [
-    ("kind", {"kind": "cosine"}), ("w", {"kind": "general"}), ("w", {"w": np.eye(4)}),
+    ("kind", {"kind": "cosine"}), ("kind", {"kind": []}), ("kind", {"kind": None}), ("out", {"out": np.ones((1, 2, 5, 3))}),
+    ("w", {"kind": "general"}), ("w", {"w": np.eye(4)}),
     ("u", {"kind": "general", "w": np.eye(4), "u": np.eye(4)}), ("w", {"kind": "general", "w": np.eye(3)}),
     ("a", {"kind": "additive", "w": np.eye(4), "u": np.eye(4), "a": np.ones(3)}),
     ("additive", {"additive": np.ones(4)})])

@@ -1,13 +1,14 @@
 """attn.torch against PyTorch itself: its own sample inputs, gradcheck, opcheck, torch.compile, random calls."""
 import os
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.testing._internal.common_methods_invocations import op_db
 
 import attn
-from attn import AttnError
+from attn import AttnError, nn
 from attn.torch import _backward_op, _op, scaled_dot_product_attention, sdpa, swapped
 
 OPERATOR, = (op for op in op_db if op.name == "nn.functional.scaled_dot_product_attention")
@@ -152,30 +153,100 @@ def test_dropout_follows_pytorchs_generator():
     torch.testing.assert_close(mean, scaled_dot_product_attention(q, k, v), atol=0.12, rtol=0)
 
 
-def test_views_whose_signs_are_turned():
-    c = torch.complex(torch.randn(2, 4), torch.randn(2, 4))
-    turned = torch.imag(c.conj())
-    assert turned.is_neg()
-    assert torch.equal(attn.sdpa(turned, turned, turned), attn.sdpa(*(turned.clone() for _ in range(3))))
-    assert torch.equal(attn.nn.rms_norm(turned), attn.nn.rms_norm(turned.clone()))
-    with pytest.raises(attn.AttnError):
-        attn.nn.rms_norm(turned.clone(), out=turned)
+# ---- attn itself on tensors ---------------------------------------------------------------------------------
+
+def negative(*shape):
+    """A view with the negative bit, and the same numbers without."""
+    view = torch.imag(torch.complex(torch.randn(shape), torch.randn(shape)).conj())
+    assert view.is_neg()
+    return view, view.clone().resolve_neg()
 
 
-def test_an_output_is_known_to_autograd():
-    x, a = torch.ones(2, 4, requires_grad=True), torch.randn(2, 4)
-    y = (x * 1).exp()
-    with pytest.raises(attn.AttnError):
-        attn.sdpa(a, a, a, out=y)
-    z = y.detach()
-    attn.sdpa(a, a, a, out=z)
-    with pytest.raises(RuntimeError):
-        y.sum().backward()
+def test_views_that_negate_are_read_with_their_sign():
+    (n, plain), k, v = negative(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
+    assert torch.equal(attn.sdpa(n, k, v), attn.sdpa(plain, k, v))
+    assert torch.equal(scaled_dot_product_attention(n, k, v), attn.sdpa(plain, k, v))
+    assert torch.equal(nn.rms_norm(n), nn.rms_norm(plain))
+    cache = attn.KVCache(heads=2, width=4, capacity=4)
+    cache.append(n, n)
+    np.testing.assert_array_equal(cache.read(0)[0], plain[0].numpy())
 
 
-@pytest.mark.parametrize("knob", [dict(align="bottom_right"), dict(align="bogus"), dict(window=(-5, -5)), dict(softcap=0),
-                                  dict(window=3)])
-def test_our_own_knobs_are_checked(knob):
-    q = torch.randn(1, 2, 3, 4)
-    with pytest.raises(attn.AttnError):
-        sdpa(q, q, q, causal=True, **knob)
+def test_outputs_that_cannot_be_written():
+    k = torch.randn(2, 4)
+    leaf, scaled = torch.zeros(2, 4, requires_grad=True), torch.zeros(2, 4, requires_grad=True) * 1
+    for out in (leaf, scaled, negative(2, 4)[0], torch.zeros(1, 4).expand(2, 4)):
+        before = out.detach().clone()
+        for call in (lambda: attn.sdpa(k, k, k, out=out), lambda: nn.rms_norm(k, out=out),
+                     lambda: attn.score(k, k, k, out=out)):
+            with pytest.raises(AttnError, match="cannot be written") as caught:
+                call()
+            assert caught.value.argument == "out" and torch.equal(out, before)
+
+
+def test_writing_what_a_backward_saved_is_seen_by_it():
+    k, (cos, sin) = torch.randn(2, 4), nn.rotary_tables(2, 4)
+    cache = attn.KVCache(heads=1, width=4, capacity=2)
+    cache.append(k[None], k[None])
+    where = np.zeros((1, 2), "i4")
+    for call in (lambda out: attn.sdpa(k, k, k, out=out), lambda out: attn.score(k, k, k, out=out),
+                 lambda out: nn.rms_norm(k, out=out), lambda out: nn.layer_norm(k, out=out),
+                 lambda out: nn.rotary(k[None, None], cos, sin, where, out=out[None, None]),
+                 lambda out: nn.rotary_backward(k[None, None], cos, sin, where, out=out[None, None]),
+                 lambda out: cache.attend(k[None], out=out[None])):
+        y = torch.ones(2, 4, requires_grad=True).exp()
+        call(y.detach())
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    with torch.inference_mode():
+        out = torch.zeros(2, 4)
+        assert attn.sdpa(k, k, k, out=out) is out
+
+
+def test_a_graph_is_not_lost_silently():
+    q, k = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 3, 4)
+    cache = attn.KVCache(heads=2, width=4, capacity=4)
+    cache.append(k, k)
+    calls = [("q", lambda q: attn.sdpa(q, k, k)), ("v", lambda q: attn.sdpa(k, k, q)), ("q", lambda q: attn.score(q, k, k)),
+             ("q", lambda q: cache.attend(q)), ("k", lambda q: cache.append(q[:, :, :1], k[:, :, :1])),
+             ("x", lambda q: nn.rms_norm(q)), ("scale", lambda q: nn.layer_norm(k, q)), ("q", lambda q: attn.summary(q, k)),
+             ("mask", lambda q: attn.sdpa(k, k, k, mask=q[..., :1]))]
+    for argument, call in calls:
+        with pytest.raises(AttnError, match="attn.torch") as caught:
+            call(q)
+        assert caught.value.argument == argument
+        call(q.detach())
+        cache.truncate(0, 3)
+        with torch.no_grad():
+            call(q)
+        cache.truncate(0, 3)
+    assert sdpa(q, k, k).requires_grad
+
+
+def test_classes_of_their_own_are_tensors():
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.randn(2, 4)
+    for kind in (lambda t: t.as_subclass(Own), torch.nn.Parameter):
+        with torch.no_grad():
+            assert torch.equal(attn.sdpa(kind(x), x, x), attn.sdpa(x, x, x))
+            assert torch.is_tensor(nn.rms_norm(kind(x)))
+
+
+@pytest.mark.parametrize("argument, knobs", [
+    ("align", {"align": "bottom_right"}), ("align", {"align": "bogus"}), ("align", {"align": []}), ("window", {"window": (-5, -5)}),
+    ("window", {"window": (-1, -7)}), ("window", {"window": 3}), ("window", {"window": (1.5, 0)}), ("softcap", {"softcap": 0}),
+    ("softcap", {"softcap": -1.0}), ("seed", {"seed": -1}), ("seed", {"seed": 2**64}), ("scale", {"scale": float("nan")})])
+def test_knobs_are_judged_as_attn_sdpa_does(argument, knobs):
+    q = torch.randn(1, 1, 2, 4)
+    for call in (sdpa, attn.sdpa):
+        with pytest.raises(AttnError) as caught:
+            call(q, q, q, dropout=0.5, **knobs)
+        assert caught.value.argument.startswith(argument)
+
+
+def test_any_seed_is_the_same_seed():
+    q = torch.randn(1, 1, 9, 4)
+    for seed in (0, 2**63 - 1, 2**63, 2**64 - 1):
+        assert torch.equal(sdpa(q, q, q, dropout=0.5, seed=seed), attn.sdpa(q, q, q, dropout=0.5, seed=seed))
