@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "error.h"
+#include "view.h"
 
 static int host_is_little(void) {
   const uint16_t one = 1;
@@ -115,7 +116,7 @@ static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
     const char *code;
     attn_dtype dtype;
   } types[] = {{"f4", ATTN_F32}, {"f8", ATTN_F64}, {"f2", ATTN_F16}, {"b1", ATTN_BOOL},
-               {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"i1", ATTN_I8}, {"u1", ATTN_U8}};
+               {"i4", ATTN_I32}, {"i8", ATTN_I64}, {"i1", ATTN_I8},  {"u1", ATTN_U8}};
   char order = h->descr[0];
   *swap = order == (host_is_little() ? '>' : '<');
   for (size_t n = 0; strchr("<>=|", order) && order && n < sizeof types / sizeof *types; n++)
@@ -233,7 +234,7 @@ static size_t make_header(const attn_tensor *t, char *text, size_t bytes) {
     at += (size_t)snprintf(shape + at, sizeof shape - at,
                            n + 1 < t->rank || t->rank == 1 ? "%lld, " : "%lld",
                            (long long)t->shape[n]);
-  int one = attn_dtype_size(t->dtype) == 1;
+  int one = attn_view_element(t->dtype) == 1;
   size_t n = 10 + (size_t)snprintf(text + 10, bytes - 10,
                                    "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
                                    one                ? "|"

@@ -152,8 +152,8 @@ static attn_cache *place(char *memory, const attn_cache_config *c, int64_t colum
 
 attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, attn_error *err) {
   attn_cache_config c;
-  struct layout l;
-  int64_t columns;
+  struct layout l = {0};
+  int64_t columns = 0;
   if (!cache) return attn_fail(err, ATTN_ERR_ARGUMENT, "cache", "cache is NULL");
   attn_status status = plan(config, &c, &columns, &l, err);
   if (status) return status;

@@ -79,7 +79,7 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
            split, strided ? "; strided columns of k or v are copied block by block" : "",
            p->desc.additive ? "; additive scores" : "",
            p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
-           p->desc.weights ? "; weights cost a second pass over the scores" : "");
+           p->desc.weights ? "; weights cost a second pass" : "");
 }
 
 attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
