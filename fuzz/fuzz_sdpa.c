@@ -186,7 +186,7 @@ static void spoil(struct call *c) {
       s->t.shape[d] = odd(c);
       break;
     case 1:
-      s->t.shape[d] += pick(c, 2) ? 1 : -1;
+      s->t.shape[d] = (int64_t)((uint64_t)s->t.shape[d] + (pick(c, 2) ? 1 : UINT64_MAX));
       break;
     case 2:
       s->t.rank = (int32_t)pick(c, 11) - 1;
