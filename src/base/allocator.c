@@ -2,6 +2,14 @@
 
 #include <stdlib.h>
 
+#include "error.h"
+
+attn_status attn_allocator_check(const attn_allocator *a, attn_error *err) {
+  if (!a || (a->allocate && a->release)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
+                   "allocator must have both allocate and release");
+}
+
 void *attn_memory_allocate(const attn_allocator *a, size_t alignment, size_t bytes) {
   size_t least = bytes ? bytes : 1;
   if (least > SIZE_MAX / 2) return NULL; /* as much is never there, and rounding up is safe below */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "error.h"
+
 enum { WORKERS_MAX = 1024 };
 
 /* One piece of work at a time. The workers sleep between pieces; a piece is a generation. */
@@ -147,6 +149,21 @@ static void run_lane(void *argument, int64_t lane, int32_t worker) {
   (void)worker;
   for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
     l->body(l->argument, n, (int32_t)lane);
+}
+
+attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_error *err) {
+  if (threads < 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must not be negative",
+                     (int)threads);
+  if (host && (host->workers < 1 || !host->parallel_for))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "executor",
+                     "executor must have a parallel_for and at least 1 worker");
+  return ATTN_OK;
+}
+
+int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
+  int32_t workers = host ? host->workers : attn_threads_count();
+  return threads && threads < workers ? threads : workers;
 }
 
 void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,

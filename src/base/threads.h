@@ -8,6 +8,13 @@
  * ATTN_THREADS in the environment (1 to 1024). */
 int32_t attn_threads_count(void);
 
+/* Has a host's executor all that it needs, and is threads a number of them? */
+attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_error *err);
+
+/* Workers of a call: what the executor has, or where that is NULL the pool; at most threads, if
+ * that is not 0. */
+int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
+
 /* Calls body(argument, index, worker) for each index below count, on at most workers threads,
  * the caller among them. Indices are handed out in order. Where the pool is busy with another
  * caller's work, or no thread can be had, the caller does it alone: never waits, never fails. */

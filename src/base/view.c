@@ -95,6 +95,26 @@ int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
   return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
 }
 
+static attn_status check_apart(const struct attn_named_view *out,
+                               const struct attn_named_view *others, size_t count,
+                               attn_error *err) {
+  for (size_t n = 0; n < count; n++)
+    if (attn_views_overlap(out->t, others[n].t))
+      return attn_fail(err, ATTN_ERR_ARGUMENT, out->name, "%s overlaps %s in memory", out->name,
+                       others[n].name);
+  return ATTN_OK;
+}
+
+attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
+                                   const struct attn_named_view *in, size_t ins, attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (size_t n = 0; !status && n < outs; n++) {
+    status = check_apart(&out[n], in, ins, err);
+    if (!status) status = check_apart(&out[n], out, n, err);
+  }
+  return status;
+}
+
 int attn_views_same(const attn_tensor *a, const attn_tensor *b) {
   if (!a || !b || a->data != b->data || a->dtype != b->dtype || a->rank != b->rank) return 0;
   for (int n = 0; n < a->rank; n++)

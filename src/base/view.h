@@ -16,11 +16,28 @@ int64_t attn_view_element(attn_dtype dtype);
 
 int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
 
+/* The element that lies `at` elements from the first. A view without elements may have no data
+ * either: NULL then, for an offset from NULL is no address. */
+static inline char *attn_view_at(const attn_tensor *t, int64_t at) {
+  return t->data ? (char *)t->data + at * attn_view_element(t->dtype) : NULL;
+}
+
 /* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 
 /* By address range; NULL, what has no elements and what no check would let pass overlap nothing. */
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
+
+/* A view and the name that the caller knows it by; t may be NULL. */
+struct attn_named_view {
+  const attn_tensor *t;
+  const char *name;
+};
+
+/* Refuses an output that overlaps an input, or an output before it. By address range: interleaved
+ * views of one buffer that never touch are refused too. */
+attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
+                                   const struct attn_named_view *in, size_t ins, attn_error *err);
 
 /* The same elements in the same places: what may be worked on in place. */
 int attn_views_same(const attn_tensor *a, const attn_tensor *b);

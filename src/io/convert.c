@@ -4,7 +4,7 @@
 
 #include "array.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 
 static double element(attn_dtype dtype, const char *at) {
   int32_t i;

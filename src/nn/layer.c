@@ -10,28 +10,16 @@
 enum { TASK_ELEMENTS = 16384, ALIGNMENT = 64 };
 
 attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
-  const attn_executor *e = host->executor;
-  const attn_allocator *a = host->allocator;
-  if (host->threads < 0)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must be 0 or more",
-                     (int)host->threads);
-  if (e && (e->workers < 1 || !e->parallel_for))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "executor",
-                     "executor must have a parallel_for and at least 1 worker");
-  if (a && (!a->allocate || !a->release))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
-                     "allocator must have both allocate and release");
-  return ATTN_OK;
+  attn_status status = attn_threads_check(host->executor, host->threads, err);
+  return status ? status : attn_allocator_check(host->allocator, err);
 }
 
 /* ---- Threads and memory -------------------------------------------------- */
 
 void attn_layer_run(const struct attn_host *host, int64_t count,
                     void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
-  const attn_executor *e = host->executor;
-  int32_t workers = e ? e->workers : attn_threads_count();
-  if (host->threads && host->threads < workers) workers = host->threads;
-  attn_threads_share(e, workers, count, body, argument);
+  int32_t workers = attn_threads_workers(host->executor, host->threads);
+  attn_threads_share(host->executor, workers, count, body, argument);
 }
 
 int64_t attn_layer_block(int64_t elements) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "half.h"
+#include "element.h"
 #include "view.h"
 
 void attn_line_load(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to) {
@@ -26,9 +26,7 @@ void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, co
 }
 
 char *attn_row_at(const attn_tensor *t, int first, int64_t index) {
-  if (!t->data) return NULL; /* allowed where there are no elements; nothing is read then */
-  return (char *)t->data +
-         attn_view_place(t->shape, t->strides, first, index) * attn_real_size(t->dtype);
+  return attn_view_at(t, attn_view_place(t->shape, t->strides, first, index));
 }
 
 /* The stretch from element `from` to the end of the innermost dimension, at most count long:

@@ -5,7 +5,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "view.h"
 
 enum { COLUMNS = 64 }; /* elements of d_scale or d_bias that one task sums */

@@ -5,7 +5,7 @@
 #include "attn/nn.h"
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "layer.h"
 #include "line.h"
 #include "view.h"
@@ -91,12 +91,7 @@ static attn_status check_table(const struct call *c, const attn_tensor *t, const
 }
 
 static int64_t position(const attn_tensor *t, int64_t b, int64_t l) {
-  const char *at =
-      (const char *)t->data + (b * t->strides[0] + l * t->strides[1]) * attn_view_element(t->dtype);
-  int32_t narrow;
-  int64_t wide;
-  if (t->dtype == ATTN_I32) return memcpy(&narrow, at, sizeof narrow), narrow;
-  return memcpy(&wide, at, sizeof wide), wide;
+  return attn_load_integer(t->dtype, attn_view_at(t, b * t->strides[0] + l * t->strides[1]));
 }
 
 static attn_status check_positions(const struct call *c, attn_error *err) {
@@ -167,8 +162,7 @@ static void load_table(const struct call *c, const attn_tensor *t, int64_t b, in
   int64_t at = c->desc.positions ? position(c->desc.positions, b, l) * t->strides[0]
                                  : b * t->strides[0] + l * t->strides[1];
   int64_t step = t->strides[t->rank - 1];
-  attn_line_load(t->dtype, (const char *)t->data + (at + k * step) * attn_real_size(t->dtype), step,
-                 count, to);
+  attn_line_load(t->dtype, attn_view_at(t, at + k * step), step, count, to);
 }
 
 /*     forward                        backward, for it turns the other way

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "half.h"
+#include "element.h"
 #include "philox.h"
 #include "ref.h"
 

@@ -4,7 +4,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 #include "ref.h"
 
@@ -45,8 +45,7 @@ static attn_status check_mask_gradient(struct run *r, attn_error *err) {
   attn_tensor like = *mask, wide;
   for (int n = 3; n >= 0; n--)
     like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
-  attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
-  attn_status status = attn_tensor_check_like(t, "d_mask", &like, mask->rank, dtype, &wide, err);
+  attn_status status = attn_tensor_check_result(t, "d_mask", &like, mask->rank, &wide, err);
   if (status) return status;
   for (int n = 0; n < 4; n++)
     if (wide.shape[n] == 1) wide.strides[n] = 0;
@@ -61,8 +60,7 @@ static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
   if (!t) return ATTN_OK;
   if (!r->p.desc.sinks)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks is given, but there are no sinks");
-  return attn_tensor_check_like(t, "d_sinks", &like, 1, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
-                                &wide, err);
+  return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
 }
 
 static attn_status check_additive_gradient(const struct run *r, attn_error *err) {
@@ -72,41 +70,23 @@ static attn_status check_additive_gradient(const struct run *r, attn_error *err)
   if (!additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
                      "d_additive is given, but additive is not");
-  return attn_tensor_check_like(t, "d_additive", &like, additive->rank,
-                                t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32, &wide, err);
+  return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
 }
 
 static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                     const attn_tensor *d_o, attn_error *err) {
   const attn_sdpa_gradients *g = r->g;
-  const struct {
-    const attn_tensor *t;
-    const char *name;
-  } out[] = {{g->d_q, "d_q"},       {g->d_k, "d_k"},         {g->d_v, "d_v"},
-             {g->d_mask, "d_mask"}, {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
-  const attn_tensor *const in[] = {&r->p.q,
-                                   &r->p.k,
-                                   &r->p.v,
-                                   o,
-                                   d_o,
-                                   r->p.desc.lse,
-                                   r->p.desc.mask,
-                                   r->p.desc.alibi,
-                                   r->p.desc.sinks,
-                                   r->p.desc.key_lengths,
-                                   g->d_lse,
-                                   r->p.desc.additive};
-  for (int n = 0; n < (int)(sizeof out / sizeof *out); n++) {
-    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_views_overlap(out[n].t, in[m]))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
-                         out[n].name);
-    for (int m = 0; m < n; m++)
-      if (attn_views_overlap(out[n].t, out[m].t))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
-                         out[n].name, out[m].name);
-  }
-  return ATTN_OK;
+  const attn_sdpa *d = &r->p.desc;
+  const struct attn_named_view out[] = {{g->d_q, "d_q"},         {g->d_k, "d_k"},
+                                        {g->d_v, "d_v"},         {g->d_mask, "d_mask"},
+                                        {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
+  const struct attn_named_view in[] = {{&r->p.q, "q"},      {&r->p.k, "k"},
+                                       {&r->p.v, "v"},      {o, "o"},
+                                       {d_o, "d_o"},        {d->lse, "lse"},
+                                       {d->mask, "mask"},   {d->alibi, "alibi"},
+                                       {d->sinks, "sinks"}, {d->key_lengths, "key_lengths"},
+                                       {g->d_lse, "d_lse"}, {d->additive, "additive"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
@@ -207,7 +187,7 @@ static double *additive_slot(const struct run *r, int64_t b, int64_t h, int64_t 
 static void store_additive(const struct run *r, int64_t h, int64_t e, double sum) {
   const attn_tensor *t = r->g->d_additive;
   int64_t at = e * t->strides[t->rank - 1] + (t->rank == 2 ? h * t->strides[0] : 0);
-  char *to = (char *)t->data + at * attn_real_size(t->dtype);
+  char *to = attn_view_at(t, at);
   if (r->adds)
     attn_add_real(t->dtype, to, sum);
   else
@@ -321,7 +301,7 @@ static void sink_gradients(const struct run *r) {
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++)
         sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
-    attn_add_real(t->dtype, (char *)t->data + h * t->strides[0] * attn_real_size(t->dtype), sum);
+    attn_add_real(t->dtype, attn_view_at(t, h * t->strides[0]), sum);
   }
 }
 
@@ -364,9 +344,7 @@ static void add_scores(const struct run *r, const struct attn_ref_row *row,
     attn_add_real(r->d_mask.dtype, attn_tensor_at(&r->d_mask, row->b, row->h, row->i, j),
                   g->d_scores[j]);
   const attn_tensor *t = r->g->d_sinks;
-  if (t)
-    attn_add_real(t->dtype, (char *)t->data + row->h * t->strides[0] * attn_real_size(t->dtype),
-                  g->d_sink);
+  if (t) attn_add_real(t->dtype, attn_view_at(t, row->h * t->strides[0]), g->d_sink);
 }
 
 static void run_head(void *argument, int64_t kv, int32_t worker) {

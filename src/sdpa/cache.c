@@ -5,7 +5,8 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "allocator.h"
+#include "element.h"
 #include "problem.h"
 
 struct attn_cache {
@@ -83,10 +84,7 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
                      "dtype is %s; it must be float32, float16, bfloat16 or int8",
                      attn_dtype_name(c->dtype));
   if (c->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
-  if (c->allocator && (!c->allocator->allocate || !c->allocator->release))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
-                     "allocator must have both allocate and release");
-  return ATTN_OK;
+  return attn_allocator_check(c->allocator, err);
 }
 
 /* Checks given, fills in its defaults, and lays the memory out. */
@@ -160,8 +158,7 @@ attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, 
   if (c.memory && c.memory_bytes < l.total)
     return attn_fail(err, ATTN_ERR_MEMORY, "memory", "memory_bytes is %zu; this cache needs %zu",
                      c.memory_bytes, l.total);
-  const attn_sdpa desc = {.allocator = c.allocator};
-  void *memory = c.memory ? c.memory : attn_problem_allocate(&desc, l.total);
+  void *memory = c.memory ? c.memory : attn_memory_allocate(c.allocator, ATTN_PANEL_ALIGN, l.total);
   if (!memory)
     return attn_fail(err, ATTN_ERR_MEMORY, "memory", "no memory for %zu bytes of cache", l.total);
   *cache = place(memory, &c, columns, &l);
@@ -173,8 +170,7 @@ attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, 
 void attn_cache_free(attn_cache *cache) {
   if (!cache || !cache->owned) return;
   attn_allocator allocator = cache->allocator; /* it stands in what is released */
-  const attn_sdpa desc = {.allocator = allocator.release ? &allocator : NULL};
-  attn_problem_release(&desc, cache->owned);
+  attn_memory_release(allocator.release ? &allocator : NULL, cache->owned);
 }
 
 /* ---- Pages ---- */
@@ -471,5 +467,6 @@ attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q
   if (!status) status = check_apart(c, o, "o", err);
   if (!status) status = check_apart(c, p.desc.lse, "lse", err);
   if (!status) status = check_apart(c, p.desc.weights, "weights", err);
+  if (!status) status = attn_forward_check(&p, err);
   return status ? status : attn_problem_run(&p, err);
 }

@@ -3,7 +3,7 @@
 
 #include "allocator.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "philox.h"
 #include "threads.h"
 #include "problem.h"
@@ -87,8 +87,7 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *
 /* ---- float32 ------------------------------------------------------------------ */
 
 static const char *vector_of(const attn_tensor *t, int64_t h) {
-  int64_t at = t->rank == 2 ? h * t->strides[0] : 0;
-  return (const char *)t->data + at * attn_real_size(t->dtype);
+  return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
 }
 
 void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
@@ -292,13 +291,12 @@ attn_status attn_forward_check(const struct attn_problem *p, attn_error *err) {
 
 attn_status attn_problem_run(const struct attn_problem *p, attn_error *err) {
   const attn_sdpa *d = &p->desc;
-  attn_status status = attn_forward_check(p, err);
-  if (status || !p->batch || !p->heads_q || !p->rows) return status;
+  if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
   void *workspace = d->workspace ? d->workspace : attn_problem_allocate(d, p->workspace_bytes);
   if (!workspace)
     return attn_fail(err, ATTN_ERR_MEMORY, "workspace", "no memory for %zu bytes of workspace",
                      p->workspace_bytes);
-  status = run_all(p, workspace, err);
+  attn_status status = run_all(p, workspace, err);
   if (!d->workspace) attn_problem_release(d, workspace);
   return status;
 }
@@ -307,5 +305,6 @@ attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor *q, const
                               const attn_tensor *v, const attn_tensor *o, attn_error *err) {
   struct attn_problem p;
   attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  if (!status) status = attn_forward_check(&p, err);
   return status ? status : attn_problem_run(&p, err);
 }

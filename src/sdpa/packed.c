@@ -93,12 +93,12 @@ static attn_status check_cuts(struct pack *p, attn_error *err) {
 }
 
 /* What says where to cut must not change under the knife. */
-static attn_status check_output(const struct pack *p, const attn_tensor *out, const char *name,
-                                attn_error *err) {
-  if (attn_views_overlap(out, p->query_starts) || attn_views_overlap(out, p->key_starts) ||
-      attn_views_overlap(out, p->lengths))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s overlaps an input in memory", name);
-  return ATTN_OK;
+static attn_status check_outputs(const struct pack *p, const struct attn_named_view *out,
+                                 size_t outs, attn_error *err) {
+  const struct attn_named_view in[] = {{p->query_starts, "query_starts"},
+                                       {p->key_starts, "key_starts"},
+                                       {p->lengths, "key_lengths"}};
+  return attn_views_check_apart(out, outs, in, sizeof in / sizeof *in, err);
 }
 
 /* ---- Cuts ---- */
@@ -106,8 +106,7 @@ static attn_status check_output(const struct pack *p, const attn_tensor *out, co
 /* Elements from..to of a dimension; none of them need no place. */
 static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_t to) {
   attn_tensor part = *t;
-  if (t->data && to > from)
-    part.data = (char *)t->data + from * t->strides[dimension] * (int64_t)attn_dtype_size(t->dtype);
+  if (to > from) part.data = attn_view_at(t, from * t->strides[dimension]);
   part.shape[dimension] = to - from;
   return part;
 }
@@ -186,13 +185,15 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
   attn_status status = begin(&p, desc, err);
   if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);
   if (!status) status = check_cuts(&p, err);
-  if (!status) status = check_output(&p, o, "o", err);
-  if (!status) status = check_output(&p, p.desc.lse, "lse", err);
+  const struct attn_named_view out[] = {{o, "o"}, {p.desc.lse, "lse"}};
+  if (!status) status = check_outputs(&p, out, sizeof out / sizeof *out, err);
   if (!status) status = check_pieces(&p, 1, err);
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct piece c;
+    struct attn_problem piece;
     cut_piece(&p, n, &c);
-    status = attn_sdpa_forward(&c.desc, &c.q, &c.k, &c.v, &c.o, err);
+    status = attn_problem_check(&c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
+    if (!status) status = attn_problem_run(&piece, err);
   }
   return status;
 }
@@ -227,12 +228,10 @@ static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
   if (!status) status = attn_gradients_copy(given, g, err);
   if (status) return status;
   status = check_cuts(p, err);
-  if (!status) status = check_output(p, g->d_q, "d_q", err);
-  if (!status) status = check_output(p, g->d_k, "d_k", err);
-  if (!status) status = check_output(p, g->d_v, "d_v", err);
-  if (!status) status = check_output(p, g->d_mask, "d_mask", err);
-  if (!status) status = check_output(p, g->d_sinks, "d_sinks", err);
-  if (!status) status = check_output(p, g->d_additive, "d_additive", err);
+  const struct attn_named_view out[] = {{g->d_q, "d_q"},         {g->d_k, "d_k"},
+                                        {g->d_v, "d_v"},         {g->d_mask, "d_mask"},
+                                        {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
+  if (!status) status = check_outputs(p, out, sizeof out / sizeof *out, err);
   return status ? status : check_pieces(p, 0, err);
 }
 

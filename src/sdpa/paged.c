@@ -3,7 +3,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 
 /* ---- Where things lie ---- */
@@ -135,18 +135,12 @@ static attn_status check_sequence(const struct attn_paging *g, int64_t pages, in
 
 static attn_status check_overlap(const struct attn_problem *p, const attn_pages *paged,
                                  attn_error *err) {
-  const attn_tensor *const in[] = {paged->k,        paged->v,     paged->k_scales,
-                                   paged->v_scales, paged->table, paged->lengths};
-  const struct {
-    const attn_tensor *t;
-    const char *name;
-  } out[] = {{&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}};
-  for (int n = 0; n < 3; n++)
-    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_views_overlap(out[n].t, in[m]))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps the pages in memory",
-                         out[n].name);
-  return ATTN_OK;
+  const attn_sdpa *d = &p->desc;
+  const struct attn_named_view out[] = {{&p->o, "o"}, {d->lse, "lse"}, {d->weights, "weights"}};
+  const struct attn_named_view in[] = {{paged->k, "the pages' k"},    {paged->v, "the pages' v"},
+                                       {paged->k_scales, "k_scales"}, {paged->v_scales, "v_scales"},
+                                       {paged->table, "table"},       {paged->lengths, "lengths"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, attn_error *err) {
@@ -212,5 +206,6 @@ attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_tensor *q,
   attn_pages own;
   attn_status status = attn_descriptor_require(pages, &own, sizeof own, sizeof own, "pages", err);
   if (!status) status = attn_paged_check(desc, q, &own, NULL, -1, o, &g, &p, err);
+  if (!status) status = attn_forward_check(&p, err);
   return status ? status : attn_problem_run(&p, err);
 }

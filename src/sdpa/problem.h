@@ -57,7 +57,7 @@ attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const
                               const attn_sdpa_gradients *gradients, attn_error *err);
 void attn_backward_clear(const attn_sdpa_gradients *gradients);
 
-/* Runs a checked forward call. */
+/* Runs a forward call that attn_problem_check and attn_forward_check let pass. */
 attn_status attn_problem_run(const struct attn_problem *problem, attn_error *err);
 
 /* The checks of a call whose keys lie in pages: count of the table's rows, those named; -1: all. */
@@ -153,6 +153,14 @@ int attn_split_merge(const struct attn_problem *problem, const float *partial, i
 /* A tensor of the last `rank` dimensions of like, which is at rank 4; *wide is it at rank 4. */
 attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
                                    int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err);
+
+/* The same of a result that is of either: float64, or else float32. NULL: not wanted. */
+attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
+                                     const attn_tensor *like, int rank, attn_tensor *wide,
+                                     attn_error *err);
+
+/* At rank 4, of harmless strides and never without a place, with 1s in front. */
+attn_tensor attn_tensor_rank4(const attn_tensor *t);
 
 /* Points a task at a key/value head, and its row r at query i of head h (forward.c). */
 void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,

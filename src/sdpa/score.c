@@ -3,7 +3,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 
 enum { COLUMNS = 64 }; /* of a product at a time */
@@ -95,15 +95,10 @@ static attn_status check_matrices(struct call *c, attn_error *err) {
 /* An output of the forward over what the core does not see. */
 static attn_status check_outputs(const struct call *c, const attn_tensor *o, const attn_tensor *q,
                                  const attn_tensor *k, attn_error *err) {
-  const attn_tensor *const out[] = {o, c->desc.lse, c->desc.weights};
-  const attn_tensor *const in[] = {q, k, c->score.w, c->score.u};
-  static const char *const names[] = {"o", "lse", "weights"};
-  for (int n = 0; n < 3; n++)
-    for (int m = 0; m < 4; m++)
-      if (attn_views_overlap(out[n], in[m]))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, names[n], "%s overlaps an input in memory",
-                         names[n]);
-  return ATTN_OK;
+  const struct attn_named_view out[] = {
+      {o, "o"}, {c->desc.lse, "lse"}, {c->desc.weights, "weights"}};
+  const struct attn_named_view in[] = {{q, "q"}, {k, "k"}, {c->score.w, "w"}, {c->score.u, "u"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
@@ -225,15 +220,6 @@ static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t 
   return made;
 }
 
-static attn_tensor widened(const attn_tensor *t) {
-  attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
-  for (int n = 0; n < t->rank; n++) {
-    wide.shape[n + 4 - t->rank] = t->shape[n];
-    wide.strides[n + 4 - t->rank] = t->strides[n];
-  }
-  return wide;
-}
-
 /* Memory for the projections, and twice of it where their gradients are to stand beside them. */
 static attn_status make_room(struct call *c, int gradients, attn_error *err) {
   const int kind = c->score.kind;
@@ -255,7 +241,7 @@ static attn_status make_room(struct call *c, int gradients, attn_error *err) {
 }
 
 static void project(const struct call *c) {
-  attn_tensor q = widened(&c->core_q), k = widened(&c->core_k);
+  attn_tensor q = attn_tensor_rank4(&c->core_q), k = attn_tensor_rank4(&c->core_k);
   if (c->score.kind != ATTN_SCORE_DOT) multiply(c, &c->q, &c->w, 0, &q);
   if (c->score.kind == ATTN_SCORE_ADDITIVE) multiply(c, &c->k, &c->u, 0, &k);
 }
@@ -265,6 +251,7 @@ static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tens
                            int gradients, attn_error *err) {
   attn_status status = make_room(c, gradients, err);
   if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
+  if (!status) status = attn_forward_check(&c->p, err);
   if (!status) project(c);
   return status;
 }
@@ -277,7 +264,7 @@ attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, c
   if (!status) status = check_outputs(&c, o, q, k, err);
   if (status) return status;
   status = prepare(&c, v, o, 0, err);
-  if (!status) status = attn_sdpa_forward(&c.desc, &c.core_q, &c.core_k, v, o, err);
+  if (!status) status = attn_problem_run(&c.p, err);
   attn_problem_release(&c.desc, c.memory);
   return status;
 }
@@ -296,8 +283,7 @@ static attn_status check_learned_gradient(const attn_tensor *t, const char *name
   if (!t) return ATTN_OK;
   if (!m)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is given, but %s is not", name, name + 2);
-  return attn_tensor_check_like(t, name, like, m->rank, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
-                                wide, err);
+  return attn_tensor_check_result(t, name, like, m->rank, wide, err);
 }
 
 static attn_status check_results(const struct call *c, struct results *r, const attn_tensor *q,
@@ -321,30 +307,20 @@ static attn_status check_results(const struct call *c, struct results *r, const 
 
 static attn_status check_no_overlap(const struct call *c, const struct results *r,
                                     const attn_tensor *const *main, attn_error *err) {
-  const struct {
-    const attn_tensor *t;
-    const char *name;
-  } out[] = {{r->given.d_q, "d_q"},       {r->given.d_k, "d_k"},         {r->given.d_v, "d_v"},
-             {r->given.d_mask, "d_mask"}, {r->given.d_sinks, "d_sinks"}, {r->score.d_w, "d_w"},
-             {r->score.d_u, "d_u"},       {r->score.d_a, "d_a"}};
-  const attn_tensor *const in[] = {main[0],        main[1],
-                                   main[2],        main[3],
-                                   main[4],        c->score.w,
-                                   c->score.u,     c->score.a,
-                                   c->desc.lse,    c->desc.mask,
-                                   c->desc.alibi,  c->desc.sinks,
-                                   r->given.d_lse, c->desc.key_lengths};
-  for (int n = 0; n < 8; n++) {
-    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_views_overlap(out[n].t, in[m]))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
-                         out[n].name);
-    for (int m = 0; m < n; m++)
-      if (attn_views_overlap(out[n].t, out[m].t))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
-                         out[n].name, out[m].name);
-  }
-  return ATTN_OK;
+  const attn_sdpa *d = &c->desc;
+  const attn_score *s = &c->score;
+  const attn_sdpa_gradients *g = &r->given;
+  const struct attn_named_view out[] = {
+      {g->d_q, "d_q"},         {g->d_k, "d_k"},       {g->d_v, "d_v"},       {g->d_mask, "d_mask"},
+      {g->d_sinks, "d_sinks"}, {r->score.d_w, "d_w"}, {r->score.d_u, "d_u"}, {r->score.d_a, "d_a"}};
+  const struct attn_named_view in[] = {{main[0], "q"},      {main[1], "k"},
+                                       {main[2], "v"},      {main[3], "o"},
+                                       {main[4], "d_o"},    {s->w, "w"},
+                                       {s->u, "u"},         {s->a, "a"},
+                                       {d->lse, "lse"},     {d->mask, "mask"},
+                                       {d->alibi, "alibi"}, {d->sinks, "sinks"},
+                                       {g->d_lse, "d_lse"}, {d->key_lengths, "key_lengths"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
@@ -360,7 +336,7 @@ static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
 
 /* Gradients of the projections become those of what was projected, and of the matrices. */
 static void pull_back(const struct call *c, const struct results *r) {
-  attn_tensor d_q = widened(&c->core_d_q), d_k = widened(&c->core_d_k);
+  attn_tensor d_q = attn_tensor_rank4(&c->core_d_q), d_k = attn_tensor_rank4(&c->core_d_k);
   if (r->d_q.data && c->core_d_q.data) multiply(c, &d_q, &c->w, 1, &r->d_q);
   if (r->d_w.data) sum_outer(c, &c->q, &d_q, &r->d_w);
   if (r->d_k.data && c->core_d_k.data) multiply(c, &d_k, &c->u, 1, &r->d_k);

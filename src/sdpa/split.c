@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 
 enum {

@@ -14,7 +14,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 #include "ref.h"
 
@@ -319,13 +319,6 @@ static void run_all(struct run *r) {
 
 /* ---- Checks ------------------------------------------------------------------- */
 
-static attn_status check_real(const attn_tensor *t, const char *name, const attn_tensor *like,
-                              int rank, attn_tensor *wide, attn_error *err) {
-  if (!t) return ATTN_OK;
-  return attn_tensor_check_like(t, name, like, rank, t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32,
-                                wide, err);
-}
-
 /* The two lists have q's rank, and K is what they say: both the same. */
 static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int rank,
                                attn_error *err) {
@@ -340,7 +333,8 @@ static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int ra
         attn_tensor_check_like(keys, "top_keys", &like, rank,
                                keys->dtype == ATTN_I32 ? ATTN_I32 : ATTN_I64, &r->top_keys, err);
   if (!status)
-    status = check_real(s->top_weights, "top_weights", &like, rank, &r->top_weights, err);
+    status =
+        attn_tensor_check_result(s->top_weights, "top_weights", &like, rank, &r->top_weights, err);
   if (!status && keys && keys->dtype == ATTN_I32 && p->keys - 1 > INT32_MAX)
     return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "%lld keys are too many for int32: use int64",
                      (long long)p->keys);
@@ -351,27 +345,19 @@ static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int ra
 static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary *s,
                                     attn_error *err) {
   const attn_sdpa *d = &r->p.desc;
-  const struct {
-    const attn_tensor *t;
-    const char *name;
-  } out[] = {{s->column_sums, "column_sums"},
-             {s->top_keys, "top_keys"},
-             {s->top_weights, "top_weights"},
-             {s->entropy, "entropy"},
-             {s->largest_logit, "largest_logit"}};
-  const attn_tensor *const in[] = {&r->p.q,        &r->p.k,  d->mask,    d->alibi,
-                                   d->key_lengths, r->sinks, d->additive};
-  for (int n = 0; n < 5; n++) {
-    for (size_t m = 0; m < sizeof in / sizeof *in; m++)
-      if (attn_views_overlap(out[n].t, in[m]))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps an input in memory",
-                         out[n].name);
-    for (int m = 0; m < n; m++)
-      if (attn_views_overlap(out[n].t, out[m].t))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[n].name, "%s overlaps %s in memory",
-                         out[n].name, out[m].name);
-  }
-  return ATTN_OK;
+  const struct attn_named_view out[] = {{s->column_sums, "column_sums"},
+                                        {s->top_keys, "top_keys"},
+                                        {s->top_weights, "top_weights"},
+                                        {s->entropy, "entropy"},
+                                        {s->largest_logit, "largest_logit"}};
+  const struct attn_named_view in[] = {{&r->p.q, "q"},
+                                       {&r->p.k, "k"},
+                                       {d->mask, "mask"},
+                                       {d->alibi, "alibi"},
+                                       {d->key_lengths, "key_lengths"},
+                                       {r->sinks, "sinks"},
+                                       {d->additive, "additive"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 /* There are no values: k's own bytes, of width 0, stand for them. */
@@ -400,11 +386,14 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   const attn_tensor by_key = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->keys}};
   const attn_tensor by_row = {.rank = 4, .shape = {1, p->batch, p->heads_q, p->rows}};
   int rank = q->rank - 1;
-  status = check_real(s->column_sums, "column_sums", &by_key, rank, &r->column_sums, err);
+  status =
+      attn_tensor_check_result(s->column_sums, "column_sums", &by_key, rank, &r->column_sums, err);
   if (!status) status = check_lists(r, s, q->rank, err);
-  if (!status) status = check_real(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
   if (!status)
-    status = check_real(s->largest_logit, "largest_logit", &by_row, rank, &r->largest_logit, err);
+    status = attn_tensor_check_result(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
+  if (!status)
+    status = attn_tensor_check_result(s->largest_logit, "largest_logit", &by_row, rank,
+                                      &r->largest_logit, err);
   if (!status) status = check_no_overlap(r, s, err);
   if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_refuse_empty(p, err);
   return status;

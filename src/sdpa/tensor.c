@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "element.h"
 #include "problem.h"
 
 attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t n1, int64_t n2,
@@ -43,15 +42,11 @@ const char *attn_dtype_name(attn_dtype dtype) {
 int attn_size_is_known(size_t given, size_t ours) { return given >= ours && given <= 65536; }
 
 int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b) {
-  int64_t at = a * t->strides[0] + (t->rank > 1 ? b * t->strides[1] : 0), wide;
-  int32_t narrow;
-  if (t->dtype == ATTN_I32)
-    return memcpy(&narrow, (const char *)t->data + at * 4, sizeof narrow), narrow;
-  return memcpy(&wide, (const char *)t->data + at * 8, sizeof wide), wide;
+  int64_t at = a * t->strides[0] + (t->rank > 1 ? b * t->strides[1] : 0);
+  return attn_load_integer(t->dtype, attn_view_at(t, at));
 }
 
 char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  if (!t->data) return NULL; /* allowed where a dimension is 0; nothing is read then */
-  int64_t at = a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
-  return (char *)t->data + at * (int64_t)attn_dtype_size(t->dtype);
+  return attn_view_at(
+      t, a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3]);
 }

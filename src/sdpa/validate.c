@@ -5,14 +5,15 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "half.h"
+#include "allocator.h"
+#include "element.h"
 #include "threads.h"
 #include "problem.h"
 
 /* Puts dimensions of size 1 in front until the rank is 4. Nobody steps along a dimension of size 1,
  * so its stride may be anything: it becomes a harmless one. What has no elements may have no
  * memory, where even adding 0 is undefined: it gets a place that nobody reads. */
-static attn_tensor rank4(const attn_tensor *t) {
+attn_tensor attn_tensor_rank4(const attn_tensor *t) {
   static const double nowhere;
   attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
   int shift = 4 - t->rank, empty = 0;
@@ -44,7 +45,7 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
   if (t->dtype != q->dtype)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s, but q is %s", name,
                      attn_dtype_name(t->dtype), attn_dtype_name(q->dtype));
-  *wide = rank4(t);
+  *wide = attn_tensor_rank4(t);
   return ATTN_OK;
 }
 
@@ -105,9 +106,6 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "empty_row", "empty_row is %d; it must be 0 to 3",
                      (int)d->empty_row);
   if (d->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
-  if (d->threads < 0)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "threads", "threads is %d; it must not be negative",
-                     (int)d->threads);
   if (d->flags & ATTN_SDPA_WINDOW) {
     if (d->window_left < -1)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "window_left",
@@ -118,13 +116,9 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
                        "window_right is %lld; it must be 0 or more, or -1 for no limit",
                        (long long)d->window_right);
   }
-  if (d->executor && (d->executor->workers < 1 || !d->executor->parallel_for))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "executor",
-                     "executor must have a parallel_for and at least 1 worker");
-  if (d->allocator && (!d->allocator->allocate || !d->allocator->release))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "allocator",
-                     "allocator must have both allocate and release");
-  return check_softcap_and_dropout(d, err);
+  attn_status status = attn_threads_check(d->executor, d->threads, err);
+  if (!status) status = attn_allocator_check(d->allocator, err);
+  return status ? status : check_softcap_and_dropout(d, err);
 }
 
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
@@ -146,7 +140,7 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
                      attn_dtype_name(mask->dtype));
   char text[ATTN_SHAPE_TEXT];
   int64_t full[4] = {p->batch, p->heads_q, p->rows, p->keys};
-  attn_tensor wide = mask->rank <= 4 ? rank4(mask) : *mask;
+  attn_tensor wide = mask->rank <= 4 ? attn_tensor_rank4(mask) : *mask;
   for (int n = 0; n < 4; n++) {
     if (mask->rank > 4 || (wide.shape[n] != 1 && wide.shape[n] != full[n]))
       return attn_fail(err, ATTN_ERR_SHAPE, "mask",
@@ -195,7 +189,7 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
 
 double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
   int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
-  return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
+  return attn_load_real(t->dtype, attn_view_at(t, at));
 }
 
 /* alibi: (Hq) or (B, Hq), finite; sinks: (Hq), -inf too. */
@@ -263,7 +257,7 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
                      attn_dtype_name(p->q.dtype));
   attn_tensor row = *t;
   if (missing) row.shape[row.rank] = 1, row.strides[row.rank++] = 0;
-  *wide = rank4(&row);
+  *wide = attn_tensor_rank4(&row);
   return ATTN_OK;
 }
 
@@ -283,33 +277,30 @@ attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const
   if (t->dtype != dtype)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s", name,
                      attn_dtype_name(t->dtype), attn_dtype_name(dtype));
-  *wide = rank4(t);
+  *wide = attn_tensor_rank4(t);
   return ATTN_OK;
 }
 
-/* By address range: interleaved views of one buffer that never touch are refused too. */
+attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
+                                     const attn_tensor *like, int rank, attn_tensor *wide,
+                                     attn_error *err) {
+  if (!t) return ATTN_OK;
+  attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
+  return attn_tensor_check_like(t, name, like, rank, dtype, wide, err);
+}
+
 static attn_status check_overlap(const struct attn_problem *p, attn_error *err) {
-  const struct {
-    const attn_tensor *t;
-    const char *name;
-  } out[] = {{&p->o, "o"}, {p->desc.lse, "lse"}, {p->desc.weights, "weights"}},
-    in[] = {{&p->q, "q"},
-            {&p->k, "k"},
-            {&p->v, "v"},
-            {p->desc.mask, "mask"},
-            {p->desc.key_lengths, "key_lengths"},
-            {p->desc.alibi, "alibi"},
-            {p->desc.sinks, "sinks"},
-            {&p->o, "o"},
-            {p->desc.lse, "lse"},
-            {p->desc.weights, "weights"},
-            {p->desc.additive, "additive"}};
-  for (size_t a = 0; a < 3; a++)
-    for (size_t b = 0; b < sizeof in / sizeof *in; b++)
-      if (b != a + 7 && attn_views_overlap(out[a].t, in[b].t))
-        return attn_fail(err, ATTN_ERR_ARGUMENT, out[a].name, "%s overlaps %s in memory",
-                         out[a].name, in[b].name);
-  return ATTN_OK;
+  const attn_sdpa *d = &p->desc;
+  const struct attn_named_view out[] = {{&p->o, "o"}, {d->lse, "lse"}, {d->weights, "weights"}};
+  const struct attn_named_view in[] = {{&p->q, "q"},
+                                       {&p->k, "k"},
+                                       {&p->v, "v"},
+                                       {d->mask, "mask"},
+                                       {d->key_lengths, "key_lengths"},
+                                       {d->alibi, "alibi"},
+                                       {d->sinks, "sinks"},
+                                       {d->additive, "additive"}};
+  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 /* (B, Hq, L) rows of so many stretches; B may be anything where strides are 0. */
@@ -325,9 +316,7 @@ static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
 }
 
 static attn_status choose(struct attn_problem *p, attn_error *err) {
-  const attn_executor *host = p->desc.executor;
-  p->workers = host ? host->workers : attn_threads_count();
-  if (p->desc.threads && p->desc.threads < p->workers) p->workers = p->desc.threads;
+  p->workers = attn_threads_workers(p->desc.executor, p->desc.threads);
   p->kernel = NULL;
   /* A stride of 0 makes any number of keys possible; what is sized by them must not wrap. */
   if (p->keys > INT64_MAX / 64 || p->value_width > INT64_MAX / 64)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "half.h"
+#include "element.h"
 #include "problem.h"
 #include "ref.h"
 

@@ -12,45 +12,17 @@
 
 #include <cmocka.h>
 
+#include "floats.h"
 #include "kernels.h"
 
 static uint64_t step = 257;
 
-enum { BATCH = 4096 };
-
-static float from_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-/* In units of the last place of the exact result, which is at least 2^-126 here. */
-static double ulps(float got, double exact) {
-  int exponent;
-  frexp(exact, &exponent);
-  return fabs((double)got - exact) / ldexp(1.0, exponent - 24);
-}
-
-static double check(float x, float y) {
+static double check(float x, float y, float y_of_minus_x) {
+  (void)y_of_minus_x;
   if (x != x) return assert_true(y != y), 0;
   if (x >= 128.0f) return assert_true(y == INFINITY), 0;
   if (x < -126.0f) return assert_true(y == 0.0f), 0;
-  return ulps(y, exp2((double)x)); /* glibc's is right to 2^-52: 2^-29 of our ULP */
-}
-
-static double worst_of(const struct attn_kernel *kernel, float *where) {
-  static float x[BATCH], y[BATCH];
-  double worst = 0;
-  for (uint64_t bits = 0; bits < (uint64_t)1 << 32;) {
-    int n = 0;
-    for (; n < BATCH && bits < (uint64_t)1 << 32; bits += step) x[n++] = from_bits((uint32_t)bits);
-    kernel->exp2_f32(x, y, n);
-    for (int i = 0; i < n; i++) {
-      double error = check(x[i], y[i]);
-      if (error > worst) worst = error, *where = x[i];
-    }
-  }
-  return worst;
+  return floats_ulps(y, exp2((double)x)); /* glibc's is right to 2^-52: 2^-29 of our ULP */
 }
 
 static void exp2_is_within_2_ulp(void **state) {
@@ -58,7 +30,7 @@ static void exp2_is_within_2_ulp(void **state) {
   for (int n = 0; test_kernel(n); n++) {
     if (!test_kernel_runs(test_kernel(n))) continue;
     float where = 0;
-    double worst = worst_of(test_kernel(n), &where);
+    double worst = floats_worst(test_kernel(n)->exp2_f32, check, step, &where);
     printf("%s: worst %.3f ULP, at %a\n", test_kernel(n)->name, worst, (double)where);
     assert_true(worst <= 2.0);
   }

@@ -12,46 +12,15 @@
 
 #include <cmocka.h>
 
+#include "floats.h"
 #include "kernels.h"
 
 static uint64_t step = 257;
 
-enum { BATCH = 4096 };
-
-static float from_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-/* In units of the last place of the exact result; subnormals are as far apart as the least normals.
- */
-static double ulps(float got, double exact) {
-  int exponent;
-  frexp(exact, &exponent);
-  return fabs((double)got - exact) / ldexp(1.0, exponent < -125 ? -149 : exponent - 24);
-}
-
 static double check(float x, float y, float y_of_minus_x) {
   if (x != x) return assert_true(y != y), 0;
   assert_true(y == -y_of_minus_x && (x == 0 || !signbit(y) == !signbit(x)));
-  return ulps(y, tanh((double)x)); /* glibc's is right to 2^-51: 2^-28 of our ULP */
-}
-
-static double worst_of(const struct attn_kernel *kernel, float *where) {
-  static float x[BATCH], minus[BATCH], y[BATCH], other[BATCH];
-  double worst = 0;
-  for (uint64_t bits = 0; bits < (uint64_t)1 << 32;) {
-    int n = 0;
-    for (; n < BATCH && bits < (uint64_t)1 << 32; bits += step) x[n++] = from_bits((uint32_t)bits);
-    for (int i = 0; i < n; i++) minus[i] = -x[i];
-    kernel->tanh_f32(x, y, n), kernel->tanh_f32(minus, other, n);
-    for (int i = 0; i < n; i++) {
-      double error = check(x[i], y[i], other[i]);
-      if (error > worst) worst = error, *where = x[i];
-    }
-  }
-  return worst;
+  return floats_ulps(y, tanh((double)x)); /* glibc's is right to 2^-51: 2^-28 of our ULP */
 }
 
 static void tanh_is_within_4_ulp(void **state) {
@@ -59,7 +28,7 @@ static void tanh_is_within_4_ulp(void **state) {
   for (int n = 0; test_kernel(n); n++) {
     if (!test_kernel_runs(test_kernel(n))) continue;
     float where = 0;
-    double worst = worst_of(test_kernel(n), &where);
+    double worst = floats_worst(test_kernel(n)->tanh_f32, check, step, &where);
     printf("%s: worst %.3f ULP, at %a\n", test_kernel(n)->name, worst, (double)where);
     assert_true(worst <= 4.0);
   }

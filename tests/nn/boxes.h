@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "attn/attn.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 
 struct box {

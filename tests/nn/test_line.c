@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "half.h"
+#include "element.h"
 #include "line.h"
 
 static uint16_t stored(attn_dtype dtype, double value) {

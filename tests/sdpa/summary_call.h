@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "attn/attn.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 
 enum { CANARY = 0x5A, SPACE = 1 << 20 };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "attn/attn.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 #include "ref.h"
 #include "select.h"

@@ -12,7 +12,7 @@
 
 #include "attn/attn.h"
 #include "guarded.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 #include "select.h"
 

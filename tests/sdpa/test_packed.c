@@ -12,7 +12,7 @@
 
 #include "attn/attn.h"
 #include "guarded.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 
 enum { HQ = 4, H = 2, E = 12, EV = 10, MOST = 700, SEQUENCES = 6 };

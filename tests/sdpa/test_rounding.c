@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "attn/attn.h"
-#include "half.h"
+#include "element.h"
 
 static const struct {
   attn_dtype dtype;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "attn/attn.h"
-#include "half.h"
+#include "element.h"
 #include "random.h"
 
 enum { H = 2, G = 3, HQ = H * G, E = 20, EV = 13, SEQUENCES = 4, CAPACITY = 400 };

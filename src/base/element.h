@@ -1,6 +1,7 @@
-/* half.h -- the 16-bit floats, widened exactly and rounded to nearest, ties to even. */
-#ifndef ATTN_BASE_HALF_H
-#define ATTN_BASE_HALF_H
+/* element.h -- one element of a tensor: the 16-bit floats, widened exactly and rounded to nearest,
+ * ties to even; loads and stores of any type. */
+#ifndef ATTN_BASE_ELEMENT_H
+#define ATTN_BASE_ELEMENT_H
 
 #include <math.h>
 #include <stdint.h>
@@ -72,6 +73,14 @@ static inline double attn_load_real(attn_dtype dtype, const char *at) {
     default:
       return (double)NAN;
   }
+}
+
+/* One element of ATTN_I32 or ATTN_I64. */
+static inline int64_t attn_load_integer(attn_dtype dtype, const char *at) {
+  int32_t narrow;
+  int64_t wide;
+  if (dtype == ATTN_I32) return memcpy(&narrow, at, sizeof narrow), narrow;
+  return memcpy(&wide, at, sizeof wide), wide;
 }
 
 /* Into float32 and less; into any other type nothing is written. */
