@@ -8,7 +8,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test check setup setup-test mutate fuzz bench coverage format install clean help
+.PHONY: release demo test test-long check setup setup-test mutate fuzz bench coverage format install clean help
 
 release: ## the command and the libraries, in build/release/ (the default)
 	@mkdir -p build; $(PRESET) release >build/configure.log 2>&1 || \
@@ -33,10 +33,13 @@ test: setup-test ## everything that must hold before a change lands
 check: setup-test ## the quick subset for daily work
 	@tools/test.sh quick
 
+test-long: setup-test ## what takes too long for each change: every float, a quarter of an hour of fuzzing, clang's optimiser
+	@tools/test.sh long
+
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time
 	@tools/test.sh mutate
 
-fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 60)
+fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 30)
 	@tools/test.sh fuzz
 
 bench: setup-test ## speed against the CPU's limit and against PyTorch, if it is installed

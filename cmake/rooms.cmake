@@ -56,7 +56,10 @@ function(attn_library name)
     target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:attn_flags>)
   endforeach()
   # nodelete: the pool's threads outlive dlclose, and so must their code.
-  target_link_options(${name} PRIVATE LINKER:-z,nodelete LINKER:--no-undefined LINKER:--as-needed LINKER:--gc-sections)
+  target_link_options(${name} PRIVATE LINKER:-z,nodelete LINKER:--as-needed LINKER:--gc-sections)
+  if(NOT ATTN_SANITIZE) # the program brings a sanitizer's runtime
+    target_link_options(${name} PRIVATE LINKER:--no-undefined)
+  endif()
   target_link_libraries(${name} PRIVATE ${LIB_LINKS})
   list(TRANSFORM LIB_LINKS REPLACE "^attn$" "attn_static")
   target_link_libraries(${name}_static PRIVATE ${LIB_LINKS})

@@ -54,6 +54,10 @@ for seed in {1..40}; do
   printf '%b' "$text" >"$corpus/cache/$seed"
 done
 
+found() { printf '%s' "$3" | base64 -d >"$corpus/$1/$2"; } # found FUZZER NAME BASE64: what one once fell over
+found sdpa vector-of-no-width AGj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+PgABQMBAf4EpQ==
+found sdpa cut-of-no-elements AykCBgEBBAH7HBwcHBwIAAAAABwcHBwcHBwcHBwDKQIGAQEEAfscHBwcHAgAAAAAHBwc
+
 cp "$here"/../examples/lessons/* "$corpus/lesson/" 2>/dev/null || true
 [ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/lesson/" 2>/dev/null || true
 cat >"$corpus/lesson/mixed" <<'T'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The suites, by name:
-#     tools/test.sh all|quick|mutate|fuzz|coverage
+#     tools/test.sh all|quick|long|mutate|fuzz|coverage
 # Each part prints its time; the first failure ends the run with its status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +31,7 @@ suite() { # suite PRESET CTEST-OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
 }
 
-fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_sdpa fuzz_cache && fuzz/run.sh build/fuzz "${SECONDS_EACH:-60}"; }
+fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_sdpa fuzz_cache && fuzz/run.sh build/fuzz "${SECONDS_EACH:-30}"; }
 
 case ${1:-all} in
   quick)
@@ -40,15 +40,20 @@ case ${1:-all} in
     ;;
   all)
     part "build (gcc, warnings are errors)" build test
-    part "build (clang, warnings are errors)" build clang
     part "tests (gcc)" suite test -LE mutation
-    part "tests of the C code (clang)" suite clang -L c -LE 'long|mutation'
-    part "build (AddressSanitizer, UndefinedBehaviorSanitizer)" build debug
-    part "tests (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c -LE 'long|mutation'
-    part "build (ThreadSanitizer)" build tsan
+    part "build (clang, warnings are errors; AddressSanitizer, UndefinedBehaviorSanitizer)" build debug
+    part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
+    part "build (ThreadSanitizer)" build tsan threads
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
     part "mutations" suite test -L mutation
+    ;;
+  long)
+    part "build (clang)" build clang
+    part "tests of the C code (clang)" suite clang -L c
+    part "build (gcc)" build test
+    for name in exp2 tanh; do part "$name of every float" "build/test/test_$name" --all; done
+    SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers
     ;;
   mutate)
     part "build" build test
@@ -62,7 +67,7 @@ case ${1:-all} in
       echo "coverage data lie in build/coverage; gcovr would print them"
     ;;
   *)
-    echo "usage: tools/test.sh all|quick|mutate|fuzz|coverage" >&2
+    echo "usage: tools/test.sh all|quick|long|mutate|fuzz|coverage" >&2
     exit 2
     ;;
 esac

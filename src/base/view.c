@@ -36,13 +36,18 @@ int attn_view_is_real(attn_dtype dtype) {
   return dtype == ATTN_F32 || dtype == ATTN_F64 || dtype == ATTN_F16 || dtype == ATTN_BF16;
 }
 
+int attn_view_is_empty(const attn_tensor *t) {
+  for (int n = 0; n < t->rank; n++)
+    if (t->shape[n] == 0) return 1;
+  return 0;
+}
+
 /* The bytes from data that the elements lie in, low <= .. < high; -1 where they cannot be counted.
  */
 static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
   int64_t lo = 0, hi = 0, reach;
   *low = *high = 0;
-  for (int n = 0; n < t->rank; n++)
-    if (t->shape[n] == 0) return 0;
+  if (attn_view_is_empty(t)) return 0;
   for (int n = 0; n < t->rank; n++) {
     if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
     if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;

@@ -22,6 +22,9 @@ static inline char *attn_view_at(const attn_tensor *t, int64_t at) {
   return t->data ? (char *)t->data + at * attn_view_element(t->dtype) : NULL;
 }
 
+/* Has it no elements? Its strides and its data may then be anything. */
+int attn_view_is_empty(const attn_tensor *t);
+
 /* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 

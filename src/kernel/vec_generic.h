@@ -5,6 +5,9 @@
  * VL 16 and FUSED it is the software model of AVX-512: the same lanes, the same
  * order of the same roundings, hence the same bits, on any machine.
  */
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -43,7 +46,16 @@ WORD int vm_any(vm a) {
 }
 
 WORD vf vf_fma(vf a, vf b, vf c) {
-#if FUSED
+#if FUSED && defined __FMA__ /* the loop below, for compilers that would make calls of it */
+  typedef float eight __attribute__((vector_size(32)));
+  union {
+    vf all;
+    eight part[VL / 8];
+  } x = {a}, y = {b}, z = {c};
+  for (int n = 0; n < VL / 8; n++)
+    z.part[n] = (eight)_mm256_fmadd_ps((__m256)x.part[n], (__m256)y.part[n], (__m256)z.part[n]);
+  return z.all;
+#elif FUSED
   for (int lane = 0; lane < VL; lane++) c[lane] = fmaf(a[lane], b[lane], c[lane]);
   return c;
 #else

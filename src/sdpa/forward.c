@@ -87,6 +87,7 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *
 /* ---- float32 ------------------------------------------------------------------ */
 
 static const char *vector_of(const attn_tensor *t, int64_t h) {
+  if (attn_view_is_empty(t)) return NULL;
   return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
 }
 

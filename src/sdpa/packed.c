@@ -106,8 +106,8 @@ static attn_status check_outputs(const struct pack *p, const struct attn_named_v
 /* Elements from..to of a dimension; none of them need no place. */
 static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_t to) {
   attn_tensor part = *t;
-  if (to > from) part.data = attn_view_at(t, from * t->strides[dimension]);
   part.shape[dimension] = to - from;
+  if (!attn_view_is_empty(&part)) part.data = attn_view_at(t, from * t->strides[dimension]);
   return part;
 }
 

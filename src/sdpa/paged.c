@@ -21,7 +21,8 @@ void attn_paging_point(const struct attn_problem *p, struct attn_task_pages *pag
   if (!g) return;
   int64_t size = (int64_t)attn_dtype_size(g->table.dtype);
   pages->tokens = g->tokens, pages->keys = attn_problem_keys(p, b);
-  pages->table = (const char *)g->table.data + row_of(g, b) * g->table.strides[0] * size;
+  if (!attn_view_is_empty(&g->table))
+    pages->table = attn_view_at(&g->table, row_of(g, b) * g->table.strides[0]);
   pages->table_step = g->table.strides[1] * size, pages->table_dtype = g->table.dtype;
   pages->k_page = p->k.strides[0], pages->v_page = p->v.strides[0];
   pages->k_scales = of_head(&g->k_scales, head), pages->v_scales = of_head(&g->v_scales, head);
@@ -98,6 +99,7 @@ static attn_status check_scales(const attn_tensor *scales, const char *name, con
                        (long long)scales->shape[n], (long long)t->shape[n]);
   *wide = *scales;
   wide->rank = 4, wide->shape[3] = 1, wide->strides[3] = 0;
+  *wide = attn_tensor_rank4(wide);
   return ATTN_OK;
 }
 
@@ -194,7 +196,7 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
                        "key_lengths must be NULL: pages have lengths of their own");
   if (status) return status;
-  p->k = *paged->k, p->v = *paged->v, p->paging = g;
+  p->k = attn_tensor_rank4(paged->k), p->v = attn_tensor_rank4(paged->v), p->paging = g;
   return check_overlap(p, paged, err);
 }
 

@@ -155,7 +155,7 @@ static void additive_scores_too(void **state) {
 /* A row that is split over its keys, under the same laws. */
 static void rows_that_are_split(void **state) {
   (void)state;
-  enum { LONG = 5000, FEW = 2 };
+  enum { LONG = 3100, FEW = 2 };
   static float long_k[H * LONG * E], long_v[H * LONG * EV], one[HQ * FEW * EV];
   for (int n = 0; n < H * LONG * E; n++) long_k[n] = uniform() * 4;
   for (int n = 0; n < H * LONG * EV; n++) long_v[n] = uniform();
