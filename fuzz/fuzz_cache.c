@@ -47,6 +47,8 @@ static attn_tensor *draw(struct input *in, attn_dtype dtype, int rank, const int
     if (t->shape[n] < 0 || __builtin_mul_overflow(stride, t->shape[n], &stride)) return t;
     if (__builtin_mul_overflow(stride, size, &bytes) || bytes > 1 << 20) return t;
   }
+  for (int n = 0; n < t->rank; n++)
+    if (t->shape[n] > 1 << 20) return NULL; /* no elements, and no end of rows */
   t->data = in->memory[in->count++] = malloc((size_t)bytes + !bytes);
   for (int64_t n = 0; n < bytes; n++) ((char *)t->data)[n] = (char)(n % 61 == 0 ? take(in) : n % 7);
   return t;
