@@ -13,7 +13,7 @@
  *          once, to nearest, to the type of where it goes.
  * Views    Any strides, also 0 and negative ones for inputs. An output may be an input
  *          where a function says so, and only as the same view (data, type, strides);
- *          any other overlap of address ranges is an error.
+ *          any other overlap is an error. Columns of one matrix do not overlap.
  * Errors   ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY; no output has been touched then.
  * Threads  Reentrant; outputs of concurrent calls must not overlap. The same bits for any
  *          number of threads and any executor. Where the caller gives no executor, work

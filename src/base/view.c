@@ -91,13 +91,43 @@ attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *
   return ATTN_OK;
 }
 
+/* Where the elements lie in a period: dimensions that step whole periods aside, so many bytes from
+ * `first` on; 0 where they fill it. */
+static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *first) {
+  int64_t size = attn_view_element(t->dtype), low = 0, high = size;
+  for (int n = 0; n < t->rank; n++) {
+    if (t->shape[n] == 1) continue; /* its stride may be anything */
+    int64_t step = t->strides[n] * size;
+    if (step % period) *(step < 0 ? &low : &high) += (t->shape[n] - 1) * step;
+  }
+  *first = ((uint64_t)(uintptr_t)t->data + (uint64_t)low) % (uint64_t)period;
+  return high - low < period ? high - low : 0;
+}
+
+/* Columns of one matrix never touch, although they lie between each other: in some step of a's, as
+ * a period, both have places of their own. */
+static int lie_between(const attn_tensor *a, const attn_tensor *b) {
+  for (int n = 0; n < a->rank; n++) {
+    uint64_t x, y;
+    if (!a->strides[n] || a->shape[n] == 1) continue;
+    int64_t step = a->strides[n] * attn_view_element(a->dtype), period = step < 0 ? -step : step;
+    int64_t wide = within_period(a, period, &x), other = within_period(b, period, &y);
+    if (!wide || !other) continue;
+    uint64_t ahead = (y + (uint64_t)period - x) % (uint64_t)period;
+    if (ahead >= (uint64_t)wide && ahead + (uint64_t)other <= (uint64_t)period) return 1;
+  }
+  return 0;
+}
+
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
   int64_t alo, ahi, blo, bhi;
   if (!a || !b || !a->data || !b->data) return 0;
   if (a->rank < 0 || a->rank > ATTN_RANK_MAX || b->rank < 0 || b->rank > ATTN_RANK_MAX) return 0;
   if (extent(a, &alo, &ahi) || extent(b, &blo, &bhi) || alo == ahi || blo == bhi) return 0;
   uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-  return x + (uintptr_t)alo < y + (uintptr_t)bhi && y + (uintptr_t)blo < x + (uintptr_t)ahi;
+  if (x + (uintptr_t)alo >= y + (uintptr_t)bhi || y + (uintptr_t)blo >= x + (uintptr_t)ahi)
+    return 0;
+  return !lie_between(a, b) && !lie_between(b, a);
 }
 
 static attn_status check_apart(const struct attn_named_view *out,

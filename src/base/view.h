@@ -28,7 +28,8 @@ int attn_view_is_empty(const attn_tensor *t);
 /* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 
-/* By address range; NULL, what has no elements and what no check would let pass overlap nothing. */
+/* Have they memory in common, as far as can be seen: by address range, but for columns of one matrix,
+ * which are apart. NULL, what has no elements and what no check would let pass overlap nothing. */
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
 
 /* A view and the name that the caller knows it by; t may be NULL. */
@@ -37,8 +38,7 @@ struct attn_named_view {
   const char *name;
 };
 
-/* Refuses an output that overlaps an input, or an output before it. By address range: interleaved
- * views of one buffer that never touch are refused too. */
+/* Refuses an output that overlaps an input, or an output before it. */
 attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
                                    const struct attn_named_view *in, size_t ins, attn_error *err);
 
