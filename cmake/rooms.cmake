@@ -6,6 +6,12 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 add_library(JANSSON ALIAS PkgConfig::JANSSON)
 add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
+# Not its own CMake package: that asks for OpenCL's headers.
+find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED) # by its name alone: what is installed must be movable
+add_library(DNNL INTERFACE)
+target_include_directories(DNNL INTERFACE ${DNNL_INCLUDE})
+target_link_libraries(DNNL INTERFACE dnnl)
 
 # What every translation unit of the project is compiled with.
 add_library(attn_flags INTERFACE)

@@ -29,7 +29,7 @@ SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_trainer", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -181,6 +181,22 @@ MUTATIONS = [
     ("hidden keys are listed", SUMMARY, "if (hidden) row->weights[j] = HIDDEN;", ""),
     ("a summary's weights dropped", SUMMARY, "r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;", ""),
     ("a summary's weights in 16 bits", SUMMARY, "t.weights_dtype = ATTN_F32, t.weights_col", "t.weights_col"),
+    ("columns that touch are apart", "src/base/view.c", "ahead >= (uint64_t)wide &&", "ahead &&"),
+    ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[row * out + o];", "db[o] += 0;"),
+    ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at += m.transposed ? from : from * m.step;", "m.at += from * m.step;"),
+    ("a row of the table overwritten", "src/nn/embedding.c", "word[d] += g[d] * e->scale;", "word[d] = g[d] * e->scale;"),
+    ("sines and cosines exchanged", "src/nn/embedding.c", "d % 2 ? cos(angle) : sin(angle)", "d % 2 ? sin(angle) : cos(angle)"),
+    ("GELU's slope without its density", "src/nn/activation.c", "(normal_below(x) + x * density)", "normal_below(x)"),
+    ("SwiGLU's gate without its slope", "src/nn/activation.c", "s * (1 + x1[d] * (1 - s))", "s"),
+    ("dropout forgotten on the way back", "src/nn/residual.c", "c->df[n] += c->dy[n] * kept(&keeper, before + n);", "c->df[n] += c->dy[n];"),
+    ("dropout depends on the part", "src/nn/residual.c", "float kept(struct keeper *k, int64_t element) {", "float kept(struct keeper *k, int64_t element) {\n  element -= k->drop->first_row * 32;"),
+    ("smoothing forgets the target", "src/nn/loss.c", "x[target] -= (float)(1 - c->smoothing) * c->scale;", "x[target] -= c->scale;"),
+    ("keys from the values' columns", "src/model/transformer.c", "(struct attn_columns){qkv, keys}", "(struct attn_columns){qkv, values}"),
+    ("the decoder sees the future", "src/model/transformer.c", "target, 1), b->norm1);", "target, 0), b->norm1);"),
+    ("the residual is dropped", "src/nn/tape.c", "n->x ? n->x->dx : NULL, n->f->dx", "NULL, n->f->dx"),
+    ("a part's gradients forgotten", "src/train/trainer.c", "for (int64_t e = from; e < end; e++) sum[e] += more[e];", ""),
+    ("no bias correction", "src/train/optimizer.c", "1 / (1 - pow(adam->beta2, t))", "1"),
+    ("a step that is not finite counts", "src/train/trainer.c", "if (!s->skipped) update(", "update("),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
 ]
@@ -193,6 +209,8 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "keys behind a sequence's end are read": "test_paged",
     "a page in place begins at its first row": "test_paged",
     "a block in place spans pages": "test_paged",
+    "dropout depends on the part": "test_trainer",
+    "a thread begins in the wrong column": "test_linalg",
     "16 bits rounded twice": "test_line",
     "a cache rounds by way of float32": "test_rounding",
     "stretches merged by way of float32": "test_rounding",
@@ -236,7 +254,9 @@ def order(name, path):
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
-    first = FIRST.get(name, likely.get(path, TESTS[0]))
+    rooms = {"src/nn/": "test_tape", "src/model/": "test_transformer", "src/train/": "test_trainer", "src/base/view": "test_view"}
+    room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
+    first = FIRST.get(name, likely.get(path, room))
     return [first] + [t for t in TESTS if t != first]
 
 

@@ -26,6 +26,25 @@ int64_t attn_layer_block(int64_t elements) {
   return elements < TASK_ELEMENTS ? TASK_ELEMENTS / (elements > 0 ? elements : 1) : 1;
 }
 
+struct rows {
+  void (*body)(void *argument, int64_t from, int64_t to);
+  void *argument;
+  int64_t n, block;
+};
+
+static void run_rows(void *argument, int64_t index, int32_t worker) {
+  const struct rows *r = argument;
+  int64_t from = index * r->block, left = r->n - from;
+  (void)worker;
+  r->body(r->argument, from, from + (left < r->block ? left : r->block));
+}
+
+void attn_layer_rows(const struct attn_host *host, int64_t n, int64_t elements,
+                     void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
+  struct rows r = {body, argument, n, attn_layer_block(elements)};
+  attn_layer_run(host, (n + r.block - 1) / r.block, run_rows, &r);
+}
+
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow((size_t)count, size, &bytes)) return NULL;

@@ -18,6 +18,8 @@ LAW = {
     "kernel": {"base"},
     "sdpa": {"base", "ref", "kernel"},
     "nn": {"base"},
+    "model": {"base", "nn"},
+    "train": {"base", "nn", "model"},
     "io": {"base"},
     "lesson": {"base", "ref"},
     "report": {"base"},

@@ -1,0 +1,35 @@
+/* transformer.h -- the Transformer [Vaswani17] on a tape: encoder, decoder, or both. */
+#ifndef ATTN_MODEL_TRANSFORMER_H
+#define ATTN_MODEL_TRANSFORMER_H
+
+#include "network.h"
+
+/* Sequences of tokens, one behind another. */
+struct attn_text {
+  int64_t n, sequences;
+  const int32_t *tokens;             /* (n) */
+  const int32_t *places;             /* (n): from 0 in each sequence */
+  const int64_t *starts;             /* (sequences + 1) */
+  int64_t first_row, first_sequence; /* of a larger batch that these are a part of; dropout's */
+};
+
+/* Hidden vectors (source->n, D). */
+struct attn_value *attn_transformer_encode(const struct attn_network *network,
+                                           struct attn_tape *tape, const struct attn_text *source);
+
+/* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */
+struct attn_value *attn_transformer_decode(const struct attn_network *network,
+                                           struct attn_tape *tape, const struct attn_text *target,
+                                           struct attn_value *memory,
+                                           const struct attn_text *source);
+
+/* Logits (n, V) of hidden vectors. */
+struct attn_value *attn_transformer_project(const struct attn_network *network,
+                                            struct attn_tape *tape, struct attn_value *hidden);
+
+/* All three: logits of the target's tokens, of an encoder the source's. */
+struct attn_value *attn_transformer_forward(const struct attn_network *network,
+                                            struct attn_tape *tape, const struct attn_text *source,
+                                            const struct attn_text *target);
+
+#endif

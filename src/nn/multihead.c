@@ -1,0 +1,65 @@
+#include "layers.h"
+
+/* Views of one call, for the core. */
+struct call {
+  attn_sdpa desc;
+  attn_tensor query_starts, key_starts, alibi, lse;
+};
+
+/* (heads, n, width), as it lies in rows of all heads. */
+static attn_tensor by_heads(struct attn_rows r, int64_t heads, int64_t width) {
+  return (attn_tensor){r.at, ATTN_F32, 3, {heads, r.n, width}, {width, r.step, 1}};
+}
+
+static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
+  return (attn_tensor){(void *)(uintptr_t)starts, ATTN_I64, 1, {sequences + 1}, {1}};
+}
+
+static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
+                     int64_t n, struct call *c) {
+  c->query_starts = starts_of(m->query_starts, m->sequences);
+  c->key_starts = starts_of(m->key_starts, m->sequences);
+  c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->heads, n}, {n, 1}};
+  c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->heads}, {1}};
+  c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
+                        .executor = host->executor,
+                        .allocator = host->allocator,
+                        .threads = host->threads};
+  c->desc.lse = lse ? &c->lse : NULL, c->desc.alibi = m->alibi ? &c->alibi : NULL;
+  if (m->causal) c->desc.flags |= ATTN_SDPA_CAUSAL;
+  if (m->scale != 0) c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = m->scale;
+  if (m->drop.probability <= 0) return;
+  c->desc.flags |= ATTN_SDPA_DROPOUT, c->desc.dropout = m->drop.probability;
+  c->desc.seed = m->drop.seed, c->desc.origin_batch = m->drop.first_sequence;
+  c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0 is the residuals' */
+}
+
+attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
+                                   struct attn_rows o, float *lse, struct attn_rows q,
+                                   struct attn_rows k, struct attn_rows v, attn_error *err) {
+  struct call c;
+  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
+  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
+  attn_tensor to = by_heads(o, m->heads, m->value_width);
+  describe(host, m, lse, q.n, &c);
+  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
+}
+
+attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
+                                    struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
+                                    struct attn_rows d_o, struct attn_rows o, float *lse,
+                                    struct attn_rows q, struct attn_rows k, struct attn_rows v,
+                                    attn_error *err) {
+  struct call c;
+  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
+  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
+  attn_tensor to = by_heads(o, m->heads, m->value_width);
+  attn_tensor t_d_o = by_heads(d_o, m->heads, m->value_width);
+  attn_tensor t_dq = by_heads(dq, m->heads, m->key_width);
+  attn_tensor t_dk = by_heads(dk, m->kv_heads, m->key_width);
+  attn_tensor t_dv = by_heads(dv, m->kv_heads, m->value_width);
+  const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
+  describe(host, m, lse, q.n, &c);
+  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.query_starts,
+                                   &c.key_starts, &g, err);
+}

@@ -1,0 +1,322 @@
+#include "tape.h"
+
+#include <string.h>
+
+#include "attn/nn.h"
+#include "error.h"
+
+enum { ALIGNMENT = 64 };
+
+/* One call of a layer. Pointers to what the caller owns must last until the backward. */
+struct attn_node {
+  void (*forward)(struct attn_tape *tape, struct attn_node *node);
+  void (*backward)(struct attn_tape *tape, struct attn_node *node);
+  struct attn_node *before;
+  struct attn_value *x, *f, *y;
+  const struct attn_value *weight, *bias;
+  struct attn_dropout drop;
+  union {
+    struct attn_embedding embedding;
+    enum attn_activation activation;
+    struct attn_turn turn;
+    struct {
+      double epsilon;
+      int root;
+    } norm;
+    struct {
+      struct attn_multihead m;
+      struct attn_columns q, k, v;
+      float *lse;
+    } attend;
+  } as;
+};
+
+/* ---- Memory ---- */
+
+void attn_tape_start(struct attn_tape *tape) {
+  tape->notes.used = tape->numbers.used = 0;
+  tape->last = NULL, tape->status = ATTN_OK, tape->drop.use = 0;
+}
+
+static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes) {
+  size_t at = stack->used;
+  stack->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  if (!stack->memory || tape->status) return NULL;
+  if (stack->used <= stack->size) return stack->memory + at;
+  tape->status = attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL,
+                           "a step needs more than the %zu bytes that were planned", stack->size);
+  return NULL;
+}
+
+void *attn_tape_bytes(struct attn_tape *tape, size_t bytes) {
+  return push(tape, &tape->numbers, bytes);
+}
+
+struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width) {
+  static struct attn_value none;
+  size_t bytes = (size_t)n * (size_t)width * sizeof(float);
+  struct attn_value *made = push(tape, &tape->notes, sizeof *made);
+  float *x = attn_tape_bytes(tape, bytes);
+  float *dx = tape->training ? attn_tape_bytes(tape, bytes) : NULL;
+  if (!made) return &none;
+  if (dx) memset(dx, 0, bytes);
+  *made = (struct attn_value){x, dx, n, width};
+  return made;
+}
+
+/* ---- Calls ---- */
+
+static int runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
+
+/* Notes a call and makes it; what is not trained is forgotten at once. */
+static void call(struct attn_tape *tape, const struct attn_node *node) {
+  struct attn_node *kept = push(tape, &tape->notes, sizeof *kept);
+  if (!kept) return;
+  *kept = *node, kept->before = tape->last;
+  if (tape->training) tape->last = kept;
+  if (runs(tape)) kept->forward(tape, kept);
+}
+
+void attn_tape_backward(struct attn_tape *tape) {
+  for (struct attn_node *n = tape->last; n && runs(tape); n = n->before) n->backward(tape, n);
+  tape->last = NULL;
+}
+
+/* Every use of the random numbers is another. */
+static struct attn_dropout draw_from(struct attn_tape *tape, double probability) {
+  struct attn_dropout drop = tape->drop;
+  drop.probability = tape->training ? probability : 0;
+  tape->drop.use++;
+  return drop;
+}
+
+/* ---- Linear ---- */
+
+static void linear(struct attn_tape *t, struct attn_node *n) {
+  t->status =
+      attn_linear_forward(&t->host, n->y->x, n->x->x, n->weight->x, n->bias ? n->bias->x : NULL,
+                          n->x->n, n->x->width, n->y->width, &t->error);
+}
+
+static void linear_back(struct attn_tape *t, struct attn_node *n) {
+  t->status = attn_linear_backward(&t->host, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
+                                   n->y->dx, n->x->x, n->weight->x, n->x->n, n->x->width,
+                                   n->y->width, &t->error);
+}
+
+struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
+                                    const struct attn_value *w, const struct attn_value *b) {
+  struct attn_value *y = attn_tape_value(tape, x->n, w->n);
+  call(tape,
+       &(struct attn_node){
+           .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b});
+  return y;
+}
+
+/* ---- Embedding: bias holds the positions ---- */
+
+static void embed(struct attn_tape *t, struct attn_node *n) {
+  attn_embedding_forward(&t->host, &n->as.embedding, n->y->x, n->weight->x,
+                         n->bias ? n->bias->x : NULL);
+}
+
+static void embed_back(struct attn_tape *t, struct attn_node *n) {
+  attn_embedding_backward(&t->host, &n->as.embedding, n->weight->dx, n->bias ? n->bias->dx : NULL,
+                          n->y->dx);
+}
+
+struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                   const struct attn_value *table,
+                                   const struct attn_value *positions) {
+  int64_t behind = e->joining == ATTN_JOIN_CONCATENATE ? e->position_width : 0;
+  struct attn_value *y = attn_tape_value(tape, e->n, e->width + behind);
+  call(tape, &(struct attn_node){.forward = embed,
+                                 .backward = embed_back,
+                                 .y = y,
+                                 .weight = table,
+                                 .bias = positions,
+                                 .as.embedding = *e});
+  return y;
+}
+
+/* ---- Normalization: the public layers', which recompute what they need ---- */
+
+static attn_tensor matrix(float *data, int64_t n, int64_t width) {
+  return attn_tensor_dense(ATTN_F32, data, 1, 1, n, width);
+}
+
+static attn_norm norm_desc(const struct attn_tape *t, const struct attn_node *n) {
+  return (attn_norm){.struct_size = sizeof(attn_norm),
+                     .flags = ATTN_NORM_EPSILON,
+                     .epsilon = n->as.norm.epsilon,
+                     .threads = t->host.threads,
+                     .executor = t->host.executor,
+                     .allocator = t->host.allocator};
+}
+
+static void norm(struct attn_tape *t, struct attn_node *n) {
+  const attn_norm desc = norm_desc(t, n);
+  attn_tensor x = matrix(n->x->x, n->x->n, n->x->width), y = matrix(n->y->x, n->x->n, n->x->width);
+  attn_tensor scale = matrix(n->weight->x, 1, n->x->width);
+  attn_tensor bias = matrix(n->bias ? n->bias->x : NULL, 1, n->x->width);
+  t->status = n->as.norm.root ? attn_rms_norm_forward(&desc, &x, &scale, &y, &t->error)
+                              : attn_layer_norm_forward(&desc, &x, &scale, n->bias ? &bias : NULL,
+                                                        &y, NULL, NULL, &t->error);
+}
+
+static void add_to(float *sum, const float *more, int64_t count) {
+  for (int64_t n = 0; n < count; n++) sum[n] += more[n];
+}
+
+/* The layer writes its gradients; y's own is no more needed and takes x's, then all are added. */
+static void norm_back(struct attn_tape *t, struct attn_node *n) {
+  const attn_norm desc = norm_desc(t, n);
+  int64_t width = n->x->width;
+  float *d_scale = n->y->x,
+        *d_bias = n->y->x + width; /* nor are y's values: their readers are done */
+  attn_tensor x = matrix(n->x->x, n->x->n, width), dy = matrix(n->y->dx, n->x->n, width);
+  attn_tensor scale = matrix(n->weight->x, 1, width);
+  attn_tensor t_d_scale = matrix(d_scale, 1, width), t_d_bias = matrix(d_bias, 1, width);
+  const attn_norm_gradients g = {sizeof g, &dy, &t_d_scale, n->bias ? &t_d_bias : NULL};
+  t->status = n->as.norm.root ? attn_rms_norm_backward(&desc, &x, &scale, &dy, &g, &t->error)
+                              : attn_layer_norm_backward(&desc, &x, &scale, &dy, &g, &t->error);
+  if (t->status) return;
+  add_to(n->x->dx, n->y->dx, n->x->n * width);
+  if (n->weight->dx) add_to(n->weight->dx, d_scale, width);
+  if (n->bias && n->bias->dx) add_to(n->bias->dx, d_bias, width);
+}
+
+struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
+                                  const struct attn_value *scale, const struct attn_value *bias,
+                                  double epsilon, int root) {
+  struct attn_value *y = attn_tape_value(tape, x->n < 2 ? 2 : x->n, x->width); /* see norm_back */
+  y->n = x->n;
+  call(tape, &(struct attn_node){.forward = norm,
+                                 .backward = norm_back,
+                                 .x = x,
+                                 .y = y,
+                                 .weight = scale,
+                                 .bias = bias,
+                                 .as.norm = {epsilon, root}});
+  return y;
+}
+
+/* ---- Activation ---- */
+
+static void activate(struct attn_tape *t, struct attn_node *n) {
+  attn_activation_forward(&t->host, n->as.activation, n->y->x, n->x->x, n->y->n, n->y->width);
+}
+
+static void activate_back(struct attn_tape *t, struct attn_node *n) {
+  attn_activation_backward(&t->host, n->as.activation, n->x->dx, n->y->dx, n->x->x, n->y->n,
+                           n->y->width);
+}
+
+struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                      struct attn_value *x) {
+  struct attn_value *y = attn_tape_value(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
+  call(tape,
+       &(struct attn_node){
+           .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
+  return y;
+}
+
+/* ---- Residual ---- */
+
+static void add(struct attn_tape *t, struct attn_node *n) {
+  attn_residual_forward(&t->host, &n->drop, n->y->x, n->x ? n->x->x : NULL, n->f->x, n->y->n,
+                        n->y->width);
+}
+
+static void add_back(struct attn_tape *t, struct attn_node *n) {
+  attn_residual_backward(&t->host, &n->drop, n->x ? n->x->dx : NULL, n->f->dx, n->y->dx, n->y->n,
+                         n->y->width);
+}
+
+struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
+                                 double dropout) {
+  struct attn_value *y = attn_tape_value(tape, f->n, f->width);
+  call(tape, &(struct attn_node){.forward = add,
+                                 .backward = add_back,
+                                 .x = x,
+                                 .f = f,
+                                 .y = y,
+                                 .drop = draw_from(tape, dropout)});
+  return y;
+}
+
+/* ---- Attention ---- */
+
+static struct attn_rows values(struct attn_columns c) {
+  return (struct attn_rows){c.of->x + c.from, c.of->n, c.of->width};
+}
+
+static struct attn_rows gradients(struct attn_columns c) {
+  return (struct attn_rows){c.of->dx + c.from, c.of->n, c.of->width};
+}
+
+static void attend(struct attn_tape *t, struct attn_node *n) {
+  const struct attn_columns o = {n->y, 0};
+  t->status = attn_multihead_forward(&t->host, &n->as.attend.m, values(o), n->as.attend.lse,
+                                     values(n->as.attend.q), values(n->as.attend.k),
+                                     values(n->as.attend.v), &t->error);
+}
+
+static void attend_back(struct attn_tape *t, struct attn_node *n) {
+  const struct attn_columns o = {n->y, 0}, q = n->as.attend.q, k = n->as.attend.k,
+                            v = n->as.attend.v;
+  t->status = attn_multihead_backward(&t->host, &n->as.attend.m, gradients(q), gradients(k),
+                                      gradients(v), gradients(o), values(o), n->as.attend.lse,
+                                      values(q), values(k), values(v), &t->error);
+}
+
+struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                    struct attn_columns q, struct attn_columns k,
+                                    struct attn_columns v, double dropout) {
+  struct attn_value *y = attn_tape_value(tape, q.of->n, m->heads * m->value_width);
+  struct attn_node node = {.forward = attend, .backward = attend_back, .y = y};
+  node.as.attend.m = *m, node.as.attend.m.drop = draw_from(tape, dropout);
+  node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
+  if (tape->training)
+    node.as.attend.lse = attn_tape_bytes(tape, (size_t)(m->heads * q.of->n) * sizeof(float));
+  call(tape, &node);
+  return y;
+}
+
+/* ---- Rotary positions ---- */
+
+static void turn(struct attn_tape *t, struct attn_node *n, float *rows, int back) {
+  const struct attn_turn *r = &n->as.turn;
+  attn_tensor places = {(void *)(uintptr_t)r->places, ATTN_I32, 2, {1, n->x->n}, {0, 1}};
+  const attn_rotary desc = {.struct_size = sizeof desc,
+                            .positions = &places,
+                            .executor = t->host.executor,
+                            .threads = t->host.threads};
+  attn_tensor x = {
+      rows + r->from, ATTN_F32, 4, {1, r->heads, n->x->n, r->width}, {0, r->width, n->x->width, 1}};
+  attn_tensor cos = {r->cos->x, ATTN_F32, 2, {r->cos->n, r->cos->width}, {r->cos->width, 1}};
+  attn_tensor sin = {r->sin->x, ATTN_F32, 2, {r->sin->n, r->sin->width}, {r->sin->width, 1}};
+  t->status = back ? attn_rotary_backward(&desc, &cos, &sin, &x, &x, &t->error)
+                   : attn_rotary_forward(&desc, &x, &cos, &sin, &x, &t->error);
+}
+
+static void turn_values(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->x, 0); }
+static void turn_back(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->dx, 1); }
+
+void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *r) {
+  call(tape,
+       &(struct attn_node){.forward = turn_values, .backward = turn_back, .x = x, .as.turn = *r});
+}
+
+/* ---- Loss: the end of the tape ---- */
+
+struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
+                                const int32_t *targets, double smoothing, float scale) {
+  const struct attn_loss none = {0, 0, 0};
+  double *scratch = attn_tape_bytes(tape, (size_t)logits->n * sizeof *scratch);
+  if (!runs(tape)) return none;
+  float *kept = logits->dx ? logits->dx : logits->x;
+  if (logits->dx) memcpy(kept, logits->x, (size_t)(logits->n * logits->width) * sizeof *kept);
+  return attn_loss_forward(&tape->host, kept, targets, logits->n, logits->width, smoothing, scale,
+                           !tape->training, scratch);
+}

@@ -1,0 +1,90 @@
+/* tape.h -- what a model computed, in order, so that gradients can be sent back through it.
+ *
+ * A model's forward is a row of calls, each of one layer; a training tape notes each call, and
+ * attn_tape_backward makes their backwards in reverse. All numbers stand in one piece of memory
+ * that is measured before: without it a tape computes nothing and only counts. What is noted of
+ * calls and shapes stands in another, small one.
+ *
+ * The first failure sticks: calls after it do nothing, and their values must not be read. */
+#ifndef ATTN_NN_TAPE_H
+#define ATTN_NN_TAPE_H
+
+#include "layers.h"
+
+/* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
+ * weights are such values too. */
+struct attn_value {
+  float *x, *dx; /* (n, width) */
+  int64_t n, width;
+};
+
+/* Memory that is only added to; aligned to 64. */
+struct attn_stack {
+  char *memory;
+  size_t size, used;
+};
+
+struct attn_tape {
+  struct attn_host host;
+  int training;
+  struct attn_dropout drop;         /* of this step; every use gets a number of its own */
+  struct attn_stack notes, numbers; /* numbers without memory: measure */
+  struct attn_node *last;
+  attn_status status;
+  attn_error error;
+};
+
+/* Forgets all calls, so that a step or a measurement can begin. */
+void attn_tape_start(struct attn_tape *tape);
+
+/* Values of this shape in the tape's memory; their gradient is 0. */
+struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width);
+
+/* Bytes of the numbers' memory; NULL where it measures. */
+void *attn_tape_bytes(struct attn_tape *tape, size_t bytes);
+
+struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
+                                    const struct attn_value *w, const struct attn_value *b);
+
+struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                   const struct attn_value *table,
+                                   const struct attn_value *positions);
+
+/* bias NULL: none; root: RMS normalization. */
+struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
+                                  const struct attn_value *scale, const struct attn_value *bias,
+                                  double epsilon, int root);
+
+struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                      struct attn_value *x);
+
+/* x + dropout(f); x NULL: dropout(f). */
+struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
+                                 double dropout);
+
+/* Turns the pairs of every head by its position: columns from .. from + heads width of x, in place
+ * and back the same way, so that x must be nobody else's before. cos, sin (rows, width / 2). */
+struct attn_turn {
+  int64_t from, heads, width;
+  const int32_t *places; /* (N): rows of the tables */
+  const struct attn_value *cos, *sin;
+};
+void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *turn);
+
+/* Columns of a value from `from` on. Each must be read by this attention alone: its gradient is
+ * written, not added to. */
+struct attn_columns {
+  struct attn_value *of;
+  int64_t from;
+};
+struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                    struct attn_columns q, struct attn_columns k,
+                                    struct attn_columns v, double dropout);
+
+/* Training, the logits' values become their own gradient, times scale. */
+struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
+                                const int32_t *targets, double smoothing, float scale);
+
+void attn_tape_backward(struct attn_tape *tape);
+
+#endif

@@ -1,0 +1,29 @@
+/* batch.h -- pairs of sequences side by side, as a model wants them. */
+#ifndef ATTN_TRAIN_BATCH_H
+#define ATTN_TRAIN_BATCH_H
+
+#include "transformer.h"
+
+/* Tokens that every vocabulary begins with. */
+enum { ATTN_TOKEN_PAD, ATTN_TOKEN_BEGIN, ATTN_TOKEN_END, ATTN_TOKEN_UNKNOWN, ATTN_TOKENS_SPECIAL };
+
+/* Room for so many sequences and so many tokens on either side. */
+struct attn_batch {
+  int64_t sequences, most_sequences, most_tokens;
+  struct attn_text source, target; /* what the model reads */
+  int32_t *labels;                 /* (target.n): what it is to say: the target one on, then END */
+  int32_t *tokens[2], *places[2];
+  int64_t *starts[2];
+};
+
+attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
+                           attn_error *err);
+void attn_batch_free(struct attn_batch *batch);
+void attn_batch_clear(struct attn_batch *batch);
+
+/* source then END is read; BEGIN then target is read, target then END to be said. 0 where it is
+ * full. Either may have no tokens. */
+int attn_batch_add(struct attn_batch *batch, const int32_t *source, int64_t source_count,
+                   const int32_t *target, int64_t target_count);
+
+#endif

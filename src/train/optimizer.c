@@ -1,0 +1,53 @@
+#include "optimizer.h"
+
+#include <math.h>
+
+struct call {
+  const struct attn_moments *all;
+  float beta1, beta2, epsilon, rate, shrink, scale, correct_v;
+};
+
+static void update(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  float *w = c->all->w, *m = c->all->m, *v = c->all->v;
+  const float *g = c->all->g;
+  for (int64_t n = from; n < to; n++) {
+    float gradient = g[n] * c->scale;
+    m[n] = c->beta1 * m[n] + (1 - c->beta1) * gradient;
+    v[n] = c->beta2 * v[n] + (1 - c->beta2) * gradient * gradient;
+    w[n] -= c->rate * m[n] / (sqrtf(v[n] * c->correct_v) + c->epsilon) + c->shrink * w[n];
+  }
+}
+
+void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam, int64_t step,
+                     double rate, double scale, const struct attn_moments *numbers) {
+  double t = (double)step;
+  struct call c = {.all = numbers,
+                   .beta1 = (float)adam->beta1,
+                   .beta2 = (float)adam->beta2,
+                   .epsilon = (float)adam->epsilon,
+                   .rate = (float)(rate / (1 - pow(adam->beta1, t))),
+                   .shrink = (float)(numbers->decays ? rate * adam->decay : 0),
+                   .scale = (float)scale,
+                   .correct_v = (float)(1 / (1 - pow(adam->beta2, t)))};
+  attn_layer_rows(host, numbers->n, 4, update, &c);
+}
+
+double attn_sum_of_squares(const float *x, int64_t n) {
+  double sum[8] = {0};
+  int64_t at = 0;
+  for (; at + 8 <= n; at += 8)
+    for (int k = 0; k < 8; k++) sum[k] += (double)x[at + k] * (double)x[at + k];
+  for (; at < n; at++) sum[0] += (double)x[at] * (double)x[at];
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+double attn_schedule_rate(const struct attn_schedule *s, int64_t step) {
+  const double pi = 3.14159265358979323846;
+  double t = (double)step, warm = s->warm_up > 0 ? (double)s->warm_up : 1;
+  if (t < warm) return s->rate * t / warm;
+  if (s->kind == ATTN_SCHEDULE_NOAM) return s->rate * sqrt(warm / t);
+  if (s->kind == ATTN_SCHEDULE_CONSTANT) return s->rate;
+  double left = ((double)s->steps - t) / fmax((double)s->steps - warm, 1);
+  return s->rate * (left > 0 ? 0.5 - 0.5 * cos(pi * left) : 0);
+}

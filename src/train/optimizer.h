@@ -1,0 +1,39 @@
+/* optimizer.h -- AdamW [Loshchilov19] and the schedules of its rate. */
+#ifndef ATTN_TRAIN_OPTIMIZER_H
+#define ATTN_TRAIN_OPTIMIZER_H
+
+#include "layer.h"
+
+struct attn_adamw {
+  double beta1, beta2, epsilon, decay;
+};
+
+/* Numbers that are updated alike, and their two moments. */
+struct attn_moments {
+  float *w, *m, *v;
+  const float *g;
+  int64_t n;
+  int decays;
+};
+
+/* Step number step, from 1. The gradients count times scale, which is what clipping makes of them.
+ *     m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2
+ *     w -= rate (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + epsilon) + decay w) */
+void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam, int64_t step,
+                     double rate, double scale, const struct attn_moments *numbers);
+
+/* The sum of squares, always in the same order. */
+double attn_sum_of_squares(const float *x, int64_t n);
+
+enum attn_schedule_kind { ATTN_SCHEDULE_COSINE, ATTN_SCHEDULE_NOAM, ATTN_SCHEDULE_CONSTANT };
+
+/* All rise linearly over warm_up steps. Noam then falls as 1/sqrt(step) [Vaswani17 eq. 3]; cosine
+ * falls to 0 at the last of `steps`. */
+struct attn_schedule {
+  enum attn_schedule_kind kind;
+  double rate; /* the highest */
+  int64_t warm_up, steps;
+};
+double attn_schedule_rate(const struct attn_schedule *schedule, int64_t step);
+
+#endif

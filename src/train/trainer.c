@@ -1,0 +1,208 @@
+#include "trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "threads.h"
+
+enum { NOTES = 1 << 20, ALIGNMENT = 64, STRETCH = 1 << 14 };
+
+/* ---- Memory: all of it before the first step ---- */
+
+static attn_status out_of_memory(attn_error *err, size_t bytes) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of training", bytes);
+}
+
+/* One for each 64, so that every block begins on a line. */
+static int64_t up(int64_t numbers) { return (numbers + 15) / 16 * 16; }
+
+static attn_status count_numbers(const struct attn_config *config, int64_t *numbers,
+                                 attn_error *err) {
+  struct attn_network *n = NULL;
+  attn_status status = attn_network_new(config, NULL, NULL, &n, err);
+  if (!status) *numbers = n->numbers;
+  attn_network_free(n);
+  return status;
+}
+
+/* What a part of `tokens` on either side takes. */
+static size_t measure(struct attn_part *p, int64_t tokens) {
+  struct attn_text text = p->batch->source;
+  text.n = tokens;
+  p->tape.numbers = (struct attn_stack){NULL, 0, 0};
+  attn_tape_start(&p->tape);
+  struct attn_value *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
+  attn_tape_lose(&p->tape, logits, NULL, 0, 1);
+  return p->tape.numbers.used;
+}
+
+static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
+                             float *gradients, struct attn_part *p, attn_error *err) {
+  int64_t share = (t->how.batch + t->parts - 1) / t->parts;
+  attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
+  if (!status) status = attn_batch_new(share, t->how.tokens, &p->batch, err);
+  if (status) return status;
+  p->tape = (struct attn_tape){.training = 1, .host = {.threads = 1}};
+  p->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
+  if (!p->tape.notes.memory) return out_of_memory(err, NOTES);
+  size_t bytes = measure(p, t->how.tokens);
+  if (p->tape.status) return *err = p->tape.error, p->tape.status;
+  char *memory = aligned_alloc(ALIGNMENT, bytes);
+  if (!memory) return out_of_memory(err, bytes);
+  p->tape.numbers = (struct attn_stack){memory, bytes, 0};
+  t->bytes += bytes + NOTES;
+  return ATTN_OK;
+}
+
+attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
+                             struct attn_trainer **trainer, attn_error *err) {
+  int64_t numbers = 0;
+  attn_status status = count_numbers(config, &numbers, err);
+  struct attn_trainer *t = status ? NULL : calloc(1, sizeof *t);
+  if (!t) return status ? status : out_of_memory(err, sizeof *t);
+  t->how = *how, t->numbers = numbers;
+  t->parts = attn_threads_workers(NULL, how->threads);
+  size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
+  t->part = calloc((size_t)t->parts, sizeof *t->part);
+  t->weights = aligned_alloc(ALIGNMENT, bytes), t->bytes = bytes;
+  if (!t->part || !t->weights) status = out_of_memory(err, bytes);
+  if (!status) memset(t->weights, 0, bytes);
+  t->first = t->weights + up(numbers), t->second = t->first + up(numbers);
+  for (int n = 0; n < t->parts && !status; n++)
+    status = make_part(t, config, t->second + up(numbers) * (n + 1), &t->part[n], err);
+  if (status)
+    attn_trainer_free(t);
+  else
+    attn_network_fill(t->part[0].network, how->seed), *trainer = t;
+  return status;
+}
+
+void attn_trainer_free(struct attn_trainer *t) {
+  if (!t) return;
+  for (int n = 0; t->part && n < t->parts; n++) {
+    attn_network_free(t->part[n].network), attn_batch_free(t->part[n].batch);
+    free(t->part[n].tape.notes.memory), free(t->part[n].tape.numbers.memory);
+  }
+  free(t->part), free(t->weights), free(t);
+}
+
+/* ---- A step ---- */
+
+int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t source_count,
+                     const int32_t *target, int64_t target_count) {
+  int64_t share = (t->how.batch + t->parts - 1) / t->parts, part = t->added / share;
+  if (t->added == t->how.batch ||
+      !attn_batch_add(t->part[part].batch, source, source_count, target, target_count))
+    return 0;
+  t->added++;
+  return 1;
+}
+
+static float *gradients_of(const struct attn_trainer *t, int part) {
+  return t->second + up(t->numbers) * (part + 1);
+}
+
+/* Tokens that all parts are to say: what the mean is taken over. */
+static int64_t count_tokens(const struct attn_trainer *t) {
+  int64_t all = 0;
+  for (int n = 0; n < t->parts; n++) all += t->part[n].batch->target.n;
+  return all;
+}
+
+struct pass {
+  struct attn_trainer *t;
+  float scale;
+};
+
+static void run_part(void *argument, int64_t index, int32_t worker) {
+  const struct pass *pass = argument;
+  struct attn_part *p = &pass->t->part[index];
+  (void)worker;
+  memset(gradients_of(pass->t, (int)index), 0, (size_t)pass->t->numbers * sizeof(float));
+  attn_tape_start(&p->tape);
+  p->loss = (struct attn_loss){0, 0, 0};
+  if (!p->batch->sequences) return;
+  struct attn_value *logits =
+      attn_transformer_forward(p->network, &p->tape, &p->batch->source, &p->batch->target);
+  p->loss = attn_tape_lose(&p->tape, logits, p->batch->labels, pass->t->how.smoothing, pass->scale);
+  attn_tape_backward(&p->tape);
+}
+
+/* Gradients of a stretch of the weights, summed part by part into the first's. */
+static void sum_stretch(void *argument, int64_t index, int32_t worker) {
+  struct attn_trainer *t = argument;
+  int64_t from = index * STRETCH, end = from + STRETCH < t->numbers ? from + STRETCH : t->numbers;
+  float *sum = gradients_of(t, 0);
+  (void)worker;
+  for (int n = 1; n < t->parts; n++) {
+    const float *more = gradients_of(t, n);
+    for (int64_t e = from; e < end; e++) sum[e] += more[e];
+  }
+}
+
+/* Each row of dropout's numbers is known by its place in the whole batch. */
+static void place_parts(struct attn_trainer *t) {
+  int64_t source = 0, target = 0, sequence = 0;
+  for (int n = 0; n < t->parts; n++) {
+    struct attn_batch *b = t->part[n].batch;
+    b->source.first_row = source, b->target.first_row = target;
+    b->source.first_sequence = b->target.first_sequence = sequence;
+    source += b->source.n, target += b->target.n, sequence += b->sequences;
+    t->part[n].tape.drop.seed = t->how.seed + (uint64_t)t->step * 0x9E3779B97F4A7C15u;
+  }
+}
+
+static void update(struct attn_trainer *t, const struct attn_host *host, double scale,
+                   double rate) {
+  const struct attn_network *n = t->part[0].network;
+  for (int p = 0; p < n->count; p++) {
+    const struct attn_parameter *at = &n->parameters[p];
+    const struct attn_moments all = {t->weights + at->offset,       t->first + at->offset,
+                                     t->second + at->offset,        gradients_of(t, 0) + at->offset,
+                                     at->value.n * at->value.width, at->decays};
+    attn_adamw_step(host, &t->how.adam, t->step, rate, scale, &all);
+  }
+}
+
+static attn_status failure(const struct attn_trainer *t, attn_error *err) {
+  for (int n = 0; n < t->parts; n++)
+    if (t->part[n].tape.status) {
+      if (err) *err = t->part[n].tape.error;
+      return t->part[n].tape.status;
+    }
+  return ATTN_OK;
+}
+
+static void report(const struct attn_trainer *t, struct attn_step *s) {
+  struct attn_loss all = {0, 0, 0};
+  for (int n = 0; n < t->parts; n++) {
+    const struct attn_loss *one = &t->part[n].loss;
+    all.sum += one->sum, all.rows += one->rows, all.correct += one->correct;
+  }
+  s->loss = all.sum / (double)all.rows, s->accuracy = (double)all.correct / (double)all.rows;
+  s->tokens = all.rows;
+}
+
+attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
+  struct pass pass = {t, 1.0f / (float)count_tokens(t)};
+  const struct attn_host host = {.threads = t->parts};
+  t->step++;
+  place_parts(t);
+  attn_threads_run(t->parts, t->parts, run_part, &pass);
+  attn_status status = failure(t, err);
+  for (int n = 0; n < t->parts; n++) attn_batch_clear(t->part[n].batch);
+  t->added = 0;
+  if (status) return t->step--, status;
+  if (t->parts > 1)
+    attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);
+  report(t, s);
+  s->norm = sqrt(attn_sum_of_squares(gradients_of(t, 0), t->numbers));
+  s->rate = attn_schedule_rate(&t->how.schedule, t->step);
+  s->skipped = !isfinite(s->loss) || !isfinite(s->norm);
+  t->skipped += s->skipped;
+  double scale = t->how.clip > 0 && s->norm > t->how.clip ? t->how.clip / s->norm : 1;
+  if (!s->skipped) update(t, &host, scale, s->rate);
+  return ATTN_OK;
+}

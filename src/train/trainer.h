@@ -1,0 +1,58 @@
+/* trainer.h -- steps of training: gradients of a batch, shared out over threads, and AdamW.
+ *
+ * A batch is cut into one part for each thread, and each part goes through a tape of its own; their
+ * gradients are summed in order. So a run is repeated bit for bit by the same build with the same
+ * number of threads, and what is dropped does not depend even on that. */
+#ifndef ATTN_TRAIN_TRAINER_H
+#define ATTN_TRAIN_TRAINER_H
+
+#include "batch.h"
+#include "optimizer.h"
+
+struct attn_training {
+  struct attn_adamw adam;
+  struct attn_schedule schedule;
+  double clip, smoothing; /* clip 0: none */
+  int64_t batch, tokens;  /* sequences of a step; the most tokens of either side in one part */
+  uint64_t seed;
+  int32_t threads; /* 0: all */
+};
+
+struct attn_part {
+  struct attn_network *network;
+  struct attn_tape tape;
+  struct attn_batch *batch;
+  struct attn_loss loss;
+};
+
+struct attn_trainer {
+  struct attn_training how;
+  int64_t numbers; /* of the weights */
+  float *weights, *first,
+      *second; /* the weights and AdamW's moments; one block with the gradients */
+  int parts;
+  struct attn_part *part;
+  int64_t step, added, skipped;
+  size_t bytes; /* all that it holds */
+};
+
+/* What a step gave. */
+struct attn_step {
+  double loss, accuracy, rate, norm; /* mean in nats, of tokens; norm before clipping */
+  int64_t tokens;
+  int skipped; /* loss or gradient were not finite: the weights stand as before */
+};
+
+attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
+                             struct attn_trainer **trainer, attn_error *err);
+void attn_trainer_free(struct attn_trainer *trainer);
+
+/* One more pair for the next step; 0 where it does not fit. */
+int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
+                     const int32_t *target, int64_t target_count);
+
+/* A step over what was added. */
+attn_status attn_trainer_step(struct attn_trainer *trainer, struct attn_step *step,
+                              attn_error *err);
+
+#endif

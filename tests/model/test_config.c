@@ -1,0 +1,111 @@
+/* Laws of configurations: what is written is read back; what cannot be is refused by name, and
+ * changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+#include "network.h"
+
+static attn_status parse(const char *json, struct attn_config *c, attn_error *err) {
+  return attn_config_parse(json, strlen(json), c, err);
+}
+
+static void defaults_follow_from_what_is_said(void **state) {
+  (void)state;
+  struct attn_config c;
+  assert_int_equal(parse("{\"vocabulary\": 100, \"width\": 64, \"heads\": 4}", &c, NULL), ATTN_OK);
+  assert_int_equal(c.source_words, 100), assert_int_equal(c.hidden, 256);
+  assert_int_equal(c.key_width, 16), assert_int_equal(c.kv_heads, 4);
+  assert_int_equal(c.encoder_layers, 6), assert_int_equal(c.kind, ATTN_ENCODER_DECODER);
+}
+
+static void what_is_written_is_read_back(void **state) {
+  (void)state;
+  struct attn_config c, again;
+  const char *json =
+      "{\"kind\": \"decoder\", \"vocabulary\": 7, \"positions\": \"rotary\", \"heads\": 2,"
+      "\"width\": 8, \"activation\": \"swiglu\", \"rms_norm\": true, \"dropout\": 0.25}";
+  assert_int_equal(parse(json, &c, NULL), ATTN_OK);
+  char *text = attn_config_write(&c);
+  assert_int_equal(parse(text, &again, NULL), ATTN_OK);
+  char *twice = attn_config_write(&again);
+  assert_string_equal(text, twice);
+  assert_int_equal(again.kind, ATTN_DECODER), assert_int_equal(again.activation, ATTN_SWIGLU);
+  free(text), free(twice);
+}
+
+static void what_cannot_be_is_refused_by_name(void **state) {
+  (void)state;
+  static const struct {
+    const char *json, *says;
+  } wrong[] = {
+      {"", "line"},
+      {"[]", "object"},
+      {"{}", "vocabulary"},
+      {"{\"vocabulary\": 0}", "vocabulary"},
+      {"{\"vocabulary\": 1e9}", "vocabulary"},
+      {"{\"vocabulary\": 99999999999}", "vocabulary"},
+      {"{\"vocabulary\": 9, \"vocabulary\": 9}", "duplicate"},
+      {"{\"vocabulary\": 9, \"widht\": 9}", "widht"},
+      {"{\"vocabulary\": 9, \"encoder_layers\": 1025}", "encoder_layers"},
+      {"{\"vocabulary\": 9, \"heads\": 0}", "heads"},
+      {"{\"vocabulary\": 9, \"heads\": 600}", "heads"},
+      {"{\"vocabulary\": 9, \"heads\": 4, \"kv_heads\": 3}", "kv_heads"},
+      {"{\"vocabulary\": 9, \"positions\": \"here\"}", "positions"},
+      {"{\"vocabulary\": 9, \"positions\": 1}", "positions"},
+      {"{\"vocabulary\": 9, \"bias\": 1}", "bias"},
+      {"{\"vocabulary\": 9, \"dropout\": 1}", "dropout"},
+      {"{\"vocabulary\": 9, \"dropout\": \"0\"}", "dropout"},
+      {"{\"vocabulary\": 9, \"epsilon\": -1}", "epsilon"},
+      {"{\"vocabulary\": 9, \"key_width\": 3, \"positions\": \"rotary\"}", "key_width"},
+      {"{\"vocabulary\": 9, \"source_vocabulary\": 8, \"shared_embedding\": true}", "shared"},
+      {"{\"vocabulary\": 9, \"position_joining\": \"concatenate\"}", "position_width"},
+      {"{\"vocabulary\": 9, \"position_joining\": \"concatenate\", \"position_width\": 4, "
+       "\"tied_output\": true}",
+       "tied"},
+  };
+  for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+    struct attn_config c = {.width = 42};
+    attn_error err;
+    if (parse(wrong[n].json, &c, &err) != ATTN_ERR_FORMAT || !strstr(err.message, wrong[n].says))
+      fail_msg("%s: %s", wrong[n].json, err.message);
+    assert_int_equal(c.width, 42);
+  }
+}
+
+static void names_are_torchs(void **state) {
+  (void)state;
+  static const char *const some[] = {"encoder.layers.0.self_attn.in_proj_weight",
+                                     "encoder.layers.1.linear2.bias",
+                                     "decoder.layers.1.multihead_attn.out_proj.weight",
+                                     "decoder.layers.0.norm3.bias",
+                                     "encoder.norm.weight",
+                                     "decoder.norm.bias"};
+  struct attn_config c;
+  struct attn_network *n;
+  assert_int_equal(parse("{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"encoder_layers\": 2,"
+                         "\"decoder_layers\": 2}",
+                         &c, NULL),
+                   ATTN_OK);
+  assert_int_equal(attn_network_new(&c, NULL, NULL, &n, NULL), ATTN_OK);
+  for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
+    int found = 0;
+    for (int p = 0; p < n->count; p++) found += !strcmp(n->parameters[p].name, some[s]);
+    if (found != 1) fail_msg("%s: %d of that name", some[s], found);
+  }
+  attn_network_free(n);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_follow_from_what_is_said),
+                                     cmocka_unit_test(what_is_written_is_read_back),
+                                     cmocka_unit_test(what_cannot_be_is_refused_by_name),
+                                     cmocka_unit_test(names_are_torchs)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

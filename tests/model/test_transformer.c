@@ -1,0 +1,238 @@
+/* Laws of whole Transformers, of every kind and with every choice of configuration: gradients are
+ * derivatives; nobody sees the future, another sequence, or what comes behind; without positions
+ * self-attention does not know the order of its inputs, with them it does.
+ *
+ *     test_transformer [SEED] */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "transformer.h"
+
+enum { MEMORY = 1 << 22, WORDS = 11, TOKENS = 12 };
+
+static struct attn_tape tape;
+static struct attn_network *network;
+static float *block; /* weights, then gradients */
+static int64_t numbers;
+
+/* Two sequences on either side. */
+static int32_t tokens[2][TOKENS];
+static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
+                                          {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
+static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
+static struct attn_text source = {
+    .n = TOKENS, .sequences = 2, .tokens = tokens[0], .places = places[0], .starts = starts[0]};
+static struct attn_text target = {
+    .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
+
+static int begin(void **state) {
+  (void)state;
+  tape = (struct attn_tape){.host.threads = 2};
+  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0};
+  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0};
+  for (int side = 0; side < 2; side++)
+    for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  free(tape.notes.memory), free(tape.numbers.memory);
+  return 0;
+}
+
+static void open_network(const char *more) {
+  char json[600];
+  struct attn_config config;
+  attn_error err;
+  /* GELU, not ReLU: where a step crosses a corner differences say nothing. */
+  snprintf(json, sizeof json,
+           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
+           "\"encoder_layers\": 2, \"decoder_layers\": 2, \"length\": 16, \"epsilon\": 0.01"
+           "%s%s%s%s}",
+           WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
+           strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
+  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s: %s", json, err.message);
+  struct attn_network *counted;
+  assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, &err), ATTN_OK);
+  numbers = counted->numbers;
+  attn_network_free(counted);
+  block = calloc((size_t)numbers * 2, sizeof *block);
+  assert_int_equal(attn_network_new(&config, block, block + numbers, &network, &err), ATTN_OK);
+  attn_network_fill(network, 5);
+}
+
+static void close_network(void) { attn_network_free(network), free(block); }
+
+/* Logits of both, or of one, in the tape's memory. */
+static struct attn_value *forward(void) {
+  attn_tape_start(&tape);
+  struct attn_value *y = attn_transformer_forward(network, &tape, &source, &target);
+  if (tape.status) fail_msg("%s", tape.error.message);
+  return y;
+}
+
+static const char *const variants[] = {
+    "",
+    "\"kind\": \"decoder\"",
+    "\"kind\": \"encoder\"",
+    "\"norm_first\": false",
+    "\"norm_first\": false, \"final_norm\": false, \"kind\": \"decoder\", \"activation\": \"gelu\"",
+    "\"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", \"positions\": \"rotary\"",
+    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
+    "\"kv_heads\": 1, \"positions\": \"learned\", \"activation\": \"gelu_tanh\"",
+    "\"tied_output\": true, \"shared_embedding\": true, \"scaled_embedding\": false",
+    "\"kind\": \"encoder\", \"tied_output\": true, \"positions\": \"none\"",
+    "\"position_joining\": \"concatenate\", \"position_width\": 6",
+    "\"position_joining\": \"concatenate\", \"position_width\": 4, \"positions\": \"learned\"",
+    "\"dropout\": 0.2",
+};
+
+/* ---- Gradients ---- */
+
+static double loss(const float *r, int differentiates, double *size) {
+  double sum = 0;
+  struct attn_value *y = forward();
+  *size = 0;
+  for (int64_t e = 0; e < y->n * y->width; e++) {
+    double term = (double)r[e] * (double)y->x[e];
+    sum += term, *size += fabs(term), y->dx[e] = r[e];
+  }
+  if (differentiates) attn_tape_backward(&tape);
+  assert_int_equal(tape.status, ATTN_OK);
+  return sum;
+}
+
+/* Along random directions of all weights of one parameter, as test_tape.c has it; the terms behind
+ * the logits are more than their sum shows: tenfold. */
+static void hold(const struct attn_parameter *p, const float *r) {
+  const double step = 1.0 / 128;
+  int64_t count = p->value.n * p->value.width;
+  float *kept = malloc((size_t)count * sizeof *kept),
+        *direction = malloc((size_t)count * sizeof *kept);
+  double exact = 0, sums[4], size;
+  memcpy(kept, p->value.x, (size_t)count * sizeof *kept);
+  for (int64_t e = 0; e < count; e++)
+    direction[e] = chance(2) ? 1 : -1, exact += (double)direction[e] * (double)p->value.dx[e];
+  for (int n = 0; n < 4; n++) {
+    const double by[] = {step, -step, 2 * step, -2 * step};
+    for (int64_t e = 0; e < count; e++) p->value.x[e] = kept[e] + (float)by[n] * direction[e];
+    sums[n] = loss(r, 0, &size);
+  }
+  memcpy(p->value.x, kept, (size_t)count * sizeof *kept);
+  double found = (8 * (sums[0] - sums[1]) - (sums[2] - sums[3])) / (12 * step);
+  double bound = size * 320 * 0x1p-24 / step + 0.01 * fabs(found);
+  if (!(fabs(found - exact) <= bound))
+    fail_msg("%s: derivative %g, differences say %g +- %g", p->name, exact, found, bound);
+  free(kept), free(direction);
+}
+
+static void gradients_are_derivatives(void **state) {
+  (void)state;
+  float r[TOKENS * WORDS];
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    double size;
+    open_network(variants[n]);
+    tape.training = 1, tape.drop.seed = 77;
+    for (int e = 0; e < TOKENS * WORDS; e++) r[e] = uniform();
+    loss(r, 1, &size);
+    for (int p = 0; p < network->count; p++) hold(&network->parameters[p], r);
+    close_network();
+  }
+  tape.training = 0;
+}
+
+/* ---- Who sees what ---- */
+
+static void logits_to(float *to) { memcpy(to, forward()->x, TOKENS * WORDS * sizeof *to); }
+
+static void nobody_sees_the_future_nor_another_sequence(void **state) {
+  (void)state;
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    open_network(variants[n]);
+    int decodes = network->config.kind != ATTN_ENCODER,
+        encodes = network->config.kind != ATTN_DECODER;
+    logits_to(before);
+    if (decodes) {
+      tokens[1][4] = (tokens[1][4] + 1) % WORDS;
+      logits_to(after);
+      assert_memory_equal(before, after, 4 * WORDS * sizeof *after); /* the earlier ones */
+      assert_memory_not_equal(before + 4 * WORDS, after + 4 * WORDS, 3 * WORDS * sizeof *after);
+      assert_memory_equal(before + 7 * WORDS, after + 7 * WORDS, 5 * WORDS * sizeof *after);
+      memcpy(before, after, sizeof before);
+    }
+    if (encodes) {
+      int64_t first = decodes ? starts[1][1] : starts[0][1];
+      tokens[0][5] = (tokens[0][5] + 1) % WORDS; /* the first sequence's last */
+      logits_to(after);
+      assert_memory_not_equal(before, after, WORDS * sizeof *after);
+      assert_memory_equal(before + first * WORDS, after + first * WORDS,
+                          (size_t)(TOKENS - first) * WORDS * sizeof *after);
+    }
+    close_network();
+  }
+}
+
+/* Swaps tokens 1 and 3 of the first sequence: are the others' logits but rounded otherwise? */
+static double change_by_order(const char *positions) {
+  char more[80];
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  double worst = 0;
+  snprintf(more, sizeof more, "\"kind\": \"encoder\", \"positions\": \"%s\"", positions);
+  open_network(more);
+  tokens[0][1] = 1, tokens[0][3] = 7;
+  logits_to(before);
+  tokens[0][1] = 7, tokens[0][3] = 1;
+  logits_to(after);
+  for (int n = 0; n < 6; n++)
+    for (int v = 0; v < WORDS; v++) {
+      int other = n == 1 ? 3 : n == 3 ? 1 : n;
+      worst = fmax(worst, fabs((double)(before[n * WORDS + v] - after[other * WORDS + v])));
+    }
+  close_network();
+  return worst;
+}
+
+static void order_counts_where_there_are_positions_and_only_there(void **state) {
+  (void)state;
+  assert_true(change_by_order("none") < 1e-5);
+  assert_true(change_by_order("sinusoidal") > 1e-2);
+  assert_true(change_by_order("learned") > 1e-4); /* they begin small */
+  assert_true(change_by_order("rotary") > 1e-2);
+  assert_true(change_by_order("alibi") > 1e-2);
+}
+
+static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
+  (void)state;
+  float together[TOKENS * WORDS];
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    open_network(variants[n]);
+    struct attn_text kept_source = source, kept_target = target;
+    logits_to(together);
+    source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
+    const struct attn_value *alone = forward();
+    for (int64_t e = 0; e < alone->n * WORDS; e++) /* products of other sizes may round otherwise */
+      assert_true(fabs((double)(alone->x[e] - together[e])) < 1e-4);
+    source = kept_source, target = kept_target;
+    close_network();
+  }
+}
+
+#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {LAW(gradients_are_derivatives),
+                                     LAW(nobody_sees_the_future_nor_another_sequence),
+                                     LAW(order_counts_where_there_are_positions_and_only_there),
+                                     LAW(a_sequence_alone_gets_what_it_gets_among_others)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* Law: what a tape sends back is the derivative of what it computed, for every layer.
+ *
+ * The loss is sum r y with random r. Along a random direction d of one operand its derivative is
+ * sum dx d; differences of fourth order say the same, up to their rounding, of some 32 u sum |r y|
+ * / e for steps of e, and their own error, of the order e^4.
+ *
+ *     test_tape [SEED] */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "tape.h"
+
+#define assert_near(got, expected, most) assert_true(fabs((double)(got) - (expected)) <= (most))
+
+enum { LEAVES = 4, N = 7, MEMORY = 1 << 20 };
+static const double step = 1.0 / 32;
+
+/* Operands and what is made of them. */
+struct scene {
+  struct attn_value leaf[LEAVES];
+  int leaves;
+  struct attn_value *(*build)(struct attn_tape *tape, struct scene *scene);
+  int kind;
+  double dropout;
+};
+
+static struct attn_tape tape;
+static float *weights; /* r */
+
+static int begin(void **state) {
+  (void)state;
+  tape = (struct attn_tape){.training = 1, .host.threads = 2};
+  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0};
+  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0};
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  free(tape.notes.memory), free(tape.numbers.memory);
+  return 0;
+}
+
+static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
+  struct attn_value *v = &s->leaf[s->leaves++];
+  *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
+                           calloc((size_t)(n * width), sizeof(float)), n, width};
+  for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
+  return v;
+}
+
+/* The loss; *size is the sum of its terms' magnitudes. */
+static double run(struct scene *s, int differentiates, double *size) {
+  double sum = 0;
+  attn_tape_start(&tape);
+  struct attn_value *y = s->build(&tape, s);
+  assert_int_equal(tape.status, ATTN_OK);
+  *size = 0;
+  for (int64_t e = 0; e < y->n * y->width; e++) {
+    double term = (double)weights[e] * (double)y->x[e];
+    sum += term, *size += fabs(term), y->dx[e] = weights[e];
+  }
+  if (differentiates) attn_tape_backward(&tape);
+  assert_int_equal(tape.status, ATTN_OK);
+  return sum;
+}
+
+static double moved(struct scene *s, struct attn_value *v, const float *direction, double by) {
+  int64_t count = v->n * v->width;
+  float *kept = malloc((size_t)count * sizeof *kept);
+  double size;
+  memcpy(kept, v->x, (size_t)count * sizeof *kept);
+  for (int64_t e = 0; e < count; e++) v->x[e] += (float)by * direction[e];
+  double sum = run(s, 0, &size);
+  memcpy(v->x, kept, (size_t)count * sizeof *kept);
+  free(kept);
+  return sum;
+}
+
+static void hold(struct scene *s, int number) {
+  struct attn_value *v = &s->leaf[number];
+  int64_t count = v->n * v->width;
+  float *direction = malloc((size_t)count * sizeof *direction);
+  double exact = 0, size;
+  for (int64_t e = 0; e < count; e++)
+    direction[e] = chance(2) ? 1 : -1, exact += (double)direction[e] * (double)v->dx[e];
+  double one = moved(s, v, direction, step) - moved(s, v, direction, -step);
+  double two = moved(s, v, direction, 2 * step) - moved(s, v, direction, -2 * step);
+  double found = (8 * one - two) / (12 * step);
+  run(s, 0, &size);
+  double bound = size * (32 * 0x1p-24 / step + 4096 * pow(step, 4) / 24);
+  if (!(fabs(found - exact) <= bound))
+    fail_msg("operand %d: derivative %g, differences say %g +- %g", number, exact, found, bound);
+  free(direction);
+}
+
+static void check(struct scene *s) {
+  double size;
+  weights = malloc(MEMORY);
+  for (int e = 0; e < 4096; e++) weights[e] = uniform();
+  run(s, 1, &size);
+  struct attn_value kept[LEAVES];
+  memcpy(kept, s->leaf, sizeof kept);
+  for (int n = 0; n < s->leaves; n++) hold(s, n);
+  for (int n = 0; n < s->leaves; n++) free(s->leaf[n].x), free(s->leaf[n].dx);
+  free(weights);
+}
+
+/* ---- Layers ---- */
+
+static struct attn_value *build_linear(struct attn_tape *t, struct scene *s) {
+  return attn_tape_linear(t, &s->leaf[0], &s->leaf[1], s->leaves > 2 ? &s->leaf[2] : NULL);
+}
+
+static void linear(void **state) {
+  (void)state;
+  for (int bias = 0; bias < 2; bias++) {
+    struct scene s = {.build = build_linear};
+    leaf(&s, N, 5), leaf(&s, 9, 5);
+    if (bias) leaf(&s, 1, 9);
+    check(&s);
+  }
+}
+
+static struct attn_value *build_norm(struct attn_tape *t, struct scene *s) {
+  struct attn_value *y =
+      attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
+  return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are added */
+}
+
+static void norms(void **state) {
+  (void)state;
+  for (int root = 0; root < 2; root++)
+    for (int n = 1; n <= N; n += 6) {
+      struct scene s = {.build = build_norm, .kind = root};
+      leaf(&s, n, 8), leaf(&s, 1, 8);
+      if (!root) leaf(&s, 1, 8);
+      check(&s);
+    }
+}
+
+static struct attn_value *build_activation(struct attn_tape *t, struct scene *s) {
+  return attn_tape_activate(t, (enum attn_activation)s->kind, &s->leaf[0]);
+}
+
+static void activations(void **state) {
+  (void)state;
+  for (int kind = ATTN_RELU; kind <= ATTN_SWIGLU; kind++) {
+    struct scene s = {.build = build_activation, .kind = kind};
+    struct attn_value *x = leaf(&s, N, 8);
+    /* ReLU has no derivative at 0: no step may come near. */
+    for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
+    check(&s);
+  }
+}
+
+static struct attn_value *build_residual(struct attn_tape *t, struct scene *s) {
+  struct attn_value *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
+  return attn_tape_add(t, NULL, y, s->dropout);
+}
+
+static void residuals(void **state) {
+  (void)state;
+  for (int drops = 0; drops < 2; drops++) {
+    struct scene s = {.build = build_residual, .dropout = drops * 0.4};
+    leaf(&s, N, 5), leaf(&s, N, 5);
+    check(&s);
+  }
+}
+
+static struct attn_value *build_embedding(struct attn_tape *t, struct scene *s) {
+  static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
+  const struct attn_embedding e = {.n = N,
+                                   .words = 4,
+                                   .width = s->leaf[0].width,
+                                   .tokens = tokens,
+                                   .places = places,
+                                   .scale = 1.5f,
+                                   .joining = s->kind ? ATTN_JOIN_CONCATENATE : ATTN_JOIN_ADD,
+                                   .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
+  return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
+}
+
+static void embeddings(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    struct scene s = {.build = build_embedding, .kind = kind == 1};
+    leaf(&s, 4, 6);
+    if (kind < 2) leaf(&s, 4, kind ? 2 : 6);
+    check(&s);
+  }
+}
+
+/* Self-attention over one matrix of q, k and v; two sequences, of 4 and 3 rows; grouped heads. */
+enum { HEADS = 4, KV_HEADS = 2, E = 4, EV = 3 };
+
+static const int64_t starts[] = {0, 4, N}, source_starts[] = {0, 2, 6};
+static const float slopes[HEADS] = {0.5f, 0.25f, 0.125f, 0.0625f};
+
+static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
+  return (struct attn_multihead){.heads = HEADS,
+                                 .kv_heads = KV_HEADS,
+                                 .key_width = E,
+                                 .value_width = EV,
+                                 .sequences = 2,
+                                 .query_starts = starts,
+                                 .key_starts = keys,
+                                 .causal = s->kind & 1,
+                                 .alibi = s->kind & 2 ? slopes : NULL};
+}
+
+static struct attn_value *build_self(struct attn_tape *t, struct scene *s) {
+  const struct attn_multihead m = heads(s, starts);
+  struct attn_value *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  int64_t k = HEADS * E, v = k + KV_HEADS * E;
+  return attn_tape_attend(t, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, k},
+                          (struct attn_columns){qkv, v}, s->dropout);
+}
+
+static void self_attention(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) {
+    struct scene s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
+    leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
+    check(&s);
+  }
+}
+
+static struct attn_value *build_cross(struct attn_tape *t, struct scene *s) {
+  const struct attn_multihead m = heads(s, source_starts);
+  struct attn_value *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_value *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
+  return attn_tape_attend(t, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
+                          (struct attn_columns){kv, KV_HEADS * E}, 0);
+}
+
+static void cross_attention(void **state) {
+  (void)state;
+  struct scene s = {.build = build_cross};
+  leaf(&s, N, HEADS * E), leaf(&s, 6, KV_HEADS * (E + EV));
+  check(&s);
+}
+
+static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
+  static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
+  static float c[4 * 2], w[4 * 2];
+  const struct attn_value cos_table = {c, NULL, 4, 2}, sin_table = {w, NULL, 4, 2};
+  for (int p = 0; p < 4; p++)
+    for (int k = 0; k < 2; k++)
+      c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
+                w[p * 2 + k] = sinf((float)p / (float)(1 + 9 * k));
+  static struct attn_value tables[2];
+  tables[0] = cos_table, tables[1] = sin_table;
+  struct attn_value *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  const struct attn_turn turn = {1, 2, 4, places, &tables[0], &tables[1]};
+  attn_tape_turn(t, x, &turn);
+  return attn_tape_add(t, NULL, x, 0);
+}
+
+static void rotary_positions(void **state) {
+  (void)state;
+  struct scene s = {.build = build_turn};
+  leaf(&s, N, 10);
+  check(&s);
+}
+
+/* ---- The loss ---- */
+
+enum { WORDS = 6 };
+static const int32_t targets[N] = {2, ATTN_NO_TARGET, 0, 5, 5, ATTN_NO_TARGET, 3};
+
+static double loss_of(const float *logits, double smoothing, int evaluate, float *after) {
+  double scratch[N];
+  const struct attn_host host = {.threads = 1};
+  memcpy(after, logits, N * WORDS * sizeof *after);
+  struct attn_loss loss =
+      attn_loss_forward(&host, after, targets, N, WORDS, smoothing, 1, evaluate, scratch);
+  assert_int_equal(loss.rows, 5);
+  return loss.sum;
+}
+
+static void loss_is_cross_entropy_and_its_gradient_too(void **state) {
+  (void)state;
+  float logits[N * WORDS], gradient[N * WORDS], other[N * WORDS];
+  for (int e = 0; e < N * WORDS; e++) logits[e] = 3 * uniform();
+  for (double smoothing = 0; smoothing < 0.3; smoothing += 0.125) {
+    double sum = loss_of(logits, smoothing, 0, gradient), truth = 0;
+    for (int n = 0; n < N; n++) {
+      double all = 0;
+      for (int v = 0; v < WORDS; v++) all += exp((double)logits[n * WORDS + v]);
+      for (int v = 0; targets[n] >= 0 && v < WORDS; v++) {
+        double t = smoothing / WORDS + (v == targets[n] ? 1 - smoothing : 0);
+        double p = exp((double)logits[n * WORDS + v]) / all;
+        truth -= t * log(p);
+        assert_near(gradient[n * WORDS + v], p - t, 1e-6);
+      }
+      for (int v = 0; targets[n] < 0 && v < WORDS; v++) assert_true(gradient[n * WORDS + v] == 0);
+    }
+    assert_near(sum, truth, 1e-5);
+    loss_of(logits, smoothing, 1, other);
+    assert_memory_equal(other, logits, sizeof other); /* evaluating changes nothing */
+  }
+}
+
+/* ---- Positions [Vaswani17 3.5], and what is wished of them ---- */
+
+static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
+  (void)state;
+  enum { ROWS = 300, WIDTH = 32 };
+  static float table[ROWS * WIDTH], later[ROWS * WIDTH];
+  attn_sinusoid_fill(table, 0, ROWS, WIDTH), attn_sinusoid_fill(later, 100, ROWS, WIDTH);
+  assert_memory_equal(later, table + 100 * WIDTH, (ROWS - 100) * WIDTH * sizeof *table);
+  for (int p = 0; p < ROWS; p++) { /* unique, within bounds */
+    for (int d = 0; d < WIDTH; d++) assert_true(fabsf(table[p * WIDTH + d]) <= 1);
+    for (int o = 0; o < p; o++)
+      assert_memory_not_equal(table + p * WIDTH, table + o * WIDTH, WIDTH * 4);
+  }
+  for (int apart = 1; apart < 50; apart += 7) { /* the distance depends on the difference alone */
+    double first = 0;
+    for (int p = 0; p + apart < ROWS; p += 17) {
+      double sum = 0;
+      for (int d = 0; d < WIDTH; d++)
+        sum += pow((double)table[(p + apart) * WIDTH + d] - (double)table[p * WIDTH + d], 2);
+      if (!p) first = sum;
+      assert_near(sum, first, 1e-4);
+    }
+  }
+  for (int p = 0; p < ROWS; p += 50) /* the formula */
+    assert_near(table[p * WIDTH + 3], cos(p / pow(10000, 2.0 / WIDTH)), 1e-6);
+}
+
+/* ---- Memory ---- */
+
+static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
+  (void)state;
+  struct scene s = {.build = build_self, .kind = 1};
+  leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
+  struct attn_stack all = tape.numbers;
+  tape.numbers = (struct attn_stack){NULL, 0, 0};
+  attn_tape_start(&tape);
+  build_self(&tape, &s);
+  size_t bytes = tape.numbers.used;
+  for (int less = 0; less < 2; less++) {
+    tape.numbers = (struct attn_stack){all.memory, bytes - (size_t)less, 0};
+    attn_tape_start(&tape);
+    build_self(&tape, &s);
+    assert_int_equal(tape.status, less ? ATTN_ERR_MEMORY : ATTN_OK);
+  }
+  tape.numbers = all;
+  free(s.leaf[0].x), free(s.leaf[0].dx);
+}
+
+#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {LAW(linear),
+                                     LAW(norms),
+                                     LAW(activations),
+                                     LAW(residuals),
+                                     LAW(embeddings),
+                                     LAW(self_attention),
+                                     LAW(cross_attention),
+                                     LAW(rotary_positions),
+                                     LAW(loss_is_cross_entropy_and_its_gradient_too),
+                                     LAW(sinusoids_are_unique_steady_endless_and_repeatable),
+                                     LAW(a_tape_measures_what_it_takes_and_refuses_more)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

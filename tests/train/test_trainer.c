@@ -1,0 +1,177 @@
+/* Laws of training: AdamW and the schedules are their formulas; a run is repeated bit for bit; what
+ * is dropped does not depend on the number of threads; a step that is not finite changes nothing;
+ * a model learns what can be learned. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "trainer.h"
+
+enum { WORDS = 12 };
+
+static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
+  char json[400];
+  struct attn_config config;
+  struct attn_trainer *t = NULL;
+  attn_error err;
+  snprintf(
+      json, sizeof json,
+      "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": 64, \"encoder_layers\": 1, "
+      "\"decoder_layers\": 1, \"length\": 16%s}",
+      WORDS, more);
+  const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                    .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
+                                    .clip = 1,
+                                    .batch = 16,
+                                    .tokens = 128,
+                                    .seed = 3,
+                                    .threads = threads};
+  if (attn_config_parse(json, strlen(json), &config, &err) ||
+      attn_trainer_new(&config, &how, &t, &err))
+    fail_msg("%s", err.message);
+  return t;
+}
+
+/* To be learned: the source backwards. */
+static struct attn_step make_step(struct attn_trainer *t) {
+  struct attn_step step;
+  for (int n = 0; n < 16; n++) {
+    int32_t source[6], target[6];
+    int64_t count = 3 + below(3);
+    for (int64_t k = 0; k < count; k++)
+      source[k] = target[count - 1 - k] =
+          (int32_t)(ATTN_TOKENS_SPECIAL + below(WORDS - ATTN_TOKENS_SPECIAL));
+    assert_true(attn_trainer_add(t, source, count, target, count));
+  }
+  assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
+  assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
+  return step;
+}
+
+static void what_can_be_learned_is(void **state) {
+  (void)state;
+  struct attn_trainer *t = open_trainer(", \"dropout\": 0", 0, 5e-3);
+  struct attn_step first = make_step(t), last = first;
+  assert_true(fabs(first.loss - log(WORDS)) < 1); /* it begins with no opinion */
+  for (int n = 1; n < 300; n++) last = make_step(t);
+  assert_true(last.loss < 0.1 && last.accuracy > 0.97);
+  attn_trainer_free(t);
+}
+
+static void a_run_is_repeated_bit_for_bit(void **state) {
+  (void)state;
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    struct attn_trainer *t[2];
+    for (int k = 0; k < 2; k++) {
+      random_state = 9;
+      t[k] = open_trainer("", threads, 1e-3);
+      for (int n = 0; n < 5; n++) make_step(t[k]);
+    }
+    assert_memory_equal(t[0]->weights, t[1]->weights, (size_t)t[0]->numbers * sizeof(float));
+    assert_memory_equal(t[0]->second, t[1]->second, (size_t)t[0]->numbers * sizeof(float));
+    attn_trainer_free(t[0]), attn_trainer_free(t[1]);
+  }
+}
+
+/* With more threads sums are formed otherwise, but the same is dropped: the first loss agrees. */
+static void dropout_does_not_depend_on_threads(void **state) {
+  (void)state;
+  double loss[3];
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    random_state = 9;
+    struct attn_trainer *t = open_trainer(", \"dropout\": 0.5", threads, 1e-3);
+    loss[threads - 1] = make_step(t).loss;
+    attn_trainer_free(t);
+  }
+  assert_true(fabs(loss[0] - loss[1]) < 1e-5 && fabs(loss[0] - loss[2]) < 1e-5);
+}
+
+static void what_is_not_finite_changes_nothing(void **state) {
+  (void)state;
+  struct attn_trainer *t = open_trainer("", 2, 1e-3);
+  size_t bytes = (size_t)t->numbers * sizeof(float);
+  float *kept = malloc(bytes);
+  make_step(t);
+  t->weights[7] = NAN;
+  memcpy(kept, t->weights, bytes);
+  assert_true(make_step(t).skipped);
+  assert_int_equal(t->skipped, 1);
+  assert_memory_equal(kept, t->weights, bytes);
+  free(kept), attn_trainer_free(t);
+}
+
+static void adamw_is_its_formula(void **state) {
+  (void)state;
+  enum { COUNT = 37 };
+  float w[COUNT], m[COUNT] = {0}, v[COUNT] = {0}, g[COUNT];
+  double wd[COUNT], md[COUNT] = {0}, vd[COUNT] = {0};
+  const struct attn_adamw adam = {0.9, 0.98, 1e-8, 0.1};
+  const struct attn_host host = {.threads = 2};
+  for (int n = 0; n < COUNT; n++) wd[n] = (double)(w[n] = uniform());
+  for (int t = 1; t <= 20; t++) {
+    const struct attn_moments all = {w, m, v, g, COUNT, t % 2};
+    for (int n = 0; n < COUNT; n++) g[n] = uniform();
+    attn_adamw_step(&host, &adam, t, 0.01, 0.5, &all);
+    for (int n = 0; n < COUNT; n++) {
+      double gradient = 0.5 * (double)g[n];
+      md[n] = 0.9 * md[n] + 0.1 * gradient, vd[n] = 0.98 * vd[n] + 0.02 * gradient * gradient;
+      double step = md[n] / (1 - pow(0.9, t)) / (sqrt(vd[n] / (1 - pow(0.98, t))) + 1e-8);
+      wd[n] -= 0.01 * (step + (t % 2 ? 0.1 * wd[n] : 0));
+      assert_true(fabs((double)w[n] - wd[n]) < 1e-6);
+    }
+  }
+}
+
+static void schedules_rise_and_fall(void **state) {
+  (void)state;
+  const struct attn_schedule cosine = {ATTN_SCHEDULE_COSINE, 2, 10, 110},
+                             noam = {ATTN_SCHEDULE_NOAM, 2, 10, 0},
+                             constant = {ATTN_SCHEDULE_CONSTANT, 2, 0, 0};
+  const struct {
+    const struct attn_schedule *s;
+    int64_t step;
+    double rate;
+  } known[] = {{&cosine, 5, 1},   {&cosine, 10, 2},   {&cosine, 60, 1}, {&cosine, 110, 0},
+               {&cosine, 200, 0}, {&noam, 5, 1},      {&noam, 10, 2},   {&noam, 40, 1},
+               {&constant, 1, 2}, {&constant, 999, 2}};
+  for (size_t n = 0; n < sizeof known / sizeof *known; n++)
+    assert_true(fabs(attn_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
+}
+
+static void a_batch_that_is_full_takes_no_more(void **state) {
+  (void)state;
+  struct attn_batch *b;
+  const int32_t some[5] = {4, 5, 6, 7, 8};
+  assert_int_equal(attn_batch_new(3, 10, &b, NULL), ATTN_OK);
+  assert_true(attn_batch_add(b, some, 5, some, 2));
+  assert_false(attn_batch_add(b, some, 4, some, 2)); /* 6 and 5 are more than 10 */
+  assert_true(attn_batch_add(b, some, 3, some, 1));
+  assert_int_equal(b->source.n, 10), assert_int_equal(b->target.n, 5);
+  const int32_t read[] = {ATTN_TOKEN_BEGIN, 4, 5, ATTN_TOKEN_BEGIN, 4},
+                said[] = {4, 5, ATTN_TOKEN_END, 4, ATTN_TOKEN_END}, at[] = {0, 1, 2, 0, 1};
+  assert_memory_equal(b->target.tokens, read, sizeof read);
+  assert_memory_equal(b->labels, said, sizeof said);
+  assert_memory_equal(b->target.places, at, sizeof at);
+  assert_int_equal(b->source.tokens[5], ATTN_TOKEN_END);
+  assert_int_equal(b->target.starts[1], 3), assert_int_equal(b->target.starts[2], 5);
+  attn_batch_free(b);
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_can_be_learned_is),
+                                     cmocka_unit_test(a_run_is_repeated_bit_for_bit),
+                                     cmocka_unit_test(dropout_does_not_depend_on_threads),
+                                     cmocka_unit_test(what_is_not_finite_changes_nothing),
+                                     cmocka_unit_test(adamw_is_its_formula),
+                                     cmocka_unit_test(schedules_rise_and_fall),
+                                     cmocka_unit_test(a_batch_that_is_full_takes_no_more)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
