@@ -19,7 +19,8 @@ int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
 /* The element that lies `at` elements from the first. A view without elements may have no data
  * either: NULL then, for an offset from NULL is no address. */
 static inline char *attn_view_at(const attn_tensor *t, int64_t at) {
-  return t->data ? (char *)t->data + at * attn_view_element(t->dtype) : NULL;
+  int64_t bytes = (t->dtype >> 8 & 0xFF) / 8; /* DLPack's bits: the type is known by now */
+  return t->data ? (char *)t->data + at * bytes : NULL;
 }
 
 /* Has it no elements? Its strides and its data may then be anything. */

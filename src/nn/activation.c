@@ -14,12 +14,19 @@ typedef void body(void *argument, int64_t from, int64_t to);
 
 static void relu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++) c->y[n] = c->x[n] > 0 ? c->x[n] : 0;
+  const float *restrict x = c->x;
+  float *restrict y = c->y;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] > 0 ? x[n] : 0;
 }
 
 static void relu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++) c->dx[n] += c->x[n] > 0 ? c->dy[n] : 0;
+  const float *restrict x = c->x, *restrict dy = c->dy;
+  float *restrict dx = c->dx;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) {
+    float g = dy[n]; /* read in any case: a choice between two numbers, not a branch */
+    dx[n] += x[n] > 0 ? g : 0;
+  }
 }
 
 /* ---- GELU: x Phi(x), Phi the normal distribution's, phi its density ---- */

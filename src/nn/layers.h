@@ -50,6 +50,22 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
 /* table[p][2k] = sin(p / 10000^(2k/P)), table[p][2k+1] = cos of it  [Vaswani17 3.5]. */
 void attn_sinusoid_fill(float *table /* (rows, P) */, int64_t first, int64_t rows, int64_t width);
 
+/* ---- Normalization (row_norm.c): attn/nn.h's of dense float32, summed in float32 ---- */
+
+/* mean and inverse deviation of each row are kept for the backward; NULL: not wanted. root: RMS
+ * normalization, whose mean is 0. */
+void attn_row_norm_forward(const struct attn_host *host, float *y /* (N, D) */,
+                           float *mean /* (N) */, float *inverse /* (N) */,
+                           const float *x /* (N, D) */, const float *scale /* (D) */,
+                           const float *bias /* (D), NULL: 0 */, int64_t n, int64_t width,
+                           double epsilon, int root);
+
+void attn_row_norm_backward(const struct attn_host *host, float *dx /* (N, D) */,
+                            float *d_scale /* (D) */, float *d_bias /* (D) */,
+                            const float *dy /* (N, D) */, const float *x /* (N, D) */,
+                            const float *mean /* (N) */, const float *inverse /* (N) */,
+                            const float *scale /* (D) */, int64_t n, int64_t width, int root);
+
 /* ---- Activations (activation.c) ---- */
 
 enum attn_activation {

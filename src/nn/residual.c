@@ -43,20 +43,39 @@ static void add_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   struct keeper keeper = keeper_of(c->drop);
   int64_t before = c->drop->first_row * c->width;
-  for (int64_t n = from * c->width; n < to * c->width; n++) {
-    if (c->dx) c->dx[n] += c->dy[n];
+  for (int64_t n = from * c->width; n < to * c->width; n++)
     c->df[n] += c->dy[n] * kept(&keeper, before + n);
-  }
+}
+
+/* ---- The same where nothing is dropped ---- */
+
+static void add_all(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  const float *x = c->x, *f = c->f;
+  float *y = c->y;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] + f[n];
+}
+
+static void add_gradient(float *restrict sum, const float *restrict more, int64_t n) {
+  for (int64_t e = 0; e < n; e++) sum[e] += more[e];
+}
+
+static void add_all_back(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  int64_t at = from * c->width;
+  add_gradient(c->dx + at, c->dy + at, (to - from) * c->width);
 }
 
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
                            const float *x, const float *f, int64_t n, int64_t width) {
   struct call c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
-  attn_layer_rows(host, n, width, add, &c);
+  attn_layer_rows(host, n, width, drop->probability > 0 || !x ? add : add_all, &c);
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
                             float *dx, float *df, const float *dy, int64_t n, int64_t width) {
   struct call c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
-  attn_layer_rows(host, n, width, add_back, &c);
+  if (dx) attn_layer_rows(host, n, width, add_all_back, &c);
+  c.dx = df;
+  attn_layer_rows(host, n, width, drop->probability > 0 ? add_back : add_all_back, &c);
 }

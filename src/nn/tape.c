@@ -22,6 +22,7 @@ struct attn_node {
     struct {
       double epsilon;
       int root;
+      float *mean, *inverse;
     } norm;
     struct {
       struct attn_multihead m;
@@ -139,65 +140,32 @@ struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_emb
   return y;
 }
 
-/* ---- Normalization: the public layers', which recompute what they need ---- */
-
-static attn_tensor matrix(float *data, int64_t n, int64_t width) {
-  return attn_tensor_dense(ATTN_F32, data, 1, 1, n, width);
-}
-
-static attn_norm norm_desc(const struct attn_tape *t, const struct attn_node *n) {
-  return (attn_norm){.struct_size = sizeof(attn_norm),
-                     .flags = ATTN_NORM_EPSILON,
-                     .epsilon = n->as.norm.epsilon,
-                     .threads = t->host.threads,
-                     .executor = t->host.executor,
-                     .allocator = t->host.allocator};
-}
+/* ---- Normalization ---- */
 
 static void norm(struct attn_tape *t, struct attn_node *n) {
-  const attn_norm desc = norm_desc(t, n);
-  attn_tensor x = matrix(n->x->x, n->x->n, n->x->width), y = matrix(n->y->x, n->x->n, n->x->width);
-  attn_tensor scale = matrix(n->weight->x, 1, n->x->width);
-  attn_tensor bias = matrix(n->bias ? n->bias->x : NULL, 1, n->x->width);
-  t->status = n->as.norm.root ? attn_rms_norm_forward(&desc, &x, &scale, &y, &t->error)
-                              : attn_layer_norm_forward(&desc, &x, &scale, n->bias ? &bias : NULL,
-                                                        &y, NULL, NULL, &t->error);
+  attn_row_norm_forward(&t->host, n->y->x, n->as.norm.mean, n->as.norm.inverse, n->x->x,
+                        n->weight->x, n->bias ? n->bias->x : NULL, n->x->n, n->x->width,
+                        n->as.norm.epsilon, n->as.norm.root);
 }
 
-static void add_to(float *sum, const float *more, int64_t count) {
-  for (int64_t n = 0; n < count; n++) sum[n] += more[n];
-}
-
-/* The layer writes its gradients; y's own is no more needed and takes x's, then all are added. */
 static void norm_back(struct attn_tape *t, struct attn_node *n) {
-  const attn_norm desc = norm_desc(t, n);
-  int64_t width = n->x->width;
-  float *d_scale = n->y->x,
-        *d_bias = n->y->x + width; /* nor are y's values: their readers are done */
-  attn_tensor x = matrix(n->x->x, n->x->n, width), dy = matrix(n->y->dx, n->x->n, width);
-  attn_tensor scale = matrix(n->weight->x, 1, width);
-  attn_tensor t_d_scale = matrix(d_scale, 1, width), t_d_bias = matrix(d_bias, 1, width);
-  const attn_norm_gradients g = {sizeof g, &dy, &t_d_scale, n->bias ? &t_d_bias : NULL};
-  t->status = n->as.norm.root ? attn_rms_norm_backward(&desc, &x, &scale, &dy, &g, &t->error)
-                              : attn_layer_norm_backward(&desc, &x, &scale, &dy, &g, &t->error);
-  if (t->status) return;
-  add_to(n->x->dx, n->y->dx, n->x->n * width);
-  if (n->weight->dx) add_to(n->weight->dx, d_scale, width);
-  if (n->bias && n->bias->dx) add_to(n->bias->dx, d_bias, width);
+  attn_row_norm_backward(&t->host, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL, n->y->dx,
+                         n->x->x, n->as.norm.mean, n->as.norm.inverse, n->weight->x, n->x->n,
+                         n->x->width, n->as.norm.root);
 }
 
 struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
                                   const struct attn_value *scale, const struct attn_value *bias,
                                   double epsilon, int root) {
-  struct attn_value *y = attn_tape_value(tape, x->n < 2 ? 2 : x->n, x->width); /* see norm_back */
-  y->n = x->n;
-  call(tape, &(struct attn_node){.forward = norm,
-                                 .backward = norm_back,
-                                 .x = x,
-                                 .y = y,
-                                 .weight = scale,
-                                 .bias = bias,
-                                 .as.norm = {epsilon, root}});
+  struct attn_value *y = attn_tape_value(tape, x->n, x->width);
+  struct attn_node node = {
+      .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
+  node.as.norm.epsilon = epsilon, node.as.norm.root = root;
+  if (tape->training) {
+    node.as.norm.mean = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
+    node.as.norm.inverse = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
+  }
+  call(tape, &node);
   return y;
 }
 

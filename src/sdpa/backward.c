@@ -220,9 +220,13 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   (void)worker;
   int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
   int64_t b = index / r->p.rows / r->p.heads_q;
+  const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
+  int64_t size = attn_real_size(r->p.o.dtype);
+  int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
   double sum = 0;
   for (int64_t e = 0; e < r->p.value_width; e++)
-    sum += real_at(&r->d_o, b, h, i, e) * real_at(&r->p.o, b, h, i, e);
+    sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
+           attn_load_real(r->p.o.dtype, o + e * o_step);
   if (r->g->d_lse) sum -= real_at(&r->d_lse, b, h, i, 0);
   r->delta[index] = (float)sum;
 }

@@ -182,7 +182,11 @@ void attn_problem_release(const attn_sdpa *desc, void *memory);
 /* A struct_size of what is given to be filled: this header's or a newer one's. */
 int attn_size_is_known(size_t given, size_t ours);
 
-/* Byte offset of element (a, b, c, d) of a rank-4 tensor. */
-char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
+/* Element (a, b, c, d) of a rank-4 tensor. */
+static inline char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c,
+                                   int64_t d) {
+  return attn_view_at(
+      t, a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3]);
+}
 
 #endif

@@ -45,8 +45,3 @@ int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b) {
   int64_t at = a * t->strides[0] + (t->rank > 1 ? b * t->strides[1] : 0);
   return attn_load_integer(t->dtype, attn_view_at(t, at));
 }
-
-char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  return attn_view_at(
-      t, a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3]);
-}

@@ -8,9 +8,9 @@ struct call {
 };
 
 static void update(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
-  float *w = c->all->w, *m = c->all->m, *v = c->all->v;
-  const float *g = c->all->g;
+  const struct call *call = argument, copy = *call, *c = &copy;
+  float *restrict w = c->all->w, *restrict m = c->all->m, *restrict v = c->all->v;
+  const float *restrict g = c->all->g;
   for (int64_t n = from; n < to; n++) {
     float gradient = g[n] * c->scale;
     m[n] = c->beta1 * m[n] + (1 - c->beta1) * gradient;
