@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
 # holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes npy, safetensors, lesson, sdpa and cache in it
+#     fuzz/corpus.sh FOLDER      makes npy, safetensors, tokenizer, lesson, sdpa and cache in it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,lesson,sdpa,cache}
+mkdir -p "$corpus"/{npy,safetensors,tokenizer,lesson,sdpa,cache}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -35,6 +35,19 @@ tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\
 tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
+
+# A file and a text for it, a NUL between them; of bytes, the words that unk_token excuses are left out.
+added='"added_tokens":['
+for special in '0 <pad>' '1 <s>' '2 </s>' '3 <unk>'; do
+  added+="{\"id\":${special% *},\"content\":\"${special#* }\",\"special\":true},"
+done
+added=${added%,}']'
+tokenizer() { printf '{"version":"1.0",%s,%s}\0%b' "$added" "$2" "$3" >"$corpus/tokenizer/$1"; } # FILE REST TEXT
+tokenizer characters '"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\S]"},"behavior":"Isolated","invert":false},"decoder":{"type":"Fuse"},"model":{"type":"WordLevel","unk_token":"<unk>","vocab":{"a":4,"私":5," ":6}}' 'a 私は'
+bytes='"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"decoder":{"type":"ByteLevel"},"model":{"type":"BPE","unk_token":"<unk>",'
+tokenizer pairs "$bytes"'"vocab":{"a":4,"b":5,"Ġ":6,"ab":7,"Ġab":8,"aa":9},"merges":["a b","Ġ ab",["a","a"]]}' "aab aaaaa ab's 12\n\n  b\xff"
+tokenizer unknown "$bytes"'"vocab":{"a":4,"b":5},"merges":["a b"]}' ab
+tokenizer twice "$bytes"'"vocab":{"a":4,"b":4},"merges":[]}' ab
 
 # Right calls of every kind and type, plain and with all features; fuzz_sdpa.c says what the bytes are.
 for kind in 0 1 2 3 4 5; do

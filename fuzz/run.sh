@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 corpus=$build/corpus
 "$here/corpus.sh" "$corpus"
 
-names=(npy safetensors lesson sdpa cache)
+names=(npy safetensors tokenizer lesson sdpa cache)
 status=0
 running=()
 for name in "${names[@]}"; do

@@ -31,7 +31,7 @@ suite() { # suite PRESET CTEST-OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
 }
 
-fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_sdpa fuzz_cache && fuzz/run.sh build/fuzz "${SECONDS_EACH:-30}"; }
+fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_tokenizer fuzz_lesson fuzz_sdpa fuzz_cache && fuzz/run.sh build/fuzz "${SECONDS_EACH:-30}"; }
 
 case ${1:-all} in
   quick)

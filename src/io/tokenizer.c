@@ -1,0 +1,113 @@
+/* tokenizer.c -- encoding and decoding. */
+#include "tokenizer.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "vocabulary.h"
+
+enum { TEXT_MOST = 1 << 30 };
+
+enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *t) { return t->kind; }
+
+int64_t attn_tokenizer_words(const struct attn_tokenizer *t) { return (int64_t)t->words.count; }
+
+/* ---- Encoding ---- */
+
+struct out {
+  int32_t *ids;
+  size_t room, count;
+};
+
+static void put(struct out *out, int32_t id) {
+  if (out->count < out->room) out->ids[out->count] = id;
+  out->count++;
+}
+
+static attn_status encode_characters(const struct attn_tokenizer *t, const char *text,
+                                     size_t length, struct out *out, attn_error *err) {
+  int32_t code;
+  for (size_t at = 0, bytes; at < length; at += bytes) {
+    bytes = attn_utf8_read(text + at, length - at, &code);
+    if (!bytes)
+      return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
+                              "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
+                              (unsigned char)text[at]);
+    int32_t id = attn_intern_find(&t->words, text + at, bytes);
+    put(out, id < 0 ? ATTN_VOCABULARY_UNKNOWN : id);
+  }
+  return ATTN_OK;
+}
+
+static attn_status encode_words(const struct attn_tokenizer *t, const char *text, size_t length,
+                                struct out *out, attn_error *err) {
+  struct attn_merging m = {0};
+  attn_status status = ATTN_OK;
+  for (size_t at = 0, bytes, count; at < length && !status; at += bytes) {
+    bytes = attn_word_length(text + at, length - at);
+    if (!attn_merging_word(&m, t, text + at, bytes, &count))
+      status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a word of %zu bytes", bytes);
+    for (size_t n = 0; n < count; n++) put(out, m.at[n]);
+  }
+  attn_merging_free(&m);
+  return status;
+}
+
+attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
+                                  int32_t *ids, size_t room, size_t *count, attn_error *err) {
+  struct out out = {ids, room, 0};
+  *count = 0;
+  if (length > TEXT_MOST)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
+                     length);
+  attn_status status = t->kind == ATTN_TOKENIZER_BPE
+                           ? encode_words(t, text, length, &out, err)
+                           : encode_characters(t, text, length, &out, err);
+  if (status) return status;
+  *count = out.count;
+  if (out.count <= room) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_MEMORY, "room", "room for %zu tokens, the text has %zu", room,
+                   out.count);
+}
+
+/* ---- Decoding ---- */
+
+/* A word of letters only says bytes; any other, itself. */
+static int is_letters(const char *word, size_t bytes) {
+  int32_t code;
+  for (size_t at = 0; at < bytes; at += attn_utf8_read(word + at, bytes - at, &code))
+    if (!attn_utf8_read(word + at, bytes - at, &code) || attn_byte_of_letter(code) < 0) return 0;
+  return 1;
+}
+
+static void put_byte(char *text, size_t room, size_t *length, int byte) {
+  if (*length < room) text[*length] = (char)byte;
+  ++*length;
+}
+
+static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, size_t room,
+                        size_t *length) {
+  size_t bytes, step;
+  int32_t code;
+  const char *word = attn_intern_key(&t->words, (size_t)id, &bytes);
+  int letters = t->kind == ATTN_TOKENIZER_BPE && is_letters(word, bytes);
+  for (size_t at = 0; at < bytes; at += step) {
+    step = letters ? attn_utf8_read(word + at, bytes - at, &code) : 1;
+    put_byte(text, room, length, letters ? attn_byte_of_letter(code) : word[at]);
+  }
+}
+
+attn_status attn_tokenizer_decode(const struct attn_tokenizer *t, const int32_t *ids, size_t count,
+                                  char *text, size_t room, size_t *length, attn_error *err) {
+  *length = 0;
+  for (size_t n = 0; n < count; n++)
+    if (ids[n] < 0 || (size_t)ids[n] >= t->words.count)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "ids",
+                       "ids[%zu] is %d; the vocabulary has %zu words", n, (int)ids[n],
+                       t->words.count);
+  for (size_t n = 0; n < count; n++)
+    if (!t->special[ids[n]]) decode_word(t, ids[n], text, room, length);
+  if (*length <= room) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_MEMORY, "room", "room for %zu bytes, the text has %zu", room,
+                   *length);
+}

@@ -1,0 +1,60 @@
+/* tokenizer.h -- text to numbers and back, as Hugging Face's tokenizer.json says.
+ *
+ * Every vocabulary begins with <pad>, <s>, </s>, <unk>, numbers 0 to 3. Text never becomes one of
+ * the special tokens, whatever it says (encode_special_tokens = True there); <unk> stands for what
+ * is not in the vocabulary. Decoding leaves special tokens out. */
+#ifndef ATTN_IO_TOKENIZER_H
+#define ATTN_IO_TOKENIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attn/attn.h"
+
+enum attn_tokenizer_kind {
+  ATTN_TOKENIZER_CHARACTER, /* Unicode code points; bytes that are no UTF-8: ATTN_ERR_FORMAT */
+  ATTN_TOKENIZER_BPE        /* pairs of bytes merged, within GPT-2's words; any bytes */
+};
+
+struct attn_tokenizer;
+
+struct attn_passage {
+  const char *text; /* UTF-8; NULL where length is 0 */
+  size_t length;
+};
+
+/* All code points that occur, in their order, U+0000 left out: JSON readers refuse it in names. */
+attn_status attn_tokenizer_train_characters(const struct attn_passage *texts, size_t count,
+                                            struct attn_tokenizer **tokenizer, attn_error *err);
+
+/* Merges the most frequent pair, among equals that of the least numbers, until the vocabulary has
+ * so many words (260 to 2^24) or no pair is left. n log n in the bytes of the different words. */
+attn_status attn_tokenizer_train_bpe(const struct attn_passage *texts, size_t count, int64_t words,
+                                     struct attn_tokenizer **tokenizer, attn_error *err);
+
+/* ATTN_ERR_FORMAT names the place: what this library would do otherwise than the file says is
+ * refused, never left out. */
+attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
+                                 attn_error *err);
+attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
+                                attn_error *err);
+attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const char *path,
+                                 attn_error *err);
+void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL: nothing */
+
+enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+int64_t attn_tokenizer_words(const struct attn_tokenizer *tokenizer);
+
+/* *count tokens; never more than length. Where room is less: ATTN_ERR_MEMORY, *count is what is
+ * needed and the first room of them are written. length at most 2^30. */
+attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
+                                  size_t length, int32_t *ids, size_t room, size_t *count,
+                                  attn_error *err);
+
+/* *length bytes, no 0 behind them; where room is less, as above. Tokens may end within a character:
+ * the bytes of a part need not be UTF-8. A number that is no token: ATTN_ERR_ARGUMENT. */
+attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                  size_t count, char *text, size_t room, size_t *length,
+                                  attn_error *err);
+
+#endif

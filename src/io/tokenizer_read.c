@@ -1,0 +1,422 @@
+/* tokenizer_read.c -- Hugging Face's tokenizer.json, treated as hostile.
+ * [huggingface/tokenizers: serialization of Tokenizer, models::bpe, models::wordlevel] */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump.h"
+#include "error.h"
+#include "file.h"
+#include "vocabulary.h"
+
+enum { FILE_MOST = 64 << 20, VALUE_SHOWN = 40, NAME_SHOWN = 60 };
+
+static attn_status no_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the tokenizer");
+}
+
+static attn_status wrong(attn_error *err, const char *where, const char *what) {
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: %s", where, what);
+}
+
+/* ---- What members an object may have, and what they may be ---- */
+
+struct rule {
+  const char *name,
+      *values; /* JSON, alternatives with a space between; NULL: looked at elsewhere */
+  int optional;
+};
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define FLAG "true false"
+
+static const struct rule root_rules[] = {
+    {"version", "\"1.0\"", 0}, {"truncation", "null", 1},   {"padding", "null", 1},
+    {"added_tokens", NULL, 0}, {"normalizer", "null", 1},   {"pre_tokenizer", NULL, 0},
+    {"decoder", NULL, 0},      {"post_processor", NULL, 1}, {"model", NULL, 0}};
+static const struct rule bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
+                                          {"add_prefix_space", "false", 0},
+                                          {"trim_offsets", FLAG, 1},
+                                          {"use_regex", "true", 1}};
+/* What ByteLevel's members say matters only before the model, not behind it. */
+static const struct rule any_bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
+                                              {"add_prefix_space", FLAG, 1},
+                                              {"trim_offsets", FLAG, 1},
+                                              {"use_regex", FLAG, 1}};
+static const struct rule split_rules[] = {
+    {"type", "\"Split\"", 0},
+    {"pattern", "{\"Regex\":\"[\\\\s\\\\S]\"} {\"String\":\"\"}", 0},
+    {"behavior", "\"Isolated\"", 0},
+    {"invert", "false", 0}};
+static const struct rule fuse_rules[] = {{"type", "\"Fuse\"", 0}};
+static const struct rule pairs_rules[] = {{"type", "\"BPE\"", 0},
+                                          {"dropout", "null 0.0 0", 1},
+                                          {"unk_token", "null \"<unk>\"", 1},
+                                          {"continuing_subword_prefix", "null \"\"", 1},
+                                          {"end_of_word_suffix", "null \"\"", 1},
+                                          {"fuse_unk", "false", 1},
+                                          {"byte_fallback", "false", 1},
+                                          {"ignore_merges", "false", 1},
+                                          {"vocab", NULL, 0},
+                                          {"merges", NULL, 0}};
+static const struct rule level_rules[] = {
+    {"type", "\"WordLevel\"", 0}, {"unk_token", "\"<unk>\"", 0}, {"vocab", NULL, 0}};
+static const struct rule added_rules[] = {
+    {"id", NULL, 0},     {"content", NULL, 0},    {"single_word", FLAG, 1}, {"lstrip", FLAG, 1},
+    {"rstrip", FLAG, 1}, {"normalized", FLAG, 1}, {"special", "true", 0}};
+
+/* Is text one of the alternatives? None of them holds a space. */
+static int is_one_of(const char *text, const char *values) {
+  size_t length = strlen(text);
+  for (const char *at = values; at; at = strchr(at, ' ')) {
+    at += *at == ' ';
+    if (!strncmp(at, text, length) && (!at[length] || at[length] == ' ')) return 1;
+  }
+  return 0;
+}
+
+static attn_status check_value(const json_t *value, const struct rule *rule, const char *where,
+                               attn_error *err) {
+  if (!rule->values) return ATTN_OK;
+  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  if (!text) return no_memory(err);
+  attn_status status = ATTN_OK;
+  if (!is_one_of(text, rule->values))
+    status =
+        attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                  "tokenizer.json: %s.%s is %.*s, which is not supported; it must be one of: %s",
+                  where, rule->name, VALUE_SHOWN, text, rule->values);
+  free(text);
+  return status;
+}
+
+static const struct rule *rule_of(const char *name, const struct rule *rules, size_t count) {
+  for (size_t n = 0; n < count; n++)
+    if (!strcmp(name, rules[n].name)) return &rules[n];
+  return NULL;
+}
+
+/* By rule first, and so the type before what only that type has. */
+static attn_status check(const json_t *object, const char *where, const struct rule *rules,
+                         size_t count, attn_error *err) {
+  const char *name;
+  json_t *value;
+  if (!json_is_object(object)) return wrong(err, where, "it is no object");
+  for (size_t n = 0; n < count; n++) {
+    value = json_object_get(object, rules[n].name);
+    if (!value && !rules[n].optional)
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s has no %s", where,
+                       rules[n].name);
+    attn_status status = value ? check_value(value, &rules[n], where, err) : ATTN_OK;
+    if (status) return status;
+  }
+  json_object_foreach((json_t *)object, name, value) {
+    if (!rule_of(name, rules, count))
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "tokenizer.json: %s.%.*s is not supported; take it out if it does nothing",
+                       where, NAME_SHOWN, name);
+  }
+  return ATTN_OK;
+}
+
+/* The parts around the model, in which nothing may be said that changes numbers. */
+static attn_status check_parts(const json_t *root, enum attn_tokenizer_kind kind, attn_error *err) {
+  int bpe = kind == ATTN_TOKENIZER_BPE;
+  const json_t *before = json_object_get(root, "pre_tokenizer");
+  const json_t *behind = json_object_get(root, "decoder");
+  const json_t *post = json_object_get(root, "post_processor");
+  attn_status status = check(before, "pre_tokenizer", bpe ? bytes_rules : split_rules,
+                             bpe ? COUNT(bytes_rules) : COUNT(split_rules), err);
+  if (!status)
+    status = check(behind, "decoder", bpe ? any_bytes_rules : fuse_rules,
+                   bpe ? COUNT(any_bytes_rules) : COUNT(fuse_rules), err);
+  if (!status && post && !json_is_null(post))
+    status = check(post, "post_processor", any_bytes_rules, COUNT(any_bytes_rules), err);
+  return status;
+}
+
+/* ---- The vocabulary ---- */
+
+struct word {
+  const char *content; /* owned by the document; NULL: no word has that number */
+  int special;
+};
+
+struct vocabulary {
+  const json_t *listed, *added;
+  struct word *word;
+  size_t count;
+};
+
+static attn_status place(struct vocabulary *v, const char *content, const json_t *id, int special,
+                         const char *where, attn_error *err) {
+  if (!json_is_integer(id))
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: \"%.*s\": its number is none",
+                     where, NAME_SHOWN, content);
+  json_int_t n = json_integer_value(id);
+  if (!*content) return wrong(err, where, "a word is empty");
+  if (n < 0 || (uint64_t)n >= v->count)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: %s: \"%.*s\" has number %lld; there are %zu words, numbered "
+                     "from 0 without holes",
+                     where, NAME_SHOWN, content, (long long)n, v->count);
+  if (v->word[n].content)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: %s: \"%.*s\" and \"%.*s\" have one number, %lld", where,
+                     NAME_SHOWN, v->word[n].content, NAME_SHOWN, content, (long long)n);
+  v->word[n] = (struct word){content, special};
+  return ATTN_OK;
+}
+
+static attn_status check_added(const json_t *added, attn_error *err) {
+  char where[40];
+  attn_status status = ATTN_OK;
+  if (!json_is_array(added)) return wrong(err, "added_tokens", "it is no list");
+  for (size_t n = 0; n < json_array_size(added) && !status; n++) {
+    const json_t *one = json_array_get(added, n);
+    snprintf(where, sizeof where, "added_tokens[%zu]", n);
+    status = check(one, where, added_rules, COUNT(added_rules), err);
+    if (!status && !json_is_string(json_object_get(one, "content")))
+      status = wrong(err, where, "content is no string");
+  }
+  return status;
+}
+
+static const char *content_of(const json_t *added, size_t n) {
+  return json_string_value(json_object_get(json_array_get(added, n), "content"));
+}
+
+/* An added token may stand in the vocabulary too, with the same number. */
+static attn_status place_added(struct vocabulary *v, size_t n, attn_error *err) {
+  char where[40];
+  const char *content = content_of(v->added, n);
+  const json_t *id = json_object_get(json_array_get(v->added, n), "id");
+  const json_t *listed = json_object_get(v->listed, content);
+  snprintf(where, sizeof where, "added_tokens[%zu]", n);
+  if (!listed) return place(v, content, id, 1, where, err);
+  if (!json_equal(listed, id)) return wrong(err, where, "its number is not the one in model.vocab");
+  v->word[json_integer_value(id)].special = 1;
+  return ATTN_OK;
+}
+
+static attn_status place_words(struct vocabulary *v, attn_error *err) {
+  const char *content;
+  json_t *id;
+  attn_status status = ATTN_OK;
+  v->count = json_object_size(v->listed);
+  for (size_t n = 0; n < json_array_size(v->added); n++)
+    v->count += !json_object_get(v->listed, content_of(v->added, n));
+  if (v->count > ATTN_VOCABULARY_MOST)
+    return wrong(err, "model.vocab", "it has more than 2^24 words");
+  if (!(v->word = calloc(v->count + 1, sizeof *v->word))) return no_memory(err);
+  json_object_foreach((json_t *)v->listed, content, id) {
+    if (!status) status = place(v, content, id, 0, "model.vocab", err);
+  }
+  for (size_t n = 0; n < json_array_size(v->added) && !status; n++) status = place_added(v, n, err);
+  return status; /* as many numbers as places, none twice: there are no holes */
+}
+
+static attn_status check_special(const struct vocabulary *v, attn_error *err) {
+  for (size_t n = 0; n < ATTN_VOCABULARY_SPECIAL; n++)
+    if (n >= v->count || strcmp(v->word[n].content, attn_vocabulary_special[n]) ||
+        !v->word[n].special)
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "tokenizer.json: added_tokens: %s must be there as number %zu; train with "
+                       "special_tokens [\"<pad>\", \"<s>\", \"</s>\", \"<unk>\"] first",
+                       attn_vocabulary_special[n], n);
+  return ATTN_OK;
+}
+
+/* Text must not be able to hold a special token, and of characters every word is one. */
+static attn_status check_word(const struct attn_tokenizer *t, const struct word *word, size_t n,
+                              attn_error *err) {
+  int32_t code;
+  int single = attn_utf8_read(word->content, strlen(word->content), &code) == strlen(word->content);
+  if (word->special ? !single : single || t->kind == ATTN_TOKENIZER_BPE) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: word %zu, \"%.*s\", is %s", n,
+                   NAME_SHOWN, word->content,
+                   word->special ? "a single character, which must not be special"
+                                 : "more than one character; a WordLevel model may not have it");
+}
+
+static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *v,
+                             attn_error *err) {
+  attn_status status = check_special(v, err);
+  for (size_t n = 0; n < v->count && !status; n++) {
+    const struct word *word = &v->word[n];
+    status = check_word(t, word, n, err);
+    if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
+      status = no_memory(err);
+  }
+  return status;
+}
+
+static attn_status read_words(struct attn_tokenizer *t, const json_t *root, const json_t *model,
+                              attn_error *err) {
+  struct vocabulary v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
+                         NULL, 0};
+  if (!json_is_object(v.listed)) return wrong(err, "model.vocab", "it is no object");
+  attn_status status = check_added(v.added, err);
+  if (!status) status = place_words(&v, err);
+  if (!status) status = add_words(t, &v, err);
+  free(v.word);
+  return status;
+}
+
+/* ---- Merges ---- */
+
+struct halves {
+  const char *left, *right;
+  size_t left_bytes, right_bytes;
+};
+
+/* "a b", or ["a", "b"] as newer files have it. */
+static int split(const json_t *merge, struct halves *h) {
+  if (json_is_array(merge) && json_array_size(merge) == 2) {
+    h->left = json_string_value(json_array_get(merge, 0));
+    h->right = json_string_value(json_array_get(merge, 1));
+    if (!h->left || !h->right) return 0;
+    h->left_bytes = strlen(h->left);
+    h->right_bytes = strlen(h->right);
+    return 1;
+  }
+  h->left = json_string_value(merge);
+  const char *space = h->left ? strchr(h->left, ' ') : NULL;
+  if (!space || strchr(space + 1, ' ')) return 0;
+  h->left_bytes = (size_t)(space - h->left);
+  h->right = space + 1;
+  h->right_bytes = strlen(h->right);
+  return 1;
+}
+
+/* The number of a word that is not special, or -1. */
+static int32_t plain(const struct attn_tokenizer *t, const char *word, size_t bytes) {
+  int32_t n = attn_intern_find(&t->words, word, bytes);
+  return n >= 0 && t->special[n] ? -1 : n;
+}
+
+static attn_status unknown(attn_error *err, size_t n, const char *word, size_t bytes) {
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: model.merges[%zu]: \"%.*s\" is no word of model.vocab, or a "
+                   "special token",
+                   n, bytes < NAME_SHOWN ? (int)bytes : NAME_SHOWN, word);
+}
+
+static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, size_t n,
+                              attn_error *err) {
+  struct halves h;
+  if (!split(merge, &h))
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: model.merges[%zu] is neither \"a b\" nor [\"a\", \"b\"]", n);
+  int32_t left = plain(t, h.left, h.left_bytes), right = plain(t, h.right, h.right_bytes);
+  if (left < 0) return unknown(err, n, h.left, h.left_bytes);
+  if (right < 0) return unknown(err, n, h.right, h.right_bytes);
+  size_t bytes = h.left_bytes + h.right_bytes;
+  char *word = malloc(bytes);
+  if (!word) return no_memory(err);
+  memcpy(word, h.left, h.left_bytes);
+  memcpy(word + h.left_bytes, h.right, h.right_bytes);
+  int32_t made = plain(t, word, bytes);
+  attn_status status = made < 0 ? unknown(err, n, word, bytes) : ATTN_OK;
+  free(word);
+  if (!status && !attn_vocabulary_merge(t, left, right, made)) status = no_memory(err);
+  return status;
+}
+
+static attn_status read_merges(struct attn_tokenizer *t, const json_t *merges, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (!json_is_array(merges)) return wrong(err, "model.merges", "it is no list");
+  for (size_t n = 0; n < json_array_size(merges) && !status; n++)
+    status = read_merge(t, json_array_get(merges, n), n, err);
+  return status;
+}
+
+/* Without a word for every byte and without unk_token, bytes would be lost. */
+static attn_status check_bytes(const struct attn_tokenizer *t, const json_t *model,
+                               attn_error *err) {
+  if (json_is_string(json_object_get(model, "unk_token"))) return ATTN_OK;
+  for (int n = 0; n < 256; n++)
+    if (t->byte[n] < 0)
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "tokenizer.json: model.vocab has no word for byte 0x%02x, and unk_token is "
+                       "null; train with ByteLevel.alphabet() as initial_alphabet",
+                       (unsigned)n);
+  return ATTN_OK;
+}
+
+/* ---- The document ---- */
+
+static attn_status read_kind(const json_t *model, enum attn_tokenizer_kind *kind, attn_error *err) {
+  const json_t *type = json_object_get(model, "type");
+  const char *name = json_string_value(type);
+  if (!json_is_object(model)) return wrong(err, "model", "it is no object");
+  if (!name) return wrong(err, "model", "type is missing or no string");
+  *kind = strcmp(name, "BPE") ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_BPE;
+  if (!strcmp(name, "BPE") || !strcmp(name, "WordLevel")) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: model.type is \"%.*s\", which is not supported; it must be BPE "
+                   "or WordLevel",
+                   NAME_SHOWN, name);
+}
+
+static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn_error *err) {
+  const json_t *model = json_object_get(root, "model");
+  int bpe = t->kind == ATTN_TOKENIZER_BPE;
+  attn_status status = check(model, "model", bpe ? pairs_rules : level_rules,
+                             bpe ? COUNT(pairs_rules) : COUNT(level_rules), err);
+  if (!status) status = check_parts(root, t->kind, err);
+  if (!status) status = read_words(t, root, model, err);
+  if (!status && bpe) status = read_merges(t, json_object_get(model, "merges"), err);
+  return status || !bpe ? status : check_bytes(t, model, err);
+}
+
+static attn_status read_root(const json_t *root, struct attn_tokenizer **tokenizer,
+                             attn_error *err) {
+  enum attn_tokenizer_kind kind;
+  attn_status status = check(root, "document", root_rules, COUNT(root_rules), err);
+  if (!status) status = read_kind(json_object_get(root, "model"), &kind, err);
+  if (status) return status;
+  struct attn_tokenizer *t = attn_vocabulary_new(kind);
+  if (!t) return no_memory(err);
+  status = read_model(root, t, err);
+  if (status) return attn_tokenizer_free(t), status;
+  *tokenizer = t;
+  return ATTN_OK;
+}
+
+attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
+                                 attn_error *err) {
+  json_error_t problem;
+  if (size > FILE_MOST)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
+  json_t *root = json_loadb(size ? json : "", size, JSON_REJECT_DUPLICATES, &problem);
+  if (!root && !problem.text[0]) return no_memory(err);
+  if (!root)
+    return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column,
+                        "tokenizer.json: %s; write the file anew", problem.text);
+  attn_status status = read_root(root, tokenizer, err);
+  json_decref(root);
+  return status;
+}
+
+static attn_status load(const struct attn_bytes *bytes, struct attn_tokenizer **tokenizer,
+                        attn_error *err) {
+  if (bytes->size > FILE_MOST)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26",
+                     bytes->size);
+  char *text = malloc(bytes->size + 1);
+  if (!text) return no_memory(err);
+  attn_status status = attn_bytes_get(bytes, 0, text, bytes->size, err);
+  if (!status) status = attn_tokenizer_parse(text, bytes->size, tokenizer, err);
+  free(text);
+  return status;
+}
+
+attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
+                                attn_error *err) {
+  struct attn_bytes bytes;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  status = load(&bytes, tokenizer, err);
+  attn_bytes_close(&bytes);
+  return status;
+}

@@ -1,0 +1,68 @@
+/* vocabulary.h -- what the tokenizer's files share: its parts, GPT-2's letters for bytes, its
+ * words. */
+#ifndef ATTN_IO_VOCABULARY_H
+#define ATTN_IO_VOCABULARY_H
+
+#include "intern.h"
+#include "tokenizer.h"
+
+enum {
+  ATTN_VOCABULARY_SPECIAL = 4, /* <pad>, <s>, </s>, <unk> */
+  ATTN_VOCABULARY_UNKNOWN = 3,
+  ATTN_VOCABULARY_MOST = 1 << 24
+};
+
+struct attn_merge {
+  int32_t rank, word; /* what it makes */
+};
+
+struct attn_tokenizer {
+  enum attn_tokenizer_kind kind;
+  struct attn_intern words; /* by number: as the file says them, so with letters for bytes */
+  unsigned char *special;   /* (words) */
+  size_t special_room;
+  int32_t byte[256];         /* BPE: the words of single bytes, -1: none */
+  struct attn_intern merges; /* BPE: keys are pairs */
+  struct attn_merge *merge;
+  size_t merge_room;
+  int32_t ranks;
+};
+
+extern const char *const attn_vocabulary_special[ATTN_VOCABULARY_SPECIAL];
+
+/* An empty one of that kind, NULL: no memory. */
+struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind);
+
+/* The number of a new word; 0: no memory. */
+int attn_vocabulary_add(struct attn_tokenizer *tokenizer, const char *word, size_t bytes,
+                        int special);
+
+/* A merge of a later rank than all; of two for one pair the later holds. 0: no memory. */
+int attn_vocabulary_merge(struct attn_tokenizer *tokenizer, int32_t left, int32_t right,
+                          int32_t word);
+const struct attn_merge *attn_vocabulary_merged(const struct attn_tokenizer *tokenizer,
+                                                int32_t left, int32_t right);
+
+/* The letter that GPT-2's vocabularies write for a byte, and back; -1: no such letter.
+ * [Radford et al. 2019, encoder.py: bytes_to_unicode] */
+int32_t attn_letter_of_byte(unsigned char byte);
+int attn_byte_of_letter(int32_t letter);
+
+/* Bytes of the code point at text, *code what it is; 0: no UTF-8 there. */
+size_t attn_utf8_read(const char *text, size_t length, int32_t *code);
+size_t attn_utf8_write(int32_t code, char *to); /* at most 4 */
+
+/* Bytes of the first word of a text that is not empty. [the same, encoder.py: Encoder.pat] */
+size_t attn_word_length(const char *text, size_t length);
+
+/* Merges within one word; for tokenizer.c. */
+struct attn_merging {
+  int32_t *at, *next, *before;
+  size_t at_room, next_room, before_room;
+  struct attn_heap heap;
+};
+int attn_merging_word(struct attn_merging *m, const struct attn_tokenizer *tokenizer,
+                      const char *word, size_t bytes, size_t *count); /* the first count of at */
+void attn_merging_free(struct attn_merging *m);
+
+#endif

@@ -1,0 +1,86 @@
+/* tokenizers.h -- small tokenizers, and what every test of them does. */
+#ifndef TEST_IO_TOKENIZERS_H
+#define TEST_IO_TOKENIZERS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "tokenizer.h"
+#include "unit.h"
+
+enum { MOST = 4096, UNKNOWN = 3 };
+
+static inline struct attn_passage span(const char *text) {
+  return (struct attn_passage){text, strlen(text)};
+}
+
+static inline struct attn_tokenizer *bpe(const char *text, int64_t words) {
+  struct attn_tokenizer *t = NULL;
+  struct attn_passage one = span(text);
+  assert_int_equal(attn_tokenizer_train_bpe(&one, 1, words, &t, NULL), ATTN_OK);
+  return t;
+}
+
+static inline struct attn_tokenizer *characters(const char *text) {
+  struct attn_tokenizer *t = NULL;
+  struct attn_passage one = span(text);
+  assert_int_equal(attn_tokenizer_train_characters(&one, 1, &t, NULL), ATTN_OK);
+  return t;
+}
+
+/* ids of a text; the last of both arrays ends where memory does. */
+static inline size_t encode(const struct attn_tokenizer *t, const char *text, size_t length,
+                            int32_t *ids) {
+  struct guarded in = guarded_new(length, 1), out = guarded_new(length * sizeof *ids, 1);
+  size_t count;
+  if (length) memcpy(in.data, text, length);
+  assert_int_equal(
+      attn_tokenizer_encode(t, (char *)in.data, length, (int32_t *)out.data, length, &count, NULL),
+      ATTN_OK);
+  assert_true(count <= length);
+  if (count) memcpy(ids, out.data, count * sizeof *ids);
+  guarded_free(&in);
+  guarded_free(&out);
+  return count;
+}
+
+static inline void comes_back(const struct attn_tokenizer *t, const char *text, size_t length) {
+  static int32_t ids[MOST];
+  static char back[MOST];
+  size_t bytes, count = encode(t, text, length, ids);
+  assert_int_equal(attn_tokenizer_decode(t, ids, count, back, length, &bytes, NULL), ATTN_OK);
+  assert_int_equal(bytes, length);
+  assert_memory_equal(back, text, length);
+}
+
+static inline void gives(const struct attn_tokenizer *t, const char *text, const int32_t *ids,
+                         size_t n) {
+  int32_t found[MOST];
+  assert_int_equal(encode(t, text, strlen(text), found), n);
+  assert_memory_equal(found, ids, n * sizeof *ids);
+}
+
+static const char *const story =
+    "the cat's hat; the cat sat, they'll say: that's the hat the cat has had. 私は猫である。\n\n"
+    "  the end 12 123  é\xcc\x81";
+
+static inline char *contents(const char *path, size_t *bytes) {
+  FILE *file = fopen(path, "rb");
+  char *text = malloc(1 << 20);
+  *bytes = fread(text, 1, 1 << 20, file);
+  fclose(file);
+  return text;
+}
+
+static inline char *written(const struct attn_tokenizer *t, size_t *bytes) {
+  char path[] = "/tmp/attn-tokenizer-XXXXXX";
+  close(mkstemp(path));
+  assert_int_equal(attn_tokenizer_write(t, path, NULL), ATTN_OK);
+  char *text = contents(path, bytes);
+  unlink(path);
+  return text;
+}
+
+#endif
