@@ -9,14 +9,23 @@
 #include <stdint.h>
 
 enum { ATTN_EXAMPLE = 256 }; /* bytes that hold either side of any example */
+enum { ATTN_ALIGNED = 64 };  /* no example with an alignment has more tokens */
 
+/* Where the alignment is known, aligned is the number of the target's tokens, and alignment[i] the
+ * index of the token in the source that token i comes from, or -1 where it comes from none. Where
+ * it is not known, aligned is 0. */
 struct attn_example_pair {
   char source[ATTN_EXAMPLE], target[ATTN_EXAMPLE];
+  int16_t alignment[ATTN_ALIGNED];
+  int aligned;
 };
+
+enum attn_task_tokens { ATTN_TASK_CHARACTERS, ATTN_TASK_WORDS }; /* words: one space between two */
 
 struct attn_task {
   const char *name, *summary;
   void (*make)(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+  enum attn_task_tokens tokens;
 };
 
 /* NULL where there is none of that name. */
@@ -29,6 +38,17 @@ struct attn_draws {
 };
 uint32_t attn_draw_below(struct attn_draws *draws, uint32_t limit);
 
+/* 1 for one key in ten, 0 for the others. The key is what all forms of an example have in common.
+ */
+int attn_task_is_held_out(const char *key);
+
 void attn_task_dates(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_numerals(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_addition(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_letters(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_copy(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_reverse(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_sort(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
+void attn_task_translation(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
 
 #endif

@@ -153,4 +153,5 @@ void attn_task_dates(uint64_t seed, uint64_t n, int held_out, struct attn_exampl
   else
     write_japanese(form - FORMS / 2, &d, pair->source);
   snprintf(pair->target, sizeof pair->target, "%d-%02d-%02d", d.year, d.month, d.day);
+  pair->aligned = 0;
 }

@@ -1,0 +1,33 @@
+/* Sums of two numbers of 1 to 8 digits: 75+48 to 321, which is 123 with its least digit first, as
+ * carries go. Both lengths are uniform. A pair in ten is held out, in both orders. */
+#include <stdio.h>
+
+#include "task.h"
+
+static uint32_t draw_operand(struct attn_draws *draws) {
+  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  uint32_t length = 1 + attn_draw_below(draws, 8), least = length > 1 ? powers[length - 1] : 0;
+  return least + attn_draw_below(draws, powers[length] - least);
+}
+
+static int is_held_out(uint32_t a, uint32_t b) {
+  char key[32];
+  snprintf(key, sizeof key, "%u+%u", (unsigned)(a < b ? a : b), (unsigned)(a < b ? b : a));
+  return attn_task_is_held_out(key);
+}
+
+static void write_backwards(uint32_t number, char *to) {
+  do *to++ = (char)('0' + number % 10);
+  while (number /= 10);
+  *to = 0;
+}
+
+void attn_task_addition(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
+  struct attn_draws draws = {.seed = seed, .n = n};
+  uint32_t a, b;
+  do a = draw_operand(&draws), b = draw_operand(&draws);
+  while (is_held_out(a, b) != held_out);
+  snprintf(pair->source, sizeof pair->source, "%u+%u", (unsigned)a, (unsigned)b);
+  write_backwards(a + b, pair->target);
+  pair->aligned = 0;
+}
