@@ -2,38 +2,32 @@
 
 #include <math.h>
 
-/* One pass through a model. */
-struct pass {
-  const struct attn_network *n;
-  const struct attn_config *c;
-  struct attn_tape *tape;
-};
+#include "pass.h"
 
-static struct attn_value *linear(const struct pass *p, struct attn_value *x,
-                                 struct attn_linear_weights l) {
+struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
+                                    struct attn_linear_weights l) {
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
-static struct attn_value *norm(const struct pass *p, struct attn_value *x,
-                               struct attn_norm_weights w) {
+struct attn_value *attn_pass_norm(const struct attn_pass *p, struct attn_value *x,
+                                  struct attn_norm_weights w) {
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
 }
 
-/* A sublayer f stands between these two: norm(x + f(x)), or x + f(norm(x)) [Xiong20]. */
-static struct attn_value *enter(const struct pass *p, struct attn_value *x,
-                                struct attn_norm_weights w) {
-  return p->c->norm_first ? norm(p, x, w) : x;
+struct attn_value *attn_pass_enter(const struct attn_pass *p, struct attn_value *x,
+                                   struct attn_norm_weights w) {
+  return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
 }
 
-static struct attn_value *leave(const struct pass *p, struct attn_value *x, struct attn_value *f,
-                                struct attn_norm_weights w) {
+struct attn_value *attn_pass_leave(const struct attn_pass *p, struct attn_value *x,
+                                   struct attn_value *f, struct attn_norm_weights w) {
   struct attn_value *y = attn_tape_add(p->tape, x, f, p->c->dropout);
-  return p->c->norm_first ? y : norm(p, y, w);
+  return p->c->norm_first ? y : attn_pass_norm(p, y, w);
 }
 
 /* ---- Attention ---- */
 
-static struct attn_multihead heads_of(const struct pass *p, const struct attn_text *queries,
+static struct attn_multihead heads_of(const struct attn_pass *p, const struct attn_text *queries,
                                       const struct attn_text *keys, int causal) {
   const struct attn_config *c = p->c;
   return (struct attn_multihead){
@@ -48,30 +42,36 @@ static struct attn_multihead heads_of(const struct pass *p, const struct attn_te
       .alibi = c->positions == ATTN_POSITIONS_ALIBI && queries == keys ? p->n->slopes : NULL};
 }
 
-static struct attn_value *attend_self(const struct pass *p, const struct attn_block *b,
+void attn_pass_turn(const struct attn_pass *p, struct attn_value *qkv, const int32_t *places) {
+  const struct attn_config *c = p->c;
+  const struct attn_turn turn = {
+      0, c->heads + c->kv_heads, c->key_width, places, &p->n->cos, &p->n->sin};
+  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &turn);
+}
+
+static struct attn_value *attend_self(const struct attn_pass *p, const struct attn_block *b,
                                       struct attn_value *x, const struct attn_text *text,
                                       int causal) {
   const struct attn_config *c = p->c;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
   const struct attn_multihead m = heads_of(p, text, text, causal);
-  struct attn_value *qkv = linear(p, x, b->self_in);
-  const struct attn_turn turn = {
-      0, c->heads + c->kv_heads, c->key_width, text->places, &p->n->cos, &p->n->sin};
-  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &turn);
-  return linear(
+  struct attn_value *qkv = attn_pass_linear(p, x, b->self_in);
+  attn_pass_turn(p, qkv, text->places);
+  return attn_pass_linear(
       p,
       attn_tape_attend(p->tape, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, keys},
                        (struct attn_columns){qkv, values}, c->dropout),
       b->self_out);
 }
 
-static struct attn_value *attend_source(const struct pass *p, const struct attn_block *b,
+static struct attn_value *attend_source(const struct attn_pass *p, const struct attn_block *b,
                                         struct attn_value *x, const struct attn_text *target,
                                         struct attn_value *memory, const struct attn_text *source) {
   const struct attn_multihead m = heads_of(p, target, source, 0);
-  struct attn_value *q = linear(p, x, b->cross_q), *kv = linear(p, memory, b->cross_kv);
+  struct attn_value *q = attn_pass_linear(p, x, b->cross_q),
+                    *kv = attn_pass_linear(p, memory, b->cross_kv);
   int64_t values = p->c->kv_heads * p->c->key_width;
-  return linear(
+  return attn_pass_linear(
       p,
       attn_tape_attend(p->tape, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
                        (struct attn_columns){kv, values}, p->c->dropout),
@@ -80,30 +80,35 @@ static struct attn_value *attend_source(const struct pass *p, const struct attn_
 
 /* ---- Layers ---- */
 
-static struct attn_value *feed_forward(const struct pass *p, const struct attn_block *b,
-                                       struct attn_value *x) {
-  struct attn_value *inner = linear(p, x, b->linear1);
-  return linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
+struct attn_value *attn_pass_feed_forward(const struct attn_pass *p, const struct attn_block *b,
+                                          struct attn_value *x) {
+  struct attn_value *inner = attn_pass_linear(p, x, b->linear1);
+  return attn_pass_linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
 }
 
-static struct attn_value *encode_block(const struct pass *p, const struct attn_block *b,
+static struct attn_value *encode_block(const struct attn_pass *p, const struct attn_block *b,
                                        struct attn_value *x, const struct attn_text *text) {
-  x = leave(p, x, attend_self(p, b, enter(p, x, b->norm1), text, 0), b->norm1);
-  return leave(p, x, feed_forward(p, b, enter(p, x, b->norm2)), b->norm2);
+  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), text, 0), b->norm1);
+  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, b->norm2)),
+                         b->norm2);
 }
 
-static struct attn_value *decode_block(const struct pass *p, const struct attn_block *b,
+static struct attn_value *decode_block(const struct attn_pass *p, const struct attn_block *b,
                                        struct attn_value *x, const struct attn_text *target,
                                        struct attn_value *memory, const struct attn_text *source) {
   struct attn_norm_weights last = memory ? b->norm3 : b->norm2;
-  x = leave(p, x, attend_self(p, b, enter(p, x, b->norm1), target, 1), b->norm1);
+  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), target, 1),
+                      b->norm1);
   if (memory)
-    x = leave(p, x, attend_source(p, b, enter(p, x, b->norm2), target, memory, source), b->norm2);
-  return leave(p, x, feed_forward(p, b, enter(p, x, last)), last);
+    x = attn_pass_leave(
+        p, x, attend_source(p, b, attn_pass_enter(p, x, b->norm2), target, memory, source),
+        b->norm2);
+  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
 }
 
-static struct attn_value *embed(const struct pass *p, const struct attn_text *text,
-                                const struct attn_value *table, const struct attn_value *places) {
+struct attn_value *attn_pass_embed(const struct attn_pass *p, const struct attn_text *text,
+                                   const struct attn_value *table,
+                                   const struct attn_value *places) {
   const struct attn_embedding e = {
       .n = text->n,
       .words = table->n,
@@ -125,29 +130,29 @@ static void begin_text(struct attn_tape *tape, const struct attn_text *text) {
 
 struct attn_value *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
                                            const struct attn_text *source) {
-  const struct pass p = {n, &n->config, tape};
+  const struct attn_pass p = {n, &n->config, tape};
   begin_text(tape, source);
-  struct attn_value *x = embed(&p, source, n->source_table, n->source_places);
+  struct attn_value *x = attn_pass_embed(&p, source, n->source_table, n->source_places);
   for (int64_t l = 0; l < p.c->encoder_layers; l++) x = encode_block(&p, &n->encoder[l], x, source);
-  return norm(&p, x, n->encoder_norm);
+  return attn_pass_norm(&p, x, n->encoder_norm);
 }
 
 struct attn_value *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
                                            const struct attn_text *target,
                                            struct attn_value *memory,
                                            const struct attn_text *source) {
-  const struct pass p = {n, &n->config, tape};
+  const struct attn_pass p = {n, &n->config, tape};
   begin_text(tape, target);
-  struct attn_value *x = embed(&p, target, n->target_table, n->target_places);
+  struct attn_value *x = attn_pass_embed(&p, target, n->target_table, n->target_places);
   for (int64_t l = 0; l < p.c->decoder_layers; l++)
     x = decode_block(&p, &n->decoder[l], x, target, memory, source);
-  return norm(&p, x, n->decoder_norm);
+  return attn_pass_norm(&p, x, n->decoder_norm);
 }
 
 struct attn_value *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
                                             struct attn_value *hidden) {
-  const struct pass p = {n, &n->config, tape};
-  return linear(&p, hidden, n->output);
+  const struct attn_pass p = {n, &n->config, tape};
+  return attn_pass_linear(&p, hidden, n->output);
 }
 
 struct attn_value *attn_transformer_forward(const struct attn_network *n, struct attn_tape *tape,
