@@ -29,7 +29,7 @@ SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_trainer", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -198,6 +198,9 @@ MUTATIONS = [
     ("a step's position is one ahead", "src/model/decoder.c", "d->places[n] = (int32_t)length,", "d->places[n] = (int32_t)length + 1,"),
     ("the first layer's cache for all", "src/model/decoder.c", "s->d->self[layer], s->slots, qkv->n", "s->d->self[0], s->slots, qkv->n"),
     ("an ended sequence goes on", "src/model/decoder.c", "if (token == end) continue;", ""),
+    ("a resumed run forgets its second moments", "src/train/checkpoint.c", "{t->weights, t->first, t->second};",
+     "{t->weights, t->first, t->first};"),
+    ("a resumed run reads its data again", "src/train/checkpoint.c", "(*trainer)->drawn = c->drawn;", "(*trainer)->drawn = 0;"),
     ("a part's gradients forgotten", "src/train/trainer.c", "for (int64_t e = from; e < end; e++) sum[e] += more[e];", ""),
     ("no bias correction", "src/train/optimizer.c", "1 / (1 - pow(adam->beta2, t))", "1"),
     ("a step that is not finite counts", "src/train/trainer.c", "if (!s->skipped) update(", "update("),
@@ -258,7 +261,7 @@ def order(name, path):
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
-    rooms = {"src/nn/": "test_tape", "src/model/decoder": "test_decoder", "src/model/": "test_transformer", "src/train/": "test_trainer", "src/base/view": "test_view"}
+    rooms = {"src/nn/": "test_tape", "src/model/decoder": "test_decoder", "src/model/": "test_transformer", "src/train/checkpoint": "test_checkpoint", "src/train/": "test_trainer", "src/base/view": "test_view"}
     room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
     first = FIRST.get(name, likely.get(path, room))
     return [first] + [t for t in TESTS if t != first]

@@ -27,6 +27,11 @@ void attn_safetensors_close(struct attn_safetensors *header);
 attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,
                                   attn_array *array, attn_error *err);
 
+/* A new file: count tensors by name, and metadata, an object of strings. */
+attn_status attn_safetensors_put_new(struct attn_file_writer *w, const char *const *names,
+                                     const attn_tensor *const *tensors, int count, json_t *metadata,
+                                     attn_error *err);
+
 /* "F32" for ATTN_F32; NULL for no known type. */
 const char *attn_safetensors_type(attn_dtype dtype);
 

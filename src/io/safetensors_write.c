@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump.h"
 #include "error.h"
 #include "safetensors.h"
 
@@ -80,7 +81,7 @@ static char *make_header(const struct pieces *p, json_t *metadata) {
     failed = add_piece(root, &p->at[n], at);
     at += p->at[n].bytes;
   }
-  char *text = failed ? NULL : json_dumps(root, JSON_COMPACT);
+  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
   json_decref(root);
   return text;
 }
@@ -119,20 +120,35 @@ static attn_status put_pieces(struct attn_file_writer *w, const struct attn_byte
   return ATTN_OK;
 }
 
+static attn_status put(struct attn_file_writer *w, const struct attn_bytes *old,
+                       const struct pieces *p, json_t *metadata, attn_error *err) {
+  char *text = make_header(p, metadata);
+  attn_status status = text ? put_header(w, text, err)
+                            : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
+  free(text);
+  return status ? status : put_pieces(w, old, p, err);
+}
+
 attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
                                  const char *const *names, const attn_tensor *const *tensors,
                                  int count, attn_error *err) {
   struct attn_safetensors held = {NULL, NULL, 0};
   struct pieces p = {NULL, 0};
-  char *text = NULL;
   attn_status status = old ? attn_safetensors_open(old, &held, err) : ATTN_OK;
   if (!status) status = collect(&p, &held, names, tensors, count, err);
-  if (!status && !(text = make_header(&p, json_object_get(held.root, "__metadata__"))))
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
-  if (!status) status = put_header(w, text, err);
-  if (!status) status = put_pieces(w, old, &p, err);
-  free(text);
+  if (!status) status = put(w, old, &p, json_object_get(held.root, "__metadata__"), err);
   free(p.at);
   attn_safetensors_close(&held);
+  return status;
+}
+
+attn_status attn_safetensors_put_new(struct attn_file_writer *w, const char *const *names,
+                                     const attn_tensor *const *tensors, int count, json_t *metadata,
+                                     attn_error *err) {
+  const struct attn_safetensors none = {NULL, NULL, 0};
+  struct pieces p = {NULL, 0};
+  attn_status status = collect(&p, &none, names, tensors, count, err);
+  if (!status) status = put(w, NULL, &p, metadata, err);
+  free(p.at);
   return status;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "dump.h"
 #include "error.h"
 
 enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10 };
@@ -192,7 +193,10 @@ char *attn_config_write(const struct attn_config *config) {
     json_object_set_new(root, flags[n].name, json_boolean(*MEMBER(config, const int, flags[n].at)));
   for (size_t n = 0; n < COUNT(reals); n++)
     json_object_set_new(root, reals[n].name, json_real(*MEMBER(config, const double, reals[n].at)));
-  char *text = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+  size_t members = COUNT(choices) + COUNT(numbers) + COUNT(flags) + COUNT(reals);
+  char *text = json_object_size(root) == members
+                   ? attn_json_text(root, JSON_COMPACT | JSON_SORT_KEYS)
+                   : NULL;
   json_decref(root);
   return text;
 }

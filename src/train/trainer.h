@@ -33,7 +33,8 @@ struct attn_trainer {
   int parts;
   struct attn_part *part;
   int64_t step, added, skipped;
-  size_t bytes; /* all that it holds */
+  uint64_t drawn; /* examples so far: where the data go on. The caller's to count */
+  size_t bytes;   /* all that it holds */
 };
 
 /* What a step gave. */

@@ -1,0 +1,32 @@
+/* checkpoint.h -- all that a run needs to go on as if it had never stopped, in one safetensors
+ * file: weights under their names, AdamW's moments under "adamw.m." and "adamw.v.", and as metadata
+ * the configuration, how it is trained and how far it is, and the tokenizer. */
+#ifndef ATTN_TRAIN_CHECKPOINT_H
+#define ATTN_TRAIN_CHECKPOINT_H
+
+#include "trainer.h"
+
+/* What a file says beside its numbers. */
+struct attn_checkpoint {
+  struct attn_config config;
+  struct attn_training how;
+  int64_t step, skipped;
+  uint64_t drawn;
+  char *tokenizer; /* a tokenizer.json; freed by attn_checkpoint_close */
+};
+
+/* Written beside, fsynced, renamed: what stood there stands until the new file is whole. */
+attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *trainer,
+                                  const char *tokenizer, attn_error *err);
+
+/* ATTN_ERR_FORMAT, with the name of what is missing or does not fit; nothing is kept then. */
+attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *checkpoint,
+                                 attn_error *err);
+void attn_checkpoint_close(struct attn_checkpoint *checkpoint);
+
+/* A trainer that goes on where the file's one was. threads: as in attn_training, for the number of
+ * threads is the machine's; with the same number every bit is as without the stop. */
+attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,
+                                   char **tokenizer, attn_error *err);
+
+#endif
