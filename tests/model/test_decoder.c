@@ -61,8 +61,8 @@ static const char *const variants[] = {
     "",
     "\"kind\": \"decoder\"",
     "\"norm_first\": false, \"positions\": \"learned\"",
-    "\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
-    "\"positions\": \"rotary\", \"kv_heads\": 2",
+    ("\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"kv_heads\": 2"),
     "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
     "\"kv_heads\": 1, \"position_joining\": \"concatenate\", \"position_width\": 6",
 };
