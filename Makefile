@@ -8,7 +8,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test test-long check setup setup-test mutate fuzz bench coverage format install clean help
+.PHONY: setup-packages release demo test test-long check setup setup-test mutate fuzz bench coverage format install clean help
 
 release: ## the command and the libraries, in build/release/ (the default)
 	@mkdir -p build; $(PRESET) release >build/configure.log 2>&1 || \
@@ -21,13 +21,15 @@ demo: setup release ## installs what is missing, builds, and shows what attn doe
 setup: ## installs the Debian packages that the build needs
 	@tools/setup.sh build
 
-setup-test: ## and those that the tests need, and a Python environment in build/venv
+setup-packages:
 	@tools/setup.sh build
 	@tools/setup.sh test
+
+setup-test: setup-packages ## and those that the tests need, and a Python environment in build/venv
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt || \
 	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && touch $(VENV)/.ready; }
 
-test: setup-test ## everything that must hold before a change lands
+test: setup-packages ## everything that must hold before a change lands
 	@tools/test.sh all
 
 check: setup-test ## the quick subset for daily work
@@ -39,7 +41,7 @@ test-long: setup-test ## what takes too long for each change: every float, a qua
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time
 	@tools/test.sh mutate
 
-fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 30)
+fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 20)
 	@tools/test.sh fuzz
 
 bench: setup-test ## speed against the CPU's limit and against PyTorch, if it is installed

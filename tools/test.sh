@@ -31,7 +31,18 @@ suite() { # suite PRESET CTEST-OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
 }
 
-fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_tokenizer fuzz_lesson fuzz_sdpa fuzz_cache && fuzz/run.sh build/fuzz "${SECONDS_EACH:-30}"; }
+build_fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_tokenizer fuzz_sdpa fuzz_cache; }
+fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-20}"; }
+
+environment() { # the Python environment that begin_environment began; its words if it failed
+  wait "$environment" || { cat build/setup.log; return 1; }
+}
+
+begin_environment() { # beside the builds: to install it takes two minutes
+  make -s setup-test >build/setup.log 2>&1 &
+  environment=$!
+  trap 'kill "$environment" 2>/dev/null || true' EXIT
+}
 
 case ${1:-all} in
   quick)
@@ -39,11 +50,14 @@ case ${1:-all} in
     part "quick tests" suite test -LE 'long|mutation'
     ;;
   all)
+    begin_environment
     part "build (gcc, warnings are errors)" build test
-    part "tests (gcc)" suite test -LE mutation
     part "build (clang, warnings are errors; AddressSanitizer, UndefinedBehaviorSanitizer)" build debug
-    part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "build (ThreadSanitizer)" build tsan threads
+    part "build (fuzzers)" build_fuzzers
+    part "Python environment" environment
+    part "tests (gcc)" suite test -LE mutation
+    part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
     part "mutations" suite test -L mutation
@@ -53,13 +67,17 @@ case ${1:-all} in
     part "tests of the C code (clang)" suite clang -L c
     part "build (gcc)" build test
     for name in exp2 tanh; do part "$name of every float" "build/test/test_$name" --all; done
+    part "build (fuzzers)" build_fuzzers
     SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers
     ;;
   mutate)
     part "build" build test
     part "mutations" suite test -L mutation --verbose
     ;;
-  fuzz) part "fuzzers" fuzzers ;;
+  fuzz)
+    part "build (fuzzers)" build_fuzzers
+    part "fuzzers" fuzzers
+    ;;
   coverage)
     build coverage
     suite coverage -L c -LE mutation
