@@ -64,7 +64,7 @@ case ${1:-all} in
     ;;
   long)
     part "build (clang)" build clang
-    part "tests of the C code (clang)" suite clang -L c
+    ATTN_ROUNDS=10 part "tests of the C code (clang), ten times the rounds" suite clang -L c
     part "build (gcc)" build test
     for name in exp2 tanh; do part "$name of every float" "build/test/test_$name" --all; done
     part "build (fuzzers)" build_fuzzers

@@ -24,22 +24,35 @@ static void put(struct out *out, int32_t id) {
   out->count++;
 }
 
+static attn_status no_utf8(const char *text, size_t at, attn_error *err) {
+  return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
+                          "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
+                          (unsigned char)text[at]);
+}
+
 static attn_status encode_characters(const struct attn_tokenizer *t, const char *text,
                                      size_t length, struct out *out, attn_error *err) {
   int32_t code;
   for (size_t at = 0, bytes; at < length; at += bytes) {
     bytes = attn_utf8_read(text + at, length - at, &code);
-    if (!bytes)
-      return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                              "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
-                              (unsigned char)text[at]);
+    if (!bytes) return no_utf8(text, at, err);
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
     put(out, id < 0 ? ATTN_VOCABULARY_UNKNOWN : id);
   }
   return ATTN_OK;
 }
 
-static attn_status encode_words(const struct attn_tokenizer *t, const char *text, size_t length,
+static attn_status encode_spaced(const struct attn_tokenizer *t, const char *text, size_t length,
+                                 struct out *out, attn_error *err) {
+  size_t at = 0;
+  for (size_t bytes; (bytes = attn_spaced_word(text, length, &at)); at += bytes) {
+    int32_t id = attn_intern_find(&t->words, text + at, bytes);
+    put(out, id < 0 || t->special[id] ? ATTN_VOCABULARY_UNKNOWN : id);
+  }
+  return at == length ? ATTN_OK : no_utf8(text, at, err);
+}
+
+static attn_status encode_pairs(const struct attn_tokenizer *t, const char *text, size_t length,
                                 struct out *out, attn_error *err) {
   struct attn_merging m = {0};
   attn_status status = ATTN_OK;
@@ -60,8 +73,9 @@ attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *te
   if (length > TEXT_MOST)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
                      length);
-  attn_status status = t->kind == ATTN_TOKENIZER_BPE
-                           ? encode_words(t, text, length, &out, err)
+  attn_status status = t->kind == ATTN_TOKENIZER_BPE ? encode_pairs(t, text, length, &out, err)
+                       : t->kind == ATTN_TOKENIZER_WORD
+                           ? encode_spaced(t, text, length, &out, err)
                            : encode_characters(t, text, length, &out, err);
   if (status) return status;
   *count = out.count;
@@ -105,8 +119,11 @@ attn_status attn_tokenizer_decode(const struct attn_tokenizer *t, const int32_t 
       return attn_fail(err, ATTN_ERR_ARGUMENT, "ids",
                        "ids[%zu] is %d; the vocabulary has %zu words", n, (int)ids[n],
                        t->words.count);
-  for (size_t n = 0; n < count; n++)
-    if (!t->special[ids[n]]) decode_word(t, ids[n], text, room, length);
+  for (size_t n = 0; n < count; n++) {
+    if (t->special[ids[n]]) continue;
+    if (t->kind == ATTN_TOKENIZER_WORD && *length) put_byte(text, room, length, ' ');
+    decode_word(t, ids[n], text, room, length);
+  }
   if (*length <= room) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_MEMORY, "room", "room for %zu bytes, the text has %zu", room,
                    *length);

@@ -1,8 +1,9 @@
 /* tokenizer.h -- text to numbers and back, as Hugging Face's tokenizer.json says.
  *
  * Every vocabulary begins with <pad>, <s>, </s>, <unk>, numbers 0 to 3. Text never becomes one of
- * the special tokens, whatever it says (encode_special_tokens = True there); <unk> stands for what
- * is not in the vocabulary. Decoding leaves special tokens out. */
+ * the special tokens, whatever it says (encode_special_tokens = True there; a word between spaces
+ * becomes one all the same); <unk> stands for what is not in the vocabulary. Decoding leaves
+ * special tokens out. */
 #ifndef ATTN_IO_TOKENIZER_H
 #define ATTN_IO_TOKENIZER_H
 
@@ -13,7 +14,8 @@
 
 enum attn_tokenizer_kind {
   ATTN_TOKENIZER_CHARACTER, /* Unicode code points; bytes that are no UTF-8: ATTN_ERR_FORMAT */
-  ATTN_TOKENIZER_BPE        /* pairs of bytes merged, within GPT-2's words; any bytes */
+  ATTN_TOKENIZER_BPE,       /* pairs of bytes merged, within GPT-2's words; any bytes */
+  ATTN_TOKENIZER_WORD       /* what stands between white space; UTF-8. Decoding puts one space */
 };
 
 struct attn_tokenizer;
@@ -26,6 +28,11 @@ struct attn_passage {
 /* All code points that occur, in their order, U+0000 left out: JSON readers refuse it in names. */
 attn_status attn_tokenizer_train_characters(const struct attn_passage *texts, size_t count,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
+
+/* All words that occur, in the order of their bytes. A word of a single character is none that a
+ * special token could be taken for; one that is spelled like a special token: ATTN_ERR_ARGUMENT. */
+attn_status attn_tokenizer_train_words(const struct attn_passage *texts, size_t count,
+                                       struct attn_tokenizer **tokenizer, attn_error *err);
 
 /* Merges the most frequent pair, among equals that of the least numbers, until the vocabulary has
  * so many words (260 to 2^24) or no pair is left. n log n in the bytes of the different words. */
@@ -41,6 +48,9 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
 attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const char *path,
                                  attn_error *err);
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL: nothing */
+
+/* What attn_tokenizer_write writes, to be freed; NULL where there is no memory. */
+char *attn_tokenizer_text(const struct attn_tokenizer *tokenizer);
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 int64_t attn_tokenizer_words(const struct attn_tokenizer *tokenizer);

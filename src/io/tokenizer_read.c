@@ -47,6 +47,7 @@ static const struct rule split_rules[] = {
     {"pattern", "{\"Regex\":\"[\\\\s\\\\S]\"} {\"String\":\"\"}", 0},
     {"behavior", "\"Isolated\"", 0},
     {"invert", "false", 0}};
+static const struct rule space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
 static const struct rule fuse_rules[] = {{"type", "\"Fuse\"", 0}};
 static const struct rule pairs_rules[] = {{"type", "\"BPE\"", 0},
                                           {"dropout", "null 0.0 0", 1},
@@ -118,17 +119,29 @@ static attn_status check(const json_t *object, const char *where, const struct r
   return ATTN_OK;
 }
 
+static attn_status check_before(const json_t *part, enum attn_tokenizer_kind kind,
+                                attn_error *err) {
+  static const char where[] = "pre_tokenizer";
+  if (kind == ATTN_TOKENIZER_BPE) return check(part, where, bytes_rules, COUNT(bytes_rules), err);
+  if (kind == ATTN_TOKENIZER_WORD) return check(part, where, space_rules, COUNT(space_rules), err);
+  return check(part, where, split_rules, COUNT(split_rules), err);
+}
+
+static attn_status check_behind(const json_t *part, enum attn_tokenizer_kind kind,
+                                attn_error *err) {
+  static const char where[] = "decoder";
+  if (kind == ATTN_TOKENIZER_BPE)
+    return check(part, where, any_bytes_rules, COUNT(any_bytes_rules), err);
+  if (kind == ATTN_TOKENIZER_CHARACTER)
+    return check(part, where, fuse_rules, COUNT(fuse_rules), err);
+  return json_is_null(part) ? ATTN_OK : wrong(err, where, "words need none: it must be null");
+}
+
 /* The parts around the model, in which nothing may be said that changes numbers. */
 static attn_status check_parts(const json_t *root, enum attn_tokenizer_kind kind, attn_error *err) {
-  int bpe = kind == ATTN_TOKENIZER_BPE;
-  const json_t *before = json_object_get(root, "pre_tokenizer");
-  const json_t *behind = json_object_get(root, "decoder");
   const json_t *post = json_object_get(root, "post_processor");
-  attn_status status = check(before, "pre_tokenizer", bpe ? bytes_rules : split_rules,
-                             bpe ? COUNT(bytes_rules) : COUNT(split_rules), err);
-  if (!status)
-    status = check(behind, "decoder", bpe ? any_bytes_rules : fuse_rules,
-                   bpe ? COUNT(any_bytes_rules) : COUNT(fuse_rules), err);
+  attn_status status = check_before(json_object_get(root, "pre_tokenizer"), kind, err);
+  if (!status) status = check_behind(json_object_get(root, "decoder"), kind, err);
   if (!status && post && !json_is_null(post))
     status = check(post, "post_processor", any_bytes_rules, COUNT(any_bytes_rules), err);
   return status;
@@ -226,12 +239,26 @@ static attn_status check_special(const struct vocabulary *v, attn_error *err) {
   return ATTN_OK;
 }
 
-/* Text must not be able to hold a special token, and of characters every word is one. */
+static int has_space(const char *word) {
+  int32_t code;
+  for (size_t at = 0, bytes; word[at]; at += bytes) {
+    bytes = attn_utf8_read(word + at, strlen(word + at), &code);
+    if (attn_is_space(code)) return 1;
+  }
+  return 0;
+}
+
+/* Text must not be able to hold a special token, and of characters every word is one. jansson lets
+ * only UTF-8 pass. */
 static attn_status check_word(const struct attn_tokenizer *t, const struct word *word, size_t n,
                               attn_error *err) {
   int32_t code;
   int single = attn_utf8_read(word->content, strlen(word->content), &code) == strlen(word->content);
-  if (word->special ? !single : single || t->kind == ATTN_TOKENIZER_BPE) return ATTN_OK;
+  if (t->kind == ATTN_TOKENIZER_WORD && has_space(word->content))
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: word %zu, \"%.*s\", holds white space: no text can have it",
+                     n, NAME_SHOWN, word->content);
+  if (word->special ? !single : single || t->kind != ATTN_TOKENIZER_CHARACTER) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: word %zu, \"%.*s\", is %s", n,
                    NAME_SHOWN, word->content,
                    word->special ? "a single character, which must not be special"
@@ -345,12 +372,19 @@ static attn_status check_bytes(const struct attn_tokenizer *t, const json_t *mod
 
 /* ---- The document ---- */
 
-static attn_status read_kind(const json_t *model, enum attn_tokenizer_kind *kind, attn_error *err) {
+/* What a WordLevel model's words are is said by what cuts the text before it. */
+static attn_status read_kind(const json_t *root, enum attn_tokenizer_kind *kind, attn_error *err) {
+  const json_t *model = json_object_get(root, "model");
+  const char *cut =
+      json_string_value(json_object_get(json_object_get(root, "pre_tokenizer"), "type"));
+  int spaced = cut && !strcmp(cut, "WhitespaceSplit");
   const json_t *type = json_object_get(model, "type");
   const char *name = json_string_value(type);
   if (!json_is_object(model)) return wrong(err, "model", "it is no object");
   if (!name) return wrong(err, "model", "type is missing or no string");
-  *kind = strcmp(name, "BPE") ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_BPE;
+  *kind = !strcmp(name, "BPE") ? ATTN_TOKENIZER_BPE
+          : spaced             ? ATTN_TOKENIZER_WORD
+                               : ATTN_TOKENIZER_CHARACTER;
   if (!strcmp(name, "BPE") || !strcmp(name, "WordLevel")) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: model.type is \"%.*s\", which is not supported; it must be BPE "
@@ -371,9 +405,9 @@ static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn
 
 static attn_status read_root(const json_t *root, struct attn_tokenizer **tokenizer,
                              attn_error *err) {
-  enum attn_tokenizer_kind kind;
+  enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
   attn_status status = check(root, "document", root_rules, COUNT(root_rules), err);
-  if (!status) status = read_kind(json_object_get(root, "model"), &kind, err);
+  if (!status) status = read_kind(root, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
   if (!t) return no_memory(err);

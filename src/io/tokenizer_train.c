@@ -55,6 +55,55 @@ attn_status attn_tokenizer_train_characters(const struct attn_passage *texts, si
   return ATTN_OK;
 }
 
+/* ---- Words ---- */
+
+static attn_status find_words(const struct attn_passage *text, size_t number,
+                              struct attn_intern *words, attn_error *err) {
+  size_t at = 0;
+  for (size_t bytes; (bytes = attn_spaced_word(text->text, text->length, &at)); at += bytes)
+    if (attn_intern_add(words, text->text + at, bytes) < 0) return no_memory(err);
+  if (at == text->length) return ATTN_OK;
+  return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
+                          "texts[%zu]: byte 0x%02x is no UTF-8 there; convert it to UTF-8", number,
+                          (unsigned char)text->text[at]);
+}
+
+static int by_bytes(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A word that a special token is spelled like would be one in Hugging Face's library, and one with
+ * a 0 in it cannot be a name in its file. */
+static attn_status add_words(struct attn_tokenizer *t, const struct attn_intern *words,
+                             attn_error *err) {
+  size_t bytes;
+  const char **sorted = malloc((words->count + 1) * sizeof *sorted);
+  attn_status status = sorted ? ATTN_OK : no_memory(err);
+  for (size_t n = 0; n < words->count && !status; n++) {
+    sorted[n] = attn_intern_key(words, n, &bytes);
+    if (strlen(sorted[n]) < bytes || attn_intern_find(&t->words, sorted[n], bytes) >= 0)
+      status = attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "no word may be \"%.40s\"", sorted[n]);
+  }
+  if (!status) qsort(sorted, words->count, sizeof *sorted, by_bytes);
+  for (size_t n = 0; n < words->count && !status; n++)
+    if (!attn_vocabulary_add(t, sorted[n], strlen(sorted[n]), 0)) status = no_memory(err);
+  free(sorted);
+  return status;
+}
+
+attn_status attn_tokenizer_train_words(const struct attn_passage *texts, size_t count,
+                                       struct attn_tokenizer **tokenizer, attn_error *err) {
+  struct attn_tokenizer *t = attn_vocabulary_new(ATTN_TOKENIZER_WORD);
+  struct attn_intern words = {0};
+  attn_status status = t && add_special(t) ? ATTN_OK : no_memory(err);
+  for (size_t n = 0; n < count && !status; n++) status = find_words(&texts[n], n, &words, err);
+  if (!status) status = add_words(t, &words, err);
+  attn_intern_free(&words);
+  if (status) return attn_tokenizer_free(t), status;
+  *tokenizer = t;
+  return ATTN_OK;
+}
+
 /* ---- Pairs ---- */
 
 enum { NOWHERE = -1 };

@@ -81,6 +81,8 @@ static json_t *bytes_part(void) {
                    "trim_offsets", 1, "use_regex", 1);
 }
 
+static json_t *words_part(void) { return json_pack("{s:s}", "type", "WhitespaceSplit"); }
+
 static json_t *characters_part(void) {
   return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", "[\\s\\S]",
                    "behavior", "Isolated", "invert", 0);
@@ -93,7 +95,7 @@ static int holds_every_byte(const struct attn_tokenizer *t) {
 }
 
 static json_t *model(const struct attn_tokenizer *t) {
-  if (t->kind == ATTN_TOKENIZER_CHARACTER)
+  if (t->kind != ATTN_TOKENIZER_BPE)
     return json_pack("{s:s, s:o, s:s}", "type", "WordLevel", "vocab", vocab(t), "unk_token",
                      "<unk>");
   return json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
@@ -102,12 +104,22 @@ static json_t *model(const struct attn_tokenizer *t) {
                    "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
 }
 
+static json_t *before_model(const struct attn_tokenizer *t) {
+  if (t->kind == ATTN_TOKENIZER_WORD) return words_part();
+  return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : characters_part();
+}
+
+/* Without a decoder words are joined by spaces. */
+static json_t *behind_model(const struct attn_tokenizer *t) {
+  if (t->kind == ATTN_TOKENIZER_WORD) return json_null();
+  return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : json_pack("{s:s}", "type", "Fuse");
+}
+
 static json_t *document(const struct attn_tokenizer *t) {
-  int bpe = t->kind == ATTN_TOKENIZER_BPE;
   return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
                    "padding", "added_tokens", added_tokens(t), "normalizer", "pre_tokenizer",
-                   bpe ? bytes_part() : characters_part(), "post_processor", "decoder",
-                   bpe ? bytes_part() : json_pack("{s:s}", "type", "Fuse"), "model", model(t));
+                   before_model(t), "post_processor", "decoder", behind_model(t), "model",
+                   model(t));
 }
 
 static attn_status put(const char *text, const char *path, attn_error *err) {
@@ -122,11 +134,16 @@ static attn_status put(const char *text, const char *path, attn_error *err) {
   return status;
 }
 
-attn_status attn_tokenizer_write(const struct attn_tokenizer *t, const char *path,
-                                 attn_error *err) {
+char *attn_tokenizer_text(const struct attn_tokenizer *t) {
   json_t *root = document(t);
   char *text = root ? attn_json_text(root, JSON_INDENT(1)) : NULL;
   json_decref(root);
+  return text;
+}
+
+attn_status attn_tokenizer_write(const struct attn_tokenizer *t, const char *path,
+                                 attn_error *err) {
+  char *text = attn_tokenizer_text(t);
   if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to write the tokenizer");
   attn_status status = put(text, path, err);
   free(text);

@@ -87,8 +87,7 @@ size_t attn_utf8_write(int32_t code, char *to) {
 
 enum class { NONE, SPACE, LETTER, NUMBER, OTHER };
 
-/* Unicode's White_Space, as \s is. */
-static int is_space(int32_t c) {
+int attn_is_space(int32_t c) {
   return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
          c == 0x3000;
@@ -99,7 +98,7 @@ static int is_space(int32_t c) {
 static enum class class_at(const char *text, size_t length, size_t *bytes) {
   int32_t code; *bytes = 0; if (!length) return NONE; *bytes = attn_utf8_read(text, length, &code);
   if (!*bytes) return *bytes = 1, OTHER;
-  if (is_space(code)) return SPACE;
+  if (attn_is_space(code)) return SPACE;
   utf8proc_category_t category = utf8proc_category(code);
   if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) return LETTER;
   if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO) return NUMBER;
@@ -114,6 +113,17 @@ static size_t run(const char *text, size_t length, size_t at, enum class class, 
     at += bytes;
   }
   return at;
+}
+
+size_t attn_spaced_word(const char *text, size_t length, size_t *at) {
+  int32_t code;
+  size_t bytes, end;
+  for (; (bytes = attn_utf8_read(text + *at, length - *at, &code)) && attn_is_space(code);)
+    *at += bytes;
+  for (end = *at; (bytes = attn_utf8_read(text + end, length - end, &code)); end += bytes)
+    if (attn_is_space(code)) return end - *at;
+  if (end < length) return *at = end, (size_t)0;
+  return end - *at;
 }
 
 static size_t contraction(const char *text, size_t length) {

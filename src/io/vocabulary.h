@@ -52,6 +52,13 @@ int attn_byte_of_letter(int32_t letter);
 size_t attn_utf8_read(const char *text, size_t length, int32_t *code);
 size_t attn_utf8_write(int32_t code, char *to); /* at most 4 */
 
+/* Unicode's White_Space. */
+int attn_is_space(int32_t code);
+
+/* The next word at or behind *at: its bytes, and *at where it begins; 0: none, and *at is where the
+ * text ends or is no UTF-8. */
+size_t attn_spaced_word(const char *text, size_t length, size_t *at);
+
 /* Bytes of the first word of a text that is not empty. [the same, encoder.py: Encoder.pat] */
 size_t attn_word_length(const char *text, size_t length);
 

@@ -1,5 +1,8 @@
 /* The tokenizer as a program, for tests/python/test_tokenizer.py. Texts are lines of hexadecimal
- * digits. tokenize train-bpe WORDS FILE      texts in tokenize train-characters FILE     texts in
+ * digits.
+ *     tokenize train-bpe WORDS FILE      texts in
+ *     tokenize train-characters FILE     texts in
+ *     tokenize train-words FILE          texts in
  *     tokenize encode FILE               texts in, lines of numbers out
  *     tokenize decode FILE               lines of numbers in, texts out
  *     tokenize rewrite FROM TO */
@@ -39,13 +42,15 @@ static struct attn_passage from_hex(const char *digits) {
   return (struct attn_passage){text, length};
 }
 
+/* words: of the vocabulary; 0: characters, -1: words. */
 static void train(int64_t words, const char *path) {
   struct attn_passage *texts = allocate(100000 * sizeof *texts);
   struct attn_tokenizer *t = NULL;
   size_t count = 0;
   for (char *at; count < 100000 && (at = line());) texts[count++] = from_hex(at);
-  check(words ? attn_tokenizer_train_bpe(texts, count, words, &t, &err)
-              : attn_tokenizer_train_characters(texts, count, &t, &err));
+  check(words > 0   ? attn_tokenizer_train_bpe(texts, count, words, &t, &err)
+        : words < 0 ? attn_tokenizer_train_words(texts, count, &t, &err)
+                    : attn_tokenizer_train_characters(texts, count, &t, &err));
   check(attn_tokenizer_write(t, path, &err));
   while (count) free((void *)texts[--count].text);
   free(texts);
@@ -86,6 +91,8 @@ int main(int count, char **arguments) {
     train(atoll(arguments[2]), arguments[3]);
   } else if (count == 3 && !strcmp(arguments[1], "train-characters")) {
     train(0, arguments[2]);
+  } else if (count == 3 && !strcmp(arguments[1], "train-words")) {
+    train(-1, arguments[2]);
   } else if (count >= 3) {
     check(attn_tokenizer_read(arguments[2], &t, &err));
     if (!strcmp(arguments[1], "encode")) encode(t);

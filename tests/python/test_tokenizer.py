@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import unicodedata
 
@@ -156,6 +157,34 @@ def test_characters_from_there(rng, tmp_path):
     t.add_special_tokens(SPECIAL)
     t.save(str(tmp_path / "tokenizer.json"))
     same(tmp_path / "tokenizer.json", [some_text(rng) for _ in range(300)])
+
+
+def no_special(rng):
+    """A word that is spelled like a special token stays text here and becomes the token there."""
+    text = some_text(rng)
+    for word in SPECIAL:
+        text = text.replace(word, "x")
+    return text
+
+
+def test_words_from_here(rng, tmp_path):
+    file, corpus = tmp_path / "tokenizer.json", [no_special(rng) for _ in range(100)]
+    ours("train-words", file, lines=hexes(corpus))
+    found = same(file, corpus)
+    words = [re.sub(r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+", " ", text) for text in corpus]
+    assert decode(file, found) == [text.strip(" ") for text in words]
+    assert 3 not in sum(found, [])
+    same(file, [no_special(rng) for _ in range(300)])
+    assert encode(file, ["<s> </s> <pad> <unk>"]) == [[3, 3, 3, 3]]
+
+
+def test_words_from_there(rng, tmp_path):
+    words = SPECIAL + list(dict.fromkeys(" ".join(some_corpus(rng)).split()))
+    t = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="<unk>"))
+    t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    t.add_special_tokens(SPECIAL)
+    t.save(str(tmp_path / "tokenizer.json"))
+    same(tmp_path / "tokenizer.json", some_corpus(rng) + [no_special(rng) for _ in range(100)])
 
 
 def test_every_old_character_is_split_alike(tmp_path):

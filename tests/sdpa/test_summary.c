@@ -205,7 +205,7 @@ static void every_combination(attn_dtype dtype, int rounds) {
 
 static void every_combination_is_within_the_bound(void **state) {
   (void)state;
-  every_combination(ATTN_F32, ROUNDS(100));
+  every_combination(ATTN_F32, ROUNDS(60));
 }
 
 static void so_it_is_in_the_other_types(void **state) {

@@ -3,8 +3,11 @@
 #ifndef TEST_SELECT_H
 #define TEST_SELECT_H
 
-/* Under a sanitizer a round takes four times as long: a quarter of them is run; the plain build
- * runs all. */
+#include <stdlib.h>
+
+/* Random rounds of a law, ATTN_ROUNDS times as many as asked for (make test-long). Under a
+ * sanitizer a round takes four times as long: a quarter of them is run; the plain build runs all.
+ */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
 #elif defined __has_feature /* clang's way to say it */
@@ -12,11 +15,12 @@
 #else
 #define SANITIZED 0
 #endif
-#if SANITIZED
-#define ROUNDS(n) (((n) + 3) / 4)
-#else
-#define ROUNDS(n) (n)
-#endif
+static inline int rounds(int n) {
+  const char *times = getenv("ATTN_ROUNDS");
+  int all = n * (times && atoi(times) > 0 ? atoi(times) : 1);
+  return SANITIZED ? (all + 3) / 4 : all;
+}
+#define ROUNDS(n) rounds(n)
 
 /* Makes attn_sdpa_forward use the kernel number n; returns its name, NULL past the end. What this
  * CPU lacks is left out and said once. */
