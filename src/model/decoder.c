@@ -193,7 +193,8 @@ static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
   d->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
   if (!d->tape.notes.memory) return out_of_memory(err);
   run_step(d, d->slots, NULL, NULL);
-  if (d->tape.status) return *err = d->tape.error, d->tape.status;
+  if (d->tape.status && err) *err = d->tape.error;
+  if (d->tape.status) return d->tape.status;
   size_t bytes = d->tape.numbers.used;
   d->tape.numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
   return d->tape.numbers.memory ? ATTN_OK : out_of_memory(err);
@@ -247,55 +248,4 @@ void attn_decoder_free(struct attn_decoder *d) {
   }
   free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->places);
   free(d->tape.notes.memory), free(d->tape.numbers.memory), free(d);
-}
-
-/* ---- Greedy ---- */
-
-static int32_t likeliest(const float *logits, int64_t words) {
-  int64_t best = 0;
-  for (int64_t v = 1; v < words; v++)
-    if (logits[v] > logits[best]) best = v;
-  return (int32_t)best;
-}
-
-/* The sequences that have not ended: their slots and last tokens side by side. */
-struct open {
-  int64_t count, *slots;
-  int32_t *tokens;
-};
-
-static void take(struct open *o, const float *logits, int64_t words, int64_t most, int32_t end,
-                 int32_t *said, int64_t *counts) {
-  int64_t left = 0;
-  for (int64_t n = 0; n < o->count; n++) {
-    int64_t slot = o->slots[n];
-    int32_t token = likeliest(logits + n * words, words);
-    if (token == end) continue;
-    said[slot * most + counts[slot]++] = token;
-    if (counts[slot] == most) continue;
-    o->slots[left] = slot, o->tokens[left++] = token;
-  }
-  o->count = left;
-}
-
-attn_status attn_decode_greedy(const struct attn_network *network, const struct attn_value *memory,
-                               const struct attn_text *source, int64_t sequences, int64_t most,
-                               int32_t begin, int32_t end, int32_t threads, int32_t *said,
-                               int64_t *counts, attn_error *err) {
-  struct attn_decoder *d = NULL;
-  struct open o = {sequences, malloc((size_t)sequences * sizeof *o.slots),
-                   malloc((size_t)sequences * sizeof *o.tokens)};
-  attn_status status = o.slots && o.tokens ? ATTN_OK : out_of_memory(err);
-  if (!status)
-    status = attn_decoder_new(network, memory, source, sequences, most, threads, &d, err);
-  for (int64_t n = 0; n < sequences && !status; n++)
-    o.slots[n] = n, o.tokens[n] = begin, counts[n] = 0;
-  while (!status && o.count) {
-    const float *logits;
-    status = attn_decoder_step(d, o.count, o.slots, o.tokens, &logits, err);
-    if (!status) take(&o, logits, network->config.target_words, most, end, said, counts);
-  }
-  attn_decoder_free(d);
-  free(o.slots), free(o.tokens);
-  return status;
 }

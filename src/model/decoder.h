@@ -26,11 +26,4 @@ attn_status attn_decoder_fork(struct attn_decoder *decoder, int64_t from, int64_
 attn_status attn_decoder_step(struct attn_decoder *decoder, int64_t count, const int64_t *slots,
                               const int32_t *tokens, const float **logits, attn_error *err);
 
-/* The likeliest token at each step, for each source, until END or `most` tokens: said (sequences,
- * most), counts (sequences) without END. */
-attn_status attn_decode_greedy(const struct attn_network *network, const struct attn_value *memory,
-                               const struct attn_text *source, int64_t sequences, int64_t most,
-                               int32_t begin, int32_t end, int32_t threads, int32_t *said,
-                               int64_t *counts, attn_error *err);
-
 #endif

@@ -1,0 +1,208 @@
+#include "beam.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "philox.h"
+
+/* ---- Room ---- */
+
+attn_status attn_line_new(struct attn_line *l, const struct attn_search *how, int64_t words,
+                          int64_t sequence, int weighs, attn_error *err) {
+  size_t beams = (size_t)how->beams;
+  int draws = how->temperature > 0;
+  *l = (struct attn_line){.how = how, .words = words, .sequence = sequence, .weighs = weighs};
+  l->now = calloc(beams, sizeof *l->now);
+  l->next = calloc(beams, sizeof *l->next);
+  l->candidates = calloc(beams, sizeof *l->candidates);
+  l->nodes = calloc((size_t)how->most, beams * sizeof *l->nodes);
+  l->best = calloc((size_t)how->n_best, sizeof *l->best);
+  l->taken = calloc(beams, 1);
+  if (draws) l->order = calloc((size_t)words, sizeof *l->order);
+  if (draws) l->weights = calloc((size_t)words, sizeof *l->weights);
+  if (l->now && l->next && l->candidates && l->nodes && l->best && l->taken &&
+      (!draws || (l->order && l->weights)))
+    return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld beams of %lld tokens",
+                   (long long)how->beams, (long long)how->most);
+}
+
+void attn_line_free(struct attn_line *l) {
+  free(l->now), free(l->next), free(l->candidates), free(l->nodes), free(l->best);
+  free(l->taken), free(l->order), free(l->weights);
+}
+
+/* ---- Candidates ---- */
+
+/* log p_v = x_v - *lse, never above 0; where only the likeliest counts *lse is its logit. */
+static attn_status measure(const struct attn_line *l, const float *x, double *lse,
+                           attn_error *err) {
+  float top = -INFINITY;
+  int numbers = 1;
+  double sum = 0;
+  for (int64_t v = 0; v < l->words; v++) {
+    numbers &= !isnan(x[v]);
+    if (x[v] > top) top = x[v];
+  }
+  if (!numbers || isinf(top))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
+                     "the logits of sequence %lld behind its %lld tokens are not finite numbers",
+                     (long long)l->sequence, (long long)l->said);
+  for (int64_t v = 0; l->weighs && v < l->words; v++) sum += (double)expf(x[v] - top);
+  *lse = (double)top + (l->weighs ? log(sum) : 0);
+  return ATTN_OK;
+}
+
+/* Among the likeliest, behind its equals. */
+static void keep(struct attn_line *l, struct attn_candidate c) {
+  struct attn_candidate *all = l->candidates;
+  int64_t n = l->count;
+  if (n < l->how->beams)
+    l->count++;
+  else if (c.sum > all[n - 1].sum)
+    n--;
+  else
+    return;
+  for (; n > 0 && c.sum > all[n - 1].sum; n--) all[n] = all[n - 1];
+  all[n] = c;
+}
+
+/* All continuations of one hypothesis; those of probability 0 are none. */
+static void keep_likeliest(struct attn_line *l, int64_t parent, const float *x, double lse) {
+  double sum = l->now[parent].sum;
+  for (int64_t v = 0; v < l->words; v++) {
+    double log_p = (double)x[v] - lse;
+    if (log_p > -INFINITY)
+      keep(l, (struct attn_candidate){sum + log_p, log_p, (int32_t)parent, (int32_t)v});
+  }
+}
+
+/* Uniform in [0, 1), by 53 bits. */
+static double draw(const struct attn_line *l) {
+  const uint32_t counter[4] = {(uint32_t)l->said, (uint32_t)l->sequence,
+                               (uint32_t)((uint64_t)l->sequence >> 32), 0x736d706c};
+  uint32_t random[4];
+  attn_philox(l->how->seed, counter, random);
+  return (double)((uint64_t)random[0] << 21 | random[1] >> 11) * 0x1p-53;
+}
+
+static void keep_drawn(struct attn_line *l, const float *x, double lse) {
+  int32_t token = attn_sample_token(l->how, x, l->words, draw(l), l->order, l->weights);
+  double log_p = (double)x[token] - lse;
+  keep(l, (struct attn_candidate){l->now[0].sum + log_p, log_p, 0, token});
+}
+
+attn_status attn_line_choose(struct attn_line *l, const float *logits, attn_error *err) {
+  attn_status status = ATTN_OK;
+  l->count = 0;
+  for (int64_t n = 0; n < l->open && !status; n++) {
+    const float *x = logits + n * l->words;
+    double lse = 0;
+    status = measure(l, x, &lse, err);
+    if (status) break;
+    if (l->how->temperature > 0)
+      keep_drawn(l, x, lse);
+    else
+      keep_likeliest(l, n, x, lse);
+  }
+  return status;
+}
+
+/* ---- What becomes of them ---- */
+
+/* [Wu16 eq. 14] */
+static double length_penalty(const struct attn_search *how, int64_t steps) {
+  return pow((5 + (double)steps) / 6, how->length_penalty);
+}
+
+static void finish(struct attn_line *l, double sum, int32_t node, int ended) {
+  const struct attn_finished f = {sum / length_penalty(l->how, l->said), l->said, node, ended};
+  int64_t n = l->finished;
+  if (n < l->how->n_best)
+    l->finished++;
+  else if (f.score > l->best[n - 1].score)
+    n--;
+  else
+    return;
+  for (; n > 0 && f.score > l->best[n - 1].score; n--) l->best[n] = l->best[n - 1];
+  l->best[n] = f;
+}
+
+/* Can what is open still come among the best? Sums only fall and the penalty is largest at the end;
+ * a step or two of pow's rounding are left to it. */
+static int is_decided(const struct attn_line *l) {
+  if (l->finished < l->how->n_best) return 0;
+  double most = length_penalty(l->how, l->how->most) * (1 + 0x1p-50);
+  return l->now[0].sum / most <= l->best[l->how->n_best - 1].score;
+}
+
+/* The first child of a hypothesis takes its slot; the others get copies in slots that no hypothesis
+ * needs any more. */
+static attn_status give_slots(struct attn_line *l, struct attn_decoder *d, int64_t first,
+                              int64_t stride, attn_error *err) {
+  attn_status status = ATTN_OK;
+  int64_t spare = 0;
+  memset(l->taken, 0, (size_t)l->how->beams);
+  for (int64_t n = 0; n < l->open; n++) {
+    int64_t slot = l->now[l->next[n].parent].slot;
+    l->next[n].slot = l->taken[slot] ? -1 : slot;
+    l->taken[slot] = 1;
+  }
+  for (int64_t n = 0; n < l->open && !status; n++) {
+    if (l->next[n].slot >= 0) continue;
+    while (l->taken[spare]) spare++;
+    l->taken[spare] = 1, l->next[n].slot = spare;
+    status = attn_decoder_fork(d, first + l->now[l->next[n].parent].slot * stride,
+                               first + spare * stride, err);
+  }
+  return status;
+}
+
+attn_status attn_line_advance(struct attn_line *l, struct attn_decoder *d, int64_t first,
+                              int64_t stride, attn_error *err) {
+  struct attn_node *nodes = l->nodes + l->said++ * l->how->beams;
+  l->open = 0;
+  for (int64_t n = 0; n < l->count; n++) {
+    struct attn_candidate c = l->candidates[n];
+    int ended = c.token == l->how->end;
+    nodes[n] = (struct attn_node){(float)c.log_p, l->now[c.parent].node, c.token};
+    if (ended || l->said == l->how->most)
+      finish(l, c.sum, (int32_t)n, ended);
+    else
+      l->next[l->open++] = (struct attn_hypothesis){c.sum, -1, c.parent, c.token, (int32_t)n};
+  }
+  attn_status status = give_slots(l, d, first, stride, err);
+  struct attn_hypothesis *before = l->now;
+  l->now = l->next, l->next = before;
+  if (l->open && is_decided(l)) l->open = 0;
+  return status;
+}
+
+/* ---- What is handed out ---- */
+
+static void write_tokens(const struct attn_line *l, const struct attn_finished *f, int32_t *tokens,
+                         float *log_probabilities) {
+  int32_t node = f->node;
+  for (int64_t step = f->steps - 1; step >= 0; step--) {
+    const struct attn_node *at = &l->nodes[step * l->how->beams + node];
+    if (tokens && step < f->steps - f->ended) tokens[step] = at->token;
+    if (log_probabilities) log_probabilities[step] = at->log_p;
+    node = at->before;
+  }
+}
+
+void attn_line_write(const struct attn_line *l, const struct attn_found *found) {
+  for (int64_t n = 0; n < l->how->n_best; n++) {
+    const struct attn_finished *f = &l->best[n];
+    int64_t at = n * l->how->most;
+    int is = n < l->finished;
+    if (found->counts) found->counts[n] = is ? f->steps - f->ended : -1;
+    if (found->ended) found->ended[n] = is && f->ended;
+    if (found->scores) found->scores[n] = is ? f->score : -INFINITY;
+    if (is)
+      write_tokens(l, f, found->tokens ? found->tokens + at : NULL,
+                   found->log_probabilities ? found->log_probabilities + at : NULL);
+  }
+}

@@ -1,0 +1,293 @@
+#include "search.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "beam.h"
+#include "error.h"
+
+enum { NOTES = 1 << 20, ALIGNMENT = 64 };
+
+/* ---- Checks ---- */
+
+static attn_status refuse(attn_error *err, const char *name, const char *must) {
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be %s", name, must);
+}
+
+static attn_status check_choice(const struct attn_search *s, const struct attn_config *c,
+                                attn_error *err) {
+  if (c->decoder_layers < 1) return refuse(err, "network", "a model that has decoder layers");
+  if (s->most < 1 || s->most > c->length)
+    return refuse(err, "most", "at least 1 and within the model's positions");
+  if (s->begin < -1 || s->begin >= c->target_words)
+    return refuse(err, "begin", "a token of the vocabulary, or -1");
+  if (s->end < -1 || s->end >= c->target_words)
+    return refuse(err, "end", "a token of the vocabulary, or -1");
+  if (s->beams < 1 || s->beams > ATTN_BEAMS_MOST) return refuse(err, "beams", "0 .. 4096");
+  if (s->n_best < 1 || s->n_best > s->beams) return refuse(err, "n_best", "at most beams");
+  if (!(s->length_penalty >= 0 && s->length_penalty <= 10))
+    return refuse(err, "length_penalty", "in 0 .. 10");
+  if (!(s->temperature >= 0 && isfinite(s->temperature)))
+    return refuse(err, "temperature", "0 or a finite number above it");
+  if (s->temperature > 0 && s->beams > 1) return refuse(err, "beams", "1 where tokens are drawn");
+  if (!(s->top_p > 0 && s->top_p <= 1)) return refuse(err, "top_p", "in 0 .. 1");
+  if (s->top_k < 0) return refuse(err, "top_k", "at least 0");
+  if (s->together < 1) return refuse(err, "together", "at least 0");
+  return s->threads < 0 ? refuse(err, "threads", "at least 0") : ATTN_OK;
+}
+
+static struct attn_search complete(const struct attn_search *given) {
+  struct attn_search s = *given;
+  if (!s.beams) s.beams = 1;
+  if (!s.n_best) s.n_best = 1;
+  if (!s.together) s.together = 1;
+  if (s.top_p == 0) s.top_p = 1;
+  return s;
+}
+
+static attn_status check_source(const struct attn_text *t, const struct attn_config *c,
+                                const struct attn_search *s, attn_error *err) {
+  int continues = c->kind == ATTN_DECODER;
+  int64_t words = continues ? c->target_words : c->source_words;
+  int64_t room = continues ? c->length - s->most + 1 - (s->begin >= 0) : c->length;
+  if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
+    return refuse(err, "source", "sequences that begin at 0 and end at n");
+  for (int64_t n = 0; n < t->sequences; n++) {
+    int64_t count = t->starts[n + 1] - t->starts[n];
+    if (count < 0 || count > room || (count == 0 && !(continues && s->begin >= 0)))
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
+                       "source %lld has %lld tokens; there must be some, and room for %lld",
+                       (long long)n, (long long)count, (long long)room);
+  }
+  for (int64_t n = 0; n < t->n; n++)
+    if (t->tokens[n] < 0 || t->tokens[n] >= words)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "source", "token %d is none of the vocabulary",
+                       (int)t->tokens[n]);
+  return continues || s->begin >= 0 ? ATTN_OK
+                                    : refuse(err, "begin", "a token where there is an encoder");
+}
+
+/* ---- Sources that are searched together ---- */
+
+struct run {
+  const struct attn_network *network;
+  const struct attn_text *source;
+  struct attn_search how;
+  const struct attn_found *found;
+  struct outcome {
+    attn_status status;
+    attn_error error;
+  } * outcomes; /* of each group */
+  _Atomic int halted;
+  _Atomic int64_t done;
+  atomic_flag telling;
+};
+
+struct group {
+  struct run *run;
+  struct attn_text source;
+  struct attn_line *lines;
+  int64_t count, *reads, *slots, *starts;
+  int32_t *tokens, *places;
+  struct attn_tape tape;
+  struct attn_value *memory;
+  struct attn_decoder *decoder;
+};
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a search");
+}
+
+static int has_encoder(const struct group *g) {
+  return g->run->network->config.kind == ATTN_ENCODER_DECODER;
+}
+
+/* The source's part, as if there were no more. */
+static attn_status cut_source(struct group *g, int64_t first, attn_error *err) {
+  const struct attn_text *all = g->run->source;
+  int64_t from = all->starts[first], n = all->starts[first + g->count] - from;
+  g->starts = calloc((size_t)g->count + 1, sizeof *g->starts);
+  g->places = calloc((size_t)n + 1, sizeof *g->places);
+  if (!g->starts || !g->places) return out_of_memory(err);
+  for (int64_t s = 0; s <= g->count; s++) g->starts[s] = all->starts[first + s] - from;
+  for (int64_t s = 0; s < g->count; s++)
+    for (int64_t t = g->starts[s]; t < g->starts[s + 1]; t++)
+      g->places[t] = (int32_t)(t - g->starts[s]);
+  g->source = (struct attn_text){.n = n,
+                                 .sequences = g->count,
+                                 .tokens = all->tokens + from,
+                                 .places = g->places,
+                                 .starts = g->starts};
+  return ATTN_OK;
+}
+
+/* Measured, then done. */
+static attn_status encode(struct group *g, attn_error *err) {
+  g->tape.host.threads = 1;
+  g->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
+  if (!g->tape.notes.memory) return out_of_memory(err);
+  attn_transformer_encode(g->run->network, &g->tape, &g->source);
+  size_t bytes = g->tape.numbers.used;
+  g->tape.numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
+  if (!g->tape.numbers.memory) return out_of_memory(err);
+  attn_tape_start(&g->tape);
+  g->memory = attn_transformer_encode(g->run->network, &g->tape, &g->source);
+  if (g->tape.status) *err = g->tape.error;
+  return g->tape.status;
+}
+
+static void forget_source(struct group *g) {
+  free(g->tape.notes.memory), free(g->tape.numbers.memory);
+  g->tape.notes.memory = g->tape.numbers.memory = NULL;
+}
+
+/* Tokens that are read before the first is said: the beginning, and what is to be continued. */
+static int64_t tokens_before(const struct group *g, int64_t line) {
+  return (g->run->how.begin >= 0) + (has_encoder(g) ? 0 : g->starts[line + 1] - g->starts[line]);
+}
+
+static int32_t token_before(const struct group *g, int64_t line, int64_t n) {
+  int begins = g->run->how.begin >= 0;
+  return begins && n == 0 ? g->run->how.begin : g->source.tokens[g->starts[line] + n - begins];
+}
+
+static attn_status open_lines(struct group *g, int64_t first, attn_error *err) {
+  const struct run *r = g->run;
+  int64_t words = r->network->config.target_words;
+  int weighs = r->how.beams > 1 || r->found->scores || r->found->log_probabilities;
+  attn_status status = ATTN_OK;
+  for (int64_t n = 0; n < g->count && !status; n++) {
+    struct attn_line *l = &g->lines[n];
+    status = attn_line_new(l, &r->how, words, r->how.first_sequence + first + n, weighs, err);
+    if (status) break;
+    l->open = 1, l->now[0] = (struct attn_hypothesis){.token = token_before(g, n, 0)};
+    g->reads[n] = tokens_before(g, n);
+  }
+  return status;
+}
+
+static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
+  const struct run *r = g->run;
+  int64_t rows = g->count * r->how.beams, longest = 1;
+  g->lines = calloc((size_t)g->count, sizeof *g->lines);
+  g->reads = calloc((size_t)g->count, sizeof *g->reads);
+  g->slots = calloc((size_t)rows, sizeof *g->slots);
+  g->tokens = calloc((size_t)rows, sizeof *g->tokens);
+  if (!g->lines || !g->reads || !g->slots || !g->tokens) return out_of_memory(err);
+  attn_status status = cut_source(g, first, err);
+  if (!status) status = open_lines(g, first, err);
+  if (!status && has_encoder(g)) status = encode(g, err);
+  if (status) return status;
+  for (int64_t n = 0; n < g->count; n++)
+    if (g->reads[n] > longest) longest = g->reads[n];
+  status = attn_decoder_new(r->network, g->memory, has_encoder(g) ? &g->source : NULL, rows,
+                            longest + r->how.most - 1, 1, &g->decoder, err);
+  forget_source(g);
+  return status;
+}
+
+static void close_group(struct group *g) {
+  for (int64_t n = 0; g->lines && n < g->count; n++) attn_line_free(&g->lines[n]);
+  free(g->lines), free(g->reads), free(g->slots), free(g->tokens);
+  free(g->starts), free(g->places);
+  forget_source(g);
+  attn_decoder_free(g->decoder);
+}
+
+/* ---- A step ---- */
+
+/* Slot h of line n is the decoder's n + h count: so each line's first has its source. */
+static int64_t gather(const struct group *g) {
+  int64_t rows = 0;
+  for (int64_t n = 0; n < g->count; n++)
+    for (int64_t h = 0; h < g->lines[n].open; h++, rows++)
+      g->slots[rows] = n + g->lines[n].now[h].slot * g->count,
+      g->tokens[rows] = g->lines[n].now[h].token;
+  return rows;
+}
+
+static attn_status advance(struct group *g, int64_t n, const float *logits, attn_error *err) {
+  struct attn_line *l = &g->lines[n];
+  if (--g->reads[n] > 0) {
+    l->now[0].token = token_before(g, n, tokens_before(g, n) - g->reads[n]);
+    return ATTN_OK;
+  }
+  attn_status status = attn_line_choose(l, logits, err);
+  if (!status) status = attn_line_advance(l, g->decoder, n, g->count, err);
+  if (!status && !l->open) g->run->done++;
+  return status;
+}
+
+static attn_status step(struct group *g, int64_t rows, attn_error *err) {
+  const float *logits;
+  attn_status status = attn_decoder_step(g->decoder, rows, g->slots, g->tokens, &logits, err);
+  for (int64_t n = 0; n < g->count && !status; n++) {
+    int64_t open = g->lines[n].open;
+    if (open) status = advance(g, n, logits, err);
+    logits += open * g->run->network->config.target_words;
+  }
+  return status;
+}
+
+static attn_status tell(struct run *r, attn_error *err) {
+  int stop = 0;
+  if (!r->how.stop || atomic_flag_test_and_set(&r->telling)) return ATTN_OK;
+  stop = r->how.stop(r->how.context, r->done, r->source->sequences);
+  atomic_flag_clear(&r->telling);
+  if (!stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "stop", "stopped by the caller's function");
+}
+
+/* ---- The whole ---- */
+
+static struct attn_found from(const struct attn_found *f, const struct attn_search *how,
+                              int64_t sequence) {
+  int64_t at = sequence * how->n_best, wide = at * how->most;
+  return (struct attn_found){
+      .tokens = f->tokens ? f->tokens + wide : NULL,
+      .counts = f->counts ? f->counts + at : NULL,
+      .ended = f->ended ? f->ended + at : NULL,
+      .scores = f->scores ? f->scores + at : NULL,
+      .log_probabilities = f->log_probabilities ? f->log_probabilities + wide : NULL};
+}
+
+static void run_group(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  struct outcome *out = &r->outcomes[index];
+  int64_t first = index * r->how.together, left = r->source->sequences - first, rows;
+  struct group g = {.run = r, .count = left < r->how.together ? left : r->how.together};
+  (void)worker;
+  if (r->halted) return;
+  out->status = open_group(&g, first, &out->error);
+  while (!out->status && !r->halted && (rows = gather(&g)) > 0) {
+    out->status = step(&g, rows, &out->error);
+    if (!out->status) out->status = tell(r, &out->error);
+  }
+  if (out->status) r->halted = 1;
+  for (int64_t n = 0; n < g.count && !r->halted; n++) {
+    const struct attn_found found = from(r->found, &r->how, first + n);
+    attn_line_write(&g.lines[n], &found);
+  }
+  close_group(&g);
+}
+
+attn_status attn_search_run(const struct attn_network *network, const struct attn_text *source,
+                            const struct attn_search *how, const struct attn_found *found,
+                            attn_error *err) {
+  struct run r = {network, source, complete(how), found, .telling = ATOMIC_FLAG_INIT};
+  const struct attn_host host = {.threads = how->threads};
+  attn_status status = check_choice(&r.how, &network->config, err);
+  if (!status) status = check_source(source, &network->config, &r.how, err);
+  if (status || !source->sequences) return status;
+  int64_t groups = (source->sequences - 1) / r.how.together + 1;
+  r.outcomes = calloc((size_t)groups, sizeof *r.outcomes);
+  if (!r.outcomes) return out_of_memory(err);
+  attn_layer_run(&host, groups, run_group, &r);
+  for (int64_t n = 0; n < groups && !status; n++) {
+    status = r.outcomes[n].status;
+    if (status && err) *err = r.outcomes[n].error;
+  }
+  free(r.outcomes);
+  return status;
+}

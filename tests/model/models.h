@@ -1,0 +1,100 @@
+/* models.h -- small models with opinions that differ, ragged sources for them, and what the whole
+ * pass says of any sequence: what decoding is held against. */
+#ifndef TEST_MODELS_H
+#define TEST_MODELS_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+#include "transformer.h"
+
+enum { MEMORY = 1 << 22, LENGTH = 40, SOURCES = 3, SOURCE_TOKENS = 14 };
+
+static struct attn_tape tape;
+static struct attn_network *network;
+static float *block;
+static int64_t words;
+static int32_t source_tokens[SOURCE_TOKENS], places[LENGTH];
+static const int32_t source_places[SOURCE_TOKENS] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2};
+static const int64_t source_starts[SOURCES + 1] = {0, 4, 11, 14};
+static const struct attn_text source = {.n = SOURCE_TOKENS,
+                                        .sequences = SOURCES,
+                                        .tokens = source_tokens,
+                                        .places = source_places,
+                                        .starts = source_starts};
+
+static void make_tape(struct attn_tape *t) {
+  *t = (struct attn_tape){.host.threads = 2};
+  t->notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0};
+  t->numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0};
+}
+
+static void free_tape(struct attn_tape *t) { free(t->notes.memory), free(t->numbers.memory); }
+
+static int begin(void **state) {
+  (void)state;
+  make_tape(&tape);
+  for (int32_t p = 0; p < LENGTH; p++) places[p] = p;
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  free_tape(&tape);
+  return 0;
+}
+
+static const char *const variants[] = {
+    "",
+    "\"kind\": \"decoder\"",
+    "\"norm_first\": false, \"positions\": \"learned\"",
+    ("\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"kv_heads\": 2"),
+    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
+    "\"kv_heads\": 1, \"position_joining\": \"concatenate\", \"position_width\": 6",
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
+  char json[600];
+  struct attn_config config;
+  struct attn_network *counted = NULL;
+  attn_error err;
+  words = vocabulary;
+  snprintf(
+      json, sizeof json,
+      "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, \"encoder_layers\": 2, "
+      "\"decoder_layers\": 2, \"length\": %d%s%s}",
+      (int)words, LENGTH, *more ? ", " : "", more);
+  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
+  assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, NULL), ATTN_OK);
+  block = calloc((size_t)counted->numbers, sizeof *block);
+  attn_network_free(counted);
+  assert_int_equal(attn_network_new(&config, block, NULL, &network, NULL), ATTN_OK);
+  attn_network_fill(network, seed);
+  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 1.5f;
+  for (int n = 0; n < SOURCE_TOKENS; n++) source_tokens[n] = (int32_t)below(words);
+}
+
+static void close_network(void) { attn_network_free(network), free(block); }
+
+/* The logits (count, words) of the whole pass over these tokens, with that source. */
+static const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
+  int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
+  int64_t one[2] = {0, n};
+  const struct attn_text said = {
+      .n = count, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
+  const struct attn_text asked = {
+      .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
+  attn_tape_start(&tape);
+  const struct attn_value *y = attn_transformer_forward(network, &tape, &asked, &said);
+  assert_int_equal(tape.status, ATTN_OK);
+  return y->x;
+}
+
+/* A logit of the caches lies this near the whole pass's: the law of test_decoder. */
+#define NEAR_LOGIT 2e-4
+
+#endif

@@ -1,0 +1,744 @@
+/* Laws of search: greedy says what the whole pass finds likeliest; a beam that is wide enough finds
+ * exactly the best of all that can be said, a narrow one what its definition says; a score is that
+ * of the whole pass; neither neighbours nor threads change a bit; what is drawn comes as often as
+ * its probability says.
+ *
+ *     test_search [SEED] */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "beam.h"
+#include "models.h"
+
+enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12, BEST = 3 };
+
+/* ---- A search and what it found ---- */
+
+/* log softmax(x)_v. */
+static double log_probability(const float *x, int32_t v) {
+  double top = -INFINITY, sum = 0;
+  for (int64_t n = 0; n < words; n++) top = fmax(top, (double)x[n]);
+  for (int64_t n = 0; n < words; n++) sum += exp((double)x[n] - top);
+  return (double)x[v] - top - log(sum);
+}
+
+/* The log-probability of a token is off by its logit's error and a mean of the others', within
+ * twice that; expf's error and the rounding to float32 are below 1e-5 of a log-probability above
+ * -40. */
+static const double near_token = 2 * NEAR_LOGIT + 1e-5;
+
+enum { ROOM = 1 << 12 };
+struct finds {
+  int32_t tokens[SOURCES * ROOM];
+  int64_t counts[SOURCES * 128];
+  unsigned char ended[SOURCES * 128];
+  double scores[SOURCES * 128];
+  float log_p[SOURCES * ROOM];
+};
+
+static struct attn_found all_of(struct finds *f) {
+  memset(f, 0x55, sizeof *f);
+  return (struct attn_found){f->tokens, f->counts, f->ended, f->scores, f->log_p};
+}
+
+static void search(const struct attn_text *text, const struct attn_search *how, struct finds *f) {
+  const struct attn_found found = all_of(f);
+  attn_error err;
+  if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
+}
+
+static double penalty(double alpha, int64_t steps) { return pow((5.0 + (double)steps) / 6, alpha); }
+
+/* BEGIN, of a model without an encoder the source, then tokens; how many stand before them. */
+static int64_t put_before(int32_t *read, int64_t of) {
+  int64_t n = 1;
+  read[0] = BEGIN;
+  for (int64_t t = source_starts[of];
+       network->config.kind == ATTN_DECODER && t < source_starts[of + 1]; t++)
+    read[n++] = source_tokens[t];
+  return n;
+}
+
+/* Holds number n of source `of` against the whole pass over what it says. */
+static void hold(const struct attn_search *how, const struct finds *f, int64_t of, int64_t n) {
+  int64_t best = how->n_best ? how->n_best : 1, at = of * best + n, steps;
+  int32_t read[LENGTH + 1];
+  int64_t before = put_before(read, of);
+  double sum = 0;
+  if (f->counts[at] < 0) return;
+  memcpy(read + before, f->tokens + at * how->most, (size_t)f->counts[at] * sizeof *read);
+  steps = f->counts[at] + f->ended[at];
+  if (f->ended[at]) read[before + f->counts[at]] = how->end;
+  assert_in_range(steps, 1, how->most);
+  assert_true(f->ended[at] || steps == how->most);
+  const float *logits = whole(read, before + steps - 1, of);
+  for (int64_t s = 0; s < steps; s++) {
+    double log_p = log_probability(logits + (before + s - 1) * words, read[before + s]);
+    assert_true(fabs(log_p - (double)f->log_p[at * how->most + s]) < near_token);
+    sum += log_p;
+  }
+  sum /= penalty(how->length_penalty, steps);
+  assert_true(fabs(sum - f->scores[at]) < near_token * (double)steps);
+}
+
+/* ---- Greedy ---- */
+
+static void greedy_says_the_likeliest(void **state) {
+  (void)state;
+  static struct finds f;
+  const struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  for (int variant = 0; variant < VARIANTS; variant++) {
+    open_network(variants[variant], WORDS, 5);
+    search(&source, &how, &f);
+    for (int s = 0; s < SOURCES; s++) {
+      int32_t read[LENGTH + 1];
+      int64_t before = put_before(read, s);
+      memcpy(read + before, f.tokens + s * MOST, (size_t)f.counts[s] * sizeof *read);
+      const float *logits = whole(read, before + f.counts[s], s) + (before - 1) * WORDS;
+      for (int64_t n = 0; n < f.counts[s] + f.ended[s]; n++) {
+        int32_t chosen = n < f.counts[s] ? read[before + n] : END;
+        for (int v = 0; v < WORDS; v++)
+          assert_true((double)(logits[n * WORDS + v] - logits[n * WORDS + chosen]) <
+                      2 * NEAR_LOGIT);
+      }
+      hold(&how, &f, s, 0);
+    }
+    close_network();
+  }
+}
+
+/* Where scores are wanted log-probabilities are compared, else logits; a temperature of 0 and one
+ * beam are greedy. */
+static void greedy_is_one_beam_and_no_temperature(void **state) {
+  (void)state;
+  static struct finds f, g;
+  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  for (int variant = 0; variant < VARIANTS; variant++) {
+    open_network(variants[variant], WORDS, 5);
+    search(&source, &how, &f);
+    struct attn_search beam = how;
+    beam.beams = 1, beam.length_penalty = 2, beam.top_k = 3, beam.top_p = 0.5;
+    search(&source, &beam, &g);
+    assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
+    const struct attn_found some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+    assert_int_equal(attn_search_run(network, &source, &how, &some, NULL), ATTN_OK);
+    assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
+    assert_memory_equal(f.counts, g.counts, sizeof f.counts);
+    close_network();
+  }
+}
+
+/* Whatever token stands for the end, a sequence says what it would say otherwise, up to there. */
+static void greedy_ends_where_the_end_is_said(void **state) {
+  (void)state;
+  static struct finds endless, f;
+  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = -1};
+  open_network("", WORDS, 5);
+  search(&source, &how, &endless);
+  for (how.end = 0; how.end < WORDS; how.end++) {
+    search(&source, &how, &f);
+    for (int s = 0; s < SOURCES; s++) {
+      int64_t n = 0;
+      while (n < MOST && endless.tokens[s * MOST + n] != how.end) n++;
+      assert_int_equal(f.counts[s], n);
+      assert_int_equal(f.ended[s], n < MOST);
+      assert_memory_equal(f.tokens + s * MOST, endless.tokens + s * MOST,
+                          (size_t)n * sizeof *f.tokens);
+    }
+  }
+  close_network();
+}
+
+/* ---- Beams, against all that can be said ---- */
+
+enum { FEW = 4, SHORT = 4, FEW_END = 3, STRINGS = 121, NARROW_BEST = 10 };
+
+/* All of at most SHORT tokens, the end among them: 1 + 3 + 9 + 27 that end, 81 that are cut. */
+struct string {
+  int32_t tokens[SHORT];
+  int64_t count;
+  int ended;
+  double sum, score;
+};
+
+static void score(struct string *s, int64_t of, double alpha) {
+  int32_t read[LENGTH + 1];
+  int64_t before = put_before(read, of), steps = s->count + s->ended;
+  memcpy(read + before, s->tokens, sizeof s->tokens);
+  if (s->ended) read[before + s->count] = FEW_END;
+  const float *logits = whole(read, before + steps - 1, of);
+  s->sum = 0;
+  for (int64_t n = 0; n < steps; n++)
+    s->sum += log_probability(logits + (before + n - 1) * words, read[before + n]);
+  s->score = s->sum / penalty(alpha, steps);
+}
+
+static int by_score(const void *a, const void *b) {
+  double x = ((const struct string *)a)->score, y = ((const struct string *)b)->score;
+  return (x < y) - (x > y);
+}
+
+static int64_t all_strings(struct string *all, int64_t of, double alpha) {
+  int64_t count = 0;
+  for (int64_t length = 0; length <= SHORT; length++)
+    for (int64_t number = 0, many = (int64_t)pow(3, (double)length); number < many; number++) {
+      struct string s = {.count = length, .ended = length < SHORT};
+      for (int64_t n = 0, rest = number; n < length; n++, rest /= 3)
+        s.tokens[n] = (int32_t)(rest % 3);
+      score(&s, of, alpha), all[count++] = s;
+    }
+  qsort(all, (size_t)count, sizeof *all, by_score);
+  return count;
+}
+
+/* Number n of what was found has the n-th score; and is the n-th, where no other is as near. */
+static void expect_nth(const struct string *all, int64_t count, const struct finds *f, int64_t of,
+                       int64_t n, int64_t best) {
+  const double near = near_token * SHORT;
+  int64_t at = of * best + n;
+  assert_true(fabs(f->scores[at] - all[n].score) < near);
+  if ((n > 0 && all[n - 1].score - all[n].score < 2 * near) ||
+      (n + 1 < count && all[n].score - all[n + 1].score < 2 * near))
+    return;
+  assert_int_equal(f->counts[at], all[n].count);
+  assert_int_equal(f->ended[at], all[n].ended);
+  assert_memory_equal(f->tokens + at * SHORT, all[n].tokens, (size_t)all[n].count * 4);
+}
+
+static void a_wide_beam_finds_the_best_of_all(void **state) {
+  (void)state;
+  static struct finds f;
+  static struct string all[STRINGS];
+  const double alphas[] = {0, 0.6, 1, 3};
+  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END, .beams = 128};
+  for (int round = 0; round < 12; round++) {
+    open_network(variants[round % VARIANTS], FEW, 20 + (uint64_t)round);
+    how.length_penalty = alphas[round % 4], how.n_best = 1 + below(NARROW_BEST);
+    if (round == 3) how.n_best = 128;
+    search(&source, &how, &f);
+    for (int64_t s = 0; s < SOURCES; s++) {
+      int64_t count = all_strings(all, s, how.length_penalty);
+      assert_int_equal(count, STRINGS);
+      for (int64_t n = 0; n < how.n_best && n < count; n++) {
+        expect_nth(all, count, &f, s, n, how.n_best);
+        hold(&how, &f, s, n);
+      }
+      for (int64_t n = count; n < how.n_best; n++)
+        assert_int_equal(f.counts[s * how.n_best + n], -1);
+    }
+    close_network();
+  }
+}
+
+/* ---- Beams, against their definition ---- */
+
+static int by_sum(const void *a, const void *b) {
+  double x = ((const struct string *)a)->sum, y = ((const struct string *)b)->sum;
+  return (x < y) - (x > y);
+}
+
+/* The definition, with whole passes and never an early stop: all that it finishes, by score; 0
+ * where a choice was too near to tell. */
+static int64_t search_plainly(struct string *found, int64_t of, double alpha, int64_t beams) {
+  struct string open[STRINGS], next[STRINGS * FEW];
+  int64_t opened = 1, count = 0;
+  open[0] = (struct string){.count = 0};
+  for (int64_t step = 1; step <= SHORT; step++) {
+    int64_t candidates = 0, left = 0;
+    for (int64_t n = 0; n < opened; n++)
+      for (int32_t v = 0; v < FEW; v++) {
+        struct string s = open[n];
+        if (v == FEW_END)
+          s.ended = 1;
+        else
+          s.tokens[s.count++] = v;
+        score(&s, of, alpha), next[candidates++] = s;
+      }
+    qsort(next, (size_t)candidates, sizeof *next, by_sum);
+    if (candidates > beams && next[beams - 1].sum - next[beams].sum < 2 * near_token * SHORT)
+      return 0;
+    for (int64_t n = 0; n < candidates && n < beams; n++)
+      if (next[n].ended || step == SHORT)
+        found[count++] = next[n];
+      else
+        open[left++] = next[n];
+    opened = left;
+  }
+  qsort(found, (size_t)count, sizeof *found, by_score);
+  return count;
+}
+
+static void a_narrow_beam_is_as_defined(void **state) {
+  (void)state;
+  static struct finds f;
+  static struct string all[STRINGS * FEW];
+  int told = 0;
+  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END};
+  for (int round = 0; round < 24; round++) {
+    open_network(variants[round % VARIANTS], FEW, 50 + (uint64_t)round);
+    how.beams = 1 + below(6), how.n_best = 1 + below(how.beams);
+    how.length_penalty = (double)below(4);
+    search(&source, &how, &f);
+    for (int64_t s = 0; s < SOURCES; s++) {
+      int64_t count = search_plainly(all, s, how.length_penalty, how.beams);
+      told += count > 0;
+      for (int64_t n = 0; n < how.n_best && count; n++)
+        if (n < count)
+          expect_nth(all, count, &f, s, n, how.n_best);
+        else
+          assert_int_equal(f.counts[s * how.n_best + n], -1);
+    }
+    close_network();
+  }
+  assert_true(told > 24); /* of 72 */
+}
+
+/* ---- Bits ---- */
+
+static const struct attn_search ways[] = {
+    {.most = MOST, .begin = BEGIN, .end = END},
+    {.most = MOST, .begin = BEGIN, .end = END, .beams = 5, .n_best = BEST, .length_penalty = 0.6},
+    {.most = MOST, .begin = BEGIN, .end = END, .temperature = 1.2, .seed = 3},
+    {.most = MOST, .begin = BEGIN, .end = END, .temperature = 1, .top_k = 6, .top_p = 0.9},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void neighbours_change_no_bit(void **state) {
+  (void)state;
+  static struct finds together, alone;
+  for (int variant = 0; variant < VARIANTS; variant++)
+    for (int way = 0; way < WAYS; way++) {
+      struct attn_search how = ways[way];
+      int64_t best = how.n_best ? how.n_best : 1;
+      open_network(variants[variant], WORDS, 5);
+      search(&source, &how, &together);
+      for (int64_t s = 0; s < SOURCES; s++) {
+        int64_t starts[2] = {0, source_starts[s + 1] - source_starts[s]};
+        const struct attn_text one = {.n = starts[1],
+                                      .sequences = 1,
+                                      .tokens = source_tokens + source_starts[s],
+                                      .starts = starts};
+        how.first_sequence = s;
+        search(&one, &how, &alone);
+        assert_memory_equal(alone.counts, together.counts + s * best, (size_t)best * 8);
+        assert_memory_equal(alone.scores, together.scores + s * best, (size_t)best * 8);
+        assert_memory_equal(alone.tokens, together.tokens + s * best * MOST,
+                            (size_t)(best * MOST) * 4);
+        assert_memory_equal(alone.log_p, together.log_p + s * best * MOST,
+                            (size_t)(best * MOST) * 4);
+      }
+      close_network();
+    }
+}
+
+static void threads_change_no_bit(void **state) {
+  (void)state;
+  static struct finds one, many;
+  setenv("ATTN_THREADS", "4", 1);
+  for (int variant = 0; variant < VARIANTS; variant++)
+    for (int way = 0; way < WAYS; way++) {
+      struct attn_search how = ways[way];
+      open_network(variants[variant], WORDS, 5);
+      how.threads = 1, search(&source, &how, &one);
+      how.threads = 1 + (int32_t)below(4), search(&source, &how, &many);
+      assert_memory_equal(&one, &many, sizeof one);
+      how.threads = 0, search(&source, &how, &many);
+      assert_memory_equal(&one, &many, sizeof one);
+      close_network();
+    }
+  unsetenv("ATTN_THREADS");
+}
+
+/* Sources of one decoder, whose numbers of tokens, beams and ends are all different. */
+static void what_is_found_together_has_the_score_it_says(void **state) {
+  (void)state;
+  static struct finds f;
+  for (int variant = 0; variant < VARIANTS; variant++)
+    for (int way = 0; way < WAYS; way++) {
+      struct attn_search how = ways[way];
+      how.together = 2 + way % 2;
+      open_network(variants[variant], WORDS, 5);
+      search(&source, &how, &f);
+      for (int64_t s = 0; s < SOURCES; s++)
+        for (int64_t n = 0; n < (how.n_best ? how.n_best : 1); n++) hold(&how, &f, s, n);
+      close_network();
+    }
+}
+
+/* ---- Ties ---- */
+
+static void of_equals_the_first_are_kept(void **state) {
+  (void)state;
+  static struct finds f;
+  struct attn_search how = {.most = 3, .begin = BEGIN, .end = FEW_END, .beams = 4, .n_best = 4};
+  open_network("", FEW, 1);
+  memset(block, 0, (size_t)network->numbers * sizeof *block); /* everything is as likely */
+  search(&source, &how, &f);
+  /* Kept: 0 1 2 END, then 00 01 02 0END, then 000 001 002 00END. */
+  const int64_t counts[] = {0, 1, 3, 3};
+  const int32_t tokens[] = {0, 0, 0, 0, 0, 0, 0, 0, 1};
+  assert_memory_equal(f.counts, counts, sizeof counts);
+  assert_int_equal(f.tokens[3], tokens[0]);
+  assert_memory_equal(f.tokens + 6, tokens + 3, 6 * sizeof *tokens);
+  for (int n = 0; n < 4; n++) assert_true(fabs(f.scores[n] + log(4) * (n < 2 ? n + 1 : 3)) < 1e-6);
+  how.length_penalty = 10; /* the longer the better: END was found, but what is open goes on */
+  search(&source, &how, &f);
+  const int64_t longest[] = {3, 3, 3, 2};
+  assert_memory_equal(f.counts, longest, sizeof longest);
+  close_network();
+}
+
+/* ---- Drawing ---- */
+
+static void ties_and_edges_of_a_draw(void **state) {
+  (void)state;
+  const float equal[] = {1, 1, 1, 1}, odd[] = {-INFINITY, 0, 2, -INFINITY, 2, -INFINITY};
+  const double last = 1 - 0x1p-53;
+  struct attn_search how = {.temperature = 1, .top_p = 1};
+  int32_t order[6];
+  double weights[6];
+  for (int32_t n = 0; n < 4; n++)
+    assert_int_equal(attn_sample_token(&how, equal, 4, 0.25 * n, order, weights), n);
+  assert_int_equal(attn_sample_token(&how, equal, 4, last, order, weights), 3);
+  assert_int_equal(attn_sample_token(&how, odd, 6, 0, order, weights), 1);
+  assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 4);
+  how.top_p = 0.5; /* two of them have it exactly */
+  assert_int_equal(attn_sample_token(&how, equal, 4, last, order, weights), 1);
+  how.top_p = 0.500001;
+  assert_int_equal(attn_sample_token(&how, equal, 4, last, order, weights), 2);
+  how.top_p = 1e-9; /* one is left at least */
+  assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 2);
+  how.top_p = 1, how.top_k = 2;
+  assert_int_equal(attn_sample_token(&how, odd, 6, 0, order, weights), 2);
+  assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 4);
+  how.top_k = 3; /* e^2 e^2 1: the last has 6 in a hundred */
+  assert_int_equal(attn_sample_token(&how, odd, 6, 0.93, order, weights), 4);
+  assert_int_equal(attn_sample_token(&how, odd, 6, 0.94, order, weights), 1);
+  how.top_p = 0.93; /* of these three: with the others it would be the same, with two 1 */
+  assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 4);
+  how.top_p = 1, how.top_k = 0, how.temperature = 1e-300;
+  assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 4);
+}
+
+/* What may be drawn, by sorting; p becomes the probabilities. */
+static int cut_plainly(const struct attn_search *how, double *p, int n) {
+  double q[WORDS], sum = 0, mass = 0;
+  int kept = 0, most = how->top_k ? (int)how->top_k : n;
+  memset(q, 0, sizeof q);
+  int order[WORDS];
+  for (int v = 0; v < n; v++) {
+    int at = v;
+    for (; at > 0 && p[order[at - 1]] < p[v]; at--) order[at] = order[at - 1];
+    order[at] = v;
+  }
+  for (int k = 0; k < most; k++) sum += p[order[k]];
+  for (; kept < most && mass < how->top_p * sum; kept++)
+    mass += p[order[kept]], q[order[kept]] = p[order[kept]];
+  for (int v = 0; v < n; v++) p[v] = q[v] / mass;
+  return kept;
+}
+
+/* Chi-square of 20000 draws; the values of chi-square by degrees of freedom that are passed once in
+ * 10000. The draws are the same each time. */
+static const double chi_square[] = {0,     15.14, 18.42, 21.11, 23.51, 25.74, 27.86, 29.88,
+                                    31.83, 33.72, 35.56, 37.37, 39.13, 40.87, 42.58, 44.26};
+enum { DRAWS = 20000 };
+
+static double chi_square_of(const int64_t *seen, const double *p, int cells) {
+  double sum = 0;
+  for (int n = 0; n < cells; n++) {
+    double expected = p[n] * DRAWS;
+    if (!(p[n] > 0)) assert_int_equal(seen[n], 0);
+    if (!(p[n] > 0)) continue;
+    assert_true(expected > 5);
+    sum += ((double)seen[n] - expected) * ((double)seen[n] - expected) / expected;
+  }
+  return sum;
+}
+
+/* Every token is to be seen often. */
+static void open_undecided(int64_t vocabulary) {
+  open_network("\"kind\": \"decoder\"", vocabulary, 5);
+  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 0.5f;
+}
+
+static void tokens_come_as_often_as_is_likely(void **state) {
+  (void)state;
+  static int64_t starts[DRAWS + 1];
+  static int32_t tokens[2 * DRAWS];
+  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  struct attn_search how[] = {
+      {.temperature = 1, .top_p = 1, .seed = 1},
+      {.temperature = 0.5, .top_p = 1, .seed = 2},
+      {.temperature = 2, .top_p = 1, .top_k = 3, .seed = 3},
+      {.temperature = 1, .top_p = 0.7, .seed = 4},
+      {.temperature = 1, .top_p = 0.8, .top_k = 5, .seed = 5},
+  };
+  const int32_t read[] = {BEGIN};
+  open_undecided(WORDS);
+  const float *logits = whole(read, 1, 0);
+  for (int way = 0; way < 5; way++) {
+    double p[WORDS], sum = 0;
+    int64_t seen[WORDS] = {0};
+    for (int v = 0; v < WORDS; v++)
+      sum += p[v] = exp(log_probability(logits, v) / how[way].temperature);
+    for (int v = 0; v < WORDS; v++) p[v] /= sum;
+    int kept = cut_plainly(&how[way], p, WORDS);
+    how[way].most = 1, how[way].begin = BEGIN, how[way].end = -1, how[way].together = 500;
+    const struct attn_found found = {.tokens = tokens};
+    assert_int_equal(attn_search_run(network, &empty, &how[way], &found, NULL), ATTN_OK);
+    for (int n = 0; n < DRAWS; n++) seen[tokens[n]]++;
+    assert_true(kept > 1 && chi_square_of(seen, p, WORDS) < chi_square[kept - 1]);
+  }
+  close_network();
+}
+
+/* The draws of one sequence know nothing of each other: pairs come as often as both are likely. */
+static void steps_are_drawn_for_themselves(void **state) {
+  (void)state;
+  static int64_t starts[DRAWS + 1];
+  static int32_t tokens[2 * DRAWS];
+  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  const struct attn_search how = {
+      .most = 2, .begin = BEGIN, .end = -1, .temperature = 1, .seed = 6, .together = 500};
+  const struct attn_found found = {.tokens = tokens};
+  double p[FEW * FEW];
+  int64_t seen[FEW * FEW] = {0};
+  open_undecided(FEW);
+  for (int32_t v = 0; v < FEW; v++) {
+    const int32_t read[] = {BEGIN, v};
+    const float *logits = whole(read, 2, 0);
+    for (int32_t w = 0; w < FEW; w++)
+      p[v * FEW + w] = exp(log_probability(logits, v) + log_probability(logits + FEW, w));
+  }
+  assert_int_equal(attn_search_run(network, &empty, &how, &found, NULL), ATTN_OK);
+  for (int n = 0; n < DRAWS; n++) seen[tokens[2 * n] * FEW + tokens[2 * n + 1]]++;
+  assert_true(chi_square_of(seen, p, FEW * FEW) < chi_square[FEW * FEW - 1]);
+  close_network();
+}
+
+/* ---- What cannot be ---- */
+
+static void expect_refused(const struct attn_text *text, struct attn_search how, attn_status status,
+                           const char *argument) {
+  static struct finds f, untouched;
+  const struct attn_found found = all_of(&f);
+  attn_error err = {0};
+  all_of(&untouched);
+  assert_int_equal(attn_search_run(network, text, &how, &found, &err), status);
+  assert_string_equal(err.argument, argument);
+  assert_memory_equal(&f, &untouched, sizeof f);
+  assert_int_equal(attn_search_run(network, text, &how, &found, NULL), status);
+}
+
+static void what_cannot_be_searched_is_refused(void **state) {
+  (void)state;
+  const struct attn_search good = {.most = MOST, .begin = BEGIN, .end = END};
+#define REFUSED(name, ...)                                 \
+  do {                                                     \
+    struct attn_search bad = good;                         \
+    bad.__VA_ARGS__;                                       \
+    expect_refused(&source, bad, ATTN_ERR_ARGUMENT, name); \
+  } while (0)
+  open_network("", WORDS, 5);
+  REFUSED("most", most = 0);
+  REFUSED("most", most = LENGTH + 1);
+  REFUSED("begin", begin = -2);
+  REFUSED("begin", begin = -1);
+  REFUSED("begin", begin = WORDS);
+  REFUSED("end", end = WORDS);
+  REFUSED("end", end = -2);
+  REFUSED("beams", beams = -1);
+  REFUSED("beams", beams = ATTN_BEAMS_MOST + 1);
+  REFUSED("n_best", n_best = 2);
+  REFUSED("n_best", n_best = -1);
+  REFUSED("length_penalty", length_penalty = -0.1);
+  REFUSED("length_penalty", length_penalty = (double)NAN);
+  REFUSED("temperature", temperature = (double)INFINITY);
+  REFUSED("temperature", temperature = -1);
+  REFUSED("beams", temperature = 1, bad.beams = 2);
+  REFUSED("top_p", top_p = 1.01);
+  REFUSED("top_p", top_p = -0.01);
+  REFUSED("top_k", top_k = -1);
+  REFUSED("together", together = -1);
+  REFUSED("threads", threads = -1);
+  int32_t kept = source_tokens[7];
+  source_tokens[7] = WORDS, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = -1, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = kept;
+  const int64_t gap[] = {0, 4, 4, 14}, back[] = {0, 11, 4, 14}, late[] = {1, 4, 11, 14};
+  const int64_t *const wrong[] = {gap, back, late};
+  for (int n = 0; n < 3; n++) {
+    struct attn_text text = source;
+    text.starts = wrong[n];
+    expect_refused(&text, good, ATTN_ERR_ARGUMENT, "source");
+  }
+  close_network();
+  open_network("\"kind\": \"decoder\"", WORDS, 5);
+  REFUSED("source", most = LENGTH - 6); /* BEGIN, the longest source, and all said but the last */
+  struct attn_search fits = good;
+  static struct finds f;
+  fits.most = LENGTH - 7;
+  search(&source, &fits, &f);
+  fits.most = LENGTH - 6, fits.begin = -1;
+  search(&source, &fits, &f);
+  close_network();
+  open_network("\"kind\": \"encoder\"", WORDS, 5);
+  REFUSED("network", most = MOST);
+  close_network();
+}
+
+static const struct attn_value *parameter(const char *name) {
+  for (int n = 0; n < network->count; n++)
+    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
+  fail_msg("no %s", name);
+  return NULL;
+}
+
+static void logits_that_are_no_numbers_are_refused(void **state) {
+  (void)state;
+  const float wrong[] = {NAN, INFINITY};
+  for (int way = 0; way < WAYS; way++)
+    for (int n = 0; n < 2; n++) {
+      open_network("", WORDS, 5);
+      parameter("output.bias")->x[4] = wrong[n];
+      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      for (int v = 0; v < WORDS; v++) parameter("output.bias")->x[v] = -INFINITY;
+      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      close_network();
+    }
+}
+
+/* What has no probability is never said, even if there is less than was asked for then. */
+static void what_is_impossible_is_not_said(void **state) {
+  (void)state;
+  static struct finds f;
+  for (int way = 0; way < WAYS; way++) {
+    open_network("", WORDS, 5);
+    for (int v = 0; v < WORDS; v++)
+      if (v != 4) parameter("output.bias")->x[v] = -INFINITY;
+    search(&source, &ways[way], &f);
+    for (int64_t s = 0; s < SOURCES; s++) {
+      int64_t best = ways[way].n_best ? ways[way].n_best : 1;
+      assert_int_equal(f.counts[s * best], MOST);
+      for (int n = 0; n < MOST; n++) assert_int_equal(f.tokens[s * best * MOST + n], 4);
+      assert_true(!(f.scores[s * best] < 0));
+      for (int64_t n = 1; n < best; n++) assert_int_equal(f.counts[s * best + n], -1);
+    }
+    close_network();
+  }
+}
+
+struct watch {
+  int64_t calls, stop_at, done, of;
+};
+
+static int watch(void *context, int64_t done, int64_t of) {
+  struct watch *w = context;
+  assert_true(done >= w->done);
+  w->done = done, w->of = of;
+  return ++w->calls == w->stop_at;
+}
+
+static void a_search_can_be_watched_and_stopped(void **state) {
+  (void)state;
+  static struct finds f;
+  struct watch w = {0};
+  struct attn_search how = ways[1];
+  const struct attn_found found = all_of(&f);
+  how.stop = watch, how.context = &w, how.threads = 1;
+  open_network("", WORDS, 5);
+  assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_OK);
+  assert_int_equal(w.done, SOURCES);
+  assert_int_equal(w.of, SOURCES);
+  for (int64_t all = w.calls, at = 1; at <= all; at++) {
+    w = (struct watch){.stop_at = at};
+    assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_ERR_INTERRUPTED);
+    assert_int_equal(w.calls, at);
+  }
+  close_network();
+}
+
+/* ---- A machine without memory ---- */
+
+static int allocations, fails_at, blocks;
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void __wrap_free(void *memory);
+
+static _Atomic int counting;
+static int refuses(void) { return counting && ++allocations == fails_at; }
+static void *given(void *memory) {
+  if (counting && memory) blocks++;
+  return memory;
+}
+
+void *__wrap_malloc(size_t bytes) { return refuses() ? NULL : given(__real_malloc(bytes)); }
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return refuses() ? NULL : given(__real_calloc(count, bytes));
+}
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+  return refuses() ? NULL : given(__real_aligned_alloc(alignment, bytes));
+}
+void __wrap_free(void *memory) {
+  if (counting && memory) blocks--;
+  __real_free(memory);
+}
+
+static void each_allocation_may_fail(void **state) {
+  (void)state;
+  static struct finds expected, f;
+  open_network("", WORDS, 5);
+  for (int way = 1; way < WAYS; way++) {
+    struct attn_search how = ways[way];
+    how.threads = 1, how.most = 3;
+    search(&source, &how, &expected);
+    for (fails_at = 1;; fails_at++) {
+      const struct attn_found found = all_of(&f);
+      allocations = blocks = 0, counting = 1;
+      attn_status status = attn_search_run(network, &source, &how, &found, NULL);
+      counting = 0;
+      assert_int_equal(blocks, 0);
+      if (allocations < fails_at) {
+        assert_int_equal(status, ATTN_OK);
+        assert_true(fails_at > 30);
+        break;
+      }
+      assert_int_equal(status, ATTN_ERR_MEMORY);
+    }
+    assert_memory_equal(&f, &expected, sizeof f);
+  }
+  close_network();
+}
+
+#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {LAW(greedy_says_the_likeliest),
+                                     LAW(greedy_is_one_beam_and_no_temperature),
+                                     LAW(greedy_ends_where_the_end_is_said),
+                                     LAW(a_wide_beam_finds_the_best_of_all),
+                                     LAW(a_narrow_beam_is_as_defined),
+                                     LAW(neighbours_change_no_bit),
+                                     LAW(threads_change_no_bit),
+                                     LAW(what_is_found_together_has_the_score_it_says),
+                                     LAW(of_equals_the_first_are_kept),
+                                     LAW(ties_and_edges_of_a_draw),
+                                     LAW(tokens_come_as_often_as_is_likely),
+                                     LAW(steps_are_drawn_for_themselves),
+                                     LAW(what_cannot_be_searched_is_refused),
+                                     LAW(logits_that_are_no_numbers_are_refused),
+                                     LAW(what_is_impossible_is_not_said),
+                                     LAW(a_search_can_be_watched_and_stopped),
+                                     LAW(each_allocation_may_fail)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
