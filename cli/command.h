@@ -4,9 +4,11 @@
 
 int attn_cmd_check(int argc, char **argv);
 int attn_cmd_explain(int argc, char **argv);
+int attn_cmd_generate(int argc, char **argv);
 int attn_cmd_info(int argc, char **argv);
 int attn_cmd_new(int argc, char **argv);
 int attn_cmd_run(int argc, char **argv);
+int attn_cmd_train(int argc, char **argv);
 
 /* Exit status, as grep's and diff's: nothing found, something found, trouble. */
 enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_INTERRUPTED = 130 };

@@ -139,6 +139,7 @@ static attn_status read_stream(FILE *from, char **text, size_t *bytes, attn_erro
   }
 }
 
+/* There is always room for one byte more. */
 static attn_status slurp(const char *path, char **text, size_t *bytes, attn_error *err) {
   int standard = !strcmp(path, "-");
   *text = NULL;
@@ -147,6 +148,13 @@ static attn_status slurp(const char *path, char **text, size_t *bytes, attn_erro
   attn_status status = read_stream(from, text, bytes, err);
   if (!standard) fclose(from);
   if (status) free(*text), *text = NULL;
+  return status;
+}
+
+attn_status attn_cli_slurp(const char *path, char **text, attn_error *err) {
+  size_t bytes;
+  attn_status status = slurp(path, text, &bytes, err);
+  if (!status) (*text)[bytes] = 0;
   return status;
 }
 

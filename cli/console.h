@@ -64,6 +64,9 @@ attn_sink attn_cli_stdout(void);
 int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
                    int64_t precision);
 
+/* A whole file, or standard input for "-", a 0 behind it; to be freed, NULL on failure. */
+attn_status attn_cli_slurp(const char *path, char **text, attn_error *err);
+
 /* A whole file, or standard input for "-", as a lesson; limit 1 GiB. NULL on failure. */
 attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *err);
 

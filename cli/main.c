@@ -14,6 +14,8 @@ static const struct {
     {"explain", "show every step of one, with its numbers", attn_cmd_explain},
     {"new", "write a lesson to start from", attn_cmd_new},
     {"run", "attention on tensor files", attn_cmd_run},
+    {"train", "a Transformer from nothing", attn_cmd_train},
+    {"generate", "what a trained one says", attn_cmd_generate},
     {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
 };
 
@@ -21,7 +23,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to) {
   fprintf(to,
-          "attn - exact attention: explained, checked, run\n\nusage: attn COMMAND [OPTION...]\n\n");
+          "attn - exact attention: explained, checked, run, trained\n\nusage: attn COMMAND "
+          "[OPTION...]\n\n");
   for (int n = 0; n < COMMANDS; n++)
     fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
   fprintf(to,

@@ -67,6 +67,7 @@ typedef enum attn_status {
   ATTN_ERR_CPU = 70,         /* instructions asked for that this CPU lacks */
   ATTN_ERR_EMPTY_ROW = 80,   /* a query sees no key and the caller asked for an error */
   ATTN_ERR_INTERRUPTED = 90, /* the caller's progress function asked to stop */
+  ATTN_ERR_DIVERGED = 100,   /* training: steps in a row whose loss was not finite */
 } attn_status;
 
 /**

@@ -29,6 +29,8 @@ const char *attn_status_name(attn_status status) {
       return "ATTN_ERR_EMPTY_ROW";
     case ATTN_ERR_INTERRUPTED:
       return "ATTN_ERR_INTERRUPTED";
+    case ATTN_ERR_DIVERGED:
+      return "ATTN_ERR_DIVERGED";
   }
   return "ATTN_ERR_UNKNOWN";
 }

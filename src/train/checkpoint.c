@@ -7,7 +7,7 @@
 
 #include "dump.h"
 #include "error.h"
-#include "safetensors.h"
+#include "weights.h"
 
 enum { KINDS = 3, NAME = 80, EXACT = 17 }; /* digits that give a double back */
 
@@ -19,13 +19,14 @@ static const char *const schedules[] = {"cosine", "noam", "constant", NULL};
 static json_t *training_object(const struct attn_trainer *t) {
   const struct attn_training *h = &t->how;
   return json_pack(
-      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
       "schedule", schedules[h->schedule.kind], "rate", h->schedule.rate, "warm_up",
       (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
       h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
-      "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "tokens",
-      (json_int_t)h->tokens, "seed", (json_int_t)h->seed, "step", (json_int_t)t->step, "skipped",
-      (json_int_t)t->skipped, "drawn", (json_int_t)t->drawn);
+      "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
+      (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "seed", (json_int_t)h->seed,
+      "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped, "drawn",
+      (json_int_t)t->drawn);
 }
 
 static int find(const char *word, const char *const *words) {
@@ -37,25 +38,26 @@ static int find(const char *word, const char *const *words) {
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
   const char *kind = "";
   struct attn_training *h = &c->how;
-  json_int_t warm_up, steps, batch, tokens, seed, step, skipped, drawn;
+  json_int_t warm_up, steps, batch, accumulate, tokens, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
-      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
       "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up, "steps", &steps, "beta1",
       &h->adam.beta1, "beta2", &h->adam.beta2, "epsilon", &h->adam.epsilon, "decay", &h->adam.decay,
-      "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "tokens", &tokens, "seed",
-      &seed, "step", &step, "skipped", &skipped, "drawn", &drawn);
+      "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
+      "tokens", &tokens, "seed", &seed, "step", &step, "skipped", &skipped, "drawn", &drawn);
   int schedule = failed ? -1 : find(kind, schedules);
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
   if (schedule < 0 || batch < 1 || batch > 1 << 24 || tokens < 1 || tokens > 1 << 24 || step < 0 ||
-      skipped < 0)
+      skipped < 0 || accumulate < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
   h->schedule.kind = (enum attn_schedule_kind)schedule;
   h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
+  h->accumulate = accumulate;
   h->seed = (uint64_t)seed, c->step = step, c->skipped = skipped, c->drawn = (uint64_t)drawn;
   return ATTN_OK;
 }
@@ -63,13 +65,14 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
 /* ---- Writing ---- */
 
 /* The strings of the file; NULL where there is no memory. */
-static json_t *metadata_of(const struct attn_trainer *t, const char *tokenizer) {
+static json_t *metadata_of(const struct attn_trainer *t, const char *tokenizer, const char *run) {
   char *config = attn_config_write(&t->part[0].network->config);
   json_t *how = training_object(t);
   char *training = how ? attn_json_text(how, JSON_COMPACT | JSON_REAL_PRECISION(EXACT)) : NULL;
-  json_t *all = config && training ? json_pack("{s:s, s:s, s:s, s:s}", "format", "pt", "config",
-                                               config, "training", training, "tokenizer", tokenizer)
-                                   : NULL;
+  json_t *all = config && training
+                    ? json_pack("{s:s, s:s, s:s, s:s, s:s}", "format", "pt", "config", config,
+                                "training", training, "tokenizer", tokenizer, "run", run)
+                    : NULL;
   json_decref(how);
   free(config), free(training);
   return all;
@@ -100,12 +103,7 @@ static attn_status list(const struct attn_trainer *t, struct listing *l, attn_er
     for (int p = 0; p < n->count; p++, at++) {
       const struct attn_parameter *one = &n->parameters[p];
       snprintf(l->name[at], NAME, "%s%s", prefixes[k], one->name);
-      l->tensor[at] = attn_tensor_dense(ATTN_F32, blocks[k] + one->offset, 1, 1, one->value.n,
-                                        one->value.width);
-      l->tensor[at].rank = one->rank; /* the last ones */
-      for (int d = 0; d < one->rank; d++)
-        l->tensor[at].shape[d] = l->tensor[at].shape[4 - one->rank + d],
-        l->tensor[at].strides[d] = l->tensor[at].strides[4 - one->rank + d];
+      l->tensor[at] = attn_weights_tensor(one, blocks[k]);
       l->names[at] = l->name[at], l->tensors[at] = &l->tensor[at];
     }
   return ATTN_OK;
@@ -123,9 +121,9 @@ static attn_status write_file(const char *path, const struct listing *l, json_t 
 }
 
 attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *t,
-                                  const char *tokenizer, attn_error *err) {
+                                  const char *tokenizer, const char *run, attn_error *err) {
   struct listing l = {0, NULL, NULL, NULL, NULL};
-  json_t *metadata = metadata_of(t, tokenizer);
+  json_t *metadata = metadata_of(t, tokenizer, run);
   attn_status status = metadata
                            ? list(t, &l, err)
                            : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
@@ -148,52 +146,37 @@ static attn_status read_words(const struct attn_safetensors *file, struct attn_c
   const char *config = json_string_value(json_object_get(words, "config"));
   const char *training = json_string_value(json_object_get(words, "training"));
   const char *tokenizer = json_string_value(json_object_get(words, "tokenizer"));
+  const char *run = json_string_value(json_object_get(words, "run"));
   memset(c, 0, sizeof *c);
-  if (!config || !training || !tokenizer)
-    return missing(err, !config ? "config" : !training ? "training" : "tokenizer");
+  if (!config || !training || !tokenizer || !run)
+    return missing(err, !config      ? "config"
+                        : !training  ? "training"
+                        : !tokenizer ? "tokenizer"
+                                     : "run");
   attn_status status = attn_config_parse(config, strlen(config), &c->config, err);
   if (!status) status = read_training(training, c, err);
-  if (!status && !(c->tokenizer = strdup(tokenizer)))
+  if (!status && (!(c->tokenizer = strdup(tokenizer)) || !(c->run = strdup(run))))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a tokenizer");
   return status;
 }
 
-static const struct attn_safetensor *find_tensor(const struct attn_safetensors *file,
-                                                 const char *name) {
-  for (size_t n = 0; n < file->entries; n++)
-    if (!strcmp(file->entry[n].name, name)) return &file->entry[n];
-  return NULL;
-}
-
-static attn_status read_tensor(const struct attn_bytes *bytes, const struct attn_safetensors *file,
-                               const char *name, const attn_tensor *to, attn_error *err) {
-  const struct attn_safetensor *found = find_tensor(file, name);
-  if (!found) return missing(err, name);
-  const struct attn_stored *at = &found->at;
-  if (at->dtype != ATTN_F32 || at->rank != to->rank ||
-      memcmp(at->shape, to->shape, (size_t)to->rank * sizeof *to->shape))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "checkpoint: \"%s\" has not the type and shape of its configuration", name);
-  return attn_bytes_get(bytes, at->offset, to->data, at->bytes, err);
-}
-
 static attn_status read_numbers(const struct attn_bytes *bytes, const struct attn_safetensors *file,
                                 const struct attn_trainer *t, attn_error *err) {
-  struct listing l;
-  attn_status status = list(t, &l, err);
-  if (!status && file->entries != (size_t)l.count)
-    status =
-        attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                  "checkpoint: %zu tensors, but its configuration has %d", file->entries, l.count);
-  for (int n = 0; n < l.count && !status; n++)
-    status = read_tensor(bytes, file, l.names[n], l.tensors[n], err);
-  forget(&l);
+  const struct attn_network *n = t->part[0].network;
+  float *const blocks[KINDS] = {t->weights, t->first, t->second};
+  if (file->entries != (size_t)n->count * KINDS)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "checkpoint: %zu tensors, but its configuration has %d", file->entries,
+                     n->count * KINDS);
+  attn_status status = ATTN_OK;
+  for (int k = 0; k < KINDS && !status; k++)
+    status = attn_weights_read(bytes, file, n, prefixes[k], blocks[k], err);
   return status;
 }
 
 void attn_checkpoint_close(struct attn_checkpoint *c) {
-  free(c->tokenizer);
-  c->tokenizer = NULL;
+  free(c->tokenizer), free(c->run);
+  c->tokenizer = c->run = NULL;
 }
 
 attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *c, attn_error *err) {
@@ -222,7 +205,7 @@ static attn_status resume(const struct attn_bytes *bytes, const struct attn_safe
 }
 
 attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,
-                                   char **tokenizer, attn_error *err) {
+                                   struct attn_checkpoint *checkpoint, attn_error *err) {
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
   struct attn_checkpoint c = {.tokenizer = NULL};
@@ -234,6 +217,9 @@ attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct att
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   if (status) return attn_trainer_free(made), attn_checkpoint_close(&c), status;
   *trainer = made;
-  if (tokenizer) *tokenizer = c.tokenizer, c.tokenizer = NULL;
-  return attn_checkpoint_close(&c), ATTN_OK;
+  if (checkpoint)
+    *checkpoint = c;
+  else
+    attn_checkpoint_close(&c);
+  return ATTN_OK;
 }

@@ -1,6 +1,7 @@
 /* checkpoint.h -- all that a run needs to go on as if it had never stopped, in one safetensors
  * file: weights under their names, AdamW's moments under "adamw.m." and "adamw.v.", and as metadata
- * the configuration, how it is trained and how far it is, and the tokenizer. */
+ * the configuration, how it is trained and how far it is, the tokenizer, and what the run says of
+ * itself. */
 #ifndef ATTN_TRAIN_CHECKPOINT_H
 #define ATTN_TRAIN_CHECKPOINT_H
 
@@ -12,12 +13,13 @@ struct attn_checkpoint {
   struct attn_training how;
   int64_t step, skipped;
   uint64_t drawn;
-  char *tokenizer; /* a tokenizer.json; freed by attn_checkpoint_close */
+  char *tokenizer; /* a tokenizer.json; freed by attn_checkpoint_close, as is */
+  char *run;       /* JSON, the caller's */
 };
 
 /* Written beside, fsynced, renamed: what stood there stands until the new file is whole. */
 attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *trainer,
-                                  const char *tokenizer, attn_error *err);
+                                  const char *tokenizer, const char *run, attn_error *err);
 
 /* ATTN_ERR_FORMAT, with the name of what is missing or does not fit; nothing is kept then. */
 attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *checkpoint,
@@ -25,8 +27,9 @@ attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *check
 void attn_checkpoint_close(struct attn_checkpoint *checkpoint);
 
 /* A trainer that goes on where the file's one was. threads: as in attn_training, for the number of
- * threads is the machine's; with the same number every bit is as without the stop. */
+ * threads is the machine's; with the same number every bit is as without the stop. *checkpoint, if
+ * it is wanted, is the caller's to close. */
 attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,
-                                   char **tokenizer, attn_error *err);
+                                   struct attn_checkpoint *checkpoint, attn_error *err);
 
 #endif

@@ -2,23 +2,42 @@
 
 #include <string.h>
 
+#include "attn/train.h"
+#include "error.h"
 #include "philox.h"
 
 static const struct attn_task tasks[] = {
     {"dates", "dates as people write them, in Japanese and English, to YYYY-MM-DD", attn_task_dates,
-     ATTN_TASK_CHARACTERS},
+     ATTN_TASK_CHARACTERS, 4000, 2e-3},
     {"numerals", "numbers below 10^12, kanji numerals to digits and back", attn_task_numerals,
-     ATTN_TASK_CHARACTERS},
+     ATTN_TASK_CHARACTERS, 14000, 2e-3},
     {"addition", "sums of two numbers of up to 8 digits, least digit first", attn_task_addition,
-     ATTN_TASK_CHARACTERS},
+     ATTN_TASK_CHARACTERS, 8000, 2e-3},
     {"letters", "4 to 16 letters, copied, reversed or sorted as the mark before them says",
-     attn_task_letters, ATTN_TASK_CHARACTERS},
-    {"copy", "letters, those to be copied only", attn_task_copy, ATTN_TASK_CHARACTERS},
-    {"reverse", "letters, those to be reversed only", attn_task_reverse, ATTN_TASK_CHARACTERS},
-    {"sort", "letters, those to be sorted only", attn_task_sort, ATTN_TASK_CHARACTERS},
+     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3},
+    {"copy", "letters, those to be copied only", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3},
+    {"reverse", "letters, those to be reversed only", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000,
+     2e-3},
+    {"sort", "letters, those to be sorted only", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3},
     {"translation", "short Japanese sentences, their words apart, to English",
-     attn_task_translation, ATTN_TASK_WORDS},
+     attn_task_translation, ATTN_TASK_WORDS, 1500, 2e-3},
 };
+
+int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
+  if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
+  *facts = (attn_task_facts){tasks[n].name, tasks[n].summary};
+  return 1;
+}
+
+attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t held_out,
+                              char *source, char *target, attn_error *err) {
+  struct attn_example_pair pair;
+  const struct attn_task *task = attn_task_find(name);
+  if (!task) return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name);
+  task->make(seed, n, held_out, &pair);
+  memcpy(source, pair.source, ATTN_EXAMPLE), memcpy(target, pair.target, ATTN_EXAMPLE);
+  return ATTN_OK;
+}
 
 const struct attn_task *attn_task_find(const char *name) {
   for (size_t n = 0; n < sizeof tasks / sizeof *tasks; n++)

@@ -26,6 +26,8 @@ struct attn_task {
   const char *name, *summary;
   void (*make)(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair);
   enum attn_task_tokens tokens;
+  int64_t steps; /* of training that do, with batches of 64 and this rate */
+  double rate;
 };
 
 /* NULL where there is none of that name. */

@@ -63,6 +63,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   struct attn_trainer *t = status ? NULL : calloc(1, sizeof *t);
   if (!t) return status ? status : out_of_memory(err, sizeof *t);
   t->how = *how, t->numbers = numbers;
+  if (t->how.accumulate < 1) t->how.accumulate = 1;
   t->parts = attn_threads_workers(NULL, how->threads);
   size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
   t->part = calloc((size_t)t->parts, sizeof *t->part);
@@ -104,30 +105,20 @@ static float *gradients_of(const struct attn_trainer *t, int part) {
   return t->second + up(t->numbers) * (part + 1);
 }
 
-/* Tokens that all parts are to say: what the mean is taken over. */
-static int64_t count_tokens(const struct attn_trainer *t) {
-  int64_t all = 0;
-  for (int n = 0; n < t->parts; n++) all += t->part[n].batch->target.n;
-  return all;
-}
-
-struct pass {
-  struct attn_trainer *t;
-  float scale;
-};
-
+/* Gradients are of the sum over all tokens; the mean is taken when they are all there. */
 static void run_part(void *argument, int64_t index, int32_t worker) {
-  const struct pass *pass = argument;
-  struct attn_part *p = &pass->t->part[index];
+  struct attn_trainer *t = argument;
+  struct attn_part *p = &t->part[index];
   (void)worker;
-  memset(gradients_of(pass->t, (int)index), 0, (size_t)pass->t->numbers * sizeof(float));
+  if (!t->gathered.rows) memset(gradients_of(t, (int)index), 0, (size_t)t->numbers * sizeof(float));
   attn_tape_start(&p->tape);
   p->loss = (struct attn_loss){0, 0, 0};
   if (!p->batch->sequences) return;
   struct attn_value *logits =
       attn_transformer_forward(p->network, &p->tape, &p->batch->source, &p->batch->target);
-  p->loss = attn_tape_lose(&p->tape, logits, p->batch->labels, pass->t->how.smoothing, pass->scale);
-  attn_tape_backward(&p->tape);
+  double smoothing = p->tape.training ? t->how.smoothing : 0;
+  p->loss = attn_tape_lose(&p->tape, logits, p->batch->labels, smoothing, 1);
+  if (p->tape.training) attn_tape_backward(&p->tape);
 }
 
 /* Gradients of a stretch of the weights, summed part by part into the first's. */
@@ -144,13 +135,15 @@ static void sum_stretch(void *argument, int64_t index, int32_t worker) {
 
 /* Each row of dropout's numbers is known by its place in the whole batch. */
 static void place_parts(struct attn_trainer *t) {
+  uint64_t number = ((uint64_t)t->step + 1) * (uint64_t)t->how.accumulate + (uint64_t)t->batches;
+  uint64_t seed = t->how.seed + number * 0x9E3779B97F4A7C15u;
   int64_t source = 0, target = 0, sequence = 0;
   for (int n = 0; n < t->parts; n++) {
     struct attn_batch *b = t->part[n].batch;
     b->source.first_row = source, b->target.first_row = target;
     b->source.first_sequence = b->target.first_sequence = sequence;
     source += b->source.n, target += b->target.n, sequence += b->sequences;
-    t->part[n].tape.drop.seed = t->how.seed + (uint64_t)t->step * 0x9E3779B97F4A7C15u;
+    t->part[n].tape.drop.seed = seed;
   }
 }
 
@@ -175,34 +168,57 @@ static attn_status failure(const struct attn_trainer *t, attn_error *err) {
   return ATTN_OK;
 }
 
-static void report(const struct attn_trainer *t, struct attn_step *s) {
-  struct attn_loss all = {0, 0, 0};
+static void add_loss(const struct attn_trainer *t, struct attn_loss *all) {
   for (int n = 0; n < t->parts; n++) {
     const struct attn_loss *one = &t->part[n].loss;
-    all.sum += one->sum, all.rows += one->rows, all.correct += one->correct;
+    all->sum += one->sum, all->rows += one->rows, all->correct += one->correct;
   }
-  s->loss = all.sum / (double)all.rows, s->accuracy = (double)all.correct / (double)all.rows;
-  s->tokens = all.rows;
 }
 
-attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
-  struct pass pass = {t, 1.0f / (float)count_tokens(t)};
-  const struct attn_host host = {.threads = t->parts};
-  t->step++;
+/* All parts' passes over what was added, which is then forgotten. */
+static attn_status run_parts(struct attn_trainer *t, int training, struct attn_loss *all,
+                             attn_error *err) {
   place_parts(t);
-  attn_threads_run(t->parts, t->parts, run_part, &pass);
+  for (int n = 0; n < t->parts; n++) t->part[n].tape.training = training;
+  attn_threads_run(t->parts, t->parts, run_part, t);
   attn_status status = failure(t, err);
   for (int n = 0; n < t->parts; n++) attn_batch_clear(t->part[n].batch);
   t->added = 0;
-  if (status) return t->step--, status;
-  if (t->parts > 1)
-    attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);
-  report(t, s);
-  s->norm = sqrt(attn_sum_of_squares(gradients_of(t, 0), t->numbers));
+  if (!status) add_loss(t, all);
+  return status;
+}
+
+attn_status attn_trainer_evaluate(struct attn_trainer *t, struct attn_loss *loss, attn_error *err) {
+  return run_parts(t, 0, loss, err);
+}
+
+attn_status attn_trainer_gather(struct attn_trainer *t, attn_error *err) {
+  attn_status status = run_parts(t, 1, &t->gathered, err);
+  t->batches = status ? 0 : t->batches + 1;
+  if (status) t->gathered = (struct attn_loss){0, 0, 0};
+  return status;
+}
+
+static void report(const struct attn_trainer *t, struct attn_step *s) {
+  const struct attn_loss *all = &t->gathered;
+  double rows = (double)all->rows;
+  s->loss = all->sum / rows, s->accuracy = (double)all->correct / rows, s->tokens = all->rows;
+  s->norm = sqrt(attn_sum_of_squares(gradients_of(t, 0), t->numbers)) / rows;
   s->rate = attn_schedule_rate(&t->how.schedule, t->step);
   s->skipped = !isfinite(s->loss) || !isfinite(s->norm);
+}
+
+attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
+  const struct attn_host host = {.threads = t->parts};
+  attn_status status = t->added || !t->gathered.rows ? attn_trainer_gather(t, err) : ATTN_OK;
+  if (status) return status;
+  if (t->parts > 1)
+    attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);
+  t->step++;
+  report(t, s);
   t->skipped += s->skipped;
   double scale = t->how.clip > 0 && s->norm > t->how.clip ? t->how.clip / s->norm : 1;
-  if (!s->skipped) update(t, &host, scale, s->rate);
+  if (!s->skipped) update(t, &host, scale / (double)s->tokens, s->rate);
+  t->gathered = (struct attn_loss){0, 0, 0}, t->batches = 0;
   return ATTN_OK;
 }

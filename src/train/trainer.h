@@ -13,7 +13,8 @@ struct attn_training {
   struct attn_adamw adam;
   struct attn_schedule schedule;
   double clip, smoothing; /* clip 0: none */
-  int64_t batch, tokens;  /* sequences of a step; the most tokens of either side in one part */
+  int64_t batch, tokens;  /* sequences of a batch; the most tokens of either side in one part */
+  int64_t accumulate;     /* batches of a step, so that each drops otherwise; 0 is 1 */
   uint64_t seed;
   int32_t threads; /* 0: all */
 };
@@ -33,8 +34,10 @@ struct attn_trainer {
   int parts;
   struct attn_part *part;
   int64_t step, added, skipped;
-  uint64_t drawn; /* examples so far: where the data go on. The caller's to count */
-  size_t bytes;   /* all that it holds */
+  struct attn_loss gathered; /* since the last step; its rows are 0 where there is nothing */
+  int64_t batches;           /* of that */
+  uint64_t drawn;            /* examples so far: where the data go on. The caller's to count */
+  size_t bytes;              /* all that it holds */
 };
 
 /* What a step gave. */
@@ -52,7 +55,15 @@ void attn_trainer_free(struct attn_trainer *trainer);
 int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count);
 
-/* A step over what was added. */
+/* The gradients of what was added, summed to those of the step to come: a step may be of more than
+ * one batch. Without it attn_trainer_step does so itself. */
+attn_status attn_trainer_gather(struct attn_trainer *trainer, attn_error *err);
+
+/* What was added is not learned from: its loss, without dropout or smoothing, is added to *loss. */
+attn_status attn_trainer_evaluate(struct attn_trainer *trainer, struct attn_loss *loss,
+                                  attn_error *err);
+
+/* A step over what was added and gathered. */
 attn_status attn_trainer_step(struct attn_trainer *trainer, struct attn_step *step,
                               attn_error *err);
 

@@ -89,14 +89,15 @@ static struct attn_trainer *straight(int64_t steps) {
 static void what_goes_on_never_stopped(void **state) {
   (void)state;
   struct attn_trainer *whole = straight(9), *t = straight(4), *again;
-  char *tokenizer;
-  assert_int_equal(attn_checkpoint_write(path, t, "{\"some\": \"数\"}", NULL), ATTN_OK);
-  assert_int_equal(attn_checkpoint_resume(path, 2, &again, &tokenizer, NULL), ATTN_OK);
-  assert_string_equal(tokenizer, "{\"some\": \"数\"}");
+  struct attn_checkpoint c;
+  assert_int_equal(attn_checkpoint_write(path, t, "{\"some\": \"数\"}", "{\"a\": 1}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_resume(path, 2, &again, &c, NULL), ATTN_OK);
+  assert_string_equal(c.tokenizer, "{\"some\": \"数\"}");
+  assert_string_equal(c.run, "{\"a\": 1}");
   expect_same(again, t);
   while (again->step < 9) make_step(again);
   expect_same(again, whole);
-  free(tokenizer);
+  attn_checkpoint_close(&c);
   attn_trainer_free(whole), attn_trainer_free(t), attn_trainer_free(again);
 }
 
@@ -109,7 +110,7 @@ static void go_on(void) {
     _exit(2);
   while (t->step < LAST) {
     make_step(t);
-    if (attn_checkpoint_write(path, t, "{}", NULL)) _exit(3);
+    if (attn_checkpoint_write(path, t, "{}", "{}", NULL)) _exit(3);
   }
   _exit(0);
 }
@@ -162,7 +163,7 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   (void)state;
   struct attn_trainer *t = new_trainer();
   static char bytes[1 << 20];
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
   FILE *f = fopen(path, "rb");
   size_t size = fread(bytes, 1, sizeof bytes, f);
@@ -188,13 +189,13 @@ static void a_full_disk_leaves_the_last_good_file(void **state) {
   struct attn_trainer *t = straight(2), *again;
   struct rlimit all, little;
   attn_error err;
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
   getrlimit(RLIMIT_FSIZE, &all);
   little = all, little.rlim_cur = 10000;
   signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &little);
   make_step(t);
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", &err), ATTN_ERR_FILE);
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", &err), ATTN_ERR_FILE);
   setrlimit(RLIMIT_FSIZE, &all);
   attn_trainer_free(t), t = straight(2);
   assert_int_equal(attn_checkpoint_resume(path, 2, &again, NULL, NULL), ATTN_OK);

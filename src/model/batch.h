@@ -1,6 +1,6 @@
 /* batch.h -- pairs of sequences side by side, as a model wants them. */
-#ifndef ATTN_TRAIN_BATCH_H
-#define ATTN_TRAIN_BATCH_H
+#ifndef ATTN_MODEL_BATCH_H
+#define ATTN_MODEL_BATCH_H
 
 #include "transformer.h"
 

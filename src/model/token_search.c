@@ -1,4 +1,4 @@
-#include "search.h"
+#include "token_search.h"
 
 #include <math.h>
 #include <stdatomic.h>

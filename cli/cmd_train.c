@@ -1,0 +1,302 @@
+/* cmd_train.c -- attn train: a Transformer from nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attn/train.h"
+#include "command.h"
+#include "console.h"
+
+static const char help[] =
+    "attn train - a Transformer from nothing: a task, or your own pairs\n\n"
+    "usage: attn train TASK [OPTION...]\n"
+    "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
+    "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
+    "  -o, --output FILE  the best checkpoint [TASK.safetensors]; the last one stands beside it,\n"
+    "                     as NAME.last.safetensors\n"
+    "  --replace          files of these names may be replaced\n"
+    "  --data FILE        lines of source<TAB>target, UTF-8\n"
+    "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
+    "  --resume FILE      goes on where a run stopped, bit for bit\n\n"
+    "the model:\n"
+    "  --config FILE      JSON, or '{\"width\": 128, ...}' itself: what differs from the default\n"
+    "  --tokenizer KIND   characters, words, bpe:8000, or a tokenizer.json\n\n"
+    "the run (in brackets what a task does not set otherwise):\n"
+    "  --steps N [4000]  --batch N [64]  --accumulate N [1]  --rate R [0.002]\n"
+    "  --schedule cosine|noam|constant  --warm-up N  --decay R [0.01]  --clip R [1]\n"
+    "  --smoothing R [0]  --seed N [0]  --threads N [all]\n"
+    "  --validate-every N  --examples N [256]: how often, and on how many unseen ones\n"
+    "  --until SHARE      ends when so many replies of the unseen are right, 0.999 say\n"
+    "  --patience N       ends after so many validations without a better one\n"
+    "  --examine N        a task: at the end asks the best for so many other unseen ones [2000]\n\n"
+    "  --list             the tasks, each with an example\n"
+    "  --json             a line of JSON for each validation, and one for the end\n"
+    "  --quiet            no progress\n\n"
+    "examples:\n"
+    "  attn train dates\n"
+    "  attn generate dates.safetensors '12 May 1991'\n"
+    "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
+    "  attn train addition --config '{\"kind\": \"decoder\", \"width\": 128}' -o "
+    "sums.safetensors\n";
+
+struct wishes {
+  attn_train run;
+  int64_t examine, seed, threads;
+  int json, quiet, list, wants_help;
+  char *output, *config; /* made here */
+};
+
+/* ---- While it runs ---- */
+
+struct view {
+  const struct wishes *w;
+  double last;
+  int64_t width; /* of the line that stands on the terminal */
+  int tenth;
+};
+
+static void put_share(double share, FILE *to) {
+  if (isnan(share))
+    fprintf(to, "    -  ");
+  else
+    fprintf(to, "%6.2f %%", share * 100);
+}
+
+static void put_time(double seconds, FILE *to) {
+  long whole = lround(seconds);
+  if (whole >= 3600)
+    fprintf(to, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    fprintf(to, "%ld:%02ld", whole / 60, whole % 60);
+}
+
+static void put_line(const attn_train_state *s, FILE *to) {
+  fprintf(to, "step %lld/%lld  loss %.4f  unseen ", (long long)s->step, (long long)s->steps,
+          s->loss);
+  if (isnan(s->unseen_exact) && !isnan(s->unseen_loss))
+    fprintf(to, "loss %.4f", s->unseen_loss);
+  else
+    put_share(s->unseen_exact, to);
+  fprintf(to, "  %.0f tokens/s  ", s->tokens_per_second);
+  put_time(s->seconds_left, to);
+  fprintf(to, " left");
+  if (s->skipped) fprintf(to, "  %lld skipped", (long long)s->skipped);
+}
+
+static void put_json(const attn_train_state *s) {
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"step", (double)s->step},
+                 {"steps", (double)s->steps},
+                 {"loss", s->loss},
+                 {"accuracy", s->accuracy},
+                 {"rate", s->rate},
+                 {"unseen_loss", s->unseen_loss},
+                 {"unseen_exact", s->unseen_exact},
+                 {"best", s->best},
+                 {"best_step", (double)s->best_step},
+                 {"tokens_per_second", s->tokens_per_second},
+                 {"seconds", s->seconds},
+                 {"skipped", (double)s->skipped},
+                 {"weights", (double)s->weights},
+                 {"bytes", (double)s->bytes}};
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+    printf("%s\"%s\": ", n ? ", " : "{", numbers[n].name);
+    attn_cli_json_number(numbers[n].value);
+  }
+}
+
+static void begin(const attn_train_state *s) {
+  fprintf(stderr,
+          "%lld weights, %lld words, %.1f MiB for training; Ctrl-C keeps what was learned\n",
+          (long long)s->weights, (long long)s->words, (double)s->bytes / (1 << 20));
+}
+
+/* A terminal sees a line that lives, anything else a line for each validation. */
+static int32_t show(void *context, const attn_train_state *s) {
+  struct view *v = context;
+  int live = isatty(STDERR_FILENO);
+  double now = attn_cli_now();
+  if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
+  if (v->w->quiet) return attn_cli_interrupted();
+  if (!v->last) begin(s), v->last = now;
+  if (s->validated) {
+    fprintf(stderr, "%s", live ? "\r\033[K" : ""), put_line(s, stderr), fputc('\n', stderr);
+  } else if (live && now - v->last > 0.2) {
+    v->last = now, fprintf(stderr, "\r\033[K"), put_line(s, stderr), fflush(stderr);
+  }
+  return attn_cli_interrupted();
+}
+
+/* ---- At the end ---- */
+
+/* Of a share, by [Wilson27]: where it lies in 95 cases of 100. */
+static void wilson(const attn_score_card *c, double *low, double *high) {
+  const double z = 1.959964;
+  double n = (double)c->examples, p = (double)c->exact / n, z2 = z * z;
+  double middle = p + z2 / (2 * n), half = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  *low = (middle - half) / (1 + z2 / n), *high = (middle + half) / (1 + z2 / n);
+}
+
+static const char *why(int32_t end) {
+  static const char *const words[] = {"goes on", "all steps made", "good enough",
+                                      "no better for a while", "stopped"};
+  return words[end];
+}
+
+static attn_status examine(const struct wishes *w, attn_score_card *card, attn_error *err) {
+  attn_model *model;
+  if (!w->run.task || !w->examine) return ATTN_OK;
+  attn_status status = attn_model_open(w->run.output, &model, err);
+  if (status) return status;
+  status =
+      attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads, card, err);
+  attn_model_free(model);
+  return status;
+}
+
+static void tell_end(const struct wishes *w, const attn_train_state *end,
+                     const attn_score_card *card) {
+  double low = 0, high = 1;
+  if (card->examples) wilson(card, &low, &high);
+  if (w->json) {
+    put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->end));
+    printf(", \"output\": "), attn_cli_json_text(w->run.output);
+    printf(", \"examined\": %lld, \"exact\": %lld}\n", (long long)card->examples,
+           (long long)card->exact);
+    return;
+  }
+  printf("%s after %lld steps, ", why(end->end), (long long)end->step);
+  put_time(end->seconds, stdout);
+  printf("; the best, of step %lld: %s\n", (long long)end->best_step, w->run.output);
+  if (card->examples)
+    printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
+           (long long)card->exact, (long long)card->examples,
+           100 * (double)card->exact / (double)card->examples, 100 * low, 100 * high);
+}
+
+static int train(struct wishes *w) {
+  attn_error err;
+  attn_train_state end;
+  attn_score_card card = {0, 0};
+  struct view view = {.w = w};
+  struct attn_cli_progress progress = attn_cli_progress_begin("train", 1);
+  w->run.progress = show, w->run.context = &view;
+  attn_status status = attn_model_train(&w->run, &end, &err);
+  attn_cli_progress_end(&progress);
+  if (!status) status = examine(w, &card, &err);
+  if (status) return attn_cli_fail("train", w->run.data, &err);
+  tell_end(w, &end, &card);
+  return EXIT_FINE;
+}
+
+/* ---- What was asked for ---- */
+
+static int list(void) {
+  attn_task_facts task;
+  char source[256], target[256];
+  for (int32_t n = 0; attn_task_describe(n, &task); n++) {
+    printf("%-12s %s\n", task.name, task.summary);
+    for (uint64_t k = 0; k < 2; k++)
+      if (!attn_task_example(task.name, 1, k, 0, source, target, NULL))
+        printf("%-12s   %s -> %s\n", "", source, target);
+  }
+  return EXIT_FINE;
+}
+
+static int unknown_task(const char *name) {
+  enum { MOST = 32 };
+  const char *names[MOST], *near;
+  attn_task_facts task;
+  int count = 0;
+  while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
+  for (int n = 0; n < count; n++)
+    if (!strcmp(name, names[n])) return 0;
+  near = attn_cli_nearest(name, names, count);
+  fprintf(stderr, "attn train: there is no task \"%.40s\"", name);
+  if (near) fprintf(stderr, "; did you mean \"%s\"?", near);
+  fprintf(stderr, "\nTry: attn train --list\n");
+  return 1;
+}
+
+/* --config's text: the JSON itself, or a file's. */
+static int read_config(struct wishes *w) {
+  attn_error err;
+  if (!w->run.config || *w->run.config == '{') return 0;
+  if (attn_cli_slurp(w->run.config, &w->config, &err))
+    return attn_cli_fail("train", w->run.config, &err), -1;
+  w->run.config = w->config;
+  return 0;
+}
+
+static int name_output(struct wishes *w) {
+  static const char ending[] = ".safetensors";
+  if (w->run.output) return 0;
+  if (!w->run.task) return fprintf(stderr, "attn train: -o FILE: where shall it go?\n"), -1;
+  size_t length = strlen(w->run.task);
+  if (!(w->output = malloc(length + sizeof ending))) return -1;
+  memcpy(w->output, w->run.task, length), memcpy(w->output + length, ending, sizeof ending);
+  w->run.output = w->output;
+  return 0;
+}
+
+static int prepare(struct wishes *w, int operands, char **argv) {
+  if (operands > 1) return fprintf(stderr, "attn train: one task at a time\n"), -1;
+  if (operands && unknown_task(argv[1])) return -1;
+  w->run.task = operands ? argv[1] : NULL;
+  if (!operands && !w->run.data && !w->run.resume)
+    return fprintf(stderr, "attn train: which task, or --data FILE?\nTry: attn train --help\n"), -1;
+  if (w->threads < 0 || w->threads > 1024)
+    return fprintf(stderr, "attn train: --threads may be 0 to 1024\n"), -1;
+  w->run.seed = (uint64_t)w->seed, w->run.threads = (int32_t)w->threads;
+  return name_output(w) ? -1 : read_config(w);
+}
+
+static int options(struct wishes *w, int argc, char **argv, int *operands) {
+  attn_train *r = &w->run;
+  const struct attn_cli_option table[] = {
+      {"--output", OPTION_TEXT, &r->output, NULL},
+      {"-o", OPTION_TEXT, &r->output, NULL},
+      {"--replace", OPTION_FLAG, &r->replace, NULL},
+      {"--data", OPTION_TEXT, &r->data, NULL},
+      {"--held-out", OPTION_TEXT, &r->held_out, NULL},
+      {"--resume", OPTION_TEXT, &r->resume, NULL},
+      {"--config", OPTION_TEXT, &r->config, NULL},
+      {"--tokenizer", OPTION_TEXT, &r->tokenizer, NULL},
+      {"--steps", OPTION_WHOLE, &r->steps, NULL},
+      {"--batch", OPTION_WHOLE, &r->batch, NULL},
+      {"--accumulate", OPTION_WHOLE, &r->accumulate, NULL},
+      {"--rate", OPTION_REAL, &r->rate, NULL},
+      {"--schedule", OPTION_TEXT, &r->schedule, NULL},
+      {"--warm-up", OPTION_WHOLE, &r->warm_up, NULL},
+      {"--decay", OPTION_REAL, &r->decay, NULL},
+      {"--clip", OPTION_REAL, &r->clip, NULL},
+      {"--smoothing", OPTION_REAL, &r->smoothing, NULL},
+      {"--seed", OPTION_WHOLE, &w->seed, NULL},
+      {"--threads", OPTION_WHOLE, &w->threads, NULL},
+      {"--validate-every", OPTION_WHOLE, &r->validate_every, NULL},
+      {"--examples", OPTION_WHOLE, &r->examples, NULL},
+      {"--until", OPTION_REAL, &r->until, NULL},
+      {"--patience", OPTION_WHOLE, &r->patience, NULL},
+      {"--examine", OPTION_WHOLE, &w->examine, NULL},
+      {"--list", OPTION_FLAG, &w->list, NULL},
+      {"--json", OPTION_FLAG, &w->json, NULL},
+      {"--quiet", OPTION_FLAG, &w->quiet, NULL},
+      {"--help", OPTION_FLAG, &w->wants_help, NULL},
+      {"-h", OPTION_FLAG, &w->wants_help, NULL}};
+  return attn_cli_options(argc, argv, table, sizeof table / sizeof *table, operands);
+}
+
+int attn_cmd_train(int argc, char **argv) {
+  struct wishes w = {.run = ATTN_TRAIN_INIT, .examine = 2000};
+  int operands;
+  if (options(&w, argc, argv, &operands)) return EXIT_TROUBLE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (w.list) return list();
+  int result = prepare(&w, operands, argv) ? EXIT_TROUBLE : train(&w);
+  free(w.output), free(w.config);
+  return result;
+}

@@ -1,0 +1,119 @@
+/**
+ * model.h -- Transformers that were trained: opened, asked, explained.
+ * Part of libattn-model. Experimental: may change until 1.0.
+ *
+ *     attn_model *model;
+ *     attn_reply reply;
+ *     const char *source = "平成三年五月十二日";
+ *     attn_model_open("dates.safetensors", &model, &err);
+ *     attn_model_generate(model, &source, 1, NULL, &reply, &err);   -> "1991-05-12"
+ *
+ * A checkpoint is one safetensors file: weights under the names of PyTorch's
+ * nn.Transformer, and as metadata "config" (JSON: what the model is) and
+ * "tokenizer" (Hugging Face's tokenizer.json). attn_model_train (train.h)
+ * writes them.
+ *
+ * A model that is open is never changed: any number of threads may use it.
+ */
+#ifndef ATTN_MODEL_H
+#define ATTN_MODEL_H
+
+#include "attn/attn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A model: its layers, its weights, its words. */
+typedef struct attn_model attn_model;
+
+/**
+ * Opens a checkpoint. *model is the caller's, NULL on failure.
+ *
+ * Errors  ATTN_ERR_FILE; ATTN_ERR_FORMAT, with the name of what is missing,
+ *         malformed or does not fit the configuration; ATTN_ERR_MEMORY.
+ * Cost    The weights alone are read, not what training kept beside them.
+ */
+ATTN_API attn_status attn_model_open(const char *path, attn_model **model, attn_error *err);
+
+/** Releases a model; NULL is fine. */
+ATTN_API void attn_model_free(attn_model *model);
+
+/** What a model is. */
+typedef struct attn_model_facts {
+  size_t struct_size;   /* in: sizeof(attn_model_facts) */
+  const char *config;   /* its JSON; lives as long as the model */
+  int64_t weights;      /* how many numbers */
+  int64_t words;        /* of the vocabulary */
+  int64_t length;       /* the longest sequence, in tokens */
+  int32_t encoder_layers, decoder_layers, heads;
+} attn_model_facts;
+
+/** Fills facts. Errors: ATTN_ERR_ARGUMENT (struct_size). */
+ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_facts *facts,
+                                         attn_error *err);
+
+/** How to say something. Zero beside struct_size: greedily. */
+typedef struct attn_generation {
+  size_t struct_size;
+  int32_t beams;         /* hypotheses kept at each step; 0 and 1: greedy, or sampling */
+  int32_t n_best;        /* replies for each source, the best first; 0: 1. At most beams */
+  double length_penalty; /* alpha: a hypothesis of n tokens scores log p / ((5 + n) / 6)^alpha
+                            [Wu16 eq. 14] */
+  double temperature;    /* above 0: tokens are drawn from softmax(logits / temperature) */
+  int32_t top_k;         /* of the likeliest k only; 0: all */
+  double top_p;          /* of the likeliest that have p together [Holtzman20]; 0: all */
+  uint64_t seed;         /* what is drawn is a function of it, the source's index and the step */
+  int64_t most;          /* tokens at most; 0: as many as the model has positions for */
+  int32_t threads;       /* 0: all */
+  int32_t together;      /* sources that go through each layer side by side: faster, but sums may
+                            then be formed in another order, and neighbours change the last bits of
+                            log_p; 0: 1 */
+  int (*progress)(void *context, int64_t done, int64_t total); /* sources; may be NULL. Nonzero
+                            stops with ATTN_ERR_INTERRUPTED */
+  void *progress_context;
+} attn_generation;
+
+#ifdef __cplusplus
+#define ATTN_GENERATION_INIT { sizeof(attn_generation) }
+#else
+#define ATTN_GENERATION_INIT { .struct_size = sizeof(attn_generation) }
+#endif
+
+/** What a model said. Released by attn_replies_free. */
+typedef struct attn_reply {
+  char *text;      /* UTF-8 where the vocabulary is; 0 behind it */
+  int64_t bytes;   /* of text */
+  int64_t tokens;  /* said, the end not counted */
+  double log_p;    /* sum over the tokens, the end with them, in nats */
+  double score;    /* by which hypotheses are compared: log_p and the length penalty */
+  int32_t ended;   /* 0: cut off at `most` */
+} attn_reply;
+
+/**
+ * Says what belongs to each source: what an encoder-decoder makes of it, or how
+ * a decoder goes on behind it.
+ *
+ *   sources  in   count texts, UTF-8, each ends in 0
+ *   how      in   NULL: greedily
+ *   replies  out  count * n_best; those of source s from s * n_best on. Those that a beam did not
+ *                 find are empty: text NULL
+ *
+ * A reply does not depend on what else is asked in the same call (but for `together`), nor on the
+ * number of threads.
+ * Errors  ATTN_ERR_ARGUMENT (a setting; a source longer than the model has positions for; a model
+ *         that has no decoder), ATTN_ERR_FORMAT (a source is not UTF-8), ATTN_ERR_MEMORY,
+ *         ATTN_ERR_INTERRUPTED: replies are empty then.
+ * Cost    each token once through the decoder, over KV caches.
+ */
+ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,
+                                         int64_t count, const attn_generation *how,
+                                         attn_reply *replies, attn_error *err);
+
+/** Releases count replies and empties them. */
+ATTN_API void attn_replies_free(attn_reply *replies, int64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,149 @@
+/**
+ * train.h -- Transformers from nothing: tasks, data, runs, checkpoints.
+ * Part of libattn-model. Experimental: may change until 1.0.
+ *
+ *     attn_train run = ATTN_TRAIN_INIT;
+ *     attn_train_state end;
+ *     run.task = "dates";
+ *     run.output = "dates.safetensors";
+ *     attn_model_train(&run, &end, &err);
+ */
+#ifndef ATTN_TRAIN_H
+#define ATTN_TRAIN_H
+
+#include "attn/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A task whose examples are generated, with what is right known. */
+typedef struct attn_task_facts {
+  const char *name, *summary; /* live for ever */
+} attn_task_facts;
+
+/** Task number n, from 0; 0 where there is none: then *facts is left alone. */
+ATTN_API int32_t attn_task_describe(int32_t n, attn_task_facts *facts);
+
+/**
+ * Example number n of a task and a seed, as text; of those that are held out where that is not 0.
+ * source and target have room for 256 bytes each. ATTN_ERR_ARGUMENT: there is no such task.
+ */
+ATTN_API attn_status attn_task_example(const char *task, uint64_t seed, uint64_t n,
+                                       int32_t held_out, char *source, char *target,
+                                       attn_error *err);
+
+typedef enum attn_train_end {
+  ATTN_TRAIN_GOES_ON = 0,
+  ATTN_TRAIN_STEPS,       /* all steps were made */
+  ATTN_TRAIN_REACHED,     /* `until` was reached */
+  ATTN_TRAIN_NO_BETTER,   /* `patience` validations without a better one */
+  ATTN_TRAIN_INTERRUPTED, /* progress asked for it; the last checkpoint is written */
+} attn_train_end;
+
+/** How far a run is. */
+typedef struct attn_train_state {
+  int64_t step, steps;
+  double loss, accuracy;    /* of the last step: nats a token, share of tokens */
+  double rate, norm;        /* of learning; of the gradient, before clipping */
+  double unseen_loss;       /* of the last validation; NaN before the first */
+  double unseen_exact;      /* share of unseen examples whose whole reply was right, greedily; NaN
+                               where there are no pairs */
+  double best;              /* the highest unseen_exact, or the lowest unseen_loss where that is NaN */
+  int64_t best_step;
+  double seconds, seconds_left; /* of this call */
+  double tokens_per_second;     /* that the model learned to say, of this call */
+  int64_t skipped;          /* steps whose loss or gradient was not finite */
+  int64_t weights, words;   /* of the model; of its vocabulary */
+  int64_t bytes;            /* of memory that training holds: all before the first step */
+  int32_t validated;        /* 1: the unseen numbers are new, and a checkpoint stands */
+  int32_t end;              /* attn_train_end */
+} attn_train_state;
+
+/** What a run is to do. What is zero has the default that stands in brackets. */
+typedef struct attn_train {
+  size_t struct_size;
+
+  /* What is learned: one of task, data and resume. */
+  const char *task;      /* the name of a task */
+  const char *data;      /* a file of lines: source<TAB>target, UTF-8. For a model without an
+                            encoder any text is a line, tabs and all */
+  const char *resume;    /* a checkpoint that a run left: it goes on, with its own settings but for
+                            output, replace, threads and progress */
+  const char *held_out;  /* beside data: lines that are only validated on [a tenth of data's] */
+
+  /* Where it goes. */
+  const char *output;    /* the best checkpoint. The last one, to go on from, beside it:
+                            "dates.last.safetensors" for "dates.safetensors" */
+  int32_t replace;       /* 1: files of these names may be replaced */
+
+  /* The model. */
+  const char *config;    /* JSON: members that differ from the default ones [width 64, 4 heads,
+                            hidden 256, 2 + 2 layers, one table for source and target; no dropout
+                            for a task, else 0.1] */
+  const char *tokenizer; /* "characters", "words", "bpe:8000", or a tokenizer.json
+                            [the task's; characters] */
+
+  /* How. */
+  int64_t steps;         /* [the task's; 4000] */
+  int64_t batch;         /* pairs of a step [64] */
+  int64_t accumulate;    /* batches of a step, one after another [1] */
+  int64_t warm_up;       /* steps [a twentieth] */
+  int64_t validate_every;/* steps [a twentieth, at least 50] */
+  int64_t examples;      /* unseen ones at each validation, at most [256] */
+  int64_t patience;      /* validations without a better one that end a run [none do] */
+  double until;          /* unseen_exact that ends a run [none does] */
+  const char *schedule;  /* "cosine", "noam" or "constant" [cosine] */
+  double rate;           /* the highest [the task's; 0.002] */
+  double decay;          /* of matrices, decoupled [0.01]; below 0: none */
+  double clip;           /* the longest gradient [1]; below 0: any */
+  double smoothing;      /* of labels [0] */
+  uint64_t seed;
+  int32_t threads;       /* 0: all */
+
+  int32_t (*progress)(void *context, const attn_train_state *state); /* after each step; nonzero
+                            stops the run. May be NULL */
+  void *context;
+} attn_train;
+
+#ifdef __cplusplus
+#define ATTN_TRAIN_INIT { sizeof(attn_train) }
+#else
+#define ATTN_TRAIN_INIT { .struct_size = sizeof(attn_train) }
+#endif
+
+/**
+ * Trains a model, with AdamW [Loshchilov19], and validates it on what it never trains on.
+ *
+ * A run is repeated bit for bit by the same build with the same number of threads, and so is one
+ * that was stopped, however it was, and goes on. A step whose loss or gradient is not finite
+ * changes nothing and is counted; after 10 in a row the run fails, the last checkpoint intact.
+ *
+ *   end   out  how far it came; may be NULL
+ *
+ * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
+ *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, nothing at all;
+ *         a checkpoint; a configuration), ATTN_ERR_FILE (a full disk: what was written before
+ *         stands), ATTN_ERR_MEMORY (before the first step), ATTN_ERR_INTERRUPTED,
+ *         ATTN_ERR_DIVERGED.
+ */
+ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
+                                      attn_error *err);
+
+/** How well a model does a task. */
+typedef struct attn_score_card {
+  int64_t examples, exact;   /* unseen ones; whole replies that were right */
+} attn_score_card;
+
+/**
+ * Asks a model for `examples` unseen examples of a task, seeded otherwise than those of training's
+ * validation, greedily. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no such task.
+ */
+ATTN_API attn_status attn_model_examine(const attn_model *model, const char *task,
+                                        int64_t examples, uint64_t seed, int32_t threads,
+                                        attn_score_card *card, attn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

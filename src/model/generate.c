@@ -1,0 +1,162 @@
+/* generate.c -- texts in, texts out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptor.h"
+#include "error.h"
+#include "model.h"
+#include "token_search.h"
+
+/* Sources as tokens one behind another, and what is said of them. */
+struct talk {
+  const struct attn_model *model;
+  attn_generation how;
+  int64_t count, n_best, most;
+  struct attn_text text;
+  int32_t *tokens;
+  int64_t *starts;
+  struct attn_found found;
+};
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for what is said");
+}
+
+static int has_encoder(const struct talk *t) {
+  return t->model->network->config.kind == ATTN_ENCODER_DECODER;
+}
+
+/* What an encoder reads ends; what is to go on does not. */
+static attn_status add_source(struct talk *t, const char *source, int64_t *longest,
+                              attn_error *err) {
+  int32_t *tokens = NULL, *more;
+  int64_t count = 0;
+  attn_status status = attn_model_encode(t->model, source, "sources", &tokens, &count, err);
+  if (status) return status;
+  size_t room = (size_t)(t->text.n + count + 1) * sizeof *more;
+  if (!(more = realloc(t->tokens, room))) return free(tokens), out_of_memory(err);
+  t->tokens = more;
+  memcpy(more + t->text.n, tokens, (size_t)count * sizeof *more);
+  free(tokens);
+  t->text.n += count;
+  if (has_encoder(t)) more[t->text.n++] = ATTN_TOKEN_END;
+  t->starts[++t->text.sequences] = t->text.n;
+  if (count > *longest) *longest = count;
+  return ATTN_OK;
+}
+
+static attn_status read_sources(struct talk *t, const char *const *sources, attn_error *err) {
+  int64_t longest = 0, length = t->model->network->config.length;
+  attn_status status = ATTN_OK;
+  t->starts = calloc((size_t)t->count + 1, sizeof *t->starts);
+  if (!t->starts) return out_of_memory(err);
+  for (int64_t n = 0; n < t->count && !status; n++)
+    status = add_source(t, sources[n], &longest, err);
+  int64_t room = has_encoder(t) ? length : length - longest;
+  t->most = t->how.most && t->how.most < room ? t->how.most + 1 : room; /* the end is one too */
+  if (t->most > room) t->most = room;
+  t->text.tokens = t->tokens, t->text.starts = t->starts;
+  return status;
+}
+
+static attn_status make_room(struct talk *t, attn_error *err) {
+  size_t replies = (size_t)(t->count * t->n_best), tokens = replies * (size_t)t->most;
+  t->found = (struct attn_found){.tokens = malloc(tokens * sizeof(int32_t)),
+                                 .counts = malloc(replies * sizeof(int64_t)),
+                                 .ended = malloc(replies),
+                                 .scores = malloc(replies * sizeof(double)),
+                                 .log_probabilities = malloc(tokens * sizeof(float))};
+  const struct attn_found *f = &t->found;
+  return f->tokens && f->counts && f->ended && f->scores && f->log_probabilities
+             ? ATTN_OK
+             : out_of_memory(err);
+}
+
+static attn_status search(struct talk *t, attn_error *err) {
+  const attn_generation *h = &t->how;
+  const struct attn_search how = {.most = t->most,
+                                  .begin = ATTN_TOKEN_BEGIN,
+                                  .end = ATTN_TOKEN_END,
+                                  .beams = h->beams,
+                                  .n_best = h->n_best,
+                                  .length_penalty = h->length_penalty,
+                                  .temperature = h->temperature,
+                                  .top_p = h->top_p,
+                                  .top_k = h->top_k,
+                                  .seed = h->seed,
+                                  .together = h->together,
+                                  .threads = h->threads,
+                                  .stop = h->progress,
+                                  .context = h->progress_context};
+  return attn_search_run(t->model->network, &t->text, &how, &t->found, err);
+}
+
+static attn_status write_reply(const struct talk *t, int64_t n, attn_reply *reply,
+                               attn_error *err) {
+  const struct attn_found *f = &t->found;
+  const int32_t *tokens = f->tokens + n * t->most;
+  size_t count = (size_t)f->counts[n], bytes = 0;
+  attn_tokenizer_decode(t->model->tokenizer, tokens, count, NULL, 0, &bytes, NULL);
+  char *text = malloc(bytes + 1);
+  if (!text) return out_of_memory(err);
+  attn_status status =
+      attn_tokenizer_decode(t->model->tokenizer, tokens, count, text, bytes, &bytes, err);
+  if (status) return free(text), status;
+  text[bytes] = 0;
+  *reply = (attn_reply){.text = text,
+                        .bytes = (int64_t)bytes,
+                        .tokens = (int64_t)count,
+                        .score = f->scores[n],
+                        .ended = f->ended[n]};
+  for (size_t k = 0; k < count + f->ended[n]; k++)
+    reply->log_p += (double)f->log_probabilities[n * t->most + (int64_t)k];
+  return ATTN_OK;
+}
+
+static attn_status talk(struct talk *t, const char *const *sources, attn_reply *replies,
+                        attn_error *err) {
+  attn_status status = read_sources(t, sources, err);
+  if (!status) status = make_room(t, err);
+  if (!status) status = search(t, err);
+  for (int64_t n = 0; n < t->count * t->n_best && !status; n++)
+    if (t->found.counts[n] >= 0) status = write_reply(t, n, &replies[n], err);
+  if (status) attn_replies_free(replies, t->count * t->n_best);
+  return status;
+}
+
+/* Sizes are products of these: they stay far below 2^63. */
+static attn_status check(const struct talk *t, attn_error *err) {
+  const attn_generation *h = &t->how;
+  if (t->model->network->config.decoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "it has no decoder, and says nothing");
+  if (t->count < 0 || t->count > 1 << 24)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count is %lld; it may be 0 to 2^24",
+                     (long long)t->count);
+  if (h->beams < 0 || h->beams > ATTN_BEAMS_MOST || h->n_best < 0 ||
+      h->n_best > (h->beams ? h->beams : 1))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "n_best",
+                     "%d replies of %d beams: beams may be 0 to %d, n_best at most beams",
+                     (int)h->n_best, (int)h->beams, ATTN_BEAMS_MOST);
+  if (h->most < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "most", "most is negative");
+  return ATTN_OK;
+}
+
+attn_status attn_model_generate(const attn_model *model, const char *const *sources, int64_t count,
+                                const attn_generation *how, attn_reply *replies, attn_error *err) {
+  struct talk t = {.model = model, .count = count};
+  attn_status status = attn_descriptor_copy(how, &t.how, sizeof t.how, sizeof t.how, "how", err);
+  if (!status) status = check(&t, err);
+  if (status) return status;
+  t.n_best = t.how.n_best ? t.how.n_best : 1;
+  for (int64_t n = 0; n < count * t.n_best; n++) replies[n] = (attn_reply){.text = NULL};
+  status = talk(&t, sources, replies, err);
+  free(t.tokens), free(t.starts), free(t.found.tokens), free(t.found.counts), free(t.found.ended);
+  free(t.found.scores), free(t.found.log_probabilities);
+  return status;
+}
+
+void attn_replies_free(attn_reply *replies, int64_t count) {
+  for (int64_t n = 0; replies && n < count; n++)
+    free(replies[n].text), replies[n] = (attn_reply){.text = NULL};
+}

@@ -1,0 +1,111 @@
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptor.h"
+#include "error.h"
+#include "weights.h"
+
+enum { ALIGNMENT = 64 };
+
+static const char *string_of(const struct attn_safetensors *file, const char *name) {
+  return json_string_value(json_object_get(json_object_get(file->root, "__metadata__"), name));
+}
+
+/* The words before the network: it takes more memory. */
+static attn_status read_words(struct attn_model *m, const struct attn_safetensors *file,
+                              struct attn_config *config, attn_error *err) {
+  const char *text = string_of(file, "config"), *words = string_of(file, "tokenizer");
+  if (!text || !words)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
+                     text ? "tokenizer" : "config");
+  attn_status status = attn_config_parse(text, strlen(text), config, err);
+  if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
+  if (!status && !(m->config = strdup(text)))
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
+  int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
+  if (!status && (config->target_words != count ||
+                  (config->kind == ATTN_ENCODER_DECODER && config->source_words != count)))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "checkpoint: the tokenizer has %lld words, the model %lld", (long long)count,
+                       (long long)config->target_words);
+  return status;
+}
+
+/* A network is counted first, then made over the weights. */
+static attn_status make_network(struct attn_model *m, const struct attn_config *config,
+                                attn_error *err) {
+  attn_status status = attn_network_new(config, NULL, NULL, &m->network, err);
+  if (status) return status;
+  size_t bytes = (size_t)m->network->numbers * sizeof(float);
+  attn_network_free(m->network);
+  m->network = NULL;
+  m->weights = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+  if (!m->weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
+  return attn_network_new(config, m->weights, NULL, &m->network, err);
+}
+
+static attn_status read_model(const struct attn_bytes *bytes, struct attn_model *m,
+                              attn_error *err) {
+  struct attn_safetensors file = {NULL, NULL, 0};
+  struct attn_config config;
+  attn_status status = attn_safetensors_open(bytes, &file, err);
+  if (!status) status = read_words(m, &file, &config, err);
+  if (!status) status = make_network(m, &config, err);
+  if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
+  attn_safetensors_close(&file);
+  return status;
+}
+
+attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {
+  struct attn_bytes bytes;
+  *model = NULL;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  struct attn_model *m = calloc(1, sizeof *m);
+  status = m ? read_model(&bytes, m, err)
+             : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
+  attn_bytes_close(&bytes);
+  if (status) return attn_model_free(m), status;
+  *model = m;
+  return ATTN_OK;
+}
+
+void attn_model_free(attn_model *m) {
+  if (!m) return;
+  attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
+  free(m->weights), free(m->config), free(m);
+}
+
+attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
+  const struct attn_config *c = &m->network->config;
+  if (facts->struct_size < sizeof *facts)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "facts", "struct_size is %zu; set it to sizeof",
+                     facts->struct_size);
+  *facts = (attn_model_facts){.struct_size = sizeof *facts,
+                              .config = m->config,
+                              .weights = m->network->numbers,
+                              .words = c->target_words,
+                              .length = c->length,
+                              .encoder_layers = (int32_t)c->encoder_layers,
+                              .decoder_layers = (int32_t)c->decoder_layers,
+                              .heads = (int32_t)c->heads};
+  return ATTN_OK;
+}
+
+attn_status attn_model_encode(const struct attn_model *m, const char *text, const char *what,
+                              int32_t **tokens, int64_t *count, attn_error *err) {
+  size_t room = strlen(text), used;
+  int32_t *ids = malloc((room + 1) * sizeof *ids);
+  if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
+  attn_status status = attn_tokenizer_encode(m->tokenizer, text, room, ids, room, &used, err);
+  if (!status && (int64_t)used >= m->network->config.length)
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, what,
+                       "a text of %zu tokens; the model has positions for %lld and the end", used,
+                       (long long)m->network->config.length - 1);
+  if (status) return free(ids), status;
+  *tokens = ids, *count = (int64_t)used;
+  return ATTN_OK;
+}

@@ -1,0 +1,235 @@
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "file.h"
+
+enum { LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
+
+/* A line of a text in memory: where it begins, its first tab, where it ends; tab == end: none. */
+struct line {
+  size_t source, tab, end;
+  int64_t number;
+};
+
+struct lines {
+  struct line *at;
+  size_t count, room;
+};
+
+struct attn_data {
+  const struct attn_task *task;
+  uint64_t seed, hash;
+  int joined;
+  struct attn_example_pair made;
+  char *text[2]; /* of the two files */
+  const char *text_of[2];
+  struct lines lines[2];
+  uint32_t *order; /* of the lines, in round `round` */
+  uint64_t round;
+};
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the data");
+}
+
+attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data **data,
+                              attn_error *err) {
+  const struct attn_task *task = attn_task_find(name);
+  if (!task) return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name);
+  if (!(*data = calloc(1, sizeof **data))) return out_of_memory(err);
+  (*data)->task = task, (*data)->seed = seed;
+  return ATTN_OK;
+}
+
+/* ---- Reading ---- */
+
+static attn_status slurp(const char *path, char **text, size_t *size, attn_error *err) {
+  struct attn_bytes bytes;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  *size = bytes.size;
+  if (bytes.size > FILE_MOST)
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: %zu bytes; at most 2^30", path, bytes.size);
+  else if (!(*text = malloc(bytes.size + 1)))
+    status = out_of_memory(err);
+  else
+    status = attn_bytes_get(&bytes, 0, *text, bytes.size, err);
+  attn_bytes_close(&bytes);
+  return status;
+}
+
+/* FNV-1a. */
+static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
+  for (size_t n = 0; n < size; n++) hash = (hash ^ (unsigned char)text[n]) * 0x100000001b3u;
+  return hash;
+}
+
+/* path: "", or "FILE: " where it is not the one that the caller named first. */
+static attn_status bad_line(attn_error *err, const char *path, const struct line *line,
+                            const char *what) {
+  return attn_fail_at(err, ATTN_ERR_FORMAT, line->number, 1, "%s%s", path, what);
+}
+
+static attn_status check_line(const struct attn_data *d, const char *path, const char *text,
+                              struct line *line, attn_error *err) {
+  const char *start = text + line->source;
+  size_t bytes = line->end - line->source;
+  if (bytes > LINE_MOST) return bad_line(err, path, line, "longer than 65536 bytes");
+  if (memchr(start, 0, bytes)) return bad_line(err, path, line, "holds a 0: this is no text");
+  const char *tab = memchr(start, '\t', bytes);
+  line->tab = tab ? (size_t)(tab - text) : line->end;
+  if (d->joined) return ATTN_OK;
+  if (!tab) return bad_line(err, path, line, "has no tab; it must be source<TAB>target");
+  if (memchr(tab + 1, '\t', line->end - line->tab - 1))
+    return bad_line(err, path, line, "has two tabs; it must be source<TAB>target");
+  return ATTN_OK;
+}
+
+static attn_status add_line(struct lines *to, const struct line *line, attn_error *err) {
+  if (to->count == to->room) {
+    size_t room = to->room ? 2 * to->room : 1024;
+    struct line *more = realloc(to->at, room * sizeof *more);
+    if (!more) return out_of_memory(err);
+    to->at = more, to->room = room;
+  }
+  to->at[to->count++] = *line;
+  return ATTN_OK;
+}
+
+/* One source in ten, the same in every file. */
+static int is_held_out(const char *text, const struct line *line) {
+  uint64_t hash = add_to_hash(0xcbf29ce484222325u, text + line->source, line->tab - line->source);
+  return (hash ^ hash >> 32) % 10 == 0;
+}
+
+/* side: where its lines go; -1: to either. Empty lines are passed over, also one of a last \r. */
+static attn_status read_lines(struct attn_data *d, const char *path, const char *text, size_t size,
+                              int side, attn_error *err) {
+  attn_status status = ATTN_OK;
+  int64_t number = 1;
+  for (size_t at = 0, end; at < size && !status; at = end + 1, number++) {
+    const char *stop = memchr(text + at, '\n', size - at);
+    end = stop ? (size_t)(stop - text) : size;
+    struct line line = {at, 0, end - (end > at && text[end - 1] == '\r'), number};
+    if (line.end == line.source) continue;
+    status = check_line(d, path, text, &line, err);
+    int held_out = side < 0 ? !status && is_held_out(text, &line) : side;
+    if (!status) status = add_line(&d->lines[held_out], &line, err);
+  }
+  return status;
+}
+
+/* Where chance held nothing out, or everything, the last line goes over. */
+static void balance(struct attn_data *d) {
+  for (int side = 0; side < 2; side++) {
+    struct lines *none = &d->lines[side], *all = &d->lines[!side];
+    if (none->count || all->count < 2 || !none->room) continue;
+    none->at[none->count++] = all->at[--all->count];
+  }
+}
+
+static attn_status read_file(struct attn_data *d, const char *path, int n, int side,
+                             attn_error *err) {
+  size_t size = 0;
+  attn_status status = slurp(path, &d->text[n], &size, err);
+  if (status) return status;
+  d->hash = add_to_hash(d->hash, d->text[n], size);
+  size_t skipped = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
+  memset(d->text[n], '\n', skipped);
+  char place[128] = "";
+  if (n == HELD_OUT) snprintf(place, sizeof place, "%.120s: ", path);
+  return read_lines(d, place, d->text[n], size, side, err);
+}
+
+static attn_status reserve(struct lines *lines, attn_error *err) {
+  lines->at = malloc(sizeof *lines->at);
+  lines->room = lines->at != NULL;
+  return lines->at ? ATTN_OK : out_of_memory(err);
+}
+
+static attn_status read_all(struct attn_data *d, const char *path, const char *held_out,
+                            attn_error *err) {
+  attn_status status = reserve(&d->lines[TRAINED], err);
+  if (!status) status = reserve(&d->lines[HELD_OUT], err);
+  if (!status) status = read_file(d, path, TRAINED, held_out ? TRAINED : -1, err);
+  if (!status && held_out) status = read_file(d, held_out, HELD_OUT, HELD_OUT, err);
+  if (status) return status;
+  d->text_of[TRAINED] = d->text[TRAINED], d->text_of[HELD_OUT] = d->text[held_out != NULL];
+  if (!held_out) balance(d);
+  for (int side = 0; side < 2; side++)
+    if (!d->lines[side].count)
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: there is nothing to %s",
+                       side && held_out ? held_out : path, side ? "validate on" : "learn from");
+  if (d->lines[TRAINED].count > UINT32_MAX)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: more than 2^32 lines", path);
+  d->order = malloc(d->lines[TRAINED].count * sizeof *d->order);
+  d->round = UINT64_MAX;
+  return d->order ? ATTN_OK : out_of_memory(err);
+}
+
+attn_status attn_data_of_file(const char *path, const char *held_out, int joined, uint64_t seed,
+                              struct attn_data **data, attn_error *err) {
+  struct attn_data *d = calloc(1, sizeof *d);
+  if (!d) return out_of_memory(err);
+  d->seed = seed, d->joined = joined, d->hash = 0xcbf29ce484222325u;
+  attn_status status = read_all(d, path, held_out, err);
+  if (status) return attn_data_free(d), status;
+  *data = d;
+  return ATTN_OK;
+}
+
+void attn_data_free(struct attn_data *d) {
+  if (!d) return;
+  for (int side = 0; side < 2; side++) free(d->text[side]), free(d->lines[side].at);
+  free(d->order), free(d);
+}
+
+/* ---- Examples ---- */
+
+int64_t attn_data_count(const struct attn_data *d, int held_out) {
+  return (int64_t)d->lines[held_out != 0].count;
+}
+
+uint64_t attn_data_hash(const struct attn_data *d) { return d->hash; }
+
+const struct attn_task *attn_data_task(const struct attn_data *d) { return d->task; }
+
+/* A new order for each round [Fisher & Yates; Durstenfeld 1964]. */
+static void shuffle(struct attn_data *d, uint64_t round) {
+  uint32_t count = (uint32_t)d->lines[TRAINED].count;
+  struct attn_draws draws = {.seed = d->seed, .n = round};
+  for (uint32_t n = 0; n < count; n++) d->order[n] = n;
+  for (uint32_t n = count; n > 1; n--) {
+    uint32_t other = attn_draw_below(&draws, n), last = d->order[n - 1];
+    d->order[n - 1] = d->order[other], d->order[other] = last;
+  }
+  d->round = round;
+}
+
+static void line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair) {
+  uint64_t count = d->lines[held_out].count, round = n / count, index = n % count;
+  if (!held_out && round != d->round) shuffle(d, round);
+  const struct line *line = &d->lines[held_out].at[held_out ? index : d->order[index]];
+  const char *text = d->text_of[held_out];
+  if (line->tab == line->end)
+    *pair = (struct attn_pair){
+        {NULL, 0}, {text + line->source, line->end - line->source}, line->number};
+  else
+    *pair = (struct attn_pair){{text + line->source, line->tab - line->source},
+                               {text + line->tab + 1, line->end - line->tab - 1},
+                               line->number};
+}
+
+void attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair) {
+  if (!d->task) {
+    line_pair(d, n, held_out != 0, pair);
+    return;
+  }
+  d->task->make(d->seed, n, held_out, &d->made);
+  *pair = (struct attn_pair){
+      {d->made.source, strlen(d->made.source)}, {d->made.target, strlen(d->made.target)}, 0};
+}

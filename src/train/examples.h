@@ -1,0 +1,42 @@
+/* examples.h -- pairs of texts as pairs of tokens. */
+#ifndef ATTN_TRAIN_EXAMPLES_H
+#define ATTN_TRAIN_EXAMPLES_H
+
+#include "data.h"
+#include "trainer.h"
+
+/* Without an encoder a pair is one text, a tab between source and target. */
+struct attn_examples {
+  struct attn_data *data;
+  const struct attn_tokenizer *tokenizer;
+  int joined;
+  int64_t length; /* no side may have so many tokens: the end comes behind them */
+  char *text;     /* of a joined pair */
+  int32_t *tokens[2];
+  int64_t counts[2]; /* source and target of the last that was asked for */
+  int64_t prompt;    /* joined: tokens of the target that are source and tab; 0: it has none */
+};
+
+attn_status attn_examples_new(struct attn_examples *examples, attn_error *err);
+void attn_examples_free(struct attn_examples *examples);
+
+/* Example n. ATTN_ERR_FORMAT, with the line: no UTF-8, or too long. */
+attn_status attn_examples_get(struct attn_examples *examples, uint64_t n, int held_out,
+                              attn_error *err);
+
+/* The most tokens that a side has among the first count examples, and in all. */
+struct attn_lengths {
+  int64_t longest, tokens;
+};
+attn_status attn_examples_measure(struct attn_examples *examples, int64_t count, int held_out,
+                                  struct attn_lengths *lengths, attn_error *err);
+
+/* How well a trainer's network does on the first count that are held out: loss, and the share of
+ * replies that are right, NaN where no example has a source. */
+struct attn_unseen {
+  double loss, exact;
+};
+attn_status attn_examples_validate(struct attn_examples *examples, struct attn_trainer *trainer,
+                                   int64_t count, struct attn_unseen *unseen, attn_error *err);
+
+#endif

@@ -1,0 +1,73 @@
+#include "record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump.h"
+#include "error.h"
+
+enum { EXACT = 17 }; /* digits that give a double back */
+
+/* JSON has no number for NaN. */
+static json_t *number(double value) { return isnan(value) ? json_null() : json_real(value); }
+
+char *attn_record_write(const struct attn_record *r) {
+  json_t *root = json_pack(
+      "{s:s?, s:s?, s:s?, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "task", r->task,
+      "data", r->data, "held_out", r->held_out, "hash", (json_int_t)r->hash, "validate_every",
+      (json_int_t)r->validate_every, "examples", (json_int_t)r->examples, "patience",
+      (json_int_t)r->patience, "until", number(r->until), "best", number(r->best), "best_loss",
+      number(r->best_loss), "exact", number(r->exact), "loss", number(r->loss), "best_step",
+      (json_int_t)r->best_step, "worse", (json_int_t)r->worse);
+  char *text = root ? attn_json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(EXACT)) : NULL;
+  json_decref(root);
+  return text;
+}
+
+static int copy(const json_t *value, char **to) {
+  const char *text = json_string_value(value);
+  *to = text ? strdup(text) : NULL;
+  return !text || *to;
+}
+
+static double real(const json_t *root, const char *name) {
+  const json_t *value = json_object_get(root, name);
+  return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static int64_t whole(const json_t *root, const char *name) {
+  return json_integer_value(json_object_get(root, name));
+}
+
+static attn_status read(const json_t *root, struct attn_record *r, attn_error *err) {
+  r->hash = (uint64_t)whole(root, "hash"), r->validate_every = whole(root, "validate_every");
+  r->examples = whole(root, "examples"), r->patience = whole(root, "patience");
+  r->until = real(root, "until"), r->best = real(root, "best");
+  r->best_loss = real(root, "best_loss"), r->exact = real(root, "exact");
+  r->loss = real(root, "loss"), r->best_step = whole(root, "best_step");
+  r->worse = whole(root, "worse");
+  if (!copy(json_object_get(root, "task"), &r->task) ||
+      !copy(json_object_get(root, "data"), &r->data) ||
+      !copy(json_object_get(root, "held_out"), &r->held_out))
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
+  if ((!r->task && !r->data) || r->validate_every < 1 || r->examples < 1 || r->patience < 0)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
+  return ATTN_OK;
+}
+
+attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {
+  json_error_t where;
+  memset(record, 0, sizeof *record);
+  json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &where);
+  if (!root)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\": %.100s", where.text);
+  attn_status status = read(root, record, err);
+  json_decref(root);
+  return status;
+}
+
+void attn_record_free(struct attn_record *r) {
+  free(r->task), free(r->data), free(r->held_out);
+  r->task = r->data = r->held_out = NULL;
+}

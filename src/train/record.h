@@ -1,0 +1,25 @@
+/* record.h -- what a run says of itself in its checkpoints, so that it can go on. */
+#ifndef ATTN_TRAIN_RECORD_H
+#define ATTN_TRAIN_RECORD_H
+
+#include <stdint.h>
+
+#include "attn/attn.h"
+
+struct attn_record {
+  char *task, *data, *held_out; /* NULL where there is none */
+  uint64_t hash;                /* of the data's bytes */
+  int64_t validate_every, examples, patience;
+  double until;
+  double best, best_loss, exact, loss; /* of validations; NAN: none yet */
+  int64_t best_step, worse;            /* worse: validations since the best */
+};
+
+/* JSON, to be freed; NULL where there is no memory. */
+char *attn_record_write(const struct attn_record *record);
+
+/* ATTN_ERR_FORMAT, ATTN_ERR_MEMORY. Released by attn_record_free, after a failure as well. */
+attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err);
+void attn_record_free(struct attn_record *record);
+
+#endif

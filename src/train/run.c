@@ -1,0 +1,177 @@
+/* run.c -- the loop: examples, step, now and then a validation and a checkpoint. */
+#include "run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "descriptor.h"
+#include "error.h"
+
+enum { SKIPPED_MOST = 10 };
+
+struct loop {
+  struct attn_run run;
+  attn_train wanted;
+  attn_train_state state;
+  double start, learned; /* seconds; tokens since */
+  int64_t first;         /* step that this call began at */
+  int skipped;           /* in a row */
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- A step ---- */
+
+/* Examples until the batch or its memory is full: what did not fit comes first next time. */
+static attn_status fill(struct loop *l, attn_error *err) {
+  struct attn_run *r = &l->run;
+  struct attn_trainer *t = r->trainer;
+  const struct attn_examples *e = &r->examples;
+  while (t->added < t->how.batch) {
+    attn_status status = attn_examples_get(&r->examples, t->drawn, 0, err);
+    if (status) return status;
+    if (!attn_trainer_add(t, e->tokens[0], e->counts[0], e->tokens[1], e->counts[1])) break;
+    t->drawn++;
+  }
+  if (t->added) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "an example of %lld tokens has no room in a batch",
+                   (long long)e->counts[1]);
+}
+
+static attn_status diverged(struct loop *l, attn_error *err) {
+  return attn_fail(err, ATTN_ERR_DIVERGED, NULL,
+                   "step %lld: loss or gradient was not finite %d times in a row; %s is as it was. "
+                   "Try a lower rate",
+                   (long long)l->run.trainer->step, SKIPPED_MOST, l->run.last_path);
+}
+
+static attn_status make_step(struct loop *l, attn_error *err) {
+  struct attn_trainer *t = l->run.trainer;
+  struct attn_step step;
+  attn_status status = ATTN_OK;
+  for (int64_t n = 0; n < t->how.accumulate && !status; n++) {
+    status = fill(l, err);
+    if (!status) status = attn_trainer_gather(t, err);
+  }
+  if (!status) status = attn_trainer_step(t, &step, err);
+  if (status) return status;
+  l->skipped = step.skipped ? l->skipped + 1 : 0, l->learned += (double)step.tokens;
+  l->state.loss = step.loss, l->state.accuracy = step.accuracy;
+  l->state.rate = step.rate, l->state.norm = step.norm;
+  return l->skipped < SKIPPED_MOST ? ATTN_OK : diverged(l, err);
+}
+
+/* ---- Validation ---- */
+
+static int is_better(const struct attn_record *c, const struct attn_unseen *u) {
+  if (isnan(c->best)) return 1;
+  if (isnan(u->exact)) return u->loss < c->best;
+  return u->exact > c->best || (u->exact == c->best && u->loss < c->best_loss);
+}
+
+static attn_status write(const struct attn_run *r, const char *path, attn_error *err) {
+  char *record = attn_record_write(&r->record);
+  if (!record) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
+  attn_status status = attn_checkpoint_write(path, r->trainer, r->words, record, err);
+  free(record);
+  return status;
+}
+
+static int64_t unseen_examples(const struct attn_run *r) {
+  int64_t there = attn_data_count(r->data, 1);
+  return there && there < r->record.examples ? there : r->record.examples;
+}
+
+/* The best is written before the last: whoever goes on from the last finds both. */
+static attn_status validate(struct loop *l, attn_error *err) {
+  struct attn_run *r = &l->run;
+  struct attn_record *c = &r->record;
+  struct attn_unseen unseen;
+  attn_status status =
+      attn_examples_validate(&r->examples, r->trainer, unseen_examples(r), &unseen, err);
+  if (status) return status;
+  int better = is_better(c, &unseen);
+  c->loss = unseen.loss, c->exact = unseen.exact, c->worse = better ? 0 : c->worse + 1;
+  if (better) {
+    c->best = isnan(unseen.exact) ? unseen.loss : unseen.exact;
+    c->best_loss = unseen.loss, c->best_step = r->trainer->step;
+    status = write(r, r->best_path, err);
+  }
+  return status ? status : write(r, r->last_path, err);
+}
+
+/* ---- The loop ---- */
+
+static void report(struct loop *l, int validated) {
+  const struct attn_trainer *t = l->run.trainer;
+  const struct attn_record *c = &l->run.record;
+  attn_train_state *s = &l->state;
+  int64_t made = t->step - l->first;
+  s->step = t->step, s->steps = t->how.schedule.steps, s->skipped = t->skipped;
+  s->unseen_loss = c->loss, s->unseen_exact = c->exact, s->validated = validated;
+  s->best = c->best, s->best_step = c->best_step;
+  s->weights = t->numbers, s->bytes = (int64_t)t->bytes;
+  s->words = attn_tokenizer_words(l->run.tokenizer);
+  s->seconds = now() - l->start;
+  s->tokens_per_second = s->seconds > 0 ? l->learned / s->seconds : 0;
+  s->seconds_left = made ? s->seconds / (double)made * (double)(s->steps - s->step) : 0;
+}
+
+static int is_due(const struct loop *l) {
+  int64_t step = l->run.trainer->step;
+  return step % l->run.record.validate_every == 0 || step >= l->run.trainer->how.schedule.steps;
+}
+
+static int32_t end_of(const struct loop *l) {
+  const struct attn_record *c = &l->run.record;
+  if (l->run.trainer->step >= l->run.trainer->how.schedule.steps) return ATTN_TRAIN_STEPS;
+  if (c->exact >= c->until) return ATTN_TRAIN_REACHED;
+  return c->patience && c->worse >= c->patience ? ATTN_TRAIN_NO_BETTER : ATTN_TRAIN_GOES_ON;
+}
+
+/* Nothing is lost: the checkpoint is of this step, and says as much of validations as there was. */
+static attn_status stop(struct loop *l, attn_error *err) {
+  attn_status status = write(&l->run, l->run.last_path, err);
+  if (status) return status;
+  l->state.end = ATTN_TRAIN_INTERRUPTED;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, NULL, "stopped at step %lld; it goes on from %s",
+                   (long long)l->run.trainer->step, l->run.last_path);
+}
+
+static attn_status go_on(struct loop *l, attn_error *err) {
+  l->state.end = end_of(l);
+  while (!l->state.end) {
+    attn_status status = make_step(l, err);
+    int due = !status && is_due(l);
+    if (due) status = validate(l, err);
+    if (status) return status;
+    if (due) l->state.end = end_of(l);
+    report(l, due);
+    if (l->wanted.progress && l->wanted.progress(l->wanted.context, &l->state) && !l->state.end)
+      return stop(l, err);
+  }
+  return ATTN_OK;
+}
+
+attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, attn_error *err) {
+  struct loop l = {.state = {.unseen_exact = NAN}};
+  attn_status status =
+      attn_descriptor_require(wanted, &l.wanted, sizeof l.wanted, sizeof l.wanted, "run", err);
+  if (status) return status;
+  status = attn_run_begin(&l.run, &l.wanted, err);
+  if (!status) {
+    l.start = now(), l.first = l.run.trainer->step;
+    report(&l, 0);
+    if (l.wanted.progress && l.wanted.progress(l.wanted.context, &l.state)) status = stop(&l, err);
+  }
+  if (!status) status = go_on(&l, err);
+  if (end) *end = l.state;
+  attn_run_free(&l.run);
+  return status;
+}

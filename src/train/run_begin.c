@@ -1,0 +1,326 @@
+/* run_begin.c -- a run's data, words, model and trainer, from what was asked for or from a file. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dump.h"
+#include "error.h"
+#include "file.h"
+#include "run.h"
+#include "threads.h"
+
+enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000 };
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to begin a run");
+}
+
+static attn_status wrong(attn_error *err, const char *what, const char *must) {
+  return attn_fail(err, ATTN_ERR_ARGUMENT, what, "%s %s", what, must);
+}
+
+/* ---- Where it goes ---- */
+
+/* "dates.last.safetensors" for "dates.safetensors", and for "dates". */
+static char *last_name(const char *path) {
+  static const char ending[] = ".safetensors";
+  size_t length = strlen(path), end = sizeof ending - 1;
+  if (length > end && !strcmp(path + length - end, ending)) length -= end;
+  char *name = malloc(length + sizeof ".last" + end);
+  if (name) sprintf(name, "%.*s.last%s", (int)length, path, ending);
+  return name;
+}
+
+static attn_status check_free(const char *path, attn_error *err) {
+  if (access(path, F_OK)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "output",
+                   "%s is there already; resume from it, replace it, or choose another name", path);
+}
+
+/* Asked before hours are spent on what could not be kept. */
+static attn_status check_writable(const char *path, attn_error *err) {
+  char *target = NULL;
+  attn_status status = attn_file_target(path, &target, err);
+  if (!status) status = attn_file_writable(target, err);
+  free(target);
+  return status;
+}
+
+static attn_status place(struct attn_run *r, const attn_train *w, attn_error *err) {
+  if (!w->output) return wrong(err, "output", "is missing: where shall the checkpoint go?");
+  r->best_path = strdup(w->output), r->last_path = last_name(w->output);
+  if (!r->best_path || !r->last_path) return out_of_memory(err);
+  attn_status status = ATTN_OK;
+  if (!w->replace && !w->resume) {
+    status = check_free(r->best_path, err);
+    if (!status) status = check_free(r->last_path, err);
+  }
+  if (!status) status = check_writable(r->best_path, err);
+  return status ? status : check_writable(r->last_path, err);
+}
+
+/* ---- What is learned from ---- */
+
+static int copy(char **to, const char *text) { return !text || (*to = strdup(text)); }
+
+static attn_status open_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
+  const struct attn_record *c = &r->record;
+  if (c->task) return attn_data_of_task(c->task, seed, &r->data, err);
+  return attn_data_of_file(c->data, c->held_out, joined, seed, &r->data, err);
+}
+
+/* Of a task so many examples, of a file all: what validation alone has stays unknown. */
+static int64_t count_texts(const struct attn_data *data) {
+  int64_t count = attn_data_count(data, 0);
+  return count ? count : VOCABULARY_FROM;
+}
+
+static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_error *err) {
+  char *kept = malloc(text.length + 1);
+  if (!kept) return out_of_memory(err);
+  if (text.length) memcpy(kept, text.text, text.length);
+  *to = (struct attn_passage){kept, text.length};
+  return ATTN_OK;
+}
+
+/* Both sides of every example; and a tab, which joins them where the model has one side. */
+static attn_status collect(struct attn_data *data, int64_t count, struct attn_passage *texts,
+                           attn_error *err) {
+  attn_status status = ATTN_OK;
+  struct attn_pair pair;
+  for (int64_t n = 0; n < count && !status; n++) {
+    attn_data_pair(data, (uint64_t)n, 0, &pair);
+    status = keep(&texts[2 * n], pair.source, err);
+    if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
+  }
+  if (!status) status = keep(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
+  return status;
+}
+
+static attn_status train_words(const char *kind, const struct attn_passage *texts, size_t count,
+                               struct attn_tokenizer **t, attn_error *err) {
+  char *end = NULL;
+  long words = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
+  if (!strcmp(kind, "characters")) return attn_tokenizer_train_characters(texts, count, t, err);
+  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, t, err);
+  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, t, err);
+  return attn_tokenizer_read(kind, t, err);
+}
+
+static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
+  int64_t count = count_texts(r->data);
+  struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
+  attn_status status = texts ? collect(r->data, count, texts, err) : out_of_memory(err);
+  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, &r->tokenizer, err);
+  for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
+  free(texts);
+  if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
+  return status;
+}
+
+static const char *default_words(const struct attn_data *data) {
+  const struct attn_task *task = attn_data_task(data);
+  return task && task->tokens == ATTN_TASK_WORDS ? "words" : "characters";
+}
+
+/* ---- The model ---- */
+
+static attn_status read_config(const char *text, json_t **root, attn_error *err) {
+  json_error_t where;
+  *root = json_loads(text ? text : "{}", JSON_REJECT_DUPLICATES, &where);
+  if (json_is_object(*root)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration, line %d: %s",
+                   *root ? 1 : where.line, *root ? "it is no object" : where.text);
+}
+
+static int set_default(json_t *root, const char *name, json_t *value) {
+  if (!json_object_get(root, name)) return json_object_set_new(root, name, value);
+  json_decref(value);
+  return 0;
+}
+
+/* Members that were not given. Examples were measured: no position is missing. */
+static attn_status complete(json_t *root, const struct attn_run *r, int64_t longest,
+                            struct attn_config *config, attn_error *err) {
+  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int failed =
+      set_default(root, "width", json_integer(64)) || set_default(root, "heads", json_integer(4)) ||
+      set_default(root, "hidden", json_integer(256)) ||
+      set_default(root, "encoder_layers", json_integer(2)) ||
+      set_default(root, "decoder_layers", json_integer(2)) ||
+      set_default(root, "shared_embedding", json_true()) ||
+      set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
+      set_default(root, "vocabulary", json_integer(words)) ||
+      set_default(root, "length", json_integer(longest > LENGTH_LEAST ? longest : LENGTH_LEAST));
+  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
+  attn_status status =
+      text ? attn_config_parse(text, strlen(text), config, err) : out_of_memory(err);
+  free(text);
+  if (!status && (config->target_words != words || config->source_words != words))
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
+                       "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
+                       (long long)config->target_words, (long long)words);
+  if (!status && config->kind == ATTN_ENCODER)
+    status = wrong(err, "config", "is an encoder alone, which says nothing");
+  return status;
+}
+
+/* ---- The trainer ---- */
+
+static int64_t or_else(int64_t value, int64_t other) { return value ? value : other; }
+
+static double clamp(double value, double other) {
+  return value > 0 ? value : value < 0 ? 0 : other;
+}
+
+static attn_status read_schedule(const char *name, enum attn_schedule_kind *kind, attn_error *err) {
+  static const char *const names[] = {"cosine", "noam", "constant"};
+  for (int n = 0; n < 3; n++)
+    if (!strcmp(name ? name : "cosine", names[n]))
+      return *kind = (enum attn_schedule_kind)n, ATTN_OK;
+  return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
+}
+
+static attn_status check_numbers(const attn_train *w, attn_error *err) {
+  const struct {
+    const char *name;
+    int64_t value, most;
+  } whole[] = {
+      {"steps", w->steps, INT64_MAX},         {"batch", w->batch, 1 << 20},
+      {"accumulate", w->accumulate, 1 << 20}, {"warm_up", w->warm_up, INT64_MAX},
+      {"examples", w->examples, 1 << 24},     {"validate_every", w->validate_every, INT64_MAX},
+      {"patience", w->patience, INT64_MAX},   {"threads", w->threads, 1024}};
+  for (size_t n = 0; n < sizeof whole / sizeof *whole; n++)
+    if (whole[n].value < 0 || whole[n].value > whole[n].most)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
+                       whole[n].name, (long long)whole[n].value, (long long)whole[n].most);
+  if (!isfinite(w->rate) || w->rate < 0) return wrong(err, "rate", "must be above 0");
+  if (!isfinite(w->decay) || !isfinite(w->clip) || !isfinite(w->until))
+    return wrong(err, "decay, clip, until", "must be finite");
+  if (!(w->smoothing >= 0 && w->smoothing < 1)) return wrong(err, "smoothing", "must be in [0, 1)");
+  return ATTN_OK;
+}
+
+/* A part has room for its share of the longest pairs, but for no more than four times the mean:
+ * where one is full before that, a batch is shorter. */
+static int64_t room(int64_t batch, int threads, const struct attn_lengths *l, int64_t measured) {
+  int64_t share = (batch + threads - 1) / threads, mean = l->tokens / measured + 1;
+  int64_t each = l->longest < 4 * mean ? l->longest : 4 * mean;
+  return share * each > l->longest ? share * each : l->longest;
+}
+
+static attn_status plan(const attn_train *w, const struct attn_task *task, struct attn_training *h,
+                        attn_error *err) {
+  int64_t steps = or_else(w->steps, task ? task->steps : 4000);
+  *h = (struct attn_training){
+      .adam = {0.9, 0.98, 1e-9, clamp(w->decay, 0.01)},
+      .schedule = {ATTN_SCHEDULE_COSINE, clamp(w->rate, task ? task->rate : 0.002),
+                   or_else(w->warm_up, steps / 20 + 1), steps},
+      .clip = clamp(w->clip, 1),
+      .smoothing = w->smoothing,
+      .batch = or_else(w->batch, 64),
+      .accumulate = or_else(w->accumulate, 1),
+      .seed = w->seed,
+      .threads = w->threads};
+  return read_schedule(w->schedule, &h->schedule.kind, err);
+}
+
+static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t *root,
+                                attn_error *err) {
+  struct attn_config config;
+  struct attn_training how;
+  struct attn_lengths lengths = {1, 0};
+  int64_t measured = attn_data_count(r->data, 0);
+  measured = measured && measured < MEASURED * 10 ? measured : MEASURED;
+  attn_status status = attn_examples_measure(&r->examples, measured, 0, &lengths, err);
+  if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
+  if (!status) status = plan(w, attn_data_task(r->data), &how, err);
+  if (status) return status;
+  how.tokens = room(how.batch, attn_threads_workers(NULL, w->threads), &lengths, measured);
+  r->examples.length = config.length;
+  return attn_trainer_new(&config, &how, &r->trainer, err);
+}
+
+/* ---- Anew ---- */
+
+static attn_status note(struct attn_run *r, const attn_train *w, attn_error *err) {
+  struct attn_record *c = &r->record;
+  *c = (struct attn_record){.examples = or_else(w->examples, 256),
+                            .patience = w->patience,
+                            .until = w->until > 0 ? w->until : NAN,
+                            .best = NAN,
+                            .best_loss = NAN,
+                            .exact = NAN,
+                            .loss = NAN};
+  if (!w->task == !w->data)
+    return wrong(err, "task, data", "are two ways to say what is learned: give one");
+  if (w->held_out && !w->data) return wrong(err, "held_out", "belongs to data");
+  return copy(&c->task, w->task) && copy(&c->data, w->data) && copy(&c->held_out, w->held_out)
+             ? ATTN_OK
+             : out_of_memory(err);
+}
+
+static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_error *err) {
+  json_t *root = NULL;
+  attn_status status = note(r, w, err);
+  if (!status) status = check_numbers(w, err);
+  if (!status) status = read_config(w->config, &root, err);
+  const char *kind = json_string_value(json_object_get(root, "kind"));
+  int joined = kind && !strcmp(kind, "decoder");
+  if (!status) status = open_data(r, joined, w->seed, err);
+  if (!status) status = make_words(r, w->tokenizer ? w->tokenizer : default_words(r->data), err);
+  r->examples = (struct attn_examples){
+      .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = INT64_MAX};
+  if (!status) status = attn_examples_new(&r->examples, err);
+  if (!status) status = make_trainer(r, w, root, err);
+  json_decref(root);
+  if (status) return status;
+  int64_t steps = r->trainer->how.schedule.steps, part = steps / 20 > 50 ? steps / 20 : 50;
+  r->record.hash = attn_data_hash(r->data);
+  r->record.validate_every = or_else(w->validate_every, part);
+  return ATTN_OK;
+}
+
+/* ---- From a file ---- */
+
+static attn_status check_same_data(const struct attn_run *r, attn_error *err) {
+  if (r->record.hash == attn_data_hash(r->data)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "%s: not the lines that this run began with; begin a new one",
+                   r->record.data ? r->record.data : r->record.task);
+}
+
+static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_error *err) {
+  struct attn_checkpoint c = {.tokenizer = NULL};
+  if (w->task || w->data) return wrong(err, "task, data", "are the checkpoint's: leave them out");
+  attn_status status = attn_checkpoint_resume(w->resume, w->threads, &r->trainer, &c, err);
+  if (!status) status = attn_record_parse(c.run, &r->record, err);
+  int joined = !status && c.config.kind == ATTN_DECODER;
+  if (!status) status = open_data(r, joined, c.how.seed, err);
+  if (!status) status = check_same_data(r, err);
+  if (!status) status = attn_tokenizer_parse(c.tokenizer, strlen(c.tokenizer), &r->tokenizer, err);
+  if (!status) {
+    r->words = c.tokenizer, c.tokenizer = NULL;
+    r->examples = (struct attn_examples){
+        .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = c.config.length};
+    status = attn_examples_new(&r->examples, err);
+  }
+  attn_checkpoint_close(&c);
+  return status;
+}
+
+attn_status attn_run_begin(struct attn_run *r, const attn_train *w, attn_error *err) {
+  memset(r, 0, sizeof *r);
+  attn_status status = place(r, w, err);
+  if (status) return status;
+  return w->resume ? begin_again(r, w, err) : begin_anew(r, w, err);
+}
+
+void attn_run_free(struct attn_run *r) {
+  attn_trainer_free(r->trainer), attn_examples_free(&r->examples);
+  attn_tokenizer_free(r->tokenizer), attn_data_free(r->data), attn_record_free(&r->record);
+  free(r->words), free(r->best_path), free(r->last_path);
+}
