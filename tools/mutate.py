@@ -27,10 +27,10 @@ ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", 
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
-BEAM, SAMPLE, SEARCH = (f"src/model/{name}.c" for name in ("beam", "sample", "search"))
+BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -226,6 +226,12 @@ MUTATIONS = [
     ("a source has its neighbour's places", SEARCH, "(int32_t)(t - g->starts[s])", "(int32_t)t"),
     ("a beam reads another source", SEARCH, "n + g->lines[n].now[h].slot * g->count", "n * g->run->how.beams + g->lines[n].now[h].slot"),
     ("the first token of what is continued is left out", SEARCH, "n - begins];", "n];"),
+    ("a trace counts every attention as a layer", TRACE, "site->layer = crosses ? behind / 2 : behind;", "site->layer = behind;"),
+    ("a cell of the wrong key/value head", TRACE, "head / (s->heads / s->kv_heads) * s->width", "head % s->kv_heads * s->width"),
+    ("a cell sees the future", TRACE, "return s->causal && j > i ?", "return 0 ?"),
+    ("weights that see the future", "src/nn/multihead.c", "certain.drop.probability = 0;", "certain.causal = 0;"),
+    ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
+    ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "2) << 14"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
