@@ -27,9 +27,10 @@ ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", 
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
+BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -205,6 +206,32 @@ MUTATIONS = [
     ("a step that is not finite counts", "src/train/trainer.c", "if (!s->skipped) update(", "update("),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
+    ("two beams in one slot", BEAM, "l->next[n].slot = l->taken[slot] ? -1 : slot;", "l->next[n].slot = slot;"),
+    ("a beam forks from its neighbour", BEAM, "first + l->now[l->next[n].parent].slot * stride",
+     "first + l->now[0].slot * stride"),
+    ("a search ends when enough is found", BEAM, "return l->now[0].sum / most <=", "return most > 0 || l->now[0].sum / most <="),
+    ("what is open is as long already", BEAM, "length_penalty(l->how, l->how->most) *", "length_penalty(l->how, l->said) *"),
+    ("the length penalty from 1", BEAM, "(5 + (double)steps) / 6", "(double)steps"),
+    ("the last of equals", BEAM, "else if (c.sum > all[n - 1].sum)\n    n--;", "else if (c.sum >= all[n - 1].sum)\n    n--;"),
+    ("the end is open", BEAM, "if (ended || l->said == l->how->most)", "if (l->said == l->how->most)"),
+    ("what is cut is lost", BEAM, "finish(l, c.sum, (int32_t)n, ended);", "{ if (ended) finish(l, c.sum, (int32_t)n, 1); }"),
+    ("NaN logits pass", BEAM, "numbers &= !isnan(x[v]);", ""),
+    ("every step draws the same", BEAM, "{(uint32_t)l->said, (uint32_t)l->sequence,", "{0, (uint32_t)l->sequence,"),
+    ("every sequence draws the same", BEAM, "{(uint32_t)l->said, (uint32_t)l->sequence,", "{(uint32_t)l->said, 0,"),
+    ("top p without its last token", SAMPLE, "(kept == 0 || mass < wanted)", "(kept == 0 || mass + weights[h->tokens[kept < popped ? words - 1 - kept : 0]] < wanted)"),
+    ("top p of more than top k", SAMPLE, "    *total = 0;\n", ""),
+    ("the larger token of equals", SAMPLE, "&& a < b);", "&& a > b);"),
+    ("what is impossible is drawn", SAMPLE, "if (mass > u * total) break;", "if (mass >= u * total) break;"),
+    ("temperature the other way", SAMPLE, "(double)top) / how->temperature", "(double)top) * how->temperature"),
+    ("a source has its neighbour's places", SEARCH, "(int32_t)(t - g->starts[s])", "(int32_t)t"),
+    ("a beam reads another source", SEARCH, "n + g->lines[n].now[h].slot * g->count", "n * g->run->how.beams + g->lines[n].now[h].slot"),
+    ("the first token of what is continued is left out", SEARCH, "n - begins];", "n];"),
+    ("a trace counts every attention as a layer", TRACE, "site->layer = crosses ? behind / 2 : behind;", "site->layer = behind;"),
+    ("a cell of the wrong key/value head", TRACE, "head / (s->heads / s->kv_heads) * s->width", "head % s->kv_heads * s->width"),
+    ("a cell sees the future", TRACE, "return s->causal && j > i ?", "return 0 ?"),
+    ("weights that see the future", "src/nn/multihead.c", "certain.drop.probability = 0;", "certain.causal = 0;"),
+    ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
+    ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "2) << 14"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test

@@ -6,7 +6,7 @@
 #include "error.h"
 #include "pass.h"
 
-enum { NOTES = 1 << 20, ALIGNMENT = 64, PAGE = 16 };
+enum { PAGE = 16 };
 
 struct attn_decoder {
   const struct attn_network *network;
@@ -190,14 +190,10 @@ static attn_status keep_sources(struct attn_decoder *d, const struct attn_value 
 }
 
 static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
-  d->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
-  if (!d->tape.notes.memory) return out_of_memory(err);
+  attn_status status = attn_tape_open(&d->tape, attn_pass_notes(&d->network->config), err);
+  if (status) return status;
   run_step(d, d->slots, NULL, NULL);
-  if (d->tape.status && err) *err = d->tape.error;
-  if (d->tape.status) return d->tape.status;
-  size_t bytes = d->tape.numbers.used;
-  d->tape.numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
-  return d->tape.numbers.memory ? ATTN_OK : out_of_memory(err);
+  return attn_tape_reserve(&d->tape, err);
 }
 
 static attn_status fill(struct attn_decoder *d, const struct attn_value *memory,
@@ -247,5 +243,6 @@ void attn_decoder_free(struct attn_decoder *d) {
     if (d->cross) attn_cache_free(d->cross[l]);
   }
   free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->places);
-  free(d->tape.notes.memory), free(d->tape.numbers.memory), free(d);
+  attn_tape_close(&d->tape);
+  free(d);
 }

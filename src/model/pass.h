@@ -11,6 +11,9 @@ struct attn_pass {
   struct attn_tape *tape;
 };
 
+/* Bytes that hold the notes of a pass, of training or not. */
+size_t attn_pass_notes(const struct attn_config *config);
+
 struct attn_value *attn_pass_linear(const struct attn_pass *pass, struct attn_value *x,
                                     struct attn_linear_weights l);
 

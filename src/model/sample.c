@@ -77,13 +77,10 @@ int32_t attn_sample_token(const struct attn_search *how, const float *logits, in
   struct heap h = {logits, order, words};
   double total = weigh(how, logits, words, weights), mass = 0;
   int cuts = how->top_p < 1 || (how->top_k && how->top_k < words);
-  int64_t kept = cuts ? cut(how, &h, weights, &total) : words;
-  int32_t last = 0;
-  for (int64_t n = 0; n < kept; n++) {
-    int32_t token = cuts ? order[n] : (int32_t)n;
-    if (!(weights[token] > 0)) continue;
-    mass += weights[token], last = token;
-    if (mass > u * total) break; /* u total may round up to the whole: the last possible then */
+  int64_t kept = cuts ? cut(how, &h, weights, &total) : words, n = 0;
+  for (; n < kept - 1; n++) { /* the last is reached at the latest where mass is total > u total */
+    mass += weights[cuts ? order[n] : n];
+    if (mass > u * total) break;
   }
-  return last;
+  return cuts ? order[n] : (int32_t)n;
 }

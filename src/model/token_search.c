@@ -6,8 +6,7 @@
 
 #include "beam.h"
 #include "error.h"
-
-enum { NOTES = 1 << 20, ALIGNMENT = 64 };
+#include "pass.h"
 
 /* ---- Checks ---- */
 
@@ -124,22 +123,16 @@ static attn_status cut_source(struct group *g, int64_t first, attn_error *err) {
 
 /* Measured, then done. */
 static attn_status encode(struct group *g, attn_error *err) {
+  const struct attn_network *n = g->run->network;
   g->tape.host.threads = 1;
-  g->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
-  if (!g->tape.notes.memory) return out_of_memory(err);
-  attn_transformer_encode(g->run->network, &g->tape, &g->source);
-  size_t bytes = g->tape.numbers.used;
-  g->tape.numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
-  if (!g->tape.numbers.memory) return out_of_memory(err);
-  attn_tape_start(&g->tape);
-  g->memory = attn_transformer_encode(g->run->network, &g->tape, &g->source);
+  attn_status status = attn_tape_open(&g->tape, attn_pass_notes(&n->config), err);
+  if (status) return status;
+  attn_transformer_encode(n, &g->tape, &g->source);
+  status = attn_tape_reserve(&g->tape, err);
+  if (status) return status;
+  g->memory = attn_transformer_encode(n, &g->tape, &g->source);
   if (g->tape.status) *err = g->tape.error;
   return g->tape.status;
-}
-
-static void forget_source(struct group *g) {
-  free(g->tape.notes.memory), free(g->tape.numbers.memory);
-  g->tape.notes.memory = g->tape.numbers.memory = NULL;
 }
 
 /* Tokens that are read before the first is said: the beginning, and what is to be continued. */
@@ -183,7 +176,7 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
     if (g->reads[n] > longest) longest = g->reads[n];
   status = attn_decoder_new(r->network, g->memory, has_encoder(g) ? &g->source : NULL, rows,
                             longest + r->how.most - 1, 1, &g->decoder, err);
-  forget_source(g);
+  attn_tape_close(&g->tape);
   return status;
 }
 
@@ -191,7 +184,7 @@ static void close_group(struct group *g) {
   for (int64_t n = 0; g->lines && n < g->count; n++) attn_line_free(&g->lines[n]);
   free(g->lines), free(g->reads), free(g->slots), free(g->tokens);
   free(g->starts), free(g->places);
-  forget_source(g);
+  attn_tape_close(&g->tape);
   attn_decoder_free(g->decoder);
 }
 

@@ -4,6 +4,11 @@
 
 #include "pass.h"
 
+/* A layer makes at most 25 calls, of some 450 bytes each; the ends are less than a layer. */
+size_t attn_pass_notes(const struct attn_config *c) {
+  return ((size_t)c->encoder_layers + (size_t)c->decoder_layers + 2) << 14;
+}
+
 struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
                                     struct attn_linear_weights l) {
   return attn_tape_linear(p->tape, x, l.w, l.b);

@@ -127,6 +127,13 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
                                    struct attn_rows k /* (S, H E) */,
                                    struct attn_rows v /* (S, H Ev) */, attn_error *err);
 
+/* What the forward weighs with, of one sequence and without dropout, for those who want to see it:
+ * a pass of its own, so that looking changes no bit of the forward. */
+attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
+                                   float *weights /* (Hq, N, S) */,
+                                   struct attn_rows q /* (N, Hq E) */,
+                                   struct attn_rows k /* (S, H E) */, attn_error *err);
+
 /* dq, dk and dv are written, not added to. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
                                     struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,

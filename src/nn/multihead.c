@@ -45,6 +45,20 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
   return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
 }
 
+attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
+                                   float *weights, struct attn_rows q, struct attn_rows k,
+                                   attn_error *err) {
+  struct call c;
+  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
+  attn_tensor tv = by_heads(k, m->kv_heads, 0), to = by_heads(q, m->heads, 0);
+  attn_tensor tw = {weights, ATTN_F32, 3, {m->heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
+  struct attn_multihead certain = *m;
+  certain.drop.probability = 0;
+  describe(host, &certain, NULL, q.n, &c);
+  c.desc.weights = &tw;
+  return attn_sdpa_forward(&c.desc, &tq, &tk, &tv, &to, err);
+}
+
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
                                     struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
                                     struct attn_rows d_o, struct attn_rows o, float *lse,

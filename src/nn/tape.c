@@ -1,5 +1,6 @@
 #include "tape.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "attn/nn.h"
@@ -33,6 +34,30 @@ struct attn_node {
 };
 
 /* ---- Memory ---- */
+
+static attn_status no_memory(attn_error *err, size_t bytes) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pass of %zu bytes", bytes);
+}
+
+attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err) {
+  tape->notes = (struct attn_stack){malloc(notes), notes, 0};
+  tape->numbers = (struct attn_stack){NULL, 0, 0};
+  return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
+}
+
+attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
+  size_t bytes = tape->numbers.used;
+  if (tape->status && err) *err = tape->error;
+  if (tape->status) return tape->status;
+  tape->numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
+  attn_tape_start(tape);
+  return tape->numbers.memory ? ATTN_OK : no_memory(err, bytes);
+}
+
+void attn_tape_close(struct attn_tape *tape) {
+  free(tape->notes.memory), free(tape->numbers.memory);
+  tape->notes.memory = tape->numbers.memory = NULL;
+}
 
 void attn_tape_start(struct attn_tape *tape) {
   tape->notes.used = tape->numbers.used = 0;
@@ -225,6 +250,8 @@ static struct attn_rows gradients(struct attn_columns c) {
 
 static void attend(struct attn_tape *t, struct attn_node *n) {
   const struct attn_columns o = {n->y, 0};
+  if (t->watch) t->watch(t, &n->as.attend.m, values(n->as.attend.q), values(n->as.attend.k));
+  if (t->status) return;
   t->status = attn_multihead_forward(&t->host, &n->as.attend.m, values(o), n->as.attend.lse,
                                      values(n->as.attend.q), values(n->as.attend.k),
                                      values(n->as.attend.v), &t->error);

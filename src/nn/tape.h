@@ -32,7 +32,21 @@ struct attn_tape {
   struct attn_node *last;
   attn_status status;
   attn_error error;
+  /* NULL, or told of each attention before it is computed; may set the status. */
+  void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
+                struct attn_rows k);
+  void *watcher; /* watch's own */
 };
+
+/* Memory for so many bytes of notes; the numbers are to be measured then. */
+attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err);
+
+/* Memory for the numbers that were measured; the tape starts anew. The measurement's failure, where
+ * it failed. */
+attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err);
+
+/* Releases both. */
+void attn_tape_close(struct attn_tape *tape);
 
 /* Forgets all calls, so that a step or a measurement can begin. */
 void attn_tape_start(struct attn_tape *tape);

@@ -12,6 +12,7 @@
 
 #include "beam.h"
 #include "models.h"
+#include "scarce.h"
 
 enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12, BEST = 3 };
 
@@ -664,35 +665,6 @@ static void a_search_can_be_watched_and_stopped(void **state) {
 
 /* ---- A machine without memory ---- */
 
-static int allocations, fails_at, blocks;
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-void __wrap_free(void *memory);
-
-static _Atomic int counting;
-static int refuses(void) { return counting && ++allocations == fails_at; }
-static void *given(void *memory) {
-  if (counting && memory) blocks++;
-  return memory;
-}
-
-void *__wrap_malloc(size_t bytes) { return refuses() ? NULL : given(__real_malloc(bytes)); }
-void *__wrap_calloc(size_t count, size_t bytes) {
-  return refuses() ? NULL : given(__real_calloc(count, bytes));
-}
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-  return refuses() ? NULL : given(__real_aligned_alloc(alignment, bytes));
-}
-void __wrap_free(void *memory) {
-  if (counting && memory) blocks--;
-  __real_free(memory);
-}
-
 static void each_allocation_may_fail(void **state) {
   (void)state;
   static struct finds expected, f;
@@ -701,13 +673,13 @@ static void each_allocation_may_fail(void **state) {
     struct attn_search how = ways[way];
     how.threads = 1, how.most = 3;
     search(&source, &how, &expected);
-    for (fails_at = 1;; fails_at++) {
+    for (int fails_at = 1;; fails_at++) {
       const struct attn_found found = all_of(&f);
-      allocations = blocks = 0, counting = 1;
+      scarce_begin(fails_at);
       attn_status status = attn_search_run(network, &source, &how, &found, NULL);
-      counting = 0;
-      assert_int_equal(blocks, 0);
-      if (allocations < fails_at) {
+      scarce_end();
+      assert_int_equal(scarce.blocks, 0);
+      if (scarce.calls < fails_at) {
         assert_int_equal(status, ATTN_OK);
         assert_true(fails_at > 30);
         break;
