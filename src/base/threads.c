@@ -162,6 +162,7 @@ attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_
 }
 
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
+  if (threads == 1) return 1; /* a question to the system less */
   int32_t workers = host ? host->workers : attn_threads_count();
   return threads && threads < workers ? threads : workers;
 }

@@ -224,9 +224,14 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   int64_t size = attn_real_size(r->p.o.dtype);
   int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
   double sum = 0;
-  for (int64_t e = 0; e < r->p.value_width; e++)
-    sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
-           attn_load_real(r->p.o.dtype, o + e * o_step);
+  if (r->p.o.dtype == ATTN_F32 && g_step == size && o_step == size)
+    for (int64_t e = 0; e < r->p.value_width; e++)
+      sum +=
+          (double)((const float *)(const void *)g)[e] * (double)((const float *)(const void *)o)[e];
+  else
+    for (int64_t e = 0; e < r->p.value_width; e++)
+      sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
+             attn_load_real(r->p.o.dtype, o + e * o_step);
   if (r->g->d_lse) sum -= real_at(&r->d_lse, b, h, i, 0);
   r->delta[index] = (float)sum;
 }
