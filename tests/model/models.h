@@ -63,11 +63,13 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   struct attn_network *counted = NULL;
   attn_error err;
   words = vocabulary;
-  snprintf(
-      json, sizeof json,
-      "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, \"encoder_layers\": 2, "
-      "\"decoder_layers\": 2, \"length\": %d%s%s}",
-      (int)words, LENGTH, *more ? ", " : "", more);
+  char length[40];
+  snprintf(length, sizeof length, ", \"length\": %d", LENGTH);
+  snprintf(json, sizeof json,
+           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
+           "\"encoder_layers\": 2%s%s%s%s}",
+           (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
+           strstr(more, "length") ? "" : length, *more ? ", " : "", more);
   if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
   assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, NULL), ATTN_OK);
   block = calloc((size_t)counted->numbers, sizeof *block);
