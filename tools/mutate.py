@@ -232,7 +232,7 @@ MUTATIONS = [
     ("weights that see the future", "src/nn/multihead.c", "certain.drop.probability = 0;", "certain.causal = 0;"),
     ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
     ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "(size_t)c->decoder_layers + 2) << 12"),
-    ("a workspace for short sequences", "src/model/decoder.c", "plan(d, tokens, err);", "plan(d, 1, err);"),
+    ("a workspace for short sequences", "src/model/decoder.c", "plan(d, tokens, err);", "plan(d, tokens / tokens, err);"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
