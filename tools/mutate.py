@@ -30,7 +30,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
