@@ -27,7 +27,7 @@ ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", 
 SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
-BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "search", "trace"))
+BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "generate", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
          "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]

@@ -3,7 +3,7 @@
 #define ATTN_MODEL_BEAM_H
 
 #include "decoder.h"
-#include "search.h"
+#include "generate.h"
 
 /* A hypothesis that has not ended. */
 struct attn_hypothesis {

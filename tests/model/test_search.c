@@ -11,7 +11,7 @@
 
 #include "models.h"
 #include "scarce.h"
-#include "search.h"
+#include "generate.h"
 
 enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12, BEST = 3 };
 

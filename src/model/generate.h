@@ -1,10 +1,10 @@
-/* search.h -- what a model says: the likeliest at each step, the best by beam search, or drawn.
+/* generate.h -- what a model says: the likeliest at each step, the best by beam search, or drawn.
  *
  * A source is worked on by one thread, by itself: what is said of it is the same, bit for bit,
  * whatever else is asked for and however many threads there are. References: [Wu16] arXiv
  * 1609.08144, [Holtzman20] arXiv 1904.09751, [Fan18] arXiv 1805.04833. */
-#ifndef ATTN_MODEL_SEARCH_H
-#define ATTN_MODEL_SEARCH_H
+#ifndef ATTN_MODEL_GENERATE_H
+#define ATTN_MODEL_GENERATE_H
 
 #include "transformer.h"
 

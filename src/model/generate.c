@@ -1,4 +1,4 @@
-#include "search.h"
+#include "generate.h"
 
 #include <math.h>
 #include <stdatomic.h>
