@@ -30,7 +30,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -230,7 +230,8 @@ MUTATIONS = [
     ("a cell sees the future", TRACE, "return s->causal && j > i ?", "return 0 ?"),
     ("weights that see the future", "src/nn/multihead.c", "certain.drop.probability = 0;", "certain.causal = 0;"),
     ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
-    ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "2) << 14"),
+    ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "(size_t)c->decoder_layers + 2) << 12"),
+    ("a workspace for short sequences", "src/model/decoder.c", "plan(d, tokens, err);", "plan(d, tokens / tokens, err);"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test

@@ -36,22 +36,30 @@ void attn_line_free(struct attn_line *l) {
 
 /* ---- Candidates ---- */
 
-/* log p_v = x_v - *lse, never above 0; where only the likeliest counts *lse is its logit. */
-static attn_status measure(const struct attn_line *l, const float *x, double *lse,
-                           attn_error *err) {
-  float top = -INFINITY;
+/* What a row of logits says. log p_v = x_v - lse, never above 0; where the likeliest alone is asked
+ * for lse is its logit. */
+struct row {
+  const float *x;
+  int32_t likeliest;
+  double lse;
+};
+
+static attn_status measure(const struct attn_line *l, struct row *row, attn_error *err) {
+  const float *x = row->x;
+  int64_t top = 0;
   int numbers = 1;
   double sum = 0;
   for (int64_t v = 0; v < l->words; v++) {
     numbers &= !isnan(x[v]);
-    if (x[v] > top) top = x[v];
+    if (x[v] > x[top]) top = v;
   }
-  if (!numbers || isinf(top))
+  if (!numbers || isinf(x[top]))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
                      "the logits of sequence %lld behind its %lld tokens are not finite numbers",
                      (long long)l->sequence, (long long)l->said);
-  for (int64_t v = 0; l->weighs && v < l->words; v++) sum += (double)expf(x[v] - top);
-  *lse = (double)top + (l->weighs ? log(sum) : 0);
+  for (int64_t v = 0; l->weighs && v < l->words; v++) sum += (double)expf(x[v] - x[top]);
+  row->likeliest = (int32_t)top;
+  row->lse = (double)x[top] + (l->weighs ? log(sum) : 0);
   return ATTN_OK;
 }
 
@@ -69,14 +77,11 @@ static void keep(struct attn_line *l, struct attn_candidate c) {
   all[n] = c;
 }
 
-/* All continuations of one hypothesis; those of probability 0 are none. */
-static void keep_likeliest(struct attn_line *l, int64_t parent, const float *x, double lse) {
-  double sum = l->now[parent].sum;
-  for (int64_t v = 0; v < l->words; v++) {
-    double log_p = (double)x[v] - lse;
-    if (log_p > -INFINITY)
-      keep(l, (struct attn_candidate){sum + log_p, log_p, (int32_t)parent, (int32_t)v});
-  }
+static void keep_token(struct attn_line *l, int64_t parent, const struct row *row, int64_t token) {
+  double log_p = (double)row->x[token] - row->lse;
+  if (log_p > -INFINITY) /* else it is impossible */
+    keep(l, (struct attn_candidate){l->now[parent].sum + log_p, log_p, (int32_t)parent,
+                                    (int32_t)token});
 }
 
 /* Uniform in [0, 1), by 53 bits. */
@@ -88,26 +93,23 @@ static double draw(const struct attn_line *l) {
   return (double)((uint64_t)random[0] << 21 | random[1] >> 11) * 0x1p-53;
 }
 
-static void keep_drawn(struct attn_line *l, const float *x, double lse) {
-  int32_t token = attn_sample_token(l->how, x, l->words, draw(l), l->order, l->weights);
-  double log_p = (double)x[token] - lse;
-  keep(l, (struct attn_candidate){l->now[0].sum + log_p, log_p, 0, token});
+static int32_t choose_one(struct attn_line *l, const struct row *row) {
+  if (!(l->how->temperature > 0)) return row->likeliest;
+  return attn_sample_token(l->how, row->x, l->words, draw(l), l->order, l->weights);
 }
 
 attn_status attn_line_choose(struct attn_line *l, const float *logits, attn_error *err) {
-  attn_status status = ATTN_OK;
   l->count = 0;
-  for (int64_t n = 0; n < l->open && !status; n++) {
-    const float *x = logits + n * l->words;
-    double lse = 0;
-    status = measure(l, x, &lse, err);
-    if (status) break;
-    if (l->how->temperature > 0)
-      keep_drawn(l, x, lse);
+  for (int64_t n = 0; n < l->open; n++) {
+    struct row row = {.x = logits + n * l->words};
+    attn_status status = measure(l, &row, err);
+    if (status) return status;
+    if (l->how->beams == 1)
+      keep_token(l, n, &row, choose_one(l, &row));
     else
-      keep_likeliest(l, n, x, lse);
+      for (int64_t v = 0; v < l->words; v++) keep_token(l, n, &row, v);
   }
-  return status;
+  return ATTN_OK;
 }
 
 /* ---- What becomes of them ---- */

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "pass.h"
+#include "threads.h"
 
 enum { PAGE = 16 };
 
@@ -15,6 +16,8 @@ struct attn_decoder {
   attn_cache **self, **cross;   /* (layers) */
   int64_t *source_of, *sources; /* (slots): of each slot, and of a step's rows */
   int32_t *places;              /* (slots): of a step's rows */
+  void *workspace;              /* attention's, for the longest of its calls */
+  size_t workspace_bytes;
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -51,6 +54,8 @@ static struct attn_value *attend(const struct step *s, const attn_cache *cache,
   const attn_sdpa desc = {.struct_size = sizeof desc,
                           .align = ATTN_ALIGN_BOTTOM_RIGHT,
                           .threads = t->host.threads,
+                          .workspace = s->d->workspace,
+                          .workspace_bytes = s->d->workspace_bytes,
                           .alibi = with_alibi ? &slopes : NULL};
   if (runs(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
@@ -148,6 +153,14 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
   return attn_cache_new(&config, cache, err);
 }
 
+static int64_t longest_of(const struct attn_text *source) {
+  int64_t longest = 1;
+  for (int64_t n = 0; n < source->sequences; n++)
+    if (source->starts[n + 1] - source->starts[n] > longest)
+      longest = source->starts[n + 1] - source->starts[n];
+  return longest;
+}
+
 /* Keys and values of each source, from one layer's projection of them all. */
 static attn_status keep_source(struct attn_decoder *d, const struct attn_value *kv, int64_t layer,
                                const struct attn_text *source, attn_error *err) {
@@ -171,10 +184,7 @@ static attn_status keep_source(struct attn_decoder *d, const struct attn_value *
 static attn_status keep_sources(struct attn_decoder *d, const struct attn_value *memory,
                                 const struct attn_text *source, attn_error *err) {
   const struct attn_config *c = &d->network->config;
-  int64_t width = c->kv_heads * (c->key_width + c->value_width), longest = 1;
-  for (int64_t n = 0; n < source->sequences; n++)
-    if (source->starts[n + 1] - source->starts[n] > longest)
-      longest = source->starts[n + 1] - source->starts[n];
+  int64_t width = c->kv_heads * (c->key_width + c->value_width), longest = longest_of(source);
   struct attn_value kv = {malloc((size_t)(memory->n * width) * sizeof(float)), NULL, memory->n,
                           width};
   attn_status status = kv.x ? ATTN_OK : out_of_memory(err);
@@ -196,6 +206,29 @@ static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
   return attn_tape_reserve(&d->tape, err);
 }
 
+/* What attention needs at most: all slots, each as long as it can be. A plan reads no data; d
+ * stands for them. ALiBi needs no more. */
+static attn_status plan(struct attn_decoder *d, int64_t keys, attn_error *err) {
+  const struct attn_config *c = &d->network->config;
+  const attn_sdpa desc = {.struct_size = sizeof desc, .threads = d->tape.host.threads};
+  attn_tensor q = attn_tensor_dense(ATTN_F32, d, d->slots, c->heads, 1, c->key_width);
+  attn_tensor k = attn_tensor_dense(ATTN_F32, d, d->slots, c->kv_heads, keys, c->key_width);
+  attn_tensor v = attn_tensor_dense(ATTN_F32, d, d->slots, c->kv_heads, keys, c->value_width);
+  attn_plan found = {.struct_size = sizeof found};
+  attn_status status = attn_sdpa_plan(&desc, &q, &k, &v, NULL, &found, err);
+  if (found.workspace_bytes > d->workspace_bytes) d->workspace_bytes = found.workspace_bytes;
+  return status;
+}
+
+static attn_status make_workspace(struct attn_decoder *d, const struct attn_text *source,
+                                  int64_t tokens, attn_error *err) {
+  attn_status status = plan(d, tokens, err);
+  if (!status && d->cross) status = plan(d, longest_of(source), err);
+  if (status) return status;
+  d->workspace = malloc(d->workspace_bytes);
+  return d->workspace ? ATTN_OK : out_of_memory(err);
+}
+
 static attn_status fill(struct attn_decoder *d, const struct attn_value *memory,
                         const struct attn_text *source, int64_t tokens, attn_error *err) {
   d->self = calloc((size_t)d->layers + 1, sizeof *d->self);
@@ -207,6 +240,7 @@ static attn_status fill(struct attn_decoder *d, const struct attn_value *memory,
     return out_of_memory(err);
   for (int64_t n = 0; n < d->slots; n++) d->source_of[n] = source && n < source->sequences ? n : 0;
   attn_status status = make_tape(d, err);
+  if (!status) status = make_workspace(d, source, tokens, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = new_cache(d, d->slots, tokens, &d->self[l], err);
   if (!status && memory) status = keep_sources(d, memory, source, err);
@@ -227,7 +261,7 @@ attn_status attn_decoder_new(const struct attn_network *network, const struct at
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
   d->network = network, d->slots = slots, d->layers = c->decoder_layers;
-  d->tape.host.threads = threads;
+  d->tape.host.threads = attn_threads_workers(NULL, threads); /* later there are no more */
   attn_status status = fill(d, memory, source, tokens, err);
   if (status)
     attn_decoder_free(d);
@@ -243,6 +277,7 @@ void attn_decoder_free(struct attn_decoder *d) {
     if (d->cross) attn_cache_free(d->cross[l]);
   }
   free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->places);
+  free(d->workspace);
   attn_tape_close(&d->tape);
   free(d);
 }

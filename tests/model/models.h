@@ -63,11 +63,13 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   struct attn_network *counted = NULL;
   attn_error err;
   words = vocabulary;
-  snprintf(
-      json, sizeof json,
-      "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, \"encoder_layers\": 2, "
-      "\"decoder_layers\": 2, \"length\": %d%s%s}",
-      (int)words, LENGTH, *more ? ", " : "", more);
+  char length[40];
+  snprintf(length, sizeof length, ", \"length\": %d", LENGTH);
+  snprintf(json, sizeof json,
+           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
+           "\"encoder_layers\": 2%s%s%s%s}",
+           (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
+           strstr(more, "length") ? "" : length, *more ? ", " : "", more);
   if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
   assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, NULL), ATTN_OK);
   block = calloc((size_t)counted->numbers, sizeof *block);
@@ -81,7 +83,7 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
 static void close_network(void) { attn_network_free(network), free(block); }
 
 /* The logits (count, words) of the whole pass over these tokens, with that source. */
-static const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
+static inline const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
   int64_t one[2] = {0, n};
   const struct attn_text said = {
@@ -92,6 +94,14 @@ static const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   const struct attn_value *y = attn_transformer_forward(network, &tape, &asked, &said);
   assert_int_equal(tape.status, ATTN_OK);
   return y->x;
+}
+
+/* log softmax(x)_v. */
+static inline double log_probability(const float *x, int32_t v) {
+  double top = -INFINITY, sum = 0;
+  for (int64_t n = 0; n < words; n++) top = fmax(top, (double)x[n]);
+  for (int64_t n = 0; n < words; n++) sum += exp((double)x[n] - top);
+  return (double)x[v] - top - log(sum);
 }
 
 /* A logit of the caches lies this near the whole pass's: the law of test_decoder. */

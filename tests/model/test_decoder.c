@@ -66,6 +66,33 @@ static void a_step_is_the_whole_pass(void **state) {
   }
 }
 
+/* Keys beyond 3072 are shared out in stretches, which want more of the workspace. */
+static void a_long_sequence_has_room(void **state) {
+  (void)state;
+  enum { LONG = 3200 };
+  static int32_t tokens[LONG], stands[LONG];
+  const int64_t starts[] = {0, LONG}, slot = 1;
+  const struct attn_text text = {
+      .n = LONG, .sequences = 1, .tokens = tokens, .places = stands, .starts = starts};
+  const float *logits = NULL;
+  struct attn_decoder *d;
+  struct attn_tape exact = {.host.threads = 2};
+  open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"length\": 4000");
+  for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), stands[n] = n;
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
+  for (int n = 0; n < LONG; n++)
+    assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
+  assert_int_equal(attn_tape_open(&exact, MEMORY, NULL), ATTN_OK);
+  attn_transformer_forward(network, &exact, NULL, &text);
+  assert_int_equal(attn_tape_reserve(&exact, NULL), ATTN_OK);
+  const struct attn_value *y = attn_transformer_forward(network, &exact, NULL, &text);
+  assert_int_equal(exact.status, ATTN_OK);
+  expect_near(logits, y->x + (LONG - 1) * WORDS);
+  attn_tape_close(&exact);
+  attn_decoder_free(d);
+  close_decodable();
+}
+
 static void what_cannot_be_decoded_is_refused(void **state) {
   (void)state;
   struct attn_decoder *d;
@@ -89,7 +116,7 @@ static void what_cannot_be_decoded_is_refused(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(a_step_is_the_whole_pass),
+  const struct CMUnitTest tests[] = {LAW(a_step_is_the_whole_pass), LAW(a_long_sequence_has_room),
                                      LAW(what_cannot_be_decoded_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
