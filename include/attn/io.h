@@ -12,6 +12,12 @@
 extern "C" {
 #endif
 
+/** Where text goes. Returns nonzero to stop (a closed pipe). */
+typedef struct attn_sink {
+  void *context;
+  int (*write)(void *context, const char *text, size_t bytes);
+} attn_sink;
+
 /** A tensor that owns its memory. Released by attn_array_free. */
 typedef struct attn_array {
   attn_tensor tensor; /* dense, row-major, native byte order */

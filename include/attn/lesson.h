@@ -17,7 +17,7 @@
 #ifndef ATTN_LESSON_H
 #define ATTN_LESSON_H
 
-#include "attn/attn.h"
+#include "attn/io.h" /* attn_sink */
 
 #ifdef __cplusplus
 extern "C" {
@@ -239,12 +239,6 @@ ATTN_API const char *attn_cause_label(int32_t cause);
 /* ---- Explain ---------------------------------------------------------------- */
 
 typedef enum attn_language { ATTN_LANGUAGE_ENGLISH = 0, ATTN_LANGUAGE_JAPANESE = 1 } attn_language;
-
-/** Where text goes. Returns nonzero to stop (a closed pipe). */
-typedef struct attn_sink {
-  void *context;
-  int (*write)(void *context, const char *text, size_t bytes);
-} attn_sink;
 
 /** How to print. Zero beside struct_size: English, no colour, 80 columns, 4 decimals. */
 typedef struct attn_style {

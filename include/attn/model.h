@@ -18,7 +18,7 @@
 #ifndef ATTN_MODEL_H
 #define ATTN_MODEL_H
 
-#include "attn/attn.h"
+#include "attn/io.h" /* attn_sink */
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,6 +112,56 @@ ATTN_API attn_status attn_model_generate(const attn_model *model, const char *co
 
 /** Releases count replies and empties them. */
 ATTN_API void attn_replies_free(attn_reply *replies, int64_t count);
+
+/* ---- Looking inside ----------------------------------------------------------- */
+
+typedef enum attn_attention_kind {
+  ATTN_ATTENTION_ENCODER = 0, /* the source to itself */
+  ATTN_ATTENTION_DECODER = 1, /* the target to itself: token i sees tokens 0 .. i */
+  ATTN_ATTENTION_CROSS = 2,   /* the target to the source */
+} attn_attention_kind;
+
+/** The attention of one head. All pointers are good until the function that is given it returns. */
+typedef struct attn_attention {
+  int32_t kind;             /* attn_attention_kind */
+  int32_t layer, head;      /* from 0 */
+  int64_t queries, keys;    /* L, S */
+  const float *weights;     /* (L, S), each row sums to 1 */
+  const char *const *query; /* (L): the tokens as text. Of cross-attention those that are said there,
+                               else those that are read */
+  const char *const *key;   /* (S) */
+} attn_attention;
+
+/**
+ * Shows every attention of a pass over a source and a target: the encoder's layers, then of each of
+ * the decoder's itself and the source; of each layer head by head.
+ *
+ *   source  in   what the encoder reads; NULL where there is none
+ *   target  in   what the decoder says; NULL: what it says greedily. Not for an encoder alone
+ *   look    in   called with each; nonzero stops
+ *
+ * Accuracy  as attn_sdpa_forward's weights, of the layer's own q and k.
+ * Errors    as attn_model_generate; ATTN_ERR_INTERRUPTED (look).
+ */
+ATTN_API attn_status attn_model_look(const attn_model *model, const char *source,
+                                     const char *target, int32_t threads,
+                                     int (*look)(void *context, const attn_attention *attention),
+                                     void *context, attn_error *err);
+
+/**
+ * Writes one head's attention as a lesson (Markdown, lesson.h): its q and k with all their digits,
+ * the mask, and the weights that the model computed. attn_lesson_read reads it, and then every
+ * step is explained, each number written out, and the model's own weights are checked.
+ *
+ *   kind, layer, head  in   which; layer and head from 0
+ *
+ * Errors  as attn_model_look; ATTN_ERR_ARGUMENT where there is no such layer or head, or positions
+ *         are ALiBi, which no lesson has; ATTN_ERR_FILE where the sink stops.
+ */
+ATTN_API attn_status attn_model_write_lesson(const attn_model *model, const char *source,
+                                             const char *target, attn_attention_kind kind,
+                                             int32_t layer, int32_t head, int32_t threads,
+                                             const attn_sink *sink, attn_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,152 @@
+#include "look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "token_search.h"
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look inside");
+}
+
+/* ---- Tokens ---- */
+
+static char *text_of(const struct attn_model *m, int32_t id) {
+  static const char *const special[ATTN_TOKENS_SPECIAL] = {"<pad>", "<s>", "</s>", "<unk>"};
+  size_t bytes = 0;
+  if (id < ATTN_TOKENS_SPECIAL) return strdup(special[id]);
+  attn_tokenizer_decode(m->tokenizer, &id, 1, NULL, 0, &bytes, NULL);
+  char *text = calloc(bytes + 1, 1);
+  if (text) attn_tokenizer_decode(m->tokenizer, &id, 1, text, bytes, &bytes, NULL);
+  return text;
+}
+
+/* first, then count tokens, then last; below 0: none. */
+static attn_status hold(struct attn_passage_tokens *p, const struct attn_model *m, int32_t first,
+                        const int32_t *tokens, int64_t count, int32_t last, attn_error *err) {
+  p->id = calloc((size_t)count + 2, sizeof *p->id);
+  p->text = calloc((size_t)count + 2, sizeof *p->text);
+  if (!p->id || !p->text) return out_of_memory(err);
+  if (first >= 0) p->id[p->count++] = first;
+  if (count) memcpy(p->id + p->count, tokens, (size_t)count * sizeof *tokens);
+  p->count += count;
+  if (last >= 0) p->id[p->count++] = last;
+  for (int64_t n = 0; n < p->count; n++)
+    if (!(p->text[n] = text_of(m, p->id[n]))) return out_of_memory(err);
+  return ATTN_OK;
+}
+
+static void forget(struct attn_passage_tokens *p) {
+  for (int64_t n = 0; p->text && n < p->count; n++) free(p->text[n]);
+  free(p->id), free(p->text);
+}
+
+/* ---- What is said ---- */
+
+static attn_status say(const struct attn_viewing *v, int32_t **tokens, int64_t *count,
+                       attn_error *err) {
+  int64_t length = v->model->network->config.length, starts[] = {0, v->source.count};
+  const struct attn_text text = {
+      .n = v->source.count, .sequences = 1, .tokens = v->source.id, .starts = starts};
+  const struct attn_search how = {
+      .most = length, .begin = ATTN_TOKEN_BEGIN, .end = ATTN_TOKEN_END, .threads = v->threads};
+  if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
+  const struct attn_found found = {.tokens = *tokens, .counts = count};
+  return attn_search_run(v->model->network, &text, &how, &found, err);
+}
+
+static attn_status open_source(struct attn_viewing *v, const char *source, attn_error *err) {
+  int32_t *tokens = NULL;
+  int64_t count = 0;
+  if (!v->model->network->config.encoder_layers) return ATTN_OK;
+  if (!source) return attn_fail(err, ATTN_ERR_ARGUMENT, "source", "the encoder needs a source");
+  attn_status status = attn_model_encode(v->model, source, "source", &tokens, &count, err);
+  if (!status) status = hold(&v->source, v->model, -1, tokens, count, ATTN_TOKEN_END, err);
+  free(tokens);
+  return status;
+}
+
+static attn_status open_target(struct attn_viewing *v, const char *target, attn_error *err) {
+  const struct attn_config *c = &v->model->network->config;
+  int32_t *tokens = NULL;
+  int64_t count = 0;
+  if (!c->decoder_layers) return ATTN_OK;
+  if (!target && !c->encoder_layers)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "a decoder alone needs a text to read");
+  attn_status status = target ? attn_model_encode(v->model, target, "target", &tokens, &count, err)
+                              : say(v, &tokens, &count, err);
+  if (!status && count >= c->length) count = c->length - 1; /* it never ended */
+  if (!status) status = hold(&v->read, v->model, ATTN_TOKEN_BEGIN, tokens, count, -1, err);
+  if (!status) status = hold(&v->said, v->model, -1, tokens, count, ATTN_TOKEN_END, err);
+  free(tokens);
+  return status;
+}
+
+attn_status attn_viewing_open(struct attn_viewing *v, const struct attn_model *model,
+                              const char *source, const char *target, int32_t threads,
+                              attn_error *err) {
+  memset(v, 0, sizeof *v);
+  v->model = model, v->threads = threads;
+  attn_status status = open_source(v, source, err);
+  return status ? status : open_target(v, target, err);
+}
+
+void attn_viewing_close(struct attn_viewing *v) {
+  forget(&v->source), forget(&v->read), forget(&v->said);
+}
+
+attn_status attn_viewing_trace(const struct attn_viewing *v,
+                               int (*look)(void *context, const struct attn_trace_site *site),
+                               void *context, attn_error *err) {
+  return attn_transformer_trace(v->model->network, v->source.id, v->source.count, v->read.id,
+                                v->read.count, v->threads, look, context, err);
+}
+
+const struct attn_passage_tokens *attn_viewing_queries(const struct attn_viewing *v,
+                                                       enum attn_trace_kind kind) {
+  return kind == ATTN_TRACE_ENCODER ? &v->source : kind == ATTN_TRACE_CROSS ? &v->said : &v->read;
+}
+
+const struct attn_passage_tokens *attn_viewing_keys(const struct attn_viewing *v,
+                                                    enum attn_trace_kind kind) {
+  return kind == ATTN_TRACE_DECODER ? &v->read : &v->source;
+}
+
+/* ---- Head by head ---- */
+
+struct showing {
+  const struct attn_viewing *viewing;
+  int (*look)(void *context, const attn_attention *attention);
+  void *context;
+};
+
+static int show(void *context, const struct attn_trace_site *site) {
+  const struct showing *s = context;
+  int stop = 0;
+  for (int64_t h = 0; h < site->heads && !stop; h++) {
+    const attn_attention one = {
+        .kind = (int32_t)site->kind,
+        .layer = (int32_t)site->layer,
+        .head = (int32_t)h,
+        .queries = site->queries,
+        .keys = site->keys,
+        .weights = site->weights + h * site->queries * site->keys,
+        .query = (const char *const *)attn_viewing_queries(s->viewing, site->kind)->text,
+        .key = (const char *const *)attn_viewing_keys(s->viewing, site->kind)->text};
+    stop = s->look(s->context, &one);
+  }
+  return stop;
+}
+
+attn_status attn_model_look(const attn_model *model, const char *source, const char *target,
+                            int32_t threads,
+                            int (*look)(void *context, const attn_attention *attention),
+                            void *context, attn_error *err) {
+  struct attn_viewing viewing;
+  struct showing showing = {&viewing, look, context};
+  attn_status status = attn_viewing_open(&viewing, model, source, target, threads, err);
+  if (!status) status = attn_viewing_trace(&viewing, show, &showing, err);
+  attn_viewing_close(&viewing);
+  return status;
+}
