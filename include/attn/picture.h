@@ -14,11 +14,11 @@
  * ATTN_PICTURE_HTML  one page in both languages that needs no network and no script: light and
  *                    dark, every picture with its numbers as a table
  * ATTN_PICTURE_PNG   8-bit RGB, two pixels a unit. Its letters are a small built-in face of ASCII
- *                    and a few signs: words are English, and a label with any other character is
- *                    its number (#1) instead
+ *                    and a few signs: words are English, a label with any other character is its
+ *                    number (#1) instead, and any other character elsewhere an empty box
  *
- * Colour tells weights by lightness alone, which grows evenly from 0 to 1 (CIE L* by way of
- * OKLab), so that it is read without colour vision and in grey. Numbers upon it are black or
+ * Colour tells weights by lightness, which goes evenly from that of the page at 0 to the farthest
+ * from it at 1 (L of OKLab), so that it is read without colour vision and in grey. Numbers upon it are black or
  * white, whichever contrasts more: 4.5 to 1 or better.
  */
 #ifndef ATTN_PICTURE_H

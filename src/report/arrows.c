@@ -68,12 +68,10 @@ static void place(const struct plane *a, double u, double v, double to[2]) {
 
 static void draw_gridline(const struct plane *a, int axis, double value) {
   struct attn_canvas *c = a->canvas;
-  struct attn_lettering as = {axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
-                              SMALL,
-                              0,
-                              0,
-                              ATTN_PAINT_FAINT,
-                              ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
+                              .size = SMALL,
+                              .paint = ATTN_PAINT_FAINT,
+                              .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NUMBER_BYTES];
   int origin = fabs(value) < 0.25 * a->step;
   double from[2], to[2];
@@ -143,14 +141,16 @@ static void draw_name(struct plane *a, int32_t row, const double from[2], const 
   double dx = to[0] - from[0], dy = to[1] - from[1], length = hypot(dx, dy);
   if (length < 1) dx = 1, dy = 0, length = 1;
   int right = dx > -0.3 * length;
-  struct attn_lettering as = {right ? ATTN_ANCHOR_START : ATTN_ANCHOR_END,
-                              LABEL,
-                              1,
-                              0,
-                              paint_of(a->panel, row),
-                              ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.anchor = right ? ATTN_ANCHOR_START : ATTN_ANCHOR_END,
+                              .size = LABEL,
+                              .bold = 1,
+                              .halo = 1,
+                              .paint = paint_of(a->panel, row),
+                              .language = ATTN_LANGUAGE_ANY};
   double width = attn_letters_width(text, LABEL);
-  struct box b = {to[0] + (right ? 5 : -5 - width), to[1] + 10 * dy / length - 8, width, 16};
+  /* A level arrow's name stands above it: an axis may go on where the arrow ends. */
+  double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
+  struct box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
   make_way(a, &b);
   a->canvas->text(a->canvas, right ? b.x : b.x + width, b.y + 12, text, &as);
 }
@@ -173,7 +173,8 @@ static void draw_key(const struct plane *a) {
   struct attn_canvas *c = a->canvas;
   const attn_panel *p = a->panel;
   const attn_words *words[] = {&p->row_axis, &p->col_axis};
-  struct attn_lettering as = {ATTN_ANCHOR_START, LABEL, 0, 0, ATTN_PAINT_INK, ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {
+      .size = LABEL, .paint = ATTN_PAINT_INK, .language = ATTN_LANGUAGE_ANY};
   double y = a->y + PLOT + 38;
   for (int n = 0; n < (p->split ? 2 : 1); n++, y += KEY_ROW) {
     const double from[2] = {a->x, y - 4}, to[2] = {a->x + 34, y - 4};

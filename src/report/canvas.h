@@ -15,6 +15,7 @@ struct attn_lettering {
   enum attn_anchor anchor;
   int size, bold;
   int turned; /* reads upwards: turned a quarter to the left about (x, y) */
+  int halo;   /* set off from what it lies upon */
   int paint;
   int language; /* attn_language, or ANY: a name, shown in both */
 };
@@ -74,7 +75,7 @@ attn_status attn_raster_begin(struct attn_raster *r, double width, double height
 attn_status attn_raster_write(const struct attn_raster *r, const attn_sink *sink, attn_error *err);
 void attn_raster_end(struct attn_raster *r);
 
-/* ---- The built-in face (face.c): 5 by 7 dots ---- */
+/* ---- The built-in face (face.c): 5 by 7 dots, an eighth below the line ---- */
 
 /* Five columns, the lowest bit on top; NULL: it has no such letter. */
 const unsigned char *attn_face_glyph(int32_t code);

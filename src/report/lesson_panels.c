@@ -21,6 +21,7 @@ struct album {
   int32_t panels;
   struct scrap *scraps;
   int precision;
+  int plain;  /* names that the built-in face cannot write are left out */
   int failed; /* no memory */
 };
 
@@ -59,6 +60,7 @@ static void fill(char *to, size_t room, int message, int language, int number) {
 
 static attn_words section_of(struct album *a, const attn_lesson *lesson, int32_t index) {
   const char *text[2], *title = lesson->example[index].title;
+  if (a->plain && title && !attn_face_covers(title)) title = NULL;
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
     attn_text_shorten(name, sizeof name, title ? title : "", TITLE_COLUMNS);
@@ -146,6 +148,8 @@ static const char *arrow_name(struct album *a, const attn_example *e, int32_t n,
     attn_key_text(e, n, token);
   else
     attn_query_text(e, n, token);
+  if (a->plain && !attn_face_covers(token))
+    snprintf(token, sizeof token, "#%d", (int)n + (e->one_based != 0));
   snprintf(name, sizeof name, "%c %s", key ? 'k' : 'q', token);
   return copied(a, name);
 }
@@ -214,7 +218,8 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
   attn_status status = attn_out_end(&out, err);
   if (status) return status;
   struct album a = {.panel = calloc(most_panels(lesson), sizeof *a.panel),
-                    .precision = out.style.precision};
+                    .precision = out.style.precision,
+                    .plain = format == ATTN_PICTURE_PNG};
   a.failed = !a.panel;
   for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
   const attn_words title = attn_message_words(SAY_PICTURE_LESSON);

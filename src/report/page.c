@@ -67,6 +67,7 @@ static const char rules[] =
     "summary{cursor:pointer;margin-top:.75rem;width:fit-content}\n"
     ".wide{overflow-x:auto}\n"
     "svg{display:block;font-family:inherit;font-variant-numeric:tabular-nums}\n"
+    "rect{shape-rendering:crispEdges}\n"
     "table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums;"
     "margin-top:.5rem}\n"
     "th,td{padding:.2rem .6rem;border:1px solid var(--grid);text-align:right;"

@@ -14,12 +14,23 @@ enum {
   LEGEND_TOP = 12,
   LEGEND_BAR = 10,
   LEGEND_WIDTH = 2 * ATTN_HEAT_LEVELS,
+  FEW = 64,     /* cells */
+  BLOCK = 1040, /* wider numbers go on below */
+  BLOCK_GAP = 14,
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
 double attn_panel_at(const attn_panel *p, int32_t i, int32_t j) {
   return p->at[(size_t)i * (size_t)p->cols + (size_t)j];
+}
+
+/* In a large map 0.00 says more than 3.1e-9; in a small one the power of ten is worth its room. */
+const char *attn_panel_number(const attn_panel *p, double value, int precision,
+                              char text[ATTN_NUMBER_BYTES]) {
+  int large = p->kind == ATTN_PANEL_HEAT && (int64_t)p->rows * p->cols > FEW;
+  if (large && value != 0 && fabs(value) < 1) return attn_number_fixed(value, precision, text);
+  return attn_number_text(value, precision, text);
 }
 
 /* ---- Labels --------------------------------------------------------------------------------- */
@@ -52,9 +63,9 @@ static double widest_number(const attn_panel *p, int precision) {
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++)
       if (!isnan(attn_panel_at(p, i, j)))
-        widest = larger(
-            widest,
-            attn_letters_width(attn_number_text(attn_panel_at(p, i, j), precision, text), LABEL));
+        widest = larger(widest,
+                        attn_letters_width(
+                            attn_panel_number(p, attn_panel_at(p, i, j), precision, text), LABEL));
   return widest;
 }
 
@@ -85,6 +96,8 @@ static void size_cells(struct attn_frame *f, const attn_panel *p, int precision,
     f->cell_w = f->cell_h = side_of(p);
     f->turned = 1;
   }
+  f->block = f->numbers && f->cell_w * p->cols > BLOCK ? (int32_t)(BLOCK / f->cell_w) : p->cols;
+  if (f->block < 1) f->block = 1;
   f->row_step = (int32_t)ceil((LABEL + 2) / f->cell_h);
   f->col_step = (int32_t)ceil((LABEL + 2) / f->cell_w);
 }
@@ -109,8 +122,9 @@ struct attn_frame attn_panel_frame(const attn_panel *p, const struct attn_canvas
     f.top += f.turned ? label + 8 : 20;
   else if (rows > 0 && cols <= 0)
     f.top += 18;
-  f.width = larger(f.left + p->cols * f.cell_w + (heat ? 0 : BRACKET), f.left + cols);
-  f.height = f.top + p->rows * f.cell_h;
+  f.width = larger(f.left + f.block * f.cell_w + (heat ? 0 : BRACKET), f.left + cols);
+  f.block_h = f.top + p->rows * f.cell_h + BLOCK_GAP;
+  f.height = f.block_h * ((p->cols - 1) / f.block + 1) - BLOCK_GAP;
   if (heat) {
     f.width = larger(f.width, f.left + LEGEND_WIDTH + 36);
     f.height += LEGEND_TOP + LEGEND_BAR + 4;
@@ -126,6 +140,7 @@ struct drawing {
   struct attn_canvas *canvas;
   double x, y; /* of the first cell */
   int precision;
+  int32_t from, to; /* the columns of this block */
 };
 
 static const struct attn_lettering axis_letters = {
@@ -154,7 +169,10 @@ static void draw_axis(const struct drawing *d, const attn_words *words, int acro
 
 static void draw_row_labels(const struct drawing *d) {
   const struct attn_frame *f = d->frame;
-  struct attn_lettering as = {ATTN_ANCHOR_END, LABEL, 0, 0, ATTN_PAINT_INK, ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.anchor = ATTN_ANCHOR_END,
+                              .size = LABEL,
+                              .paint = ATTN_PAINT_INK,
+                              .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NAME_BYTES];
   double right = d->x - 8 - (d->panel->kind ? 0 : BRACKET);
   for (int32_t i = 0; i < d->panel->rows; i += f->row_step)
@@ -164,29 +182,30 @@ static void draw_row_labels(const struct drawing *d) {
 
 static void draw_col_labels(const struct drawing *d) {
   const struct attn_frame *f = d->frame;
-  struct attn_lettering as = {f->turned ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
-                              LABEL,
-                              0,
-                              f->turned,
-                              ATTN_PAINT_INK,
-                              ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.anchor = f->turned ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
+                              .size = LABEL,
+                              .turned = f->turned,
+                              .paint = ATTN_PAINT_INK,
+                              .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NAME_BYTES];
-  for (int32_t j = 0; j < d->panel->cols; j += f->col_step)
-    d->canvas->text(d->canvas, d->x + (j + 0.5) * f->cell_w + (f->turned ? 4.5 : 0), d->y - 7,
-                    attn_panel_label(d->panel, 1, j, d->canvas->plain, text), &as);
+  for (int32_t j = d->from; j < d->to; j += f->col_step)
+    d->canvas->text(d->canvas, d->x + (j - d->from + 0.5) * f->cell_w + (f->turned ? 4.5 : 0),
+                    d->y - 7, attn_panel_label(d->panel, 1, j, d->canvas->plain, text), &as);
 }
 
 static void draw_number(const struct drawing *d, int32_t i, int32_t j, int paint) {
   const struct attn_frame *f = d->frame;
   double value = attn_panel_at(d->panel, i, j);
   int heat = d->panel->kind == ATTN_PANEL_HEAT;
-  struct attn_lettering as = {
-      heat ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END, LABEL, 0, 0, paint, ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.anchor = heat ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END,
+                              .size = LABEL,
+                              .paint = paint,
+                              .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NUMBER_BYTES];
   if (isnan(value)) return;
-  double x = d->x + (j + (heat ? 0.5 : 1)) * f->cell_w - (heat ? 0.5 * f->gap : 8);
+  double x = d->x + (j - d->from + (heat ? 0.5 : 1)) * f->cell_w - (heat ? 0.5 * f->gap : 8);
   d->canvas->text(d->canvas, x, d->y + (i + 0.5) * f->cell_h + 4 - 0.5 * f->gap,
-                  attn_number_text(value, d->precision, text), &as);
+                  attn_panel_number(d->panel, value, d->precision, text), &as);
 }
 
 /* Neighbours of one colour are one rectangle: maps are large, and mostly of few colours. */
@@ -196,12 +215,11 @@ static int paint_of(double value) {
 
 static void draw_heat_row(const struct drawing *d, int32_t i) {
   const struct attn_frame *f = d->frame;
-  int32_t cols = d->panel->cols;
-  for (int32_t j = 0, to; j < cols; j = to) {
+  for (int32_t j = d->from, to; j < d->to; j = to) {
     int paint = paint_of(attn_panel_at(d->panel, i, j));
-    for (to = j + 1; !f->numbers && to < cols; to++)
+    for (to = j + 1; !f->numbers && to < d->to; to++)
       if (paint_of(attn_panel_at(d->panel, i, to)) != paint) break;
-    d->canvas->rect(d->canvas, d->x + j * f->cell_w, d->y + i * f->cell_h,
+    d->canvas->rect(d->canvas, d->x + (j - d->from) * f->cell_w, d->y + i * f->cell_h,
                     (to - j) * f->cell_w - f->gap, f->cell_h - f->gap, paint);
     if (f->numbers && paint != ATTN_PAINT_EMPTY)
       draw_number(d, i, j, paint - ATTN_PAINT_HEAT + ATTN_PAINT_ON_HEAT);
@@ -220,7 +238,7 @@ static void draw_legend(const struct drawing *d) {
 
 /* A frame in which the palest cells end. */
 static void draw_border(const struct drawing *d) {
-  double w = d->panel->cols * d->frame->cell_w, h = d->panel->rows * d->frame->cell_h;
+  double w = (d->to - d->from) * d->frame->cell_w, h = d->panel->rows * d->frame->cell_h;
   const double edge[4][2] = {
       {d->x - 1, d->y - 1}, {d->x + w, d->y - 1}, {d->x + w, d->y + h}, {d->x - 1, d->y + h}};
   for (int n = 0; n < 4; n++)
@@ -234,29 +252,38 @@ static void draw_bracket(const struct drawing *d, double x, double serif) {
     d->canvas->line(d->canvas, corner[n], corner[n + 1], 1.5, ATTN_PAINT_FAINT, 0);
 }
 
+/* One pair of brackets, however often the columns go on below. */
 static void draw_matrix(const struct drawing *d) {
-  draw_bracket(d, d->x - 2, 5);
-  draw_bracket(d, d->x + d->panel->cols * d->frame->cell_w + 2, -5);
+  if (!d->from) draw_bracket(d, d->x - 2, 5);
+  if (d->to == d->panel->cols) draw_bracket(d, d->x + (d->to - d->from) * d->frame->cell_w + 2, -5);
   for (int32_t i = 0; i < d->panel->rows; i++)
-    for (int32_t j = 0; j < d->panel->cols; j++) draw_number(d, i, j, ATTN_PAINT_INK);
+    for (int32_t j = d->from; j < d->to; j++) draw_number(d, i, j, ATTN_PAINT_INK);
+}
+
+static void draw_block(const struct drawing *d) {
+  const attn_panel *p = d->panel;
+  draw_axis(d, &p->row_axis, 0);
+  draw_axis(d, &p->col_axis, 1);
+  if (attn_panel_labelled(p, 0)) draw_row_labels(d);
+  if (attn_panel_labelled(p, 1)) draw_col_labels(d);
+  if (p->kind == ATTN_PANEL_MATRIX) {
+    draw_matrix(d);
+    return;
+  }
+  draw_border(d);
+  for (int32_t i = 0; i < p->rows; i++) draw_heat_row(d, i);
+  if (d->to == p->cols) draw_legend(d);
 }
 
 void attn_panel_draw(const attn_panel *p, const struct attn_frame *f, struct attn_canvas *c,
                      double x, double y, int precision) {
-  const struct drawing d = {p, f, c, x + f->left, y + f->top, precision};
+  struct drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0};
   if (p->kind == ATTN_PANEL_ARROWS) {
     attn_arrows_draw(p, f, c, x, y);
     return;
   }
-  draw_axis(&d, &p->row_axis, 0);
-  draw_axis(&d, &p->col_axis, 1);
-  if (attn_panel_labelled(p, 0)) draw_row_labels(&d);
-  if (attn_panel_labelled(p, 1)) draw_col_labels(&d);
-  if (p->kind == ATTN_PANEL_MATRIX) {
-    draw_matrix(&d);
-    return;
+  for (; d.to < p->cols; d.from = d.to, d.y += f->block_h) {
+    d.to = p->cols - d.from > f->block ? d.from + f->block : p->cols;
+    draw_block(&d);
   }
-  draw_border(&d);
-  for (int32_t i = 0; i < p->rows; i++) draw_heat_row(&d, i);
-  draw_legend(&d);
 }

@@ -3,6 +3,7 @@
 #define ATTN_REPORT_PANEL_H
 
 #include "canvas.h"
+#include "number.h"
 
 enum { ATTN_NUMBERED_CELLS = 400, ATTN_TABLE_CELLS = 10000, ATTN_NAME_BYTES = 128 };
 
@@ -14,6 +15,8 @@ struct attn_frame {
   int numbers;                /* cells show them */
   int turned;                 /* column labels read upwards */
   int32_t row_step, col_step; /* every so many-th label has room */
+  int32_t block;              /* columns side by side; those behind them follow below */
+  double block_h;
 };
 
 /* The name of a row (axis 0) or column (axis 1), fit to be shown; its number where it has none, or
@@ -23,6 +26,10 @@ const char *attn_panel_label(const attn_panel *p, int axis, int32_t index, int p
 
 /* Are there names along this axis to show? */
 int attn_panel_labelled(const attn_panel *p, int axis);
+
+/* What stands in a cell; not for NaN. Returns text. */
+const char *attn_panel_number(const attn_panel *p, double value, int precision,
+                              char text[ATTN_NUMBER_BYTES]);
 
 double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
 

@@ -118,15 +118,16 @@ struct pen {
   double x, y; /* of the baseline's start, pixels */
   int dot;     /* pixels a dot */
   int bold, turned;
+  int grown; /* pixels on each side of a dot: the halo's */
 };
 
 /* Pixels from a text's start (along, up) to the sheet's. */
 static void dot(const struct pen *p, double along, double up) {
-  double w = p->dot + p->bold, x = p->turned ? p->x - up - p->dot : p->x + along;
+  double w = p->dot + p->bold, g = p->grown;
+  double x = p->turned ? p->x - up - p->dot : p->x + along;
   double y = p->turned ? p->y - along - w : p->y - up - p->dot;
-  struct area a =
-      area_of(p->raster, x, y, x + (p->turned ? p->dot : w), y + (p->turned ? w : p->dot));
-  fill(p->raster, a, p->color);
+  double right = x + (p->turned ? p->dot : w), bottom = y + (p->turned ? w : p->dot);
+  fill(p->raster, area_of(p->raster, x - g, y - g, right + g, bottom + g), p->color);
 }
 
 /* A letter that the face lacks is an empty box. */
@@ -135,8 +136,14 @@ static void letter(const struct pen *p, int32_t code, double along) {
   const unsigned char *glyph = attn_face_glyph(code);
   if (!glyph) glyph = box;
   for (int column = 0; column < 5; column++)
-    for (int row = 0; row < 7; row++)
+    for (int row = 0; row < 8; row++)
       if (glyph[column] >> row & 1) dot(p, along + column * p->dot, (6 - row) * p->dot);
+}
+
+static void letters(const struct pen *p, const char *text, int advance) {
+  struct attn_cluster cluster;
+  for (double along = 0; attn_text_next(&text, &cluster); along += advance)
+    letter(p, cluster.code, along);
 }
 
 static void text(struct attn_canvas *c, double x, double y, const char *words,
@@ -146,12 +153,15 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
   int size = (int)(as->size * 0.62 * s) / 6, advance = 6 * size + (size > 1), count = 0;
   for (const char *at = words; attn_text_next(&at, &cluster);) count++;
   double start = -(count * advance - size) * (double)as->anchor / 2;
-  struct pen p = {raster_of(c), attn_paint_color(as->paint, ATTN_LIGHT), 0, 0, size, as->bold,
-                  as->turned};
+  struct pen p = {
+      raster_of(c), attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT), 0, 0, size, as->bold, as->turned,
+      size + 1};
   p.x = round(x * s + (as->turned ? 0 : start));
   p.y = round(y * s - (as->turned ? start : 0));
-  for (double along = 0; attn_text_next(&words, &cluster); along += advance)
-    letter(&p, cluster.code, along);
+  if (as->halo) letters(&p, words, advance);
+  p.grown = 0;
+  p.color = attn_paint_color(as->paint, ATTN_LIGHT);
+  letters(&p, words, advance);
 }
 
 /* ---- PNG ------------------------------------------------------------------------------------ */
@@ -165,9 +175,10 @@ attn_status attn_raster_begin(struct attn_raster *r, double width, double height
                      "draw fewer panels",
                      width, height);
   r->width = (size_t)width, r->height = (size_t)height;
-  r->rgb = calloc(r->width * r->height, 3);
+  r->rgb = malloc(3 * r->width * r->height);
   if (!r->rgb)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %.0f x %.0f pixels", width, height);
+  memset(r->rgb, 255, 3 * r->width * r->height);
   return ATTN_OK;
 }
 

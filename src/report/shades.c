@@ -36,8 +36,8 @@ static int widest_number(const attn_panel *p, int precision) {
   int widest = 1;
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++)
-      widest = larger(widest,
-                      attn_text_width(attn_number_text(attn_panel_at(p, i, j), precision, text)));
+      widest = larger(
+          widest, attn_text_width(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
   return widest;
 }
 
@@ -77,7 +77,7 @@ static void put_heat(const struct table *t, double value) {
   if (color) set_colors(t->out, level);
   const char *mark = color || isnan(value) ? " " : shade(level);
   if (t->numbers) {
-    attn_number_text(value, t->out->style.precision, text);
+    attn_panel_number(t->panel, value, t->out->style.precision, text);
     if (isnan(value)) *text = 0;
     attn_out_text(t->out, mark);
     pad(t->out, t->cell_width - 2 - attn_text_width(text));
@@ -92,7 +92,7 @@ static void put_heat(const struct table *t, double value) {
 
 static void put_number(const struct table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
-  attn_number_text(value, t->out->style.precision, text);
+  attn_panel_number(t->panel, value, t->out->style.precision, text);
   if (isnan(value)) *text = 0;
   pad(t->out, t->cell_width - 1 - attn_text_width(text));
   attn_out_text(t->out, text);

@@ -68,9 +68,10 @@ static void place_all(struct sheet *s, const struct attn_canvas *c, int precisio
 
 static void draw_words(struct attn_canvas *c, double x, double y, const attn_words *words, int size,
                        int faint) {
-  struct attn_lettering as = {
-      ATTN_ANCHOR_START, size, !faint, 0, faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
-      ATTN_LANGUAGE_ANY};
+  struct attn_lettering as = {.size = size,
+                              .bold = !faint,
+                              .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
+                              .language = ATTN_LANGUAGE_ANY};
   attn_canvas_words(c, x, y, words, &as);
 }
 
@@ -119,7 +120,7 @@ static void open_svg(struct attn_out *out, const struct sheet *s, const char *ti
   put(out, " role=\"img\" font-family=\"system-ui, sans-serif\">\n<title>");
   attn_xml_text(out, title);
   put(out,
-      "</title>\n<style>text{font-variant-numeric:tabular-nums}\n"
+      "</title>\n<style>text{font-variant-numeric:tabular-nums}rect{shape-rendering:crispEdges}\n"
       "@media (prefers-color-scheme:dark){");
   attn_xml_theme(out, ATTN_DARK);
   put(out, "}</style>\n");

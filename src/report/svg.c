@@ -93,6 +93,9 @@ void attn_xml_theme(struct attn_out *out, enum attn_theme theme) {
     put_rule(out, paint, theme);
     put_stroke_rule(out, paint, theme);
   }
+  put(out, ".halo{stroke:");
+  attn_xml_color(out, ATTN_PAINT_PAGE, theme);
+  put(out, "}");
   for (int level = 0; level < ATTN_HEAT_LEVELS; level++) {
     put_rule(out, ATTN_PAINT_HEAT + level, theme);
     put_rule(out, ATTN_PAINT_ON_HEAT + level, theme);
@@ -113,10 +116,10 @@ static void put_at(struct attn_out *out, const char *name, double value) {
   put(out, "\"");
 }
 
-static void put_paint(struct attn_out *out, int paint, const char *attribute) {
+static void put_paint(struct attn_out *out, int paint, int halo, const char *attribute) {
   put(out, " class=\"");
   put_class(out, paint);
-  put(out, "\" ");
+  put(out, halo ? " halo\" " : "\" ");
   put(out, attribute);
   put(out, "=\"");
   attn_xml_color(out, paint, ATTN_LIGHT);
@@ -130,7 +133,7 @@ static void rect(struct attn_canvas *c, double x, double y, double w, double h, 
   put_at(out, "y", y);
   put_at(out, "width", w);
   put_at(out, "height", h);
-  put_paint(out, paint, "fill");
+  put_paint(out, paint, 0, "fill");
   put(out, "/>\n");
 }
 
@@ -143,7 +146,7 @@ static void line(struct attn_canvas *c, const double from[2], const double to[2]
   put_at(out, "x2", to[0]);
   put_at(out, "y2", to[1]);
   put_at(out, "stroke-width", width);
-  put_paint(out, paint, "stroke");
+  put_paint(out, paint, 0, "stroke");
   put(out, dashed ? " stroke-dasharray=\"6 4\"/>\n" : "/>\n");
 }
 
@@ -157,7 +160,7 @@ static void triangle(struct attn_canvas *c, const double corner[3][2], int paint
     attn_xml_number(out, corner[n][1]);
   }
   put(out, "\"");
-  put_paint(out, paint, "fill");
+  put_paint(out, paint, 0, "fill");
   put(out, "/>\n");
 }
 
@@ -185,7 +188,11 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
   struct attn_out *out = out_of(c);
   put(out, "<text");
   put_lettering(out, x, y, as);
-  put_paint(out, as->paint, "fill");
+  put_paint(out, as->paint, as->halo, "fill");
+  if (as->halo)
+    put(out,
+        " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" "
+        "paint-order=\"stroke\"");
   put(out, ">");
   attn_xml_text(out, words);
   put(out, "</text>\n");
