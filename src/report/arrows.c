@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "number.h"
-#include "panel.h"
+#include "panels.h"
 
 enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, PLACED_MAX = 128, TRIES = 24 };
 

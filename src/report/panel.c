@@ -1,4 +1,4 @@
-#include "panel.h"
+#include "panels.h"
 
 #include <math.h>
 #include <stdio.h>

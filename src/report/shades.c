@@ -71,23 +71,34 @@ static const char *shade(int level) {
   return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
 }
 
-static void put_heat(const struct table *t, double value) {
+static const char *mark_of(const struct table *t, double value) {
+  return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
+}
+
+static void put_weight(const struct table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
-  int level = attn_heat_level(value), color = t->out->style.color && !isnan(value);
-  if (color) set_colors(t->out, level);
-  const char *mark = color || isnan(value) ? " " : shade(level);
-  if (t->numbers) {
-    attn_panel_number(t->panel, value, t->out->style.precision, text);
-    if (isnan(value)) *text = 0;
-    attn_out_text(t->out, mark);
-    pad(t->out, t->cell_width - 2 - attn_text_width(text));
-    attn_out_text(t->out, text);
-    if (color) attn_out_text(t->out, " ");
-  } else {
-    for (int n = 0; n < t->cell_width; n++) attn_out_text(t->out, mark);
+  attn_panel_number(t->panel, value, t->out->style.precision, text);
+  if (isnan(value)) *text = 0;
+  if (!isnan(value)) set_colors(t->out, attn_heat_level(value));
+  attn_out_text(t->out, mark_of(t, value));
+  pad(t->out, t->cell_width - 2 - attn_text_width(text));
+  attn_out_text(t->out, text);
+  attn_out_text(t->out, " ");
+  if (!isnan(value)) attn_out_color(t->out, "0");
+}
+
+/* Neighbours of one colour need it said once. */
+static void put_shades(const struct table *t, int32_t i, int32_t from, int32_t to) {
+  int before = -1;
+  for (int32_t j = from; j < to; j++) {
+    double value = attn_panel_at(t->panel, i, j);
+    int level = isnan(value) ? -1 : attn_heat_level(value);
+    if (level != before && level < 0) attn_out_color(t->out, "0");
+    if (level != before && level >= 0) set_colors(t->out, level);
+    for (int n = 0; n < t->cell_width; n++) attn_out_text(t->out, mark_of(t, value));
+    before = level;
   }
-  if (color) attn_out_color(t->out, "0");
-  if (t->numbers && !color) attn_out_text(t->out, " ");
+  if (before >= 0) attn_out_color(t->out, "0");
 }
 
 static void put_number(const struct table *t, double value) {
@@ -122,9 +133,10 @@ static void put_row(const struct table *t, int32_t i, int32_t from, int32_t to) 
     attn_out_text(t->out, text);
     attn_out_text(t->out, " ");
   }
-  for (int32_t j = from; j < to; j++) {
+  if (!t->numbers) put_shades(t, i, from, to);
+  for (int32_t j = from; t->numbers && j < to; j++) {
     if (t->panel->kind == ATTN_PANEL_HEAT)
-      put_heat(t, attn_panel_at(t->panel, i, j));
+      put_weight(t, attn_panel_at(t->panel, i, j));
     else
       put_number(t, attn_panel_at(t->panel, i, j));
   }

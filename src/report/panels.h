@@ -1,6 +1,6 @@
-/* panel.h -- one panel: its places, its labels, its drawing. */
-#ifndef ATTN_REPORT_PANEL_H
-#define ATTN_REPORT_PANEL_H
+/* panels.h -- one panel: its places, its labels, its drawing. */
+#ifndef ATTN_REPORT_PANELS_H
+#define ATTN_REPORT_PANELS_H
 
 #include "canvas.h"
 #include "number.h"
