@@ -4,8 +4,10 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
 add_library(JANSSON ALIAS PkgConfig::JANSSON)
 add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
+add_library(PNG ALIAS PkgConfig::PNG)
 # Not its own CMake package: that asks for OpenCL's headers.
 find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED) # by its name alone: what is installed must be movable

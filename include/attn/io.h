@@ -130,6 +130,18 @@ ATTN_API attn_status attn_array_convert(attn_array *array, attn_dtype dtype, att
 /** Releases the memory and empties the array; NULL and an empty one are fine. */
 ATTN_API void attn_array_free(attn_array *array);
 
+/**
+ * Writes bytes to a file that appears whole or not at all: written beside, fsynced, renamed, as
+ * attn_array_write does it. A file that exists is replaced and keeps its permissions.
+ *
+ *   bytes  in   size of them; NULL where size is 0
+ *
+ * Errors  ATTN_ERR_FILE, ATTN_ERR_MEMORY: what was there before is there still; nothing is left
+ *         behind, save where only the folder could not be synced.
+ */
+ATTN_API attn_status attn_file_write(const char *path, const void *bytes, size_t size,
+                                     attn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,7 +22,7 @@ ffi = FFI()
 def _declarations(folder):
     """The headers as cffi takes them: without the preprocessor's lines."""
     text = ""
-    for name in ("attn.h", "io.h", "lesson.h", "nn.h", "model.h", "train.h"):
+    for name in ("attn.h", "io.h", "lesson.h", "nn.h", "model.h", "train.h", "picture.h"):
         body = (folder / name).read_text(encoding="utf-8")
         body = re.sub(r"#ifdef __cplusplus\nextern.*?#endif", "", body, flags=re.S)
         body = re.sub(r"#ifdef __cplusplus\n}\n#endif", "", body)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attn/io.h"
 #include "error.h"
 
 /* In English whatever the process's locale: strerror would translate. */
@@ -225,4 +226,15 @@ void attn_file_abandon(struct attn_file_writer *w) {
   free(w->beside);
   free(w->path);
   *w = (struct attn_file_writer){-1, NULL, NULL};
+}
+
+attn_status attn_file_write(const char *path, const void *bytes, size_t size, attn_error *err) {
+  struct attn_file_writer w = {-1, NULL, NULL};
+  attn_status status = path ? attn_file_begin(&w, path, err)
+                            : attn_fail(err, ATTN_ERR_ARGUMENT, "path", "path is NULL");
+  if (!status) status = attn_file_put(&w, bytes, size, err);
+  if (!status) status = attn_file_finish(&w, err);
+  if (!status) status = attn_file_commit(&w, err);
+  attn_file_abandon(&w);
+  return status;
 }

@@ -277,6 +277,18 @@ static const char *const messages[SAY_COUNT][2] = {
                          "重み：行ごとにソフトマックスを適用します。各行の合計は 1 です。"},
     [SAY_NEW_OUTPUT] = {"Output: the values, weighted.", "出力：バリューの重み付き和です。"},
     [SAY_NEW_TOKEN] = {"token", "トークン"},
+
+    /* ---- Pictures ---- */
+    [SAY_PICTURE] = {"Attention", "アテンション"},
+    [SAY_PICTURE_LESSON] = {"Attention, step by step", "アテンションの計算を一段ずつ"},
+    [SAY_PICTURE_TABLE] = {"Numbers as a table", "数値の表"},
+    [SAY_QUERY] = {"query", "クエリ"},
+    [SAY_KEY] = {"key", "キー"},
+    [SAY_ARROWS] = {"Queries and keys in the plane", "平面上のクエリとキー"},
+    [SAY_ARROWS_NOTE] = {"The closer in direction, the larger q · k",
+                         "向きが近いほど q · k が大きい"},
+    [SAY_ARROWS_QUERIES] = {"queries (solid)", "クエリ（実線）"},
+    [SAY_ARROWS_KEYS] = {"keys (dashed)", "キー（破線）"},
 };
 
 const char *attn_message_text(int message, int32_t language) {

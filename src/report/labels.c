@@ -76,7 +76,7 @@ int attn_is_scorelike(const attn_example *e, const attn_step *s) {
 /* ---- Names --------------------------------------------------------------------------------------
  */
 
-static char **tokens_along(const attn_example *e, const attn_step *s, int axis, int32_t *count) {
+char **attn_tokens_along(const attn_example *e, const attn_step *s, int axis, int32_t *count) {
   enum attn_along along = attn_along(e, s, axis);
   int queries = along == ATTN_ALONG_QUERIES;
   *count = queries ? e->query_tokens : e->key_tokens;
@@ -86,7 +86,7 @@ static char **tokens_along(const attn_example *e, const attn_step *s, int axis, 
 
 const char *attn_token_at(const attn_example *e, const attn_step *s, int axis, int32_t index) {
   int32_t count;
-  char **token = tokens_along(e, s, axis, &count);
+  char **token = attn_tokens_along(e, s, axis, &count);
   if (!token || index < 0 || index >= count || !token[index] || !*token[index]) return NULL;
   return token[index];
 }
@@ -115,7 +115,7 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
                             char text[ATTN_LABEL_BYTES]) {
   const char *token = attn_token_at(e, s, axis, index);
   int32_t count;
-  char **all = tokens_along(e, s, axis, &count);
+  char **all = attn_tokens_along(e, s, axis, &count);
   int alone = token && fits_an_address(token) && attn_text_width(token) <= LABEL_COLUMNS;
   for (int32_t n = 0; alone && n < count; n++)
     alone = n == index || !all[n] || strcmp(all[n], token) != 0;

@@ -13,6 +13,9 @@ enum attn_along attn_along(const attn_example *e, const attn_step *s, int axis);
 /* Scores, or anything that has a query along one axis and a key along the other. */
 int attn_is_scorelike(const attn_example *e, const attn_step *s);
 
+/* The tokens along an axis of a step, or NULL where it has none; *count is theirs. */
+char **attn_tokens_along(const attn_example *e, const attn_step *s, int axis, int32_t *count);
+
 /* The token at index of an axis, or NULL where the axis has none. */
 const char *attn_token_at(const attn_example *e, const attn_step *s, int axis, int32_t index);
 

@@ -144,7 +144,7 @@ def test_each_public_header_compiles_alone(header, language):
 def public_cdef():
     """The headers as cffi takes them: without the preprocessor's lines."""
     text = ""
-    for name in ("attn.h", "io.h", "lesson.h", "nn.h", "model.h", "train.h"):
+    for name in ("attn.h", "io.h", "lesson.h", "nn.h", "model.h", "train.h", "picture.h"):
         body = (SOURCE / "include/attn" / name).read_text()
         body = re.sub(r"#ifdef __cplusplus\nextern.*?#endif", "", body, flags=re.S)
         body = re.sub(r"#ifdef __cplusplus\n}\n#endif", "", body)

@@ -1,0 +1,597 @@
+/* test_picture.c -- law: a picture is well-formed whatever is in it, says what it is given and
+ * nothing else, can be read, and ends in a typed error where it cannot be finished. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h> /* needs those above */
+/* clang-format on */
+
+#include <float.h>
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attn/picture.h"
+#include "canvas.h"
+#include "fixture.h"
+
+/* ---- A sink that grows; every request for memory of the library may be refused ---- */
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes) {
+  if (calloc_fails_at > 0 && --calloc_fails_at == 0) return NULL;
+  return __real_malloc(bytes);
+}
+
+struct page {
+  char *text;
+  size_t bytes, room;
+  long left; /* calls that go well; -1: all */
+};
+
+static int grow(void *context, const char *text, size_t bytes) {
+  struct page *p = context;
+  if (p->left == 0) return 1;
+  if (p->left > 0) p->left--;
+  if (p->bytes + bytes + 1 > p->room) {
+    p->room = (p->room + bytes + 1) * 2;
+    p->text = realloc(p->text, p->room);
+    assert_non_null(p->text);
+  }
+  memcpy(p->text + p->bytes, text, bytes);
+  p->bytes += bytes;
+  p->text[p->bytes] = 0;
+  return 0;
+}
+
+static const attn_style plain_style = {sizeof(attn_style), 0, 0, 80, 4};
+
+static attn_status draw(struct page *to, const attn_panel *panels, int32_t count, int format,
+                        attn_error *err) {
+  const attn_sink sink = {to, grow};
+  const attn_words title = {"A <title> & more", "題 \"名\""};
+  return attn_panels_draw(panels, count, &title, (attn_picture_format)format, &plain_style, &sink,
+                          err);
+}
+
+/* ---- Is it XML? Tags nest, attributes are quoted, nothing is bare ---- */
+
+enum { DEPTH = 64, NAME = 32 };
+
+static int is_entity(const char *at) {
+  static const char *const known[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+  for (size_t n = 0; n < sizeof known / sizeof *known; n++)
+    if (!strncmp(at, known[n], strlen(known[n]))) return 1;
+  return 0;
+}
+
+static const char *end_of_tag(const char *at) {
+  for (char quote = 0; *at; at++) {
+    if (quote ? *at == quote : *at == '"') quote = quote ? 0 : *at;
+    assert_true(*at != '<');
+    if (*at == '&') assert_true(is_entity(at));
+    if (*at == '>' && !quote) return at;
+  }
+  fail_msg("a tag does not end");
+  return at;
+}
+
+static void assert_well_formed(const char *text) {
+  char open[DEPTH][NAME];
+  int depth = 0;
+  if (!strncmp(text, "<!DOCTYPE html>", 15)) text += 15;
+  for (const char *at = text; *at; at++) {
+    assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+    if (*at == '&') assert_true(is_entity(at));
+    if (*at != '<') continue;
+    const char *end = end_of_tag(at + 1);
+    int closing = at[1] == '/', size = (int)strcspn(at + 1 + closing, " />\n");
+    assert_true(size > 0 && size < NAME);
+    if (closing) {
+      assert_true(depth > 0);
+      depth--;
+      if (strncmp(open[depth], at + 2, (size_t)size) || open[depth][size])
+        fail_msg("<%s> is closed by </%.*s>", open[depth], size, at + 2);
+    } else if (end[-1] != '/') {
+      assert_true(depth < DEPTH);
+      snprintf(open[depth++], NAME, "%.*s", size, at + 1);
+    }
+    at = end;
+  }
+  assert_int_equal(depth, 0);
+}
+
+/* What is no number may stand in a cell, never in a coordinate. */
+static void assert_coordinates(const char *text) {
+  assert_null(strstr(text, "=\"NaN"));
+  assert_null(strstr(text, "=\"∞"));
+  assert_null(strstr(text, "=\"-∞"));
+  assert_null(strstr(text, "inf"));
+}
+
+/* ---- Panels of every kind ---- */
+
+#define nan_ ((double)NAN)
+#define inf_ ((double)INFINITY)
+
+/* NaN, infinities, the largest and least numbers. */
+static const double wild[] = {0, 1, nan_, 0.5, -1, 2, inf_, -inf_, 1e308, -1e308, 5e-324, 0.25};
+
+static attn_panel panel_of(int kind, int32_t rows, int32_t cols, const double *at) {
+  attn_panel p = ATTN_PANEL_INIT;
+  p.kind = kind;
+  p.rows = rows;
+  p.cols = cols;
+  p.at = at;
+  return p;
+}
+
+static int assorted(attn_panel *p) {
+  static const char *const hostile[] = {
+      "<script>alert(1)</script>",
+      "\"'&<>",
+      "a\x01\x1B[31m\n\tb",
+      "\xFF\xFE",
+      "\u0600<b>", /* a sign that takes the next letter into its cluster */
+      "\u202Eevil",
+      "\xEF\xBF\xBE\xEF\xBF\xBF" /* U+FFFE, U+FFFF */,
+      "",
+      NULL,
+      "]]>",
+      "--><!--",
+      "0123456789012345678901234567890123456789"};
+  int n = 0;
+  p[n++] = panel_of(ATTN_PANEL_MATRIX, 3, 4, wild);
+  p[n++] = panel_of(ATTN_PANEL_HEAT, 4, 3, wild);
+  p[n++] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
+  p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
+  p[n++].split = 3;
+  p[n] = panel_of(ATTN_PANEL_HEAT, 12, 1, wild);
+  p[n++].row_label = hostile;
+  p[n] = panel_of(ATTN_PANEL_MATRIX, 1, 12, wild);
+  p[n].col_label = hostile;
+  p[n].section = (attn_words){hostile[0], hostile[4]};
+  p[n].title = (attn_words){hostile[1], hostile[2]};
+  p[n].note.japanese = hostile[3];
+  p[n].row_axis.english = hostile[5];
+  p[n++].col_axis = (attn_words){hostile[6], hostile[7]};
+  p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
+  p[n].row_label = hostile;
+  p[n++].row_axis.english = hostile[0];
+  return n;
+}
+
+static void whatever_is_in_it_a_picture_is_well_formed(void **state) {
+  (void)state;
+  attn_panel p[16];
+  attn_error err;
+  int count = assorted(p);
+  for (int format = ATTN_PICTURE_SVG; format <= ATTN_PICTURE_HTML; format++)
+    for (int n = 0; n < count; n++) {
+      struct page page = {.left = -1};
+      if (draw(&page, p + n, 1, format, &err)) fail_msg("panel %d: %s", n, err.message);
+      assert_well_formed(page.text);
+      assert_coordinates(page.text);
+      assert_null(strstr(page.text, "<script>alert"));
+      assert_null(strstr(page.text, "<b>\n"));
+      free(page.text);
+    }
+}
+
+static void a_terminal_sees_no_control_but_colours(void **state) {
+  (void)state;
+  attn_panel p[16];
+  for (int color = 0; color < 2; color++) {
+    struct page page = {.left = -1};
+    const attn_sink sink = {&page, grow};
+    attn_style style = plain_style;
+    style.color = color;
+    assert_int_equal(attn_panels_draw(p, assorted(p), NULL, ATTN_PICTURE_TEXT, &style, &sink, NULL),
+                     ATTN_OK);
+    int escapes = 0;
+    for (const char *at = page.text; *at; at++) {
+      assert_true((unsigned char)*at >= 0x20 || *at == '\n' || *at == 0x1B);
+      if (*at == 0x1B) assert_true(at[1] == '[' && at[2 + strspn(at + 2, "0123456789;")] == 'm');
+      escapes += *at == 0x1B;
+    }
+    assert_true(color ? escapes > 8 : !escapes);
+    free(page.text);
+  }
+}
+
+static void every_number_is_there(void **state) {
+  (void)state;
+  static const double at[] = {0.125, 0.3333, 0.5417, 1, 0, 0.0625};
+  static const char *const words[] = {">0.125<", ">0.3333<", ">0.5417<", ">1<", ">0<", ">0.0625<"};
+  for (int kind = ATTN_PANEL_MATRIX; kind <= ATTN_PANEL_HEAT; kind++) {
+    struct page page = {.left = -1};
+    attn_panel p = panel_of(kind, 2, 3, at);
+    assert_int_equal(draw(&page, &p, 1, ATTN_PICTURE_SVG, NULL), ATTN_OK);
+    for (int n = 0; n < 6; n++)
+      if (!strstr(page.text, words[n])) fail_msg("%s is missing", words[n]);
+    free(page.text);
+  }
+}
+
+static void a_page_has_both_languages_an_svg_has_one(void **state) {
+  (void)state;
+  struct page page = {.left = -1}, svg = {.left = -1};
+  const attn_sink sink = {&page, grow}, other = {&svg, grow};
+  attn_style style = plain_style;
+  style.language = ATTN_LANGUAGE_JAPANESE;
+  attn_panel p = panel_of(ATTN_PANEL_HEAT, 1, 1, wild);
+  p.title = (attn_words){"Weights", "重み"};
+  p.row_axis = (attn_words){"query", "クエリ"};
+  assert_int_equal(attn_panels_draw(&p, 1, NULL, ATTN_PICTURE_HTML, &style, &sink, NULL), 0);
+  assert_non_null(strstr(page.text, "<html lang=\"ja\">"));
+  assert_non_null(
+      strstr(page.text, "<span lang=\"en\">Weights</span><span lang=\"ja\">重み</span>"));
+  assert_non_null(strstr(page.text, ">query</text>"));
+  assert_non_null(strstr(page.text, ">クエリ</text>"));
+  assert_int_equal(attn_panels_draw(&p, 1, NULL, ATTN_PICTURE_SVG, &style, &other, NULL), 0);
+  assert_non_null(strstr(svg.text, "重み"));
+  assert_null(strstr(svg.text, "Weights"));
+  free(page.text);
+  free(svg.text);
+}
+
+/* ---- Colours ---- */
+
+static double apart(int paint, int ground, enum attn_theme theme) {
+  return attn_contrast(attn_paint_color(paint, theme), attn_paint_color(ground, theme));
+}
+
+/* WCAG 2.1: 4.5 to 1 for text, 3 to 1 for what is drawn. */
+static void colours_can_be_read(void **state) {
+  (void)state;
+  for (int theme = ATTN_LIGHT; theme <= ATTN_DARK; theme++) {
+    for (int n = 0; n < ATTN_HEAT_LEVELS; n++)
+      assert_true(apart(ATTN_PAINT_ON_HEAT + n, ATTN_PAINT_HEAT + n, theme) >= 4.5);
+    assert_true(apart(ATTN_PAINT_INK, ATTN_PAINT_PAGE, theme) >= 4.5);
+    assert_true(apart(ATTN_PAINT_FAINT, ATTN_PAINT_PAGE, theme) >= 4.5);
+    assert_true(apart(ATTN_PAINT_FIRST, ATTN_PAINT_PAGE, theme) >= 4.5); /* names of arrows */
+    assert_true(apart(ATTN_PAINT_SECOND, ATTN_PAINT_PAGE, theme) >= 4.5);
+    assert_true(apart(ATTN_PAINT_HEAT + ATTN_HEAT_LEVELS - 1, ATTN_PAINT_PAGE, theme) >= 3);
+  }
+}
+
+/* CIE L* of the 8-bit colours. One step is 63 / 100 of what the eye tells apart at best, or more.
+ */
+static double lightness(int level, enum attn_theme theme) {
+  return 116 * cbrt(attn_luminance(attn_paint_color(ATTN_PAINT_HEAT + level, theme))) - 16;
+}
+
+static void more_weight_is_evenly_more_colour(void **state) {
+  (void)state;
+  for (int theme = ATTN_LIGHT; theme <= ATTN_DARK; theme++) {
+    double sign = theme == ATTN_LIGHT ? -1 : 1;
+    for (int n = 1; n < ATTN_HEAT_LEVELS; n++)
+      assert_true(sign * (lightness(n, theme) - lightness(n - 1, theme)) > 0);
+    for (int n = 8; n < ATTN_HEAT_LEVELS; n += 8) {
+      double step = sign * (lightness(n, theme) - lightness(n - 8, theme));
+      double mean = sign * (lightness(63, theme) - lightness(0, theme)) * 8 / 63;
+      assert_true(step > 0.6 * mean && step < 1.5 * mean);
+    }
+  }
+  assert_int_equal(attn_heat_level(-3), 0);
+  assert_int_equal(attn_heat_level(0), 0);
+  assert_int_equal(attn_heat_level(0.5), 32);
+  assert_int_equal(attn_heat_level(1), 63);
+  assert_int_equal(attn_heat_level(inf_), 63);
+}
+
+/* ---- PNG ---- */
+
+static png_bytep decoded(const struct page *page, png_image *image) {
+  memset(image, 0, sizeof *image);
+  image->version = PNG_IMAGE_VERSION;
+  assert_true(png_image_begin_read_from_memory(image, page->text, page->bytes));
+  image->format = PNG_FORMAT_RGB;
+  png_bytep pixels = malloc(PNG_IMAGE_SIZE(*image));
+  assert_non_null(pixels);
+  assert_true(png_image_finish_read(image, NULL, pixels, 0, NULL));
+  return pixels;
+}
+
+static size_t pixels_of(const png_image *image, png_const_bytep at, int paint) {
+  struct attn_rgb c = attn_paint_color(paint, ATTN_LIGHT);
+  size_t count = 0;
+  for (size_t n = 0; n < (size_t)image->width * image->height; n++)
+    count += at[3 * n] == c.r && at[3 * n + 1] == c.g && at[3 * n + 2] == c.b;
+  return count;
+}
+
+static void a_png_shows_each_weight_in_its_colour(void **state) {
+  (void)state;
+  static const double at[] = {0.1, 0.4, 0.7, 1};
+  struct page page = {.left = -1};
+  png_image image;
+  attn_panel p = panel_of(ATTN_PANEL_HEAT, 2, 2, at);
+  assert_int_equal(draw(&page, &p, 1, ATTN_PICTURE_PNG, NULL), ATTN_OK);
+  png_bytep pixels = decoded(&page, &image);
+  assert_true(image.width > 200 && image.width < 1600 && image.height > 150);
+  for (int n = 0; n < 4; n++) { /* a cell is 44 x 30 units or more, the number covers a fifth */
+    size_t area = pixels_of(&image, pixels, ATTN_PAINT_HEAT + attn_heat_level(at[n]));
+    assert_true(area > 44 * 30 * 4 * 4 / 5 && area < 80 * 30 * 4);
+  }
+  /* The last column is paper: the sheet reaches the image's edge. */
+  for (size_t y = 0; y < image.height; y++)
+    assert_int_equal(pixels[3 * (y * image.width + image.width - 1)], 255);
+  free(pixels);
+  free(page.text);
+}
+
+static void what_the_face_cannot_write_is_its_number(void **state) {
+  (void)state;
+  assert_true(attn_face_covers("K^T √2 -∞ {~}"));
+  assert_false(attn_face_covers("私"));
+  assert_false(attn_face_covers("e\xCC\x81")); /* e, accent */
+  assert_false(attn_face_covers("\x01"));
+  static const char *const foreign[] = {"私", "は"}, *const numbers[] = {"#0", "#1"};
+  struct page one = {.left = -1}, two = {.left = -1};
+  attn_panel p = panel_of(ATTN_PANEL_HEAT, 2, 2, wild);
+  p.row_label = p.col_label = foreign;
+  assert_int_equal(draw(&one, &p, 1, ATTN_PICTURE_PNG, NULL), ATTN_OK);
+  p.row_label = p.col_label = numbers;
+  assert_int_equal(draw(&two, &p, 1, ATTN_PICTURE_PNG, NULL), ATTN_OK);
+  assert_int_equal(one.bytes, two.bytes);
+  assert_memory_equal(one.text, two.text, one.bytes);
+  free(one.text);
+  free(two.text);
+}
+
+/* ---- Size ---- */
+
+static void large_maps_are_drawn_and_too_large_ones_refused(void **state) {
+  (void)state;
+  const int32_t side = 1024;
+  double *at = malloc((size_t)side * (size_t)side * sizeof *at);
+  assert_non_null(at);
+  for (int32_t n = 0; n < side * side; n++) at[n] = n % side == n / side;
+  attn_panel p[10];
+  for (int n = 0; n < 10; n++) p[n] = panel_of(ATTN_PANEL_HEAT, side, side, at);
+  for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
+    struct page page = {.left = -1};
+    assert_int_equal(draw(&page, p, 1, format, NULL), ATTN_OK);
+    assert_true(page.bytes < 8u << 20); /* neighbours of one colour are one rectangle */
+    free(page.text);
+  }
+  struct page page = {.left = -1};
+  assert_int_equal(draw(&page, p, 10, ATTN_PICTURE_PNG, NULL), ATTN_ERR_SHAPE);
+  assert_int_equal(page.bytes, 0);
+  free(page.text);
+  free(at);
+}
+
+static void a_wide_matrix_goes_on_below(void **state) {
+  (void)state;
+  double at[300], width, height;
+  for (int n = 0; n < 300; n++) at[n] = n;
+  struct page page = {.left = -1};
+  attn_panel p = panel_of(ATTN_PANEL_MATRIX, 1, 300, at);
+  assert_int_equal(draw(&page, &p, 1, ATTN_PICTURE_SVG, NULL), ATTN_OK);
+  assert_int_equal(
+      sscanf(strstr(page.text, " width="), " width=\"%lf\" height=\"%lf\"", &width, &height), 2);
+  assert_true(width < 1200 && height > 250);
+  for (int n = 0; n < 300; n++) {
+    char text[16];
+    snprintf(text, sizeof text, ">%d<", n);
+    assert_non_null(strstr(page.text, text));
+  }
+  free(page.text);
+}
+
+/* ---- Errors ---- */
+
+static void bad_input_is_refused_before_the_first_byte(void **state) {
+  (void)state;
+  attn_error err;
+  const attn_panel good = panel_of(ATTN_PANEL_MATRIX, 2, 2, wild);
+  attn_panel bad[12];
+  int n = 0, shapes;
+  for (int k = 0; k < 12; k++) bad[k] = good;
+  bad[n++].rows = 0;
+  bad[n++].cols = -1;
+  bad[n].rows = ATTN_PANEL_CELLS_MAX, bad[n++].cols = 2;
+  bad[n].rows = INT32_MAX, bad[n++].cols = INT32_MAX;
+  bad[n].kind = ATTN_PANEL_ARROWS, bad[n++].cols = 3;
+  shapes = n;
+  bad[n++].kind = 3;
+  bad[n++].kind = -1;
+  bad[n++].at = NULL;
+  bad[n++].split = 1;
+  bad[n].kind = ATTN_PANEL_ARROWS, bad[n++].split = 3;
+  bad[n++].first = 2;
+  bad[n++].struct_size = 8;
+  for (int k = 0; k < n; k++)
+    for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
+      const attn_panel pair[] = {good, bad[k]};
+      struct page page = {.left = -1};
+      attn_status status = draw(&page, pair, 2, format, &err);
+      if (status != (k < shapes ? ATTN_ERR_SHAPE : ATTN_ERR_ARGUMENT))
+        fail_msg("bad panel %d: status %d", k, (int)status);
+      assert_string_equal(err.argument, "panels");
+      assert_int_equal(page.bytes, 0);
+    }
+}
+
+static void bad_calls_are_refused(void **state) {
+  (void)state;
+  struct page page = {.left = -1};
+  const attn_sink sink = {&page, grow}, none = {NULL, NULL};
+  const attn_panel p = panel_of(ATTN_PANEL_MATRIX, 2, 2, wild);
+  attn_style style = plain_style;
+  assert_int_equal(draw(&page, NULL, 1, 0, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(draw(&page, &p, 0, 0, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(draw(&page, &p, ATTN_PANELS_MAX + 1, 0, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(draw(&page, &p, 1, 4, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(draw(&page, &p, 1, -1, NULL), ATTN_ERR_ARGUMENT);
+  style.language = 2;
+  assert_int_equal(attn_panels_draw(&p, 1, NULL, 0, &style, &sink, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_panels_draw(&p, 1, NULL, 0, NULL, &none, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_panels_draw(&p, 1, NULL, 0, NULL, NULL, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(page.bytes, 0);
+}
+
+static void panels_of_a_newer_header_lie_farther_apart(void **state) {
+  (void)state;
+  struct newer {
+    attn_panel p;
+    double more;
+  } panels[2] = {{panel_of(0, 1, 1, wild), 0}, {panel_of(0, 1, 1, wild + 3), 0}};
+  struct page page = {.left = -1};
+  panels[0].p.struct_size = panels[1].p.struct_size = sizeof *panels;
+  assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_OK);
+  assert_non_null(strstr(page.text, ">0.5<"));
+  panels[1].more = 1; /* it asks for what this library cannot do */
+  assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_ERR_ARGUMENT);
+  free(page.text);
+}
+
+static void wherever_the_sink_stops_the_call_says_so(void **state) {
+  (void)state;
+  attn_panel p[16];
+  int count = assorted(p);
+  for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
+    long stops = 0;
+    for (attn_status status = ATTN_ERR_FILE; status; stops++) {
+      struct page page = {.left = stops};
+      attn_error err = {0};
+      /* Early calls one by one, then in strides that meet every kind of place. */
+      if (stops > 60) stops += 210;
+      status = draw(&page, p, count, format, &err);
+      if (status) {
+        assert_int_equal(status, ATTN_ERR_FILE);
+        assert_int_equal(err.status, ATTN_ERR_FILE);
+      }
+      free(page.text);
+    }
+    assert_true(stops > 3);
+  }
+}
+
+static void wherever_memory_ends_the_call_says_so(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_attention(&f, 1);
+  for (int format = ATTN_PICTURE_TEXT; format <= ATTN_PICTURE_PNG; format++) {
+    attn_status status = ATTN_ERR_MEMORY;
+    long n;
+    for (n = 1; status; n++) {
+      struct page page = {.left = -1};
+      const attn_sink sink = {&page, grow};
+      attn_error err = {0};
+      calloc_fails_at = n;
+      status = attn_lesson_draw(&f.lesson, (attn_picture_format)format, NULL, &sink, &err);
+      calloc_fails_at = 0;
+      if (status) {
+        assert_int_equal(status, ATTN_ERR_MEMORY);
+        assert_int_equal(err.status, ATTN_ERR_MEMORY);
+        assert_int_equal(page.bytes, 0);
+      }
+      free(page.text);
+    }
+    assert_true(n > 20);
+  }
+}
+
+/* ---- Lessons ---- */
+
+static char *lesson_page(struct fixture *f, attn_picture_format format, const attn_style *style) {
+  struct page page = {.left = -1};
+  const attn_sink sink = {&page, grow};
+  attn_error err;
+  if (attn_lesson_draw(&f->lesson, format, style, &sink, &err)) fail_msg("%s", err.message);
+  return page.text;
+}
+
+static void a_lesson_is_drawn_step_by_step(void **state) {
+  (void)state;
+  static const char *const parts[] = {"Example 1: Two tokens",
+                                      "W^Q (2×2)",
+                                      ">Queries and keys in the plane<",
+                                      "E = Q K^T (2×2)",
+                                      ">Scaled scores<",
+                                      ">0.7071<",
+                                      ">-∞<",
+                                      ">Weights<",
+                                      ">0.6698<",
+                                      ">0.3302<",
+                                      ">Output<",
+                                      ">q 私<",
+                                      ">k は&amp;&lt;<",
+                                      "A = softmax(masked) (2×2)"};
+  struct fixture f;
+  char tokens[] = "私 は&<";
+  fixture_attention(&f, 1);
+  fixture_tokens(&f, tokens);
+  for (int format = ATTN_PICTURE_SVG; format <= ATTN_PICTURE_HTML; format++) {
+    char *text = lesson_page(&f, (attn_picture_format)format, NULL);
+    assert_well_formed(text);
+    for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
+      if (!strstr(text, parts[n])) fail_msg("%s is missing", parts[n]);
+    free(text);
+  }
+}
+
+static void arrows_are_of_two_numbers(void **state) {
+  (void)state;
+  static const double one[] = {1, 0, 0, 0, 1, 0};
+  struct fixture f;
+  fixture_begin(&f, "");
+  fixture_given(&f, ATTN_STEP_Q, "Q", 2, 3, one);
+  fixture_given(&f, ATTN_STEP_K, "K", 2, 3, one);
+  char *text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
+  assert_null(strstr(text, "stroke-dasharray"));
+  assert_non_null(strstr(text, ">Example 1<"));
+  free(text);
+  f.step[0].exact.cols = f.step[1].exact.cols = 2;
+  text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
+  assert_non_null(strstr(text, "stroke-dasharray"));
+  free(text);
+  f.step[1].head = 1; /* not of one head */
+  text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
+  assert_null(strstr(text, "stroke-dasharray"));
+  free(text);
+}
+
+static void a_lesson_of_nothing_cannot_be_drawn(void **state) {
+  (void)state;
+  struct page page = {.left = -1};
+  const attn_sink sink = {&page, grow};
+  attn_lesson empty = {.examples = 0};
+  attn_error err;
+  assert_int_equal(attn_lesson_draw(&empty, ATTN_PICTURE_SVG, NULL, &sink, &err),
+                   ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.argument, "lesson");
+  assert_int_equal(page.bytes, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(whatever_is_in_it_a_picture_is_well_formed),
+      cmocka_unit_test(a_terminal_sees_no_control_but_colours),
+      cmocka_unit_test(every_number_is_there),
+      cmocka_unit_test(a_page_has_both_languages_an_svg_has_one),
+      cmocka_unit_test(colours_can_be_read),
+      cmocka_unit_test(more_weight_is_evenly_more_colour),
+      cmocka_unit_test(a_png_shows_each_weight_in_its_colour),
+      cmocka_unit_test(what_the_face_cannot_write_is_its_number),
+      cmocka_unit_test(large_maps_are_drawn_and_too_large_ones_refused),
+      cmocka_unit_test(a_wide_matrix_goes_on_below),
+      cmocka_unit_test(bad_input_is_refused_before_the_first_byte),
+      cmocka_unit_test(bad_calls_are_refused),
+      cmocka_unit_test(panels_of_a_newer_header_lie_farther_apart),
+      cmocka_unit_test(wherever_the_sink_stops_the_call_says_so),
+      cmocka_unit_test(wherever_memory_ends_the_call_says_so),
+      cmocka_unit_test(a_lesson_is_drawn_step_by_step),
+      cmocka_unit_test(arrows_are_of_two_numbers),
+      cmocka_unit_test(a_lesson_of_nothing_cannot_be_drawn),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
