@@ -87,6 +87,7 @@ static void assert_well_formed(const char *text) {
   if (!strncmp(text, "<!DOCTYPE html>", 15)) text += 15;
   for (const char *at = text; *at; at++) {
     assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+    assert_false(!strncmp(at, "\xEF\xBF\xBE", 3) || !strncmp(at, "\xEF\xBF\xBF", 3));
     if (*at == '&') assert_true(is_entity(at));
     if (*at != '<') continue;
     const char *end = end_of_tag(at + 1);
@@ -145,7 +146,9 @@ static int assorted(attn_panel *p) {
       "]]>",
       "--><!--",
       "0123456789012345678901234567890123456789"};
+  static const double far[] = {DBL_MAX, 0, -DBL_MAX, 0};
   int n = 0;
+  p[n++] = panel_of(ATTN_PANEL_ARROWS, 2, 2, far);
   p[n++] = panel_of(ATTN_PANEL_MATRIX, 3, 4, wild);
   p[n++] = panel_of(ATTN_PANEL_HEAT, 4, 3, wild);
   p[n++] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
@@ -319,11 +322,17 @@ static void a_png_shows_each_weight_in_its_colour(void **state) {
     size_t area = pixels_of(&image, pixels, ATTN_PAINT_HEAT + attn_heat_level(at[n]));
     assert_true(area > 44 * 30 * 4 * 4 / 5 && area < 80 * 30 * 4);
   }
-  /* The last column is paper: the sheet reaches the image's edge. */
-  for (size_t y = 0; y < image.height; y++)
-    assert_int_equal(pixels[3 * (y * image.width + image.width - 1)], 255);
   free(pixels);
   free(page.text);
+}
+
+static void what_nothing_is_drawn_on_is_paper(void **state) {
+  (void)state;
+  struct attn_raster r;
+  assert_int_equal(attn_raster_begin(&r, 10.2, 5.2, NULL), ATTN_OK);
+  assert_true(r.width == 21 && r.height == 11); /* the part of a pixel at the edge is one too */
+  for (size_t n = 0; n < 3 * r.width * r.height; n++) assert_int_equal(r.rgb[n], 255);
+  attn_raster_end(&r);
 }
 
 static void what_the_face_cannot_write_is_its_number(void **state) {
@@ -554,6 +563,11 @@ static void arrows_are_of_two_numbers(void **state) {
   text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
   assert_non_null(strstr(text, "stroke-dasharray"));
   free(text);
+  f.step[0].exact.cols = 3; /* queries that are wider */
+  text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
+  assert_null(strstr(text, "stroke-dasharray"));
+  free(text);
+  f.step[0].exact.cols = 2;
   f.step[1].head = 1; /* not of one head */
   text = lesson_page(&f, ATTN_PICTURE_SVG, NULL);
   assert_null(strstr(text, "stroke-dasharray"));
@@ -581,6 +595,7 @@ int main(void) {
       cmocka_unit_test(colours_can_be_read),
       cmocka_unit_test(more_weight_is_evenly_more_colour),
       cmocka_unit_test(a_png_shows_each_weight_in_its_colour),
+      cmocka_unit_test(what_nothing_is_drawn_on_is_paper),
       cmocka_unit_test(what_the_face_cannot_write_is_its_number),
       cmocka_unit_test(large_maps_are_drawn_and_too_large_ones_refused),
       cmocka_unit_test(a_wide_matrix_goes_on_below),
