@@ -26,9 +26,14 @@ static int64_t numbers;
 static int32_t tokens[2][TOKENS];
 static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
                                           {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
+static const int32_t types[TOKENS] = {0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
 static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
-static struct attn_text source = {
-    .n = TOKENS, .sequences = 2, .tokens = tokens[0], .places = places[0], .starts = starts[0]};
+static struct attn_text source = {.n = TOKENS,
+                                  .sequences = 2,
+                                  .tokens = tokens[0],
+                                  .places = places[0],
+                                  .starts = starts[0],
+                                  .types = types};
 static struct attn_text target = {
     .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
 
@@ -93,6 +98,10 @@ static const char *const variants[] = {
     "\"position_joining\": \"concatenate\", \"position_width\": 6",
     "\"position_joining\": \"concatenate\", \"position_width\": 4, \"positions\": \"learned\"",
     "\"dropout\": 0.2",
+    "\"embedding_norm\": true, \"token_types\": 2, \"positions\": \"learned\"",
+    "\"kind\": \"encoder\", \"head\": \"transform\", \"tied_output\": true, \"output_bias\": true",
+    "\"positions\": \"sinusoidal_halves\", \"activation\": \"silu\", \"output_bias\": false",
+    "\"head\": \"transform\", \"activation\": \"swiglu\"",
 };
 
 /* ---- Gradients ---- */
