@@ -1,14 +1,19 @@
-/* Models as a program, for tests/python/test_transformer.py, which compares them with PyTorch.
- * Examples are lines of numbers: "source tokens|target tokens", one batch.
+/* Models as a program, for tests/python/test_transformer.py and test_foreign.py, which compare them
+ * with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source tokens|target
+ * tokens|types of the source's tokens".
  *
  *     drive_model train CHECKPOINT STEPS TO     goes on from a checkpoint, with the batch again and
  *                                               again: TO is the checkpoint afterwards, TO.first
- *                                               what the first step saw, TO.last the last logits */
+ *                                               what the first step saw, TO.last the last logits
+ *     drive_model read CONFIG WEIGHTS TO        Hugging Face's files: TO holds the logits of all
+ *                                               examples; TO.again and TO.json are the same model
+ *                                               written */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint.h"
+#include "foreign.h"
 #include "safetensors.h"
 
 enum { LINE = 1 << 12, LINES = 64 };
@@ -30,8 +35,8 @@ static void *allocate(size_t bytes) {
 /* ---- Examples ---- */
 
 static struct example {
-  int32_t tokens[2][LINE];
-  int64_t count[2];
+  int32_t tokens[3][LINE]; /* source, target, types */
+  int64_t count[3];
 } examples[LINES];
 static int lines;
 
@@ -40,7 +45,7 @@ static void read_examples(void) {
   while (lines < LINES && fgets(line, sizeof line, stdin)) {
     struct example *e = &examples[lines++];
     int side = 0;
-    for (char *at = line; *at && *at != '\n' && side < 2;)
+    for (char *at = line; *at && *at != '\n' && side < 3;)
       if (*at == '|')
         side++, at++;
       else
@@ -123,10 +128,92 @@ static void train(const char *from, int steps, const char *to) {
   attn_trainer_free(t);
 }
 
+/* ---- Hugging Face ---- */
+
+/* One side of all examples; the types belong to the source. */
+static struct attn_text text_of(int side) {
+  static int32_t tokens[2][LINES * LINE], places[2][LINES * LINE], types[LINES * LINE];
+  static int64_t starts[2][LINES + 1];
+  struct attn_text t = {.tokens = tokens[side], .places = places[side], .starts = starts[side]};
+  for (int n = 0; n < lines; n++) {
+    const struct example *e = &examples[n];
+    for (int64_t k = 0; k < e->count[side]; k++, t.n++) {
+      tokens[side][t.n] = e->tokens[side][k], places[side][t.n] = (int32_t)k;
+      if (!side && e->count[2]) t.types = types, types[t.n] = e->tokens[2][k];
+    }
+    starts[side][++t.sequences] = t.n;
+  }
+  return t;
+}
+
+static struct attn_network *new_network(const struct attn_config *config) {
+  struct attn_network *n;
+  check(attn_network_new(config, NULL, NULL, &n, &err));
+  float *weights = allocate((size_t)n->numbers * sizeof *weights);
+  attn_network_free(n);
+  check(attn_network_new(config, weights, NULL, &n, &err));
+  return n;
+}
+
+/* Twice: to measure, and to compute. */
+static struct attn_value *forward(const struct attn_network *n, struct attn_tape *tape) {
+  struct attn_text source = text_of(0), target = text_of(1);
+  tape->notes = (struct attn_stack){allocate(1 << 20), 1 << 20, 0};
+  attn_transformer_forward(n, tape, &source, &target);
+  size_t bytes = tape->numbers.used;
+  tape->numbers = (struct attn_stack){aligned_alloc(64, bytes), bytes, 0};
+  attn_tape_start(tape);
+  struct attn_value *y = attn_transformer_forward(n, tape, &source, &target);
+  err = tape->error, check(tape->status);
+  return y;
+}
+
+static void read_whole(const char *path, char **text, size_t *length) {
+  static char bytes[1 << 20];
+  FILE *f = fopen(path, "rb");
+  if (!f) abort();
+  *text = bytes, *length = fread(bytes, 1, sizeof bytes, f);
+  fclose(f);
+}
+
+static void write_again(const char *to, const struct attn_family *family,
+                        const struct attn_network *n) {
+  char path[LINE], *json;
+  snprintf(path, sizeof path, "%s.again", to);
+  check(attn_foreign_write(path, family, n, &err));
+  check(attn_foreign_config_write(family, &n->config, &json, &err));
+  snprintf(path, sizeof path, "%s.json", to);
+  FILE *f = fopen(path, "wb");
+  if (!f || fputs(json, f) < 0 || fclose(f)) abort();
+  free(json);
+}
+
+static void read_foreign(const char *config_path, const char *weights, const char *to) {
+  const struct attn_family *family;
+  const char *name = "logits";
+  struct attn_config config;
+  struct attn_tape tape = {.host.threads = 1};
+  char *json;
+  size_t length;
+  read_whole(config_path, &json, &length);
+  check(attn_foreign_config(json, length, &config, &family, &err));
+  struct attn_network *n = new_network(&config);
+  check(attn_foreign_read(weights, family, n, &err));
+  struct attn_value *y = forward(n, &tape);
+  attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);
+  write_tensors(to, &name, &logits, 1);
+  write_again(to, family, n);
+  free(n->parameters[0].value.x);
+  attn_network_free(n);
+  free(tape.notes.memory), free(tape.numbers.memory);
+}
+
 int main(int argc, char **argv) {
   read_examples();
   if (argc == 5 && !strcmp(argv[1], "train"))
     train(argv[2], atoi(argv[3]), argv[4]);
+  else if (argc == 5 && !strcmp(argv[1], "read"))
+    read_foreign(argv[2], argv[3], argv[4]);
   else
     return fprintf(stderr, "see the head of drive_model.c\n"), 2;
   return 0;
