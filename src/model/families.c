@@ -123,7 +123,7 @@ static const char *const gpt2_idle[] = {".attn.bias", ".attn.masked_bias", "lm_h
 
 static const struct attn_foreign_member marian_members[] = {
     {"architectures", "head", "\"MarianMTModel\""},
-    {"vocab_size", "vocabulary", "58101"},
+    {"vocab_size", "vocabulary", NULL},
     {"decoder_vocab_size", "vocabulary", "@vocab_size"},
     {"d_model", "width", "1024"},
     {"encoder_layers", "encoder_layers", "12"},

@@ -116,7 +116,7 @@ static struct attn_value *embed_types(const struct attn_pass *p, const struct at
   const struct attn_embedding e = {.n = text->n,
                                    .words = table->n,
                                    .width = table->width,
-                                   .tokens = text->types ? text->types : zeros,
+                                   .tokens = zeros ? zeros : text->types,
                                    .scale = 1};
   return attn_tape_embed(p->tape, &e, table, NULL);
 }

@@ -1,6 +1,6 @@
 /* Laws of whole Transformers, of every kind and with every choice of configuration: gradients are
- * derivatives; nobody sees the future, another sequence, or what comes behind; without positions
- * self-attention does not know the order of its inputs, with them it does.
+ * derivatives; every weight counts; nobody sees the future, another sequence, or what comes behind;
+ * without positions self-attention does not know the order of its inputs, with them it does.
  *
  *     test_transformer [SEED] */
 #include <math.h>
@@ -190,6 +190,36 @@ static void nobody_sees_the_future_nor_another_sequence(void **state) {
   }
 }
 
+static void every_weight_counts(void **state) {
+  (void)state;
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    open_network(variants[n]);
+    logits_to(before);
+    for (int p = 0; p < network->count; p++) {
+      const struct attn_value *v = &network->parameters[p].value;
+      for (int64_t e = 0; e < v->n * v->width; e++) v->x[e] += e % 2 ? 0.25f : -0.5f;
+      logits_to(after);
+      if (!memcmp(before, after, sizeof after))
+        fail_msg("%s: nothing depends on %s", variants[n], network->parameters[p].name);
+      memcpy(before, after, sizeof after);
+    }
+    close_network();
+  }
+}
+
+static void kinds_of_tokens_count(void **state) {
+  (void)state;
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  open_network("\"token_types\": 2, \"kind\": \"encoder\"");
+  logits_to(before);
+  source.types = NULL; /* all 0 */
+  logits_to(after);
+  source.types = types;
+  assert_memory_not_equal(before, after, sizeof after);
+  close_network();
+}
+
 /* Swaps tokens 1 and 3 of the first sequence: are the others' logits but rounded otherwise? */
 static double change_by_order(const char *positions) {
   char more[80];
@@ -240,6 +270,8 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(gradients_are_derivatives),
+                                     LAW(every_weight_counts),
+                                     LAW(kinds_of_tokens_count),
                                      LAW(nobody_sees_the_future_nor_another_sequence),
                                      LAW(order_counts_where_there_are_positions_and_only_there),
                                      LAW(a_sequence_alone_gets_what_it_gets_among_others)};

@@ -333,6 +333,10 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
       assert_near(sum, first, 1e-4);
     }
   }
+  attn_sinusoid_fill(later, 0, ROWS, WIDTH, 1);
+  for (int p = 0; p < ROWS; p++) /* sines first: the same numbers elsewhere */
+    for (int d = 0; d < WIDTH; d++)
+      assert_true(later[p * WIDTH + d / 2 + d % 2 * WIDTH / 2] == table[p * WIDTH + d]);
   for (int p = 0; p < ROWS; p += 50) /* the formula */
     assert_near(table[p * WIDTH + 3], cos(p / pow(10000, 2.0 / WIDTH)), 1e-6);
 }
