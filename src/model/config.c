@@ -136,6 +136,9 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
   if (!c->target_words) return wrong(err, "vocabulary", "is missing");
   if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
   if (c->key_width < 1) return wrong(err, "heads", "are more than the width");
+  if (c->heads * c->key_width > MOST || c->heads * c->value_width > MOST)
+    return wrong(err, "heads", "are wider together than 2^24");
+  if (c->hidden > MOST) return wrong(err, "hidden", "is more than 2^24");
   if (c->positions == ATTN_POSITIONS_ROTARY && c->key_width % 2)
     return wrong(err, "key_width", "must be even with rotary positions");
   if (c->joining == ATTN_JOIN_CONCATENATE && c->position_width >= c->width)

@@ -22,8 +22,8 @@ enum attn_head {
   ATTN_HEAD_NONE,      /* they are the output */
 };
 
-/* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together need
- * not be as wide as the model. */
+/* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together are no
+ * wider, but need not be as wide as the model. */
 struct attn_config {
   enum attn_model_kind kind;
   int64_t source_words, target_words; /* sizes of the vocabularies; a model of one has the latter */

@@ -9,7 +9,7 @@
 #include "families.h"
 #include "safetensors.h"
 
-enum { NAME = 112 };
+enum { NAME = 112, CONFIG_MAX = 1 << 24 };
 
 /* A tensor of theirs, and its place among our weights. */
 struct entry {
@@ -195,6 +195,67 @@ attn_status attn_foreign_read(const char *path, const struct attn_family *f,
   free(l.entry);
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   return status;
+}
+
+/* ---- Both files ---- */
+
+static attn_status read_config(const char *path, struct attn_config *config,
+                               const struct attn_family **family, attn_error *err) {
+  struct attn_bytes bytes;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  char *text = bytes.size <= CONFIG_MAX ? malloc(bytes.size + 1) : NULL;
+  if (!text)
+    status = attn_fail(err, bytes.size > CONFIG_MAX ? ATTN_ERR_FORMAT : ATTN_ERR_MEMORY, NULL,
+                       "config.json: %zu bytes are more than it may have", bytes.size);
+  if (!status) status = attn_bytes_get(&bytes, 0, text, bytes.size, err);
+  if (!status) status = attn_foreign_config(text, bytes.size, config, family, err);
+  free(text);
+  attn_bytes_close(&bytes);
+  return status;
+}
+
+/* A number takes at least two bytes. */
+static attn_status check_size(const char *path, int64_t numbers, attn_error *err) {
+  struct attn_bytes bytes;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  if ((int64_t)(bytes.size / 2) < numbers)
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "weights: %zu bytes cannot hold the %lld numbers that config.json describes",
+                       bytes.size, (long long)numbers);
+  attn_bytes_close(&bytes);
+  return status;
+}
+
+static attn_status new_network(const struct attn_config *config, const char *path,
+                               struct attn_network **network, float **weights, attn_error *err) {
+  struct attn_network *counted;
+  attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
+  if (status) return status;
+  int64_t numbers = counted->numbers;
+  attn_network_free(counted);
+  status = check_size(path, numbers, err);
+  if (status) return status;
+  *weights = malloc((size_t)numbers * sizeof **weights);
+  if (!*weights)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld weights", (long long)numbers);
+  return attn_network_new(config, *weights, NULL, network, err);
+}
+
+attn_status attn_foreign_load(const char *config_path, const char *weights_path,
+                              const struct attn_family **family, struct attn_network **network,
+                              float **weights, attn_error *err) {
+  struct attn_config config;
+  const struct attn_family *f;
+  struct attn_network *made = NULL;
+  float *block = NULL;
+  attn_status status = read_config(config_path, &config, &f, err);
+  if (!status) status = new_network(&config, weights_path, &made, &block, err);
+  if (!status) status = attn_foreign_read(weights_path, f, made, err);
+  if (status) return attn_network_free(made), free(block), status;
+  *family = f, *network = made, *weights = block;
+  return ATTN_OK;
 }
 
 /* ---- Writing ---- */

@@ -32,6 +32,12 @@ attn_status attn_foreign_config_write(const struct attn_family *family,
 attn_status attn_foreign_read(const char *path, const struct attn_family *family,
                               struct attn_network *network, attn_error *err);
 
+/* All of the above: the network that both files say, over *weights, to be freed after it. Nothing
+ * is allocated for numbers before the file is seen to be large enough for them. */
+attn_status attn_foreign_load(const char *config_path, const char *weights_path,
+                              const struct attn_family **family, struct attn_network **network,
+                              float **weights, attn_error *err);
+
 /* The network's weights under the family's names, the file whole or not at all. */
 attn_status attn_foreign_write(const char *path, const struct attn_family *family,
                                const struct attn_network *network, attn_error *err);

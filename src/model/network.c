@@ -221,7 +221,7 @@ attn_status attn_network_new(const struct attn_config *config, float *weights, f
   n->decoder = n->encoder + config->encoder_layers;
   struct builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
-  attn_status status = make_tables(n, err);
+  attn_status status = weights ? make_tables(n, err) : ATTN_OK;
   if (status)
     attn_network_free(n);
   else

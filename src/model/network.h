@@ -54,8 +54,8 @@ struct attn_network {
   float *tables, *slopes;
 };
 
-/* The network over two blocks of `numbers` floats each; weights NULL: it is only counted, gradients
- * NULL: none. */
+/* The network over two blocks of `numbers` floats each; weights NULL: it is only counted, and has
+ * no tables; gradients NULL: none. */
 attn_status attn_network_new(const struct attn_config *config, float *weights, float *gradients,
                              struct attn_network **network, attn_error *err);
 void attn_network_free(struct attn_network *network);

@@ -76,6 +76,9 @@ static void what_cannot_be_is_refused_by_name(void **state) {
        "tied"},
       {"{\"vocabulary\": 9, \"kind\": \"decoder\", \"token_types\": 2}", "token_types"},
       {"{\"vocabulary\": 9, \"head\": \"none\"}", "head"},
+      {"{\"vocabulary\": 9, \"heads\": 512, \"key_width\": 32769}", "heads"},
+      {"{\"vocabulary\": 9, \"heads\": 512, \"value_width\": 32769}", "heads"},
+      {"{\"vocabulary\": 9, \"width\": 4194312}", "hidden"},
   };
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     struct attn_config c = {.width = 42};

@@ -146,15 +146,6 @@ static struct attn_text text_of(int side) {
   return t;
 }
 
-static struct attn_network *new_network(const struct attn_config *config) {
-  struct attn_network *n;
-  check(attn_network_new(config, NULL, NULL, &n, &err));
-  float *weights = allocate((size_t)n->numbers * sizeof *weights);
-  attn_network_free(n);
-  check(attn_network_new(config, weights, NULL, &n, &err));
-  return n;
-}
-
 /* Twice: to measure, and to compute. */
 static struct attn_value *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_text source = text_of(0), target = text_of(1);
@@ -166,14 +157,6 @@ static struct attn_value *forward(const struct attn_network *n, struct attn_tape
   struct attn_value *y = attn_transformer_forward(n, tape, &source, &target);
   err = tape->error, check(tape->status);
   return y;
-}
-
-static void read_whole(const char *path, char **text, size_t *length) {
-  static char bytes[1 << 20];
-  FILE *f = fopen(path, "rb");
-  if (!f) abort();
-  *text = bytes, *length = fread(bytes, 1, sizeof bytes, f);
-  fclose(f);
 }
 
 static void write_again(const char *to, const struct attn_family *family,
@@ -188,23 +171,18 @@ static void write_again(const char *to, const struct attn_family *family,
   free(json);
 }
 
-static void read_foreign(const char *config_path, const char *weights, const char *to) {
+static void read_foreign(const char *config, const char *weights_path, const char *to) {
   const struct attn_family *family;
   const char *name = "logits";
-  struct attn_config config;
+  struct attn_network *n;
   struct attn_tape tape = {.host.threads = 1};
-  char *json;
-  size_t length;
-  read_whole(config_path, &json, &length);
-  check(attn_foreign_config(json, length, &config, &family, &err));
-  struct attn_network *n = new_network(&config);
-  check(attn_foreign_read(weights, family, n, &err));
+  float *weights;
+  check(attn_foreign_load(config, weights_path, &family, &n, &weights, &err));
   struct attn_value *y = forward(n, &tape);
   attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);
   write_tensors(to, &name, &logits, 1);
   write_again(to, family, n);
-  free(n->parameters[0].value.x);
-  attn_network_free(n);
+  attn_network_free(n), free(weights);
   free(tape.notes.memory), free(tape.numbers.memory);
 }
 
