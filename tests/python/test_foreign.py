@@ -173,7 +173,7 @@ REFUSED = [
     ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
     ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights"),
     ("gpt2", {"n_embd": 26}, "transformer.wte.weight"),
-    ("gpt2", {"n_embd": 2**24, "vocab_size": 2**24}, "cannot hold"),
+    ("gpt2", {"n_embd": 3 * 2**20, "vocab_size": 2**24}, "cannot hold"),
     ("gpt2", {"n_embd": "24"}, "width"),
     ("gpt2", {"n_embd": 2**60}, "width"),
     ("gpt2", {"n_layer": 1}, "transformer.h.1."),
