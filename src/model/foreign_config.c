@@ -63,14 +63,12 @@ static int has_words(const struct attn_family *f, const struct attn_foreign_memb
 static attn_status insist(const struct attn_foreign_member *m, const json_t *value,
                           attn_error *err) {
   json_t *only = value_of(m->otherwise);
-  attn_status status =
-      !only ? out_of_memory(err)
-      : value && !same(value, only)
-          ? attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" can only be %s here",
-                      m->theirs, m->otherwise)
-          : ATTN_OK;
+  if (!only) return out_of_memory(err);
+  int other = value && !same(value, only);
   json_decref(only);
-  return status;
+  if (!other) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" can only be %s here", m->theirs,
+                   m->otherwise);
 }
 
 static attn_status put(const struct attn_foreign_member *m, json_t *value, json_t *ours,
