@@ -30,7 +30,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -203,6 +203,14 @@ MUTATIONS = [
     ("a part's gradients forgotten", "src/train/trainer.c", "for (int64_t e = from; e < end; e++) sum[e] += more[e];", ""),
     ("no bias correction", "src/train/optimizer.c", "1 / (1 - pow(adam->beta2, t))", "1"),
     ("a step that is not finite counts", "src/train/trainer.c", "if (!s->skipped) update(", "update("),
+    ("SiLU's slope without its gate", "src/nn/activation.c", "c->dx[n] += c->dy[n] * s * (1 + c->x[n] * (1 - s));", "c->dx[n] += c->dy[n] * s;"),
+    ("a half of the sines in the wrong place", "src/nn/embedding.c", "d % 2 * ((width + 1) / 2)", "d % 2 * (width / 2 - 1)"),
+    ("an embedding's norm forgotten", "src/model/transformer.c", "  x = attn_pass_norm(p, x, w->norm);\n", ""),
+    ("all tokens of one kind", "src/model/transformer.c", "text->types ? NULL : attn_tape_bytes(p->tape, bytes);", "attn_tape_bytes(p->tape, bytes);"),
+    ("keys where queries belong", "src/model/foreign.c", "part == ATTN_KEYS ? q : part", "part == ATTN_KEYS ? 0 : part"),
+    ("a matrix read as it lies", "src/model/foreign.c", "p->rank == 2 && name->turned)", "0)"),
+    ("a tensor too many goes unseen", "src/model/foreign.c", "int idle = taken[n];", "int idle = 1 + taken[n];"),
+    ("what cannot be had is taken", "src/model/foreign_config.c", "value && !same(value, only)", "value && !only"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
     ("two beams in one slot", BEAM, "l->next[n].slot = l->taken[slot] ? -1 : slot;", "l->next[n].slot = slot;"),
@@ -287,7 +295,7 @@ def order(name, path):
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
-    rooms = {"src/nn/": "test_tape", "src/model/decoder": "test_decoder", "src/model/": "test_transformer", "src/train/checkpoint": "test_checkpoint", "src/train/": "test_trainer", "src/base/view": "test_view"}
+    rooms = {"src/nn/": "test_tape", "src/model/decoder": "test_decoder", "src/model/foreign": "test_foreign", "src/model/": "test_transformer", "src/train/checkpoint": "test_checkpoint", "src/train/": "test_trainer", "src/base/view": "test_view"}
     room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
     first = FIRST.get(name, likely.get(path, room))
     return [first] + [t for t in TESTS if t != first]

@@ -8,7 +8,7 @@
 #include "dump.h"
 #include "error.h"
 
-enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10 };
+enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, UNSAID = -1 };
 
 /* ---- The members, by type ---- */
 
@@ -19,15 +19,18 @@ struct choice {
 };
 
 static const char *const kinds[] = {"encoder-decoder", "decoder", "encoder", NULL};
-static const char *const positions[] = {"sinusoidal", "learned", "rotary", "alibi", "none", NULL};
+static const char *const positions[] = {"sinusoidal", "learned",           "rotary", "alibi",
+                                        "none",       "sinusoidal_halves", NULL};
 static const char *const joinings[] = {"add", "concatenate", NULL};
-static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "swiglu", NULL};
+static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "swiglu", "silu", NULL};
+static const char *const heads[] = {"linear", "transform", "none", NULL};
 
 #define AT(member) offsetof(struct attn_config, member)
 static const struct choice choices[] = {{"kind", AT(kind), kinds},
                                         {"positions", AT(positions), positions},
                                         {"position_joining", AT(joining), joinings},
-                                        {"activation", AT(activation), activations}};
+                                        {"activation", AT(activation), activations},
+                                        {"head", AT(head), heads}};
 
 static const struct number {
   const char *name;
@@ -44,7 +47,8 @@ static const struct number {
                {"encoder_layers", AT(encoder_layers), 0, LAYERS_MOST},
                {"decoder_layers", AT(decoder_layers), 0, LAYERS_MOST},
                {"length", AT(length), 1, MOST},
-               {"position_width", AT(position_width), 1, MOST}};
+               {"position_width", AT(position_width), 1, MOST},
+               {"token_types", AT(token_types), 0, MOST}};
 
 static const struct member {
   const char *name;
@@ -55,7 +59,9 @@ static const struct member {
              {"bias", AT(bias)},
              {"shared_embedding", AT(shared_embedding)},
              {"tied_output", AT(tied_output)},
-             {"scaled_embedding", AT(scaled_embedding)}},
+             {"scaled_embedding", AT(scaled_embedding)},
+             {"embedding_norm", AT(embedding_norm)},
+             {"output_bias", AT(output_bias)}},
   reals[] = {{"rotary_base", AT(rotary_base)}, {"epsilon", AT(epsilon)}, {"dropout", AT(dropout)}};
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -121,6 +127,7 @@ static void complete(struct attn_config *c) {
   if (!c->key_width) c->key_width = c->width / c->heads;
   if (!c->value_width) c->value_width = c->key_width;
   if (!c->position_width || c->joining == ATTN_JOIN_ADD) c->position_width = c->width;
+  if (c->output_bias == UNSAID) c->output_bias = c->bias && !c->tied_output;
   if (c->kind == ATTN_DECODER) c->encoder_layers = 0;
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
 }
@@ -129,6 +136,9 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
   if (!c->target_words) return wrong(err, "vocabulary", "is missing");
   if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
   if (c->key_width < 1) return wrong(err, "heads", "are more than the width");
+  if (c->heads * c->key_width > MOST || c->heads * c->value_width > MOST)
+    return wrong(err, "heads", "are wider together than 2^24");
+  if (c->hidden > MOST) return wrong(err, "hidden", "is more than 2^24");
   if (c->positions == ATTN_POSITIONS_ROTARY && c->key_width % 2)
     return wrong(err, "key_width", "must be even with rotary positions");
   if (c->joining == ATTN_JOIN_CONCATENATE && c->position_width >= c->width)
@@ -139,6 +149,10 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
     return wrong(err, "shared_embedding", "needs two vocabularies of one size");
   if (c->kind == ATTN_ENCODER && c->tied_output && c->source_words != c->target_words)
     return wrong(err, "tied_output", "needs two vocabularies of one size in an encoder");
+  if (c->token_types && c->kind == ATTN_DECODER)
+    return wrong(err, "token_types", "are the source's: they need an encoder");
+  if (c->head == ATTN_HEAD_NONE && c->kind != ATTN_ENCODER)
+    return wrong(err, "head", "\"none\" is an encoder's: a decoder says words");
   if (!(c->dropout >= 0 && c->dropout < 1)) return wrong(err, "dropout", "must be in [0, 1)");
   if (!(c->epsilon >= 0 && isfinite(c->epsilon)))
     return wrong(err, "epsilon", "must be at least 0");
@@ -158,6 +172,7 @@ attn_status attn_config_parse(const char *json, size_t length, struct attn_confi
                           .norm_first = 1,
                           .final_norm = 1,
                           .bias = 1,
+                          .output_bias = UNSAID,
                           .scaled_embedding = 1,
                           .epsilon = 1e-5,
                           .dropout = 0.1};

@@ -12,10 +12,18 @@ enum attn_positions {
   ATTN_POSITIONS_ROTARY,
   ATTN_POSITIONS_ALIBI,
   ATTN_POSITIONS_NONE,
+  ATTN_POSITIONS_SINUSOIDAL_HALVES, /* all sines before all cosines, as Marian has them */
 };
 
-/* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together need
- * not be as wide as the model. */
+/* What stands between the last hidden vectors and the output. */
+enum attn_head {
+  ATTN_HEAD_LINEAR,    /* logits of them */
+  ATTN_HEAD_TRANSFORM, /* logits of norm(activation(linear)) of them, as BERT has it */
+  ATTN_HEAD_NONE,      /* they are the output */
+};
+
+/* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together are no
+ * wider, but need not be as wide as the model. */
 struct attn_config {
   enum attn_model_kind kind;
   int64_t source_words, target_words; /* sizes of the vocabularies; a model of one has the latter */
@@ -33,6 +41,10 @@ struct attn_config {
   int tied_output;      /* the output layer's weights are the target's table */
   int scaled_embedding; /* times sqrt(D) */
   double epsilon, dropout;
+  int embedding_norm;  /* what is embedded is normalized before the first layer */
+  int64_t token_types; /* kinds of the source's tokens that have a vector of their own; 0: none */
+  enum attn_head head;
+  int output_bias; /* of the output layer, tied or not */
 };
 
 /* Members that are missing have defaults: those of [Vaswani17] but for pre-norm. Unknown ones, and

@@ -104,7 +104,7 @@ static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const 
                          .slots = slots,
                          .text = {.n = count, .tokens = tokens, .places = d->places}};
   attn_tape_start(&d->tape);
-  struct attn_value *x = attn_pass_embed(&s.pass, &s.text, n->target_table, n->target_places);
+  struct attn_value *x = attn_pass_embed(&s.pass, &s.text, &n->target);
   for (int64_t l = 0; l < d->layers; l++) x = run_block(&s, &n->decoder[l], l, x);
   return attn_transformer_project(n, &d->tape, attn_pass_norm(&s.pass, x, n->decoder_norm));
 }

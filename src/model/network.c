@@ -10,7 +10,7 @@
 #include "error.h"
 #include "philox.h"
 
-enum { EACH_BLOCK = 18, OTHERS = 12 };
+enum { EACH_BLOCK = 18, OTHERS = 20 };
 
 /* ---- Names ---- */
 
@@ -103,6 +103,10 @@ static struct attn_norm_weights build_stack(struct builder *b, const char *name,
   return last;
 }
 
+static int are_sinusoids(enum attn_positions p) {
+  return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
+}
+
 static const struct attn_value *table(struct builder *b, const char *name, int64_t rows,
                                       int64_t width) {
   const struct attn_config *c = &b->n->config;
@@ -112,25 +116,52 @@ static const struct attn_value *table(struct builder *b, const char *name, int64
   return made;
 }
 
-static void build_ends(struct builder *b) {
+static void build_output(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_config *c = &n->config;
+  if (c->head == ATTN_HEAD_NONE) return;
+  if (c->head == ATTN_HEAD_TRANSFORM) {
+    int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->width : c->width;
+    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->width);
+    n->transform_norm = norm(b, "transform_norm");
+  }
+  n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
+  if (!c->tied_output)
+    n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_FILL_XAVIER);
+  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_FILL_ZERO);
+}
+
+static void build_tables(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_config *c = &n->config;
   int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
-  int learned = c->positions == ATTN_POSITIONS_LEARNED;
   if (c->kind != ATTN_DECODER && !c->shared_embedding)
-    n->source_table = table(b, "source_embedding.weight", c->source_words, width);
+    n->source.table = table(b, "source_embedding.weight", c->source_words, width);
   if (c->kind != ATTN_ENCODER || c->shared_embedding)
-    n->target_table = table(b, "target_embedding.weight", c->target_words, width);
-  if (c->kind != ATTN_DECODER && c->shared_embedding) n->source_table = n->target_table;
-  if (learned && c->kind != ATTN_DECODER)
-    n->source_places = table(b, "source_positions.weight", c->length, c->position_width);
-  if (learned && c->kind != ATTN_ENCODER)
-    n->target_places = table(b, "target_positions.weight", c->length, c->position_width);
-  if (c->positions == ATTN_POSITIONS_SINUSOIDAL) n->source_places = n->target_places = &n->sinusoid;
-  if (c->tied_output)
-    n->output.w = c->kind == ATTN_ENCODER ? n->source_table : n->target_table;
-  else
-    n->output = linear(b, "output", ".weight", ".bias", c->target_words, c->width);
+    n->target.table = table(b, "target_embedding.weight", c->target_words, width);
+  if (c->kind != ATTN_DECODER && c->shared_embedding) n->source.table = n->target.table;
+  if (c->token_types) n->source.types = table(b, "token_types.weight", c->token_types, c->width);
+}
+
+static void build_positions(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_config *c = &n->config;
+  if (are_sinusoids(c->positions)) n->source.places = n->target.places = &n->sinusoid;
+  if (c->positions != ATTN_POSITIONS_LEARNED) return;
+  if (c->kind != ATTN_DECODER)
+    n->source.places = table(b, "source_positions.weight", c->length, c->position_width);
+  if (c->kind != ATTN_ENCODER)
+    n->target.places = table(b, "target_positions.weight", c->length, c->position_width);
+}
+
+static void build_ends(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_config *c = &n->config;
+  build_tables(b);
+  build_positions(b);
+  if (c->embedding_norm && c->kind != ATTN_DECODER) n->source.norm = norm(b, "source_norm");
+  if (c->embedding_norm && c->kind != ATTN_ENCODER) n->target.norm = norm(b, "target_norm");
+  build_output(b);
 }
 
 static void build(struct builder *b) {
@@ -152,7 +183,7 @@ static void fill_slopes(float *slopes, int64_t heads) {
 static attn_status make_tables(struct attn_network *n, attn_error *err) {
   const struct attn_config *c = &n->config;
   int64_t half = c->key_width / 2;
-  int64_t sinusoid = c->positions == ATTN_POSITIONS_SINUSOIDAL ? c->length * c->position_width : 0;
+  int64_t sinusoid = are_sinusoids(c->positions) ? c->length * c->position_width : 0;
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
@@ -161,7 +192,9 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
-  if (sinusoid) attn_sinusoid_fill(n->sinusoid.x, 0, c->length, c->position_width);
+  if (sinusoid)
+    attn_sinusoid_fill(n->sinusoid.x, 0, c->length, c->position_width,
+                       c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
   if (!turns) return ATTN_OK;
   attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->length, half}, {half, 1}}, sin = cos;
   sin.data = n->sin.x;
@@ -188,7 +221,7 @@ attn_status attn_network_new(const struct attn_config *config, float *weights, f
   n->decoder = n->encoder + config->encoder_layers;
   struct builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
-  attn_status status = make_tables(n, err);
+  attn_status status = weights ? make_tables(n, err) : ATTN_OK;
   if (status)
     attn_network_free(n);
   else

@@ -26,6 +26,10 @@ struct attn_norm_weights {
 struct attn_linear_weights {
   const struct attn_value *w, *b;
 };
+struct attn_embedding_weights {
+  const struct attn_value *table, *places, *types;
+  struct attn_norm_weights norm;
+};
 
 /* One layer of the encoder or the decoder. in_proj's rows are those of q, then k, then v. */
 struct attn_block {
@@ -42,15 +46,16 @@ struct attn_network {
   int64_t numbers; /* of all parameters */
   struct attn_block *encoder, *decoder;
   struct attn_value *parts; /* rows of others, by themselves: the cross-attention's projections */
-  const struct attn_value *source_table, *target_table, *source_places, *target_places;
+  struct attn_embedding_weights source, target;
   struct attn_norm_weights encoder_norm, decoder_norm;
-  struct attn_linear_weights output;
+  struct attn_linear_weights transform, output;
+  struct attn_norm_weights transform_norm;
   struct attn_value sinusoid, cos, sin; /* tables that are not learned */
   float *tables, *slopes;
 };
 
-/* The network over two blocks of `numbers` floats each; weights NULL: it is only counted, gradients
- * NULL: none. */
+/* The network over two blocks of `numbers` floats each; weights NULL: it is only counted, and has
+ * no tables; gradients NULL: none. */
 attn_status attn_network_new(const struct attn_config *config, float *weights, float *gradients,
                              struct attn_network **network, attn_error *err);
 void attn_network_free(struct attn_network *network);

@@ -31,7 +31,7 @@ struct attn_value *attn_pass_feed_forward(const struct attn_pass *pass, const st
                                           struct attn_value *x);
 
 struct attn_value *attn_pass_embed(const struct attn_pass *pass, const struct attn_text *text,
-                                   const struct attn_value *table, const struct attn_value *places);
+                                   const struct attn_embedding_weights *w);
 
 /* Turns q and k, the first columns of a projection, where positions are rotary. */
 void attn_pass_turn(const struct attn_pass *pass, struct attn_value *qkv, const int32_t *places);

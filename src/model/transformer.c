@@ -1,6 +1,7 @@
 #include "transformer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "pass.h"
 
@@ -111,9 +112,23 @@ static struct attn_value *decode_block(const struct attn_pass *p, const struct a
   return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
 }
 
+/* The vectors of each token's kind. */
+static struct attn_value *embed_types(const struct attn_pass *p, const struct attn_text *text,
+                                      const struct attn_value *table) {
+  size_t bytes = (size_t)text->n * sizeof *text->types;
+  int32_t *zeros = text->types ? NULL : attn_tape_bytes(p->tape, bytes);
+  if (zeros) memset(zeros, 0, bytes);
+  const struct attn_embedding e = {.n = text->n,
+                                   .words = table->n,
+                                   .width = table->width,
+                                   .tokens = zeros ? zeros : text->types,
+                                   .scale = 1};
+  return attn_tape_embed(p->tape, &e, table, NULL);
+}
+
 struct attn_value *attn_pass_embed(const struct attn_pass *p, const struct attn_text *text,
-                                   const struct attn_value *table,
-                                   const struct attn_value *places) {
+                                   const struct attn_embedding_weights *w) {
+  const struct attn_value *table = w->table, *places = w->places;
   const struct attn_embedding e = {
       .n = text->n,
       .words = table->n,
@@ -124,6 +139,8 @@ struct attn_value *attn_pass_embed(const struct attn_pass *p, const struct attn_
       .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
       .position_width = places ? places->width : 0};
   struct attn_value *x = attn_tape_embed(p->tape, &e, table, places);
+  if (w->types) x = attn_tape_add(p->tape, x, embed_types(p, text, w->types), 0);
+  x = attn_pass_norm(p, x, w->norm);
   return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
 }
 
@@ -137,7 +154,7 @@ struct attn_value *attn_transformer_encode(const struct attn_network *n, struct 
                                            const struct attn_text *source) {
   const struct attn_pass p = {n, &n->config, tape};
   begin_text(tape, source);
-  struct attn_value *x = attn_pass_embed(&p, source, n->source_table, n->source_places);
+  struct attn_value *x = attn_pass_embed(&p, source, &n->source);
   for (int64_t l = 0; l < p.c->encoder_layers; l++) x = encode_block(&p, &n->encoder[l], x, source);
   return attn_pass_norm(&p, x, n->encoder_norm);
 }
@@ -148,7 +165,7 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
                                            const struct attn_text *source) {
   const struct attn_pass p = {n, &n->config, tape};
   begin_text(tape, target);
-  struct attn_value *x = attn_pass_embed(&p, target, n->target_table, n->target_places);
+  struct attn_value *x = attn_pass_embed(&p, target, &n->target);
   for (int64_t l = 0; l < p.c->decoder_layers; l++)
     x = decode_block(&p, &n->decoder[l], x, target, memory, source);
   return attn_pass_norm(&p, x, n->decoder_norm);
@@ -157,6 +174,11 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
 struct attn_value *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
                                             struct attn_value *hidden) {
   const struct attn_pass p = {n, &n->config, tape};
+  if (p.c->head == ATTN_HEAD_NONE) return hidden;
+  if (p.c->head == ATTN_HEAD_TRANSFORM) {
+    hidden = attn_tape_activate(tape, p.c->activation, attn_pass_linear(&p, hidden, n->transform));
+    hidden = attn_pass_norm(&p, hidden, n->transform_norm);
+  }
   return attn_pass_linear(&p, hidden, n->output);
 }
 

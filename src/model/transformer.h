@@ -11,6 +11,7 @@ struct attn_text {
   const int32_t *places;             /* (n): from 0 in each sequence */
   const int64_t *starts;             /* (sequences + 1) */
   int64_t first_row, first_sequence; /* of a larger batch that these are a part of; dropout's */
+  const int32_t *types;              /* (n): which kind each token is, NULL: all 0 */
 };
 
 /* Hidden vectors (source->n, D). */
@@ -23,7 +24,7 @@ struct attn_value *attn_transformer_decode(const struct attn_network *network,
                                            struct attn_value *memory,
                                            const struct attn_text *source);
 
-/* Logits (n, V) of hidden vectors. */
+/* Logits (n, V) of hidden vectors; without a head themselves. */
 struct attn_value *attn_transformer_project(const struct attn_network *network,
                                             struct attn_tape *tape, struct attn_value *hidden);
 

@@ -89,9 +89,26 @@ static void swiglu_back(void *argument, int64_t from, int64_t to) {
   }
 }
 
-static body *const forward[] = {relu, gelu, gelu_tanh, swiglu}, *const backward[] = {
-                                                                    relu_back, gelu_back,
-                                                                    gelu_tanh_back, swiglu_back};
+/* ---- SiLU: x / (1 + e^-x) ---- */
+
+static void silu(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  for (int64_t n = from * c->width; n < to * c->width; n++)
+    c->y[n] = c->x[n] / (1 + expf(-c->x[n]));
+}
+
+static void silu_back(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  for (int64_t n = from * c->width; n < to * c->width; n++) {
+    float s = 1 / (1 + expf(-c->x[n]));
+    c->dx[n] += c->dy[n] * s * (1 + c->x[n] * (1 - s));
+  }
+}
+
+static body *const forward[] = {relu, gelu, gelu_tanh, swiglu, silu}, *const backward[] = {
+                                                                          relu_back, gelu_back,
+                                                                          gelu_tanh_back,
+                                                                          swiglu_back, silu_back};
 
 void attn_activation_forward(const struct attn_host *host, enum attn_activation kind, float *y,
                              const float *x, int64_t n, int64_t width) {

@@ -49,10 +49,11 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
   }
 }
 
-void attn_sinusoid_fill(float *table, int64_t first, int64_t rows, int64_t width) {
+void attn_sinusoid_fill(float *table, int64_t first, int64_t rows, int64_t width, int halves) {
   for (int64_t p = 0; p < rows; p++)
     for (int64_t d = 0; d < width; d++) {
+      int64_t at = halves ? d / 2 + d % 2 * ((width + 1) / 2) : d;
       double angle = (double)(first + p) * pow(10000, -(double)(d / 2 * 2) / (double)width);
-      table[p * width + d] = (float)(d % 2 ? cos(angle) : sin(angle));
+      table[p * width + at] = (float)(d % 2 ? cos(angle) : sin(angle));
     }
 }

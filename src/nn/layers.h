@@ -47,8 +47,10 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
                              float *d_table /* (V, width) */, float *d_positions /* (rows, P) */,
                              const float *dy /* (N, D) */);
 
-/* table[p][2k] = sin(p / 10000^(2k/P)), table[p][2k+1] = cos of it  [Vaswani17 3.5]. */
-void attn_sinusoid_fill(float *table /* (rows, P) */, int64_t first, int64_t rows, int64_t width);
+/* table[p][2k] = sin(p / 10000^(2k/P)), table[p][2k+1] = cos of it  [Vaswani17 3.5]; halves: the
+ * same numbers, all sines before all cosines. */
+void attn_sinusoid_fill(float *table /* (rows, P) */, int64_t first, int64_t rows, int64_t width,
+                        int halves);
 
 /* ---- Normalization (row_norm.c): attn/nn.h's of dense float32, summed in float32 ---- */
 
@@ -73,6 +75,7 @@ enum attn_activation {
   ATTN_GELU,      /* x Phi(x)  [Hendrycks16] */
   ATTN_GELU_TANH, /* its approximation by tanh, as GPT-2 has it */
   ATTN_SWIGLU,    /* silu(x1) x2, x = (x1, x2)  [Shazeer20]; y is half as wide */
+  ATTN_SILU,      /* x / (1 + e^-x)  [Hendrycks16]; Swish elsewhere */
 };
 
 void attn_activation_forward(const struct attn_host *host, enum attn_activation kind,

@@ -59,6 +59,9 @@ static attn_status make_part(struct attn_trainer *t, const struct attn_config *c
 attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
                              struct attn_trainer **trainer, attn_error *err) {
   int64_t numbers = 0;
+  if (config->head == ATTN_HEAD_NONE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
+                     "a model that ends in hidden vectors says no words to be trained on");
   attn_status status = count_numbers(config, &numbers, err);
   struct attn_trainer *t = status ? NULL : calloc(1, sizeof *t);
   if (!t) return status ? status : out_of_memory(err, sizeof *t);

@@ -53,6 +53,8 @@ static const char *const variants[] = {
     ("\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
      "\"positions\": \"rotary\", \"kv_heads\": 2"),
     "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
+    ("\"embedding_norm\": true, \"head\": \"transform\", \"activation\": \"silu\", "
+     "\"positions\": \"sinusoidal_halves\", \"tied_output\": true, \"output_bias\": true"),
     "\"kv_heads\": 1, \"position_joining\": \"concatenate\", \"position_width\": 6",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };

@@ -23,6 +23,11 @@ static void defaults_follow_from_what_is_said(void **state) {
   assert_int_equal(c.source_words, 100), assert_int_equal(c.hidden, 256);
   assert_int_equal(c.key_width, 16), assert_int_equal(c.kv_heads, 4);
   assert_int_equal(c.encoder_layers, 6), assert_int_equal(c.kind, ATTN_ENCODER_DECODER);
+  assert_int_equal(c.output_bias, 1);
+  assert_int_equal(parse("{\"vocabulary\": 9, \"tied_output\": true}", &c, NULL), ATTN_OK);
+  assert_int_equal(c.output_bias, 0);
+  assert_int_equal(parse("{\"vocabulary\": 9, \"bias\": false}", &c, NULL), ATTN_OK);
+  assert_int_equal(c.output_bias, 0);
 }
 
 static void what_is_written_is_read_back(void **state) {
@@ -69,6 +74,11 @@ static void what_cannot_be_is_refused_by_name(void **state) {
       {"{\"vocabulary\": 9, \"position_joining\": \"concatenate\", \"position_width\": 4, "
        "\"tied_output\": true}",
        "tied"},
+      {"{\"vocabulary\": 9, \"kind\": \"decoder\", \"token_types\": 2}", "token_types"},
+      {"{\"vocabulary\": 9, \"head\": \"none\"}", "head"},
+      {"{\"vocabulary\": 9, \"heads\": 512, \"key_width\": 32769}", "heads"},
+      {"{\"vocabulary\": 9, \"heads\": 512, \"value_width\": 32769}", "heads"},
+      {"{\"vocabulary\": 9, \"width\": 4194312}", "hidden"},
   };
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     struct attn_config c = {.width = 42};

@@ -1,6 +1,6 @@
 /* Laws of whole Transformers, of every kind and with every choice of configuration: gradients are
- * derivatives; nobody sees the future, another sequence, or what comes behind; without positions
- * self-attention does not know the order of its inputs, with them it does.
+ * derivatives; every weight counts; nobody sees the future, another sequence, or what comes behind;
+ * without positions self-attention does not know the order of its inputs, with them it does.
  *
  *     test_transformer [SEED] */
 #include <math.h>
@@ -26,9 +26,14 @@ static int64_t numbers;
 static int32_t tokens[2][TOKENS];
 static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
                                           {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
+static const int32_t types[TOKENS] = {0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
 static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
-static struct attn_text source = {
-    .n = TOKENS, .sequences = 2, .tokens = tokens[0], .places = places[0], .starts = starts[0]};
+static struct attn_text source = {.n = TOKENS,
+                                  .sequences = 2,
+                                  .tokens = tokens[0],
+                                  .places = places[0],
+                                  .starts = starts[0],
+                                  .types = types};
 static struct attn_text target = {
     .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
 
@@ -93,6 +98,10 @@ static const char *const variants[] = {
     "\"position_joining\": \"concatenate\", \"position_width\": 6",
     "\"position_joining\": \"concatenate\", \"position_width\": 4, \"positions\": \"learned\"",
     "\"dropout\": 0.2",
+    "\"embedding_norm\": true, \"token_types\": 2, \"positions\": \"learned\"",
+    "\"kind\": \"encoder\", \"head\": \"transform\", \"tied_output\": true, \"output_bias\": true",
+    "\"positions\": \"sinusoidal_halves\", \"activation\": \"silu\", \"output_bias\": false",
+    "\"head\": \"transform\", \"activation\": \"swiglu\"",
 };
 
 /* ---- Gradients ---- */
@@ -181,6 +190,36 @@ static void nobody_sees_the_future_nor_another_sequence(void **state) {
   }
 }
 
+static void every_weight_counts(void **state) {
+  (void)state;
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    open_network(variants[n]);
+    logits_to(before);
+    for (int p = 0; p < network->count; p++) {
+      const struct attn_value *v = &network->parameters[p].value;
+      for (int64_t e = 0; e < v->n * v->width; e++) v->x[e] += e % 2 ? 0.25f : -0.5f;
+      logits_to(after);
+      if (!memcmp(before, after, sizeof after))
+        fail_msg("%s: nothing depends on %s", variants[n], network->parameters[p].name);
+      memcpy(before, after, sizeof after);
+    }
+    close_network();
+  }
+}
+
+static void kinds_of_tokens_count(void **state) {
+  (void)state;
+  float before[TOKENS * WORDS], after[TOKENS * WORDS];
+  open_network("\"token_types\": 2, \"kind\": \"encoder\"");
+  logits_to(before);
+  source.types = NULL; /* all 0 */
+  logits_to(after);
+  source.types = types;
+  assert_memory_not_equal(before, after, sizeof after);
+  close_network();
+}
+
 /* Swaps tokens 1 and 3 of the first sequence: are the others' logits but rounded otherwise? */
 static double change_by_order(const char *positions) {
   char more[80];
@@ -231,6 +270,8 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(gradients_are_derivatives),
+                                     LAW(every_weight_counts),
+                                     LAW(kinds_of_tokens_count),
                                      LAW(nobody_sees_the_future_nor_another_sequence),
                                      LAW(order_counts_where_there_are_positions_and_only_there),
                                      LAW(a_sequence_alone_gets_what_it_gets_among_others)};

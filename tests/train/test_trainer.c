@@ -145,6 +145,17 @@ static void schedules_rise_and_fall(void **state) {
     assert_true(fabs(attn_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
 }
 
+static void what_says_no_words_is_not_trained(void **state) {
+  (void)state;
+  static const char json[] = "{\"vocabulary\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
+  const struct attn_training how = {.batch = 1, .tokens = 9, .threads = 1};
+  struct attn_config config;
+  struct attn_trainer *t = NULL;
+  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_ERR_ARGUMENT);
+  assert_null(t);
+}
+
 static void a_batch_that_is_full_takes_no_more(void **state) {
   (void)state;
   struct attn_batch *b;
@@ -172,6 +183,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(what_is_not_finite_changes_nothing),
                                      cmocka_unit_test(adamw_is_its_formula),
                                      cmocka_unit_test(schedules_rise_and_fall),
+                                     cmocka_unit_test(what_says_no_words_is_not_trained),
                                      cmocka_unit_test(a_batch_that_is_full_takes_no_more)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

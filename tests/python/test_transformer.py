@@ -1,0 +1,320 @@
+"""Whole models of ours and PyTorch's nn.Transformer with the same weights: logits, the gradient of every weight,
+weights after steps of AdamW; and our checkpoints in PyTorch.
+
+PyTorch in float64 is the truth and PyTorch in float32 the yardstick: what float32 costs a model, nobody has derived,
+but two honest implementations lose about as much. `near` says how much more ours may lose.
+"""
+import copy
+import json
+import math
+import os
+import random
+import subprocess
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+DRIVE = os.environ["ATTN_DRIVE_MODEL"]
+SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
+print(f"test_transformer: ATTN_SEED={SEED}")
+U = 2.0**-24
+PAD, BEGIN, END, SPECIAL = 0, 1, 2, 4
+torch.set_num_threads(1)
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+
+
+@pytest.fixture
+def rng(request):
+    torch.manual_seed(SEED + sum(map(ord, request.node.name)))
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+def near(ours, single, exact, what):
+    """In the norm of all elements: four times what PyTorch loses in float32, and four roundings, for luck."""
+    ours, single, exact = ours.double(), single.double(), exact.double()
+    assert ours.shape == exact.shape, what
+    lost, may = (ours - exact).norm().item(), (single - exact).norm().item()
+    assert lost <= 4 * may + 4 * U * exact.norm().item(), f"{what}: {lost:.3g}, PyTorch's float32 {may:.3g}"
+
+
+def drive(*arguments, lines=()):
+    done = subprocess.run([DRIVE, *map(str, arguments)], input="".join(f"{l}\n" for l in lines), capture_output=True,
+                          text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def line(*sides):
+    return "|".join(" ".join(map(str, side)) for side in sides)
+
+
+# ---- PyTorch's model, with what surrounds its layers ----
+
+ACTIVATIONS = {"relu": torch.relu, "gelu": nn.functional.gelu,
+               "gelu_tanh": lambda x: nn.functional.gelu(x, approximate="tanh")}
+
+
+def sinusoids(length, width):
+    angle = torch.arange(length, dtype=torch.float64)[:, None] * 10000.0 ** -(torch.arange(0, width, 2) / width).double()
+    return torch.stack([angle.sin(), angle.cos()], -1).reshape(length, width)
+
+
+class Reference(nn.Module):
+    """Names are PyTorch's, and ours; a decoder alone is PyTorch's encoder with a causal mask."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.c, d = c, c["width"]
+        shape = dict(d_model=d, nhead=c["heads"], dim_feedforward=c["hidden"], dropout=0.0,
+                     activation=ACTIVATIONS[c["activation"]], layer_norm_eps=c["epsilon"], batch_first=True,
+                     norm_first=c["norm_first"], bias=c["bias"])
+        norm = lambda: nn.LayerNorm(d, c["epsilon"]) if c["final_norm"] else None
+        if c["kind"] == "encoder-decoder":
+            whole = nn.Transformer(num_encoder_layers=c["encoder_layers"], num_decoder_layers=c["decoder_layers"], **shape)
+            self.encoder, self.decoder = whole.encoder, whole.decoder
+            self.encoder.norm, self.decoder.norm = norm(), norm()
+        else:
+            stack = nn.TransformerEncoder(nn.TransformerEncoderLayer(**shape), c[f"{c['kind']}_layers"], norm(),
+                                          enable_nested_tensor=False)
+            setattr(self, c["kind"], stack)
+        for side in ("source", "target"):
+            if c["kind"] != {"source": "decoder", "target": "encoder"}[side]:
+                setattr(self, f"{side}_embedding", nn.Embedding(c["vocabulary"], d))
+                if c["positions"] == "learned":
+                    setattr(self, f"{side}_positions", nn.Embedding(c["length"], d))
+        if c["shared_embedding"]:
+            del self.source_embedding
+        if not c["tied_output"]:
+            self.output = nn.Linear(d, c["vocabulary"], bias=c["bias"])
+        for m in self.modules():  # ours have them without biases of linear layers as well
+            if isinstance(m, nn.LayerNorm) and m.bias is None:
+                m.bias = nn.Parameter(torch.zeros(d))
+        for p in self.parameters():  # norms and biases would begin as ones and zeros, which hide much
+            nn.init.normal_(p, std=0.3 if p.dim() == 2 else 0.2)
+            if p.dim() == 2:
+                p.data /= math.sqrt(p.shape[1] / 8)
+        for name, p in self.named_parameters():
+            if "norm" in name and name.endswith("weight"):
+                p.data += 1
+
+    def embed(self, side, ids):
+        table = getattr(self, f"{side}_embedding", None) or self.target_embedding
+        x = table(ids) * (math.sqrt(self.c["width"]) if self.c["scaled_embedding"] else 1)
+        if self.c["positions"] == "learned":
+            x = x + getattr(self, f"{side}_positions").weight[: ids.shape[1]]
+        if self.c["positions"] == "sinusoidal":
+            x = x + sinusoids(self.c["length"], self.c["width"])[: ids.shape[1]].to(x.dtype)
+        return x
+
+    def forward(self, source, target):
+        """Padded batches of ids; logits of all places."""
+        kind = self.c["kind"]
+        no_keys = None if source is None else source == PAD
+        future = None if target is None else torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        if kind != "decoder":
+            x = memory = self.encoder(self.embed("source", source), src_key_padding_mask=no_keys)
+        if kind == "encoder-decoder":
+            x = self.decoder(self.embed("target", target), memory, tgt_mask=future,
+                             tgt_key_padding_mask=target == PAD, memory_key_padding_mask=no_keys)
+        if kind == "decoder":
+            x = self.decoder(self.embed("target", target), mask=future, src_key_padding_mask=target == PAD)
+        if not self.c["tied_output"]:
+            return self.output(x)
+        return x @ (self.source_embedding if kind == "encoder" else self.target_embedding).weight.T
+
+
+def pad(rows):
+    width = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+
+
+class Batch:
+    """Pairs as the trainer frames them, padded, with labels that PyTorch ignores where there is padding."""
+
+    def __init__(self, pairs):
+        self.lines = [line(*pair) for pair in pairs]
+        self.source = pad([source + [END] for source, _ in pairs])
+        self.target = pad([[BEGIN] + target for _, target in pairs])
+        self.labels = pad([target + [END] for _, target in pairs])
+
+    def rows(self, logits):
+        return logits[self.labels != PAD]
+
+    def loss(self, model, smoothing):
+        logits = model(self.source, self.target)
+        return nn.functional.cross_entropy(self.rows(logits), self.labels[self.labels != PAD],
+                                           label_smoothing=smoothing), self.rows(logits)
+
+
+# ---- Ours ----
+
+BASE = {"kind": "encoder-decoder", "vocabulary": 23, "width": 24, "heads": 3, "hidden": 40, "encoder_layers": 2,
+        "decoder_layers": 2, "length": 24, "positions": "sinusoidal", "activation": "gelu", "norm_first": True,
+        "final_norm": True, "bias": True, "shared_embedding": False, "tied_output": False, "scaled_embedding": True,
+        "epsilon": 1e-5, "dropout": 0.0}
+# AdamW's epsilon bounds what a rounding of a gradient does to a weight, rate / epsilon: with 1e-8 one gradient that is
+# 0 but for roundings moves its weight by a whole step, in every implementation another way.
+TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
+            "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "seed": 1, "step": 0, "skipped": 0,
+            "drawn": 0}
+
+
+def write_checkpoint(path, model, config, training):
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    zeros = {f"adamw.{k}.{name}": torch.zeros_like(p) for k in "mv" for name, p in weights.items()}
+    words = {"config": json.dumps(config), "training": json.dumps(training), "tokenizer": "{}", "run": "{}"}
+    save_file(weights | zeros, path, metadata=words)
+
+
+def train(model, config, training, steps, batch, path):
+    write_checkpoint(path / "from.safetensors", model, config, training)
+    to = path / "to.safetensors"
+    said = drive("train", path / "from.safetensors", steps, to, lines=batch.lines)
+    return load_file(to), load_file(f"{to}.first"), load_file(f"{to}.last"), [[*map(float, l.split())] for l in said]
+
+
+def pieces(name, x):
+    """Without k's bias, which softmax takes away: its gradient is nothing but rounding, and would be the measure of
+    q's and v's."""
+    if "in_proj_bias" not in name:
+        return [(name, x)]
+    q, _, v = x.chunk(3)
+    return [(f"{name} q", q), (f"{name} v", v)]
+
+
+def all_near(ours, single, exact, what):
+    assert set(exact) <= set(ours), set(exact) - set(ours)
+    for name in exact:
+        for (piece, o), (_, s), (_, e) in zip(*(pieces(name, t[name]) for t in (ours, single, exact))):
+            near(o, s, e, f"{what} {piece}")
+
+
+def no_gradient_of_k(gradients):
+    """What is 0 in truth is a rounding beside q's and v's: sums of less than 2^9 terms of their size."""
+    for name in gradients:
+        if "in_proj_bias" in name:
+            q, k, v = gradients[name].double().chunk(3)
+            assert k.norm() <= 2**9 * U * (q.norm() + v.norm()), name
+
+
+def make_pairs(rng, kind, count=5):
+    words = lambda n: [rng.randrange(SPECIAL, BASE["vocabulary"]) for _ in range(n)]
+    pairs = []
+    for _ in range(count):
+        n = rng.randrange(1, 17)
+        pairs.append(([] if kind == "decoder" else words(n), words(n if kind == "encoder" else rng.randrange(17))))
+    return pairs
+
+
+def draw_batch(rng, model):
+    """None that leads to a corner of ReLU: on which side of it a sum is rounded says nothing."""
+    exact, least = copy.deepcopy(model).double(), [0.0]
+    for name, layer in exact.named_modules():
+        if name.endswith("linear1"):
+            layer.register_forward_hook(lambda _, __, y: least.append(y.abs().min().item()))
+    while min(least) < 1e-5:
+        batch = Batch(make_pairs(rng, model.c["kind"]))
+        least.clear()
+        exact(batch.source, batch.target)
+        if model.c["activation"] != "relu":
+            break
+    return batch
+
+
+VARIANTS = {
+    "pre-norm": {},
+    "post-norm": {"norm_first": False, "final_norm": False},
+    "post-norm, final norm": {"norm_first": False, "activation": "gelu_tanh"},
+    "ReLU": {"activation": "relu"},
+    "tied, shared": {"tied_output": True, "shared_embedding": True},
+    "learned positions": {"positions": "learned", "scaled_embedding": False, "epsilon": 1e-3},
+    "no biases": {"bias": False, "positions": "none"},
+    "decoder": {"kind": "decoder", "tied_output": True, "positions": "learned"},
+    "encoder": {"kind": "encoder", "norm_first": False},
+    "encoder, tied": {"kind": "encoder", "tied_output": True},
+}
+
+
+def rate(step, t=TRAINING):
+    if step < t["warm_up"]:
+        return t["rate"] * step / t["warm_up"]
+    return t["rate"] * (1 + math.cos(math.pi * (step - t["warm_up"]) / (t["steps"] - t["warm_up"]))) / 2
+
+
+def optimize(model, batch, steps):
+    """Losses and norms; the model's weights are moved."""
+    groups = [[p for p in model.parameters() if (p.dim() == 2) == matrix] for matrix in (True, False)]
+    optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["decay"]},
+                                   {"params": groups[1], "weight_decay": 0.0}], lr=1.0,
+                                  betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["epsilon"])
+    said = []
+    for step in range(1, steps + 1):
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step)
+        optimizer.zero_grad()
+        loss, _ = batch.loss(model, TRAINING["smoothing"])
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["clip"])
+        said.append((loss.item(), norm.item(), rate(step)))
+        optimizer.step()
+    return said
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_logits_gradients_and_steps(variant, rng, tmp_path):
+    config = BASE | VARIANTS[variant]
+    model, steps = Reference(config), 1 if config["activation"] == "relu" else 10
+    batch = draw_batch(rng, model)
+    weights, first, last, said = train(model, config, TRAINING, steps, batch, tmp_path)
+    both = {}
+    for precision, m in (("single", copy.deepcopy(model)), ("exact", copy.deepcopy(model).double())):
+        loss, logits = batch.loss(m, TRAINING["smoothing"])
+        loss.backward()
+        gradients = {name: p.grad.clone() for name, p in m.named_parameters()}
+        m.zero_grad()
+        steps_said = optimize(m, batch, steps)
+        both[precision] = logits.detach(), gradients, {n: p.detach() for n, p in m.named_parameters()}, steps_said
+    single, exact = both["single"], both["exact"]
+    near(first["logits"], single[0], exact[0], "logits")
+    no_gradient_of_k(first)
+    all_near(first, single[1], exact[1], "gradient")
+    all_near(weights, single[2], exact[2], "weight")
+    for o, s, e in zip(said, single[3], exact[3], strict=True):
+        near(*(torch.tensor(x, dtype=torch.float64) for x in (o, s, e)), "loss, norm, rate")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_our_checkpoint_is_pytorchs(variant, rng, tmp_path):
+    """Trained here, loaded there by name, strictly: the same logits."""
+    config = BASE | VARIANTS[variant]
+    batch = Batch(make_pairs(rng, config["kind"]))
+    weights, _, last, _ = train(Reference(config), config, TRAINING, 2, batch, tmp_path)
+    weights = {name: w for name, w in weights.items() if not name.startswith("adamw.")}
+    single, exact = Reference(config), Reference(config).double()
+    single.load_state_dict(weights), exact.load_state_dict(weights)
+    with torch.no_grad():
+        near(last["logits"], *(batch.rows(m(batch.source, batch.target)) for m in (single, exact)), "logits")
+
+
+def test_multihead_attention(rng, tmp_path):
+    """A layer whose feed-forward part is 0 and an output that is 1: x + attention(norm(x))."""
+    config = BASE | {"kind": "encoder", "encoder_layers": 1, "vocabulary": 24, "final_norm": False, "positions": "none",
+                     "scaled_embedding": False}
+    model = Reference(config)
+    layer = model.encoder.layers[0]
+    for p in (layer.linear2.weight, layer.linear2.bias, model.output.bias):
+        nn.init.zeros_(p)
+    nn.init.eye_(model.output.weight)
+    batch = Batch(make_pairs(rng, "encoder"))
+    _, first, _, _ = train(model, config, TRAINING, 0, batch, tmp_path)
+    with torch.no_grad():
+        def theirs(m):
+            x = m.source_embedding(batch.source)
+            h = m.encoder.layers[0].norm1(x)
+            attention = nn.MultiheadAttention(24, 3, batch_first=True, dtype=x.dtype)
+            attention.load_state_dict(m.encoder.layers[0].self_attn.state_dict())
+            return batch.rows(x + attention(h, h, h, key_padding_mask=batch.source == PAD)[0])
+        near(first["logits"], theirs(model), theirs(copy.deepcopy(model).double()), "attention")
