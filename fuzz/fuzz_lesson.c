@@ -1,6 +1,6 @@
-/* Any text: a lesson that can be judged and explained, or a typed error with a place; never a
- * crash, a leak or a hang. */
-#include "attn/lesson.h"
+/* Any text: a lesson that can be judged, explained and drawn, or a typed error with a place; never
+ * a crash, a leak or a hang. */
+#include "attn/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   attn_lesson_explain(lesson, NULL, &sink, &err);
   attn_lesson_explain_json(lesson, &sink, &err);
   attn_lesson_explain_cell(lesson, "weights[0,0]", NULL, &sink, &err);
+  attn_lesson_draw(lesson, ATTN_PICTURE_HTML, NULL, &sink, &err);
+  if (size < 512) attn_lesson_draw(lesson, ATTN_PICTURE_PNG, NULL, &sink, &err); /* slower */
   attn_check_free(check);
   attn_lesson_free(lesson);
   return 0;

@@ -83,9 +83,10 @@ typedef struct attn_panel {
  *
  * Labels are data: whatever they hold is shown, never obeyed. Control characters, changes of
  * direction and torn UTF-8 become U+FFFD; long labels are cut with an ellipsis. A weight beyond
- * 0..1 takes the colour of the nearer end and shows its own number; an arrow that is not finite
- * is left out. A heat map of more than 400 cells shows colours alone; of more than 10000, the
- * HTML page has no table of it.
+ * 0..1 takes the colour of the nearer end and shows its own number; an arrow with a coordinate
+ * that is not finite, or beyond 1e150, is left out. Numbers too wide for a page go on below. A heat
+ * map of more than 64 cells shows a tiny weight as 0.0000, of more than 400 colours alone; of more
+ * than 10000, the HTML page has no table of it.
  *
  * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first or struct_size,
  *         at NULL), ATTN_ERR_SHAPE (rows, cols; a PNG of more than 2^26 pixels), each before the
