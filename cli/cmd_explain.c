@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attn/io.h"
-#include "attn/picture.h"
-
+#include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "picture.h"
 
 static const char help[] =
     "attn explain - every step of a worked example, with its numbers\n\n"
-    "usage: attn explain FILE... [OPTION...]\n\n"
+    "usage: attn explain FILE... [OPTION...]\n"
+    "       attn explain CHECKPOINT --input TEXT [OPTION...]\n\n"
     "  --cell NAME[R,C]   the whole sum behind one number: weights[2,0], counted from 0, or by "
     "token\n"
     "                     name, with \"example 2:\" and \"head 1:\" before it where there are "
@@ -21,83 +21,96 @@ static const char help[] =
     "                     every step as a picture: matrices, weights as heat maps, queries and\n"
     "                     keys of two numbers as arrows. html is one page that needs no network,\n"
     "                     in both languages, light and dark; png has ASCII letters only\n"
+    "  --input TEXT       what a trained model reads: one of its heads as a lesson, its q and k\n"
+    "                     given; --target TEXT [what it says], --kind cross|encoder|decoder,\n"
+    "                     --layer N [1], --head N [1]; --lesson writes the lesson itself\n"
     "  --lang en|ja       else as LANG says\n"
     "  --precision N      digits behind the point\n"
     "  --color auto|always|never, --width N\n\n"
     "examples:\n  attn explain lesson.md\n  attn explain lesson.md --cell 'weights[0,1]' --lang "
     "ja\n  attn explain lesson.md --html lesson.html\n  attn explain lesson.md --svg lesson.svg "
-    "--lang ja --precision 2\n";
+    "--lang ja --precision 2\n"
+    "  attn explain dates.safetensors --input '12 May 1991' --cell 'weights[0,7]'\n";
 
 struct wishes {
   attn_style style;
   const char *cell;
   int json;
-  const char *drawing[3]; /* where to: an SVG, a PNG, a page */
+  struct attn_cli_drawing drawing;
+  const char *input, *target, *kind; /* of a checkpoint */
+  int64_t layer, head, threads;
+  int lesson;
 };
 
-/* ---- Pictures: collected first, so that the file appears whole or not at all ---- */
+/* ---- What is told of a lesson ---- */
 
-struct collected {
-  char *bytes;
-  size_t size, room;
-  int full;
+struct scene {
+  const attn_lesson *lesson;
+  const attn_style *style;
 };
 
-static int collect(void *context, const char *bytes, size_t size) {
-  struct collected *c = context;
-  if (size > c->room - c->size) {
-    size_t room = c->room < 65536 ? 65536 : c->room;
-    while (room - c->size < size && room <= SIZE_MAX / 2) room *= 2;
-    char *grown = room - c->size < size ? NULL : realloc(c->bytes, room);
-    if (!grown) return c->full = 1;
-    c->bytes = grown;
-    c->room = room;
-  }
-  memcpy(c->bytes + c->size, bytes, size);
-  c->size += size;
-  return 0;
+static attn_status draw(const void *what, attn_picture_format format, const attn_sink *sink,
+                        attn_error *err) {
+  const struct scene *scene = what;
+  return attn_lesson_draw(scene->lesson, format, scene->style, sink, err);
 }
-
-static attn_status draw(const attn_lesson *lesson, attn_picture_format format, const char *path,
-                        const attn_style *style, attn_error *err) {
-  struct collected c = {NULL, 0, 0, 0};
-  const attn_sink sink = {&c, collect};
-  attn_status status = attn_lesson_draw(lesson, format, style, &sink, err);
-  if (status && c.full) {
-    status = err->status = ATTN_ERR_MEMORY;
-    snprintf(err->message, sizeof err->message, "no memory for the picture");
-  }
-  if (!status) status = attn_file_write(path, c.bytes, c.size, err);
-  free(c.bytes);
-  return status;
-}
-
-static attn_status draw_all(const attn_lesson *lesson, const struct wishes *w, attn_error *err) {
-  static const attn_picture_format formats[] = {ATTN_PICTURE_SVG, ATTN_PICTURE_PNG,
-                                                ATTN_PICTURE_HTML};
-  attn_status status = ATTN_OK;
-  for (int n = 0; n < 3 && !status; n++)
-    if (w->drawing[n]) status = draw(lesson, formats[n], w->drawing[n], &w->style, err);
-  return status;
-}
-
-static int draws(const struct wishes *w) { return w->drawing[0] || w->drawing[1] || w->drawing[2]; }
-
-/* ---- Words ---- */
 
 static attn_status explain(const attn_lesson *lesson, const struct wishes *w, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
-  if (draws(w)) return draw_all(lesson, w, err);
+  const struct scene scene = {lesson, &w->style};
+  if (attn_cli_draws(&w->drawing)) return attn_cli_draw(&w->drawing, draw, &scene, err);
   if (w->cell) return attn_lesson_explain_cell(lesson, w->cell, &w->style, &sink, err);
   if (w->json) return attn_lesson_explain_json(lesson, &sink, err);
   return attn_lesson_explain(lesson, &w->style, &sink, err);
 }
 
+/* ---- A model's attention, as the lesson that it is ---- */
+
+static attn_attention_kind kind_of(const struct wishes *w, const attn_model *model) {
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_describe(model, &facts, NULL);
+  if (w->kind)
+    return *w->kind == 'e'   ? ATTN_ATTENTION_ENCODER
+           : *w->kind == 'd' ? ATTN_ATTENTION_DECODER
+                             : ATTN_ATTENTION_CROSS;
+  if (!facts.decoder_layers) return ATTN_ATTENTION_ENCODER;
+  return facts.encoder_layers ? ATTN_ATTENTION_CROSS : ATTN_ATTENTION_DECODER;
+}
+
+static attn_status write_lesson(const char *path, const struct wishes *w, const attn_sink *sink,
+                                attn_error *err) {
+  attn_model *model;
+  attn_status status = attn_model_open(path, &model, err);
+  if (status) return status;
+  status =
+      attn_model_write_lesson(model, w->input, w->target, kind_of(w, model), (int32_t)w->layer - 1,
+                              (int32_t)w->head - 1, (int32_t)w->threads, sink, err);
+  attn_model_free(model);
+  return status;
+}
+
+static attn_status read_model(const char *path, const struct wishes *w, attn_lesson **lesson,
+                              attn_error *err) {
+  struct attn_cli_kept kept = {NULL, 0, 0, 0};
+  const attn_sink sink = attn_cli_keep(&kept);
+  *lesson = NULL;
+  attn_status status = write_lesson(path, w, &sink, err);
+  if (!status) status = attn_lesson_read(kept.bytes, kept.size, path, lesson, err);
+  free(kept.bytes);
+  return status;
+}
+
+static int reads_model(const struct wishes *w) { return w->input || w->target; }
+
 static int explain_file(const char *path, const void *wishes) {
   const struct wishes *w = wishes;
+  const attn_sink sink = attn_cli_stdout();
   attn_error err;
   attn_lesson *lesson;
-  attn_status status = attn_cli_lesson(path, &lesson, &err);
+  if (w->lesson)
+    return write_lesson(path, w, &sink, &err) ? attn_cli_fail("explain", path, &err) : EXIT_FINE;
+  attn_status status =
+      reads_model(w) ? read_model(path, w, &lesson, &err) : attn_cli_lesson(path, &lesson, &err);
   if (!status) status = explain(lesson, w, &err);
   int result = status             ? attn_cli_fail("explain", path, &err)
                : lesson->examples ? EXIT_FINE
@@ -113,26 +126,46 @@ static int refuse(const struct wishes *w, int files) {
     why = "which file?\nTry: attn explain --help";
   else if (w->cell && w->json)
     why = "--cell writes text; leave out --json";
-  else if (draws(w) && (w->cell || w->json))
+  else if (attn_cli_draws(&w->drawing) && (w->cell || w->json))
     why = "--svg, --png and --html draw every step; leave out --cell and --json";
-  else if (draws(w) && files > 1)
+  else if (attn_cli_draws(&w->drawing) && files > 1)
     why = "a picture is of one file; call attn once for each";
+  else if (w->kind && strcmp(w->kind, "cross") && strcmp(w->kind, "encoder") &&
+           strcmp(w->kind, "decoder"))
+    why = "--kind may be cross, encoder or decoder";
+  else if (w->layer < 1 || w->layer > INT32_MAX || w->head < 1 || w->head > INT32_MAX)
+    why = "--layer and --head count from 1";
+  else if (w->threads < 0 || w->threads > 1024)
+    why = "--threads may be 0 to 1024";
+  else if (!reads_model(w) && (w->kind || w->lesson))
+    why = "--kind and --lesson are of a checkpoint: give it an --input";
   if (why) fprintf(stderr, "attn explain: %s\n", why);
   return why ? -1 : 0;
 }
 
 int attn_cmd_explain(int argc, char **argv) {
-  struct wishes w = {.cell = NULL};
+  struct wishes w = {.layer = 1, .head = 1};
   const char *lang = NULL, *color = NULL;
   int64_t width = 0, precision = -1;
   int wants_help = 0, files;
-  const struct attn_cli_option table[] = {
-      {"--cell", OPTION_TEXT, &w.cell, NULL},          {"--json", OPTION_FLAG, &w.json, NULL},
-      {"--svg", OPTION_TEXT, &w.drawing[0], NULL},     {"--png", OPTION_TEXT, &w.drawing[1], NULL},
-      {"--html", OPTION_TEXT, &w.drawing[2], NULL},    {"--lang", OPTION_TEXT, &lang, NULL},
-      {"--color", OPTION_TEXT, &color, NULL},          {"--width", OPTION_WHOLE, &width, NULL},
-      {"--precision", OPTION_WHOLE, &precision, NULL}, {"--help", OPTION_FLAG, &wants_help, NULL},
-      {"-h", OPTION_FLAG, &wants_help, NULL}};
+  const struct attn_cli_option table[] = {{"--cell", OPTION_TEXT, &w.cell, NULL},
+                                          {"--json", OPTION_FLAG, &w.json, NULL},
+                                          {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},
+                                          {"--png", OPTION_TEXT, &w.drawing.png, NULL},
+                                          {"--html", OPTION_TEXT, &w.drawing.html, NULL},
+                                          {"--input", OPTION_TEXT, &w.input, NULL},
+                                          {"--target", OPTION_TEXT, &w.target, NULL},
+                                          {"--kind", OPTION_TEXT, &w.kind, NULL},
+                                          {"--layer", OPTION_WHOLE, &w.layer, NULL},
+                                          {"--head", OPTION_WHOLE, &w.head, NULL},
+                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
+                                          {"--lesson", OPTION_FLAG, &w.lesson, NULL},
+                                          {"--lang", OPTION_TEXT, &lang, NULL},
+                                          {"--color", OPTION_TEXT, &color, NULL},
+                                          {"--width", OPTION_WHOLE, &width, NULL},
+                                          {"--precision", OPTION_WHOLE, &precision, NULL},
+                                          {"--help", OPTION_FLAG, &wants_help, NULL},
+                                          {"-h", OPTION_FLAG, &wants_help, NULL}};
   if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &files))
     return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;

@@ -8,6 +8,7 @@ int attn_cmd_generate(int argc, char **argv);
 int attn_cmd_info(int argc, char **argv);
 int attn_cmd_new(int argc, char **argv);
 int attn_cmd_run(int argc, char **argv);
+int attn_cmd_show(int argc, char **argv);
 int attn_cmd_train(int argc, char **argv);
 
 /* Exit status, as grep's and diff's: nothing found, something found, trouble. */

@@ -1,0 +1,294 @@
+/* cmd_show.c -- attn show: what a trained model looks at. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attn/model.h"
+#include "command.h"
+#include "console.h"
+#include "picture.h"
+
+static const char help[] =
+    "attn show - what a trained model looks at\n\n"
+    "usage: attn show CHECKPOINT --input TEXT [OPTION...]\n\n"
+    "  --input TEXT           what the encoder reads\n"
+    "  --target TEXT          what the decoder says [what it says by itself]\n"
+    "  --kind cross|encoder|decoder   [cross, where there is one]\n"
+    "  --layer N, --head N    one of them, counted from 1 [a mean over all of the kind]\n"
+    "  --all                  every head by itself\n"
+    "  --svg OUT, --png OUT, --html OUT\n"
+    "                         pictures of the mean and of every head; html is one page, in both\n"
+    "                         languages, light and dark\n"
+    "  --json                 the weights, a line for each head\n"
+    "  --lang en|ja, --color auto|always|never, --width N, --precision N, --threads N\n\n"
+    "A row is a token that is said (of --kind encoder, read), a column one that is looked at.\n"
+    "One weight written out: attn explain CHECKPOINT --input TEXT --cell 'weights[0,1]'\n\n"
+    "examples:\n"
+    "  attn show dates.safetensors --input '平成三年五月十二日'\n"
+    "  attn show dates.safetensors --input '12 May 1991' --html attention.html\n"
+    "  attn show dates.safetensors --input '12 May 1991' --layer 2 --head 1\n";
+
+enum { KINDS = 3, EVERY = 0 };
+
+struct wishes {
+  attn_style style;
+  struct attn_cli_drawing drawing;
+  const char *model, *input, *target, *kind;
+  int64_t layer, head, threads;
+  int all, json, wants_help;
+};
+
+/* ---- What was seen: panels, and all that they point to ---- */
+
+struct seen {
+  const struct wishes *w;
+  attn_panel *panel;
+  char (*title)[2][64]; /* of each panel, in both languages */
+  char (*section)[2][64];
+  int32_t count, room;
+  int32_t sums[KINDS], added[KINDS]; /* the panel of a kind's mean, and heads in it; from 1 */
+  char **labels;
+  int64_t label_count;
+  int failed;
+};
+
+static const attn_words kind_words[KINDS] = {{"Encoder self-attention", "エンコーダの自己注意"},
+                                             {"Decoder self-attention", "デコーダの自己注意"},
+                                             {"Cross-attention", "交差注意"}};
+
+static int grow(struct seen *s) {
+  int32_t room = s->room ? 2 * s->room : 16;
+  if (s->count < s->room) return 1;
+  void *panel = realloc(s->panel, (size_t)room * sizeof *s->panel);
+  if (panel) s->panel = panel;
+  void *title = realloc(s->title, (size_t)room * sizeof *s->title);
+  if (title) s->title = title;
+  void *section = realloc(s->section, (size_t)room * sizeof *s->section);
+  if (section) s->section = section;
+  if (panel && title && section) s->room = room;
+  return panel && title && section;
+}
+
+/* Names live as long as the call that shows them: copies, for all panels of a kind the same. */
+static const char *const *copy_names(struct seen *s, const char *const *names, int64_t count) {
+  char **all = realloc(s->labels, (size_t)(s->label_count + count + 1) * sizeof *all);
+  char **own = calloc((size_t)count + 1, sizeof *own);
+  if (all) s->labels = all;
+  if (!all || !own) return s->failed = 1, free(own), NULL;
+  s->labels[s->label_count++] = (char *)own;
+  for (int64_t n = 0; n < count; n++) {
+    own[n] = strdup(strcmp(names[n], " ") ? names[n] : "␣");
+    s->labels[s->label_count++] = own[n];
+    s->failed |= !own[n];
+  }
+  return (const char *const *)own;
+}
+
+static void forget(struct seen *s) {
+  for (int32_t n = 0; n < s->count; n++) free((void *)s->panel[n].at);
+  for (int64_t n = 0; n < s->label_count; n++) free(s->labels[n]);
+  free(s->panel), free(s->title), free(s->section), free(s->labels);
+}
+
+/* Of the first head of a kind, whose names are copied, or like that one. */
+static attn_panel *add_panel(struct seen *s, const attn_attention *a) {
+  size_t cells = (size_t)(a->queries * a->keys);
+  double *at = calloc(cells, sizeof *at);
+  if (!at || !grow(s)) return free(at), s->failed = 1, NULL;
+  const attn_panel *like = s->sums[a->kind] ? &s->panel[s->sums[a->kind] - 1] : NULL;
+  attn_panel p = ATTN_PANEL_INIT;
+  p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
+  p.row_label = like ? like->row_label : copy_names(s, a->query, a->queries);
+  p.col_label = like ? like->col_label : copy_names(s, a->key, a->keys);
+  p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"said", "出力"}
+                                               : (attn_words){"query", "クエリ"};
+  p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"source", "入力"}
+                                               : (attn_words){"key", "キー"};
+  s->panel[s->count] = p;
+  return &s->panel[s->count++];
+}
+
+static void name_panel(struct seen *s, const attn_attention *a, int is_mean) {
+  int32_t n = s->count - 1;
+  const attn_words *kind = &kind_words[a->kind];
+  if (is_mean) {
+    snprintf(s->section[n][0], sizeof s->section[n][0], "%s", kind->english);
+    snprintf(s->section[n][1], sizeof s->section[n][1], "%s", kind->japanese);
+    snprintf(s->title[n][0], sizeof s->title[n][0], "mean of all layers and heads");
+    snprintf(s->title[n][1], sizeof s->title[n][1], "全層・全ヘッドの平均");
+    return;
+  }
+  snprintf(s->section[n][0], sizeof s->section[n][0], "%s, layer %d", kind->english, a->layer + 1);
+  snprintf(s->section[n][1], sizeof s->section[n][1], "%s 第%d層", kind->japanese, a->layer + 1);
+  snprintf(s->title[n][0], sizeof s->title[n][0], "head %d", a->head + 1);
+  snprintf(s->title[n][1], sizeof s->title[n][1], "ヘッド%d", a->head + 1);
+}
+
+static void add_weights(attn_panel *panel, const attn_attention *a) {
+  double *at = (double *)(uintptr_t)panel->at; /* allocated by add_panel */
+  for (int64_t n = 0; n < a->queries * a->keys; n++) at[n] += (double)a->weights[n];
+}
+
+/* A mean is needed where no one layer or head was asked for. */
+static void add_to_mean(struct seen *s, const attn_attention *a) {
+  if (!s->sums[a->kind]) {
+    if (!add_panel(s, a)) return;
+    name_panel(s, a, 1);
+    s->sums[a->kind] = s->count;
+  }
+  add_weights(&s->panel[s->sums[a->kind] - 1], a);
+  s->added[a->kind]++;
+}
+
+static int is_wanted(const struct wishes *w, const attn_attention *a) {
+  static const char *const names[KINDS] = {"encoder", "decoder", "cross"};
+  if (w->kind && strcmp(w->kind, names[a->kind])) return 0;
+  return (w->layer == EVERY || w->layer == a->layer + 1) &&
+         (w->head == EVERY || w->head == a->head + 1);
+}
+
+/* Each head where one was asked for, or where there is a page for all. */
+static int shows_heads(const struct wishes *w) {
+  return w->all || w->layer || w->head || attn_cli_draws(&w->drawing);
+}
+
+static int look(void *context, const attn_attention *a) {
+  struct seen *s = context;
+  if (!is_wanted(s->w, a)) return 0;
+  if (!s->w->layer && !s->w->head) add_to_mean(s, a);
+  if (!shows_heads(s->w) || s->failed) return s->failed;
+  attn_panel *panel = add_panel(s, a);
+  if (panel) add_weights(panel, a), name_panel(s, a, 0);
+  return s->failed;
+}
+
+/* ---- What is told of it ---- */
+
+static void finish(struct seen *s) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    if (!s->sums[kind]) continue;
+    attn_panel *p = &s->panel[s->sums[kind] - 1];
+    double *at = (double *)(uintptr_t)p->at;
+    for (int64_t n = 0; n < (int64_t)p->rows * p->cols; n++) at[n] /= s->added[kind];
+  }
+  for (int32_t n = 0; n < s->count; n++) {
+    s->panel[n].section = (attn_words){s->section[n][0], s->section[n][1]};
+    s->panel[n].title = (attn_words){s->title[n][0], s->title[n][1]};
+  }
+}
+
+static attn_status draw(const void *what, attn_picture_format format, const attn_sink *sink,
+                        attn_error *err) {
+  const struct seen *s = what;
+  char title[256];
+  snprintf(title, sizeof title, "%.200s", s->w->input ? s->w->input : s->w->target);
+  const attn_words words = {title, NULL};
+  return attn_panels_draw(s->panel, s->count, &words, format, &s->w->style, sink, err);
+}
+
+static void put_names(const char *name, const char *const *labels, int32_t count) {
+  printf("\"%s\": [", name);
+  for (int32_t n = 0; n < count; n++) printf("%s", n ? ", " : ""), attn_cli_json_text(labels[n]);
+  printf("], ");
+}
+
+static void put_json(const attn_panel *p) {
+  printf("{\"attention\": "), attn_cli_json_text(p->section.english);
+  printf(", \"title\": "), attn_cli_json_text(p->title.english), printf(", ");
+  put_names("rows", p->row_label, p->rows), put_names("columns", p->col_label, p->cols);
+  printf("\"weights\": [");
+  for (int32_t i = 0; i < p->rows; i++) {
+    printf("%s[", i ? ", " : "");
+    for (int32_t j = 0; j < p->cols; j++)
+      printf("%s", j ? ", " : ""), attn_cli_json_number(p->at[(int64_t)i * p->cols + j]);
+    printf("]");
+  }
+  puts("]}");
+}
+
+static attn_status tell(const struct seen *s, attn_error *err) {
+  const attn_sink sink = attn_cli_stdout();
+  if (attn_cli_draws(&s->w->drawing)) return attn_cli_draw(&s->w->drawing, draw, s, err);
+  if (!s->w->json) return draw(s, ATTN_PICTURE_TEXT, &sink, err);
+  for (int32_t n = 0; n < s->count; n++) put_json(&s->panel[n]);
+  return ATTN_OK;
+}
+
+/* ---- The command ---- */
+
+static const char *default_kind(const attn_model *model) {
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_describe(model, &facts, NULL);
+  if (!facts.decoder_layers) return "encoder";
+  return facts.encoder_layers ? "cross" : "decoder";
+}
+
+/* A page is of all kinds. */
+static int show(struct wishes *w, const attn_model *model) {
+  attn_error err;
+  struct seen s = {.w = w};
+  if (!w->kind && !attn_cli_draws(&w->drawing)) w->kind = default_kind(model);
+  attn_status status =
+      attn_model_look(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
+  int result = EXIT_TROUBLE;
+  finish(&s);
+  if (s.failed)
+    fprintf(stderr, "attn show: no memory for what was seen\n");
+  else if (!status && !s.count)
+    fprintf(stderr, "attn show: the model has no such kind, layer or head; --all shows which\n");
+  else if (status || tell(&s, &err))
+    result = attn_cli_fail("show", NULL, &err);
+  else
+    result = EXIT_FINE;
+  forget(&s);
+  return result;
+}
+
+static int check(const struct wishes *w, int operands) {
+  const char *why = NULL;
+  if (operands != 1) why = operands ? "one checkpoint at a time" : "which checkpoint?";
+  if (!why && !w->input && !w->target) why = "--input TEXT: what shall it look at?";
+  if (!why && w->kind && strcmp(w->kind, "cross") && strcmp(w->kind, "encoder") &&
+      strcmp(w->kind, "decoder"))
+    why = "--kind may be cross, encoder or decoder";
+  if (!why && (w->layer < 0 || w->head < 0)) why = "--layer and --head count from 1";
+  if (!why && (w->threads < 0 || w->threads > 1024)) why = "--threads may be 0 to 1024";
+  if (!why && w->json && attn_cli_draws(&w->drawing)) why = "--json, or a picture: leave one out";
+  if (why) fprintf(stderr, "attn show: %s\nTry: attn show --help\n", why);
+  return why ? -1 : 0;
+}
+
+int attn_cmd_show(int argc, char **argv) {
+  struct wishes w = {.input = NULL};
+  const char *lang = NULL, *color = NULL;
+  int64_t width = 0, precision = -1;
+  int operands;
+  attn_model *model;
+  attn_error err;
+  const struct attn_cli_option table[] = {{"--input", OPTION_TEXT, &w.input, NULL},
+                                          {"--target", OPTION_TEXT, &w.target, NULL},
+                                          {"--kind", OPTION_TEXT, &w.kind, NULL},
+                                          {"--layer", OPTION_WHOLE, &w.layer, NULL},
+                                          {"--head", OPTION_WHOLE, &w.head, NULL},
+                                          {"--all", OPTION_FLAG, &w.all, NULL},
+                                          {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},
+                                          {"--png", OPTION_TEXT, &w.drawing.png, NULL},
+                                          {"--html", OPTION_TEXT, &w.drawing.html, NULL},
+                                          {"--json", OPTION_FLAG, &w.json, NULL},
+                                          {"--lang", OPTION_TEXT, &lang, NULL},
+                                          {"--color", OPTION_TEXT, &color, NULL},
+                                          {"--width", OPTION_WHOLE, &width, NULL},
+                                          {"--precision", OPTION_WHOLE, &precision, NULL},
+                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
+                                          {"--help", OPTION_FLAG, &w.wants_help, NULL},
+                                          {"-h", OPTION_FLAG, &w.wants_help, NULL}};
+  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+    return EXIT_TROUBLE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (check(&w, operands) || attn_cli_style(&w.style, lang, color, width, precision))
+    return EXIT_TROUBLE;
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("show", argv[1], &err);
+  int result = show(&w, model);
+  attn_model_free(model);
+  return result;
+}
