@@ -165,8 +165,9 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   if (w->json) {
     put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->end));
     printf(", \"output\": "), attn_cli_json_text(w->run.output);
-    printf(", \"examined\": %lld, \"exact\": %lld}\n", (long long)card->examples,
-           (long long)card->exact);
+    printf(", \"examined\": %lld, \"exact\": %lld, \"aligned\": %lld, \"pointed\": %lld}\n",
+           (long long)card->examples, (long long)card->exact, (long long)card->aligned,
+           (long long)card->pointed);
     return;
   }
   printf("%s after %lld steps, ", why(end->end), (long long)end->step);
@@ -176,12 +177,18 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
     printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
            (long long)card->exact, (long long)card->examples,
            100 * (double)card->exact / (double)card->examples, 100 * low, 100 * high);
+  if (card->aligned)
+    printf(
+        "cross-attention points at the right source word in %.1f %% of %lld cases (equal weights: "
+        "%.1f %%)\n",
+        100 * (double)card->pointed / (double)card->aligned, (long long)card->aligned,
+        100 * card->chance);
 }
 
 static int train(struct wishes *w) {
   attn_error err;
   attn_train_state end;
-  attn_score_card card = {0, 0};
+  attn_score_card card = {.examples = 0};
   struct view view = {.w = w};
   struct attn_cli_progress progress = attn_cli_progress_begin("train", 1);
   w->run.progress = show, w->run.context = &view;

@@ -133,6 +133,10 @@ ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *e
 /** How well a model does a task. */
 typedef struct attn_score_card {
   int64_t examples, exact;   /* unseen ones; whole replies that were right */
+  int64_t aligned, pointed;  /* tokens of right replies that come from one known source token; those
+                                whose cross-attention, the mean of all layers and heads, is highest
+                                there. 0 where the task knows no alignment */
+  double chance;             /* share that would be pointed rightly by weights that are all equal */
 } attn_score_card;
 
 /**

@@ -76,9 +76,11 @@ static attn_status open_target(struct attn_viewing *v, const char *target, attn_
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "a decoder alone needs a text to read");
   attn_status status = target ? attn_model_encode(v->model, target, "target", &tokens, &count, err)
                               : say(v, &tokens, &count, err);
-  if (!status && count >= c->length) count = c->length - 1; /* it never ended */
-  if (!status) status = hold(&v->read, v->model, ATTN_TOKEN_BEGIN, tokens, count, -1, err);
-  if (!status) status = hold(&v->said, v->model, -1, tokens, count, ATTN_TOKEN_END, err);
+  int ends = count < c->length; /* else it was cut, and its last token is said at the last place */
+  if (!status)
+    status = hold(&v->read, v->model, ATTN_TOKEN_BEGIN, tokens, ends ? count : count - 1, -1, err);
+  if (!status)
+    status = hold(&v->said, v->model, -1, tokens, count, ends ? ATTN_TOKEN_END : -1, err);
   free(tokens);
   return status;
 }

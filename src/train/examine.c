@@ -9,6 +9,52 @@
 
 enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE + 1 };
 
+/* ---- Where the cross-attention points ---- */
+
+/* The sum of all layers' and heads' weights; whose divisor does not matter. */
+struct pointing {
+  double *sum; /* (L, S) */
+  int64_t queries, keys;
+};
+
+static int add_weights(void *context, const attn_attention *a) {
+  struct pointing *p = context;
+  if (a->kind != ATTN_ATTENTION_CROSS) return 0;
+  p->queries = a->queries, p->keys = a->keys;
+  for (int64_t n = 0; n < a->queries * a->keys; n++) p->sum[n] += (double)a->weights[n];
+  return 0;
+}
+
+static int64_t highest(const double *row, int64_t count) {
+  int64_t best = 0;
+  for (int64_t n = 1; n < count; n++)
+    if (row[n] > row[best]) best = n;
+  return best;
+}
+
+static void count_pointed(const struct pointing *p, const struct attn_example_pair *pair,
+                          attn_score_card *card) {
+  for (int64_t i = 0; i < pair->aligned && i < p->queries; i++) {
+    if (pair->alignment[i] < 0) continue;
+    card->chance += 1 / (double)p->keys; /* a sum until the end */
+    card->aligned++;
+    card->pointed += highest(p->sum + i * p->keys, p->keys) == pair->alignment[i];
+  }
+}
+
+static attn_status point(const attn_model *model, const struct attn_example_pair *pair,
+                         attn_score_card *card, attn_error *err) {
+  struct pointing p = {calloc((size_t)(ATTN_ALIGNED + 1) * (ATTN_EXAMPLE + 1), sizeof(double)), 0,
+                       0};
+  if (!p.sum) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an alignment");
+  attn_status status = attn_model_look(model, pair->source, pair->target, 1, add_weights, &p, err);
+  if (!status) count_pointed(&p, pair, card);
+  free(p.sum);
+  return status;
+}
+
+/* ---- What it says ---- */
+
 /* A decoder alone goes on behind source and tab. */
 static attn_status examine_some(const attn_model *model, const struct attn_task *task,
                                 uint64_t seed, int64_t first, int64_t count,
@@ -26,10 +72,15 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   }
   attn_status status = attn_model_generate(model, sources, count, how, replies, err);
   if (status) return status;
-  for (int64_t n = 0; n < count; n++) card->exact += !strcmp(replies[n].text, pair[n].target);
+  for (int64_t n = 0; n < count && !status; n++) {
+    int right = !strcmp(replies[n].text, pair[n].target);
+    card->exact += right;
+    if (right && pair[n].aligned && facts.encoder_layers)
+      status = point(model, &pair[n], card, err);
+  }
   card->examples += count;
   attn_replies_free(replies, count);
-  return ATTN_OK;
+  return status;
 }
 
 attn_status attn_model_examine(const attn_model *model, const char *name, int64_t examples,
@@ -43,9 +94,10 @@ attn_status attn_model_examine(const attn_model *model, const char *name, int64_
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples is %lld; at least 1",
                      (long long)examples);
   how.threads = threads, how.together = TOGETHER / 4;
-  *card = (attn_score_card){0, 0};
+  *card = (attn_score_card){.examples = 0};
   for (int64_t n = 0; n < examples && !status; n += TOGETHER)
     status = examine_some(model, task, seed ^ 0x65786d, n,
                           examples - n < TOGETHER ? examples - n : TOGETHER, &how, card, err);
+  if (card->aligned) card->chance /= (double)card->aligned;
   return status;
 }

@@ -1,0 +1,151 @@
+"""attn show and attn explain CHECKPOINT: what a model looks at, the same in every form, and right to the last number."""
+import json
+import os
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+ATTN = os.environ["ATTN_BIN"]
+SMALL = {"width": 16, "heads": 2, "hidden": 32, "encoder_layers": 1, "decoder_layers": 2}
+INPUT = "2005年3月4日"
+
+
+def attn(*words, code=0, **options):
+    done = subprocess.run([ATTN, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model that has learned next to nothing: what it looks at must be told rightly all the same."""
+    path = tmp_path_factory.mktemp("show") / "dates.safetensors"
+    attn("train", "dates", "--steps", 20, "--seed", 3, "--quiet", "--examine", 0, "--examples", 4, "-o", path,
+         "--config", json.dumps(SMALL))
+    return path
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("show") / "sums.safetensors"
+    attn("train", "addition", "--steps", 5, "--quiet", "--examine", 0, "--examples", 4, "-o", path,
+         "--config", json.dumps(SMALL | {"kind": "decoder", "positions": "rotary"}))
+    return path
+
+
+def shown(*words):
+    return [json.loads(line) for line in attn("show", *words, "--json").stdout.splitlines()]
+
+
+def test_every_row_is_a_distribution(model):
+    """Of every kind, layer and head; and nobody in the decoder sees what comes later."""
+    for kind, layers in (("encoder", 1), ("decoder", 2), ("cross", 2)):
+        heads = shown(model, "--input", INPUT, "--kind", kind, "--all")
+        assert len(heads) == 1 + layers * 2
+        for head in heads:
+            for i, row in enumerate(head["weights"]):
+                assert len(row) == len(head["columns"])
+                assert abs(sum(row) - 1) < 1e-5 and min(row) >= 0
+                if kind == "decoder":
+                    assert all(p == 0 for p in row[i + 1:])
+
+
+def test_rows_and_columns_are_the_tokens(model):
+    said = json.loads(attn("generate", model, INPUT, "--json").stdout)["replies"][0]
+    cross = shown(model, "--input", INPUT)[0]
+    assert cross["columns"] == list(INPUT) + ["</s>"]
+    assert cross["rows"] == list(said["text"]) + ["</s>"] * said["ended"]
+    forced = shown(model, "--input", INPUT, "--target", "2005-03-04", "--kind", "decoder")[0]
+    assert forced["rows"] == forced["columns"] == ["<s>"] + list("2005-03-04")
+
+
+def test_the_mean_is_the_mean(model):
+    all_heads = shown(model, "--input", INPUT, "--all")
+    mean, heads = all_heads[0], all_heads[1:]
+    for i, row in enumerate(mean["weights"]):
+        for j, p in enumerate(row):
+            assert p == pytest.approx(sum(h["weights"][i][j] for h in heads) / len(heads), abs=1e-12)
+    one = shown(model, "--input", INPUT, "--layer", 2, "--head", 1)
+    assert one == [h for h in heads if h["attention"].endswith("layer 2") and h["title"] == "head 1"]
+
+
+def test_a_head_as_a_lesson_is_judged_right(model, tmp_path):
+    """attn check recomputes scores, scale, mask and softmax in double from q and k: the model's own weights hold."""
+    for kind, layer in (("encoder", 1), ("decoder", 2), ("cross", 2)):
+        for head in (1, 2):
+            where = ["--input", INPUT, "--kind", kind, "--layer", layer, "--head", head]
+            lesson = tmp_path / "head.md"
+            lesson.write_text(attn("explain", model, *where, "--lesson").stdout)
+            # float32 may round the last of five digits to the other side: that is doubtful, never wrong.
+            assert " weights " in attn("check", lesson).stdout
+            before, weights = lesson.read_text().split("weights:\n")
+            lesson.write_text(before + "weights:\n" + re.sub(r"0\.(\d)", lambda m: f"0.{(int(m[1]) + 5) % 10}", weights, 1))
+            attn("check", lesson, code=1)
+
+
+def test_a_cell_is_the_weight_that_is_shown(model):
+    weights = shown(model, "--input", INPUT, "--layer", 2, "--head", 2)[0]["weights"]
+    told = attn("explain", model, "--input", INPUT, "--layer", 2, "--head", 2, "--cell", "weights[3,1]",
+                "--precision", 7).stdout
+    first = told.split("Scaled scores")[0]
+    assert float(first.split("=")[-1]) == pytest.approx(weights[3][1], abs=2e-7)
+    assert "Scores: scores = Q K^T" in told and "√8" in told
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_page_has_every_head(model, tmp_path):
+    path = tmp_path / "page.html"
+    attn("show", model, "--input", INPUT, "--html", path)
+    page = Page(path.read_text())
+    assert "://" not in re.sub(r"http://www.w3.org/\S+", "", path.read_text())
+    for words in ("Cross-attention, layer 2", "Encoder self-attention, layer 1", "交差注意 第2層", "head 2"):
+        assert words in page.text
+    assert sum(tag == "table" for tag, _ in page.tags) >= 3 + 2 * 5
+
+
+def test_a_decoder_alone(decoder):
+    rows = shown(decoder, "--target", "12+30\t42")[0]["rows"]
+    assert rows == ["<s>"] + list("12+30\t42")
+    attn("explain", decoder, "--target", "12+30\t42", "--cell", "weights[2,1]")
+    assert "text to read" in attn("show", decoder, "--input", "12+30", code=2).stderr
+
+
+def test_names_that_are_no_names_stay_data(model, tmp_path):
+    """Unknown characters, quotes, bars, spaces: shown, never obeyed."""
+    hostile = 'a|"b" `<script>alert(1)</script>'
+    attn("explain", model, "--input", hostile, "--kind", "encoder", "--cell", "weights[0,0]")
+    path = tmp_path / "page.html"
+    attn("show", model, "--input", hostile, "--html", path)
+    assert "<script>alert" not in path.read_text()
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--input", "x", "--kind", "crosss"], "--kind"),
+    (["--input", "x", "--layer", 9], "no such kind, layer or head"),
+    (["--input", "x", "--layer", -1], "count from 1"),
+    ([], "--input"),
+    (["--input", "x" * 100], "positions"),
+])
+def test_what_cannot_be_shown_says_why(model, words, says):
+    assert says in attn("show", model, *words, code=2).stderr
+
+
+def test_what_is_no_checkpoint_says_so(tmp_path):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(b"nonsense")
+    for command in (["show", path, "--input", "x"], ["explain", path, "--input", "x"], ["generate", path, "x"]):
+        assert "x.safetensors" in attn(*command, code=2).stderr
