@@ -44,7 +44,7 @@ def test_what_the_page_shows_is_what_the_command_prints(page):
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "docs/architecture.md", "docs/claims.md",
-                                  "docs/semantics.md", "docs/accuracy.md", "docs/kernels.md"])
+                                  "docs/semantics.md", "docs/accuracy.md", "docs/kernels.md", "docs/models.md"])
 def test_links_lead_somewhere(page):
     path = SOURCE / page
     for link in re.findall(r"\]\(([^)#\s]+)\)", path.read_text()):
@@ -57,5 +57,5 @@ def options(text):
 
 def test_the_manual_page_has_every_option_and_no_other():
     page = (SOURCE / "docs/man/attn.1").read_text().replace("\\-", "-")
-    helps = [printed(f"{command} --help") for command in ("check", "explain", "new", "run", "info")]
+    helps = [printed(f"{command} --help") for command in ("check", "explain", "new", "run", "info", "train", "generate", "show")]
     assert options(page) == set().union(*map(options, helps))
