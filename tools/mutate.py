@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Breaks the core on purpose, one way at a time, and requires the suite to notice.
 
-    tools/mutate.py [NAME...]
+    tools/mutate.py [NAME...]        all, or those of these names
+    tools/mutate.py --sample N       N of them, drawn by ATTN_SEED or anew each time
+    tools/mutate.py --stale          only whether each still applies
 
 Each mutation is one replacement in a copy of the tree. It must apply exactly once, the copy must
-build, and at least one of the tests must fail. Prints a table; exit status 1 if one survives.
+build, and at least one of the tests must fail, which must pass on the code as it is. Prints a table;
+exit status 1 if one survives.
 """
 import os
 import queue
+import random
 import shutil
 import subprocess
 import sys
@@ -333,6 +337,9 @@ def stale():
     return [name for name, path, old, _ in MUTATIONS if (ROOT / path).read_text().count(old) != 1]
 
 
+SOUND = set()  # tests that were seen to pass
+
+
 class Bench:
     """A copy of the tree with a build of its own: what one thread breaks and mends."""
 
@@ -350,14 +357,13 @@ class Bench:
                    "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DATTN_TESTS=ON", cwd=self.tree)
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
-        self.sound = set()
 
     def passes(self, verdict):
         """Whether the test that caught something lets the code pass as it is: else it caught nothing."""
         test = verdict.split()[2]
-        if test not in self.sound and caught_by(self.tree, self.build, [test]) is None:
-            self.sound.add(test)
-        return test in self.sound
+        if test not in SOUND and caught_by(self.tree, self.build, [test]) is None:
+            SOUND.add(test)
+        return test in SOUND
 
 
 def judge(benches, mutation):
@@ -375,13 +381,22 @@ def judge(benches, mutation):
     return good
 
 
+def choose(words):
+    if words[:1] != ["--sample"]:
+        return [m for m in MUTATIONS if not words or m[0] in words]
+    seed = os.environ.get("ATTN_SEED", str(random.SystemRandom().randrange(2**32)))
+    count = min(int(words[1]), len(MUTATIONS))
+    print(f"{count} of {len(MUTATIONS)} mutations, ATTN_SEED={seed}; make mutate has them all", flush=True)
+    return random.Random(seed).sample(MUTATIONS, count)
+
+
 def main():
     if stale():
         sys.exit("these do not apply any more: " + ", ".join(stale()))
     if sys.argv[1:] == ["--stale"]:
         return
     # File by file: mending a file is then part of breaking it anew.
-    chosen = sorted((m for m in MUTATIONS if not sys.argv[1:] or m[0] in sys.argv[1:]), key=lambda m: m[1])
+    chosen = sorted(choose(sys.argv[1:]), key=lambda m: m[1])
     count = min(os.cpu_count() or 1, 8, len(chosen))
     os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = "1"  # the benches are what runs side by side
     os.environ["CMOCKA_TEST_ABORT"] = "1"           # the first failure is enough

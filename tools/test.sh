@@ -60,7 +60,7 @@ case ${1:-all} in
     part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
-    part "mutations" suite test -L mutation
+    part "mutations (a sample)" suite test -L mutation --verbose
     ;;
   long)
     part "build (clang)" build clang
@@ -69,10 +69,10 @@ case ${1:-all} in
     for name in exp2 tanh; do part "$name of every float" "build/test/test_$name" --all; done
     part "build (fuzzers)" build_fuzzers
     SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers
+    part "all mutations" "$ATTN_PYTHON" tools/mutate.py
     ;;
   mutate)
-    part "build" build test
-    part "mutations" suite test -L mutation --verbose
+    part "mutations" "$ATTN_PYTHON" tools/mutate.py
     ;;
   fuzz)
     part "build (fuzzers)" build_fuzzers
