@@ -48,6 +48,7 @@ static struct attn_trainer *new_trainer(void) {
                                     .smoothing = 0.1,
                                     .batch = BATCH,
                                     .tokens = 256,
+                                    .longest = 32,
                                     .seed = 0xFEDCBA9876543210u,
                                     .threads = 2};
   struct attn_config config;
