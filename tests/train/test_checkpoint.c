@@ -91,7 +91,8 @@ static void what_goes_on_never_stopped(void **state) {
   (void)state;
   struct attn_trainer *whole = straight(9), *t = straight(4), *again;
   struct attn_checkpoint c;
-  assert_int_equal(attn_checkpoint_write(path, t, "{\"some\": \"数\"}", "{\"a\": 1}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, t, "{\"some\": \"数\"}", "{\"a\": 1}", NULL),
+                   ATTN_OK);
   assert_int_equal(attn_checkpoint_resume(path, 2, &again, &c, NULL), ATTN_OK);
   assert_string_equal(c.tokenizer, "{\"some\": \"数\"}");
   assert_string_equal(c.run, "{\"a\": 1}");
