@@ -156,7 +156,7 @@ def test_stopped_and_gone_on(attn, pairs, tmp_path, how):
         again = ["--resume", "m.last.safetensors", "-o", "m.safetensors", "--threads", "2"]
         run = subprocess.Popen([ATTN, "train", "--quiet", *(again if begun else start)], cwd=tmp_path,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.02 + 0.005 * wait)
+        time.sleep(0.02 * 1.15**wait)
         run.send_signal(how)
         statuses.append(run.wait())
         if statuses[-1] == 0:

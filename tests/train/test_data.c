@@ -108,13 +108,16 @@ static void all_is_a_function_of_bytes_and_seed(void **state) {
 static void a_source_is_on_one_side(void **state) {
   (void)state;
   FILE *f = fopen(path, "wb");
-  for (int n = 0; n < 3 * LINES; n++) fprintf(f, "%d\t%d\n", n % LINES, -(n % LINES));
+  for (int n = 0; n < 3 * LINES; n++) fprintf(f, "%d\t%d\n", n % LINES, n);
   assert_int_equal(fclose(f), 0);
   struct attn_data *d = open_data(NULL, 0, 1);
   char sides[LINES] = {0};
   for (int side = 0; side < 2; side++)
-    for (int64_t n = 0; n < attn_data_count(d, side); n++)
-      sides[number_of(d, (uint64_t)n, side)] |= (char)(1 << side);
+    for (int64_t n = 0; n < attn_data_count(d, side); n++) {
+      struct attn_pair pair;
+      attn_data_pair(d, (uint64_t)n, side, &pair);
+      sides[atoi(pair.source.text)] |= (char)(1 << side);
+    }
   for (int n = 0; n < LINES; n++) assert_true(sides[n] == 1 || sides[n] == 2);
   attn_data_free(d);
 }

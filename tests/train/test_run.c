@@ -212,7 +212,7 @@ static void the_best_is_the_best(void **state) {
 static void patience_ends_a_run(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(tiny, 100000, &log);
+  attn_train run = wanted(tiny, 3000, &log);
   run.rate = 0.2, run.patience = 4, run.schedule = "constant";
   attn_train_state end = expect(&run, ATTN_OK);
   assert_int_equal(end.end, ATTN_TRAIN_NO_BETTER);
