@@ -188,15 +188,15 @@ static void expect_no_model(attn_status status, const char *says) {
   if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-/* Exchanges a word of the header for another of the same length. */
+/* Exchanges a word of the header, wherever it stands, for another of the same length. */
 static void exchange(size_t size, const char *old, const char *new) {
-  size_t length = strlen(old);
+  static char changed[sizeof bytes];
+  size_t length = strlen(old), found = 0;
+  memcpy(changed, bytes, size);
   for (size_t at = 0; at + length < size; at++)
-    if (!memcmp(bytes + at, old, length)) {
-      memcpy(bytes + at, new, length), put(bytes, size), memcpy(bytes + at, old, length);
-      return;
-    }
-  fail_msg("there is no %s", old);
+    if (!memcmp(bytes + at, old, length)) memcpy(changed + at, new, length), found++;
+  if (!found) fail_msg("there is no %s", old);
+  put(changed, size);
 }
 
 static void files_that_are_no_models_are_refused(void **state) {
@@ -212,7 +212,7 @@ static void files_that_are_no_models_are_refused(void **state) {
   exchange(size, "\\\"hidden\\\":16", "\\\"hidden\\\":32"),
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
   exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
-      expect_no_model(ATTN_ERR_FORMAT, "vocabular");
+      expect_no_model(ATTN_ERR_FORMAT, "words, the model");
   for (size_t part = 0; part < size; part += size / 31)
     put(bytes, part), expect_no_model(ATTN_ERR_FORMAT, "");
   remove(other), expect_no_model(ATTN_ERR_FILE, "other");
