@@ -1,4 +1,5 @@
 /* cmd_generate.c -- attn generate: what a trained model says. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +57,10 @@ static void put_text(const attn_reply *replies, int64_t n_best) {
   }
 }
 
+/* line: of standard input, or 0. */
 static int say(const attn_model *model, const struct wishes *w, const char *const *sources,
-               int64_t count) {
-  attn_error err;
+               int64_t count, int64_t line) {
+  attn_error err = {.line = 0};
   int64_t n_best = w->how.n_best ? w->how.n_best : 1;
   attn_reply *replies = calloc((size_t)(count * n_best) + 1, sizeof *replies);
   if (!replies) return fprintf(stderr, "attn generate: no memory\n"), EXIT_TROUBLE;
@@ -71,19 +73,40 @@ static int say(const attn_model *model, const struct wishes *w, const char *cons
   }
   attn_replies_free(replies, status ? 0 : count * n_best);
   free(replies);
-  return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
+  if (status && line) err.line = line, err.column = 1;
+  return status ? attn_cli_fail("generate", line ? "-" : NULL, &err) : EXIT_FINE;
 }
 
-/* Line by line, so that it can be talked to. */
+/* Without what ends it; -1: it is no text. */
+static int strip(char *line, size_t length) {
+  length -= length && line[length - 1] == '\n';
+  length -= length && line[length - 1] == '\r';
+  line[length] = 0;
+  return strlen(line) == length ? 0 : -1;
+}
+
+static int hear(const attn_model *model, const struct wishes *w, char *line, size_t length,
+                int64_t number) {
+  const char *source = line;
+  if (!strip(line, length)) return say(model, w, &source, 1, number);
+  fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n", (long long)number);
+  return EXIT_TROUBLE;
+}
+
+/* Line by line, so that it can be talked to. Nobody is talked to who went away. */
 static int listen(const attn_model *model, const struct wishes *w) {
   char *line = NULL;
   size_t room = 0;
+  int64_t number = 1;
   int result = EXIT_FINE;
-  for (ssize_t length; result == EXIT_FINE && (length = getline(&line, &room, stdin)) >= 0;) {
-    line[strcspn(line, "\r\n")] = 0;
-    const char *source = line;
-    result = say(model, w, &source, 1);
-    fflush(stdout);
+  errno = 0;
+  for (ssize_t length; !result && (length = getline(&line, &room, stdin)) >= 0; number++) {
+    result = hear(model, w, line, (size_t)length, number);
+    if (fflush(stdout) && !result) result = EXIT_TROUBLE;
+  }
+  if (!result && !feof(stdin)) {
+    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(errno));
+    result = EXIT_TROUBLE;
   }
   free(line);
   return result;
@@ -108,7 +131,7 @@ static int generate(struct wishes *w, int operands, char **argv) {
   w->how.top_k = (int32_t)w->top_k, w->how.threads = (int32_t)w->threads;
   w->how.seed = (uint64_t)w->seed;
   if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("generate", argv[1], &err);
-  int result = operands > 1 ? say(model, w, (const char *const *)(argv + 2), operands - 1)
+  int result = operands > 1 ? say(model, w, (const char *const *)(argv + 2), operands - 1, 0)
                             : listen(model, w);
   attn_model_free(model);
   return result;

@@ -65,7 +65,7 @@ static void put_share(double share, FILE *to) {
 }
 
 static void put_time(double seconds, FILE *to) {
-  long whole = lround(seconds);
+  long whole = lround(seconds < 1e9 ? seconds : 1e9);
   if (whole >= 3600)
     fprintf(to, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
   else
@@ -122,7 +122,7 @@ static int32_t show(void *context, const attn_train_state *s) {
   double now = attn_cli_now();
   if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
   if (v->w->quiet) return attn_cli_interrupted();
-  if (!v->last) begin(s), v->last = now;
+  if (v->last <= 0) begin(s), v->last = now;
   if (s->validated) {
     fprintf(stderr, "%s", live ? "\r\033[K" : ""), put_line(s, stderr), fputc('\n', stderr);
   } else if (live && now - v->last > 0.2) {
@@ -172,7 +172,10 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   }
   printf("%s after %lld steps, ", why(end->end), (long long)end->step);
   put_time(end->seconds, stdout);
-  printf("; the best, of step %lld: %s\n", (long long)end->best_step, w->run.output);
+  if (end->best_step)
+    printf("; the best, of step %lld: %s\n", (long long)end->best_step, w->run.output);
+  else
+    printf("; nothing was left to do\n");
   if (card->examples)
     printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
            (long long)card->exact, (long long)card->examples,
@@ -186,7 +189,7 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
 }
 
 static int train(struct wishes *w) {
-  attn_error err;
+  attn_error err = {.offset = -1};
   attn_train_state end;
   attn_score_card card = {.examples = 0};
   struct view view = {.w = w};
@@ -195,7 +198,8 @@ static int train(struct wishes *w) {
   attn_status status = attn_model_train(&w->run, &end, &err);
   attn_cli_progress_end(&progress);
   if (!status) status = examine(w, &card, &err);
-  if (status) return attn_cli_fail("train", w->run.data, &err);
+  err.line = 0; /* its message names file and line */
+  if (status) return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
   tell_end(w, &end, &card);
   return EXIT_FINE;
 }
@@ -258,6 +262,8 @@ static int prepare(struct wishes *w, int operands, char **argv) {
     return fprintf(stderr, "attn train: which task, or --data FILE?\nTry: attn train --help\n"), -1;
   if (w->threads < 0 || w->threads > 1024)
     return fprintf(stderr, "attn train: --threads may be 0 to 1024\n"), -1;
+  if (w->examine < 0 || w->examine > 1 << 24)
+    return fprintf(stderr, "attn train: --examine may be 0 to %d\n", 1 << 24), -1;
   w->run.seed = (uint64_t)w->seed, w->run.threads = (int32_t)w->threads;
   return name_output(w) ? -1 : read_config(w);
 }

@@ -48,6 +48,7 @@ void attn_cli_begin(void) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
       _exit(EXIT_TROUBLE);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is a full disk */
 }
 
 int attn_cli_end(int status) {

@@ -48,7 +48,8 @@ void attn_cli_put_plain(const char *text, FILE *to);
 /* ---- The terminal --------------------------------------------------------------- */
 
 /* Before anything else: what is closed of streams 0 to 2 becomes a stream on which every call
- * fails, so that no file opened later is taken for it; a closed pipe is an error, not a signal. */
+ * fails, so that no file opened later is taken for it; a closed pipe is an error, not a signal, and
+ * so is the limit of a file's size. */
 void attn_cli_begin(void);
 
 /* At the end: flushes standard output. Returns status, or EXIT_TROUBLE after a message where not

@@ -32,9 +32,10 @@ SUMMARY = "src/sdpa/summary.c"
 SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
+DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -244,6 +245,32 @@ MUTATIONS = [
     ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
     ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "(size_t)c->decoder_layers + 2) << 12"),
     ("a workspace for short sequences", "src/model/decoder.c", "plan(d, tokens, err);", "plan(d, tokens / tokens, err);"),
+    ("a round in the last one's order", DATA, "if (!held_out && round != d->round) shuffle(d, round);", "if (!held_out && d->round == UINT64_MAX) shuffle(d, round);"),
+    ("a seed that shuffles nothing", DATA, ".seed = d->seed, .n = round}", ".seed = 0, .n = round}"),
+    ("a line's own hash holds it out", DATA, "text + line->source, line->tab - line->source);\n  return (hash", "text + line->source, line->end - line->source);\n  return (hash"),
+    ("beside a file a tenth is held out", DATA, "held_out ? TRAINED : -1", "-1"),
+    ("a mark that is three lines", DATA, "d->text[n], from, size", "d->text[n], 0, size"),
+    ("a carriage return stays", DATA, "end -= end > at && text[end - 1] == '\\r';", ""),
+    ("only two lines to balance", DATA, "if (!held_out) balance(d);", ""),
+    ("the last is the best", RUN, "  if (better) {\n", "  if (1) {\n"),
+    ("equal shares, the worse loss", RUN, "u->loss < c->best_loss)", "u->loss > c->best_loss)"),
+    ("no end to patience", RUN, "c->worse >= c->patience ?", "0 ?"),
+    ("never good enough", RUN, "if (c->exact >= c->until) return", "if (0) return"),
+    ("a stop that writes nothing", RUN, "attn_status status = write(&l->run, l->run.last_path, err);\n  if (status) return status;\n  l->state.end", "attn_status status = ATTN_OK;\n  if (status) return status;\n  l->state.end"),
+    ("one batch of many", RUN, "n < t->how.accumulate && !status", "n < 1 && !status"),
+    ("a run that diverges goes on", RUN, "return l->skipped < SKIPPED_MOST ?", "return 1 ?"),
+    ("an example is read twice", RUN, "t->drawn++;", ""),
+    ("validations count from anew", "src/train/record.c", 'r->worse = whole(root, "worse");', ""),
+    ("what was best is forgotten", "src/train/record.c", 'r->best = real(root, "best");', "r->best = NAN;"),
+    ("other data go unseen", BEGIN, "if (!status && r->record.hash == attn_data_hash(r->data)) return ATTN_OK;", "if (!status) return ATTN_OK;"),
+    ("another's file is replaced", BEGIN, "if (!w->replace && !is_own(r, w->resume)) {", "if (!w->replace && !w->resume) {"),
+    ("the best of another name is promised", BEGIN, "if (is_own(r, resumed) && !access(r->best_path, F_OK)) return;", "return;"),
+    ("a setting that is not heard", BEGIN, "if (settings[n].given)", "if (0)"),
+    ("fewer threads, smaller batches", "src/train/trainer.c", "room = share_of(t) * each;", "room = t->how.batch / 2 * each;"),
+    ("a reply that does not end", "src/model/generate.c", "if (has_encoder(t)) more[t->text.n++] = ATTN_TOKEN_END;", ""),
+    ("the end is not in log p", "src/model/generate.c", "k < count + f->ended[n]", "k < count + 99 * f->ended[n]"),
+    ("a shape that does not fit", "src/model/weights.c", "memcmp(at->shape, to->shape, (size_t)to->rank * sizeof *to->shape))", "0)"),
+    ("words that do not fit", "src/model/model.c", "if (!status && (config->target_words != count ||", "if (0 && (config->target_words != count ||"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -299,7 +326,7 @@ def order(name, path):
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
-    rooms = {"src/nn/": "test_tape", "src/model/decoder": "test_decoder", "src/model/foreign": "test_foreign", "src/model/": "test_transformer", "src/train/checkpoint": "test_checkpoint", "src/train/": "test_trainer", "src/base/view": "test_view"}
+    rooms = {"src/train/checkpoint": "test_checkpoint", "src/model/generate": "test_model", "src/model/decoder": "test_decoder", "src/model/weights": "test_model", "src/model/model.c": "test_model", "src/model/foreign": "test_foreign", "src/train/data": "test_data", "src/base/view": "test_view", "src/train/r": "test_run", "src/model/": "test_transformer", "src/train/": "test_trainer", "src/nn/": "test_tape"}
     room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
     first = FIRST.get(name, likely.get(path, room))
     return [first] + [t for t in TESTS if t != first]

@@ -68,14 +68,15 @@ typedef struct attn_train {
   const char *task;      /* the name of a task */
   const char *data;      /* a file of lines: source<TAB>target, UTF-8. For a model without an
                             encoder any text is a line, tabs and all */
-  const char *resume;    /* a checkpoint that a run left: it goes on, with its own settings but for
-                            output, replace, threads and progress */
+  const char *resume;    /* a checkpoint that a run left: it goes on with its settings; beside it
+                            only output, replace, threads and progress are given. Where output is
+                            not the run's own, the best is looked for anew */
   const char *held_out;  /* beside data: lines that are only validated on [a tenth of data's] */
 
   /* Where it goes. */
   const char *output;    /* the best checkpoint. The last one, to go on from, beside it:
                             "dates.last.safetensors" for "dates.safetensors" */
-  int32_t replace;       /* 1: files of these names may be replaced */
+  int32_t replace;       /* 1: files of these names may be replaced; those that are resumed may */
 
   /* The model. */
   const char *config;    /* JSON: members that differ from the default ones [width 64, 4 heads,
@@ -92,7 +93,7 @@ typedef struct attn_train {
   int64_t validate_every;/* steps [a twentieth, at least 50] */
   int64_t examples;      /* unseen ones at each validation, at most [256] */
   int64_t patience;      /* validations without a better one that end a run [none do] */
-  double until;          /* unseen_exact that ends a run [none does] */
+  double until;          /* unseen_exact that ends a run, up to 1 [none does] */
   const char *schedule;  /* "cosine", "noam" or "constant" [cosine] */
   double rate;           /* the highest [the task's; 0.002] */
   double decay;          /* of matrices, decoupled [0.01]; below 0: none */
@@ -117,15 +118,16 @@ typedef struct attn_train {
  *
  * A run is repeated bit for bit by the same build with the same number of threads, and so is one
  * that was stopped, however it was, and goes on. A step whose loss or gradient is not finite
- * changes nothing and is counted; after 10 in a row the run fails, the last checkpoint intact.
+ * changes nothing and is counted; after 10 in a row, or where what is said to the unseen is no
+ * number, the run fails, the last checkpoint intact.
  *
  *   end   out  how far it came; may be NULL
  *
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
  *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, nothing at all;
- *         a checkpoint; a configuration), ATTN_ERR_FILE (a full disk: what was written before
- *         stands), ATTN_ERR_MEMORY (before the first step), ATTN_ERR_INTERRUPTED,
- *         ATTN_ERR_DIVERGED.
+ *         a checkpoint; a configuration; all before the first step), ATTN_ERR_FILE (a full disk:
+ *         what was written before stands), ATTN_ERR_MEMORY (before the first step, but for what
+ *         validations and checkpoints take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
  */
 ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
                                       attn_error *err);

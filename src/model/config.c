@@ -8,7 +8,7 @@
 #include "dump.h"
 #include "error.h"
 
-enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, UNSAID = -1 };
+enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, LOG2_NUMBERS = 40, UNSAID = -1 };
 
 /* ---- The members, by type ---- */
 
@@ -35,7 +35,7 @@ static const struct choice choices[] = {{"kind", AT(kind), kinds},
 static const struct number {
   const char *name;
   size_t at;
-  int64_t least, most; /* the products of all of them stay below 2^63 */
+  int64_t least, most;
 } numbers[] = {{"source_vocabulary", AT(source_words), 1, MOST},
                {"vocabulary", AT(target_words), 1, MOST},
                {"width", AT(width), 1, MOST},
@@ -132,6 +132,16 @@ static void complete(struct attn_config *c) {
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
 }
 
+/* About, and not less: of the weights and of the tables of positions. Sizes that are computed from
+ * these numbers stay far below 2^63. */
+static double count(const struct attn_config *c) {
+  double across = (double)(c->heads + c->kv_heads) * (double)(c->key_width + c->value_width);
+  double layers = (double)(c->encoder_layers + 2 * c->decoder_layers);
+  double ends = (double)(c->source_words + 2 * c->target_words + 2 * c->length);
+  return (double)(c->width + 1) * (layers * (across + 3 * (double)c->hidden + 6) + ends) +
+         (double)c->length * (double)c->key_width;
+}
+
 static attn_status check(const struct attn_config *c, attn_error *err) {
   if (!c->target_words) return wrong(err, "vocabulary", "is missing");
   if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
@@ -153,6 +163,8 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
     return wrong(err, "token_types", "are the source's: they need an encoder");
   if (c->head == ATTN_HEAD_NONE && c->kind != ATTN_ENCODER)
     return wrong(err, "head", "\"none\" is an encoder's: a decoder says words");
+  if (count(c) > exp2(LOG2_NUMBERS))
+    return wrong(err, "width", "is that of more than 2^40 numbers");
   if (!(c->dropout >= 0 && c->dropout < 1)) return wrong(err, "dropout", "must be in [0, 1)");
   if (!(c->epsilon >= 0 && isfinite(c->epsilon)))
     return wrong(err, "epsilon", "must be at least 0");

@@ -65,8 +65,9 @@ void attn_tape_start(struct attn_tape *tape) {
 }
 
 static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes) {
-  size_t at = stack->used;
-  stack->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  const size_t most = PTRDIFF_MAX / ALIGNMENT * ALIGNMENT; /* which no allocation gives */
+  size_t at = stack->used, more = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  stack->used = more < most - at ? at + more : most;
   if (!stack->memory || tape->status) return NULL;
   if (stack->used <= stack->size) return stack->memory + at;
   tape->status = attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL,

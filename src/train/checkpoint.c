@@ -19,14 +19,14 @@ static const char *const schedules[] = {"cosine", "noam", "constant", NULL};
 static json_t *training_object(const struct attn_trainer *t) {
   const struct attn_training *h = &t->how;
   return json_pack(
-      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
       "schedule", schedules[h->schedule.kind], "rate", h->schedule.rate, "warm_up",
       (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
       h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
       "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
-      (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "seed", (json_int_t)h->seed,
-      "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped, "drawn",
-      (json_int_t)t->drawn);
+      (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "longest", (json_int_t)h->longest,
+      "seed", (json_int_t)h->seed, "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped,
+      "drawn", (json_int_t)t->drawn);
 }
 
 static int find(const char *word, const char *const *words) {
@@ -38,26 +38,28 @@ static int find(const char *word, const char *const *words) {
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
   const char *kind = "";
   struct attn_training *h = &c->how;
-  json_int_t warm_up, steps, batch, accumulate, tokens, seed, step, skipped, drawn;
+  json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
-      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
       "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up, "steps", &steps, "beta1",
       &h->adam.beta1, "beta2", &h->adam.beta2, "epsilon", &h->adam.epsilon, "decay", &h->adam.decay,
       "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
-      "tokens", &tokens, "seed", &seed, "step", &step, "skipped", &skipped, "drawn", &drawn);
+      "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
+      "drawn", &drawn);
   int schedule = failed ? -1 : find(kind, schedules);
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
-  if (schedule < 0 || batch < 1 || batch > 1 << 24 || tokens < 1 || tokens > 1 << 24 || step < 0 ||
-      skipped < 0 || accumulate < 1)
+  if (schedule < 0 || batch < 1 || batch > ATTN_BATCH_MOST || tokens < 1 ||
+      tokens > ATTN_BATCH_MOST || longest < 0 || longest > ATTN_BATCH_MOST || step < 0 ||
+      step == INT64_MAX || skipped < 0 || accumulate < 1 || accumulate > ATTN_BATCH_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
   h->schedule.kind = (enum attn_schedule_kind)schedule;
   h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
-  h->accumulate = accumulate;
+  h->accumulate = accumulate, h->longest = longest;
   h->seed = (uint64_t)seed, c->step = step, c->skipped = skipped, c->drawn = (uint64_t)drawn;
   return ATTN_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "vocabulary.h"
 
 enum { LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
 
@@ -25,8 +26,8 @@ struct attn_data {
   uint64_t seed, hash;
   int joined;
   struct attn_example_pair made;
-  char *text[2]; /* of the two files */
-  const char *text_of[2];
+  char *text[2];                       /* of the two files */
+  const char *text_of[2], *name_of[2]; /* of the two sides */
   struct lines lines[2];
   uint32_t *order; /* of the lines, in round `round` */
   uint64_t round;
@@ -68,25 +69,39 @@ static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
   return hash;
 }
 
-/* path: "", or "FILE: " where it is not the one that the caller named first. */
-static attn_status bad_line(attn_error *err, const char *path, const struct line *line,
-                            const char *what) {
-  return attn_fail_at(err, ATTN_ERR_FORMAT, line->number, 1, "%s%s", path, what);
+attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, const char *what,
+                            attn_error *err) {
+  if (!pair->file) return attn_fail(err, status, NULL, "%s", what);
+  return attn_fail_at(err, status, pair->line, 1, "%.120s:%lld: %s", pair->file,
+                      (long long)pair->line, what);
+}
+
+static int is_utf8(const char *text, size_t bytes) {
+  int32_t code;
+  for (size_t at = 0, more; at < bytes; at += more)
+    if (!(more = attn_utf8_read(text + at, bytes - at, &code))) return 0;
+  return 1;
+}
+
+/* NULL, or what is wrong with a line. */
+static const char *fault_of(const struct attn_data *d, const char *text, const struct line *line) {
+  const char *start = text + line->source;
+  size_t bytes = line->end - line->source, behind = line->end - line->tab;
+  if (bytes > LINE_MOST) return "longer than 65536 bytes";
+  if (memchr(start, 0, bytes)) return "holds a 0: this is no text";
+  if (!is_utf8(start, bytes)) return "is not UTF-8; convert the file";
+  if (d->joined) return NULL;
+  if (!behind) return "has no tab; it must be source<TAB>target";
+  return memchr(text + line->tab + 1, '\t', behind - 1)
+             ? "has two tabs; it must be source<TAB>target"
+             : NULL;
 }
 
 static attn_status check_line(const struct attn_data *d, const char *path, const char *text,
-                              struct line *line, attn_error *err) {
-  const char *start = text + line->source;
-  size_t bytes = line->end - line->source;
-  if (bytes > LINE_MOST) return bad_line(err, path, line, "longer than 65536 bytes");
-  if (memchr(start, 0, bytes)) return bad_line(err, path, line, "holds a 0: this is no text");
-  const char *tab = memchr(start, '\t', bytes);
-  line->tab = tab ? (size_t)(tab - text) : line->end;
-  if (d->joined) return ATTN_OK;
-  if (!tab) return bad_line(err, path, line, "has no tab; it must be source<TAB>target");
-  if (memchr(tab + 1, '\t', line->end - line->tab - 1))
-    return bad_line(err, path, line, "has two tabs; it must be source<TAB>target");
-  return ATTN_OK;
+                              const struct line *line, attn_error *err) {
+  const struct attn_pair place = {.file = path, .line = line->number};
+  const char *fault = fault_of(d, text, line);
+  return fault ? attn_data_wrong(&place, ATTN_ERR_FORMAT, fault, err) : ATTN_OK;
 }
 
 static attn_status add_line(struct lines *to, const struct line *line, attn_error *err) {
@@ -106,15 +121,22 @@ static int is_held_out(const char *text, const struct line *line) {
   return (hash ^ hash >> 32) % 10 == 0;
 }
 
-/* side: where its lines go; -1: to either. Empty lines are passed over, also one of a last \r. */
-static attn_status read_lines(struct attn_data *d, const char *path, const char *text, size_t size,
-                              int side, attn_error *err) {
+/* From at to end, which may be behind a \r. */
+static struct line line_of(const char *text, size_t at, size_t end, int64_t number) {
+  end -= end > at && text[end - 1] == '\r';
+  const char *tab = end > at ? memchr(text + at, '\t', end - at) : NULL;
+  return (struct line){at, tab ? (size_t)(tab - text) : end, end, number};
+}
+
+/* From at on. side: where its lines go; -1: to either. Empty lines are passed over. */
+static attn_status read_lines(struct attn_data *d, const char *path, const char *text, size_t at,
+                              size_t size, int side, attn_error *err) {
   attn_status status = ATTN_OK;
   int64_t number = 1;
-  for (size_t at = 0, end; at < size && !status; at = end + 1, number++) {
+  for (size_t end; at < size && !status; at = end + 1, number++) {
     const char *stop = memchr(text + at, '\n', size - at);
     end = stop ? (size_t)(stop - text) : size;
-    struct line line = {at, 0, end - (end > at && text[end - 1] == '\r'), number};
+    const struct line line = line_of(text, at, end, number);
     if (line.end == line.source) continue;
     status = check_line(d, path, text, &line, err);
     int held_out = side < 0 ? !status && is_held_out(text, &line) : side;
@@ -138,11 +160,8 @@ static attn_status read_file(struct attn_data *d, const char *path, int n, int s
   attn_status status = slurp(path, &d->text[n], &size, err);
   if (status) return status;
   d->hash = add_to_hash(d->hash, d->text[n], size);
-  size_t skipped = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
-  memset(d->text[n], '\n', skipped);
-  char place[128] = "";
-  if (n == HELD_OUT) snprintf(place, sizeof place, "%.120s: ", path);
-  return read_lines(d, place, d->text[n], size, side, err);
+  size_t from = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
+  return read_lines(d, path, d->text[n], from, size, side, err);
 }
 
 static attn_status reserve(struct lines *lines, attn_error *err) {
@@ -159,11 +178,12 @@ static attn_status read_all(struct attn_data *d, const char *path, const char *h
   if (!status && held_out) status = read_file(d, held_out, HELD_OUT, HELD_OUT, err);
   if (status) return status;
   d->text_of[TRAINED] = d->text[TRAINED], d->text_of[HELD_OUT] = d->text[held_out != NULL];
+  d->name_of[TRAINED] = path, d->name_of[HELD_OUT] = held_out ? held_out : path;
   if (!held_out) balance(d);
   for (int side = 0; side < 2; side++)
     if (!d->lines[side].count)
-      return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: there is nothing to %s",
-                       side && held_out ? held_out : path, side ? "validate on" : "learn from");
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: there is nothing to %s", d->name_of[side],
+                       side ? "validate on" : "learn from");
   if (d->lines[TRAINED].count > UINT32_MAX)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: more than 2^32 lines", path);
   d->order = malloc(d->lines[TRAINED].count * sizeof *d->order);
@@ -215,13 +235,13 @@ static void line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn
   if (!held_out && round != d->round) shuffle(d, round);
   const struct line *line = &d->lines[held_out].at[held_out ? index : d->order[index]];
   const char *text = d->text_of[held_out];
-  if (line->tab == line->end)
-    *pair = (struct attn_pair){
-        {NULL, 0}, {text + line->source, line->end - line->source}, line->number};
-  else
-    *pair = (struct attn_pair){{text + line->source, line->tab - line->source},
-                               {text + line->tab + 1, line->end - line->tab - 1},
-                               line->number};
+  *pair = (struct attn_pair){.file = d->name_of[held_out], .line = line->number};
+  if (line->tab == line->end) {
+    pair->target = (struct attn_passage){text + line->source, line->end - line->source};
+  } else {
+    pair->source = (struct attn_passage){text + line->source, line->tab - line->source};
+    pair->target = (struct attn_passage){text + line->tab + 1, line->end - line->tab - 1};
+  }
 }
 
 void attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair) {
@@ -230,6 +250,6 @@ void attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_p
     return;
   }
   d->task->make(d->seed, n, held_out, &d->made);
-  *pair = (struct attn_pair){
-      {d->made.source, strlen(d->made.source)}, {d->made.target, strlen(d->made.target)}, 0};
+  *pair = (struct attn_pair){.source = {d->made.source, strlen(d->made.source)},
+                             .target = {d->made.target, strlen(d->made.target)}};
 }

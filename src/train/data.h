@@ -11,7 +11,8 @@
 /* Of a text that is no pair the target is all of it, and source.text is NULL. */
 struct attn_pair {
   struct attn_passage source, target;
-  int64_t line; /* in the file; 0: a task's */
+  const char *file; /* NULL: a task's */
+  int64_t line;
 };
 
 struct attn_data;
@@ -20,7 +21,8 @@ attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data 
                               attn_error *err);
 
 /* joined: a line is one text, whatever tabs it has. held_out: a file, or NULL: one line in ten of
- * the first. A line may have up to 2^16 bytes. */
+ * the first, the same of a source wherever it stands. A line is UTF-8 and has up to 2^16 bytes. The
+ * names are to live as long as the data. Errors name file and line. */
 attn_status attn_data_of_file(const char *path, const char *held_out, int joined, uint64_t seed,
                               struct attn_data **data, attn_error *err);
 void attn_data_free(struct attn_data *data);
@@ -30,6 +32,10 @@ int64_t attn_data_count(const struct attn_data *data, int held_out);
 
 /* A hash of the bytes of the files; 0 of a task. */
 uint64_t attn_data_hash(const struct attn_data *data);
+
+/* "FILE:LINE: what" of a pair, and its line; "what" alone of a task's. */
+attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, const char *what,
+                            attn_error *err);
 
 const struct attn_task *attn_data_task(const struct attn_data *data);
 

@@ -5,6 +5,7 @@
 
 #include "attn/train.h"
 #include "error.h"
+#include "model.h"
 #include "task.h"
 
 enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE + 1 };
@@ -64,18 +65,17 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   char asked[TOGETHER][SIDE];
   const char *sources[TOGETHER];
   attn_reply replies[TOGETHER];
-  attn_model_facts facts = {.struct_size = sizeof facts};
-  attn_model_describe(model, &facts, NULL);
+  const char *behind = model->network->config.kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
     task->make(seed, (uint64_t)(first + n), 1, &pair[n]);
-    sources[n] = strcat(strcpy(asked[n], pair[n].source), facts.encoder_layers ? "" : "\t");
+    sources[n] = strcat(strcpy(asked[n], pair[n].source), behind);
   }
   attn_status status = attn_model_generate(model, sources, count, how, replies, err);
   if (status) return status;
   for (int64_t n = 0; n < count && !status; n++) {
     int right = !strcmp(replies[n].text, pair[n].target);
     card->exact += right;
-    if (right && pair[n].aligned && facts.encoder_layers)
+    if (right && pair[n].aligned && !*behind)
       status = point(model, &pair[n], card, err);
   }
   card->examples += count;

@@ -1,6 +1,7 @@
 #include "examples.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,44 +23,42 @@ void attn_examples_free(struct attn_examples *e) {
   e->text = NULL, e->tokens[SOURCE] = e->tokens[TARGET] = NULL;
 }
 
-static attn_status encode(struct attn_examples *e, int side, struct attn_passage text, int64_t line,
-                          attn_error *err) {
-  size_t count = 0;
+/* Behind the tokens that this side has. */
+static attn_status encode(struct attn_examples *e, int side, struct attn_passage text,
+                          const struct attn_pair *pair, attn_error *err) {
+  size_t count = 0, before = (size_t)e->counts[side];
   attn_error why;
-  attn_status status = attn_tokenizer_encode(e->tokenizer, text.text, text.length, e->tokens[side],
-                                             BYTES, &count, &why);
-  e->counts[side] = (int64_t)count;
-  if (status) return attn_fail_at(err, status, line, line > 0, "%s", why.message);
-  if ((int64_t)count >= e->length)
-    return attn_fail_at(err, ATTN_ERR_FORMAT, line, line > 0,
-                        "%zu tokens; the model has positions for %lld and the end", count,
-                        (long long)e->length - 1);
-  return ATTN_OK;
+  attn_status status = attn_tokenizer_encode(
+      e->tokenizer, text.text, text.length, e->tokens[side] + before, BYTES - before, &count, &why);
+  if (status) return attn_data_wrong(pair, status, why.message, err);
+  e->counts[side] += (int64_t)count;
+  if (e->counts[side] < e->length) return ATTN_OK;
+  snprintf(why.message, sizeof why.message,
+           "%lld tokens; the model has positions for %lld and the end", (long long)e->counts[side],
+           (long long)e->length - 1);
+  return attn_data_wrong(pair, ATTN_ERR_FORMAT, why.message, err);
 }
 
-/* source, tab, target as one text; of a text that is no pair, the text. */
-static struct attn_passage join(struct attn_examples *e, const struct attn_pair *pair) {
+/* What a decoder alone is asked, as attn_model_generate would be: the target is encoded by itself,
+ * for where words end behind the tab is the target's own. */
+static attn_status encode_prompt(struct attn_examples *e, const struct attn_pair *pair,
+                                 attn_error *err) {
   size_t length = pair->source.length;
-  if (!pair->source.text) return pair->target;
+  if (!pair->source.text) return ATTN_OK;
   memcpy(e->text, pair->source.text, length);
-  e->text[length++] = '\t';
-  memcpy(e->text + length, pair->target.text, pair->target.length);
-  return (struct attn_passage){e->text, length + pair->target.length};
+  e->text[length] = '\t';
+  attn_status status = encode(e, TARGET, (struct attn_passage){e->text, length + 1}, pair, err);
+  e->prompt = e->counts[TARGET];
+  return status;
 }
 
 attn_status attn_examples_get(struct attn_examples *e, uint64_t n, int held_out, attn_error *err) {
   struct attn_pair pair;
   attn_data_pair(e->data, n, held_out, &pair);
-  e->counts[SOURCE] = e->prompt = 0;
-  if (!e->joined) {
-    attn_status status = encode(e, SOURCE, pair.source, pair.line, err);
-    return status ? status : encode(e, TARGET, pair.target, pair.line, err);
-  }
-  struct attn_passage whole = join(e, &pair), prompt = {e->text, pair.source.length + 1};
-  attn_status status = ATTN_OK;
-  if (pair.source.text) status = encode(e, TARGET, prompt, pair.line, err);
-  e->prompt = pair.source.text ? e->counts[TARGET] : 0;
-  return status ? status : encode(e, TARGET, whole, pair.line, err);
+  e->counts[SOURCE] = e->counts[TARGET] = e->prompt = 0;
+  attn_status status =
+      e->joined ? encode_prompt(e, &pair, err) : encode(e, SOURCE, pair.source, &pair, err);
+  return status ? status : encode(e, TARGET, pair.target, &pair, err);
 }
 
 attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int held_out,
@@ -69,7 +68,7 @@ attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int he
     status = attn_examples_get(e, (uint64_t)n, held_out, err);
     int64_t longer = e->counts[e->counts[SOURCE] > e->counts[TARGET] ? SOURCE : TARGET] + 1;
     if (longer > lengths->longest) lengths->longest = longer;
-    lengths->tokens += longer;
+    lengths->tokens += longer, lengths->count++;
   }
   return status;
 }
@@ -120,19 +119,25 @@ static int64_t say_at_most(const struct group *g) {
   return g->longest + 1 < room ? g->longest + 1 : room;
 }
 
-/* How many of the group's replies are right; it is empty then. */
-static attn_status listen(struct group *g, const struct attn_network *network, int32_t threads,
-                          int64_t *right, attn_error *err) {
+static attn_status diverged(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_DIVERGED, NULL,
+                   "what the model says to the unseen is no number any more. Try a lower rate");
+}
+
+/* How many of the group's replies are right; it is empty then. A prompt has its beginning. */
+static attn_status listen(struct group *g, const struct attn_examples *e,
+                          const struct attn_trainer *t, int64_t *right, attn_error *err) {
   int64_t most = say_at_most(g);
   const struct attn_search how = {.most = most,
-                                  .begin = network->config.encoder_layers ? ATTN_TOKEN_BEGIN : -1,
+                                  .begin = e->joined ? -1 : ATTN_TOKEN_BEGIN,
                                   .end = ATTN_TOKEN_END,
                                   .together = TOGETHER / 4,
-                                  .threads = threads};
+                                  .threads = t->parts};
   const struct attn_found found = {.tokens = g->said, .counts = g->said_counts};
-  const struct attn_text *text =
-      network->config.encoder_layers ? &g->asked->source : &g->asked->target;
-  attn_status status = g->count ? attn_search_run(network, text, &how, &found, err) : ATTN_OK;
+  const struct attn_text *text = e->joined ? &g->asked->target : &g->asked->source;
+  attn_status status =
+      g->count ? attn_search_run(t->part[0].network, text, &how, &found, err) : ATTN_OK;
+  if (status == ATTN_ERR_ARGUMENT) status = diverged(err); /* it takes no logits but numbers */
   for (int64_t n = 0; n < g->count && !status; n++)
     *right += g->said_counts[n] == g->wanted_counts[n] &&
               !memcmp(g->said + n * most, g->wanted + n * g->most,
@@ -157,8 +162,7 @@ static attn_status take(struct attn_examples *e, struct attn_trainer *t, struct 
   }
   if (e->joined && !e->prompt) return status;
   ask(g, e);
-  return status || g->count < TOGETHER ? status
-                                       : listen(g, t->part[0].network, t->parts, right, err);
+  return status || g->count < TOGETHER ? status : listen(g, e, t, right, err);
 }
 
 attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer *t, int64_t count,
@@ -172,10 +176,10 @@ attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer 
     asked += !e->joined || e->prompt;
     if (!status) status = take(e, t, &g, &loss, &right, err);
   }
-  if (!status) status = listen(&g, t->part[0].network, t->parts, &right, err);
+  if (!status) status = listen(&g, e, t, &right, err);
   if (!status && t->added) status = attn_trainer_evaluate(t, &loss, err);
   group_free(&g);
   unseen->loss = loss.sum / (double)loss.rows;
   unseen->exact = asked ? (double)right / (double)asked : NAN;
-  return status;
+  return !status && !isfinite(unseen->loss) ? diverged(err) : status;
 }

@@ -5,13 +5,13 @@
 #include "data.h"
 #include "trainer.h"
 
-/* Without an encoder a pair is one text, a tab between source and target. */
+/* Without an encoder source and tab are a prompt, and the target's tokens go on behind its. */
 struct attn_examples {
   struct attn_data *data;
   const struct attn_tokenizer *tokenizer;
   int joined;
   int64_t length; /* no side may have so many tokens: the end comes behind them */
-  char *text;     /* of a joined pair */
+  char *text;     /* of a prompt */
   int32_t *tokens[2];
   int64_t counts[2]; /* source and target of the last that was asked for */
   int64_t prompt;    /* joined: tokens of the target that are source and tab; 0: it has none */
@@ -24,15 +24,17 @@ void attn_examples_free(struct attn_examples *examples);
 attn_status attn_examples_get(struct attn_examples *examples, uint64_t n, int held_out,
                               attn_error *err);
 
-/* The most tokens that a side has among the first count examples, and in all. */
+/* Adds the first count examples to what was measured: the most tokens that a side has, the end
+ * among them; those of all longer sides; how many. */
 struct attn_lengths {
-  int64_t longest, tokens;
+  int64_t longest, tokens, count;
 };
 attn_status attn_examples_measure(struct attn_examples *examples, int64_t count, int held_out,
                                   struct attn_lengths *lengths, attn_error *err);
 
 /* How well a trainer's network does on the first count that are held out: loss, and the share of
- * replies that are right, NaN where no example has a source. */
+ * replies that are right, NaN where no example has a source. ATTN_ERR_DIVERGED where the network
+ * says what is no number. */
 struct attn_unseen {
   double loss, exact;
 };

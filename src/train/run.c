@@ -46,9 +46,9 @@ static attn_status fill(struct loop *l, attn_error *err) {
 
 static attn_status diverged(struct loop *l, attn_error *err) {
   return attn_fail(err, ATTN_ERR_DIVERGED, NULL,
-                   "step %lld: loss or gradient was not finite %d times in a row; %s is as it was. "
-                   "Try a lower rate",
-                   (long long)l->run.trainer->step, SKIPPED_MOST, l->run.last_path);
+                   "step %lld: loss or gradient was not finite %d times in a row; checkpoints are "
+                   "as they were. Try a lower rate",
+                   (long long)l->run.trainer->step, SKIPPED_MOST);
 }
 
 static attn_status make_step(struct loop *l, attn_error *err) {

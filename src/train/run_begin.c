@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dump.h"
@@ -24,7 +25,7 @@ static attn_status wrong(attn_error *err, const char *what, const char *must) {
 
 /* ---- Where it goes ---- */
 
-/* "dates.last.safetensors" for "dates.safetensors", and for "dates". */
+/* "dates.last.safetensors" of "dates.safetensors", and of "dates". */
 static char *last_name(const char *path) {
   static const char ending[] = ".safetensors";
   size_t length = strlen(path), end = sizeof ending - 1;
@@ -38,6 +39,17 @@ static attn_status check_free(const char *path, attn_error *err) {
   if (access(path, F_OK)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "output",
                    "%s is there already; resume from it, replace it, or choose another name", path);
+}
+
+static int is_same_file(const char *a, const char *b) {
+  struct stat one, other;
+  return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+/* A run's own files are what it goes on from: these are replaced without a word. */
+static int is_own(const struct attn_run *r, const char *resumed) {
+  return resumed && (is_same_file(r->last_path, resumed) || is_same_file(r->best_path, resumed));
 }
 
 /* Asked before hours are spent on what could not be kept. */
@@ -54,7 +66,7 @@ static attn_status place(struct attn_run *r, const attn_train *w, attn_error *er
   r->best_path = strdup(w->output), r->last_path = last_name(w->output);
   if (!r->best_path || !r->last_path) return out_of_memory(err);
   attn_status status = ATTN_OK;
-  if (!w->replace && !w->resume) {
+  if (!w->replace && !is_own(r, w->resume)) {
     status = check_free(r->best_path, err);
     if (!status) status = check_free(r->last_path, err);
   }
@@ -107,7 +119,8 @@ static attn_status train_words(const char *kind, const struct attn_passage *text
   if (!strcmp(kind, "characters")) return attn_tokenizer_train_characters(texts, count, t, err);
   if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, t, err);
   if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, t, err);
-  return attn_tokenizer_read(kind, t, err);
+  if (!access(kind, F_OK)) return attn_tokenizer_read(kind, t, err);
+  return wrong(err, "tokenizer", "may be characters, words, bpe:8000, or a file that is there");
 }
 
 static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
@@ -163,8 +176,8 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
                        "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
                        (long long)config->target_words, (long long)words);
-  if (!status && config->kind == ATTN_ENCODER)
-    status = wrong(err, "config", "is an encoder alone, which says nothing");
+  if (!status && config->decoder_layers < 1)
+    status = wrong(err, "config", "has no decoder, and would say nothing");
   return status;
 }
 
@@ -198,18 +211,40 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
       return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
                        whole[n].name, (long long)whole[n].value, (long long)whole[n].most);
   if (!isfinite(w->rate) || w->rate < 0) return wrong(err, "rate", "must be above 0");
-  if (!isfinite(w->decay) || !isfinite(w->clip) || !isfinite(w->until))
-    return wrong(err, "decay, clip, until", "must be finite");
+  if (!isfinite(w->decay) || !isfinite(w->clip)) return wrong(err, "decay, clip", "must be finite");
+  if (!(w->until >= 0 && w->until <= 1)) return wrong(err, "until", "is a share: 0 to 1");
   if (!(w->smoothing >= 0 && w->smoothing < 1)) return wrong(err, "smoothing", "must be in [0, 1)");
   return ATTN_OK;
 }
 
-/* A part has room for its share of the longest pairs, but for no more than four times the mean:
- * where one is full before that, a batch is shorter. */
-static int64_t room(int64_t batch, int threads, const struct attn_lengths *l, int64_t measured) {
-  int64_t share = (batch + threads - 1) / threads, mean = l->tokens / measured + 1;
-  int64_t each = l->longest < 4 * mean ? l->longest : 4 * mean;
-  return share * each > l->longest ? share * each : l->longest;
+/* A batch has room for the longest pairs, but for no more than four times the mean: where it is
+ * full before that, it is shorter. A task is not measured whole. */
+static attn_status make_room(struct attn_training *h, const struct attn_lengths *l, int64_t length,
+                             attn_error *err) {
+  int64_t mean = l->tokens / l->count + 1;
+  h->longest = l->longest > LENGTH_LEAST ? l->longest : LENGTH_LEAST;
+  if (h->longest > length) h->longest = length;
+  h->tokens = h->batch * (l->longest < 4 * mean ? l->longest : 4 * mean);
+  if (h->tokens <= ATTN_BATCH_MOST) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "batch",
+                   "batch is %lld: more than 2^24 tokens; accumulate smaller ones",
+                   (long long)h->batch);
+}
+
+/* Of a file all lines, so that no run dies of one after hours; of a task as many as will do. */
+static attn_status measure(struct attn_run *r, struct attn_lengths *l, attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (int held_out = 0; held_out < 2 && !status; held_out++) {
+    int64_t count = attn_data_count(r->data, held_out);
+    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, l, err);
+  }
+  return status;
+}
+
+/* As the configuration says; else what the examples take. */
+static int64_t length_of(const json_t *root) {
+  json_int_t length = json_integer_value(json_object_get(root, "length"));
+  return length > 0 ? length : INT64_MAX;
 }
 
 static attn_status plan(const attn_train *w, const struct attn_task *task, struct attn_training *h,
@@ -232,14 +267,13 @@ static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t 
                                 attn_error *err) {
   struct attn_config config;
   struct attn_training how;
-  struct attn_lengths lengths = {1, 0};
-  int64_t measured = attn_data_count(r->data, 0);
-  measured = measured && measured < MEASURED * 10 ? measured : MEASURED;
-  attn_status status = attn_examples_measure(&r->examples, measured, 0, &lengths, err);
+  struct attn_lengths lengths = {1, 0, 0};
+  r->examples.length = length_of(root);
+  attn_status status = measure(r, &lengths, err);
   if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
   if (!status) status = plan(w, attn_data_task(r->data), &how, err);
+  if (!status) status = make_room(&how, &lengths, config.length, err);
   if (status) return status;
-  how.tokens = room(how.batch, attn_threads_workers(NULL, w->threads), &lengths, measured);
   r->examples.length = config.length;
   return attn_trainer_new(&config, &how, &r->trainer, err);
 }
@@ -272,8 +306,8 @@ static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_erro
   int joined = kind && !strcmp(kind, "decoder");
   if (!status) status = open_data(r, joined, w->seed, err);
   if (!status) status = make_words(r, w->tokenizer ? w->tokenizer : default_words(r->data), err);
-  r->examples = (struct attn_examples){
-      .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = INT64_MAX};
+  r->examples =
+      (struct attn_examples){.data = r->data, .tokenizer = r->tokenizer, .joined = joined};
   if (!status) status = attn_examples_new(&r->examples, err);
   if (!status) status = make_trainer(r, w, root, err);
   json_decref(root);
@@ -286,28 +320,79 @@ static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_erro
 
 /* ---- From a file ---- */
 
-static attn_status check_same_data(const struct attn_run *r, attn_error *err) {
-  if (r->record.hash == attn_data_hash(r->data)) return ATTN_OK;
+/* Lines that are wrong now were not when it began. */
+static attn_status open_same_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
+  attn_status status = open_data(r, joined, seed, err);
+  if (status && status != ATTN_ERR_FORMAT) return status;
+  if (!status && r->record.hash == attn_data_hash(r->data)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "%s: not the lines that this run began with; begin a new one",
                    r->record.data ? r->record.data : r->record.task);
 }
 
+/* A setting that would be left unheard is refused. */
+static attn_status check_alone(const attn_train *w, attn_error *err) {
+  const struct {
+    const char *name;
+    int given;
+  } settings[] = {{"task", w->task != NULL},
+                  {"data", w->data != NULL},
+                  {"held_out", w->held_out != NULL},
+                  {"config", w->config != NULL},
+                  {"tokenizer", w->tokenizer != NULL},
+                  {"schedule", w->schedule != NULL},
+                  {"steps", w->steps != 0},
+                  {"batch", w->batch != 0},
+                  {"accumulate", w->accumulate != 0},
+                  {"warm_up", w->warm_up != 0},
+                  {"validate_every", w->validate_every != 0},
+                  {"examples", w->examples != 0},
+                  {"patience", w->patience != 0},
+                  {"until", w->until != 0},
+                  {"rate", w->rate != 0},
+                  {"decay", w->decay != 0},
+                  {"clip", w->clip != 0},
+                  {"smoothing", w->smoothing != 0},
+                  {"seed", w->seed != 0}};
+  for (size_t n = 0; n < sizeof settings / sizeof *settings; n++)
+    if (settings[n].given)
+      return wrong(err, settings[n].name, "is the checkpoint's where a run goes on: leave it out");
+  return ATTN_OK;
+}
+
+/* Under another name the best is looked for anew, for it stands at the old one. */
+static void find_best(struct attn_run *r, const char *resumed) {
+  struct attn_record *c = &r->record;
+  if (is_own(r, resumed) && !access(r->best_path, F_OK)) return;
+  c->best = c->best_loss = NAN, c->best_step = c->worse = 0;
+}
+
+/* The words of a checkpoint: numbers of theirs are rows of its tables. */
+static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, attn_error *err) {
+  attn_status status = attn_tokenizer_parse(c->tokenizer, strlen(c->tokenizer), &r->tokenizer, err);
+  if (status) return status;
+  r->words = c->tokenizer, c->tokenizer = NULL;
+  int64_t words = attn_tokenizer_words(r->tokenizer);
+  if (c->config.decoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
+  if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "checkpoint: the tokenizer has %lld words, the model %lld", (long long)words,
+                   (long long)c->config.target_words);
+}
+
 static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_error *err) {
   struct attn_checkpoint c = {.tokenizer = NULL};
-  if (w->task || w->data) return wrong(err, "task, data", "are the checkpoint's: leave them out");
-  attn_status status = attn_checkpoint_resume(w->resume, w->threads, &r->trainer, &c, err);
+  attn_status status = check_alone(w, err);
+  if (!status) status = attn_checkpoint_resume(w->resume, w->threads, &r->trainer, &c, err);
   if (!status) status = attn_record_parse(c.run, &r->record, err);
   int joined = !status && c.config.kind == ATTN_DECODER;
-  if (!status) status = open_data(r, joined, c.how.seed, err);
-  if (!status) status = check_same_data(r, err);
-  if (!status) status = attn_tokenizer_parse(c.tokenizer, strlen(c.tokenizer), &r->tokenizer, err);
-  if (!status) {
-    r->words = c.tokenizer, c.tokenizer = NULL;
-    r->examples = (struct attn_examples){
-        .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = c.config.length};
-    status = attn_examples_new(&r->examples, err);
-  }
+  if (!status) status = open_same_data(r, joined, c.how.seed, err);
+  if (!status) status = take_words(r, &c, err);
+  r->examples = (struct attn_examples){
+      .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = c.config.length};
+  if (!status) status = attn_examples_new(&r->examples, err);
+  if (!status) find_best(r, w->resume);
   attn_checkpoint_close(&c);
   return status;
 }

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "error.h"
+#include "pass.h"
 #include "threads.h"
 
-enum { NOTES = 1 << 20, ALIGNMENT = 64, STRETCH = 1 << 14 };
+enum { ALIGNMENT = 64, STRETCH = 1 << 14 };
 
 /* ---- Memory: all of it before the first step ---- */
 
@@ -27,6 +28,17 @@ static attn_status count_numbers(const struct attn_config *config, int64_t *numb
   return status;
 }
 
+static int64_t share_of(const struct attn_trainer *t) {
+  return (t->how.batch + t->parts - 1) / t->parts;
+}
+
+/* A part's share of the batch's tokens, however many parts there are: a run that goes on with other
+ * threads has batches of the same size. */
+static int64_t part_tokens(const struct attn_trainer *t) {
+  int64_t each = (t->how.tokens + t->how.batch - 1) / t->how.batch, room = share_of(t) * each;
+  return room > t->how.longest ? room : t->how.longest;
+}
+
 /* What a part of `tokens` on either side takes. */
 static size_t measure(struct attn_part *p, int64_t tokens) {
   struct attn_text text = p->batch->source;
@@ -40,19 +52,20 @@ static size_t measure(struct attn_part *p, int64_t tokens) {
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
                              float *gradients, struct attn_part *p, attn_error *err) {
-  int64_t share = (t->how.batch + t->parts - 1) / t->parts;
+  int64_t tokens = part_tokens(t);
+  size_t notes = attn_pass_notes(config);
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
-  if (!status) status = attn_batch_new(share, t->how.tokens, &p->batch, err);
+  if (!status) status = attn_batch_new(share_of(t), tokens, &p->batch, err);
   if (status) return status;
   p->tape = (struct attn_tape){.training = 1, .host = {.threads = 1}};
-  p->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
-  if (!p->tape.notes.memory) return out_of_memory(err, NOTES);
-  size_t bytes = measure(p, t->how.tokens);
+  p->tape.notes = (struct attn_stack){malloc(notes), notes, 0};
+  if (!p->tape.notes.memory) return out_of_memory(err, notes);
+  size_t bytes = measure(p, tokens);
   if (p->tape.status) return *err = p->tape.error, p->tape.status;
   char *memory = aligned_alloc(ALIGNMENT, bytes);
   if (!memory) return out_of_memory(err, bytes);
   p->tape.numbers = (struct attn_stack){memory, bytes, 0};
-  t->bytes += bytes + NOTES;
+  t->bytes += bytes + notes;
   return ATTN_OK;
 }
 
@@ -96,7 +109,7 @@ void attn_trainer_free(struct attn_trainer *t) {
 
 int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count) {
-  int64_t share = (t->how.batch + t->parts - 1) / t->parts, part = t->added / share;
+  int64_t part = t->added / share_of(t);
   if (t->added == t->how.batch ||
       !attn_batch_add(t->part[part].batch, source, source_count, target, target_count))
     return 0;

@@ -9,11 +9,15 @@
 #include "batch.h"
 #include "optimizer.h"
 
+/* Sequences and tokens of a batch, and batches of a step, at most. */
+enum { ATTN_BATCH_MOST = 1 << 24 };
+
 struct attn_training {
   struct attn_adamw adam;
   struct attn_schedule schedule;
   double clip, smoothing; /* clip 0: none */
-  int64_t batch, tokens;  /* sequences of a batch; the most tokens of either side in one part */
+  int64_t batch, tokens;  /* sequences of a batch; the most tokens of either side in it */
+  int64_t longest;        /* tokens that a part has room for at least: no sequence has more */
   int64_t accumulate;     /* batches of a step, so that each drops otherwise; 0 is 1 */
   uint64_t seed;
   int32_t threads; /* 0: all */

@@ -158,7 +158,7 @@ BASE = {"kind": "encoder-decoder", "vocabulary": 23, "width": 24, "heads": 3, "h
 # AdamW's epsilon bounds what a rounding of a gradient does to a weight, rate / epsilon: with 1e-8 one gradient that is
 # 0 but for roundings moves its weight by a whole step, in every implementation another way.
 TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
-            "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "seed": 1, "step": 0, "skipped": 0,
+            "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "longest": 64, "seed": 1, "step": 0, "skipped": 0,
             "drawn": 0}
 
 

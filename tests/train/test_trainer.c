@@ -31,6 +31,7 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
                                     .clip = 1,
                                     .batch = 16,
                                     .tokens = 128,
+                                    .longest = 16,
                                     .seed = 3,
                                     .threads = threads};
   if (attn_config_parse(json, strlen(json), &config, &err) ||

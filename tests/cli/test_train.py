@@ -1,0 +1,230 @@
+"""attn train and attn generate, as a person types them: models so small that they learn nothing."""
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+from conftest import ATTN
+
+SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
+DECODER = '{"kind": "decoder", "width": 8, "heads": 2, "hidden": 16, "decoder_layers": 1}'
+FEW = ["--config", SMALL, "--steps", "6", "--batch", "4", "--validate-every", "3", "--examples", "4", "--threads", "2"]
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{a}+{b}\t{a + b}\n" for a in range(8) for b in range(8)))
+    return path
+
+
+@pytest.fixture
+def model(attn, pairs, tmp_path):
+    attn("train", "--data", pairs, "-o", "m.safetensors", *FEW, "--quiet")
+    return tmp_path / "m.safetensors"
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_help_and_tasks(attn):
+    for command in "train", "generate":
+        assert "usage: attn " + command in attn(command, "--help").stdout
+        assert attn(command, status=2).stderr.startswith(f"attn {command}: which ")
+    tasks = attn("train", "--list").stdout
+    assert "dates" in tasks and " -> " in tasks
+    assert 'did you mean "dates"?' in attn("train", "datse", status=2).stderr
+    assert "did you mean --steps?" in attn("train", "dates", "--stesp", "3", status=2).stderr
+
+
+def test_a_task_from_beginning_to_end(attn, tmp_path):
+    done = attn("train", "addition", *FEW, "--examine", 10)
+    assert "all steps made after 6 steps" in done.stdout and "of 10 other unseen examples right" in done.stdout
+    assert "Ctrl-C keeps" in done.stderr and done.stderr.count("\nstep ") == 2
+    assert sorted(os.listdir(tmp_path)) == ["addition.last.safetensors", "addition.safetensors"]
+    assert attn("generate", "addition.safetensors", "1+1", "2+2", "--most", 5).stdout.count("\n") == 2
+    again = attn("train", "addition", *FEW, status=2).stderr
+    assert "addition.safetensors is there already" in again
+    attn("train", "addition", *FEW, "--replace", "--quiet", "--examine", 1)
+
+
+def test_json_is_json(attn, pairs, model):
+    out = lines(attn("train", "--data", pairs, "-o", "j.safetensors", *FEW, "--json", "--quiet").stdout)
+    assert [line["step"] for line in out] == [3, 6, 6]
+    assert out[-1]["end"] == "all steps made" and out[-1]["output"] == "j.safetensors"
+    replies = lines(attn("generate", model, '1"+\\1\n', "2", "--json", "--beams", 3, "--n-best", 3).stdout)
+    assert [r["source"] for r in replies] == ['1"+\\1\n', "2"]
+    for r in replies:
+        scores = [reply["score"] for reply in r["replies"]]
+        assert len(scores) == 3 and scores == sorted(scores, reverse=True) and max(scores) <= 0
+
+
+@pytest.mark.parametrize("text,says", [
+    (b"", "bad.tsv: there is nothing to learn from"),
+    (b"a\tb\n", "bad.tsv: there is nothing to validate on"),
+    (b"a\tb\nab\n", "bad.tsv:2: has no tab"),
+    (b"a\tb\nc\td\te\n", "bad.tsv:2: has two tabs"),
+    (b"a\tb\n\0\tc\n", "bad.tsv:2: holds a 0"),
+    (b"a\tb\n\xff\tc\n", "bad.tsv:2: is not UTF-8"),
+    (b"a\tb\n" + b"x" * 10_000_000, "bad.tsv:2: longer than 65536 bytes")])
+def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
+    (tmp_path / "bad.tsv").write_bytes(text)
+    assert says in attn("train", "--data", "bad.tsv", "-o", "b.safetensors", *FEW, status=2).stderr
+    if b"\n" in text and text.count(b"\n") + (not text.endswith(b"\n")) > 1:
+        assert says in attn("train", "--data", pairs, "--held-out", "bad.tsv", "-o", "b.safetensors", *FEW, status=2).stderr
+    assert sorted(os.listdir(tmp_path)) == ["bad.tsv", "pairs.tsv"]
+
+
+@pytest.mark.parametrize("arguments,says", [
+    (["--data", "."], "not a regular file"), (["--data", "none"], "none: cannot open"), (["--data", "pipe"], "not a regular file"),
+    (["-o", "/nowhere/m"], "/nowhere/m: cannot create"), (["-o", "."], "is there already"), (["-o", ""], "empty"),
+    (["--steps", "-1"], "steps is -1"), (["--batch", str(2**63 - 1)], "batch is 9223372036854775807"),
+    (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
+    (["--examine", "-1"], "--examine"), (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
+    (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "[: No such file"), (["--config", "{"], "line 1"),
+    (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"kind": "encoder"}'], "has no decoder"),
+    (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
+def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
+    os.mkfifo(tmp_path / "pipe")
+    given = {"--data": "pairs.tsv", "-o": "m.safetensors", "--config": SMALL, "--steps": "2"}
+    given.update(zip(arguments[::2], arguments[1::2]))
+    done = attn("train", *[word for pair in given.items() for word in pair], status=2)
+    assert says in done.stderr and not list(tmp_path.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("config", [SMALL, DECODER])
+@pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe:270"])
+def test_every_kind_of_model_and_words(attn, tmp_path, config, tokenizer):
+    (tmp_path / "t.tsv").write_text("".join(f"{a} and\t  {a}\n" for a in range(30)) + "\t\n")
+    attn("train", "--data", "t.tsv", "-o", "t.safetensors", *FEW[2:], "--config", config, "--tokenizer", tokenizer, "--quiet")
+    for text in "3 and", "", "☃ \x01", " ":
+        said = attn("generate", "t.safetensors", text, "--most", 3, errors="replace")  # half a character, maybe
+        assert said.stdout.endswith("\n")
+    assert "positions for" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
+
+
+def test_a_decoder_learns_any_lines(attn, tmp_path):
+    (tmp_path / "t.txt").write_text("so it goes\nand so on\n\tand\ton\nand on\n")
+    out = attn("train", "--data", "t.txt", "-o", "t.safetensors", *FEW[2:], "--config", DECODER, "--json", "--quiet").stdout
+    assert lines(out)[-1]["unseen_loss"] > 0
+
+
+def test_what_is_drawn_is_the_seeds(attn, model):
+    def draw(*more):
+        return attn("generate", model, "1+1", "--temperature", "5", "--most", "20", *more).stdout
+    assert draw("--seed", 1) == draw("--seed", 1, "--threads", 1) and len({draw("--seed", s) for s in range(5)}) > 1
+    greedy = attn("generate", model, "1+1", "--most", "20").stdout
+    assert draw("--top-k", 1) == greedy
+    for bad in (["--temperature", "nan"], ["--temperature", "-1"], ["--top-p", "2"], ["--n-best", "2"], ["--beams", "5000"],
+                ["--most", "-1"], ["--length-penalty", "inf"], ["--beams", "2", "--temperature", "1"]):
+        attn("generate", model, "1+1", *bad, status=2)
+
+
+def test_lines_of_standard_input(attn, model):
+    one = attn("generate", model, "1+1", "2+2", "1\r1").stdout
+    assert attn("generate", model, input="1+1\r\n2+2\n1\r1").stdout == one
+    assert attn("generate", model, input="").stdout == ""
+    bad = attn("generate", model, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
+    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+    assert "-:1:1: error: holds a 0" in attn("generate", model, input="1\0+1\n", status=2).stderr
+
+
+def test_a_reader_that_goes_away_ends_it(model):
+    """Lines without end, of which only the first is read."""
+    talk = subprocess.Popen([ATTN, "generate", model, "--most", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    talk.stdin.write(b"1+1\n"), talk.stdin.flush()
+    assert talk.stdout.readline()
+    talk.stdout.close()
+    with pytest.raises(BrokenPipeError):
+        for _ in range(10000):
+            talk.stdin.write(b"1+1\n" * 100), talk.stdin.flush()
+    assert talk.wait(20) == 2
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_stopped_and_gone_on(attn, pairs, tmp_path, how):
+    many = [word if word != "6" else "60" for word in FEW]
+    attn("train", "--data", pairs, "-o", "whole.safetensors", *many, "--quiet")
+    start, statuses = ["--data", str(pairs), "-o", "m.safetensors", "--replace", *many], []
+    for wait in range(30):
+        begun = (tmp_path / "m.last.safetensors").exists()
+        again = ["--resume", "m.last.safetensors", "-o", "m.safetensors", "--threads", "2"]
+        run = subprocess.Popen([ATTN, "train", "--quiet", *(again if begun else start)], cwd=tmp_path,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.02 * 1.15**wait)
+        run.send_signal(how)
+        statuses.append(run.wait())
+        if statuses[-1] == 0:
+            break
+    assert statuses[-1] == 0 and set(statuses[:-1]) <= {130, -how}
+    for name in "{}.safetensors", "{}.last.safetensors":
+        assert (tmp_path / name.format("m")).read_bytes() == (tmp_path / name.format("whole")).read_bytes()
+
+
+def test_a_run_goes_on_as_it_was(attn, model, pairs):
+    again = ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"]
+    assert "nothing was left to do" in attn(*again[:-1], "n.safetensors").stdout
+    assert "steps is the checkpoint's" in attn(*again, "--steps", 9, status=2).stderr
+    assert "pairs.tsv: cannot open" in attn(*again, status=2, preexec_fn=pairs.unlink).stderr
+    pairs.write_text("1\t2\n3\t4\n")
+    assert "pairs.tsv: not the lines" in attn(*again, status=2).stderr
+
+
+def test_divergence(attn, tmp_path):
+    for every in 3, 100:
+        end = attn("train", "addition", *FEW[:2], "--steps", 40, "--rate", "1e30", "--validate-every", every, "--quiet", status=2)
+        assert "ATTN_ERR_DIVERGED" in end.stderr and not os.listdir(tmp_path)
+
+
+def limited(what, to):
+    return lambda: resource.setrlimit(what, (to, to))
+
+
+def test_a_full_disk(attn, pairs, tmp_path):
+    full = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW, status=2, preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+    assert "m.safetensors: cannot write: File too large" in full.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
+
+
+def test_memory_that_is_refused(attn, pairs, tmp_path):
+    with open(ATTN, "rb") as f:
+        if b"__asan_init" in f.read():
+            pytest.skip("AddressSanitizer takes all the address space there is")
+    refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"width": 8192}', status=2,
+                   preexec_fn=limited(resource.RLIMIT_AS, 1 << 30))
+    assert "ATTN_ERR_MEMORY" in refused.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
+
+
+def rewrite(path, to, member, **changes):
+    """A checkpoint whose metadata say something else."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + size])
+    head["__metadata__"][member] = json.dumps({**json.loads(head["__metadata__"][member]), **changes})
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    to.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:])
+
+
+@pytest.mark.parametrize("member,changes", [
+    ("config", {"width": 1 << 24, "hidden": 1 << 24}), ("config", {"heads": 1 << 24, "key_width": 1 << 24}),
+    ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
+    ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
+    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0})])
+def test_checkpoints_that_lie(attn, model, tmp_path, member, changes):
+    rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)
+    attn("train", "--resume", "lie.last.safetensors", "-o", "lie.safetensors", status=2)
+    attn("generate", "lie.last.safetensors", "1+1", status=2 if member in ("config", "tokenizer") else 0)
+
+
+def test_files_that_are_no_checkpoints(attn, model, pairs, tmp_path):
+    whole = model.read_bytes()
+    for name, data in ("cut", whole[:5000]), ("short", whole[:-4]), ("empty", b""), ("text", b"1\t2\n"):
+        (tmp_path / name).write_bytes(data)
+        for command in (["generate", name, "1"], ["train", "--resume", name, "-o", "n.safetensors"]):
+            assert f": {name}: " in attn(*command, status=2).stderr
+    assert ".: is not a regular file" in attn("generate", ".", "1", status=2).stderr

@@ -1,0 +1,235 @@
+/* Laws of models that are opened and asked: what was trained is what is opened; a reply does not
+ * depend on what else is asked nor on threads; files that are not whole, not ours or do not fit are
+ * refused and named; a source that cannot be is refused, and no reply is left. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "attn/model.h"
+#include "attn/train.h"
+#include "random.h"
+
+enum { TEXTS = 9 };
+
+static const char *const texts[TEXTS] = {"1+1", "99+1",  "",  "7+123", "+",
+                                         "5+5", "12+34", "0", "8+8"};
+static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
+
+/* Of a few steps: it has opinions, but no good ones. */
+static int train(const char *kind) {
+  char config[200];
+  attn_train run = ATTN_TRAIN_INIT;
+  if (!mkdtemp(strcpy(folder, "/tmp/attn-model-XXXXXX"))) return -1;
+  snprintf(path, sizeof path, "%s/m.safetensors", folder);
+  snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
+  snprintf(other, sizeof other, "%s/other", folder);
+  snprintf(config, sizeof config,
+           "{\"kind\": \"%s\", \"width\": 16, \"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, "
+           "\"decoder_layers\": 1}",
+           kind);
+  run.task = "addition", run.output = path, run.config = config;
+  run.steps = 30, run.batch = 8, run.examples = 4, run.rate = 0.02, run.threads = 2;
+  return attn_model_train(&run, NULL, NULL) != ATTN_OK;
+}
+
+static int with_encoder(void **state) { return (void)state, train("encoder-decoder"); }
+static int alone(void **state) { return (void)state, train("decoder"); }
+
+static int end(void **state) {
+  (void)state;
+  remove(path), remove(last), remove(other);
+  return rmdir(folder);
+}
+
+static attn_model *open_model(void) {
+  attn_model *m;
+  attn_error err;
+  if (attn_model_open(path, &m, &err)) fail_msg("%s", err.message);
+  return m;
+}
+
+static void expect_same(const attn_reply *a, const attn_reply *b) {
+  assert_string_equal(a->text, b->text);
+  assert_true(a->bytes == b->bytes && a->tokens == b->tokens && a->ended == b->ended);
+  assert_memory_equal(&a->log_p, &b->log_p, sizeof a->log_p);
+  assert_memory_equal(&a->score, &b->score, sizeof a->score);
+}
+
+/* Greedily, by beams, drawn: each text by itself, all at once, with other threads. */
+static void a_reply_depends_on_its_text_alone(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  for (int kind = 0; kind < 3; kind++) {
+    attn_generation how = ATTN_GENERATION_INIT;
+    how.beams = kind == 1 ? 3 : 0, how.n_best = kind == 1 ? 2 : 0, how.most = 12;
+    how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
+    int n_best = kind == 1 ? 2 : 1;
+    attn_reply all[TEXTS * 2], again[TEXTS * 2], one[2];
+    how.threads = 1;
+    assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, all, NULL), ATTN_OK);
+    how.threads = 3;
+    assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, again, NULL), ATTN_OK);
+    for (int n = 0; n < TEXTS * n_best; n++) expect_same(&all[n], &again[n]);
+    for (int n = 0; n < TEXTS && kind < 2; n++) { /* what is drawn depends on the index as well */
+      assert_int_equal(attn_model_generate(m, &texts[n], 1, &how, one, NULL), ATTN_OK);
+      for (int k = 0; k < n_best; k++) expect_same(&all[n * n_best + k], &one[k]);
+      attn_replies_free(one, n_best);
+    }
+    attn_replies_free(all, TEXTS * n_best), attn_replies_free(again, TEXTS * n_best);
+    assert_null(all[0].text);
+  }
+  attn_model_free(m);
+}
+
+static void replies_say_what_they_are(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_generation how = ATTN_GENERATION_INIT;
+  attn_reply replies[TEXTS];
+  for (how.most = 1; how.most < 70; how.most += 17) {
+    assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
+    for (int n = 0; n < TEXTS; n++) {
+      assert_int_equal(strlen(replies[n].text), replies[n].bytes);
+      assert_int_equal(replies[n].tokens, replies[n].bytes); /* digits alone, each a token */
+      assert_true(replies[n].log_p <= 0 && isfinite(replies[n].log_p));
+      /* What ends takes no room; the end is looked for once more behind the last. */
+      assert_true(replies[n].ended ? replies[n].tokens <= how.most : replies[n].tokens >= 1);
+    }
+    attn_replies_free(replies, TEXTS);
+  }
+  attn_model_free(m);
+}
+
+/* A model that learned "source<TAB>target" goes on behind source and tab. */
+static void a_decoder_alone_goes_on(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
+  assert_true(facts.encoder_layers == 0 && facts.decoder_layers == 1 && facts.heads == 2);
+  const char *asked[] = {"1+1\t", "12+34\t", ""};
+  attn_reply replies[3], one;
+  assert_int_equal(attn_model_generate(m, asked, 3, NULL, replies, NULL), ATTN_OK);
+  for (int n = 0; n < 3; n++) {
+    assert_int_equal(attn_model_generate(m, &asked[n], 1, NULL, &one, NULL), ATTN_OK);
+    if (n != 1) assert_true(one.tokens + (int64_t)strlen(asked[n]) <= facts.length);
+    assert_true(!strncmp(one.text, replies[n].text, strlen(replies[n].text)));
+    attn_replies_free(&one, 1);
+  }
+  attn_replies_free(replies, 3);
+  attn_score_card card;
+  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, &card, NULL), ATTN_OK);
+  assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
+  attn_model_free(m);
+}
+
+static void expect_refused(const attn_model *m, const char *text, int64_t count,
+                           const attn_generation *how, attn_status status, const char *says) {
+  attn_error err = {.message = ""};
+  const char *sources[2] = {"1+1", text};
+  attn_reply replies[2] = {{.text = NULL}, {.text = NULL}};
+  assert_int_equal(attn_model_generate(m, sources, count, how, replies, &err), status);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  assert_true(!replies[0].text && !replies[1].text);
+}
+
+static int stop(void *context, int64_t done, int64_t total) {
+  return (void)context, (void)done, (void)total, 1;
+}
+
+static void what_cannot_be_asked_is_refused(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  char longer[100] = "";
+  memset(longer, '1', sizeof longer - 1);
+  expect_refused(m, longer, 2, NULL, ATTN_ERR_ARGUMENT, "99 tokens");
+  expect_refused(m, "\xff", 2, NULL, ATTN_ERR_FORMAT, "UTF-8");
+  expect_refused(m, "", -1, NULL, ATTN_ERR_ARGUMENT, "count");
+#define REFUSED(status, says, ...)                            \
+  do {                                                        \
+    attn_generation how = ATTN_GENERATION_INIT;               \
+    __VA_ARGS__;                                              \
+    expect_refused(m, "2", 2, &how, ATTN_ERR_##status, says); \
+  } while (0)
+  REFUSED(ARGUMENT, "struct_size", how.struct_size = 1);
+  REFUSED(ARGUMENT, "n_best", how.n_best = 2);
+  REFUSED(ARGUMENT, "beams", how.beams = -1);
+  REFUSED(ARGUMENT, "beams", how.beams = INT32_MAX);
+  REFUSED(ARGUMENT, "most", how.most = -1);
+  REFUSED(ARGUMENT, "", how.temperature = (double)NAN);
+  REFUSED(ARGUMENT, "", how.top_p = 2, how.temperature = 1);
+  REFUSED(ARGUMENT, "", how.length_penalty = (double)INFINITY);
+  REFUSED(INTERRUPTED, "", how.progress = stop);
+  assert_int_equal(attn_model_generate(m, NULL, 0, NULL, NULL, NULL), ATTN_OK);
+  attn_model_facts facts = {.struct_size = 1};
+  assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_ERR_ARGUMENT);
+  attn_model_free(m);
+}
+
+static char bytes[1 << 18];
+
+static void put(const char *data, size_t size) {
+  FILE *f = fopen(other, "wb");
+  assert_true(f && fwrite(data, 1, size, f) == size && !fclose(f));
+}
+
+static void expect_no_model(attn_status status, const char *says) {
+  attn_model *m = (attn_model *)bytes;
+  attn_error err = {.message = ""};
+  assert_int_equal(attn_model_open(other, &m, &err), status);
+  assert_null(m);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+}
+
+/* Exchanges a word of the header, wherever it stands, for another of the same length. */
+static void exchange(size_t size, const char *old, const char *new) {
+  static char changed[sizeof bytes];
+  size_t length = strlen(old), found = 0;
+  memcpy(changed, bytes, size);
+  for (size_t at = 0; at + length < size; at++)
+    if (!memcmp(bytes + at, old, length)) memcpy(changed + at, new, length), found++;
+  if (!found) fail_msg("there is no %s", old);
+  put(changed, size);
+}
+
+static void files_that_are_no_models_are_refused(void **state) {
+  (void)state;
+  FILE *f = fopen(path, "rb");
+  size_t size = fread(bytes, 1, sizeof bytes, f);
+  fclose(f);
+  assert_true(size > 1000 && size < sizeof bytes);
+  exchange(size, "\"tokenizer\"", "\"tokenixer\""), expect_no_model(ATTN_ERR_FORMAT, "tokenizer");
+  exchange(size, "\"config\"", "\"konfig\""), expect_no_model(ATTN_ERR_FORMAT, "config");
+  exchange(size, "\"output.weight", "\"output.veight"),
+      expect_no_model(ATTN_ERR_FORMAT, "output.weight");
+  exchange(size, "\\\"hidden\\\":16", "\\\"hidden\\\":32"),
+      expect_no_model(ATTN_ERR_FORMAT, "linear1");
+  exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
+      expect_no_model(ATTN_ERR_FORMAT, "words, the model");
+  for (size_t part = 0; part < size; part += size / 31)
+    put(bytes, part), expect_no_model(ATTN_ERR_FORMAT, "");
+  remove(other), expect_no_model(ATTN_ERR_FILE, "other");
+  put(bytes, size);
+  attn_model *m;
+  assert_int_equal(attn_model_open(other, &m, NULL), ATTN_OK);
+  attn_model_free(m), attn_model_free(NULL);
+}
+
+#define LAW(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {LAW(a_reply_depends_on_its_text_alone, with_encoder),
+                                     LAW(replies_say_what_they_are, with_encoder),
+                                     LAW(a_decoder_alone_goes_on, alone),
+                                     LAW(what_cannot_be_asked_is_refused, with_encoder),
+                                     LAW(files_that_are_no_models_are_refused, with_encoder)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,423 @@
+/* Laws of runs: what goes on after any stop is, bit for bit, the run that never stopped; the best
+ * is the best; a run ends where it was told to; batches that are gathered are one; a run that fails
+ * leaves nothing behind, and what stood there as it was. */
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "attn/train.h"
+#include "checkpoint.h"
+#include "random.h"
+#include "scarce.h"
+
+enum { STEPS = 24, EVERY = 3, STATES = 400 };
+
+#define LAYERS "\"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
+static const char tiny[] = "{\"width\": 8, " LAYERS "}",
+                  sober[] = "{\"width\": 8, \"dropout\": 0, " LAYERS "}";
+
+static char folder[] = "/tmp/attn-run-XXXXXX", data[64], output[64], last[64], moved[64];
+
+static void put_sums(const char *to, int from) {
+  FILE *f = fopen(to, "wb");
+  for (int n = from; n < from + 40; n++) fprintf(f, "%d+%d\t%d\n", n, n / 3, n + n / 3);
+  assert_int_equal(fclose(f), 0);
+}
+
+static int begin(void **state) {
+  (void)state;
+  if (!mkdtemp(strcpy(folder, "/tmp/attn-run-XXXXXX"))) return -1;
+  snprintf(data, sizeof data, "%s/sums.tsv", folder);
+  snprintf(output, sizeof output, "%s/m.safetensors", folder);
+  snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
+  snprintf(moved, sizeof moved, "%s/n.safetensors", folder);
+  put_sums(data, 0);
+  return 0;
+}
+
+static int end(void **state) {
+  char command[80];
+  (void)state;
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command) != 0;
+}
+
+static int files(void) {
+  int count = 0;
+  DIR *d = opendir(folder);
+  for (struct dirent *e; (e = readdir(d));)
+    count += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+  closedir(d);
+  return count;
+}
+
+/* ---- Runs ---- */
+
+struct log {
+  int64_t stop_at;
+  int count; /* of validations */
+  attn_train_state first, states[STATES];
+};
+
+static int32_t note(void *context, const attn_train_state *s) {
+  struct log *l = context;
+  if (s->step == 1) l->first = *s;
+  if (s->validated && l->count < STATES) l->states[l->count++] = *s;
+  return l->stop_at && s->step >= l->stop_at;
+}
+
+static attn_train wanted(const char *config, int64_t steps, struct log *log) {
+  attn_train run = ATTN_TRAIN_INIT;
+  run.data = data, run.output = output, run.config = config;
+  run.steps = steps, run.batch = 4, run.validate_every = EVERY, run.examples = 4, run.seed = 7;
+  run.rate = 0.3, run.threads = 1, run.progress = note, run.context = log;
+  return run;
+}
+
+static attn_train going_on(struct log *log) {
+  attn_train run = ATTN_TRAIN_INIT;
+  run.resume = last, run.output = output, run.threads = 1, run.progress = note, run.context = log;
+  return run;
+}
+
+static attn_train_state expect(const attn_train *run, attn_status status) {
+  attn_train_state end;
+  attn_error err = {.message = ""};
+  attn_status is = attn_model_train(run, &end, &err);
+  if (is != status)
+    fail_msg("%s, \"%s\", not %s", attn_status_name(is), err.message, attn_status_name(status));
+  return end;
+}
+
+struct bytes {
+  size_t size;
+  char text[1 << 17];
+};
+
+static void slurp(const char *path, struct bytes *b) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  b->size = fread(b->text, 1, sizeof b->text, f);
+  fclose(f);
+  assert_true(b->size > 0 && b->size < sizeof b->text);
+}
+
+static struct bytes whole_best, whole_last;
+
+/* The run that never stops, and is forgotten but for what it wrote. */
+static void run_whole(const char *config) {
+  struct log log = {0};
+  attn_train run = wanted(config, STEPS, &log);
+  int64_t best = expect(&run, ATTN_OK).best_step;
+  assert_true(best > EVERY && best < STEPS - EVERY); /* or what is said of it would not matter */
+  slurp(output, &whole_best), slurp(last, &whole_last);
+  remove(output), remove(last);
+}
+
+static void expect_whole(void) {
+  static struct bytes is;
+  slurp(output, &is);
+  assert_true(is.size == whole_best.size && !memcmp(is.text, whole_best.text, is.size));
+  slurp(last, &is);
+  assert_true(is.size == whole_last.size && !memcmp(is.text, whole_last.text, is.size));
+}
+
+/* ---- Stops ---- */
+
+static void what_goes_on_never_stopped(void **state) {
+  (void)state;
+  run_whole(tiny);
+  for (int64_t step = 0; step < STEPS; step++) {
+    struct log log = {.stop_at = step ? step : -1};
+    attn_train run = wanted(tiny, STEPS, &log);
+    assert_int_equal(expect(&run, ATTN_ERR_INTERRUPTED).end, ATTN_TRAIN_INTERRUPTED);
+    log.stop_at = step + 2 < STEPS ? step + 2 : 0;
+    run = going_on(&log);
+    if (log.stop_at) expect(&run, ATTN_ERR_INTERRUPTED);
+    log.stop_at = 0;
+    assert_int_equal(expect(&run, ATTN_OK).step, STEPS);
+    expect_whole();
+    assert_int_equal(expect(&run, ATTN_OK).end, ATTN_TRAIN_STEPS); /* nothing is left to do */
+    expect_whole();
+    assert_int_equal(files(), 3);
+    remove(output), remove(last);
+  }
+}
+
+/* A child's run: from what stands there. */
+static void go_on(void) {
+  struct log log = {0};
+  attn_train run = wanted(tiny, STEPS, &log);
+  if (!access(last, F_OK)) run = going_on(&log);
+  run.replace = 1; /* the best may stand where the last does not yet */
+  _exit(attn_model_train(&run, NULL, NULL) ? 2 : 0);
+}
+
+static void a_run_may_be_killed_at_any_moment(void **state) {
+  (void)state;
+  int kills = 0, status = -1;
+  run_whole(tiny);
+  for (int64_t most = 1000; kills < 400; most += most / 8) { /* in the end it is let be */
+    pid_t child = fork();
+    if (!child) go_on();
+    usleep((useconds_t)below(most));
+    kill(child, SIGKILL);
+    assert_true(waitpid(child, &status, 0) == child);
+    if (WIFEXITED(status)) break;
+    kills++;
+  }
+  printf("killed %d times\n", kills);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expect_whole();
+}
+
+/* ---- Ends ---- */
+
+static int is_better(const attn_train_state *a, const attn_train_state *b) {
+  return a->unseen_exact > b->unseen_exact ||
+         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
+}
+
+static void the_best_is_the_best(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run = wanted(tiny, 60, &log);
+  attn_train_state end = expect(&run, ATTN_OK);
+  assert_int_equal(log.count, 60 / EVERY);
+  int best = 0;
+  for (int n = 1; n < log.count; n++)
+    if (is_better(&log.states[n], &log.states[best])) best = n;
+  assert_int_equal(end.best_step, log.states[best].step);
+  assert_true(end.best == log.states[best].unseen_exact);
+  struct attn_checkpoint c;
+  assert_int_equal(attn_checkpoint_open(output, &c, NULL), ATTN_OK);
+  assert_int_equal(c.step, end.best_step);
+  attn_checkpoint_close(&c);
+  assert_int_equal(attn_checkpoint_open(last, &c, NULL), ATTN_OK);
+  assert_int_equal(c.step, 60);
+  attn_checkpoint_close(&c);
+}
+
+static void patience_ends_a_run(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run = wanted(tiny, 3000, &log);
+  run.patience = 4, run.schedule = "constant";
+  attn_train_state end = expect(&run, ATTN_OK);
+  assert_int_equal(end.end, ATTN_TRAIN_NO_BETTER);
+  assert_int_equal(end.step - end.best_step, 4 * EVERY);
+  for (int n = 0, worse = 0; n < log.count - 1; n++) { /* not before */
+    worse = log.states[n].best_step == log.states[n].step ? 0 : worse + 1;
+    assert_true(worse < 4);
+  }
+}
+
+static void what_is_good_enough_ends_a_run(void **state) {
+  (void)state;
+  struct log log = {0};
+  FILE *f = fopen(data, "wb");
+  for (int n = 0; n < 40; n++) fprintf(f, "%d\tyes\n", n);
+  fclose(f);
+  attn_train run = wanted(sober, 2000, &log);
+  run.until = 1, run.rate = 0.01;
+  attn_train_state end = expect(&run, ATTN_OK);
+  assert_int_equal(end.end, ATTN_TRAIN_REACHED);
+  for (int n = 0; n < log.count; n++)
+    assert_int_equal(log.states[n].unseen_exact >= 1, n == log.count - 1);
+}
+
+/* ---- Batches ---- */
+
+/* Both sum the same gradients, of weights below 1 and of about 60 tokens, in another order: single
+ * precision's 2^-24 for each, and as much again for the layers. */
+static void batches_that_are_gathered_are_one(void **state) {
+  (void)state;
+  struct log one = {0}, four = {0};
+  attn_train run = wanted(sober, 1, &one);
+  run.batch = 16;
+  expect(&run, ATTN_OK);
+  run.batch = 4, run.accumulate = 4, run.context = &four, run.replace = 1;
+  expect(&run, ATTN_OK);
+  assert_true(fabs(one.first.loss - four.first.loss) < 120 * 0x1p-24 * one.first.loss);
+  assert_true(fabs(one.first.norm - four.first.norm) < 120 * 0x1p-24 * one.first.norm);
+  assert_true(one.first.accuracy == four.first.accuracy);
+}
+
+/* A run that goes on with other threads has batches of as many examples: none is left out. */
+static void other_threads_have_the_same_batches(void **state) {
+  (void)state;
+  int64_t drawn[2];
+  for (int n = 0; n < 2; n++) {
+    struct log log = {.stop_at = 4};
+    struct attn_checkpoint c;
+    attn_train run = wanted(sober, STEPS, &log);
+    run.batch = 16, run.threads = 2, run.replace = 1;
+    expect(&run, ATTN_ERR_INTERRUPTED);
+    log.stop_at = 0, run = going_on(&log), run.threads = n ? 1 : 2;
+    expect(&run, ATTN_OK);
+    assert_int_equal(attn_checkpoint_open(last, &c, NULL), ATTN_OK);
+    drawn[n] = (int64_t)c.drawn;
+    attn_checkpoint_close(&c);
+  }
+  assert_int_equal(drawn[0], 16 * STEPS), assert_int_equal(drawn[1], 16 * STEPS);
+}
+
+/* ---- Failures ---- */
+
+static void what_diverges_changes_no_checkpoint(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run = wanted(tiny, STEPS, &log);
+  expect(&run, ATTN_OK);
+  slurp(output, &whole_best), slurp(last, &whole_last);
+  run.rate = 1e30, run.schedule = "constant", run.warm_up = 1, run.replace = 1;
+  run.steps = 1000, run.validate_every = 1000;
+  attn_train_state end = expect(&run, ATTN_ERR_DIVERGED);
+  assert_int_equal(end.step, 10), assert_int_equal(end.skipped, 9); /* as of the last report */
+  run.validate_every = 1; /* a validation finds it out first */
+  assert_true(expect(&run, ATTN_ERR_DIVERGED).step < 10);
+  expect_whole();
+  assert_int_equal(files(), 3);
+}
+
+static void a_full_disk_leaves_what_stood(void **state) {
+  (void)state;
+  struct rlimit all, little;
+  struct log log = {0};
+  attn_train run = wanted(tiny, STEPS, &log);
+  getrlimit(RLIMIT_FSIZE, &all);
+  little = all, little.rlim_cur = 5000;
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &little);
+  expect(&run, ATTN_ERR_FILE);
+  assert_int_equal(files(), 1);
+  setrlimit(RLIMIT_FSIZE, &all);
+  run_whole(tiny);
+  log.stop_at = 5, expect(&run, ATTN_ERR_INTERRUPTED);
+  setrlimit(RLIMIT_FSIZE, &little);
+  log.stop_at = 0, run = going_on(&log), expect(&run, ATTN_ERR_FILE);
+  setrlimit(RLIMIT_FSIZE, &all);
+  expect(&run, ATTN_OK), expect_whole();
+}
+
+/* Every allocation fails once: what is left is nothing, or what a run can go on from. */
+static void memory_may_end_anywhere(void **state) {
+  (void)state;
+  int refused = 0, count = 0;
+  for (int n = 1, whole = 0; !whole; n += 1 + n / 40) {
+    attn_error err;
+    struct log log = {0};
+    attn_train run = wanted(tiny, 2, &log);
+    scarce_begin(n);
+    attn_status status = attn_model_train(&run, NULL, &err);
+    scarce_end();
+    whole = scarce.calls < n, refused += !whole, count = scarce.calls;
+    if (status != (whole ? ATTN_OK : ATTN_ERR_MEMORY))
+      fail_msg("allocation %d: %s", n, err.message);
+    if (!access(last, F_OK)) run = going_on(&log), expect(&run, ATTN_OK);
+    remove(output), remove(last);
+    assert_int_equal(files(), 1);
+  }
+  printf("%d of %d allocations refused\n", refused, count);
+  assert_true(refused > 50);
+}
+
+/* ---- What is asked for ---- */
+
+static void expect_refused(const attn_train *run, attn_status status, const char *says) {
+  attn_error err = {.message = ""};
+  int before = files();
+  assert_int_equal(attn_model_train(run, NULL, &err), status);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  assert_int_equal(files(), before);
+}
+
+static void settings_that_cannot_be_are_refused(void **state) {
+  (void)state;
+#define REFUSED(status, says, ...)                 \
+  do {                                             \
+    attn_train run = wanted(tiny, 3, &log);        \
+    __VA_ARGS__;                                   \
+    expect_refused(&run, ATTN_ERR_##status, says); \
+  } while (0)
+  struct log log = {0};
+  REFUSED(ARGUMENT, "steps", run.steps = -1);
+  REFUSED(ARGUMENT, "batch", run.batch = INT64_MAX);
+  REFUSED(ARGUMENT, "2^24 tokens", run.data = NULL, run.task = "dates", run.batch = 1 << 20);
+  REFUSED(ARGUMENT, "accumulate", run.accumulate = -1);
+  REFUSED(ARGUMENT, "rate", run.rate = (double)NAN);
+  REFUSED(ARGUMENT, "rate", run.rate = -1);
+  REFUSED(ARGUMENT, "decay", run.decay = (double)INFINITY);
+  REFUSED(ARGUMENT, "smoothing", run.smoothing = 1);
+  REFUSED(ARGUMENT, "until", run.until = 1.5);
+  REFUSED(ARGUMENT, "schedule", run.schedule = "linear");
+  REFUSED(ARGUMENT, "output", run.output = NULL);
+  REFUSED(ARGUMENT, "is there already", run.output = data);
+  REFUSED(FILE, "regular", run.output = folder, run.replace = 1);
+  REFUSED(FILE, "nowhere", run.output = "/nowhere/m.safetensors");
+  REFUSED(ARGUMENT, "task, data", run.task = "dates");
+  REFUSED(ARGUMENT, "no task", run.data = NULL, run.task = "datez");
+  REFUSED(ARGUMENT, "held_out", run.data = NULL, run.task = "dates", run.held_out = data);
+  REFUSED(ARGUMENT, "tokenizer", run.tokenizer = "wordz");
+  REFUSED(FORMAT, "widht", run.config = "{\"widht\": 3}");
+  REFUSED(FORMAT, "2^40", run.config = "{\"width\": 16777216, \"hidden\": 16777216}");
+  REFUSED(ARGUMENT, "leave it out", run.config = "{\"vocabulary\": 9}");
+  REFUSED(ARGUMENT, "no decoder", run.config = "{\"kind\": \"encoder\"}");
+  REFUSED(FORMAT, "tokens; the model has positions for 2 and the end",
+          run.config = "{\"length\": 3}");
+}
+
+static void what_goes_on_is_the_run_that_it_was(void **state) {
+  (void)state;
+  struct log log = {.stop_at = STEPS - 1}; /* the best is behind it: see run_whole */
+  attn_train run = wanted(tiny, STEPS, &log);
+  expect(&run, ATTN_ERR_INTERRUPTED);
+  log.stop_at = 0, run = going_on(&log);
+  run.steps = 100, expect_refused(&run, ATTN_ERR_ARGUMENT, "steps"), run.steps = 0;
+  run.config = tiny, expect_refused(&run, ATTN_ERR_ARGUMENT, "config"), run.config = NULL;
+  run.resume = data, expect_refused(&run, ATTN_ERR_ARGUMENT, "there already"), run.replace = 1;
+  expect_refused(&run, ATTN_ERR_FORMAT, "safetensors"), run.resume = last, run.replace = 0;
+  put_sums(data, 1), expect_refused(&run, ATTN_ERR_FORMAT, "not the lines");
+  FILE *f = fopen(data, "wb");
+  fputs("no tab", f), fclose(f);
+  expect_refused(&run, ATTN_ERR_FORMAT, "not the lines");
+  put_sums(data, 0);
+  put_sums(moved, 3), run.output = moved; /* another's file */
+  expect_refused(&run, ATTN_ERR_ARGUMENT, "there already");
+  remove(moved);
+  attn_train_state end = expect(&run, ATTN_OK); /* the best of what comes stands there */
+  assert_int_equal(end.best_step, STEPS);
+  attn_model *model;
+  assert_int_equal(attn_model_open(moved, &model, NULL), ATTN_OK);
+  attn_model_free(model);
+}
+
+#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {LAW(what_goes_on_never_stopped),
+                                     LAW(a_run_may_be_killed_at_any_moment),
+                                     LAW(the_best_is_the_best),
+                                     LAW(patience_ends_a_run),
+                                     LAW(what_is_good_enough_ends_a_run),
+                                     LAW(batches_that_are_gathered_are_one),
+                                     LAW(other_threads_have_the_same_batches),
+                                     LAW(what_diverges_changes_no_checkpoint),
+                                     LAW(a_full_disk_leaves_what_stood),
+                                     LAW(memory_may_end_anywhere),
+                                     LAW(settings_that_cannot_be_are_refused),
+                                     LAW(what_goes_on_is_the_run_that_it_was)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
