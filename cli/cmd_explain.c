@@ -6,7 +6,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "picture.h"
+#include "drawing.h"
 
 static const char help[] =
     "attn explain - every step of a worked example, with its numbers\n\n"

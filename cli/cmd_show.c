@@ -6,7 +6,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "picture.h"
+#include "drawing.h"
 
 static const char help[] =
     "attn show - what a trained model looks at\n\n"

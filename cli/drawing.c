@@ -1,4 +1,4 @@
-#include "picture.h"
+#include "drawing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

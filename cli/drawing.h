@@ -1,6 +1,6 @@
-/* picture.h -- pictures into files, for the commands that draw. */
-#ifndef ATTN_CLI_PICTURE_H
-#define ATTN_CLI_PICTURE_H
+/* drawing.h -- pictures into files, for the commands that draw. */
+#ifndef ATTN_CLI_DRAWING_H
+#define ATTN_CLI_DRAWING_H
 
 #include "attn/picture.h"
 
