@@ -40,13 +40,19 @@ struct wishes {
 
 /* ---- What was seen: panels, and all that they point to ---- */
 
+struct view {
+  attn_panel panel;
+  char title[2][64], section[2][64]; /* in both languages */
+  int kind, is_mean;
+};
+
 struct seen {
   const struct wishes *w;
-  attn_panel *panel;
-  char (*title)[2][64]; /* of each panel, in both languages */
-  char (*section)[2][64];
+  struct view *view;
+  attn_panel *panel; /* all of them, in the order in which they are told */
+  char *said;
   int32_t count, room;
-  int32_t sums[KINDS], added[KINDS]; /* the panel of a kind's mean, and heads in it; from 1 */
+  int32_t sums[KINDS], added[KINDS]; /* the view of a kind's mean, from 1; heads in it */
   char **labels;
   int64_t label_count;
   int failed;
@@ -59,14 +65,9 @@ static const attn_words kind_words[KINDS] = {{"Encoder self-attention", "エン�
 static int grow(struct seen *s) {
   int32_t room = s->room ? 2 * s->room : 16;
   if (s->count < s->room) return 1;
-  void *panel = realloc(s->panel, (size_t)room * sizeof *s->panel);
-  if (panel) s->panel = panel;
-  void *title = realloc(s->title, (size_t)room * sizeof *s->title);
-  if (title) s->title = title;
-  void *section = realloc(s->section, (size_t)room * sizeof *s->section);
-  if (section) s->section = section;
-  if (panel && title && section) s->room = room;
-  return panel && title && section;
+  void *view = realloc(s->view, (size_t)room * sizeof *s->view);
+  if (view) s->view = view, s->room = room;
+  return view != NULL;
 }
 
 /* Names live as long as the call that shows them: copies, for all panels of a kind the same. */
@@ -85,17 +86,31 @@ static const char *const *copy_names(struct seen *s, const char *const *names, i
 }
 
 static void forget(struct seen *s) {
-  for (int32_t n = 0; n < s->count; n++) free((void *)s->panel[n].at);
+  for (int32_t n = 0; n < s->count; n++) free((void *)s->view[n].panel.at);
   for (int64_t n = 0; n < s->label_count; n++) free(s->labels[n]);
-  free(s->panel), free(s->title), free(s->section), free(s->labels);
+  free(s->view), free(s->panel), free(s->labels), free(s->said);
+}
+
+#define SET(to, ...) snprintf(to, sizeof to, __VA_ARGS__)
+
+static void name_view(struct view *v, const attn_attention *a) {
+  const attn_words *kind = &kind_words[a->kind];
+  if (v->is_mean) {
+    SET(v->section[0], "%s", kind->english), SET(v->section[1], "%s", kind->japanese);
+    SET(v->title[0], "mean of all layers and heads"), SET(v->title[1], "全層・全ヘッドの平均");
+    return;
+  }
+  SET(v->section[0], "%s, layer %d", kind->english, a->layer + 1);
+  SET(v->section[1], "%s 第%d層", kind->japanese, a->layer + 1);
+  SET(v->title[0], "head %d", a->head + 1), SET(v->title[1], "ヘッド%d", a->head + 1);
 }
 
 /* Of the first head of a kind, whose names are copied, or like that one. */
-static attn_panel *add_panel(struct seen *s, const attn_attention *a) {
+static struct view *add_view(struct seen *s, const attn_attention *a, int is_mean) {
   size_t cells = (size_t)(a->queries * a->keys);
   double *at = calloc(cells, sizeof *at);
   if (!at || !grow(s)) return free(at), s->failed = 1, NULL;
-  const attn_panel *like = s->sums[a->kind] ? &s->panel[s->sums[a->kind] - 1] : NULL;
+  const attn_panel *like = s->sums[a->kind] ? &s->view[s->sums[a->kind] - 1].panel : NULL;
   attn_panel p = ATTN_PANEL_INIT;
   p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
   p.row_label = like ? like->row_label : copy_names(s, a->query, a->queries);
@@ -104,39 +119,24 @@ static attn_panel *add_panel(struct seen *s, const attn_attention *a) {
                                                : (attn_words){"query", "クエリ"};
   p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"source", "入力"}
                                                : (attn_words){"key", "キー"};
-  s->panel[s->count] = p;
-  return &s->panel[s->count++];
+  struct view *v = &s->view[s->count++];
+  *v = (struct view){.panel = p, .kind = a->kind, .is_mean = is_mean};
+  name_view(v, a);
+  return v;
 }
 
-static void name_panel(struct seen *s, const attn_attention *a, int is_mean) {
-  int32_t n = s->count - 1;
-  const attn_words *kind = &kind_words[a->kind];
-  if (is_mean) {
-    snprintf(s->section[n][0], sizeof s->section[n][0], "%s", kind->english);
-    snprintf(s->section[n][1], sizeof s->section[n][1], "%s", kind->japanese);
-    snprintf(s->title[n][0], sizeof s->title[n][0], "mean of all layers and heads");
-    snprintf(s->title[n][1], sizeof s->title[n][1], "全層・全ヘッドの平均");
-    return;
-  }
-  snprintf(s->section[n][0], sizeof s->section[n][0], "%s, layer %d", kind->english, a->layer + 1);
-  snprintf(s->section[n][1], sizeof s->section[n][1], "%s 第%d層", kind->japanese, a->layer + 1);
-  snprintf(s->title[n][0], sizeof s->title[n][0], "head %d", a->head + 1);
-  snprintf(s->title[n][1], sizeof s->title[n][1], "ヘッド%d", a->head + 1);
-}
-
-static void add_weights(attn_panel *panel, const attn_attention *a) {
-  double *at = (double *)(uintptr_t)panel->at; /* allocated by add_panel */
+static void add_weights(struct view *view, const attn_attention *a) {
+  double *at = (double *)(uintptr_t)view->panel.at; /* allocated by add_view */
   for (int64_t n = 0; n < a->queries * a->keys; n++) at[n] += (double)a->weights[n];
 }
 
 /* A mean is needed where no one layer or head was asked for. */
 static void add_to_mean(struct seen *s, const attn_attention *a) {
   if (!s->sums[a->kind]) {
-    if (!add_panel(s, a)) return;
-    name_panel(s, a, 1);
+    if (!add_view(s, a, 1)) return;
     s->sums[a->kind] = s->count;
   }
-  add_weights(&s->panel[s->sums[a->kind] - 1], a);
+  add_weights(&s->view[s->sums[a->kind] - 1], a);
   s->added[a->kind]++;
 }
 
@@ -157,31 +157,46 @@ static int look(void *context, const attn_attention *a) {
   if (!is_wanted(s->w, a)) return 0;
   if (!s->w->layer && !s->w->head) add_to_mean(s, a);
   if (!shows_heads(s->w) || s->failed) return s->failed;
-  attn_panel *panel = add_panel(s, a);
-  if (panel) add_weights(panel, a), name_panel(s, a, 0);
+  struct view *view = add_view(s, a, 0);
+  if (view) add_weights(view, a);
   return s->failed;
 }
 
 /* ---- What is told of it ---- */
 
-static void finish(struct seen *s) {
+static void divide(struct seen *s) {
   for (int kind = 0; kind < KINDS; kind++) {
     if (!s->sums[kind]) continue;
-    attn_panel *p = &s->panel[s->sums[kind] - 1];
+    attn_panel *p = &s->view[s->sums[kind] - 1].panel;
     double *at = (double *)(uintptr_t)p->at;
     for (int64_t n = 0; n < (int64_t)p->rows * p->cols; n++) at[n] /= s->added[kind];
   }
-  for (int32_t n = 0; n < s->count; n++) {
-    s->panel[n].section = (attn_words){s->section[n][0], s->section[n][1]};
-    s->panel[n].title = (attn_words){s->title[n][0], s->title[n][1]};
-  }
+}
+
+/* Means before heads; where the answer came from before how it was read. */
+static void finish(struct seen *s) {
+  static const int order[KINDS] = {ATTN_ATTENTION_CROSS, ATTN_ATTENTION_ENCODER,
+                                   ATTN_ATTENTION_DECODER};
+  int32_t count = 0;
+  divide(s);
+  if (!(s->panel = calloc((size_t)s->count + 1, sizeof *s->panel))) s->failed = 1;
+  for (int turn = 0; turn < 2 * KINDS && s->panel; turn++)
+    for (int32_t n = 0; n < s->count; n++) {
+      struct view *v = &s->view[n];
+      if (v->is_mean != (turn < KINDS) || v->kind != order[turn % KINDS]) continue;
+      v->panel.section = (attn_words){v->section[0], v->section[1]};
+      v->panel.title = (attn_words){v->title[0], v->title[1]};
+      s->panel[count++] = v->panel;
+    }
 }
 
 static attn_status draw(const void *what, attn_picture_format format, const attn_sink *sink,
                         attn_error *err) {
   const struct seen *s = what;
-  char title[256];
-  snprintf(title, sizeof title, "%.200s", s->w->input ? s->w->input : s->w->target);
+  const char *input = s->w->input ? s->w->input : s->w->target;
+  char title[512];
+  snprintf(title, sizeof title, "%.200s%s%.200s", input, s->said ? " → " : "",
+           s->said ? s->said : "");
   const attn_words words = {title, NULL};
   return attn_panels_draw(s->panel, s->count, &words, format, &s->w->style, sink, err);
 }
@@ -223,6 +238,19 @@ static const char *default_kind(const attn_model *model) {
   return facts.encoder_layers ? "cross" : "decoder";
 }
 
+/* What it says by itself, for the title. */
+static void ask(struct seen *s, const attn_model *model) {
+  attn_generation how = ATTN_GENERATION_INIT;
+  attn_reply reply = {.text = NULL};
+  how.threads = (int32_t)s->w->threads;
+  if (s->w->input && !s->w->target &&
+      !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
+    s->said = reply.text, reply.text = NULL;
+  else if (s->w->input && s->w->target)
+    s->said = strdup(s->w->target);
+  attn_replies_free(&reply, 1);
+}
+
 /* A page is of all kinds. */
 static int show(struct wishes *w, const attn_model *model) {
   attn_error err;
@@ -231,7 +259,7 @@ static int show(struct wishes *w, const attn_model *model) {
   attn_status status =
       attn_model_look(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
   int result = EXIT_TROUBLE;
-  finish(&s);
+  finish(&s), ask(&s, model);
   if (s.failed)
     fprintf(stderr, "attn show: no memory for what was seen\n");
   else if (!status && !s.count)
@@ -285,6 +313,7 @@ int attn_cmd_show(int argc, char **argv) {
   if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
   if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (precision < 0) precision = 2; /* of shares of 1 that is enough to see */
   if (check(&w, operands) || attn_cli_style(&w.style, lang, color, width, precision))
     return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("show", argv[1], &err);
