@@ -10,7 +10,6 @@
 #include "error.h"
 #include "file.h"
 #include "run.h"
-#include "threads.h"
 
 enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000 };
 
@@ -206,8 +205,8 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
 
 /* A part has room for its share of the longest pairs, but for no more than four times the mean:
  * where one is full before that, a batch is shorter. */
-static int64_t room(int64_t batch, int threads, const struct attn_lengths *l, int64_t measured) {
-  int64_t share = (batch + threads - 1) / threads, mean = l->tokens / measured + 1;
+static int64_t room(int64_t batch, int parts, const struct attn_lengths *l, int64_t measured) {
+  int64_t share = (batch + parts - 1) / parts, mean = l->tokens / measured + 1;
   int64_t each = l->longest < 4 * mean ? l->longest : 4 * mean;
   return share * each > l->longest ? share * each : l->longest;
 }
@@ -239,7 +238,10 @@ static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t 
   if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
   if (!status) status = plan(w, attn_data_task(r->data), &how, err);
   if (status) return status;
-  how.tokens = room(how.batch, attn_threads_workers(NULL, w->threads), &lengths, measured);
+  int parts;
+  status = attn_trainer_parts(&config, &how, &parts, err);
+  if (status) return status;
+  how.tokens = room(how.batch, parts, &lengths, measured);
   r->examples.length = config.length;
   return attn_trainer_new(&config, &how, &r->trainer, err);
 }

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "error.h"
+#include "pass.h"
 #include "threads.h"
 
-enum { NOTES = 1 << 20, ALIGNMENT = 64, STRETCH = 1 << 14 };
+enum { ALIGNMENT = 64, STRETCH = 1 << 14, WHOLE_FROM = 1 << 21 };
 
 /* ---- Memory: all of it before the first step ---- */
 
@@ -27,15 +28,33 @@ static attn_status count_numbers(const struct attn_config *config, int64_t *numb
   return status;
 }
 
-/* What a part of `tokens` on either side takes. */
-static size_t measure(struct attn_part *p, int64_t tokens) {
+static int parts_of(int64_t numbers, const struct attn_training *how) {
+  int64_t whole_from = how->whole_from ? how->whole_from : WHOLE_FROM;
+  return numbers < whole_from ? attn_threads_workers(NULL, how->threads) : 1;
+}
+
+attn_status attn_trainer_parts(const struct attn_config *config, const struct attn_training *how,
+                               int *parts, attn_error *err) {
+  int64_t numbers;
+  attn_status status = count_numbers(config, &numbers, err);
+  if (!status) *parts = parts_of(numbers, how);
+  return status;
+}
+
+/* Memory for a pass of `tokens` on either side, and its backward. */
+static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_text text = p->batch->source;
-  text.n = tokens;
-  p->tape.numbers = (struct attn_stack){NULL, 0, 0};
-  attn_tape_start(&p->tape);
+  size_t notes = attn_pass_notes(&p->network->config);
+  p->tape = (struct attn_tape){
+      .training = 1, .shares_gradients = 1, .host.threads = t->parts > 1 ? 1 : t->threads};
+  attn_status status = attn_tape_open(&p->tape, notes, err);
+  if (status) return status;
+  text.n = t->how.tokens;
   struct attn_value *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
   attn_tape_lose(&p->tape, logits, NULL, 0, 1);
-  return p->tape.numbers.used;
+  status = attn_tape_reserve(&p->tape, err);
+  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most;
+  return status;
 }
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
@@ -43,17 +62,7 @@ static attn_status make_part(struct attn_trainer *t, const struct attn_config *c
   int64_t share = (t->how.batch + t->parts - 1) / t->parts;
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
   if (!status) status = attn_batch_new(share, t->how.tokens, &p->batch, err);
-  if (status) return status;
-  p->tape = (struct attn_tape){.training = 1, .host = {.threads = 1}};
-  p->tape.notes = (struct attn_stack){malloc(NOTES), NOTES, 0};
-  if (!p->tape.notes.memory) return out_of_memory(err, NOTES);
-  size_t bytes = measure(p, t->how.tokens);
-  if (p->tape.status) return *err = p->tape.error, p->tape.status;
-  char *memory = aligned_alloc(ALIGNMENT, bytes);
-  if (!memory) return out_of_memory(err, bytes);
-  p->tape.numbers = (struct attn_stack){memory, bytes, 0};
-  t->bytes += bytes + NOTES;
-  return ATTN_OK;
+  return status ? status : open_tape(t, p, err);
 }
 
 attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
@@ -67,7 +76,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   if (!t) return status ? status : out_of_memory(err, sizeof *t);
   t->how = *how, t->numbers = numbers;
   if (t->how.accumulate < 1) t->how.accumulate = 1;
-  t->parts = attn_threads_workers(NULL, how->threads);
+  t->threads = attn_threads_workers(NULL, how->threads), t->parts = parts_of(numbers, how);
   size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
   t->part = calloc((size_t)t->parts, sizeof *t->part);
   t->weights = aligned_alloc(ALIGNMENT, bytes), t->bytes = bytes;
@@ -87,7 +96,7 @@ void attn_trainer_free(struct attn_trainer *t) {
   if (!t) return;
   for (int n = 0; t->part && n < t->parts; n++) {
     attn_network_free(t->part[n].network), attn_batch_free(t->part[n].batch);
-    free(t->part[n].tape.notes.memory), free(t->part[n].tape.numbers.memory);
+    attn_tape_close(&t->part[n].tape);
   }
   free(t->part), free(t->weights), free(t);
 }
@@ -212,7 +221,7 @@ static void report(const struct attn_trainer *t, struct attn_step *s) {
 }
 
 attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
-  const struct attn_host host = {.threads = t->parts};
+  const struct attn_host host = {.threads = t->threads};
   attn_status status = t->added || !t->gathered.rows ? attn_trainer_gather(t, err) : ATTN_OK;
   if (status) return status;
   if (t->parts > 1)

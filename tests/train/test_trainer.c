@@ -15,6 +15,7 @@
 #include "trainer.h"
 
 enum { WORDS = 12 };
+static int64_t whole_from; /* 0: as it is; 1: every model counts as a large one */
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
   char json[400];
@@ -32,7 +33,8 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
                                     .batch = 16,
                                     .tokens = 128,
                                     .seed = 3,
-                                    .threads = threads};
+                                    .threads = threads,
+                                    .whole_from = whole_from};
   if (attn_config_parse(json, strlen(json), &config, &err) ||
       attn_trainer_new(&config, &how, &t, &err))
     fail_msg("%s", err.message);
@@ -53,6 +55,18 @@ static struct attn_step make_step(struct attn_trainer *t) {
   assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
   return step;
+}
+
+static int as_large_models(void **state) {
+  (void)state;
+  whole_from = 1;
+  return 0;
+}
+
+static int as_it_is(void **state) {
+  (void)state;
+  whole_from = 0;
+  return 0;
 }
 
 static void what_can_be_learned_is(void **state) {
@@ -78,6 +92,46 @@ static void a_run_is_repeated_bit_for_bit(void **state) {
     assert_memory_equal(t[0]->second, t[1]->second, (size_t)t[0]->numbers * sizeof(float));
     attn_trainer_free(t[0]), attn_trainer_free(t[1]);
   }
+}
+
+/* One part takes no copy of the gradients for each thread; and the sums are nearly the same. */
+static void a_large_model_is_one_part(void **state) {
+  (void)state;
+  struct attn_trainer *t[2];
+  struct attn_step step[2];
+  for (int k = 0; k < 2; k++) {
+    whole_from = k, random_state = 9;
+    t[k] = open_trainer("", 3, 1e-3);
+    assert_int_equal(t[k]->threads, 3);
+    assert_int_equal(t[k]->parts, k ? 1 : 3);
+    step[k] = make_step(t[k]);
+  }
+  assert_true(t[1]->bytes < t[0]->bytes);
+  assert_true(fabs(step[0].loss - step[1].loss) < 1e-5);
+  assert_true(fabs(step[0].norm - step[1].norm) < 1e-4 * step[0].norm);
+  attn_trainer_free(t[0]), attn_trainer_free(t[1]);
+}
+
+static int parts_of(const char *json) {
+  const struct attn_training how = {.threads = 3};
+  struct attn_config config;
+  int parts = 0;
+  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_trainer_parts(&config, &how, &parts, NULL), ATTN_OK);
+  return parts;
+}
+
+/* A table of 2^21 weights and a little more; one of half as many. */
+static void large_is_said_of_weights(void **state) {
+  (void)state;
+  static const char text[] =
+      "{\"vocabulary\": %s, \"width\": 64, \"heads\": 4, \"kind\": "
+      "\"decoder\", \"decoder_layers\": 0, \"tied_output\": true}";
+  char json[200];
+  snprintf(json, sizeof json, text, "32768");
+  assert_int_equal(parts_of(json), 1);
+  snprintf(json, sizeof json, text, "16384");
+  assert_int_equal(parts_of(json), 3);
 }
 
 /* With more threads sums are formed otherwise, but the same is dropped: the first loss agrees. */
@@ -175,11 +229,20 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
   attn_batch_free(b);
 }
 
+#define AS_LARGE(name) cmocka_unit_test_setup_teardown(name, as_large_models, as_it_is)
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
+  setenv("ATTN_THREADS", "3", 1); /* wherever it runs */
   const struct CMUnitTest tests[] = {cmocka_unit_test(what_can_be_learned_is),
                                      cmocka_unit_test(a_run_is_repeated_bit_for_bit),
                                      cmocka_unit_test(dropout_does_not_depend_on_threads),
+                                     AS_LARGE(what_can_be_learned_is),
+                                     AS_LARGE(a_run_is_repeated_bit_for_bit),
+                                     AS_LARGE(dropout_does_not_depend_on_threads),
+                                     AS_LARGE(what_is_not_finite_changes_nothing),
+                                     AS_LARGE(a_large_model_is_one_part),
+                                     cmocka_unit_test(large_is_said_of_weights),
                                      cmocka_unit_test(what_is_not_finite_changes_nothing),
                                      cmocka_unit_test(adamw_is_its_formula),
                                      cmocka_unit_test(schedules_rise_and_fall),
