@@ -117,12 +117,17 @@ static float *gradients_of(const struct attn_trainer *t, int part) {
   return t->second + up(t->numbers) * (part + 1);
 }
 
+static void clear(void *numbers, int64_t from, int64_t to) {
+  memset((float *)numbers + from, 0, (size_t)(to - from) * sizeof(float));
+}
+
 /* Gradients are of the sum over all tokens; the mean is taken when they are all there. */
 static void run_part(void *argument, int64_t index, int32_t worker) {
   struct attn_trainer *t = argument;
   struct attn_part *p = &t->part[index];
   (void)worker;
-  if (!t->gathered.rows) memset(gradients_of(t, (int)index), 0, (size_t)t->numbers * sizeof(float));
+  if (!t->gathered.rows)
+    attn_layer_rows(&p->tape.host, t->numbers, 1, clear, gradients_of(t, (int)index));
   attn_tape_start(&p->tape);
   p->loss = (struct attn_loss){0, 0, 0};
   if (!p->batch->sequences) return;
@@ -211,11 +216,12 @@ attn_status attn_trainer_gather(struct attn_trainer *t, attn_error *err) {
   return status;
 }
 
-static void report(const struct attn_trainer *t, struct attn_step *s) {
+static void report(const struct attn_trainer *t, const struct attn_host *host,
+                   struct attn_step *s) {
   const struct attn_loss *all = &t->gathered;
   double rows = (double)all->rows;
   s->loss = all->sum / rows, s->accuracy = (double)all->correct / rows, s->tokens = all->rows;
-  s->norm = sqrt(attn_sum_of_squares(gradients_of(t, 0), t->numbers)) / rows;
+  s->norm = sqrt(attn_sum_of_squares(host, gradients_of(t, 0), t->numbers)) / rows;
   s->rate = attn_schedule_rate(&t->how.schedule, t->step);
   s->skipped = !isfinite(s->loss) || !isfinite(s->norm);
 }
@@ -227,7 +233,7 @@ attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_
   if (t->parts > 1)
     attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);
   t->step++;
-  report(t, s);
+  report(t, &host, s);
   t->skipped += s->skipped;
   double scale = t->how.clip > 0 && s->norm > t->how.clip ? t->how.clip / s->norm : 1;
   if (!s->skipped) update(t, &host, scale / (double)s->tokens, s->rate);

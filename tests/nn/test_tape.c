@@ -129,6 +129,26 @@ static void linear(void **state) {
   }
 }
 
+/* Of more columns than one thread takes. */
+static void sums_of_biases_do_not_depend_on_threads(void **state) {
+  (void)state;
+  enum { OUT = 600 };
+  static float dy[N * OUT], x[N * 2], db[2][OUT];
+  for (int e = 0; e < N * OUT; e++) dy[e] = uniform();
+  for (int32_t k = 0; k < 2; k++) {
+    const struct attn_host host = {.threads = 1 + k};
+    memset(db[k], 0, sizeof db[k]);
+    assert_int_equal(attn_linear_backward(&host, NULL, NULL, db[k], dy, x, x, N, 2, OUT, NULL),
+                     ATTN_OK);
+  }
+  assert_memory_equal(db[0], db[1], sizeof db[0]);
+  for (int o = 0; o < OUT; o++) {
+    double sum = 0;
+    for (int n = 0; n < N; n++) sum += (double)dy[n * OUT + o];
+    assert_near(db[0][o], sum, N * N * 0x1p-24);
+  }
+}
+
 static struct attn_value *build_norm(struct attn_tape *t, struct scene *s) {
   struct attn_value *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
@@ -418,6 +438,7 @@ static void a_gradient_has_the_place_that_was_planned(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(linear),
+                                     LAW(sums_of_biases_do_not_depend_on_threads),
                                      LAW(norms),
                                      LAW(activations),
                                      LAW(residuals),

@@ -183,6 +183,24 @@ static void adamw_is_its_formula(void **state) {
   }
 }
 
+static void a_norm_does_not_depend_on_threads(void **state) {
+  (void)state;
+  enum { COUNT = 4099 };
+  static float x[COUNT];
+  double exact = 0, one = 0;
+  for (int n = 0; n < COUNT; n++) x[n] = uniform(), exact += (double)x[n] * (double)x[n];
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    const struct attn_host host = {.threads = threads};
+    double sum = attn_sum_of_squares(&host, x, COUNT);
+    if (threads == 1) one = sum;
+    assert_true(sum == one && fabs(sum - exact) < 1e-9 * exact);
+  }
+  const struct attn_host host = {.threads = 3};
+  assert_true(attn_sum_of_squares(&host, x, 3) == (double)x[0] * (double)x[0] +
+                                                      (double)x[1] * (double)x[1] +
+                                                      (double)x[2] * (double)x[2]);
+}
+
 static void schedules_rise_and_fall(void **state) {
   (void)state;
   const struct attn_schedule cosine = {ATTN_SCHEDULE_COSINE, 2, 10, 110},
@@ -245,6 +263,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(large_is_said_of_weights),
                                      cmocka_unit_test(what_is_not_finite_changes_nothing),
                                      cmocka_unit_test(adamw_is_its_formula),
+                                     cmocka_unit_test(a_norm_does_not_depend_on_threads),
                                      cmocka_unit_test(schedules_rise_and_fall),
                                      cmocka_unit_test(what_says_no_words_is_not_trained),
                                      cmocka_unit_test(a_batch_that_is_full_takes_no_more)};
