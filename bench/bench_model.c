@@ -167,6 +167,20 @@ static void train(const struct wish *w) {
 
 /* ---- Decoding ---- */
 
+/* What every token that is said goes through: of the decoder's layers all but the source's keys and
+ * values, and the output. */
+static double decoder_weights(const struct attn_network *n) {
+  double sum = (double)(n->output.w->n * n->output.w->width);
+  for (int64_t l = 0; l < n->config.decoder_layers; l++) {
+    const struct attn_block *b = &n->decoder[l];
+    const struct attn_value *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
+                                    b->cross_out.w, b->linear1.w,  b->linear2.w};
+    for (size_t k = 0; k < sizeof w / sizeof *w; k++)
+      sum += w[k] ? (double)(w[k]->n * w[k]->width) : 0;
+  }
+  return sum;
+}
+
 struct decoding {
   struct attn_network *network;
   struct attn_text source;
@@ -199,8 +213,8 @@ static void decode(const struct wish *w) {
   d.source.starts = starts;
   d.found.tokens = allocate(w->batch * w->tokens, sizeof *d.found.tokens);
   double tokens = (double)(w->batch * w->tokens);
-  printf("weights %lld\ntokens %.0f\nworking_weights %.0f\n", (long long)counted->numbers, tokens,
-         working_weights(d.network));
+  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)counted->numbers, tokens,
+         decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
   attn_network_free(counted), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
