@@ -66,7 +66,7 @@ case ${1:-all} in
     part "build (clang)" build clang
     ATTN_ROUNDS=10 part "tests of the C code (clang), ten times the rounds" suite clang -L c
     part "build (gcc)" build test
-    for name in exp2 tanh; do part "$name of every float" "build/test/test_$name" --all; done
+    for name in exp2 tanh exponential; do part "$name of every float" "build/test/test_$name" --all; done
     part "build (fuzzers)" build_fuzzers
     SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers
     part "all mutations" "$ATTN_PYTHON" tools/mutate.py

@@ -186,7 +186,7 @@ static attn_status keep_sources(struct attn_decoder *d, const struct attn_value 
   const struct attn_config *c = &d->network->config;
   int64_t width = c->kv_heads * (c->key_width + c->value_width), longest = longest_of(source);
   struct attn_value kv = {malloc((size_t)(memory->n * width) * sizeof(float)), NULL, memory->n,
-                          width};
+                          width, 0};
   attn_status status = kv.x ? ATTN_OK : out_of_memory(err);
   for (int64_t l = 0; l < d->layers && !status; l++) {
     struct attn_linear_weights w = d->network->decoder[l].cross_kv;

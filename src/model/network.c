@@ -27,7 +27,7 @@ static const struct attn_value *add(struct builder *b, const char *name, int64_t
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
   p->value = (struct attn_value){b->weights ? b->weights + p->offset : NULL,
-                                 b->gradients ? b->gradients + p->offset : NULL, rows, width};
+                                 b->gradients ? b->gradients + p->offset : NULL, rows, width, 0};
   b->n->numbers += rows * width;
   return &p->value;
 }
@@ -187,9 +187,9 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){n->tables, NULL, c->length, c->position_width};
-  n->cos = (struct attn_value){n->tables + sinusoid, NULL, c->length, half};
-  n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half};
+  n->sinusoid = (struct attn_value){n->tables, NULL, c->length, c->position_width, 0};
+  n->cos = (struct attn_value){n->tables + sinusoid, NULL, c->length, half, 0};
+  n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half, 0};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
   if (sinusoid)

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "exponential.h"
 #include "layers.h"
 
 struct call {
@@ -42,66 +43,84 @@ static void gelu(void *argument, int64_t from, int64_t to) {
 static void gelu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from * c->width; n < to * c->width; n++) {
-    float x = c->x[n], density = 0x1.988454p-2f * expf(-0.5f * x * x);
+    float x = c->x[n], density = 0x1.988454p-2f * attn_exponential(-0.5f * x * x);
     c->dx[n] += c->dy[n] * (normal_below(x) + x * density);
   }
 }
 
-/* ---- GELU by tanh: x (1 + tanh u) / 2, u = sqrt(2/pi) (x + 0.044715 x^3) ---- */
+/* ---- SiLU: x s(x), s(x) = 1 / (1 + e^-x) ---- */
 
-static float inner(float x) { return 0x1.988454p-1f * (x + 0.044715f * x * x * x); }
+static inline float sigmoid(float x) { return 1 / (1 + attn_exponential(-x)); }
+
+static void silu(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  const float *restrict x = c->x;
+  float *restrict y = c->y;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] * sigmoid(x[n]);
+}
+
+static void silu_back(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  const float *restrict x = c->x, *restrict dy = c->dy;
+  float *restrict dx = c->dx;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) {
+    float s = sigmoid(x[n]);
+    dx[n] += dy[n] * (s * (1 + x[n] * (1 - s)));
+  }
+}
+
+/* ---- GELU by tanh: x (1 + tanh u) / 2 = x s(2u), 2u = sqrt(8/pi) (x + 0.044715 x^3) ---- */
+
+static inline float twice_inner(float x) { return 0x1.988454p0f * (x + 0.044715f * x * x * x); }
 
 static void gelu_tanh(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++)
-    c->y[n] = 0.5f * c->x[n] * (1 + tanhf(inner(c->x[n])));
+  const float *restrict x = c->x;
+  float *restrict y = c->y;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++)
+    y[n] = x[n] * sigmoid(twice_inner(x[n]));
 }
 
 static void gelu_tanh_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++) {
-    float x = c->x[n], t = tanhf(inner(x)), slope = 0x1.988454p-1f * (1 + 3 * 0.044715f * x * x);
-    c->dx[n] += c->dy[n] * 0.5f * (1 + t + x * (1 - t * t) * slope);
+  const float *restrict x = c->x, *restrict dy = c->dy;
+  float *restrict dx = c->dx;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) {
+    float s = sigmoid(twice_inner(x[n])), slope = 0x1.988454p0f * (1 + 3 * 0.044715f * x[n] * x[n]);
+    dx[n] += dy[n] * (s * (1 + x[n] * (1 - s) * slope));
   }
 }
 
-/* ---- SwiGLU: silu(x1) x2, silu(x) = x / (1 + e^-x) ---- */
+/* ---- SwiGLU: silu(x1) x2 ---- */
+
+static void swiglu_row(float *restrict y, const float *restrict x1, const float *restrict x2,
+                       int64_t width) {
+  for (int64_t d = 0; d < width; d++) y[d] = x1[d] * sigmoid(x1[d]) * x2[d];
+}
 
 static void swiglu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {
-    const float *x1 = c->x + n * 2 * c->width, *x2 = x1 + c->width;
-    for (int64_t d = 0; d < c->width; d++)
-      c->y[n * c->width + d] = x1[d] / (1 + expf(-x1[d])) * x2[d];
+    const float *x = c->x + n * 2 * c->width;
+    swiglu_row(c->y + n * c->width, x, x + c->width, c->width);
+  }
+}
+
+static void swiglu_row_back(float *restrict dx1, float *restrict dx2, const float *restrict dy,
+                            const float *restrict x1, const float *restrict x2, int64_t width) {
+  for (int64_t d = 0; d < width; d++) {
+    float s = sigmoid(x1[d]);
+    dx1[d] += dy[d] * x2[d] * s * (1 + x1[d] * (1 - s));
+    dx2[d] += dy[d] * x1[d] * s;
   }
 }
 
 static void swiglu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {
-    const float *x1 = c->x + n * 2 * c->width, *x2 = x1 + c->width;
-    float *dx1 = c->dx + n * 2 * c->width, *dx2 = dx1 + c->width;
-    for (int64_t d = 0; d < c->width; d++) {
-      float s = 1 / (1 + expf(-x1[d])), g = c->dy[n * c->width + d];
-      dx1[d] += g * x2[d] * s * (1 + x1[d] * (1 - s));
-      dx2[d] += g * x1[d] * s;
-    }
-  }
-}
-
-/* ---- SiLU: x / (1 + e^-x) ---- */
-
-static void silu(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++)
-    c->y[n] = c->x[n] / (1 + expf(-c->x[n]));
-}
-
-static void silu_back(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++) {
-    float s = 1 / (1 + expf(-c->x[n]));
-    c->dx[n] += c->dy[n] * s * (1 + c->x[n] * (1 - s));
+    const float *x = c->x + n * 2 * c->width;
+    float *dx = c->dx + n * 2 * c->width;
+    swiglu_row_back(dx, dx + c->width, c->dy + n * c->width, x, x + c->width, c->width);
   }
 }
 

@@ -13,7 +13,7 @@ struct attn_node {
   void (*forward)(struct attn_tape *tape, struct attn_node *node);
   void (*backward)(struct attn_tape *tape, struct attn_node *node);
   struct attn_node *before;
-  struct attn_value *x, *f, *y;
+  struct attn_value *x, *f, *y, *from[3]; /* from: an attention's */
   const struct attn_value *weight, *bias;
   struct attn_dropout drop;
   union {
@@ -45,22 +45,28 @@ attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err
   return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
 }
 
+static attn_status plan_gradients(struct attn_tape *tape, attn_error *err);
+
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   size_t bytes = tape->numbers.used;
   if (tape->status && err) *err = tape->error;
   if (tape->status) return tape->status;
-  tape->numbers = (struct attn_stack){aligned_alloc(ALIGNMENT, bytes), bytes, 0};
+  attn_status status = plan_gradients(tape, err);
+  if (status) return status;
+  char *memory = aligned_alloc(ALIGNMENT, bytes + tape->gradients.places.most);
+  if (!memory) return no_memory(err, bytes + tape->gradients.places.most);
+  tape->numbers = (struct attn_stack){memory, bytes, 0}, tape->gradients.memory = memory + bytes;
   attn_tape_start(tape);
-  return tape->numbers.memory ? ATTN_OK : no_memory(err, bytes);
+  return ATTN_OK;
 }
 
 void attn_tape_close(struct attn_tape *tape) {
-  free(tape->notes.memory), free(tape->numbers.memory);
-  tape->notes.memory = tape->numbers.memory = NULL;
+  free(tape->notes.memory), free(tape->numbers.memory), free(tape->gradients.place);
+  tape->notes.memory = tape->numbers.memory = NULL, tape->gradients.place = NULL;
 }
 
 void attn_tape_start(struct attn_tape *tape) {
-  tape->notes.used = tape->numbers.used = 0;
+  tape->notes.used = tape->numbers.used = 0, tape->values = 0;
   tape->last = NULL, tape->status = ATTN_OK, tape->drop.use = 0;
 }
 
@@ -84,10 +90,11 @@ struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t wi
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
   struct attn_value *made = push(tape, &tape->notes, sizeof *made);
   float *x = attn_tape_bytes(tape, bytes);
-  float *dx = tape->training ? attn_tape_bytes(tape, bytes) : NULL;
+  float *dx = tape->training && !tape->shares_gradients ? attn_tape_bytes(tape, bytes) : NULL;
+  tape->values++;
   if (!made) return &none;
   if (dx) memset(dx, 0, bytes);
-  *made = (struct attn_value){x, dx, n, width};
+  *made = (struct attn_value){x, dx, n, width, tape->training ? tape->values : 0};
   return made;
 }
 
@@ -104,8 +111,53 @@ static void call(struct attn_tape *tape, const struct attn_node *node) {
   if (runs(tape)) kept->forward(tape, kept);
 }
 
+/* ---- Gradients: 0 when the first reader's backward comes, done with after the maker's ---- */
+
+static void for_inputs(struct attn_tape *t, const struct attn_node *n,
+                       void (*body)(struct attn_tape *tape, struct attn_value *v)) {
+  struct attn_value *const inputs[] = {n->x, n->f, n->from[0], n->from[1], n->from[2]};
+  for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+    if (inputs[k] && inputs[k]->number && !inputs[k]->dx) body(t, inputs[k]);
+}
+
+static size_t bytes_of(const struct attn_value *v) {
+  return (size_t)v->n * (size_t)v->width * sizeof *v->dx;
+}
+
+static void plan_place(struct attn_tape *t, struct attn_value *v) {
+  struct attn_place *place = &t->gradients.place[v->number];
+  if (!place->bytes) attn_places_take(&t->gradients.places, place, bytes_of(v));
+}
+
+static attn_status plan_gradients(struct attn_tape *t, attn_error *err) {
+  struct attn_gradients *g = &t->gradients;
+  *g = (struct attn_gradients){.values = t->values};
+  if (!t->training || !t->shares_gradients) return ATTN_OK;
+  g->place = calloc((size_t)t->values + 1, sizeof *g->place);
+  if (!g->place) return no_memory(err, (size_t)t->values * sizeof *g->place);
+  for (const struct attn_node *n = t->last; n; n = n->before) {
+    for_inputs(t, n, plan_place);
+    if (n->y) attn_places_give(&g->places, &g->place[n->y->number]);
+  }
+  return ATTN_OK;
+}
+
+static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
+  const struct attn_gradients *g = &t->gradients;
+  if (v->number <= g->values && bytes_of(v) <= g->place[v->number].bytes) {
+    v->dx = (float *)(void *)(g->memory + g->place[v->number].at);
+    memset(v->dx, 0, bytes_of(v));
+  } else
+    t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
+}
+
+/* What nobody read has no gradient to send back. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_node *n = tape->last; n && runs(tape); n = n->before) n->backward(tape, n);
+  for (struct attn_node *n = tape->last; n && runs(tape); n = n->before) {
+    if (n->y && !n->y->dx) continue;
+    for_inputs(tape, n, begin_gradient);
+    if (runs(tape)) n->backward(tape, n);
+  }
   tape->last = NULL;
 }
 
@@ -270,7 +322,8 @@ struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_mu
                                     struct attn_columns q, struct attn_columns k,
                                     struct attn_columns v, double dropout) {
   struct attn_value *y = attn_tape_value(tape, q.of->n, m->heads * m->value_width);
-  struct attn_node node = {.forward = attend, .backward = attend_back, .y = y};
+  struct attn_node node = {
+      .forward = attend, .backward = attend_back, .y = y, .from = {q.of, k.of, v.of}};
   node.as.attend.m = *m, node.as.attend.m.drop = draw_from(tape, dropout);
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
@@ -311,8 +364,7 @@ struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logit
   const struct attn_loss none = {0, 0, 0};
   double *scratch = attn_tape_bytes(tape, (size_t)logits->n * sizeof *scratch);
   if (!runs(tape)) return none;
-  float *kept = logits->dx ? logits->dx : logits->x;
-  if (logits->dx) memcpy(kept, logits->x, (size_t)(logits->n * logits->width) * sizeof *kept);
-  return attn_loss_forward(&tape->host, kept, targets, logits->n, logits->width, smoothing, scale,
-                           !tape->training, scratch);
+  if (tape->training) logits->dx = logits->x;
+  return attn_loss_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
+                           scale, !tape->training, scratch);
 }

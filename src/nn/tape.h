@@ -10,12 +10,25 @@
 #define ATTN_NN_TAPE_H
 
 #include "layers.h"
+#include "places.h"
 
 /* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
  * weights are such values too. */
 struct attn_value {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
+  int64_t number; /* of a tape: which of its values; 0: dx is the caller's */
+};
+
+/* Memory of gradients that stand only as long as they are needed: from the backward of the last
+ * call that reads their value to that of the call that made it. Which places can be shared follows
+ * from the calls alone; a pass makes the same calls as the one that was measured, of no larger
+ * values. */
+struct attn_gradients {
+  struct attn_places places;
+  struct attn_place *place; /* of each value, by its number */
+  int64_t values;           /* how many were planned */
+  char *memory;             /* behind the numbers */
 };
 
 /* Memory that is only added to; aligned to 64. */
@@ -30,6 +43,9 @@ struct attn_tape {
   struct attn_dropout drop;         /* of this step; every use gets a number of its own */
   struct attn_stack notes, numbers; /* numbers without memory: measure */
   struct attn_node *last;
+  int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
+  struct attn_gradients gradients;
+  int64_t values; /* of this pass */
   attn_status status;
   attn_error error;
   /* NULL, or told of each attention before it is computed; may set the status. */
@@ -41,8 +57,8 @@ struct attn_tape {
 /* Memory for so many bytes of notes; the numbers are to be measured then. */
 attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err);
 
-/* Memory for the numbers that were measured; the tape starts anew. The measurement's failure, where
- * it failed. */
+/* Memory for the numbers that were measured, and shared gradients; the tape starts anew. The
+ * measurement's failure, where it failed. */
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err);
 
 /* Releases both. */
@@ -51,7 +67,8 @@ void attn_tape_close(struct attn_tape *tape);
 /* Forgets all calls, so that a step or a measurement can begin. */
 void attn_tape_start(struct attn_tape *tape);
 
-/* Values of this shape in the tape's memory; their gradient is 0. */
+/* Values of this shape in the tape's memory; their gradient is 0, or where gradients are shared
+ * NULL until it is needed. */
 struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Bytes of the numbers' memory; NULL where it measures. */
@@ -95,7 +112,7 @@ struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_mu
                                     struct attn_columns q, struct attn_columns k,
                                     struct attn_columns v, double dropout);
 
-/* Training, the logits' values become their own gradient, times scale. */
+/* Training, the logits' values become their own gradient, times scale; and dx is x. */
 struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
                                 const int32_t *targets, double smoothing, float scale);
 

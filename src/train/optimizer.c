@@ -33,13 +33,36 @@ void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam
   attn_layer_rows(host, numbers->n, 4, update, &c);
 }
 
-double attn_sum_of_squares(const float *x, int64_t n) {
+enum { PIECES = 64 };
+
+struct squares {
+  const float *x;
+  int64_t n, piece;
+  double sums[PIECES];
+};
+
+static double squares_of(const float *x, int64_t n) {
   double sum[8] = {0};
   int64_t at = 0;
   for (; at + 8 <= n; at += 8)
     for (int k = 0; k < 8; k++) sum[k] += (double)x[at + k] * (double)x[at + k];
   for (; at < n; at++) sum[0] += (double)x[at] * (double)x[at];
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+static void sum_piece(void *argument, int64_t index, int32_t worker) {
+  struct squares *s = argument;
+  int64_t from = index * s->piece, left = s->n - from;
+  (void)worker;
+  if (left > 0) s->sums[index] = squares_of(s->x + from, left < s->piece ? left : s->piece);
+}
+
+double attn_sum_of_squares(const struct attn_host *host, const float *x, int64_t n) {
+  struct squares s = {.x = x, .n = n, .piece = n / PIECES + 1};
+  double sum = 0;
+  attn_layer_run(host, PIECES, sum_piece, &s);
+  for (int k = 0; k < PIECES; k++) sum += s.sums[k];
+  return sum;
 }
 
 double attn_schedule_rate(const struct attn_schedule *s, int64_t step) {

@@ -22,8 +22,8 @@ struct attn_moments {
 void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam, int64_t step,
                      double rate, double scale, const struct attn_moments *numbers);
 
-/* The sum of squares, always in the same order. */
-double attn_sum_of_squares(const float *x, int64_t n);
+/* The sum of squares, always in the same order, whatever the number of threads. */
+double attn_sum_of_squares(const struct attn_host *host, const float *x, int64_t n);
 
 enum attn_schedule_kind { ATTN_SCHEDULE_COSINE, ATTN_SCHEDULE_NOAM, ATTN_SCHEDULE_CONSTANT };
 

@@ -11,7 +11,6 @@
 #include "error.h"
 #include "file.h"
 #include "run.h"
-#include "threads.h"
 
 enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000 };
 

@@ -8,7 +8,7 @@
 #include "pass.h"
 #include "threads.h"
 
-enum { ALIGNMENT = 64, STRETCH = 1 << 14 };
+enum { ALIGNMENT = 64, STRETCH = 1 << 14, WHOLE_FROM = 1 << 21 };
 
 /* ---- Memory: all of it before the first step ---- */
 
@@ -28,6 +28,11 @@ static attn_status count_numbers(const struct attn_config *config, int64_t *numb
   return status;
 }
 
+static int parts_of(int64_t numbers, const struct attn_training *how) {
+  int64_t whole_from = how->whole_from ? how->whole_from : WHOLE_FROM;
+  return numbers < whole_from ? attn_threads_workers(NULL, how->threads) : 1;
+}
+
 static int64_t share_of(const struct attn_trainer *t) {
   return (t->how.batch + t->parts - 1) / t->parts;
 }
@@ -39,34 +44,27 @@ static int64_t part_tokens(const struct attn_trainer *t) {
   return room > t->how.longest ? room : t->how.longest;
 }
 
-/* What a part of `tokens` on either side takes. */
-static size_t measure(struct attn_part *p, int64_t tokens) {
+/* Memory for a pass of `tokens` on either side, and its backward. */
+static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_text text = p->batch->source;
-  text.n = tokens;
-  p->tape.numbers = (struct attn_stack){NULL, 0, 0};
-  attn_tape_start(&p->tape);
+  size_t notes = attn_pass_notes(&p->network->config);
+  p->tape = (struct attn_tape){
+      .training = 1, .shares_gradients = 1, .host.threads = t->parts > 1 ? 1 : t->threads};
+  attn_status status = attn_tape_open(&p->tape, notes, err);
+  if (status) return status;
+  text.n = part_tokens(t);
   struct attn_value *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
   attn_tape_lose(&p->tape, logits, NULL, 0, 1);
-  return p->tape.numbers.used;
+  status = attn_tape_reserve(&p->tape, err);
+  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most;
+  return status;
 }
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
                              float *gradients, struct attn_part *p, attn_error *err) {
-  int64_t tokens = part_tokens(t);
-  size_t notes = attn_pass_notes(config);
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
-  if (!status) status = attn_batch_new(share_of(t), tokens, &p->batch, err);
-  if (status) return status;
-  p->tape = (struct attn_tape){.training = 1, .host = {.threads = 1}};
-  p->tape.notes = (struct attn_stack){malloc(notes), notes, 0};
-  if (!p->tape.notes.memory) return out_of_memory(err, notes);
-  size_t bytes = measure(p, tokens);
-  if (p->tape.status) return *err = p->tape.error, p->tape.status;
-  char *memory = aligned_alloc(ALIGNMENT, bytes);
-  if (!memory) return out_of_memory(err, bytes);
-  p->tape.numbers = (struct attn_stack){memory, bytes, 0};
-  t->bytes += bytes + notes;
-  return ATTN_OK;
+  if (!status) status = attn_batch_new(share_of(t), part_tokens(t), &p->batch, err);
+  return status ? status : open_tape(t, p, err);
 }
 
 attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
@@ -80,7 +78,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   if (!t) return status ? status : out_of_memory(err, sizeof *t);
   t->how = *how, t->numbers = numbers;
   if (t->how.accumulate < 1) t->how.accumulate = 1;
-  t->parts = attn_threads_workers(NULL, how->threads);
+  t->threads = attn_threads_workers(NULL, how->threads), t->parts = parts_of(numbers, how);
   size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
   t->part = calloc((size_t)t->parts, sizeof *t->part);
   t->weights = aligned_alloc(ALIGNMENT, bytes), t->bytes = bytes;
@@ -100,7 +98,7 @@ void attn_trainer_free(struct attn_trainer *t) {
   if (!t) return;
   for (int n = 0; t->part && n < t->parts; n++) {
     attn_network_free(t->part[n].network), attn_batch_free(t->part[n].batch);
-    free(t->part[n].tape.notes.memory), free(t->part[n].tape.numbers.memory);
+    attn_tape_close(&t->part[n].tape);
   }
   free(t->part), free(t->weights), free(t);
 }
@@ -121,12 +119,17 @@ static float *gradients_of(const struct attn_trainer *t, int part) {
   return t->second + up(t->numbers) * (part + 1);
 }
 
+static void clear(void *numbers, int64_t from, int64_t to) {
+  memset((float *)numbers + from, 0, (size_t)(to - from) * sizeof(float));
+}
+
 /* Gradients are of the sum over all tokens; the mean is taken when they are all there. */
 static void run_part(void *argument, int64_t index, int32_t worker) {
   struct attn_trainer *t = argument;
   struct attn_part *p = &t->part[index];
   (void)worker;
-  if (!t->gathered.rows) memset(gradients_of(t, (int)index), 0, (size_t)t->numbers * sizeof(float));
+  if (!t->gathered.rows)
+    attn_layer_rows(&p->tape.host, t->numbers, 1, clear, gradients_of(t, (int)index));
   attn_tape_start(&p->tape);
   p->loss = (struct attn_loss){0, 0, 0};
   if (!p->batch->sequences) return;
@@ -215,23 +218,24 @@ attn_status attn_trainer_gather(struct attn_trainer *t, attn_error *err) {
   return status;
 }
 
-static void report(const struct attn_trainer *t, struct attn_step *s) {
+static void report(const struct attn_trainer *t, const struct attn_host *host,
+                   struct attn_step *s) {
   const struct attn_loss *all = &t->gathered;
   double rows = (double)all->rows;
   s->loss = all->sum / rows, s->accuracy = (double)all->correct / rows, s->tokens = all->rows;
-  s->norm = sqrt(attn_sum_of_squares(gradients_of(t, 0), t->numbers)) / rows;
+  s->norm = sqrt(attn_sum_of_squares(host, gradients_of(t, 0), t->numbers)) / rows;
   s->rate = attn_schedule_rate(&t->how.schedule, t->step);
   s->skipped = !isfinite(s->loss) || !isfinite(s->norm);
 }
 
 attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
-  const struct attn_host host = {.threads = t->parts};
+  const struct attn_host host = {.threads = t->threads};
   attn_status status = t->added || !t->gathered.rows ? attn_trainer_gather(t, err) : ATTN_OK;
   if (status) return status;
   if (t->parts > 1)
     attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);
   t->step++;
-  report(t, s);
+  report(t, &host, s);
   t->skipped += s->skipped;
   double scale = t->how.clip > 0 && s->norm > t->how.clip ? t->how.clip / s->norm : 1;
   if (!s->skipped) update(t, &host, scale / (double)s->tokens, s->rate);

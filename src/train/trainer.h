@@ -1,7 +1,10 @@
 /* trainer.h -- steps of training: gradients of a batch, shared out over threads, and AdamW.
  *
  * A batch is cut into one part for each thread, and each part goes through a tape of its own; their
- * gradients are summed in order. So a run is repeated bit for bit by the same build with the same
+ * gradients are summed in order. Small models have too little in one product to share it, and a
+ * step has one meeting of threads instead of hundreds. Of a large model, of whole_from weights and
+ * more, a part takes a copy of all gradients and reads all weights: it has one part, whose layers
+ * share out their work. Either way a run is repeated bit for bit by the same build with the same
  * number of threads, and what is dropped does not depend even on that. */
 #ifndef ATTN_TRAIN_TRAINER_H
 #define ATTN_TRAIN_TRAINER_H
@@ -20,7 +23,8 @@ struct attn_training {
   int64_t longest;        /* tokens that a part has room for at least: no sequence has more */
   int64_t accumulate;     /* batches of a step, so that each drops otherwise; 0 is 1 */
   uint64_t seed;
-  int32_t threads; /* 0: all */
+  int32_t threads;    /* 0: all */
+  int64_t whole_from; /* weights; 0: 2^21 */
 };
 
 struct attn_part {
@@ -34,7 +38,8 @@ struct attn_trainer {
   struct attn_training how;
   int64_t numbers; /* of the weights */
   float *weights, *first,
-      *second; /* the weights and AdamW's moments; one block with the gradients */
+      *second;     /* the weights and AdamW's moments; one block with the gradients */
+  int32_t threads; /* of a step */
   int parts;
   struct attn_part *part;
   int64_t step, added, skipped;

@@ -158,6 +158,50 @@ static void gradients_are_derivatives(void **state) {
   tape.training = 0;
 }
 
+/* A step's gradients: bytes of the numbers and what is shared. */
+static void learn(struct attn_tape *t, float *gradients) {
+  int32_t labels[TOKENS];
+  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_NO_TARGET;
+  memset(block + numbers, 0, (size_t)numbers * sizeof *block);
+  attn_tape_start(t);
+  struct attn_value *y = attn_transformer_forward(network, t, &source, &target);
+  attn_tape_lose(t, y, labels, 0.1, 1);
+  attn_tape_backward(t);
+  assert_int_equal(t->status, ATTN_OK);
+  memcpy(gradients, block + numbers, (size_t)numbers * sizeof *block);
+}
+
+/* A tape that was measured for longer texts; what stands in its memory does not count. */
+static void open_sharing(struct attn_tape *t) {
+  struct attn_text longer[2] = {source, target};
+  longer[0].n += 3, longer[1].n += 5;
+  *t = (struct attn_tape){
+      .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
+  assert_int_equal(attn_tape_open(t, MEMORY, NULL), ATTN_OK);
+  struct attn_value *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
+  attn_tape_lose(t, y, NULL, 0, 1);
+  assert_int_equal(attn_tape_reserve(t, NULL), ATTN_OK);
+  memset(t->numbers.memory, 0xff, t->numbers.size + t->gradients.places.most);
+}
+
+static void gradients_that_share_memory_are_the_same_bits(void **state) {
+  (void)state;
+  for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
+    struct attn_tape sharing;
+    open_network(variants[n]);
+    float *own = malloc((size_t)numbers * sizeof *own),
+          *shared = malloc((size_t)numbers * sizeof *own);
+    tape.training = 1, tape.drop.seed = 77;
+    learn(&tape, own);
+    open_sharing(&sharing);
+    learn(&sharing, shared), learn(&sharing, shared);
+    assert_memory_equal(own, shared, (size_t)numbers * sizeof *own);
+    assert_true(sharing.gradients.places.most < sharing.numbers.size / 2);
+    attn_tape_close(&sharing), free(own), free(shared), close_network();
+  }
+  tape.training = 0;
+}
+
 /* ---- Who sees what ---- */
 
 static void logits_to(float *to) { memcpy(to, forward()->x, TOKENS * WORDS * sizeof *to); }
@@ -270,6 +314,7 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(gradients_are_derivatives),
+                                     LAW(gradients_that_share_memory_are_the_same_bits),
                                      LAW(every_weight_counts),
                                      LAW(kinds_of_tokens_count),
                                      LAW(nobody_sees_the_future_nor_another_sequence),

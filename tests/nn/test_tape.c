@@ -51,7 +51,7 @@ static int end(void **state) {
 static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
   struct attn_value *v = &s->leaf[s->leaves++];
   *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
-                           calloc((size_t)(n * width), sizeof(float)), n, width};
+                           calloc((size_t)(n * width), sizeof(float)), n, width, 0};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
@@ -126,6 +126,26 @@ static void linear(void **state) {
     leaf(&s, N, 5), leaf(&s, 9, 5);
     if (bias) leaf(&s, 1, 9);
     check(&s);
+  }
+}
+
+/* Of more columns than one thread takes. */
+static void sums_of_biases_do_not_depend_on_threads(void **state) {
+  (void)state;
+  enum { OUT = 600 };
+  static float dy[N * OUT], x[N * 2], db[2][OUT];
+  for (int e = 0; e < N * OUT; e++) dy[e] = uniform();
+  for (int32_t k = 0; k < 2; k++) {
+    const struct attn_host host = {.threads = 1 + k};
+    memset(db[k], 0, sizeof db[k]);
+    assert_int_equal(attn_linear_backward(&host, NULL, NULL, db[k], dy, x, x, N, 2, OUT, NULL),
+                     ATTN_OK);
+  }
+  assert_memory_equal(db[0], db[1], sizeof db[0]);
+  for (int o = 0; o < OUT; o++) {
+    double sum = 0;
+    for (int n = 0; n < N; n++) sum += (double)dy[n * OUT + o];
+    assert_near(db[0][o], sum, N * N * 0x1p-24);
   }
 }
 
@@ -251,7 +271,7 @@ static void cross_attention(void **state) {
 static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
   static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_value cos_table = {c, NULL, 4, 2}, sin_table = {w, NULL, 4, 2};
+  const struct attn_value cos_table = {c, NULL, 4, 2, 0}, sin_table = {w, NULL, 4, 2, 0};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
@@ -362,11 +382,63 @@ static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
   free(s.leaf[0].x), free(s.leaf[0].dx);
 }
 
+/* Whatever comes and goes, in any order. */
+static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
+  (void)state;
+  enum { THINGS = 40, ROUNDS = 2000 };
+  struct attn_places all = {NULL, 0};
+  struct attn_place place[THINGS];
+  int lives[THINGS] = {0};
+  size_t sum = 0, most = 0;
+  for (int round = 0; round < ROUNDS; round++) {
+    int n = (int)below(THINGS);
+    if (lives[n])
+      attn_places_give(&all, &place[n]), sum -= place[n].bytes;
+    else
+      attn_places_take(&all, &place[n], 1 + (size_t)below(500)), sum += place[n].bytes;
+    lives[n] = !lives[n], most = sum > most ? sum : most;
+    assert_true(all.most >= most && all.most < 2 * most);
+    for (int k = 0; lives[n] && k < THINGS; k++)
+      assert_true(k == n || !lives[k] || place[k].at + place[k].bytes <= place[n].at ||
+                  place[n].at + place[n].bytes <= place[k].at);
+  }
+}
+
+/* The last of two copies of either leaf; kind: of the first leaf first. */
+static struct attn_value *build_copies(struct attn_tape *t, struct scene *s) {
+  struct attn_value *y = NULL;
+  for (int n = 0; n < 2; n++)
+    y = attn_tape_add(t, NULL, attn_tape_add(t, NULL, &s->leaf[s->kind ? n : 1 - n], 0), 0);
+  return y;
+}
+
+/* Other calls than those that were measured, of as many numbers. */
+static void a_gradient_has_the_place_that_was_planned(void **state) {
+  (void)state;
+  for (int other = 0; other < 2; other++) {
+    struct scene s = {.build = build_copies};
+    struct attn_tape t = {.training = 1, .shares_gradients = 1, .host.threads = 1};
+    leaf(&s, N, 9), leaf(&s, N, 50);
+    assert_int_equal(attn_tape_open(&t, MEMORY, NULL), ATTN_OK);
+    build_copies(&t, &s);
+    assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
+    s.kind = other;
+    struct attn_value *y = build_copies(&t, &s);
+    y->dx = y->x;
+    attn_tape_backward(&t);
+    assert_int_equal(t.status, other ? ATTN_ERR_MEMORY : ATTN_OK);
+    for (int64_t e = 0; !other && e < N * 9; e++) assert_true(s.leaf[0].dx[e] == s.leaf[0].x[e]);
+    attn_tape_close(&t);
+    for (int n = 0; n < 2; n++) free(s.leaf[n].x), free(s.leaf[n].dx);
+  }
+}
+
 #define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(linear),
+                                     LAW(sums_of_biases_do_not_depend_on_threads),
                                      LAW(norms),
                                      LAW(activations),
                                      LAW(residuals),
@@ -376,6 +448,8 @@ int main(int argc, char **argv) {
                                      LAW(rotary_positions),
                                      LAW(loss_is_cross_entropy_and_its_gradient_too),
                                      LAW(sinusoids_are_unique_steady_endless_and_repeatable),
-                                     LAW(a_tape_measures_what_it_takes_and_refuses_more)};
+                                     LAW(a_tape_measures_what_it_takes_and_refuses_more),
+                                     LAW(what_lives_at_one_time_has_no_memory_in_common),
+                                     LAW(a_gradient_has_the_place_that_was_planned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,13 +102,16 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);
+  float *said = allocate((size_t)(logits->n * logits->width) * sizeof *said);
+  memcpy(said, logits->x, (size_t)(logits->n * logits->width) * sizeof *said);
+  tensors[0].data = said;
   attn_tape_lose(&p->tape, logits, p->batch->labels, t->how.smoothing, 1.0f / (float)logits->n);
   attn_tape_backward(&p->tape);
   err = p->tape.error, check(p->tape.status);
   snprintf(path, sizeof path, "%s.%s", to, suffix);
   write_tensors(path, names, tensors, with_gradients ? n->count + 1 : 1);
   attn_batch_clear(p->batch), t->added = 0;
-  free(names), free(tensors);
+  free(names), free(tensors), free(said);
 }
 
 static void train(const char *from, int steps, const char *to) {

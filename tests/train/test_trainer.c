@@ -15,6 +15,7 @@
 #include "trainer.h"
 
 enum { WORDS = 12 };
+static int64_t whole_from; /* 0: as it is; 1: every model counts as a large one */
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
   char json[400];
@@ -33,7 +34,8 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
                                     .tokens = 128,
                                     .longest = 16,
                                     .seed = 3,
-                                    .threads = threads};
+                                    .threads = threads,
+                                    .whole_from = whole_from};
   if (attn_config_parse(json, strlen(json), &config, &err) ||
       attn_trainer_new(&config, &how, &t, &err))
     fail_msg("%s", err.message);
@@ -54,6 +56,18 @@ static struct attn_step make_step(struct attn_trainer *t) {
   assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
   return step;
+}
+
+static int as_large_models(void **state) {
+  (void)state;
+  whole_from = 1;
+  return 0;
+}
+
+static int as_it_is(void **state) {
+  (void)state;
+  whole_from = 0;
+  return 0;
 }
 
 static void what_can_be_learned_is(void **state) {
@@ -79,6 +93,48 @@ static void a_run_is_repeated_bit_for_bit(void **state) {
     assert_memory_equal(t[0]->second, t[1]->second, (size_t)t[0]->numbers * sizeof(float));
     attn_trainer_free(t[0]), attn_trainer_free(t[1]);
   }
+}
+
+/* One part takes no copy of the gradients for each thread; and the sums are nearly the same. */
+static void a_large_model_is_one_part(void **state) {
+  (void)state;
+  struct attn_trainer *t[2];
+  struct attn_step step[2];
+  for (int k = 0; k < 2; k++) {
+    whole_from = k, random_state = 9;
+    t[k] = open_trainer("", 3, 1e-3);
+    assert_int_equal(t[k]->threads, 3);
+    assert_int_equal(t[k]->parts, k ? 1 : 3);
+    step[k] = make_step(t[k]);
+  }
+  assert_true(t[1]->bytes < t[0]->bytes);
+  assert_true(fabs(step[0].loss - step[1].loss) < 1e-5);
+  assert_true(fabs(step[0].norm - step[1].norm) < 1e-4 * step[0].norm);
+  attn_trainer_free(t[0]), attn_trainer_free(t[1]);
+}
+
+static int parts_of(const char *json) {
+  const struct attn_training how = {.batch = 3, .tokens = 3, .threads = 3};
+  struct attn_config config;
+  struct attn_trainer *t = NULL;
+  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_OK);
+  int parts = t->parts;
+  attn_trainer_free(t);
+  return parts;
+}
+
+/* A table of 2^21 weights and a little more; one of half as many. */
+static void large_is_said_of_weights(void **state) {
+  (void)state;
+  static const char text[] =
+      "{\"vocabulary\": %s, \"width\": 64, \"heads\": 4, \"kind\": "
+      "\"decoder\", \"decoder_layers\": 0, \"tied_output\": true}";
+  char json[200];
+  snprintf(json, sizeof json, text, "32768");
+  assert_int_equal(parts_of(json), 1);
+  snprintf(json, sizeof json, text, "16384");
+  assert_int_equal(parts_of(json), 3);
 }
 
 /* With more threads sums are formed otherwise, but the same is dropped: the first loss agrees. */
@@ -130,6 +186,24 @@ static void adamw_is_its_formula(void **state) {
   }
 }
 
+static void a_norm_does_not_depend_on_threads(void **state) {
+  (void)state;
+  enum { COUNT = 4099 };
+  static float x[COUNT];
+  double exact = 0, one = 0;
+  for (int n = 0; n < COUNT; n++) x[n] = uniform(), exact += (double)x[n] * (double)x[n];
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    const struct attn_host host = {.threads = threads};
+    double sum = attn_sum_of_squares(&host, x, COUNT);
+    if (threads == 1) one = sum;
+    assert_true(sum == one && fabs(sum - exact) < 1e-9 * exact);
+  }
+  const struct attn_host host = {.threads = 3};
+  assert_true(attn_sum_of_squares(&host, x, 3) == (double)x[0] * (double)x[0] +
+                                                      (double)x[1] * (double)x[1] +
+                                                      (double)x[2] * (double)x[2]);
+}
+
 static void schedules_rise_and_fall(void **state) {
   (void)state;
   const struct attn_schedule cosine = {ATTN_SCHEDULE_COSINE, 2, 10, 110},
@@ -176,13 +250,23 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
   attn_batch_free(b);
 }
 
+#define AS_LARGE(name) cmocka_unit_test_setup_teardown(name, as_large_models, as_it_is)
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
+  setenv("ATTN_THREADS", "3", 1); /* wherever it runs */
   const struct CMUnitTest tests[] = {cmocka_unit_test(what_can_be_learned_is),
                                      cmocka_unit_test(a_run_is_repeated_bit_for_bit),
                                      cmocka_unit_test(dropout_does_not_depend_on_threads),
+                                     AS_LARGE(what_can_be_learned_is),
+                                     AS_LARGE(a_run_is_repeated_bit_for_bit),
+                                     AS_LARGE(dropout_does_not_depend_on_threads),
+                                     AS_LARGE(what_is_not_finite_changes_nothing),
+                                     AS_LARGE(a_large_model_is_one_part),
+                                     cmocka_unit_test(large_is_said_of_weights),
                                      cmocka_unit_test(what_is_not_finite_changes_nothing),
                                      cmocka_unit_test(adamw_is_its_formula),
+                                     cmocka_unit_test(a_norm_does_not_depend_on_threads),
                                      cmocka_unit_test(schedules_rise_and_fall),
                                      cmocka_unit_test(what_says_no_words_is_not_trained),
                                      cmocka_unit_test(a_batch_that_is_full_takes_no_more)};

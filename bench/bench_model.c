@@ -1,0 +1,315 @@
+/* bench_model.c -- steps of training, and decoding, of whole models with random weights.
+ *
+ *     bench_model limits [THREADS]
+ *     bench_model train PRESET [--batch N] [--tokens N] [--threads N] [--steps N]
+ *     bench_model decode PRESET [--batch N] [--beams N] [--tokens N] [--threads N] [--steps N]
+ *
+ * Prints lines of a name and a number, which compare_model.py reads. --steps 0: a step for each
+ * line of input, and its seconds at once, so that another program's steps can come between. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "linalg.h"
+#include "token_search.h"
+#include "trainer.h"
+
+static const struct preset {
+  const char *name, *config;
+  int64_t batch, tokens; /* of a sequence, of either side */
+} presets[] = {
+    {"gpt2",
+     "{\"kind\": \"decoder\", \"vocabulary\": 50257, \"width\": 768, \"heads\": 12, "
+     "\"hidden\": 3072, \"decoder_layers\": 12, \"length\": 1024, \"positions\": \"learned\", "
+     "\"activation\": \"gelu_tanh\", \"tied_output\": true, \"scaled_embedding\": false, "
+     "\"dropout\": 0}",
+     4, 64},
+    {"base",
+     "{\"vocabulary\": 8000, \"width\": 512, \"heads\": 8, \"hidden\": 2048, "
+     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"length\": 128, \"activation\": \"relu\", "
+     "\"dropout\": 0}",
+     32, 32},
+    {"dates",
+     "{\"vocabulary\": 80, \"width\": 64, \"heads\": 4, \"hidden\": 256, \"encoder_layers\": 2, "
+     "\"decoder_layers\": 2, \"length\": 64, \"activation\": \"relu\", \"dropout\": 0}",
+     64, 12},
+};
+
+struct wish {
+  const struct preset *preset;
+  struct attn_config config;
+  int64_t batch, tokens, beams, steps;
+  int32_t threads;
+};
+
+static attn_error err;
+
+static void check(attn_status status) {
+  if (!status) return;
+  fprintf(stderr, "bench_model: %s\n", err.message);
+  exit(1);
+}
+
+static void *allocate(int64_t count, size_t size) {
+  void *memory = calloc((size_t)count + 1, size);
+  if (!memory) abort();
+  return memory;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double peak_rss(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * (double)usage.ru_maxrss;
+}
+
+/* ---- Steps ---- */
+
+/* The first warms up. */
+static void repeat(const struct wish *w, double tokens, void (*step)(void *), void *argument) {
+  double *seconds = allocate(w->steps, sizeof *seconds);
+  char line[64];
+  step(argument);
+  for (int64_t n = 0; n < w->steps; n++) {
+    double start = now();
+    step(argument);
+    seconds[n] = now() - start;
+  }
+  if (w->steps) {
+    qsort(seconds, (size_t)w->steps, sizeof *seconds, by_value);
+    printf("tokens_per_second_best %.1f\ntokens_per_second_median %.1f\n", tokens / seconds[0],
+           tokens / seconds[w->steps / 2]);
+  }
+  fflush(stdout);
+  while (!w->steps && fgets(line, sizeof line, stdin)) {
+    double start = now();
+    step(argument);
+    printf("seconds %.9f\n", now() - start), fflush(stdout);
+  }
+  printf("peak_rss %.0f\n", peak_rss());
+  free(seconds);
+}
+
+static int32_t *some_tokens(int64_t count, int64_t words) {
+  int32_t *tokens = allocate(count, sizeof *tokens);
+  uint64_t state = 1;
+  for (int64_t n = 0; n < count; n++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    tokens[n] = ATTN_TOKENS_SPECIAL + (int32_t)((state >> 33) % (uint64_t)(words - 4));
+  }
+  return tokens;
+}
+
+/* ---- Training ---- */
+
+struct training {
+  const struct wish *w;
+  struct attn_trainer *trainer;
+  int32_t *source, *target;
+};
+
+static void train_step(void *argument) {
+  struct training *t = argument;
+  struct attn_step step;
+  int64_t count = t->w->tokens - 1; /* an end or a beginning is put to it */
+  for (int64_t n = 0; n < t->w->batch; n++)
+    if (!attn_trainer_add(t->trainer, t->source + n * count, count, t->target + n * count, count))
+      abort();
+  check(attn_trainer_step(t->trainer, &step, &err));
+}
+
+/* Weights that each token goes through: all matrices but for the tables it is looked up in. */
+static double working_weights(const struct attn_network *n) {
+  double sum = 0;
+  for (int p = 0; p < n->count; p++) {
+    const struct attn_value *v = &n->parameters[p].value;
+    int looked_up = v == n->source.table || v == n->target.table || v == n->source.places ||
+                    v == n->target.places;
+    if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
+      sum += (double)(v->n * v->width);
+  }
+  return sum;
+}
+
+static void train(const struct wish *w) {
+  struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                              .schedule = {ATTN_SCHEDULE_CONSTANT, 1e-4, 1, 1000},
+                              .clip = 1,
+                              .batch = w->batch,
+                              .threads = w->threads};
+  struct training t = {.w = w};
+  t.source = some_tokens(w->batch * w->tokens, w->config.source_words);
+  t.target = some_tokens(w->batch * w->tokens, w->config.target_words);
+  how.tokens = w->batch * w->tokens;
+  check(attn_trainer_new(&w->config, &how, &t.trainer, &err));
+  double tokens = (double)(w->batch * w->tokens);
+  printf("weights %lld\nparts %d\nbytes %zu\ntokens %.0f\nflops %.6g\n",
+         (long long)t.trainer->numbers, t.trainer->parts, t.trainer->bytes, tokens,
+         6 * tokens * working_weights(t.trainer->part[0].network));
+  repeat(w, tokens, train_step, &t);
+  attn_trainer_free(t.trainer), free(t.source), free(t.target);
+}
+
+/* ---- Decoding ---- */
+
+/* What every token that is said goes through: of the decoder's layers all but the source's keys and
+ * values, and the output. */
+static double decoder_weights(const struct attn_network *n) {
+  double sum = (double)(n->output.w->n * n->output.w->width);
+  for (int64_t l = 0; l < n->config.decoder_layers; l++) {
+    const struct attn_block *b = &n->decoder[l];
+    const struct attn_value *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
+                                    b->cross_out.w, b->linear1.w,  b->linear2.w};
+    for (size_t k = 0; k < sizeof w / sizeof *w; k++)
+      sum += w[k] ? (double)(w[k]->n * w[k]->width) : 0;
+  }
+  return sum;
+}
+
+struct decoding {
+  struct attn_network *network;
+  struct attn_text source;
+  struct attn_search how;
+  struct attn_found found;
+};
+
+static void decode_step(void *argument) {
+  struct decoding *d = argument;
+  check(attn_search_run(d->network, &d->source, &d->how, &d->found, &err));
+}
+
+/* Nothing ends what is said: all say as many tokens. */
+static void decode(const struct wish *w) {
+  struct attn_network *counted;
+  check(attn_network_new(&w->config, NULL, NULL, &counted, &err));
+  float *weights = allocate(counted->numbers, sizeof *weights);
+  struct decoding d = {.how = {.most = w->tokens,
+                               .begin = ATTN_TOKEN_BEGIN,
+                               .end = -1,
+                               .beams = w->beams,
+                               .together = w->batch,
+                               .threads = w->threads}};
+  check(attn_network_new(&w->config, weights, NULL, &d.network, &err));
+  attn_network_fill(d.network, 1);
+  d.source = (struct attn_text){.n = w->batch * w->tokens, .sequences = w->batch};
+  d.source.tokens = some_tokens(d.source.n, w->config.source_words);
+  int64_t *starts = allocate(w->batch + 1, sizeof *starts);
+  for (int64_t n = 0; n <= w->batch; n++) starts[n] = n * w->tokens;
+  d.source.starts = starts;
+  d.found.tokens = allocate(w->batch * w->tokens, sizeof *d.found.tokens);
+  double tokens = (double)(w->batch * w->tokens);
+  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)counted->numbers, tokens,
+         decoder_weights(d.network));
+  repeat(w, tokens, decode_step, &d);
+  attn_network_free(counted), attn_network_free(d.network);
+  free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
+}
+
+/* ---- What the machine can do ---- */
+
+enum { SIDE = 2048, STREAM = 1 << 26 };
+
+/* The best of ten: what could not be reached by others' fault is no limit. */
+static double best_of(void (*body)(const struct attn_host *, float *), int32_t threads, float *x) {
+  const struct attn_host host = {.threads = threads};
+  double best = 1e9;
+  for (int n = 0; n < 10; n++) {
+    double start = now();
+    body(&host, x);
+    double seconds = now() - start;
+    if (seconds < best) best = seconds;
+  }
+  return best;
+}
+
+static void multiply(const struct attn_host *host, float *x) {
+  const struct attn_matrix a = {x, SIDE, 0}, b = {x + SIDE * SIDE, SIDE, 0};
+  check(attn_matmul(host, SIDE, SIDE, SIDE, a, b, x + 2 * SIDE * SIDE, SIDE, 0, &err));
+}
+
+static void copy_piece(void *argument, int64_t index, int32_t worker) {
+  float *x = argument;
+  (void)worker;
+  memcpy(x + STREAM / 2 + index * (STREAM / 16), x + index * (STREAM / 16),
+         STREAM / 16 * sizeof *x);
+}
+
+static void stream(const struct attn_host *host, float *x) {
+  attn_layer_run(host, 8, copy_piece, x);
+}
+
+/* A copy moves three times its bytes' half: it reads the source and, but for streaming stores, the
+ * destination before it writes that. What is counted is the two that were asked for. */
+static void limits(int32_t threads) {
+  float *x = allocate(STREAM, sizeof *x);
+  for (int64_t n = 0; n < STREAM; n++) x[n] = (float)(n % 17) * 0x1p-4f;
+  double product = best_of(multiply, threads, x), copied = best_of(stream, threads, x);
+  printf("gemm_flops %.6g\nstream_bytes %.6g\n", 2.0 * SIDE * SIDE * SIDE / product,
+         (double)STREAM * sizeof *x / copied);
+  free(x);
+}
+
+/* ---- Arguments ---- */
+
+static int usage(void) {
+  fprintf(stderr,
+          "usage: bench_model limits [THREADS] | (train|decode) (gpt2|base|dates) "
+          "[--batch N] [--tokens N] [--beams N] [--threads N] [--steps N]\n");
+  return 2;
+}
+
+static int read_wish(struct wish *w, int argc, char **argv) {
+  *w = (struct wish){.beams = 1, .steps = 10};
+  for (size_t n = 0; n < sizeof presets / sizeof *presets; n++)
+    if (!strcmp(argv[0], presets[n].name)) w->preset = &presets[n];
+  if (!w->preset) return 0;
+  w->batch = w->preset->batch, w->tokens = w->preset->tokens;
+  for (int n = 1; n < argc; n += 2) {
+    long long value = n + 1 < argc ? atoll(argv[n + 1]) : -1;
+    if (!strcmp(argv[n], "--steps") && value >= 0)
+      w->steps = value;
+    else if (!strcmp(argv[n], "--threads") && value >= 0 && value <= 1024)
+      w->threads = (int32_t)value;
+    else if (value < 1 || value > 1 << 16)
+      return 0;
+    else if (!strcmp(argv[n], "--batch"))
+      w->batch = value;
+    else if (!strcmp(argv[n], "--tokens"))
+      w->tokens = value;
+    else if (!strcmp(argv[n], "--beams"))
+      w->beams = value;
+    else
+      return 0;
+  }
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  struct wish w;
+  if (argc >= 2 && !strcmp(argv[1], "limits")) {
+    limits(argc > 2 ? (int32_t)atoi(argv[2]) : 0);
+    return 0;
+  }
+  if (argc < 3 || !read_wish(&w, argc - 2, argv + 2)) return usage();
+  check(attn_config_parse(w.preset->config, strlen(w.preset->config), &w.config, &err));
+  if (!strcmp(argv[1], "train"))
+    train(&w);
+  else if (!strcmp(argv[1], "decode"))
+    decode(&w);
+  else
+    return usage();
+  return 0;
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Whole models, float32: libattn's training against PyTorch's, its decoding against CTranslate2's.
+
+    bench/compare_model.py --program build/test/bench_model [--steps 10] [--threads 0] [--only PATTERN] [--json FILE]
+
+Each runs in a process of its own and makes a step when it is told to, in turns, so that all see the
+same machine. Random weights; random tokens, as many of each. What is not installed is left out.
+Bound: products at the rate of a large one, and the bytes that a step cannot avoid at that of a copy.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# As in bench_model.c.
+SHAPES = {
+    "gpt2": dict(kind="decoder", words=50257, width=768, heads=12, hidden=3072, layers=12, batch=4, tokens=64),
+    "base": dict(kind="both", words=8000, width=512, heads=8, hidden=2048, layers=6, batch=32, tokens=32),
+    "dates": dict(kind="both", words=80, width=64, heads=4, hidden=256, layers=2, batch=64, tokens=12),
+}
+CASES = [("train", name, {}) for name in SHAPES] + [
+    ("decode", "base", dict(batch=batch, beams=beams)) for batch in (1, 32) for beams in (1, 4)]
+
+
+# ---- The peers: they say "ready", then their seconds for each line they are sent, then their peak ----
+
+def serve(step):
+    import resource
+    step()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        step()
+        print("seconds", time.perf_counter() - start, flush=True)
+    print("peak_rss", 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+
+
+def torch_decoder(s, torch):
+    """GPT-2 as a plain module: pre-norm, learned positions, tied output."""
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            d = s["width"]
+            self.norm1, self.norm2 = nn.LayerNorm(d), nn.LayerNorm(d)
+            self.qkv, self.out = nn.Linear(d, 3 * d), nn.Linear(d, d)
+            self.wide, self.narrow = nn.Linear(d, s["hidden"]), nn.Linear(s["hidden"], d)
+
+        def forward(self, x):
+            b, t, d = x.shape
+            q, k, v = (y.view(b, t, s["heads"], -1).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(d, -1))
+            o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(o.transpose(1, 2).reshape(b, t, d))
+            return x + self.narrow(F.gelu(self.wide(self.norm2(x)), approximate="tanh"))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.places = nn.Embedding(s["words"], s["width"]), nn.Embedding(1024, s["width"])
+            self.layers = nn.ModuleList(Layer() for _ in range(s["layers"]))
+            self.norm = nn.LayerNorm(s["width"])
+
+        def forward(self, source, target):
+            x = self.words(target) + self.places(torch.arange(target.shape[1]))
+            for layer in self.layers:
+                x = layer(x)
+            return self.norm(x) @ self.words.weight.T
+
+    return Model()
+
+
+def torch_both(s, torch):
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.source, self.target = (nn.Embedding(s["words"], s["width"]) for _ in range(2))
+            self.middle = nn.Transformer(s["width"], s["heads"], s["layers"], s["layers"], s["hidden"], 0.0,
+                                         batch_first=True, norm_first=True)
+            self.output = nn.Linear(s["width"], s["words"])
+            self.register_buffer("places", torch.randn(128, s["width"]), persistent=False)
+            self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(s["tokens"]), persistent=False)
+
+        def forward(self, source, target):
+            scale, places = s["width"] ** 0.5, self.places[: s["tokens"]]
+            return self.output(self.middle(self.source(source) * scale + places, self.target(target) * scale + places,
+                                           tgt_mask=self.mask, tgt_is_causal=True))
+
+    return Model()
+
+
+def run_torch(name, threads):
+    import torch
+    if threads:
+        torch.set_num_threads(threads)
+    s = SHAPES[name]
+    model = (torch_decoder if s["kind"] == "decoder" else torch_both)(s, torch)
+    source, target = (torch.randint(4, s["words"], (s["batch"], s["tokens"])) for _ in range(2))
+    try:
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
+    except RuntimeError:
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-4, foreach=True)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        logits = model(source, target)
+        torch.nn.functional.cross_entropy(logits.view(-1, s["words"]), target.view(-1)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    serve(step)
+
+
+def ct2_model(s, folder):
+    import numpy
+    from ctranslate2.specs import TransformerSpec
+    rng = numpy.random.default_rng(1)
+    d, f, v = s["width"], s["hidden"], s["words"]
+
+    def matrix(rows, columns):
+        return (rng.standard_normal((rows, columns)) * columns ** -0.5).astype(numpy.float32)
+
+    def linear(spec, rows, columns):
+        spec.weight, spec.bias = matrix(rows, columns), numpy.zeros(rows, numpy.float32)
+
+    def norm(spec):
+        spec.gamma, spec.beta = numpy.ones(d, numpy.float32), numpy.zeros(d, numpy.float32)
+
+    def attention(spec, rows):
+        norm(spec.layer_norm)
+        for part, count in zip(spec.linear, rows):
+            linear(part, count, d)
+
+    spec = TransformerSpec.from_config((s["layers"], s["layers"]), s["heads"], pre_norm=True)
+    for side in (spec.encoder, spec.decoder):
+        norm(side.layer_norm)
+        side.position_encodings.encodings = matrix(128, d)
+        for layer in side.layer:
+            attention(layer.self_attention, (3 * d, d))
+            if side is spec.decoder:
+                attention(layer.attention, (d, 2 * d, d))
+            norm(layer.ffn.layer_norm)
+            linear(layer.ffn.linear_0, f, d), linear(layer.ffn.linear_1, d, f)
+    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = matrix(v, d)
+    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = True
+    linear(spec.decoder.projection, v, d)
+    words = ["<unk>", "<s>", "</s>"] + [f"w{n}" for n in range(v - 3)]
+    spec.register_source_vocabulary(words), spec.register_target_vocabulary(words)
+    spec.validate(), spec.save(folder)
+    return words
+
+
+def run_ct2(name, threads, batch, beams):
+    import random
+    import ctranslate2
+    s = SHAPES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        words = ct2_model(s, folder)
+        translator = ctranslate2.Translator(folder, compute_type="float32", inter_threads=1, intra_threads=threads)
+    source = [[random.choice(words[3:]) for _ in range(s["tokens"])] for _ in range(batch)]
+
+    def step():
+        found = translator.translate_batch(source, beam_size=beams, min_decoding_length=s["tokens"],
+                                           max_decoding_length=s["tokens"], max_batch_size=0)
+        assert all(len(one.hypotheses[0]) == s["tokens"] for one in found)
+    serve(step)
+
+
+# ---- Turns ----
+
+class Runner:
+    def __init__(self, name, command):
+        self.name, self.seconds, self.facts = name, [], {}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            key, *value = line.split()
+            if key == "seconds":
+                self.seconds.append(float(value[0]))
+                return
+            self.facts[key] = float(value[0]) if value else 1.0
+        raise SystemExit(f"{self.name} stopped")
+
+    def end(self):
+        for line in self.process.communicate()[0].splitlines():
+            self.facts[line.split()[0]] = float(line.split()[1])
+        if self.process.returncode:
+            raise SystemExit(f"{self.name} failed")
+
+
+def has(module):
+    return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def bound(kind, facts, limits, batch, beams, tokens):
+    """Seconds that the machine's limits ask for. Training: the products, then AdamW's seven passes over the
+    weights. Decoding: of each token the larger of its products' time and that of reading the weights once."""
+    if kind == "train":
+        return facts["flops"] / limits["gemm_flops"] + 7 * 4 * facts["weights"] / limits["stream_bytes"]
+    weights, rows = facts["decoder_weights"], batch * beams
+    return tokens * max(2 * rows * weights / limits["gemm_flops"], 4 * weights / limits["stream_bytes"])
+
+
+def measure(case, options, threads):
+    kind, name, more = case
+    words = [option for key, value in more.items() for option in (f"--{key}", str(value))]
+    ours = [options.program, kind, name, "--steps", "0", "--threads", str(threads), *words]
+    peer = ("torch", "PyTorch") if kind == "train" else ("ctranslate2", "CTranslate2")
+    runners = [Runner("libattn", ours)]
+    if has(peer[0]):
+        arguments = [peer[0], name, str(threads), *(str(value) for value in more.values())]
+        runners.append(Runner(peer[1], [sys.executable, os.path.abspath(__file__), "--peer", *arguments]))
+    for _ in range(options.steps):
+        for runner in runners:
+            runner.ask()
+    for runner in runners:
+        runner.end()
+    return runners
+
+
+def main():
+    if sys.argv[1:2] == ["--peer"]:
+        what, name, threads, *more = sys.argv[2:]
+        return run_torch(name, int(threads)) if what == "torch" else run_ct2(name, int(threads), *map(int, more))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=0, help="of training; 0: all")
+    parser.add_argument("--only", default="*", help="cases by name: 'train-gpt2', 'decode-*'")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
+    rows, known = [], {}
+    print(f"# {cpu}, float32, random weights; tokens/s of {options.steps} steps in turns")
+    print(f"{'':28} {'':12} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
+    for case in CASES:
+        kind, name, more = case
+        label = "-".join([kind, name, *(f"{key}{value}" for key, value in more.items())])
+        if not fnmatch.fnmatch(label, options.only):
+            continue
+        threads = options.threads if kind == "train" else 1
+        if threads not in known:
+            lines = subprocess.run([options.program, "limits", str(threads)], capture_output=True, text=True, check=True)
+            known[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
+        runners = measure(case, options, threads)
+        facts, s = runners[0].facts, SHAPES[name]
+        least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"])
+        for r in runners:
+            rate = [facts["tokens"] / t for t in (min(r.seconds), statistics.median(r.seconds))]
+            rows.append(dict(case=label, name=r.name, threads=threads, best=rate[0], median=rate[1],
+                             peak_rss=r.facts["peak_rss"], of_bound=least / min(r.seconds), seconds=r.seconds))
+            print(f"{label:28} {r.name:12} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
+                  f"{100 * least / min(r.seconds):8.0f}%", flush=True)
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump(dict(cpu=cpu, steps=options.steps, limits=known, rows=rows), f, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+/* exponential.h -- e^x in float32 without a branch or a call, so that loops over it are vectors. */
+#ifndef ATTN_NN_EXPONENTIAL_H
+#define ATTN_NN_EXPONENTIAL_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* x = k log 2 + r: e^x = 2^k e^r, e^r a polynomial of degree 7 (Cephes). Within 2^-23 of e^x, as a
+ * share of it, for x in -87 .. 88; 0 below, NaN for NaN; above, x counts as 88. */
+static inline float attn_exponential(float x) {
+  const float shift = 0x1.8p23f; /* what is added to it is rounded to whole numbers */
+  float least = x > 88 ? 88 : x, z = least < -87 ? -87 : least, e;
+  float shifted = z * 0x1.715476p0f + shift, k = shifted - shift;
+  float r = z - k * 0x1.63p-1f - k * -0x1.bd0106p-13f, p = 1.9875691500e-4f;
+  uint32_t bits, of_shift = 0x4b400000;
+  p = p * r + 1.3981999507e-3f, p = p * r + 8.3334519073e-3f, p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f, p = p * r + 5.0000001201e-1f, p = p * (r * r) + r + 1;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits - of_shift + 127) << 23;
+  memcpy(&e, &bits, sizeof e);
+  return x < -87 ? 0 : p * e;
+}
+
+#endif

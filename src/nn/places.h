@@ -1,0 +1,23 @@
+/* places.h -- where in memory things stand that do not all live at one time. */
+#ifndef ATTN_NN_PLACES_H
+#define ATTN_NN_PLACES_H
+
+#include <stddef.h>
+
+struct attn_place {
+  size_t at, bytes;
+  struct attn_place *next; /* that lives, by rising `at` */
+};
+
+struct attn_places {
+  struct attn_place *first;
+  size_t most; /* bytes that were ever needed */
+};
+
+/* The lowest place where it meets nothing that lives. */
+void attn_places_take(struct attn_places *all, struct attn_place *one, size_t bytes);
+
+/* It lives no more; its place is remembered. */
+void attn_places_give(struct attn_places *all, struct attn_place *one);
+
+#endif
