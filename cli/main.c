@@ -16,6 +16,7 @@ static const struct {
     {"run", "attention on tensor files", attn_cmd_run},
     {"train", "a Transformer from nothing", attn_cmd_train},
     {"generate", "what a trained one says", attn_cmd_generate},
+    {"embed", "texts as vectors, and how alike they are", attn_cmd_embed},
     {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
 };
 
