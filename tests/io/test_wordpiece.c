@@ -24,16 +24,16 @@
   ":9,\"\xe7\xa7\x81\":10,\"e\":11,\"\xc3\xa9\":12,\"A\":13,\"##a\":14,\"i\":15,\"##\xcc\x87\":"   \
   "16,"                                                                                            \
   "\"##\xe3\x80\xae\":17,\"##\xf0\x9d\x85\xa5\":18,\"\x7f\":19}"
-#define FILE_OF(normal, frame, letters, more)                                                      \
-  "{\"version\":\"1.0\"," more                                                                     \
-  "\"added_tokens\":[" TOKEN("3", "[S]") "," TOKEN("7", "[C]") "," TOKEN(                          \
-      "8",                                                                                         \
-      "[U]") "],\"normalizer\":" normal                                                            \
-             ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"post_processor\":" frame        \
-             ",\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true},\"model\":" \
-             "{"                                                                                   \
-             "\"type\":\"WordPiece\",\"unk_token\":\"[U]\",\"continuing_subword_prefix\":\"##\","  \
-             "\"max_input_chars_per_word\":" letters ",\"vocab\":" VOCAB "}}"
+#define FILE_OF(normal, frame, letters, more)                                                     \
+  "{\"version\":\"1.0\"," more                                                                    \
+  "\"added_tokens\":[" TOKEN("3", "[S]") "," TOKEN("7", "[C]") "," TOKEN("8", "[U]") "," TOKEN(   \
+      "20",                                                                                       \
+      "cc") "],\"normalizer\":" normal                                                            \
+            ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"post_processor\":" frame        \
+            ",\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true},\"model\":" \
+            "{"                                                                                   \
+            "\"type\":\"WordPiece\",\"unk_token\":\"[U]\",\"continuing_subword_prefix\":\"##\","  \
+            "\"max_input_chars_per_word\":" letters ",\"vocab\":" VOCAB "}}"
 #define TRUNCATED(most) \
   "\"truncation\":{\"max_length\":" most ",\"strategy\":\"LongestFirst\",\"stride\":0},"
 
@@ -58,6 +58,7 @@ enum {
   FIRST_ON,
   SECOND_ON,
   CONTROL,
+  SPELLED,
   WORDS
 };
 
@@ -84,6 +85,7 @@ static void the_longest_piece_from_the_left(void **state) {
   GIVES(t, "abcabc a", UNK, A); /* six letters are more than five */
   GIVES(t, "a!ab!! !", A, MARK, AB, MARK, MARK, MARK);
   GIVES(t, "[S] [U]", UNK, UNK, UNK, UNK, UNK, UNK);
+  GIVES(t, "cc", UNK); /* spelled like a special word, and none */
   gives(t, " \n\t ", NULL, 0);
   attn_tokenizer_free(t);
 }

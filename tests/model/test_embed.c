@@ -161,7 +161,8 @@ static void threads_and_neighbours_change_no_bit(void **state) {
 static void long_texts_are_cut_before_their_end(void **state) {
   (void)state;
   const char *long_ones[] = {"abbbbbb", "abbbbbbb", "abbb", "abbbbbbbbbbb"};
-  float out[4 * D], before[D] = {7};
+  const char *five = "abbbb";
+  float out[4 * D], left[D], before[D] = {7};
   attn_error err;
   embed(long_ones, 1, (attn_embedding_how){.threads = 1}, out); /* nine tokens: they fit */
   *out = 7;
@@ -177,6 +178,8 @@ static void long_texts_are_cut_before_their_end(void **state) {
   reopen();
   embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
   assert_memory_equal(out + D, out, D * sizeof *out);
+  embed(&five, 1, (attn_embedding_how){.threads = 1}, left);
+  assert_memory_equal(left, out, sizeof left);
   assert_memory_not_equal(out + (ptrdiff_t)2 * D, out, D * sizeof *out);
   put("sentence_bert_config.json", "{\"max_seq_length\": 1000}");
   reopen();
