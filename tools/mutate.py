@@ -35,7 +35,7 @@ BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sampl
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -271,6 +271,27 @@ MUTATIONS = [
     ("the end is not in log p", "src/model/generate.c", "k < count + f->ended[n]", "k < count + 99 * f->ended[n]"),
     ("a shape that does not fit", "src/model/weights.c", "memcmp(at->shape, to->shape, (size_t)to->rank * sizeof *to->shape))", "0)"),
     ("words that do not fit", "src/model/model.c", "if (!status && (config->target_words != count ||", "if (0 && (config->target_words != count ||"),
+    ("the shortest piece's neighbour", "src/io/wordpiece.c", "if (bytes - at > most) bytes = step_back(text, at + most + 1);", "if (bytes - at > 2) bytes = step_back(text, at + 3);"),
+    ("pieces that go on without their prefix", "src/io/wordpiece.c", "size_t prefix = at ? c->w->prefix_bytes : 0, bytes", "size_t prefix = 0, bytes"),
+    ("what was found of an unknown word stays", "src/io/wordpiece.c", "c->out->count = before;", "(void)before;"),
+    ("a word of one letter too many", "src/io/wordpiece.c", "int fits = c->count <= c->w->letters;", "int fits = c->count < c->w->letters;"),
+    ("marks of a word are left where they came", "src/io/wordpiece.c", "class_of(c->word[at - 1]) > class; at--)", "0; at--)"),
+    ("an accent without a class lets others pass", "src/io/wordpiece.c", "else if (!class_of(parts[k]))", "else if (0)"),
+    ("ideographs stick together", "src/io/wordpiece.c", "if (alone && c->count) end_word(c);", ""),
+    ("control characters stay", "src/io/wordpiece.c", "code == 0xFFFD || is_control(code)", "code == 0xFFFD"),
+    ("a special word is text", "src/io/wordpiece.c", "return id >= 0 && t->special[id] ? -1 : id;", "return id;"),
+    ("a capital I keeps its dot to itself", "src/io/wordpiece.c", "if (code == I_DOTTED && c->w->lowers) add(c, DOT_ABOVE);", ""),
+    ("a space before a full stop", "src/io/wordpiece.c", "*space = !goes_on && !(w->tidies && clings(word, bytes));", "*space = !goes_on;"),
+    ("accents stay where nothing is said", "src/io/wordpiece_file.c", "? w->lowers\n", "? 0\n"),
+    ("begin and end change places", "src/io/wordpiece_file.c", "w->end = attn_intern_find(&t->words, last, strlen(last));", "w->end = w->begin;"),
+    ("a text is cut with its end", "src/model/model.c", "most - around : count;", "most : count;"),
+    ("the mean without what ends a text", "src/model/embed.c", "? 1 : n;", "? 1 : n - 1;"),
+    ("a vector of the neighbour's length", "src/model/embed.c", "squares += (double)to[d] * (double)to[d];", "squares = (double)to[d] * (double)to[d];"),
+    ("places run on from text to text", "src/model/embed.c", "g->places[at] = (int32_t)i;", "g->places[at] = (int32_t)at;"),
+    ("the folder's pooling is not asked", "src/model/embed.c", "own->pooling ? own->pooling : ATTN_POOLING_MEAN", "ATTN_POOLING_MEAN"),
+    ("a model that says something is opened", "src/model/folder.c", "if (status || config.kind == ATTN_ENCODER) return status;", "if (1) return status;"),
+    ("sentence-transformers' length is not read", "src/model/folder.c", "if (json_is_integer(most)) s->most = json_integer_value(most);", "if (json_is_integer(most)) s->most += 3;"),
+    ("texts longer than the model", "src/model/folder.c", "if (s->most > length) s->most = length;", ""),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -326,7 +347,7 @@ def order(name, path):
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
-    rooms = {"src/train/checkpoint": "test_checkpoint", "src/model/generate": "test_model", "src/model/decoder": "test_decoder", "src/model/weights": "test_model", "src/model/model.c": "test_model", "src/model/foreign": "test_foreign", "src/train/data": "test_data", "src/base/view": "test_view", "src/train/r": "test_run", "src/model/": "test_transformer", "src/train/": "test_trainer", "src/nn/": "test_tape"}
+    rooms = {"src/train/checkpoint": "test_checkpoint", "src/model/generate": "test_model", "src/model/decoder": "test_decoder", "src/model/weights": "test_model", "src/model/model.c": "test_model", "src/model/foreign": "test_foreign", "src/model/folder": "test_embed", "src/io/wordpiece": "test_wordpiece", "src/model/embed": "test_embed", "src/train/data": "test_data", "src/base/view": "test_view", "src/train/r": "test_run", "src/model/": "test_transformer", "src/train/": "test_trainer", "src/nn/": "test_tape"}
     room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
     first = FIRST.get(name, likely.get(path, room))
     return [first] + [t for t in TESTS if t != first]

@@ -11,7 +11,12 @@
  * A checkpoint is one safetensors file: weights under the names of PyTorch's
  * nn.Transformer, and as metadata "config" (JSON: what the model is) and
  * "tokenizer" (Hugging Face's tokenizer.json). attn_model_train (train.h)
- * writes them.
+ * writes them. An encoder may be a folder of Hugging Face's as well:
+ *
+ *     const char *texts[] = {"A man is eating food.", "Someone eats a meal."};
+ *     float vectors[2][384];
+ *     attn_model_open("all-MiniLM-L6-v2", &model, &err);
+ *     attn_model_embed(model, texts, 2, NULL, vectors[0], &err);
  *
  * A model that is open is never changed: any number of threads may use it.
  */
@@ -28,8 +33,13 @@ extern "C" {
 typedef struct attn_model attn_model;
 
 /**
- * Opens a checkpoint. *model is the caller's, NULL on failure.
+ * Opens a checkpoint, or a folder as Hugging Face keeps an encoder (BERT): config.json,
+ * model.safetensors of any float type, tokenizer.json (WordPiece, or one of our own kinds); where
+ * they are there, sentence-transformers' modules.json, the pooling's config.json and
+ * sentence_bert_config.json say what a text's one vector is. *model is the caller's, NULL on
+ * failure.
  *
+ * What such a file says and would not be done here is refused, never left out.
  * Errors  ATTN_ERR_FILE; ATTN_ERR_FORMAT, with the name of what is missing,
  *         malformed or does not fit the configuration; ATTN_ERR_MEMORY.
  * Cost    The weights alone are read, not what training kept beside them.
@@ -47,6 +57,7 @@ typedef struct attn_model_facts {
   int64_t words;        /* of the vocabulary */
   int64_t length;       /* the longest sequence, in tokens */
   int32_t encoder_layers, decoder_layers, heads;
+  int64_t width;        /* of hidden vectors, and so of embeddings: D */
 } attn_model_facts;
 
 /** Fills facts. Errors: ATTN_ERR_ARGUMENT (struct_size). */
@@ -162,6 +173,66 @@ ATTN_API attn_status attn_model_write_lesson(const attn_model *model, const char
                                              const char *target, attn_attention_kind kind,
                                              int32_t layer, int32_t head, int32_t threads,
                                              const attn_sink *sink, attn_error *err);
+
+/* ---- A text as one vector ------------------------------------------------------ */
+
+/** What becomes of the encoder's hidden vectors. */
+typedef enum attn_pooling_kind {
+  ATTN_POOLING_OWN = 0,   /* as the model's folder says; where it says nothing, the mean */
+  ATTN_POOLING_MEAN = 1,  /* of all tokens, those that begin and end a text with them */
+  ATTN_POOLING_FIRST = 2, /* that of the first token, BERT's [CLS] */
+} attn_pooling_kind;
+
+typedef enum attn_norm_kind {
+  ATTN_NORM_OWN = 0,  /* as the folder says; where it says nothing, 1 */
+  ATTN_NORM_UNIT = 1, /* divided by its Euclidean length, which is 1 then */
+  ATTN_NORM_NONE = 2,
+} attn_norm_kind;
+
+/** How to embed. Zero beside struct_size: as the model was made for. */
+typedef struct attn_embedding_how {
+  size_t struct_size;
+  int32_t pooling;  /* attn_pooling_kind */
+  int32_t norm;     /* attn_norm_kind */
+  int32_t threads;  /* 0: all */
+  int32_t together; /* texts that go through each layer side by side: faster where they are short,
+                       but sums may then be formed in another order, and neighbours change the last
+                       bits; 0: 1 */
+  int (*progress)(void *context, int64_t done, int64_t total); /* texts; may be NULL. Nonzero stops
+                       with ATTN_ERR_INTERRUPTED */
+  void *progress_context;
+} attn_embedding_how;
+
+#ifdef __cplusplus
+#define ATTN_EMBEDDING_HOW_INIT { sizeof(attn_embedding_how) }
+#else
+#define ATTN_EMBEDDING_HOW_INIT { .struct_size = sizeof(attn_embedding_how) }
+#endif
+
+/**
+ * Embeds each text: the encoder's hidden vectors, pooled into one. The product of two vectors of
+ * length 1 is the cosine that tells how alike their texts are.
+ *
+ *   texts  in   count texts, UTF-8, each ends in 0. What one says is never taken for a special token
+ *               ("[SEP]" is a bracket, a word, a bracket)
+ *   how    in   NULL: as the model was made for
+ *   out    out  (count, D), D the width that attn_model_describe tells; undefined after a failure
+ *               but ATTN_ERR_ARGUMENT and ATTN_ERR_FORMAT, which leave it as it was
+ *
+ * A text longer than max_seq_length or the tokenizer's truncation is cut to it, its end put behind.
+ * A vector does not depend on what else is asked in the same call (but for `together`), nor on the
+ * number of threads.
+ * Accuracy  hidden vectors as float32 gives them; mean and length are summed in double and each
+ *           rounded to float32 once.
+ * Errors    ATTN_ERR_ARGUMENT (a setting; a model without an encoder; a text without tokens, or
+ *           longer than the model has positions for where nothing says how to cut it),
+ *           ATTN_ERR_FORMAT (a text is not UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED.
+ * Cost      each token once through the encoder; memory for one group's pass a thread.
+ * Source    [Devlin et al. 2018]; [Reimers and Gurevych 2019] for pooling.
+ */
+ATTN_API attn_status attn_model_embed(const attn_model *model, const char *const *texts,
+                                      int64_t count, const attn_embedding_how *how, float *out,
+                                      attn_error *err);
 
 #ifdef __cplusplus
 }

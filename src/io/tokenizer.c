@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "vocabulary.h"
+#include "wordpiece.h"
 
 enum { TEXT_MOST = 1 << 30 };
 
@@ -12,71 +13,86 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *t) { r
 
 int64_t attn_tokenizer_words(const struct attn_tokenizer *t) { return (int64_t)t->words.count; }
 
+const char *attn_tokenizer_word(const struct attn_tokenizer *t, int32_t id) {
+  size_t bytes;
+  if (id < 0 || (size_t)id >= t->words.count) return NULL;
+  return attn_intern_key(&t->words, (size_t)id, &bytes);
+}
+
+int32_t attn_tokenizer_special(const struct attn_tokenizer *t, enum attn_tokenizer_mark which) {
+  const struct attn_wordpiece *w = &t->pieces;
+  if (t->kind != ATTN_TOKENIZER_WORDPIECE)
+    return which == ATTN_MARK_BEGIN ? 1 : which == ATTN_MARK_END ? 2 : ATTN_VOCABULARY_UNKNOWN;
+  return which == ATTN_MARK_BEGIN ? w->begin : which == ATTN_MARK_END ? w->end : w->unknown;
+}
+
+int64_t attn_tokenizer_most(const struct attn_tokenizer *t) { return t->pieces.most; }
+
 /* ---- Encoding ---- */
 
-struct out {
-  int32_t *ids;
-  size_t room, count;
-};
-
-static void put(struct out *out, int32_t id) {
+void attn_encoding_put(struct attn_encoding *out, int32_t id) {
   if (out->count < out->room) out->ids[out->count] = id;
   out->count++;
 }
 
-static attn_status no_utf8(const char *text, size_t at, attn_error *err) {
+attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err) {
   return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
                           "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
                           (unsigned char)text[at]);
 }
 
 static attn_status encode_characters(const struct attn_tokenizer *t, const char *text,
-                                     size_t length, struct out *out, attn_error *err) {
+                                     size_t length, struct attn_encoding *out, attn_error *err) {
   int32_t code;
   for (size_t at = 0, bytes; at < length; at += bytes) {
     bytes = attn_utf8_read(text + at, length - at, &code);
-    if (!bytes) return no_utf8(text, at, err);
+    if (!bytes) return attn_text_no_utf8(text, at, err);
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    put(out, id < 0 ? ATTN_VOCABULARY_UNKNOWN : id);
+    attn_encoding_put(out, id < 0 ? ATTN_VOCABULARY_UNKNOWN : id);
   }
   return ATTN_OK;
 }
 
 static attn_status encode_spaced(const struct attn_tokenizer *t, const char *text, size_t length,
-                                 struct out *out, attn_error *err) {
+                                 struct attn_encoding *out, attn_error *err) {
   size_t at = 0;
   for (size_t bytes; (bytes = attn_spaced_word(text, length, &at)); at += bytes) {
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    put(out, id < 0 || t->special[id] ? ATTN_VOCABULARY_UNKNOWN : id);
+    attn_encoding_put(out, id < 0 || t->special[id] ? ATTN_VOCABULARY_UNKNOWN : id);
   }
-  return at == length ? ATTN_OK : no_utf8(text, at, err);
+  return at == length ? ATTN_OK : attn_text_no_utf8(text, at, err);
 }
 
 static attn_status encode_pairs(const struct attn_tokenizer *t, const char *text, size_t length,
-                                struct out *out, attn_error *err) {
+                                struct attn_encoding *out, attn_error *err) {
   struct attn_merging m = {0};
   attn_status status = ATTN_OK;
   for (size_t at = 0, bytes, count; at < length && !status; at += bytes) {
     bytes = attn_word_length(text + at, length - at);
     if (!attn_merging_word(&m, t, text + at, bytes, &count))
       status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a word of %zu bytes", bytes);
-    for (size_t n = 0; n < count; n++) put(out, m.at[n]);
+    for (size_t n = 0; n < count; n++) attn_encoding_put(out, m.at[n]);
   }
   attn_merging_free(&m);
   return status;
 }
 
+static attn_status (*const encoders[])(const struct attn_tokenizer *t, const char *text,
+                                       size_t length, struct attn_encoding *out,
+                                       attn_error *err) = {
+    [ATTN_TOKENIZER_CHARACTER] = encode_characters,
+    [ATTN_TOKENIZER_BPE] = encode_pairs,
+    [ATTN_TOKENIZER_WORD] = encode_spaced,
+    [ATTN_TOKENIZER_WORDPIECE] = attn_wordpiece_encode};
+
 attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
                                   int32_t *ids, size_t room, size_t *count, attn_error *err) {
-  struct out out = {ids, room, 0};
+  struct attn_encoding out = {ids, room, 0};
   *count = 0;
   if (length > TEXT_MOST)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
                      length);
-  attn_status status = t->kind == ATTN_TOKENIZER_BPE ? encode_pairs(t, text, length, &out, err)
-                       : t->kind == ATTN_TOKENIZER_WORD
-                           ? encode_spaced(t, text, length, &out, err)
-                           : encode_characters(t, text, length, &out, err);
+  attn_status status = encoders[t->kind](t, text, length, &out, err);
   if (status) return status;
   *count = out.count;
   if (out.count <= room) return ATTN_OK;
@@ -105,7 +121,12 @@ static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, 
   int32_t code;
   const char *word = attn_intern_key(&t->words, (size_t)id, &bytes);
   int letters = t->kind == ATTN_TOKENIZER_BPE && is_letters(word, bytes);
-  for (size_t at = 0; at < bytes; at += step) {
+  size_t skipped = 0;
+  int space = t->kind == ATTN_TOKENIZER_WORD;
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) skipped = attn_wordpiece_join(t, word, bytes, &space);
+  if (!*length) skipped = 0;
+  if (*length && space) put_byte(text, room, length, ' ');
+  for (size_t at = skipped; at < bytes; at += step) {
     step = letters ? attn_utf8_read(word + at, bytes - at, &code) : 1;
     put_byte(text, room, length, letters ? attn_byte_of_letter(code) : word[at]);
   }
@@ -121,7 +142,6 @@ attn_status attn_tokenizer_decode(const struct attn_tokenizer *t, const int32_t 
                        t->words.count);
   for (size_t n = 0; n < count; n++) {
     if (t->special[ids[n]]) continue;
-    if (t->kind == ATTN_TOKENIZER_WORD && *length) put_byte(text, room, length, ' ');
     decode_word(t, ids[n], text, room, length);
   }
   if (*length <= room) return ATTN_OK;

@@ -1,6 +1,7 @@
 /* tokenizer.h -- text to numbers and back, as Hugging Face's tokenizer.json says.
  *
- * Every vocabulary begins with <pad>, <s>, </s>, <unk>, numbers 0 to 3. Text never becomes one of
+ * Every vocabulary begins with <pad>, <s>, </s>, <unk>, numbers 0 to 3, but WordPiece's, whose file
+ * says which those are. Text never becomes one of
  * the special tokens, whatever it says (encode_special_tokens = True there; a word between spaces
  * becomes one all the same); <unk> stands for what is not in the vocabulary. Decoding leaves
  * special tokens out. */
@@ -15,8 +16,12 @@
 enum attn_tokenizer_kind {
   ATTN_TOKENIZER_CHARACTER, /* Unicode code points; bytes that are no UTF-8: ATTN_ERR_FORMAT */
   ATTN_TOKENIZER_BPE,       /* pairs of bytes merged, within GPT-2's words; any bytes */
-  ATTN_TOKENIZER_WORD       /* what stands between white space; UTF-8. Decoding puts one space */
+  ATTN_TOKENIZER_WORD,      /* what stands between white space; UTF-8. Decoding puts one space */
+  ATTN_TOKENIZER_WORDPIECE  /* BERT's words, in the longest pieces; UTF-8. Only read, never trained
+                             */
 };
+
+enum attn_tokenizer_mark { ATTN_MARK_BEGIN, ATTN_MARK_END, ATTN_MARK_UNKNOWN };
 
 struct attn_tokenizer;
 
@@ -54,6 +59,18 @@ char *attn_tokenizer_text(const struct attn_tokenizer *tokenizer);
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 int64_t attn_tokenizer_words(const struct attn_tokenizer *tokenizer);
+
+/* A word as the file spells it, 0 behind it; NULL: no such number. It lives as long as the
+ * tokenizer. */
+const char *attn_tokenizer_word(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* Its number, -1: texts have none such. */
+int32_t attn_tokenizer_special(const struct attn_tokenizer *tokenizer,
+                               enum attn_tokenizer_mark which);
+
+/* How many tokens the file lets a text have, its begin and end with them ("truncation"); 0: any
+ * number. attn_tokenizer_encode gives all of them, and neither begin nor end. */
+int64_t attn_tokenizer_most(const struct attn_tokenizer *tokenizer);
 
 /* *count tokens; never more than length. Where room is less: ATTN_ERR_MEMORY, *count is what is
  * needed and the first room of them are written. length at most 2^30. */

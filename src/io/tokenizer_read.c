@@ -6,135 +6,73 @@
 #include "dump.h"
 #include "error.h"
 #include "file.h"
+#include "rules.h"
 #include "vocabulary.h"
+#include "wordpiece.h"
 
-enum { FILE_MOST = 64 << 20, VALUE_SHOWN = 40, NAME_SHOWN = 60 };
-
-static attn_status no_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the tokenizer");
-}
-
-static attn_status wrong(attn_error *err, const char *where, const char *what) {
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: %s", where, what);
-}
+enum { FILE_MOST = 64 << 20, NAME_SHOWN = ATTN_NAME_SHOWN };
 
 /* ---- What members an object may have, and what they may be ---- */
 
-struct rule {
-  const char *name,
-      *values; /* JSON, alternatives with a space between; NULL: looked at elsewhere */
-  int optional;
-};
-
-#define COUNT(table) (sizeof(table) / sizeof *(table))
-#define FLAG "true false"
-
-static const struct rule root_rules[] = {
+static const struct attn_rule root_rules[] = {
     {"version", "\"1.0\"", 0}, {"truncation", "null", 1},   {"padding", "null", 1},
     {"added_tokens", NULL, 0}, {"normalizer", "null", 1},   {"pre_tokenizer", NULL, 0},
     {"decoder", NULL, 0},      {"post_processor", NULL, 1}, {"model", NULL, 0}};
-static const struct rule bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
-                                          {"add_prefix_space", "false", 0},
-                                          {"trim_offsets", FLAG, 1},
-                                          {"use_regex", "true", 1}};
+static const struct attn_rule bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
+                                               {"add_prefix_space", "false", 0},
+                                               {"trim_offsets", ATTN_RULE_FLAG, 1},
+                                               {"use_regex", "true", 1}};
 /* What ByteLevel's members say matters only before the model, not behind it. */
-static const struct rule any_bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
-                                              {"add_prefix_space", FLAG, 1},
-                                              {"trim_offsets", FLAG, 1},
-                                              {"use_regex", FLAG, 1}};
-static const struct rule split_rules[] = {
+static const struct attn_rule any_bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
+                                                   {"add_prefix_space", ATTN_RULE_FLAG, 1},
+                                                   {"trim_offsets", ATTN_RULE_FLAG, 1},
+                                                   {"use_regex", ATTN_RULE_FLAG, 1}};
+static const struct attn_rule split_rules[] = {
     {"type", "\"Split\"", 0},
     {"pattern", "{\"Regex\":\"[\\\\s\\\\S]\"} {\"String\":\"\"}", 0},
     {"behavior", "\"Isolated\"", 0},
     {"invert", "false", 0}};
-static const struct rule space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
-static const struct rule fuse_rules[] = {{"type", "\"Fuse\"", 0}};
-static const struct rule pairs_rules[] = {{"type", "\"BPE\"", 0},
-                                          {"dropout", "null 0.0 0", 1},
-                                          {"unk_token", "null \"<unk>\"", 1},
-                                          {"continuing_subword_prefix", "null \"\"", 1},
-                                          {"end_of_word_suffix", "null \"\"", 1},
-                                          {"fuse_unk", "false", 1},
-                                          {"byte_fallback", "false", 1},
-                                          {"ignore_merges", "false", 1},
-                                          {"vocab", NULL, 0},
-                                          {"merges", NULL, 0}};
-static const struct rule level_rules[] = {
+static const struct attn_rule space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
+static const struct attn_rule fuse_rules[] = {{"type", "\"Fuse\"", 0}};
+static const struct attn_rule pairs_rules[] = {{"type", "\"BPE\"", 0},
+                                               {"dropout", "null 0.0 0", 1},
+                                               {"unk_token", "null \"<unk>\"", 1},
+                                               {"continuing_subword_prefix", "null \"\"", 1},
+                                               {"end_of_word_suffix", "null \"\"", 1},
+                                               {"fuse_unk", "false", 1},
+                                               {"byte_fallback", "false", 1},
+                                               {"ignore_merges", "false", 1},
+                                               {"vocab", NULL, 0},
+                                               {"merges", NULL, 0}};
+static const struct attn_rule level_rules[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", "\"<unk>\"", 0}, {"vocab", NULL, 0}};
-static const struct rule added_rules[] = {
-    {"id", NULL, 0},     {"content", NULL, 0},    {"single_word", FLAG, 1}, {"lstrip", FLAG, 1},
-    {"rstrip", FLAG, 1}, {"normalized", FLAG, 1}, {"special", "true", 0}};
-
-/* Is text one of the alternatives? None of them holds a space. */
-static int is_one_of(const char *text, const char *values) {
-  size_t length = strlen(text);
-  for (const char *at = values; at; at = strchr(at, ' ')) {
-    at += *at == ' ';
-    if (!strncmp(at, text, length) && (!at[length] || at[length] == ' ')) return 1;
-  }
-  return 0;
-}
-
-static attn_status check_value(const json_t *value, const struct rule *rule, const char *where,
-                               attn_error *err) {
-  if (!rule->values) return ATTN_OK;
-  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-  if (!text) return no_memory(err);
-  attn_status status = ATTN_OK;
-  if (!is_one_of(text, rule->values))
-    status =
-        attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                  "tokenizer.json: %s.%s is %.*s, which is not supported; it must be one of: %s",
-                  where, rule->name, VALUE_SHOWN, text, rule->values);
-  free(text);
-  return status;
-}
-
-static const struct rule *rule_of(const char *name, const struct rule *rules, size_t count) {
-  for (size_t n = 0; n < count; n++)
-    if (!strcmp(name, rules[n].name)) return &rules[n];
-  return NULL;
-}
-
-/* By rule first, and so the type before what only that type has. */
-static attn_status check(const json_t *object, const char *where, const struct rule *rules,
-                         size_t count, attn_error *err) {
-  const char *name;
-  json_t *value;
-  if (!json_is_object(object)) return wrong(err, where, "it is no object");
-  for (size_t n = 0; n < count; n++) {
-    value = json_object_get(object, rules[n].name);
-    if (!value && !rules[n].optional)
-      return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s has no %s", where,
-                       rules[n].name);
-    attn_status status = value ? check_value(value, &rules[n], where, err) : ATTN_OK;
-    if (status) return status;
-  }
-  json_object_foreach((json_t *)object, name, value) {
-    if (!rule_of(name, rules, count))
-      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "tokenizer.json: %s.%.*s is not supported; take it out if it does nothing",
-                       where, NAME_SHOWN, name);
-  }
-  return ATTN_OK;
-}
+static const struct attn_rule added_rules[] = {{"id", NULL, 0},
+                                               {"content", NULL, 0},
+                                               {"single_word", ATTN_RULE_FLAG, 1},
+                                               {"lstrip", ATTN_RULE_FLAG, 1},
+                                               {"rstrip", ATTN_RULE_FLAG, 1},
+                                               {"normalized", ATTN_RULE_FLAG, 1},
+                                               {"special", "true", 0}};
 
 static attn_status check_before(const json_t *part, enum attn_tokenizer_kind kind,
                                 attn_error *err) {
   static const char where[] = "pre_tokenizer";
-  if (kind == ATTN_TOKENIZER_BPE) return check(part, where, bytes_rules, COUNT(bytes_rules), err);
-  if (kind == ATTN_TOKENIZER_WORD) return check(part, where, space_rules, COUNT(space_rules), err);
-  return check(part, where, split_rules, COUNT(split_rules), err);
+  if (kind == ATTN_TOKENIZER_BPE)
+    return attn_rules_check(part, where, bytes_rules, ATTN_RULES(bytes_rules), err);
+  if (kind == ATTN_TOKENIZER_WORD)
+    return attn_rules_check(part, where, space_rules, ATTN_RULES(space_rules), err);
+  return attn_rules_check(part, where, split_rules, ATTN_RULES(split_rules), err);
 }
 
 static attn_status check_behind(const json_t *part, enum attn_tokenizer_kind kind,
                                 attn_error *err) {
   static const char where[] = "decoder";
   if (kind == ATTN_TOKENIZER_BPE)
-    return check(part, where, any_bytes_rules, COUNT(any_bytes_rules), err);
+    return attn_rules_check(part, where, any_bytes_rules, ATTN_RULES(any_bytes_rules), err);
   if (kind == ATTN_TOKENIZER_CHARACTER)
-    return check(part, where, fuse_rules, COUNT(fuse_rules), err);
-  return json_is_null(part) ? ATTN_OK : wrong(err, where, "words need none: it must be null");
+    return attn_rules_check(part, where, fuse_rules, ATTN_RULES(fuse_rules), err);
+  return json_is_null(part) ? ATTN_OK
+                            : attn_tokenizer_wrong(err, where, "words need none: it must be null");
 }
 
 /* The parts around the model, in which nothing may be said that changes numbers. */
@@ -143,7 +81,8 @@ static attn_status check_parts(const json_t *root, enum attn_tokenizer_kind kind
   attn_status status = check_before(json_object_get(root, "pre_tokenizer"), kind, err);
   if (!status) status = check_behind(json_object_get(root, "decoder"), kind, err);
   if (!status && post && !json_is_null(post))
-    status = check(post, "post_processor", any_bytes_rules, COUNT(any_bytes_rules), err);
+    status =
+        attn_rules_check(post, "post_processor", any_bytes_rules, ATTN_RULES(any_bytes_rules), err);
   return status;
 }
 
@@ -166,7 +105,7 @@ static attn_status place(struct vocabulary *v, const char *content, const json_t
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: \"%.*s\": its number is none",
                      where, NAME_SHOWN, content);
   json_int_t n = json_integer_value(id);
-  if (!*content) return wrong(err, where, "a word is empty");
+  if (!*content) return attn_tokenizer_wrong(err, where, "a word is empty");
   if (n < 0 || (uint64_t)n >= v->count)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "tokenizer.json: %s: \"%.*s\" has number %lld; there are %zu words, numbered "
@@ -183,13 +122,13 @@ static attn_status place(struct vocabulary *v, const char *content, const json_t
 static attn_status check_added(const json_t *added, attn_error *err) {
   char where[40];
   attn_status status = ATTN_OK;
-  if (!json_is_array(added)) return wrong(err, "added_tokens", "it is no list");
+  if (!json_is_array(added)) return attn_tokenizer_wrong(err, "added_tokens", "it is no list");
   for (size_t n = 0; n < json_array_size(added) && !status; n++) {
     const json_t *one = json_array_get(added, n);
     snprintf(where, sizeof where, "added_tokens[%zu]", n);
-    status = check(one, where, added_rules, COUNT(added_rules), err);
+    status = attn_rules_check(one, where, added_rules, ATTN_RULES(added_rules), err);
     if (!status && !json_is_string(json_object_get(one, "content")))
-      status = wrong(err, where, "content is no string");
+      status = attn_tokenizer_wrong(err, where, "content is no string");
   }
   return status;
 }
@@ -206,7 +145,8 @@ static attn_status place_added(struct vocabulary *v, size_t n, attn_error *err) 
   const json_t *listed = json_object_get(v->listed, content);
   snprintf(where, sizeof where, "added_tokens[%zu]", n);
   if (!listed) return place(v, content, id, 1, where, err);
-  if (!json_equal(listed, id)) return wrong(err, where, "its number is not the one in model.vocab");
+  if (!json_equal(listed, id))
+    return attn_tokenizer_wrong(err, where, "its number is not the one in model.vocab");
   v->word[json_integer_value(id)].special = 1;
   return ATTN_OK;
 }
@@ -219,8 +159,8 @@ static attn_status place_words(struct vocabulary *v, attn_error *err) {
   for (size_t n = 0; n < json_array_size(v->added); n++)
     v->count += !json_object_get(v->listed, content_of(v->added, n));
   if (v->count > ATTN_VOCABULARY_MOST)
-    return wrong(err, "model.vocab", "it has more than 2^24 words");
-  if (!(v->word = calloc(v->count + 1, sizeof *v->word))) return no_memory(err);
+    return attn_tokenizer_wrong(err, "model.vocab", "it has more than 2^24 words");
+  if (!(v->word = calloc(v->count + 1, sizeof *v->word))) return attn_tokenizer_no_memory(err);
   json_object_foreach((json_t *)v->listed, content, id) {
     if (!status) status = place(v, content, id, 0, "model.vocab", err);
   }
@@ -254,7 +194,8 @@ static attn_status check_word(const struct attn_tokenizer *t, const struct word 
                               attn_error *err) {
   int32_t code;
   int single = attn_utf8_read(word->content, strlen(word->content), &code) == strlen(word->content);
-  if (t->kind == ATTN_TOKENIZER_WORD && has_space(word->content))
+  if ((t->kind == ATTN_TOKENIZER_WORD || t->kind == ATTN_TOKENIZER_WORDPIECE) &&
+      has_space(word->content))
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "tokenizer.json: word %zu, \"%.*s\", holds white space: no text can have it",
                      n, NAME_SHOWN, word->content);
@@ -267,12 +208,12 @@ static attn_status check_word(const struct attn_tokenizer *t, const struct word 
 
 static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *v,
                              attn_error *err) {
-  attn_status status = check_special(v, err);
+  attn_status status = t->kind == ATTN_TOKENIZER_WORDPIECE ? ATTN_OK : check_special(v, err);
   for (size_t n = 0; n < v->count && !status; n++) {
     const struct word *word = &v->word[n];
     status = check_word(t, word, n, err);
     if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
-      status = no_memory(err);
+      status = attn_tokenizer_no_memory(err);
   }
   return status;
 }
@@ -281,7 +222,7 @@ static attn_status read_words(struct attn_tokenizer *t, const json_t *root, cons
                               attn_error *err) {
   struct vocabulary v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
                          NULL, 0};
-  if (!json_is_object(v.listed)) return wrong(err, "model.vocab", "it is no object");
+  if (!json_is_object(v.listed)) return attn_tokenizer_wrong(err, "model.vocab", "it is no object");
   attn_status status = check_added(v.added, err);
   if (!status) status = place_words(&v, err);
   if (!status) status = add_words(t, &v, err);
@@ -339,19 +280,20 @@ static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, siz
   if (right < 0) return unknown(err, n, h.right, h.right_bytes);
   size_t bytes = h.left_bytes + h.right_bytes;
   char *word = malloc(bytes);
-  if (!word) return no_memory(err);
+  if (!word) return attn_tokenizer_no_memory(err);
   memcpy(word, h.left, h.left_bytes);
   memcpy(word + h.left_bytes, h.right, h.right_bytes);
   int32_t made = plain(t, word, bytes);
   attn_status status = made < 0 ? unknown(err, n, word, bytes) : ATTN_OK;
   free(word);
-  if (!status && !attn_vocabulary_merge(t, left, right, made)) status = no_memory(err);
+  if (!status && !attn_vocabulary_merge(t, left, right, made))
+    status = attn_tokenizer_no_memory(err);
   return status;
 }
 
 static attn_status read_merges(struct attn_tokenizer *t, const json_t *merges, attn_error *err) {
   attn_status status = ATTN_OK;
-  if (!json_is_array(merges)) return wrong(err, "model.merges", "it is no list");
+  if (!json_is_array(merges)) return attn_tokenizer_wrong(err, "model.merges", "it is no list");
   for (size_t n = 0; n < json_array_size(merges) && !status; n++)
     status = read_merge(t, json_array_get(merges, n), n, err);
   return status;
@@ -372,6 +314,11 @@ static attn_status check_bytes(const struct attn_tokenizer *t, const json_t *mod
 
 /* ---- The document ---- */
 
+static int is_wordpiece(const json_t *root) {
+  const char *name = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
+  return name && !strcmp(name, "WordPiece");
+}
+
 /* What a WordLevel model's words are is said by what cuts the text before it. */
 static attn_status read_kind(const json_t *root, enum attn_tokenizer_kind *kind, attn_error *err) {
   const json_t *model = json_object_get(root, "model");
@@ -380,23 +327,34 @@ static attn_status read_kind(const json_t *root, enum attn_tokenizer_kind *kind,
   int spaced = cut && !strcmp(cut, "WhitespaceSplit");
   const json_t *type = json_object_get(model, "type");
   const char *name = json_string_value(type);
-  if (!json_is_object(model)) return wrong(err, "model", "it is no object");
-  if (!name) return wrong(err, "model", "type is missing or no string");
+  if (!json_is_object(model)) return attn_tokenizer_wrong(err, "model", "it is no object");
+  if (!name) return attn_tokenizer_wrong(err, "model", "type is missing or no string");
   *kind = !strcmp(name, "BPE") ? ATTN_TOKENIZER_BPE
+          : is_wordpiece(root) ? ATTN_TOKENIZER_WORDPIECE
           : spaced             ? ATTN_TOKENIZER_WORD
                                : ATTN_TOKENIZER_CHARACTER;
-  if (!strcmp(name, "BPE") || !strcmp(name, "WordLevel")) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "tokenizer.json: model.type is \"%.*s\", which is not supported; it must be BPE "
-                   "or WordLevel",
-                   NAME_SHOWN, name);
+  if (*kind == ATTN_TOKENIZER_BPE || is_wordpiece(root) || !strcmp(name, "WordLevel"))
+    return ATTN_OK;
+  return attn_fail(
+      err, ATTN_ERR_FORMAT, NULL,
+      "tokenizer.json: model.type is \"%.*s\", which is not supported; it must be BPE, "
+      "WordLevel or WordPiece",
+      NAME_SHOWN, name);
+}
+
+static attn_status read_pieces(const json_t *root, struct attn_tokenizer *t, const json_t *model,
+                               attn_error *err) {
+  attn_status status = read_words(t, root, model, err);
+  return status ? status : attn_wordpiece_read(t, root, err);
 }
 
 static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn_error *err) {
   const json_t *model = json_object_get(root, "model");
   int bpe = t->kind == ATTN_TOKENIZER_BPE;
-  attn_status status = check(model, "model", bpe ? pairs_rules : level_rules,
-                             bpe ? COUNT(pairs_rules) : COUNT(level_rules), err);
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return read_pieces(root, t, model, err);
+  attn_status status =
+      attn_rules_check(model, "model", bpe ? pairs_rules : level_rules,
+                       bpe ? ATTN_RULES(pairs_rules) : ATTN_RULES(level_rules), err);
   if (!status) status = check_parts(root, t->kind, err);
   if (!status) status = read_words(t, root, model, err);
   if (!status && bpe) status = read_merges(t, json_object_get(model, "merges"), err);
@@ -406,11 +364,13 @@ static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn
 static attn_status read_root(const json_t *root, struct attn_tokenizer **tokenizer,
                              attn_error *err) {
   enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
-  attn_status status = check(root, "document", root_rules, COUNT(root_rules), err);
+  attn_status status = is_wordpiece(root) ? attn_wordpiece_check_root(root, err)
+                                          : attn_rules_check(root, "document", root_rules,
+                                                             ATTN_RULES(root_rules), err);
   if (!status) status = read_kind(root, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
-  if (!t) return no_memory(err);
+  if (!t) return attn_tokenizer_no_memory(err);
   status = read_model(root, t, err);
   if (status) return attn_tokenizer_free(t), status;
   *tokenizer = t;
@@ -423,7 +383,7 @@ attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_toke
   if (size > FILE_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
   json_t *root = json_loadb(size ? json : "", size, JSON_REJECT_DUPLICATES, &problem);
-  if (!root && !problem.text[0]) return no_memory(err);
+  if (!root && !problem.text[0]) return attn_tokenizer_no_memory(err);
   if (!root)
     return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column,
                         "tokenizer.json: %s; write the file anew", problem.text);
@@ -438,7 +398,7 @@ static attn_status load(const struct attn_bytes *bytes, struct attn_tokenizer **
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26",
                      bytes->size);
   char *text = malloc(bytes->size + 1);
-  if (!text) return no_memory(err);
+  if (!text) return attn_tokenizer_no_memory(err);
   attn_status status = attn_bytes_get(bytes, 0, text, bytes->size, err);
   if (!status) status = attn_tokenizer_parse(text, bytes->size, tokenizer, err);
   free(text);

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "file.h"
 #include "vocabulary.h"
+#include "wordpiece.h"
 
 static const char *word(const struct attn_tokenizer *t, size_t n) {
   size_t bytes;
@@ -95,6 +96,7 @@ static int holds_every_byte(const struct attn_tokenizer *t) {
 }
 
 static json_t *model(const struct attn_tokenizer *t) {
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_model(t, vocab(t));
   if (t->kind != ATTN_TOKENIZER_BPE)
     return json_pack("{s:s, s:o, s:s}", "type", "WordLevel", "vocab", vocab(t), "unk_token",
                      "<unk>");
@@ -105,21 +107,27 @@ static json_t *model(const struct attn_tokenizer *t) {
 }
 
 static json_t *before_model(const struct attn_tokenizer *t) {
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_before();
   if (t->kind == ATTN_TOKENIZER_WORD) return words_part();
   return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : characters_part();
 }
 
 /* Without a decoder words are joined by spaces. */
 static json_t *behind_model(const struct attn_tokenizer *t) {
+  if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_behind(t);
   if (t->kind == ATTN_TOKENIZER_WORD) return json_null();
   return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : json_pack("{s:s}", "type", "Fuse");
 }
 
 static json_t *document(const struct attn_tokenizer *t) {
-  return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
-                   "padding", "added_tokens", added_tokens(t), "normalizer", "pre_tokenizer",
-                   before_model(t), "post_processor", "decoder", behind_model(t), "model",
-                   model(t));
+  int pieces = t->kind == ATTN_TOKENIZER_WORDPIECE;
+  return json_pack("{s:s, s:o, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation",
+                   pieces ? attn_wordpiece_truncation(t) : json_null(), "padding", "added_tokens",
+                   added_tokens(t), "normalizer",
+                   pieces ? attn_wordpiece_normalizer(t) : json_null(), "pre_tokenizer",
+                   before_model(t), "post_processor",
+                   pieces ? attn_wordpiece_frame(t) : json_null(), "decoder", behind_model(t),
+                   "model", model(t));
 }
 
 static attn_status put(const char *text, const char *path, attn_error *err) {

@@ -21,7 +21,7 @@ void attn_tokenizer_free(struct attn_tokenizer *t) {
   if (!t) return;
   attn_intern_free(&t->words);
   attn_intern_free(&t->merges);
-  free(t->special), free(t->merge), free(t);
+  free(t->special), free(t->merge), free(t->pieces.prefix), free(t);
 }
 
 int attn_vocabulary_add(struct attn_tokenizer *t, const char *word, size_t bytes, int special) {

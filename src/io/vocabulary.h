@@ -16,6 +16,20 @@ struct attn_merge {
   int32_t rank, word; /* what it makes */
 };
 
+/* What WordPiece needs besides its words. */
+struct attn_wordpiece {
+  char *prefix;                 /* of the pieces that go on a word */
+  size_t prefix_bytes, longest; /* bytes; of any word */
+  int64_t letters;              /* a word of more is unknown */
+  int64_t most;                 /* tokens of a text, with begin and end; 0: any number */
+  int32_t begin, end, unknown;  /* -1: none */
+  int cleans;                   /* control characters are left out */
+  int parts;                    /* ideographs are words of their own */
+  int strips;                   /* accents are left out */
+  int lowers;
+  int tidies; /* decoding puts no space before a full stop */
+};
+
 struct attn_tokenizer {
   enum attn_tokenizer_kind kind;
   struct attn_intern words; /* by number: as the file says them, so with letters for bytes */
@@ -26,6 +40,7 @@ struct attn_tokenizer {
   struct attn_merge *merge;
   size_t merge_room;
   int32_t ranks;
+  struct attn_wordpiece pieces; /* WORDPIECE */
 };
 
 extern const char *const attn_vocabulary_special[ATTN_VOCABULARY_SPECIAL];
@@ -47,6 +62,16 @@ const struct attn_merge *attn_vocabulary_merged(const struct attn_tokenizer *tok
  * [Radford et al. 2019, encoder.py: bytes_to_unicode] */
 int32_t attn_letter_of_byte(unsigned char byte);
 int attn_byte_of_letter(int32_t letter);
+
+/* Tokens as they come; those that room is too small for are counted. */
+struct attn_encoding {
+  int32_t *ids;
+  size_t room, count;
+};
+void attn_encoding_put(struct attn_encoding *encoding, int32_t id);
+
+/* ATTN_ERR_FORMAT: there is none at that byte. */
+attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err);
 
 /* Bytes of the code point at text, *code what it is; 0: no UTF-8 there. */
 size_t attn_utf8_read(const char *text, size_t length, int32_t *code);

@@ -199,8 +199,8 @@ attn_status attn_foreign_read(const char *path, const struct attn_family *f,
 
 /* ---- Both files ---- */
 
-static attn_status read_config(const char *path, struct attn_config *config,
-                               const struct attn_family **family, attn_error *err) {
+attn_status attn_foreign_read_config(const char *path, struct attn_config *config,
+                                     const struct attn_family **family, attn_error *err) {
   struct attn_bytes bytes;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
@@ -250,7 +250,7 @@ attn_status attn_foreign_load(const char *config_path, const char *weights_path,
   const struct attn_family *f;
   struct attn_network *made = NULL;
   float *block = NULL;
-  attn_status status = read_config(config_path, &config, &f, err);
+  attn_status status = attn_foreign_read_config(config_path, &config, &f, err);
   if (!status) status = new_network(&config, weights_path, &made, &block, err);
   if (!status) status = attn_foreign_read(weights_path, f, made, err);
   if (status) return attn_network_free(made), free(block), status;

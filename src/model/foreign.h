@@ -20,6 +20,10 @@ const struct attn_family *attn_family_find(const char *name);
 attn_status attn_foreign_config(const char *json, size_t length, struct attn_config *config,
                                 const struct attn_family **family, attn_error *err);
 
+/* The same of a file. */
+attn_status attn_foreign_read_config(const char *path, struct attn_config *config,
+                                     const struct attn_family **family, attn_error *err);
+
 /* The same as text, to be freed; which tokens pad, begin and end is not said. ATTN_ERR_ARGUMENT
  * with the name of the first member that the family has not so. */
 attn_status attn_foreign_config_write(const struct attn_family *family,

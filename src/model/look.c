@@ -15,6 +15,8 @@ static attn_status out_of_memory(attn_error *err) {
 static char *text_of(const struct attn_model *m, int32_t id) {
   static const char *const special[ATTN_TOKENS_SPECIAL] = {"<pad>", "<s>", "</s>", "<unk>"};
   size_t bytes = 0;
+  if (attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
+    return strdup(attn_tokenizer_word(m->tokenizer, id)); /* which tells a word from what goes on */
   if (id < ATTN_TOKENS_SPECIAL) return strdup(special[id]);
   attn_tokenizer_decode(m->tokenizer, &id, 1, NULL, 0, &bytes, NULL);
   char *text = calloc(bytes + 1, 1);
@@ -61,8 +63,8 @@ static attn_status open_source(struct attn_viewing *v, const char *source, attn_
   int64_t count = 0;
   if (!v->model->network->config.encoder_layers) return ATTN_OK;
   if (!source) return attn_fail(err, ATTN_ERR_ARGUMENT, "source", "the encoder needs a source");
-  attn_status status = attn_model_encode(v->model, source, "source", &tokens, &count, err);
-  if (!status) status = hold(&v->source, v->model, -1, tokens, count, ATTN_TOKEN_END, err);
+  attn_status status = attn_model_encode_whole(v->model, source, "source", &tokens, &count, err);
+  if (!status) status = hold(&v->source, v->model, -1, tokens, count, -1, err);
   free(tokens);
   return status;
 }

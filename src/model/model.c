@@ -1,10 +1,12 @@
 #include "model.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
+#include "folder.h"
 #include "weights.h"
 
 enum { ALIGNMENT = 64 };
@@ -59,15 +61,21 @@ static attn_status read_model(const struct attn_bytes *bytes, struct attn_model 
   return status;
 }
 
-attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {
+static attn_status read_checkpoint(const char *path, struct attn_model *m, attn_error *err) {
   struct attn_bytes bytes;
-  *model = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
-  struct attn_model *m = calloc(1, sizeof *m);
-  status = m ? read_model(&bytes, m, err)
-             : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
+  status = read_model(&bytes, m, err);
   attn_bytes_close(&bytes);
+  return status;
+}
+
+attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {
+  *model = NULL;
+  struct attn_model *m = calloc(1, sizeof *m);
+  if (!m) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
+  attn_status status =
+      attn_folder_is(path) ? attn_folder_read(path, m, err) : read_checkpoint(path, m, err);
   if (status) return attn_model_free(m), status;
   *model = m;
   return ATTN_OK;
@@ -81,17 +89,20 @@ void attn_model_free(attn_model *m) {
 
 attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
   const struct attn_config *c = &m->network->config;
-  if (facts->struct_size < sizeof *facts)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "facts", "struct_size is %zu; set it to sizeof",
-                     facts->struct_size);
-  *facts = (attn_model_facts){.struct_size = sizeof *facts,
-                              .config = m->config,
-                              .weights = m->network->numbers,
-                              .words = c->target_words,
-                              .length = c->length,
-                              .encoder_layers = (int32_t)c->encoder_layers,
-                              .decoder_layers = (int32_t)c->decoder_layers,
-                              .heads = (int32_t)c->heads};
+  size_t size = facts->struct_size, least = offsetof(attn_model_facts, width);
+  if (size < least)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "facts", "struct_size is %zu; set it to sizeof", size);
+  if (size > sizeof *facts) size = sizeof *facts;
+  const attn_model_facts all = {.struct_size = size,
+                                .config = m->config,
+                                .weights = m->network->numbers,
+                                .words = c->target_words,
+                                .length = c->length,
+                                .encoder_layers = (int32_t)c->encoder_layers,
+                                .decoder_layers = (int32_t)c->decoder_layers,
+                                .heads = (int32_t)c->heads,
+                                .width = c->width};
+  memcpy(facts, &all, size);
   return ATTN_OK;
 }
 
@@ -107,5 +118,33 @@ attn_status attn_model_encode(const struct attn_model *m, const char *text, cons
                        (long long)m->network->config.length - 1);
   if (status) return free(ids), status;
   *tokens = ids, *count = (int64_t)used;
+  return ATTN_OK;
+}
+
+/* Without what is cut off; the place of the end is kept free. */
+static int64_t cut(const struct attn_model *m, int64_t count, int64_t around) {
+  int64_t most = m->sentence.most;
+  return most && count + around > most ? most - around : count;
+}
+
+attn_status attn_model_encode_whole(const struct attn_model *m, const char *text, const char *what,
+                                    int32_t **tokens, int64_t *count, attn_error *err) {
+  int32_t begin = -1, end = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  size_t room = strlen(text), used = 0;
+  if (attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
+    begin = attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
+  int32_t *ids = malloc((room + 2) * sizeof *ids), first = begin >= 0, around = first + (end >= 0);
+  if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
+  attn_status status =
+      attn_tokenizer_encode(m->tokenizer, text, room, ids + first, room, &used, err);
+  int64_t kept = cut(m, (int64_t)used, around), length = m->network->config.length;
+  if (!status && kept + around > length)
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, what,
+                       "a text of %lld tokens; the model has positions for %lld",
+                       (long long)(kept + around), (long long)length);
+  if (status) return free(ids), status;
+  if (begin >= 0) ids[0] = begin;
+  if (end >= 0) ids[first + kept] = end;
+  *tokens = ids, *count = kept + around;
   return ATTN_OK;
 }

@@ -7,12 +7,26 @@
 #include "network.h"
 #include "tokenizer.h"
 
+/* What a folder says of the one vector of a text; 0: nothing. */
+struct attn_sentence {
+  int64_t
+      most; /* tokens that are read of it, begin and end with them; 0: a longer one is refused */
+  int32_t pooling, norm; /* attn_pooling_kind, attn_norm_kind */
+};
+
 struct attn_model {
   struct attn_network *network;
   float *weights;
   struct attn_tokenizer *tokenizer;
   char *config; /* its JSON */
+  struct attn_sentence sentence;
 };
+
+/* What an encoder reads of a text, to be freed: its tokens, before them what begins one, where
+ * there is such, and behind them what ends it; cut to sentence.most. */
+attn_status attn_model_encode_whole(const struct attn_model *model, const char *text,
+                                    const char *what, int32_t **tokens, int64_t *count,
+                                    attn_error *err);
 
 /* Tokens of a text, to be freed; *count of them. what: the argument's name for messages. */
 attn_status attn_model_encode(const struct attn_model *model, const char *text, const char *what,

@@ -57,5 +57,5 @@ def options(text):
 
 def test_the_manual_page_has_every_option_and_no_other():
     page = (SOURCE / "docs/man/attn.1").read_text().replace("\\-", "-")
-    helps = [printed(f"{command} --help") for command in ("check", "explain", "new", "run", "info", "train", "generate", "show")]
+    helps = [printed(f"{command} --help") for command in ("check", "explain", "new", "run", "info", "train", "generate", "show", "embed")]
     assert options(page) == set().union(*map(options, helps))

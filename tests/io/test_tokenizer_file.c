@@ -126,7 +126,7 @@ static const struct {
     {TYPED("7"), "model: it is no object"},
     {TYPED("{}"), "type is missing"},
     {TYPED("{\"type\":\"Unigram\"}"), "model.type is \"Unigram\""},
-    {TYPED("{\"type\":\"WordPiece\"}"), "model.type is \"WordPiece\""},
+    {TYPED("{\"type\":\"WordPiece\"}"), "document has no normalizer"},
     {TYPED("{\"type\":\"BPE\"}"), "model has no vocab"},
     {TYPED("{\"type\":\"BPE\",\"vocab\":{}}"), "model has no merges"},
     {TYPED("{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}"), "model.vocab: it is no object"},

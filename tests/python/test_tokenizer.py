@@ -196,6 +196,123 @@ def test_every_old_character_is_split_alike(tmp_path):
     same(file, texts)
 
 
+STEADY = [c for c in OLD if unicodedata.category(c) == unicodedata.ucd_3_2_0.category(c)]
+MARKS = list("\u0300\u0301\u0327\u0323\u302e\u302f\u0488\u1d165\u0345") + ["\U0001d165", "\U0001d16d", "\u0338"]
+ODD = list("İIıſKÅΣςßẞﬁ가힣각ཀྵ\u0344\u037e\u0387\u1fefंো豈\u200b\u200d\u00ad\ufeff\x00\x01\x7f\x85\ufffd\ue000$+<=>^`|~«»„、。") + ["\U0002f800", "\U0002b820", "\U0002a6df", "\U00010400"]
+
+
+def bert_text(rng, most=50):
+    return "".join(rng.choice(rng.choice([NEAR, PIECES, STEADY, MARKS, ODD, NEAR])) for _ in range(rng.randrange(most)))
+
+
+def bert(rng, texts):
+    """A WordPiece of pieces that these texts have, and around it what a file may say."""
+    from tokenizers import normalizers, processors
+    names = rng.choice([["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], ["<s>", "<pad>", "</s>", "<unk>"]])
+    first, last, unknown = ("[CLS]", "[SEP]", "[UNK]") if "[PAD]" in names else ("<s>", "</s>", "<unk>")
+    prefix = rng.choice(["##", "##", "", "_", "éé"])
+    lower = rng.random() < 0.6
+    around = dict(clean_text=rng.random() < 0.7, handle_chinese_chars=rng.random() < 0.7, lowercase=lower,
+                  strip_accents=rng.choice([None, True, False]))
+    normalizer = normalizers.BertNormalizer(**around)
+    cutter = pre_tokenizers.BertPreTokenizer()
+    vocab = {name: n for n, name in enumerate(names)}
+    for text in texts:
+        for word, _ in cutter.pre_tokenize_str(normalizer.normalize_str(text)):
+            at = 0
+            while at < len(word) and len(vocab) < 4000:
+                end = at + rng.randrange(1, 4)
+                piece = (prefix if at else "") + word[at:end]
+                if "\0" not in piece and rng.random() < 0.97:
+                    vocab.setdefault(piece, len(vocab))
+                at = end
+    t = Tokenizer(models.WordPiece(vocab, unk_token=unknown, continuing_subword_prefix=prefix,
+                                   max_input_chars_per_word=rng.choice([3, 8, 100])))
+    t.normalizer, t.pre_tokenizer = normalizer, cutter
+    t.decoder = decoders.WordPiece(prefix=prefix, cleanup=rng.random() < 0.5)
+    t.add_special_tokens(names)
+    t.post_processor = processors.TemplateProcessing(single=f"{first} $A {last}",
+                                                     pair=f"{first} $A {last} $B:1 {last}:1",
+                                                     special_tokens=[(first, vocab[first]), (last, vocab[last])])
+    return t
+
+
+@pytest.mark.parametrize("round_", range(12))
+def test_wordpiece_from_there(rng, tmp_path, round_):
+    file, again = tmp_path / "tokenizer.json", tmp_path / "again.json"
+    texts = [bert_text(rng) for _ in range(200)] + ["a" * 99, "ab" * 50, "a" * 101, "中" * 150, "!" * 150,
+                                                  "a\u0301" * 99, "e" + "\u302e\U0001d165" * 30 + "\u0488" + "\U0001d165\u302e"]
+    made = bert(rng, texts[:150])
+    made.save(str(file))
+    found = same(file, texts)
+    ours("rewrite", file, again)
+    assert same(again, texts) == found
+    assert json.loads(again.read_text())["post_processor"] == json.loads(file.read_text())["post_processor"]
+    made.enable_truncation(7)
+    made.enable_padding(length=20)
+    made.save(str(file))
+    assert encode(file, texts) == found  # the model's to do
+
+
+def test_wordpiece_and_every_old_character(rng, tmp_path):
+    """Alone, as a letter, an accent and a mark would stand, before and behind others that may move."""
+    from tokenizers import normalizers
+    chosen = STEADY if os.environ.get("ATTN_ALL") else STEADY[rng.randrange(7)::7]
+    texts = ["".join(f"ab{c}12 {c}{c}!{c} x\u302e{c}\u0327a" for c in chosen[n:n + 50])
+             for n in range(0, len(chosen), 50)]
+    letters = sorted({c for lower in (True, False) for text in texts for c in
+                      normalizers.BertNormalizer(lowercase=lower).normalize_str(text) if c != "\0" and not c.isspace()})
+    words = ["[UNK]", "[CLS]", "[SEP]"] + letters + ["##" + c for c in letters]
+    for lower, strip in ((True, None), (False, None), (True, False)):
+        t = Tokenizer(models.WordPiece({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
+        t.normalizer = normalizers.BertNormalizer(lowercase=lower, strip_accents=strip)
+        t.pre_tokenizer, t.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+        t.add_special_tokens(words[:3])
+        t.save(str(tmp_path / "tokenizer.json"))
+        same(tmp_path / "tokenizer.json", texts)
+
+
+def test_what_wordpiece_cannot_be_is_named(rng, tmp_path):
+    """Each change of a right file is refused by its name."""
+    file = tmp_path / "tokenizer.json"
+    made = bert(rng, ["ab ab"])
+    made.save(str(file))
+    right = json.loads(file.read_text())
+
+    def refused(path, value, word):
+        change = json.loads(json.dumps(right))
+        at = change
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = value
+        file.write_text(json.dumps(change))
+        done = subprocess.run([TOKENIZE, "encode", str(file)], input="", capture_output=True, text=True)
+        assert done.returncode == 1 and word in done.stderr, (path, done.stderr)
+
+    for value in (0, -1, 2**40, "100", None):
+        refused(["model", "max_input_chars_per_word"], value, "max_input_chars_per_word")
+    refused(["model", "unk_token"], "nowhere", "unk_token")
+    refused(["model", "continuing_subword_prefix"], None, "continuing_subword_prefix")
+    refused(["decoder", "prefix"], "other", "decoder.prefix")
+    refused(["decoder"], None, "decoder")
+    refused(["normalizer"], None, "normalizer")
+    refused(["normalizer", "type"], "NFC", "normalizer.type")
+    refused(["normalizer", "strip_accents"], 1, "strip_accents")
+    refused(["pre_tokenizer", "type"], "Whitespace", "pre_tokenizer.type")
+    refused(["post_processor", "type"], "BertProcessing", "post_processor.type")
+    refused(["post_processor", "single"], right["post_processor"]["pair"], "post_processor.single")
+    refused(["post_processor", "single", 1, "Sequence", "type_id"], 1, "post_processor.single")
+    refused(["post_processor", "single", 0, "SpecialToken", "id"], "ab", "post_processor.single")
+    for token in right["post_processor"]["special_tokens"]:
+        refused(["post_processor", "special_tokens", token, "ids"], [3, 3], "special_tokens")
+    truncation = {"direction": "Right", "max_length": 9, "strategy": "LongestFirst", "stride": 0}
+    for name, value in (("direction", "Left"), ("max_length", 2), ("max_length", 2**31), ("strategy", "OnlySecond"),
+                        ("stride", 1)):
+        refused(["truncation"], truncation | {name: value}, f"truncation.{name}")
+    refused(["more"], 1, "more")
+    refused(["model", "vocab", "a b"], len(right["model"]["vocab"]), "white space")
+
+
 def test_unsupported_features_are_named(tmp_path):
     """What Hugging Face's library can write and ours would do otherwise is refused."""
     from tokenizers import normalizers, processors

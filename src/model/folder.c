@@ -1,0 +1,197 @@
+/* folder.c -- [huggingface/transformers: save_pretrained;
+ * UKPLab/sentence-transformers: models/{Transformer,Pooling,Normalize}.py] */
+#include "folder.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+#include "file.h"
+#include "foreign.h"
+
+enum { JSON_MOST = 1 << 20, SHOWN = 60 };
+
+int attn_folder_is(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
+}
+
+/* folder/name or folder/part/name, to be freed. */
+static attn_status join(const char *folder, const char *part, const char *name, char **path,
+                        attn_error *err) {
+  size_t bytes = strlen(folder) + strlen(part) + strlen(name) + 3;
+  if (!(*path = malloc(bytes))) return out_of_memory(err);
+  snprintf(*path, bytes, "%s/%s%s%s", folder, part, *part ? "/" : "", name);
+  return ATTN_OK;
+}
+
+/* ---- Small files of JSON ---- */
+
+static attn_status parse(const struct attn_bytes *bytes, const char *name, json_t **root,
+                         attn_error *err) {
+  json_error_t where;
+  if (bytes->size > JSON_MOST)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: %zu bytes; at most 2^20", name, bytes->size);
+  char *text = malloc(bytes->size + 1);
+  if (!text) return out_of_memory(err);
+  attn_status status = attn_bytes_get(bytes, 0, text, bytes->size, err);
+  if (!status && !(*root = json_loadb(text, bytes->size, JSON_REJECT_DUPLICATES, &where)))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s, line %d: %s", name, where.line, where.text);
+  free(text);
+  return status;
+}
+
+/* *root NULL: there is no such file. */
+static attn_status read_json(const char *folder, const char *part, const char *name, json_t **root,
+                             attn_error *err) {
+  struct attn_bytes bytes;
+  struct stat info;
+  char *path;
+  *root = NULL;
+  attn_status status = join(folder, part, name, &path, err);
+  if (status) return status;
+  if (stat(path, &info)) return free(path), ATTN_OK;
+  status = attn_bytes_open(&bytes, path, err);
+  if (!status) {
+    status = parse(&bytes, name, root, err);
+    attn_bytes_close(&bytes);
+  }
+  free(path);
+  return status;
+}
+
+/* ---- A text's one vector ---- */
+
+static int is_set(const json_t *object, const char *name) {
+  return json_is_true(json_object_get(object, name));
+}
+
+/* One of the two that are done here, and nothing with it. */
+static attn_status read_pooling(const char *folder, const char *part, struct attn_sentence *s,
+                                attn_error *err) {
+  static const char *const others[] = {
+      "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
+      "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
+  json_t *root;
+  attn_status status = read_json(folder, part, "config.json", &root, err);
+  if (status) return status;
+  int mean = is_set(root, "pooling_mode_mean_tokens"),
+      first = is_set(root, "pooling_mode_cls_token");
+  int sound = mean != first;
+  for (size_t n = 0; n < sizeof others / sizeof *others; n++) sound &= !is_set(root, others[n]);
+  json_decref(root);
+  s->pooling = first ? ATTN_POOLING_FIRST : ATTN_POOLING_MEAN;
+  if (sound) return ATTN_OK;
+  return attn_fail(
+      err, ATTN_ERR_FORMAT, NULL,
+      "%.*s/config.json: of the ways of pooling exactly one must be chosen, and it must "
+      "be pooling_mode_mean_tokens or pooling_mode_cls_token",
+      SHOWN, part);
+}
+
+static attn_status read_module(const char *folder, const json_t *module, struct attn_sentence *s,
+                               attn_error *err) {
+  const char *type = json_string_value(json_object_get(module, "type"));
+  const char *part = json_string_value(json_object_get(module, "path"));
+  const char *name = type && strrchr(type, '.') ? strrchr(type, '.') + 1 : "";
+  if (!strcmp(name, "Transformer") && part && !*part) return ATTN_OK;
+  if (!strcmp(name, "Pooling") && part && !s->pooling) return read_pooling(folder, part, s, err);
+  if (!strcmp(name, "Normalize")) return s->norm = ATTN_NORM_UNIT, ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "modules.json: %.*s is not done here; a Transformer in the folder itself, a "
+                   "Pooling and a Normalize are",
+                   SHOWN, type ? type : "what has no type");
+}
+
+static attn_status read_modules(const char *folder, struct attn_sentence *s, attn_error *err) {
+  json_t *root;
+  attn_status status = read_json(folder, "", "modules.json", &root, err);
+  if (status || !root) return status;
+  s->norm = ATTN_NORM_NONE;
+  if (!json_is_array(root))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: it is no list");
+  for (size_t n = 0; n < json_array_size(root) && !status; n++)
+    status = read_module(folder, json_array_get(root, n), s, err);
+  if (!status && !s->pooling)
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: there is no Pooling");
+  json_decref(root);
+  return status;
+}
+
+/* How long a text may be is said here before what the tokenizer says, as it is there. */
+static attn_status read_length(const char *folder, struct attn_sentence *s, attn_error *err) {
+  json_t *root;
+  attn_status status = read_json(folder, "", "sentence_bert_config.json", &root, err);
+  if (status || !root) return status;
+  const json_t *most = json_object_get(root, "max_seq_length");
+  if (json_is_integer(most)) s->most = json_integer_value(most);
+  if (is_set(root, "do_lower_case"))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "sentence_bert_config.json: \"do_lower_case\" is not done here; the "
+                       "tokenizer's normalizer may do it");
+  else if (most && !json_is_null(most) && s->most < 3)
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "sentence_bert_config.json: \"max_seq_length\" must be 3 or more");
+  json_decref(root);
+  return status;
+}
+
+static attn_status read_sentence(const char *folder, struct attn_model *m, attn_error *err) {
+  struct attn_sentence *s = &m->sentence;
+  int64_t length = m->network->config.length;
+  s->most = attn_tokenizer_most(m->tokenizer);
+  attn_status status = read_length(folder, s, err);
+  if (!status) status = read_modules(folder, s, err);
+  if (s->most > length) s->most = length;
+  return status;
+}
+
+/* ---- The model ---- */
+
+static attn_status check_kind(const char *path, attn_error *err) {
+  struct attn_config config;
+  const struct attn_family *family;
+  attn_status status = attn_foreign_read_config(path, &config, &family, err);
+  if (status || config.kind == ATTN_ENCODER) return status;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "config.json: a model that says something; which tokens it begins and ends with "
+                   "is not read here, so that of such folders only encoders (bert) can be opened");
+}
+
+static attn_status check_words(const struct attn_model *m, attn_error *err) {
+  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->source.table->n;
+  if (count <= rows) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: it has %lld words, the model vectors for %lld",
+                   (long long)count, (long long)rows);
+}
+
+/* What is small is read before what is large. */
+static attn_status read_files(const char *config, const char *weights, const char *words,
+                              struct attn_model *m, attn_error *err) {
+  const struct attn_family *family;
+  attn_status status = check_kind(config, err);
+  if (!status) status = attn_tokenizer_read(words, &m->tokenizer, err);
+  if (!status) status = attn_foreign_load(config, weights, &family, &m->network, &m->weights, err);
+  if (!status) status = check_words(m, err);
+  if (!status && !(m->config = attn_config_write(&m->network->config))) status = out_of_memory(err);
+  return status;
+}
+
+attn_status attn_folder_read(const char *folder, struct attn_model *m, attn_error *err) {
+  char *config = NULL, *weights = NULL, *words = NULL;
+  attn_status status = join(folder, "", "config.json", &config, err);
+  if (!status) status = join(folder, "", "model.safetensors", &weights, err);
+  if (!status) status = join(folder, "", "tokenizer.json", &words, err);
+  if (!status) status = read_files(config, weights, words, m, err);
+  if (!status) status = read_sentence(folder, m, err);
+  free(config), free(weights), free(words);
+  return status;
+}

@@ -1,0 +1,339 @@
+/* Laws of a text's one vector: it is the pooled hidden vectors of its tokens with what begins and
+ * ends them; threads and neighbours change no bit; what is cut, refused and told. That the numbers
+ * are Hugging Face's, tests/python/test_embed.py shows.
+ *
+ *     test_embed [SEED] */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "foreign.h"
+#include "model.h"
+#include "random.h"
+#include "scarce.h"
+
+enum { D = 8, LENGTH = 9, TEXTS = 7, CLS = 1, SEP = 2 };
+
+static const char config_text[] =
+    "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"vocab_size\": 9, "
+    "\"hidden_size\": 8, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+    "\"intermediate_size\": 20, \"max_position_embeddings\": 9}";
+
+#define TOKEN(id, word) "{\"id\":" id ",\"content\":\"" word "\",\"special\":true}"
+#define PART(kind, id) "{\"" kind "\":{\"id\":\"" id "\",\"type_id\":0}}"
+#define ENTRY(word, id) \
+  "\"" word "\":{\"id\":\"" word "\",\"ids\":[" id "],\"tokens\":[\"" word "\"]}"
+#define WORDS(truncation) \
+  "{\"version\":\"1.0\"," truncation "\"added_tokens\":[" TOKEN("0", "[UNK]") "," TOKEN("1",    \
+  "[CLS]") "," TOKEN("2", "[SEP]") "],\"normalizer\":{\"type\":\"BertNormalizer\","             \
+  "\"clean_text\":true,\"handle_chinese_chars\":true,\"strip_accents\":null,\"lowercase\":true" \
+  "},\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"post_processor\":{\"type\":"           \
+  "\"TemplateProcessing\",\"single\":[" PART("SpecialToken", "[CLS]") "," PART("Sequence", "A") \
+  "," PART("SpecialToken", "[SEP]") "],\"special_tokens\":{" ENTRY("[CLS]", "1") "," ENTRY(     \
+  "[SEP]", "2") "}},\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true},"   \
+  "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":"    \
+  "\"##\",\"max_input_chars_per_word\":100,\"vocab\":{\"[UNK]\":0,\"[CLS]\":1,\"[SEP]\":2,"     \
+  "\"a\":3,\"b\":4,\"##a\":5,\"##b\":6,\"!\":7}}}"
+
+static const char *const texts[TEXTS] = {"a", "ab ba", "", "A!", "abba!", "c", "b a b a b"};
+
+static char folder[64];
+static attn_model *model;
+
+static void put(const char *name, const char *text) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  assert_int_equal(attn_file_write(path, text, strlen(text), NULL), ATTN_OK);
+}
+
+static void take_away(const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  assert_int_equal(remove(path), 0);
+}
+
+static void put_weights(void) {
+  char path[128];
+  struct attn_config c;
+  struct attn_network *n;
+  const struct attn_family *f;
+  assert_int_equal(attn_foreign_config(config_text, strlen(config_text), &c, &f, NULL), ATTN_OK);
+  assert_int_equal(attn_network_new(&c, NULL, NULL, &n, NULL), ATTN_OK);
+  float *block = malloc((size_t)n->numbers * sizeof *block);
+  for (int64_t e = 0; e < n->numbers; e++) block[e] = uniform();
+  attn_network_free(n);
+  assert_int_equal(attn_network_new(&c, block, NULL, &n, NULL), ATTN_OK);
+  snprintf(path, sizeof path, "%s/model.safetensors", folder);
+  assert_int_equal(attn_foreign_write(path, f, n, NULL), ATTN_OK);
+  attn_network_free(n), free(block);
+}
+
+static void reopen(void) {
+  attn_error err;
+  attn_model_free(model);
+  if (attn_model_open(folder, &model, &err)) fail_msg("%s", err.message);
+}
+
+static int begin(void **state) {
+  (void)state;
+  if (!mkdtemp(strcpy(folder, "/tmp/attn-embed-XXXXXX"))) return -1;
+  put("config.json", config_text), put("tokenizer.json", WORDS(""));
+  put_weights();
+  reopen();
+  return 0;
+}
+
+static int end(void **state) {
+  char command[96];
+  (void)state;
+  attn_model_free(model);
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command) != 0;
+}
+
+static void embed(const char *const *which, int64_t count, attn_embedding_how how, float *out) {
+  attn_error err;
+  how.struct_size = sizeof how;
+  if (attn_model_embed(model, which, count, &how, out, &err)) fail_msg("%s", err.message);
+}
+
+/* Hidden vectors of tokens that are known. */
+static void hidden_of(const int32_t *tokens, int64_t n, float *out) {
+  static const int32_t places[LENGTH] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const int64_t starts[] = {0, n};
+  const struct attn_text text = {
+      .n = n, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
+  struct attn_tape tape = {.host.threads = 1};
+  assert_int_equal(attn_tape_open(&tape, 1 << 20, NULL), ATTN_OK);
+  attn_transformer_encode(model->network, &tape, &text);
+  assert_int_equal(attn_tape_reserve(&tape, NULL), ATTN_OK);
+  memcpy(out, attn_transformer_encode(model->network, &tape, &text)->x,
+         (size_t)n * D * sizeof *out);
+  attn_tape_close(&tape);
+}
+
+/* Each of the few operations rounds once: far within 1e-6 of numbers of order 1. */
+static void vectors_are_hidden_vectors_pooled(void **state) {
+  (void)state;
+  static const int32_t tokens[] = {CLS, 3, 6, 4, 5, SEP}; /* ab ba */
+  float hidden[6 * D], out[D];
+  double mean[D] = {0}, squares = 0, other = 0;
+  hidden_of(tokens, 6, hidden);
+  for (int e = 0; e < 6 * D; e++) mean[e % D] += hidden[e] / 6.0;
+  for (int d = 0; d < D; d++) squares += mean[d] * mean[d], other += hidden[d] * hidden[d];
+  embed(texts + 1, 1, (attn_embedding_how){.norm = ATTN_NORM_NONE}, out);
+  for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d]) < 1e-6);
+  embed(texts + 1, 1, (attn_embedding_how){.norm = 0}, out);
+  for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d] / sqrt(squares)) < 1e-6);
+  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST}, out);
+  for (int d = 0; d < D; d++) assert_true(fabs(out[d] - hidden[d] / sqrt(other)) < 1e-6);
+  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST, .norm = ATTN_NORM_NONE},
+        out);
+  assert_memory_equal(out, hidden, sizeof out);
+}
+
+static void threads_and_neighbours_change_no_bit(void **state) {
+  (void)state;
+  float all[TEXTS * D], again[TEXTS * D], one[D];
+  embed(texts, TEXTS, (attn_embedding_how){.threads = 1}, all);
+  embed(texts, TEXTS, (attn_embedding_how){.threads = 4}, again);
+  assert_memory_equal(again, all, sizeof all);
+  for (int n = 0; n < TEXTS; n++) {
+    embed(texts + n, 1, (attn_embedding_how){.threads = 0}, one);
+    assert_memory_equal(one, all + (ptrdiff_t)n * D, sizeof one);
+  }
+  /* Other orders of sums: some hundred roundings of numbers that are at most 1. */
+  for (int together = 2; together < 9; together++) {
+    embed(texts, TEXTS, (attn_embedding_how){.together = together}, again);
+    for (int e = 0; e < TEXTS * D; e++) assert_true(fabsf(again[e] - all[e]) < 1e-5F);
+  }
+  embed(texts, 0, (attn_embedding_how){.threads = 1}, NULL);
+}
+
+/* A text that is cut has the vector of what is left of it. */
+static void long_texts_are_cut_before_their_end(void **state) {
+  (void)state;
+  const char *long_ones[] = {"abbbbbb", "abbbbbbb", "abbb", "abbbbbbbbbbb"};
+  const char *five = "abbbb";
+  float out[4 * D], left[D], before[D] = {7};
+  attn_error err;
+  embed(long_ones, 1, (attn_embedding_how){.threads = 1}, out); /* nine tokens: they fit */
+  *out = 7;
+  assert_int_equal(attn_model_embed(model, long_ones + 1, 1, NULL, out, &err), ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.argument, "texts");
+  assert_true(*out == *before);
+  put("tokenizer.json",
+      WORDS("\"truncation\":{\"max_length\":6,\"strategy\":\"LongestFirst\",\"stride\":0},"));
+  reopen();
+  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  for (int n = 0; n < 4; n++) assert_memory_equal(out + (ptrdiff_t)n * D, out, D * sizeof *out);
+  put("sentence_bert_config.json", "{\"max_seq_length\": 7}");
+  reopen();
+  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  assert_memory_equal(out + D, out, D * sizeof *out);
+  embed(&five, 1, (attn_embedding_how){.threads = 1}, left);
+  assert_memory_equal(left, out, sizeof left);
+  assert_memory_not_equal(out + (ptrdiff_t)2 * D, out, D * sizeof *out);
+  put("sentence_bert_config.json", "{\"max_seq_length\": 1000}");
+  reopen();
+  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  assert_memory_equal(out + (ptrdiff_t)3 * D, out + D, D * sizeof *out);
+  take_away("sentence_bert_config.json");
+  put("tokenizer.json", WORDS(""));
+  reopen();
+}
+
+static void what_the_folder_says_is_the_default(void **state) {
+  (void)state;
+  float own[D], asked[D];
+  char path[96];
+  snprintf(path, sizeof path, "%s/P", folder);
+  assert_int_equal(mkdir(path, 0700), 0);
+  put("modules.json",
+      "[{\"type\": \"s.Transformer\", \"path\": \"\"}, {\"type\": \"s.Pooling\", "
+      "\"path\": \"P\"}]");
+  put("P/config.json", "{\"pooling_mode_cls_token\": true, \"pooling_mode_mean_tokens\": false}");
+  reopen();
+  embed(texts + 1, 1, (attn_embedding_how){.threads = 1}, own);
+  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST, .norm = ATTN_NORM_NONE},
+        asked);
+  assert_memory_equal(own, asked, sizeof own);
+  take_away("modules.json");
+  reopen();
+}
+
+static int stop(void *context, int64_t done, int64_t total) {
+  int *calls = context;
+  assert_true(done >= 1 && done <= total && total == TEXTS);
+  return ++*calls == 2;
+}
+
+static void bad_calls_are_told(void **state) {
+  (void)state;
+  static const struct {
+    attn_embedding_how how;
+    int64_t count;
+    const char *argument;
+  } bad[] = {{{.pooling = 3}, 1, "pooling"},  {{.pooling = -1}, 1, "pooling"},
+             {{.norm = 3}, 1, "norm"},        {{.norm = -1}, 1, "norm"},
+             {{.threads = -1}, 1, "threads"}, {{.together = -1}, 1, "together"},
+             {{.threads = 1}, -1, "count"},   {{.threads = 1}, (1 << 24) + 1, "count"}};
+  const char *no_text = "a\xff";
+  float out[TEXTS * D] = {7};
+  attn_error err;
+  for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
+    attn_embedding_how how = bad[n].how;
+    how.struct_size = sizeof how;
+    assert_int_equal(attn_model_embed(model, texts, bad[n].count, &how, out, &err),
+                     ATTN_ERR_ARGUMENT);
+    assert_string_equal(err.argument, bad[n].argument);
+  }
+  assert_int_equal(attn_model_embed(model, &no_text, 1, NULL, out, &err), ATTN_ERR_FORMAT);
+  assert_true(out[0] == 7);
+  int calls = 0;
+  attn_embedding_how how = {sizeof how, .threads = 1, .progress = stop, .progress_context = &calls};
+  assert_int_equal(attn_model_embed(model, texts, TEXTS, &how, out, &err), ATTN_ERR_INTERRUPTED);
+  assert_int_equal(calls, 2);
+}
+
+/* Each allocation fails in turn: it is told, and nothing is left over. */
+static void each_allocation_may_fail(void **state) {
+  (void)state;
+  float out[TEXTS * D];
+  const attn_embedding_how how = {sizeof how, .threads = 1, .together = 3};
+  for (int fail_at = 1;; fail_at++) {
+    scarce_begin(fail_at);
+    attn_status status = attn_model_embed(model, texts, TEXTS, &how, out, NULL);
+    int calls = scarce.calls, blocks = scarce.blocks;
+    scarce_end();
+    assert_int_equal(blocks, 0);
+    if (calls < fail_at) {
+      assert_int_equal(status, ATTN_OK);
+      assert_true(fail_at > 20);
+      return;
+    }
+    assert_int_equal(status, ATTN_ERR_MEMORY);
+  }
+}
+
+static void bad_folders_are_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text, *right, *says;
+    attn_status status;
+  } bad[] = {{"config.json", "{", config_text, "config.json", ATTN_ERR_FORMAT},
+             {"config.json",
+              "{\"model_type\": \"gpt2\", \"vocab_size\": 11, \"n_embd\": 8, \"n_layer\": 2, "
+              "\"n_head\": 2}",
+              config_text, "only encoders", ATTN_ERR_FORMAT},
+             {"tokenizer.json", "{}", WORDS(""), "tokenizer.json", ATTN_ERR_FORMAT},
+             {"modules.json", "[", NULL, "modules.json, line 1", ATTN_ERR_FORMAT},
+             {"modules.json", "[{\"type\": \"s.Pooling\", \"path\": \"nowhere\"}]", NULL,
+              "nowhere/config.json", ATTN_ERR_FORMAT},
+             {"modules.json", "[{\"type\": \"s.Transformer\", \"path\": \"0\"}]", NULL,
+              "s.Transformer", ATTN_ERR_FORMAT}};
+  attn_model *none;
+  attn_error err;
+  for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
+    put(bad[n].name, bad[n].text);
+    assert_int_equal(attn_model_open(folder, &none, &err), bad[n].status);
+    assert_non_null(strstr(err.message, bad[n].says));
+    assert_null(none);
+    if (bad[n].right)
+      put(bad[n].name, bad[n].right);
+    else
+      take_away(bad[n].name);
+  }
+  take_away("tokenizer.json");
+  assert_int_equal(attn_model_open(folder, &none, &err), ATTN_ERR_FILE);
+  put("tokenizer.json", WORDS(""));
+}
+
+static int look(void *context, const attn_attention *a) {
+  static const char *const read[] = {"[CLS]", "a", "##b", "b", "##a", "[SEP]"};
+  int *seen = context;
+  assert_int_equal(a->kind, ATTN_ATTENTION_ENCODER);
+  assert_int_equal(a->keys, 6);
+  for (int n = 0; n < 6; n++) assert_string_equal(a->key[n], read[n]);
+  return ++*seen, 0;
+}
+
+static void its_attention_may_be_looked_at(void **state) {
+  (void)state;
+  int seen = 0;
+  assert_int_equal(attn_model_look(model, "ab ba", NULL, 1, look, &seen, NULL), ATTN_OK);
+  assert_int_equal(seen, 4);
+}
+
+static void facts_grow_at_their_end(void **state) {
+  (void)state;
+  attn_model_facts facts = {.struct_size = sizeof facts}, old = {.width = 77};
+  old.struct_size = offsetof(attn_model_facts, width);
+  assert_int_equal(attn_model_describe(model, &facts, NULL), ATTN_OK);
+  assert_int_equal(facts.width, D);
+  assert_int_equal(attn_model_describe(model, &old, NULL), ATTN_OK);
+  assert_true(old.width == 77 && old.heads == 2);
+  old.struct_size--;
+  assert_int_equal(attn_model_describe(model, &old, NULL), ATTN_ERR_ARGUMENT);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_are_hidden_vectors_pooled),
+                                     cmocka_unit_test(threads_and_neighbours_change_no_bit),
+                                     cmocka_unit_test(long_texts_are_cut_before_their_end),
+                                     cmocka_unit_test(what_the_folder_says_is_the_default),
+                                     cmocka_unit_test(bad_calls_are_told),
+                                     cmocka_unit_test(each_allocation_may_fail),
+                                     cmocka_unit_test(bad_folders_are_told),
+                                     cmocka_unit_test(its_attention_may_be_looked_at),
+                                     cmocka_unit_test(facts_grow_at_their_end)};
+  random_begin(argc, argv);
+  return cmocka_run_group_tests(tests, begin, end);
+}
