@@ -30,7 +30,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
+         "test_view", "test_tape", "test_exponential", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -182,7 +182,7 @@ MUTATIONS = [
     ("a summary's weights dropped", SUMMARY, "r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;", ""),
     ("a summary's weights in 16 bits", SUMMARY, "t.weights_dtype = ATTN_F32, t.weights_col", "t.weights_col"),
     ("columns that touch are apart", "src/base/view.c", "ahead >= (uint64_t)wide &&", "ahead &&"),
-    ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[row * out + o];", "db[o] += 0;"),
+    ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[o];", "db[o] += 0 * dy[o];"),
     ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at += m.transposed ? from : from * m.step;", "m.at += from * m.step;"),
     ("a row of the table overwritten", "src/nn/embedding.c", "word[d] += g[d] * e->scale;", "word[d] = g[d] * e->scale;"),
     ("sines and cosines exchanged", "src/nn/embedding.c", "d % 2 ? cos(angle) : sin(angle)", "d % 2 ? sin(angle) : cos(angle)"),
@@ -203,7 +203,7 @@ MUTATIONS = [
     ("a part's gradients forgotten", "src/train/trainer.c", "for (int64_t e = from; e < end; e++) sum[e] += more[e];", ""),
     ("no bias correction", "src/train/optimizer.c", "1 / (1 - pow(adam->beta2, t))", "1"),
     ("a step that is not finite counts", "src/train/trainer.c", "if (!s->skipped) update(", "update("),
-    ("SiLU's slope without its gate", "src/nn/activation.c", "c->dx[n] += c->dy[n] * s * (1 + c->x[n] * (1 - s));", "c->dx[n] += c->dy[n] * s;"),
+    ("SiLU's slope without its gate", "src/nn/activation.c", "dx[n] += dy[n] * (s * (1 + x[n] * (1 - s)));", "dx[n] += dy[n] * s;"),
     ("a half of the sines in the wrong place", "src/nn/embedding.c", "d % 2 * ((width + 1) / 2)", "d % 2 * (width / 2 - 1)"),
     ("an embedding's norm forgotten", "src/model/transformer.c", "  x = attn_pass_norm(p, x, w->norm);\n", ""),
     ("all tokens of one kind", "src/model/transformer.c", "text->types ? NULL : attn_tape_bytes(p->tape, bytes);", "attn_tape_bytes(p->tape, bytes);"),
@@ -240,6 +240,19 @@ MUTATIONS = [
     ("weights of a pass that is not seen", "src/nn/tape.c", "if (t->watch)", "if (t->watch && n->as.attend.m.causal)"),
     ("notes for few layers alone", "src/model/transformer.c", "(size_t)c->decoder_layers + 2) << 14", "(size_t)c->decoder_layers + 2) << 12"),
     ("a workspace for short sequences", "src/model/decoder.c", "plan(d, tokens, err);", "plan(d, tokens / tokens, err);"),
+    ("gradients begin with what stood there", "src/nn/tape.c", "    memset(v->dx, 0, bytes_of(v));\n", ""),
+    ("gradients are given up at once", "src/nn/places.c", "*one = (struct attn_place){at, bytes, *link}, *link = one;",
+     "*one = (struct attn_place){at, bytes, *link};"),
+    ("a gap is taken that is too small", "src/nn/places.c", "(*link)->at - at < bytes;", "(*link)->at - at < bytes / 2;"),
+    ("a gradient has whatever place there is", "src/nn/tape.c", "v->number <= g->values && bytes_of(v) <= g->place[v->number].bytes",
+     "v->number <= g->values"),
+    ("large models are cut up", "src/train/trainer.c", "how->whole_from ? how->whole_from : WHOLE_FROM", "INT64_MAX"),
+    ("gradients of the step before stay", "src/train/trainer.c", "memset((float *)numbers + from, 0, (size_t)(to - from) * sizeof(float));",
+     "memset((float *)numbers + from, 0, (size_t)(to - from));"),
+    ("the norm loses a piece", "src/train/optimizer.c", "k < PIECES; k++) sum +=", "k < PIECES - 1; k++) sum +="),
+    ("e^x without the low half of log 2", "src/nn/exponential.h", "- k * -0x1.bd0106p-13f, p", ", p"),
+    ("the last column of the bias's gradient", "src/nn/linear.c", "first, end - first);", "first, end - first - 1);"),
+    ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -251,6 +264,7 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "a page in place begins at its first row": "test_paged",
     "a block in place spans pages": "test_paged",
     "dropout depends on the part": "test_trainer",
+    "e^x without the low half of log 2": "test_exponential",
     "a thread begins in the wrong column": "test_linalg",
     "16 bits rounded twice": "test_line",
     "a cache rounds by way of float32": "test_rounding",
