@@ -1,14 +1,17 @@
 #!/bin/bash
-# Speed of the attention core: against the CPU's measured limit and, where PyTorch is
-# installed for PYTHON (default: build/venv, then python3), against PyTorch in one interleaved run.
+# Speed of the attention core and of whole models: against the CPU's measured limits and, where they
+# are installed for PYTHON (default: build/venv, then python3), against PyTorch and CTranslate2, in
+# turns. STEPS=n: so many steps of each model (default 3).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cmake --preset test >/dev/null && cmake --build --preset test --target bench_sdpa attn >/dev/null
+cmake --preset test >/dev/null && cmake --build --preset test --target bench_sdpa bench_model attn >/dev/null
 build/test/bench_sdpa "$@"
 for python in "${PYTHON:-}" build/venv/bin/python python3; do
   [ -n "$python" ] || continue
   if "$python" -c 'import torch' 2>/dev/null; then
-    exec "$python" bench/compare_torch.py --library build/test/libattn.so
+    "$python" bench/compare_torch.py --library build/test/libattn.so
+    exec "$python" bench/compare_model.py --program build/test/bench_model --steps "${STEPS:-3}"
   fi
 done
-echo "bench: no PyTorch found; to compare: build/venv/bin/pip install torch==2.13.0"
+python3 bench/compare_model.py --program build/test/bench_model --steps "${STEPS:-3}"
+echo "bench: no PyTorch found; to compare: build/venv/bin/pip install torch==2.13.0 ctranslate2==4.8.0"

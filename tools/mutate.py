@@ -35,7 +35,7 @@ BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sampl
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -187,7 +187,7 @@ MUTATIONS = [
     ("a summary's weights dropped", SUMMARY, "r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;", ""),
     ("a summary's weights in 16 bits", SUMMARY, "t.weights_dtype = ATTN_F32, t.weights_col", "t.weights_col"),
     ("columns that touch are apart", "src/base/view.c", "ahead >= (uint64_t)wide &&", "ahead &&"),
-    ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[o];", "db[o] += 0;"),
+    ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[o];", "db[o] += 0 * dy[o];"),
     ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at += m.transposed ? from : from * m.step;", "m.at += from * m.step;"),
     ("a row of the table overwritten", "src/nn/embedding.c", "word[d] += g[d] * e->scale;", "word[d] = g[d] * e->scale;"),
     ("sines and cosines exchanged", "src/nn/embedding.c", "d % 2 ? cos(angle) : sin(angle)", "d % 2 ? sin(angle) : cos(angle)"),
@@ -292,6 +292,19 @@ MUTATIONS = [
     ("a model that says something is opened", "src/model/folder.c", "if (status || config.kind == ATTN_ENCODER) return status;", "if (1) return status;"),
     ("sentence-transformers' length is not read", "src/model/folder.c", "if (json_is_integer(most)) s->most = json_integer_value(most);", "if (json_is_integer(most)) s->most += 3;"),
     ("texts longer than the model", "src/model/folder.c", "if (s->most > length) s->most = length;", ""),
+    ("gradients begin with what stood there", "src/nn/tape.c", "    memset(v->dx, 0, bytes_of(v));\n", ""),
+    ("gradients are given up at once", "src/nn/places.c", "*one = (struct attn_place){at, bytes, *link}, *link = one;",
+     "*one = (struct attn_place){at, bytes, *link};"),
+    ("a gap is taken that is too small", "src/nn/places.c", "(*link)->at - at < bytes;", "(*link)->at - at < bytes / 2;"),
+    ("a gradient has whatever place there is", "src/nn/tape.c", "v->number <= g->values && bytes_of(v) <= g->place[v->number].bytes",
+     "v->number <= g->values"),
+    ("large models are cut up", "src/train/trainer.c", "how->whole_from ? how->whole_from : WHOLE_FROM", "INT64_MAX"),
+    ("gradients of the step before stay", "src/train/trainer.c", "memset((float *)numbers + from, 0, (size_t)(to - from) * sizeof(float));",
+     "memset((float *)numbers + from, 0, (size_t)(to - from));"),
+    ("the norm loses a piece", "src/train/optimizer.c", "k < PIECES; k++) sum +=", "k < PIECES - 1; k++) sum +="),
+    ("e^x without the low half of log 2", "src/nn/exponential.h", "- k * -0x1.bd0106p-13f, p", ", p"),
+    ("the last column of the bias's gradient", "src/nn/linear.c", "first, end - first);", "first, end - first - 1);"),
+    ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -303,6 +316,7 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "a page in place begins at its first row": "test_paged",
     "a block in place spans pages": "test_paged",
     "dropout depends on the part": "test_trainer",
+    "e^x without the low half of log 2": "test_exponential",
     "a thread begins in the wrong column": "test_linalg",
     "16 bits rounded twice": "test_line",
     "a cache rounds by way of float32": "test_rounding",

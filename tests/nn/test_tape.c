@@ -329,6 +329,24 @@ static void loss_is_cross_entropy_and_its_gradient_too(void **state) {
   }
 }
 
+/* Wherever the largest stands; of equals the first is what the model says. */
+static void what_is_likeliest_is_right(void **state) {
+  (void)state;
+  enum { MANY = 37 };
+  const struct attn_host host = {.threads = 1};
+  float x[MANY], other[MANY];
+  double scratch;
+  for (int top = 0; top < MANY; top++)
+    for (int32_t target = 0; target < MANY; target++) {
+      for (int v = 0; v < MANY; v++) x[v] = v == top ? 2 : -1, other[v] = -2;
+      struct attn_loss one = attn_loss_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
+      struct attn_loss all = attn_loss_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
+      assert_int_equal(one.correct, target == top);
+      assert_int_equal(all.correct, target == 0);
+      assert_near(one.sum, log(exp(2) + (MANY - 1) * exp(-1)) - (target == top ? 2 : -1), 1e-5);
+    }
+}
+
 /* ---- Positions [Vaswani17 3.5], and what is wished of them ---- */
 
 static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
@@ -447,6 +465,7 @@ int main(int argc, char **argv) {
                                      LAW(cross_attention),
                                      LAW(rotary_positions),
                                      LAW(loss_is_cross_entropy_and_its_gradient_too),
+                                     LAW(what_is_likeliest_is_right),
                                      LAW(sinusoids_are_unique_steady_endless_and_repeatable),
                                      LAW(a_tape_measures_what_it_takes_and_refuses_more),
                                      LAW(what_lives_at_one_time_has_no_memory_in_common),
