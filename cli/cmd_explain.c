@@ -137,8 +137,10 @@ static int refuse(const struct wishes *w, int files) {
     why = "--layer and --head count from 1";
   else if (w->threads < 0 || w->threads > 1024)
     why = "--threads may be 0 to 1024";
-  else if (!reads_model(w) && (w->kind || w->lesson))
-    why = "--kind and --lesson are of a checkpoint: give it an --input";
+  else if (w->lesson && (w->cell || w->json || attn_cli_draws(&w->drawing)))
+    why = "--lesson writes the lesson; leave out --cell, --json and pictures";
+  else if (!reads_model(w) && (w->kind || w->lesson || w->layer > 1 || w->head > 1 || w->threads))
+    why = "--kind, --layer, --head, --threads and --lesson are of a checkpoint: give it an --input";
   if (why) fprintf(stderr, "attn explain: %s\n", why);
   return why ? -1 : 0;
 }

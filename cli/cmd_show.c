@@ -190,13 +190,22 @@ static void finish(struct seen *s) {
     }
 }
 
+/* Bytes of a text's beginning that a title has room for, no character torn. */
+static int fitting(const char *text) {
+  size_t bytes = strlen(text), most = 200;
+  if (bytes <= most) return (int)bytes;
+  while (most && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
+  return (int)most;
+}
+
 static attn_status draw(const void *what, attn_picture_format format, const attn_sink *sink,
                         attn_error *err) {
   const struct seen *s = what;
   const char *input = s->w->input ? s->w->input : s->w->target;
+  const char *said = s->said ? s->said : "";
   char title[512];
-  snprintf(title, sizeof title, "%.200s%s%.200s", input, s->said ? " → " : "",
-           s->said ? s->said : "");
+  snprintf(title, sizeof title, "%.*s%s%.*s", fitting(input), input, s->said ? " → " : "",
+           fitting(said), said);
   const attn_words words = {title, NULL};
   return attn_panels_draw(s->panel, s->count, &words, format, &s->w->style, sink, err);
 }

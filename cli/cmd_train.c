@@ -248,7 +248,8 @@ static int name_output(struct wishes *w) {
   if (w->run.output) return 0;
   if (!w->run.task) return fprintf(stderr, "attn train: -o FILE: where shall it go?\n"), -1;
   size_t length = strlen(w->run.task);
-  if (!(w->output = malloc(length + sizeof ending))) return -1;
+  if (!(w->output = malloc(length + sizeof ending)))
+    return fprintf(stderr, "attn train: no memory\n"), -1;
   memcpy(w->output, w->run.task, length), memcpy(w->output + length, ending, sizeof ending);
   w->run.output = w->output;
   return 0;

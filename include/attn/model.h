@@ -114,7 +114,8 @@ typedef struct attn_reply {
  * number of threads.
  * Errors  ATTN_ERR_ARGUMENT (a setting; a source longer than the model has positions for; a model
  *         that has no decoder), ATTN_ERR_FORMAT (a source is not UTF-8), ATTN_ERR_MEMORY,
- *         ATTN_ERR_INTERRUPTED: replies are empty then.
+ *         ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies are empty, or, where a
+ *         setting was refused, may be as they were.
  * Cost    each token once through the decoder, over KV caches.
  */
 ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,

@@ -18,8 +18,8 @@
  *                    number (#1) instead, and any other character elsewhere an empty box
  *
  * Colour tells weights by lightness, which goes evenly from that of the page at 0 to the farthest
- * from it at 1 (L of OKLab), so that it is read without colour vision and in grey. Numbers upon it are black or
- * white, whichever contrasts more: 4.5 to 1 or better.
+ * from it at 1 (L of OKLab), so that it is read without colour vision and in grey. Numbers upon it
+ * are black or white, whichever contrasts more: 4.5 to 1 or better.
  */
 #ifndef ATTN_PICTURE_H
 #define ATTN_PICTURE_H
@@ -65,7 +65,11 @@ typedef struct attn_panel {
   attn_words col_axis;   /* what runs across: "key"; ARROWS: the second group */
 } attn_panel;
 
+#ifdef __cplusplus
+#define ATTN_PANEL_INIT { sizeof(attn_panel) }
+#else
 #define ATTN_PANEL_INIT { .struct_size = sizeof(attn_panel) }
+#endif
 
 #define ATTN_PANELS_MAX 4096
 #define ATTN_PANEL_CELLS_MAX 1048576

@@ -49,7 +49,8 @@ typedef struct attn_train_state {
   double unseen_loss;       /* of the last validation; NaN before the first */
   double unseen_exact;      /* share of unseen examples whose whole reply was right, greedily; NaN
                                where there are no pairs */
-  double best;              /* the highest unseen_exact, or the lowest unseen_loss where that is NaN */
+  double best;              /* the highest unseen_exact, or the lowest unseen_loss where that is NaN;
+                               NaN before the first validation */
   int64_t best_step;
   double seconds, seconds_left; /* of this call */
   double tokens_per_second;     /* that the model learned to say, of this call */
@@ -121,7 +122,7 @@ typedef struct attn_train {
  * changes nothing and is counted; after 10 in a row, or where what is said to the unseen is no
  * number, the run fails, the last checkpoint intact.
  *
- *   end   out  how far it came; may be NULL
+ *   end   out  how far it came, on failure too; may be NULL
  *
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
  *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, nothing at all;
@@ -137,7 +138,8 @@ typedef struct attn_score_card {
   int64_t examples, exact;   /* unseen ones; whole replies that were right */
   int64_t aligned, pointed;  /* tokens of right replies that come from one known source token; those
                                 whose cross-attention, the mean of all layers and heads, is highest
-                                there. 0 where the task knows no alignment */
+                                there. 0 where the task knows no alignment, or its tokens are not
+                                the model's (the words of "translation" in characters) */
   double chance;             /* share that would be pointed rightly by weights that are all equal */
 } attn_score_card;
 

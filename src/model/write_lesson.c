@@ -25,6 +25,22 @@ static void put(struct writing *w, const char *format, ...) {
   if (!w->stopped && w->sink->write(w->sink->context, text, (size_t)length)) w->stopped = 1;
 }
 
+/* A host program may have set a locale that writes 0,5: a lesson has a point. */
+static void put_number(struct writing *w, const char *format, double value)
+    __attribute__((format(printf, 2, 0)));
+static void put_number(struct writing *w, const char *format, double value) {
+  char text[64], *to = text;
+  int points = 0;
+  snprintf(text, sizeof text, format, value);
+  for (const char *at = text; *at; at++) {
+    int outside = !strchr("0123456789+-einfa", *at); /* inf, nan: the reader will say so */
+    if (outside && points++) continue;               /* some points are several bytes */
+    *to++ = outside ? '.' : *at;
+  }
+  *to = 0;
+  put(w, "| %s ", text);
+}
+
 /* A name in quotes is never taken for a number; what would end it or the cell is shown otherwise.
  */
 static void put_name(struct writing *w, const char *name) {
@@ -57,7 +73,8 @@ static void put_rows(struct writing *w, const char *title, const struct attn_row
   begin_table(w, title, NULL, width);
   for (int64_t n = 0; n < x->n; n++) {
     put_name(w, names[n]);
-    for (int64_t e = 0; e < width; e++) put(w, "| %.17g ", (double)x->at[n * x->step + from + e]);
+    for (int64_t e = 0; e < width; e++)
+      put_number(w, "%.17g", (double)x->at[n * x->step + from + e]);
     put(w, "|\n");
   }
   put(w, "\n");
@@ -82,7 +99,7 @@ static void put_weights(struct writing *w, const struct attn_trace_site *s, char
   begin_table(w, "weights", keys, s->keys);
   for (int64_t i = 0; i < s->queries; i++) {
     put_name(w, queries[i]);
-    for (int64_t j = 0; j < s->keys; j++) put(w, "| %.5f ", (double)p[i * s->keys + j]);
+    for (int64_t j = 0; j < s->keys; j++) put_number(w, "%.5f", (double)p[i * s->keys + j]);
     put(w, "|\n");
   }
 }

@@ -36,8 +36,9 @@ static int widest_number(const attn_panel *p, int precision) {
   int widest = 1;
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++)
-      widest = larger(
-          widest, attn_text_width(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
+      if (!isnan(attn_panel_at(p, i, j)))
+        widest = larger(
+            widest, attn_text_width(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
   return widest;
 }
 
@@ -75,10 +76,15 @@ static const char *mark_of(const struct table *t, double value) {
   return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
 }
 
+/* Nothing for NaN. */
+static void number_of(const struct table *t, double value, char text[ATTN_NUMBER_BYTES]) {
+  *text = 0;
+  if (!isnan(value)) attn_panel_number(t->panel, value, t->out->style.precision, text);
+}
+
 static void put_weight(const struct table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
-  attn_panel_number(t->panel, value, t->out->style.precision, text);
-  if (isnan(value)) *text = 0;
+  number_of(t, value, text);
   if (!isnan(value)) set_colors(t->out, attn_heat_level(value));
   attn_out_text(t->out, mark_of(t, value));
   pad(t->out, t->cell_width - 2 - attn_text_width(text));
@@ -103,8 +109,7 @@ static void put_shades(const struct table *t, int32_t i, int32_t from, int32_t t
 
 static void put_number(const struct table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
-  attn_panel_number(t->panel, value, t->out->style.precision, text);
-  if (isnan(value)) *text = 0;
+  number_of(t, value, text);
   pad(t->out, t->cell_width - 1 - attn_text_width(text));
   attn_out_text(t->out, text);
   attn_out_text(t->out, " ");

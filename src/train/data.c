@@ -29,7 +29,7 @@ struct attn_data {
   char *text[2];                       /* of the two files */
   const char *text_of[2], *name_of[2]; /* of the two sides */
   struct lines lines[2];
-  uint32_t *order; /* of the lines, in round `round` */
+  uint32_t *order; /* of the lines, in round `round`; of FILE_MOST bytes there are no 2^32 */
   uint64_t round;
 };
 
@@ -39,8 +39,9 @@ static attn_status out_of_memory(attn_error *err) {
 
 attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data **data,
                               attn_error *err) {
-  const struct attn_task *task = attn_task_find(name);
-  if (!task) return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name);
+  const struct attn_task *task;
+  attn_status status = attn_task_require(name, &task, err);
+  if (status) return status;
   if (!(*data = calloc(1, sizeof **data))) return out_of_memory(err);
   (*data)->task = task, (*data)->seed = seed;
   return ATTN_OK;
@@ -184,8 +185,6 @@ static attn_status read_all(struct attn_data *d, const char *path, const char *h
     if (!d->lines[side].count)
       return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: there is nothing to %s", d->name_of[side],
                        side ? "validate on" : "learn from");
-  if (d->lines[TRAINED].count > UINT32_MAX)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: more than 2^32 lines", path);
   d->order = malloc(d->lines[TRAINED].count * sizeof *d->order);
   d->round = UINT64_MAX;
   return d->order ? ATTN_OK : out_of_memory(err);

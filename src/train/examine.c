@@ -14,14 +14,15 @@ enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE + 1 };
 
 /* The sum of all layers' and heads' weights; whose divisor does not matter. */
 struct pointing {
-  double *sum; /* (L, S) */
-  int64_t queries, keys;
+  double *sum;           /* (L, S) */
+  int64_t queries, keys; /* of the task's tokens, in which the alignment counts, and the end */
+  int is_seen;           /* the model's are as many */
 };
 
 static int add_weights(void *context, const attn_attention *a) {
   struct pointing *p = context;
-  if (a->kind != ATTN_ATTENTION_CROSS) return 0;
-  p->queries = a->queries, p->keys = a->keys;
+  if (a->kind != ATTN_ATTENTION_CROSS || a->queries != p->queries || a->keys != p->keys) return 0;
+  p->is_seen = 1;
   for (int64_t n = 0; n < a->queries * a->keys; n++) p->sum[n] += (double)a->weights[n];
   return 0;
 }
@@ -35,7 +36,7 @@ static int64_t highest(const double *row, int64_t count) {
 
 static void count_pointed(const struct pointing *p, const struct attn_example_pair *pair,
                           attn_score_card *card) {
-  for (int64_t i = 0; i < pair->aligned && i < p->queries; i++) {
+  for (int64_t i = 0; i < pair->aligned && p->is_seen; i++) {
     if (pair->alignment[i] < 0) continue;
     card->chance += 1 / (double)p->keys; /* a sum until the end */
     card->aligned++;
@@ -43,10 +44,20 @@ static void count_pointed(const struct pointing *p, const struct attn_example_pa
   }
 }
 
-static attn_status point(const attn_model *model, const struct attn_example_pair *pair,
-                         attn_score_card *card, attn_error *err) {
-  struct pointing p = {calloc((size_t)(ATTN_ALIGNED + 1) * (ATTN_EXAMPLE + 1), sizeof(double)), 0,
-                       0};
+/* Behind a word there is a space or nothing; a character has one byte that continues none. */
+static int64_t count_tokens(const struct attn_task *task, const char *text) {
+  int64_t count = task->tokens == ATTN_TASK_WORDS && *text;
+  for (; *text; text++)
+    count += task->tokens == ATTN_TASK_WORDS ? *text == ' ' : ((unsigned char)*text & 0xC0) != 0x80;
+  return count;
+}
+
+static attn_status point(const attn_model *model, const struct attn_task *task,
+                         const struct attn_example_pair *pair, attn_score_card *card,
+                         attn_error *err) {
+  struct pointing p = {.queries = count_tokens(task, pair->target) + 1,
+                       .keys = count_tokens(task, pair->source) + 1};
+  p.sum = calloc((size_t)(p.queries * p.keys), sizeof *p.sum);
   if (!p.sum) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an alignment");
   attn_status status = attn_model_look(model, pair->source, pair->target, 1, add_weights, &p, err);
   if (!status) count_pointed(&p, pair, card);
@@ -63,7 +74,7 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
                                 attn_error *err) {
   struct attn_example_pair pair[TOGETHER];
   char asked[TOGETHER][SIDE];
-  const char *sources[TOGETHER];
+  const char *sources[TOGETHER] = {NULL};
   attn_reply replies[TOGETHER];
   const char *behind = model->network->config.kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
@@ -75,8 +86,7 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   for (int64_t n = 0; n < count && !status; n++) {
     int right = !strcmp(replies[n].text, pair[n].target);
     card->exact += right;
-    if (right && pair[n].aligned && !*behind)
-      status = point(model, &pair[n], card, err);
+    if (right && pair[n].aligned && !*behind) status = point(model, task, &pair[n], card, err);
   }
   card->examples += count;
   attn_replies_free(replies, count);
@@ -86,10 +96,10 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
 attn_status attn_model_examine(const attn_model *model, const char *name, int64_t examples,
                                uint64_t seed, int32_t threads, attn_score_card *card,
                                attn_error *err) {
-  const struct attn_task *task = attn_task_find(name);
+  const struct attn_task *task;
   attn_generation how = ATTN_GENERATION_INIT;
-  attn_status status = ATTN_OK;
-  if (!task) return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name);
+  attn_status status = attn_task_require(name, &task, err);
+  if (status) return status;
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples is %lld; at least 1",
                      (long long)examples);

@@ -160,7 +160,7 @@ static attn_status go_on(struct loop *l, attn_error *err) {
 }
 
 attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, attn_error *err) {
-  struct loop l = {.state = {.unseen_exact = NAN}};
+  struct loop l = {.state = {.unseen_loss = NAN, .unseen_exact = NAN, .best = NAN}};
   attn_status status =
       attn_descriptor_require(wanted, &l.wanted, sizeof l.wanted, sizeof l.wanted, "run", err);
   if (status) return status;

@@ -32,17 +32,23 @@ int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
 attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t held_out,
                               char *source, char *target, attn_error *err) {
   struct attn_example_pair pair;
-  const struct attn_task *task = attn_task_find(name);
-  if (!task) return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name);
+  const struct attn_task *task;
+  attn_status status = attn_task_require(name, &task, err);
+  if (status) return status;
   task->make(seed, n, held_out, &pair);
-  memcpy(source, pair.source, ATTN_EXAMPLE), memcpy(target, pair.target, ATTN_EXAMPLE);
+  strcpy(source, pair.source), strcpy(target, pair.target);
   return ATTN_OK;
 }
 
 const struct attn_task *attn_task_find(const char *name) {
   for (size_t n = 0; n < sizeof tasks / sizeof *tasks; n++)
-    if (!strcmp(name, tasks[n].name)) return &tasks[n];
+    if (name && !strcmp(name, tasks[n].name)) return &tasks[n];
   return NULL;
+}
+
+attn_status attn_task_require(const char *name, const struct attn_task **task, attn_error *err) {
+  if ((*task = attn_task_find(name))) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name ? name : "");
 }
 
 uint32_t attn_draw_below(struct attn_draws *d, uint32_t limit) {

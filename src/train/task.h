@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attn/attn.h"
+
 enum { ATTN_EXAMPLE = 256 }; /* bytes that hold either side of any example */
 enum { ATTN_ALIGNED = 64 };  /* no example with an alignment has more tokens */
 
@@ -30,8 +32,11 @@ struct attn_task {
   double rate;
 };
 
-/* NULL where there is none of that name. */
+/* NULL where there is none of that name, which may be NULL. */
 const struct attn_task *attn_task_find(const char *name);
+
+/* The same; ATTN_ERR_ARGUMENT where there is none. */
+attn_status attn_task_require(const char *name, const struct attn_task **task, attn_error *err);
 
 /* Numbers drawn one after another for one example. */
 struct attn_draws {

@@ -133,6 +133,29 @@ def test_names_that_are_no_names_stay_data(model, tmp_path):
     assert "<script>alert" not in path.read_text()
 
 
+@pytest.mark.parametrize("before", ["", "a", "bc"])
+def test_a_long_title_ends_between_characters(tmp_path, before):
+    path = tmp_path / "long.safetensors"
+    attn("train", "dates", "--steps", 1, "--quiet", "--examine", 0, "--examples", 1, "--batch", 2, "-o", path,
+         "--config", json.dumps(SMALL | {"length": 256}))
+    shown = attn("show", path, "--input", before + "年" * 100, "--target", "月" * 100).stdout
+    title = "".join(shown.split("Cross-attention")[0].split())
+    assert title == before + "年" * 66 + "→" + "月" * 66, "200 bytes hold 66 of them and what stands before"
+
+
+@pytest.mark.parametrize("words", [["--lesson", "--json"], ["--lesson", "--cell", "weights[0,0]"],
+                                   ["--lesson", "--svg", "x.svg"]])
+def test_what_would_be_left_unheard_is_refused(model, words):
+    assert "leave out" in attn("explain", model, "--input", INPUT, *words, code=2).stderr
+
+
+def test_layers_are_of_checkpoints(tmp_path):
+    lesson = tmp_path / "l.md"
+    lesson.write_text("weights = softmax(Q K^T)")
+    for words in (["--layer", 2], ["--head", 2], ["--threads", 1]):
+        assert "--input" in attn("explain", lesson, *words, code=2).stderr
+
+
 @pytest.mark.parametrize("words, says", [
     (["--input", "x", "--kind", "crosss"], "--kind"),
     (["--input", "x", "--layer", 9], "no such kind, layer or head"),

@@ -1,6 +1,7 @@
 /* Laws of models that are opened and asked: what was trained is what is opened; a reply does not
  * depend on what else is asked nor on threads; files that are not whole, not ours or do not fit are
  * refused and named; a source that cannot be is refused, and no reply is left. */
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,6 +174,42 @@ static void what_cannot_be_asked_is_refused(void **state) {
   attn_model_free(m);
 }
 
+struct page {
+  char text[1 << 16];
+  size_t size;
+};
+
+static int take(void *context, const char *text, size_t size) {
+  struct page *p = context;
+  if (size >= sizeof p->text - p->size) return 1;
+  memcpy(p->text + p->size, text, size), p->size += size;
+  return 0;
+}
+
+static void write_lesson(const attn_model *m, struct page *p) {
+  const attn_sink sink = {p, take};
+  memset(p, 0, sizeof *p);
+  assert_int_equal(
+      attn_model_write_lesson(m, "12+34", "64", ATTN_ATTENTION_CROSS, 0, 1, 1, &sink, NULL),
+      ATTN_OK);
+}
+
+static void a_lesson_has_points_in_a_locale_with_commas(void **state) {
+  (void)state;
+  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+  static struct page plain, local;
+  const char *set = NULL;
+  attn_model *m = open_model();
+  write_lesson(m, &plain);
+  assert_true(strstr(plain.text, "| 0.") && strstr(plain.text, "weights = softmax"));
+  for (int n = 0; n < 4 && !set; n++) set = setlocale(LC_NUMERIC, names[n]);
+  write_lesson(m, &local);
+  setlocale(LC_NUMERIC, "C");
+  attn_model_free(m);
+  assert_string_equal(local.text, plain.text);
+  if (!set) skip();
+}
+
 static char bytes[1 << 18];
 
 static void put(const char *data, size_t size) {
@@ -230,6 +267,7 @@ int main(int argc, char **argv) {
                                      LAW(replies_say_what_they_are, with_encoder),
                                      LAW(a_decoder_alone_goes_on, alone),
                                      LAW(what_cannot_be_asked_is_refused, with_encoder),
+                                     LAW(a_lesson_has_points_in_a_locale_with_commas, with_encoder),
                                      LAW(files_that_are_no_models_are_refused, with_encoder)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "attn/train.h"
 #include "task.h"
 
 typedef struct attn_example_pair pair_t;
@@ -38,6 +39,8 @@ static void none_of_that_name(void **state) {
   (void)state;
   assert_null(attn_task_find("date"));
   assert_null(attn_task_find(""));
+  assert_null(attn_task_find(NULL));
+  assert_int_equal(attn_task_example(NULL, 1, 1, 0, NULL, NULL, NULL), ATTN_ERR_ARGUMENT);
 }
 
 static int is_same(const pair_t *a, const pair_t *b) {
