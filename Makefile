@@ -42,7 +42,7 @@ test-long: setup-test ## what takes too long for each change: every float, a qua
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time
 	@tools/test.sh mutate
 
-fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 20)
+fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 10)
 	@tools/test.sh fuzz
 
 bench: setup-test ## speed against the CPU's limit and against PyTorch, if it is installed

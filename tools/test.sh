@@ -32,7 +32,7 @@ suite() { # suite PRESET CTEST-OPTION...
 }
 
 build_fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_tokenizer fuzz_sdpa fuzz_cache; }
-fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-20}"; }
+fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-10}"; }
 
 environment() { # the Python environment that begin_environment began; its words if it failed
   wait "$environment" || { cat build/setup.log; return 1; }
@@ -47,7 +47,7 @@ begin_environment() { # beside the builds: to install it takes two minutes
 case ${1:-all} in
   quick)
     part "build (gcc, warnings are errors)" build test
-    part "quick tests" suite test -LE 'long|mutation'
+    part "quick tests" suite test -LE 'long|rare|mutation'
     ;;
   all)
     begin_environment
@@ -56,7 +56,7 @@ case ${1:-all} in
     part "build (ThreadSanitizer)" build tsan threads
     part "build (fuzzers)" build_fuzzers
     part "Python environment" environment
-    part "tests (gcc)" suite test -LE mutation
+    part "tests (gcc)" suite test -LE 'rare|mutation'
     part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
@@ -66,6 +66,7 @@ case ${1:-all} in
     part "build (clang)" build clang
     ATTN_ROUNDS=10 part "tests of the C code (clang), ten times the rounds" suite clang -L c
     part "build (gcc)" build test
+    part "rare tests" suite test -L rare
     for name in exp2 tanh exponential; do part "$name of every float" "build/test/test_$name" --all; done
     part "build (fuzzers)" build_fuzzers
     SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers

@@ -131,7 +131,7 @@ static attn_status encode(struct group *g, attn_error *err) {
   status = attn_tape_reserve(&g->tape, err);
   if (status) return status;
   g->memory = attn_transformer_encode(n, &g->tape, &g->source);
-  if (g->tape.status) *err = g->tape.error;
+  if (g->tape.status && err) *err = g->tape.error;
   return g->tape.status;
 }
 
