@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs ATTN_PYTHON="$PWD/build/venv/bin/python"
 export ATTN_SEEDS=${ATTN_SEEDS:-$PWD/../shared/seeds}
+command -v ninja >/dev/null && export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # asks less of the file system
 python_option=-DATTN_PYTHON=$ATTN_PYTHON
 mkdir -p build
 

@@ -245,7 +245,8 @@ static void a_page_has_both_languages_an_svg_has_one(void **state) {
 
 /* ---- Colours ---- */
 
-static double apart(int paint, int ground, enum attn_theme theme) {
+static double apart(int paint, int ground, int of) {
+  enum attn_theme theme = (enum attn_theme)of;
   return attn_contrast(attn_paint_color(paint, theme), attn_paint_color(ground, theme));
 }
 
@@ -265,7 +266,8 @@ static void colours_can_be_read(void **state) {
 
 /* CIE L* of the 8-bit colours. One step is 63 / 100 of what the eye tells apart at best, or more.
  */
-static double lightness(int level, enum attn_theme theme) {
+static double lightness(int level, int of) {
+  enum attn_theme theme = (enum attn_theme)of;
   return 116 * cbrt(attn_luminance(attn_paint_color(ATTN_PAINT_HEAT + level, theme))) - 16;
 }
 
