@@ -132,7 +132,7 @@ static attn_status listen(struct group *g, const struct attn_examples *e,
                                   .begin = e->joined ? -1 : ATTN_TOKEN_BEGIN,
                                   .end = ATTN_TOKEN_END,
                                   .together = TOGETHER / 4,
-                                  .threads = t->parts};
+                                  .threads = t->threads};
   const struct attn_found found = {.tokens = g->said, .counts = g->said_counts};
   const struct attn_text *text = e->joined ? &g->asked->target : &g->asked->source;
   attn_status status =
