@@ -36,7 +36,7 @@ test: setup-packages ## everything that must hold before a change lands
 check: setup-test ## the quick subset for daily work
 	@tools/test.sh quick
 
-test-long: setup-test ## what takes too long for each change: every float, a quarter of an hour of fuzzing, clang's optimiser
+test-long: setup-test ## what takes too long for each change: every float, ten times the rounds, all mutations, long fuzzing
 	@tools/test.sh long
 
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "linalg.h"
+#include "seconds.h"
 #include "token_search.h"
 #include "trainer.h"
 
@@ -57,17 +57,6 @@ static void *allocate(int64_t count, size_t size) {
   void *memory = calloc((size_t)count + 1, size);
   if (!memory) abort();
   return memory;
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
 }
 
 static double peak_rss(void) {

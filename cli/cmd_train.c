@@ -53,8 +53,6 @@ struct wishes {
 struct view {
   const struct wishes *w;
   double last;
-  int64_t width; /* of the line that stands on the terminal */
-  int tenth;
 };
 
 static void put_share(double share, FILE *to) {

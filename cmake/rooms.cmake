@@ -45,6 +45,15 @@ function(attn_room name)
   target_link_libraries(room_${name} PRIVATE attn_flags ${ROOM_LINKS})
 endfunction()
 
+# attn_use_rooms(TARGET room...): a program over the rooms' objects, internals included.
+function(attn_use_rooms target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  foreach(room ${ARGN})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:room_${room}>)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${room})
+  endforeach()
+endfunction()
+
 # attn_library(NAME HEADERS h... ROOMS room... [COPIES room...] LINKS target...)
 # makes the shared and the static library. COPIES are rooms of libattn that the
 # shared library holds a hidden copy of; the static one finds them in libattn.a.

@@ -172,6 +172,10 @@ void attn_safetensors_close(struct attn_safetensors *h) {
   memset(h, 0, sizeof *h);
 }
 
+const char *attn_safetensors_word(const struct attn_safetensors *h, const char *name) {
+  return json_string_value(json_object_get(json_object_get(h->root, "__metadata__"), name));
+}
+
 static attn_status read_length(const struct attn_bytes *bytes, size_t *length, attn_error *err) {
   unsigned char b[9];
   uint64_t stated = 0;

@@ -23,14 +23,17 @@ attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_sa
                                   attn_error *err);
 void attn_safetensors_close(struct attn_safetensors *header);
 
+/* A string of the metadata, which lives as long as the header; NULL where there is none. */
+const char *attn_safetensors_word(const struct attn_safetensors *header, const char *name);
+
 /* Loads the tensor of that name; name NULL: the only one. */
 attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,
                                   attn_array *array, attn_error *err);
 
-/* A new file: count tensors by name, and metadata, an object of strings. */
-attn_status attn_safetensors_put_new(struct attn_file_writer *w, const char *const *names,
-                                     const attn_tensor *const *tensors, int count, json_t *metadata,
-                                     attn_error *err);
+/* A new file, whole or not at all: count tensors by name, and metadata, an object of strings. */
+attn_status attn_safetensors_write(const char *path, const char *const *names,
+                                   const attn_tensor *const *tensors, int count, json_t *metadata,
+                                   attn_error *err);
 
 /* "F32" for ATTN_F32; NULL for no known type. */
 const char *attn_safetensors_type(attn_dtype dtype);

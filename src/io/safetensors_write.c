@@ -142,13 +142,18 @@ attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_b
   return status;
 }
 
-attn_status attn_safetensors_put_new(struct attn_file_writer *w, const char *const *names,
-                                     const attn_tensor *const *tensors, int count, json_t *metadata,
-                                     attn_error *err) {
+attn_status attn_safetensors_write(const char *path, const char *const *names,
+                                   const attn_tensor *const *tensors, int count, json_t *metadata,
+                                   attn_error *err) {
   const struct attn_safetensors none = {NULL, NULL, 0};
+  struct attn_file_writer w = {-1, NULL, NULL};
   struct pieces p = {NULL, 0};
-  attn_status status = collect(&p, &none, names, tensors, count, err);
-  if (!status) status = put(w, NULL, &p, metadata, err);
+  attn_status status = attn_file_begin(&w, path, err);
+  if (!status) status = collect(&p, &none, names, tensors, count, err);
+  if (!status) status = put(&w, NULL, &p, metadata, err);
+  if (!status) status = attn_file_finish(&w, err);
+  if (!status) status = attn_file_commit(&w, err);
+  attn_file_abandon(&w);
   free(p.at);
   return status;
 }

@@ -7,7 +7,7 @@
 
 #include "dump.h"
 #include "error.h"
-#include "file.h"
+#include "attn/io.h"
 #include "vocabulary.h"
 #include "wordpiece.h"
 
@@ -130,18 +130,6 @@ static json_t *document(const struct attn_tokenizer *t) {
                    "model", model(t));
 }
 
-static attn_status put(const char *text, const char *path, attn_error *err) {
-  struct attn_file_writer w;
-  attn_status status = attn_file_begin(&w, path, err);
-  if (status) return status;
-  status = attn_file_put(&w, text, strlen(text), err);
-  if (!status) status = attn_file_put(&w, "\n", 1, err);
-  if (!status) status = attn_file_finish(&w, err);
-  if (!status) status = attn_file_commit(&w, err);
-  attn_file_abandon(&w);
-  return status;
-}
-
 char *attn_tokenizer_text(const struct attn_tokenizer *t) {
   json_t *root = document(t);
   char *text = root ? attn_json_text(root, JSON_INDENT(1)) : NULL;
@@ -151,9 +139,12 @@ char *attn_tokenizer_text(const struct attn_tokenizer *t) {
 
 attn_status attn_tokenizer_write(const struct attn_tokenizer *t, const char *path,
                                  attn_error *err) {
-  char *text = attn_tokenizer_text(t);
-  if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to write the tokenizer");
-  attn_status status = put(text, path, err);
-  free(text);
+  char *text = attn_tokenizer_text(t), *line = text ? realloc(text, strlen(text) + 2) : NULL;
+  if (!line) {
+    free(text);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to write the tokenizer");
+  }
+  attn_status status = attn_file_write(path, strcat(line, "\n"), strlen(line), err);
+  free(line);
   return status;
 }

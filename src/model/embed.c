@@ -7,7 +7,7 @@
 #include "descriptor.h"
 #include "error.h"
 #include "model.h"
-#include "pass.h"
+#include "transformer.h"
 
 #define LEAST_LENGTH 1e-12 /* what a vector is divided by at least, as PyTorch's normalize */
 
@@ -90,20 +90,6 @@ static attn_status gather(struct group *g, int64_t first, int64_t count, attn_er
   return ATTN_OK;
 }
 
-/* Measured, then done; on one thread, so that sums are the same with any number of them. */
-static attn_status encode(struct group *g, const struct attn_value **hidden, attn_error *err) {
-  const struct attn_network *n = g->job->model->network;
-  g->tape.host.threads = 1;
-  attn_status status = attn_tape_open(&g->tape, attn_pass_notes(&n->config), err);
-  if (status) return status;
-  attn_transformer_encode(n, &g->tape, &g->text);
-  status = attn_tape_reserve(&g->tape, err);
-  if (status) return status;
-  *hidden = attn_transformer_encode(n, &g->tape, &g->text);
-  if (g->tape.status && err) *err = g->tape.error;
-  return g->tape.status;
-}
-
 static attn_status tell(struct job *j, int64_t count, attn_error *err) {
   int stop = 0;
   j->done += count;
@@ -118,13 +104,16 @@ static void run_group(void *argument, int64_t index, int32_t worker) {
   struct job *j = argument;
   struct outcome *o = &j->outcomes[index];
   struct group g = {.job = j};
-  const struct attn_value *hidden = NULL;
+  struct attn_value *hidden = NULL;
   int64_t first = index * j->how.together, left = j->count - first;
   int64_t count = left < j->how.together ? left : j->how.together;
   (void)worker;
   if (j->halted) return;
   o->status = gather(&g, first, count, &o->error);
-  if (!o->status) o->status = encode(&g, &hidden, &o->error);
+  g.tape.host.threads = 1; /* so that sums are the same with any number of them */
+  if (!o->status)
+    o->status =
+        attn_transformer_encode_alone(j->model->network, &g.tape, &g.text, &hidden, &o->error);
   for (int64_t s = 0; s < count && !o->status; s++)
     pool(j, hidden->x + g.starts[s] * hidden->width, g.starts[s + 1] - g.starts[s], hidden->width,
          j->out + (first + s) * hidden->width);

@@ -230,17 +230,10 @@ static attn_status check_size(const char *path, int64_t numbers, attn_error *err
 
 static attn_status new_network(const struct attn_config *config, const char *path,
                                struct attn_network **network, float **weights, attn_error *err) {
-  struct attn_network *counted;
-  attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
-  if (status) return status;
-  int64_t numbers = counted->numbers;
-  attn_network_free(counted);
-  status = check_size(path, numbers, err);
-  if (status) return status;
-  *weights = malloc((size_t)numbers * sizeof **weights);
-  if (!*weights)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld weights", (long long)numbers);
-  return attn_network_new(config, *weights, NULL, network, err);
+  int64_t numbers = 0;
+  attn_status status = attn_network_count(config, &numbers, err);
+  if (!status) status = check_size(path, numbers, err);
+  return status ? status : attn_network_make(config, network, weights, err);
 }
 
 attn_status attn_foreign_load(const char *config_path, const char *weights_path,
@@ -262,14 +255,9 @@ attn_status attn_foreign_load(const char *config_path, const char *weights_path,
 
 static attn_status put(const char *path, const char *const *names,
                        const attn_tensor *const *tensors, int count, attn_error *err) {
-  struct attn_file_writer w = {-1, NULL, NULL};
   json_t *metadata = json_pack("{s:s}", "format", "pt");
-  attn_status status = metadata ? attn_file_begin(&w, path, err)
+  attn_status status = metadata ? attn_safetensors_write(path, names, tensors, count, metadata, err)
                                 : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
-  if (!status) status = attn_safetensors_put_new(&w, names, tensors, count, metadata, err);
-  if (!status) status = attn_file_finish(&w, err);
-  if (!status) status = attn_file_commit(&w, err);
-  attn_file_abandon(&w);
   json_decref(metadata);
   return status;
 }

@@ -13,11 +13,10 @@ static attn_status out_of_memory(attn_error *err) {
 /* ---- Tokens ---- */
 
 static char *text_of(const struct attn_model *m, int32_t id) {
-  static const char *const special[ATTN_TOKENS_SPECIAL] = {"<pad>", "<s>", "</s>", "<unk>"};
   size_t bytes = 0;
-  if (attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
-    return strdup(attn_tokenizer_word(m->tokenizer, id)); /* which tells a word from what goes on */
-  if (id < ATTN_TOKENS_SPECIAL) return strdup(special[id]);
+  /* Decoding leaves special tokens out, and does not tell a word from a piece that goes on. */
+  if (id < ATTN_TOKENS_SPECIAL || attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
+    return strdup(attn_tokenizer_word(m->tokenizer, id));
   attn_tokenizer_decode(m->tokenizer, &id, 1, NULL, 0, &bytes, NULL);
   char *text = calloc(bytes + 1, 1);
   if (text) attn_tokenizer_decode(m->tokenizer, &id, 1, text, bytes, &bytes, NULL);

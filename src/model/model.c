@@ -9,16 +9,11 @@
 #include "folder.h"
 #include "weights.h"
 
-enum { ALIGNMENT = 64 };
-
-static const char *string_of(const struct attn_safetensors *file, const char *name) {
-  return json_string_value(json_object_get(json_object_get(file->root, "__metadata__"), name));
-}
-
 /* The words before the network: it takes more memory. */
 static attn_status read_words(struct attn_model *m, const struct attn_safetensors *file,
                               struct attn_config *config, attn_error *err) {
-  const char *text = string_of(file, "config"), *words = string_of(file, "tokenizer");
+  const char *text = attn_safetensors_word(file, "config");
+  const char *words = attn_safetensors_word(file, "tokenizer");
   if (!text || !words)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
@@ -36,26 +31,13 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
   return status;
 }
 
-/* A network is counted first, then made over the weights. */
-static attn_status make_network(struct attn_model *m, const struct attn_config *config,
-                                attn_error *err) {
-  attn_status status = attn_network_new(config, NULL, NULL, &m->network, err);
-  if (status) return status;
-  size_t bytes = (size_t)m->network->numbers * sizeof(float);
-  attn_network_free(m->network);
-  m->network = NULL;
-  m->weights = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
-  if (!m->weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
-  return attn_network_new(config, m->weights, NULL, &m->network, err);
-}
-
 static attn_status read_model(const struct attn_bytes *bytes, struct attn_model *m,
                               attn_error *err) {
   struct attn_safetensors file = {NULL, NULL, 0};
   struct attn_config config;
   attn_status status = attn_safetensors_open(bytes, &file, err);
   if (!status) status = read_words(m, &file, &config, err);
-  if (!status) status = make_network(m, &config, err);
+  if (!status) status = attn_network_make(&config, &m->network, &m->weights, err);
   if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
   attn_safetensors_close(&file);
   return status;

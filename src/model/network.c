@@ -10,6 +10,8 @@
 #include "error.h"
 #include "philox.h"
 
+enum { ALIGNMENT = 64 }; /* of a block of weights */
+
 enum { EACH_BLOCK = 18, OTHERS = 20 };
 
 /* ---- Names ---- */
@@ -232,6 +234,26 @@ attn_status attn_network_new(const struct attn_config *config, float *weights, f
 void attn_network_free(struct attn_network *n) {
   if (!n) return;
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
+}
+
+attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,
+                               attn_error *err) {
+  struct attn_network *counted = NULL;
+  attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
+  if (!status) *numbers = counted->numbers;
+  attn_network_free(counted);
+  return status;
+}
+
+attn_status attn_network_make(const struct attn_config *config, struct attn_network **network,
+                              float **weights, attn_error *err) {
+  int64_t numbers = 0;
+  attn_status status = attn_network_count(config, &numbers, err);
+  if (status) return status;
+  size_t bytes = ((size_t)numbers * sizeof **weights + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+  *weights = aligned_alloc(ALIGNMENT, bytes);
+  if (!*weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
+  return attn_network_new(config, *weights, NULL, network, err);
 }
 
 /* Uniform in (0, 1), of parameter p and element e. */

@@ -60,6 +60,14 @@ attn_status attn_network_new(const struct attn_config *config, float *weights, f
                              struct attn_network **network, attn_error *err);
 void attn_network_free(struct attn_network *network);
 
+/* How many floats its weights are. */
+attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
+
+/* The network without gradients, over *weights of its own, which are to be freed after it. Both are
+ * NULL or to be released after a failure too. */
+attn_status attn_network_make(const struct attn_config *config, struct attn_network **network,
+                              float **weights, attn_error *err);
+
 /* Fills the weights: a function of the seed alone. Matrices are uniform by [Glorot10], tables
  * normal, norms 1, biases 0. */
 void attn_network_fill(struct attn_network *network, uint64_t seed);

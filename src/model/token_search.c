@@ -121,20 +121,6 @@ static attn_status cut_source(struct group *g, int64_t first, attn_error *err) {
   return ATTN_OK;
 }
 
-/* Measured, then done. */
-static attn_status encode(struct group *g, attn_error *err) {
-  const struct attn_network *n = g->run->network;
-  g->tape.host.threads = 1;
-  attn_status status = attn_tape_open(&g->tape, attn_pass_notes(&n->config), err);
-  if (status) return status;
-  attn_transformer_encode(n, &g->tape, &g->source);
-  status = attn_tape_reserve(&g->tape, err);
-  if (status) return status;
-  g->memory = attn_transformer_encode(n, &g->tape, &g->source);
-  if (g->tape.status && err) *err = g->tape.error;
-  return g->tape.status;
-}
-
 /* Tokens that are read before the first is said: the beginning, and what is to be continued. */
 static int64_t tokens_before(const struct group *g, int64_t line) {
   return (g->run->how.begin >= 0) + (has_encoder(g) ? 0 : g->starts[line + 1] - g->starts[line]);
@@ -170,7 +156,9 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
   if (!g->lines || !g->reads || !g->slots || !g->tokens) return out_of_memory(err);
   attn_status status = cut_source(g, first, err);
   if (!status) status = open_lines(g, first, err);
-  if (!status && has_encoder(g)) status = encode(g, err);
+  g->tape.host.threads = 1;
+  if (!status && has_encoder(g))
+    status = attn_transformer_encode_alone(r->network, &g->tape, &g->source, &g->memory, err);
   if (status) return status;
   for (int64_t n = 0; n < g->count; n++)
     if (g->reads[n] > longest) longest = g->reads[n];

@@ -159,6 +159,19 @@ struct attn_value *attn_transformer_encode(const struct attn_network *n, struct 
   return attn_pass_norm(&p, x, n->encoder_norm);
 }
 
+attn_status attn_transformer_encode_alone(const struct attn_network *n, struct attn_tape *tape,
+                                          const struct attn_text *source,
+                                          struct attn_value **hidden, attn_error *err) {
+  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
+  if (status) return status;
+  attn_transformer_encode(n, tape, source);
+  status = attn_tape_reserve(tape, err);
+  if (status) return status;
+  *hidden = attn_transformer_encode(n, tape, source);
+  if (tape->status && err) *err = tape->error;
+  return tape->status;
+}
+
 struct attn_value *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
                                            const struct attn_text *target,
                                            struct attn_value *memory,

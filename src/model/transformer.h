@@ -18,6 +18,12 @@ struct attn_text {
 struct attn_value *attn_transformer_encode(const struct attn_network *network,
                                            struct attn_tape *tape, const struct attn_text *source);
 
+/* The same by itself, in memory of the tape's that is measured first, on as many threads as the
+ * tape says. attn_tape_close in every case. */
+attn_status attn_transformer_encode_alone(const struct attn_network *network,
+                                          struct attn_tape *tape, const struct attn_text *source,
+                                          struct attn_value **hidden, attn_error *err);
+
 /* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */
 struct attn_value *attn_transformer_decode(const struct attn_network *network,
                                            struct attn_tape *tape, const struct attn_text *target,

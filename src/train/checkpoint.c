@@ -12,7 +12,6 @@
 enum { KINDS = 3, NAME = 80, EXACT = 17 }; /* digits that give a double back */
 
 static const char *const prefixes[KINDS] = {"", "adamw.m.", "adamw.v."};
-static const char *const schedules[] = {"cosine", "noam", "constant", NULL};
 
 /* ---- How it is trained, as JSON ---- */
 
@@ -20,19 +19,13 @@ static json_t *training_object(const struct attn_trainer *t) {
   const struct attn_training *h = &t->how;
   return json_pack(
       "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-      "schedule", schedules[h->schedule.kind], "rate", h->schedule.rate, "warm_up",
+      "schedule", attn_schedule_name(h->schedule.kind), "rate", h->schedule.rate, "warm_up",
       (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
       h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
       "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
       (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "longest", (json_int_t)h->longest,
       "seed", (json_int_t)h->seed, "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped,
       "drawn", (json_int_t)t->drawn);
-}
-
-static int find(const char *word, const char *const *words) {
-  for (int n = 0; words[n]; n++)
-    if (!strcmp(word, words[n])) return n;
-  return -1;
 }
 
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
@@ -49,15 +42,14 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
       "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
       "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
       "drawn", &drawn);
-  int schedule = failed ? -1 : find(kind, schedules);
+  int known = !failed && attn_schedule_find(kind, &h->schedule.kind);
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
-  if (schedule < 0 || batch < 1 || batch > ATTN_BATCH_MOST || tokens < 1 ||
-      tokens > ATTN_BATCH_MOST || longest < 0 || longest > ATTN_BATCH_MOST || step < 0 ||
-      step == INT64_MAX || skipped < 0 || accumulate < 1 || accumulate > ATTN_BATCH_MOST)
+  if (!known || batch < 1 || batch > ATTN_BATCH_MOST || tokens < 1 || tokens > ATTN_BATCH_MOST ||
+      longest < 0 || longest > ATTN_BATCH_MOST || step < 0 || step == INT64_MAX || skipped < 0 ||
+      accumulate < 1 || accumulate > ATTN_BATCH_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
-  h->schedule.kind = (enum attn_schedule_kind)schedule;
   h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
   h->accumulate = accumulate, h->longest = longest;
   h->seed = (uint64_t)seed, c->step = step, c->skipped = skipped, c->drawn = (uint64_t)drawn;
@@ -111,17 +103,6 @@ static attn_status list(const struct attn_trainer *t, struct listing *l, attn_er
   return ATTN_OK;
 }
 
-static attn_status write_file(const char *path, const struct listing *l, json_t *metadata,
-                              attn_error *err) {
-  struct attn_file_writer w = {-1, NULL, NULL};
-  attn_status status = attn_file_begin(&w, path, err);
-  if (!status) status = attn_safetensors_put_new(&w, l->names, l->tensors, l->count, metadata, err);
-  if (!status) status = attn_file_finish(&w, err);
-  if (!status) status = attn_file_commit(&w, err);
-  attn_file_abandon(&w);
-  return status;
-}
-
 attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *t,
                                   const char *tokenizer, const char *run, attn_error *err) {
   struct listing l = {0, NULL, NULL, NULL, NULL};
@@ -129,7 +110,7 @@ attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *t
   attn_status status = metadata
                            ? list(t, &l, err)
                            : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
-  if (!status) status = write_file(path, &l, metadata, err);
+  if (!status) status = attn_safetensors_write(path, l.names, l.tensors, l.count, metadata, err);
   forget(&l);
   json_decref(metadata);
   return status;
@@ -144,11 +125,10 @@ static attn_status missing(attn_error *err, const char *what) {
 
 static attn_status read_words(const struct attn_safetensors *file, struct attn_checkpoint *c,
                               attn_error *err) {
-  const json_t *words = json_object_get(file->root, "__metadata__");
-  const char *config = json_string_value(json_object_get(words, "config"));
-  const char *training = json_string_value(json_object_get(words, "training"));
-  const char *tokenizer = json_string_value(json_object_get(words, "tokenizer"));
-  const char *run = json_string_value(json_object_get(words, "run"));
+  const char *config = attn_safetensors_word(file, "config");
+  const char *training = attn_safetensors_word(file, "training");
+  const char *tokenizer = attn_safetensors_word(file, "tokenizer");
+  const char *run = attn_safetensors_word(file, "run");
   memset(c, 0, sizeof *c);
   if (!config || !training || !tokenizer || !run)
     return missing(err, !config      ? "config"
@@ -179,19 +159,6 @@ static attn_status read_numbers(const struct attn_bytes *bytes, const struct att
 void attn_checkpoint_close(struct attn_checkpoint *c) {
   free(c->tokenizer), free(c->run);
   c->tokenizer = c->run = NULL;
-}
-
-attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *c, attn_error *err) {
-  struct attn_bytes bytes;
-  struct attn_safetensors file = {NULL, NULL, 0};
-  memset(c, 0, sizeof *c);
-  attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = attn_safetensors_open(&bytes, &file, err);
-  if (!status) status = read_words(&file, c, err);
-  if (status) attn_checkpoint_close(c);
-  attn_safetensors_close(&file), attn_bytes_close(&bytes);
-  return status;
 }
 
 static attn_status resume(const struct attn_bytes *bytes, const struct attn_safetensors *file,

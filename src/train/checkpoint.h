@@ -21,15 +21,12 @@ struct attn_checkpoint {
 attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *trainer,
                                   const char *tokenizer, const char *run, attn_error *err);
 
-/* ATTN_ERR_FORMAT, with the name of what is missing or does not fit; nothing is kept then. */
-attn_status attn_checkpoint_open(const char *path, struct attn_checkpoint *checkpoint,
-                                 attn_error *err);
-void attn_checkpoint_close(struct attn_checkpoint *checkpoint);
-
 /* A trainer that goes on where the file's one was. threads: as in attn_training, for the number of
  * threads is the machine's; with the same number every bit is as without the stop. *checkpoint, if
- * it is wanted, is the caller's to close. */
+ * it is wanted, is the caller's to close. ATTN_ERR_FORMAT, with the name of what is missing or does
+ * not fit; nothing is kept then. */
 attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,
                                    struct attn_checkpoint *checkpoint, attn_error *err);
+void attn_checkpoint_close(struct attn_checkpoint *checkpoint);
 
 #endif

@@ -1,6 +1,7 @@
 #include "optimizer.h"
 
 #include <math.h>
+#include <string.h>
 
 struct call {
   const struct attn_moments *all;
@@ -73,4 +74,14 @@ double attn_schedule_rate(const struct attn_schedule *s, int64_t step) {
   if (s->kind == ATTN_SCHEDULE_CONSTANT) return s->rate;
   double left = ((double)s->steps - t) / fmax((double)s->steps - warm, 1);
   return s->rate * (left > 0 ? 0.5 - 0.5 * cos(pi * left) : 0);
+}
+
+static const char *const schedules[] = {"cosine", "noam", "constant"}; /* in the enum's order */
+
+const char *attn_schedule_name(enum attn_schedule_kind kind) { return schedules[kind]; }
+
+int attn_schedule_find(const char *name, enum attn_schedule_kind *kind) {
+  for (int n = 0; n < (int)(sizeof schedules / sizeof *schedules); n++)
+    if (!strcmp(name, schedules[n])) return *kind = (enum attn_schedule_kind)n, 1;
+  return 0;
 }

@@ -36,4 +36,8 @@ struct attn_schedule {
 };
 double attn_schedule_rate(const struct attn_schedule *schedule, int64_t step);
 
+/* "cosine", "noam", "constant", and back; 0 where there is none of that name. */
+const char *attn_schedule_name(enum attn_schedule_kind kind);
+int attn_schedule_find(const char *name, enum attn_schedule_kind *kind);
+
 #endif

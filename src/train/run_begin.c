@@ -189,10 +189,8 @@ static double clamp(double value, double other) {
 }
 
 static attn_status read_schedule(const char *name, enum attn_schedule_kind *kind, attn_error *err) {
-  static const char *const names[] = {"cosine", "noam", "constant"};
-  for (int n = 0; n < 3; n++)
-    if (!strcmp(name ? name : "cosine", names[n]))
-      return *kind = (enum attn_schedule_kind)n, ATTN_OK;
+  if (!name || attn_schedule_find(name, kind))
+    return ATTN_OK; /* what stands there is the default */
   return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
 }
 

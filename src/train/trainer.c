@@ -19,15 +19,6 @@ static attn_status out_of_memory(attn_error *err, size_t bytes) {
 /* One for each 64, so that every block begins on a line. */
 static int64_t up(int64_t numbers) { return (numbers + 15) / 16 * 16; }
 
-static attn_status count_numbers(const struct attn_config *config, int64_t *numbers,
-                                 attn_error *err) {
-  struct attn_network *n = NULL;
-  attn_status status = attn_network_new(config, NULL, NULL, &n, err);
-  if (!status) *numbers = n->numbers;
-  attn_network_free(n);
-  return status;
-}
-
 static int parts_of(int64_t numbers, const struct attn_training *how) {
   int64_t whole_from = how->whole_from ? how->whole_from : WHOLE_FROM;
   return numbers < whole_from ? attn_threads_workers(NULL, how->threads) : 1;
@@ -73,7 +64,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   if (config->head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
                      "a model that ends in hidden vectors says no words to be trained on");
-  attn_status status = count_numbers(config, &numbers, err);
+  attn_status status = attn_network_count(config, &numbers, err);
   struct attn_trainer *t = status ? NULL : calloc(1, sizeof *t);
   if (!t) return status ? status : out_of_memory(err, sizeof *t);
   t->how = *how, t->numbers = numbers;

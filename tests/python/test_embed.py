@@ -14,10 +14,11 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
+from yardstick import near
+
 ATTN = os.environ["ATTN_BIN"]
 SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
 print(f"test_embed: ATTN_SEED={SEED}")
-U = 2.0**-24
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -39,13 +40,6 @@ def attn(folder, texts, *options, status=0, stdin=None):
 def vectors(folder, texts, tmp_path, *options):
     attn(folder, texts, "-o", tmp_path / "out.npy", *options)
     return np.load(tmp_path / "out.npy")
-
-
-def near(ours, single, exact, what):
-    """In the norm of all elements: four times what PyTorch loses in float32, and four roundings, for luck."""
-    assert ours.shape == single.shape == exact.shape, what
-    lost, may = (np.linalg.norm(np.asarray(x, np.float64) - exact) for x in (ours, single))
-    assert lost <= 4 * may + 4 * U * np.linalg.norm(exact), f"{what}: {lost:.3g}, PyTorch's float32 {may:.3g}"
 
 
 def theirs(model, tokenizer, texts, pooling="mean", unit=True, most=None):

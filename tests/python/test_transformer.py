@@ -17,10 +17,11 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from yardstick import U, near
+
 DRIVE = os.environ["ATTN_DRIVE_MODEL"]
 SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
 print(f"test_transformer: ATTN_SEED={SEED}")
-U = 2.0**-24
 PAD, BEGIN, END, SPECIAL = 0, 1, 2, 4
 torch.set_num_threads(1)
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -30,14 +31,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def rng(request):
     torch.manual_seed(SEED + sum(map(ord, request.node.name)))
     return random.Random(f"{SEED} {request.node.name}")
-
-
-def near(ours, single, exact, what):
-    """In the norm of all elements: four times what PyTorch loses in float32, and four roundings, for luck."""
-    ours, single, exact = ours.double(), single.double(), exact.double()
-    assert ours.shape == exact.shape, what
-    lost, may = (ours - exact).norm().item(), (single - exact).norm().item()
-    assert lost <= 4 * may + 4 * U * exact.norm().item(), f"{what}: {lost:.3g}, PyTorch's float32 {may:.3g}"
 
 
 def drive(*arguments, lines=()):

@@ -71,13 +71,8 @@ static attn_tensor tensor_of(float *at, int64_t n, int64_t width, int rank) {
 static void write_tensors(const char *path, const char *const *names, const attn_tensor *tensor,
                           int count) {
   const attn_tensor **tensors = allocate((size_t)count * sizeof *tensors);
-  struct attn_file_writer w = {-1, NULL, NULL};
   for (int n = 0; n < count; n++) tensors[n] = &tensor[n];
-  check(attn_file_begin(&w, path, &err));
-  check(attn_safetensors_put_new(&w, names, tensors, count, NULL, &err));
-  check(attn_file_finish(&w, &err));
-  check(attn_file_commit(&w, &err));
-  attn_file_abandon(&w);
+  check(attn_safetensors_write(path, names, tensors, count, NULL, &err));
   free(tensors);
 }
 

@@ -189,6 +189,15 @@ static int is_better(const attn_train_state *a, const attn_train_state *b) {
          (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
 }
 
+/* The numbers that a checkpoint says beside its weights. */
+static struct attn_checkpoint told_by(const char *path) {
+  struct attn_trainer *t = NULL;
+  struct attn_checkpoint c;
+  assert_int_equal(attn_checkpoint_resume(path, 1, &t, &c, NULL), ATTN_OK);
+  attn_trainer_free(t), attn_checkpoint_close(&c);
+  return c;
+}
+
 static void the_best_is_the_best(void **state) {
   (void)state;
   struct log log = {0};
@@ -200,13 +209,8 @@ static void the_best_is_the_best(void **state) {
     if (is_better(&log.states[n], &log.states[best])) best = n;
   assert_int_equal(end.best_step, log.states[best].step);
   assert_true(end.best == log.states[best].unseen_exact);
-  struct attn_checkpoint c;
-  assert_int_equal(attn_checkpoint_open(output, &c, NULL), ATTN_OK);
-  assert_int_equal(c.step, end.best_step);
-  attn_checkpoint_close(&c);
-  assert_int_equal(attn_checkpoint_open(last, &c, NULL), ATTN_OK);
-  assert_int_equal(c.step, 60);
-  attn_checkpoint_close(&c);
+  assert_int_equal(told_by(output).step, end.best_step);
+  assert_int_equal(told_by(last).step, 60);
 }
 
 static void patience_ends_a_run(void **state) {
@@ -260,15 +264,12 @@ static void other_threads_have_the_same_batches(void **state) {
   int64_t drawn[2];
   for (int n = 0; n < 2; n++) {
     struct log log = {.stop_at = 4};
-    struct attn_checkpoint c;
     attn_train run = wanted(sober, STEPS, &log);
     run.batch = 16, run.threads = 2, run.replace = 1;
     expect(&run, ATTN_ERR_INTERRUPTED);
     log.stop_at = 0, run = going_on(&log), run.threads = n ? 1 : 2;
     expect(&run, ATTN_OK);
-    assert_int_equal(attn_checkpoint_open(last, &c, NULL), ATTN_OK);
-    drawn[n] = (int64_t)c.drawn;
-    attn_checkpoint_close(&c);
+    drawn[n] = (int64_t)told_by(last).drawn;
   }
   assert_int_equal(drawn[0], 16 * STEPS), assert_int_equal(drawn[1], 16 * STEPS);
 }

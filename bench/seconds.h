@@ -1,0 +1,19 @@
+/* seconds.h -- a clock that never jumps, and the order of what it measured. */
+#ifndef ATTN_BENCH_SECONDS_H
+#define ATTN_BENCH_SECONDS_H
+
+#include <time.h>
+
+static inline double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* For qsort. */
+static inline int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+#endif
