@@ -43,6 +43,7 @@ struct wish {
   struct attn_config config;
   int64_t batch, tokens, beams, steps;
   int32_t threads;
+  int half; /* bf16 */
 };
 
 static attn_error err;
@@ -138,7 +139,8 @@ static void train(const struct wish *w) {
                               .schedule = {ATTN_SCHEDULE_CONSTANT, 1e-4, 1, 1000},
                               .clip = 1,
                               .batch = w->batch,
-                              .threads = w->threads};
+                              .threads = w->threads,
+                              .halves = w->half};
   struct training t = {.w = w};
   t.source = some_tokens(w->batch * w->tokens, w->config.source_words);
   t.target = some_tokens(w->batch * w->tokens, w->config.target_words);
@@ -193,6 +195,9 @@ static void decode(const struct wish *w) {
                                .threads = w->threads}};
   check(attn_network_new(&w->config, weights, NULL, &d.network, &err));
   attn_network_fill(d.network, 1);
+  struct attn_pack *pack;
+  check(attn_pack_new(d.network, w->half, &pack, &err));
+  d.how.pack = pack;
   d.source = (struct attn_text){.n = w->batch * w->tokens, .sequences = w->batch};
   d.source.tokens = some_tokens(d.source.n, w->config.source_words);
   int64_t *starts = allocate(w->batch + 1, sizeof *starts);
@@ -203,7 +208,7 @@ static void decode(const struct wish *w) {
   printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)counted->numbers, tokens,
          decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
-  attn_network_free(counted), attn_network_free(d.network);
+  attn_network_free(counted), attn_pack_free(pack), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
 }
 
@@ -225,7 +230,8 @@ static double best_of(void (*body)(const struct attn_host *, float *), int32_t t
 }
 
 static void multiply(const struct attn_host *host, float *x) {
-  const struct attn_matrix a = {x, SIDE, 0}, b = {x + SIDE * SIDE, SIDE, 0};
+  const struct attn_matrix a = {x, SIDE, 0, ATTN_FLOATS},
+                           b = {x + SIDE * SIDE, SIDE, 0, ATTN_FLOATS};
   check(attn_matmul(host, SIDE, SIDE, SIDE, a, b, x + 2 * SIDE * SIDE, SIDE, 0, &err));
 }
 
@@ -256,7 +262,7 @@ static void limits(int32_t threads) {
 static int usage(void) {
   fprintf(stderr,
           "usage: bench_model limits [THREADS] | (train|decode) (gpt2|base|dates) "
-          "[--batch N] [--tokens N] [--beams N] [--threads N] [--steps N]\n");
+          "[--batch N] [--tokens N] [--beams N] [--threads N] [--steps N] [--half 1]\n");
   return 2;
 }
 
@@ -280,6 +286,8 @@ static int read_wish(struct wish *w, int argc, char **argv) {
       w->tokens = value;
     else if (!strcmp(argv[n], "--beams"))
       w->beams = value;
+    else if (!strcmp(argv[n], "--half"))
+      w->half = 1;
     else
       return 0;
   }

@@ -7,10 +7,11 @@
 #include "pass.h"
 #include "threads.h"
 
-enum { PAGE = 16 };
+enum { PAGE = 96 }; /* keys that attention reads at once: in place where they share a page */
 
 struct attn_decoder {
   const struct attn_network *network;
+  const struct attn_pack *pack;
   int64_t slots, layers;
   struct attn_tape tape;
   attn_cache **self, **cross;   /* (layers) */
@@ -99,14 +100,14 @@ static struct attn_value *run_block(const struct step *s, const struct attn_bloc
 static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
                                    const int32_t *tokens) {
   const struct attn_network *n = d->network;
-  const struct step s = {.pass = {n, &n->config, &d->tape},
+  const struct step s = {.pass = {n, &n->config, &d->tape, d->pack},
                          .d = d,
                          .slots = slots,
                          .text = {.n = count, .tokens = tokens, .places = d->places}};
   attn_tape_start(&d->tape);
   struct attn_value *x = attn_pass_embed(&s.pass, &s.text, &n->target);
   for (int64_t l = 0; l < d->layers; l++) x = run_block(&s, &n->decoder[l], l, x);
-  return attn_transformer_project(n, &d->tape, attn_pass_norm(&s.pass, x, n->decoder_norm));
+  return attn_pass_project(&s.pass, attn_pass_norm(&s.pass, x, n->decoder_norm));
 }
 
 /* All caches have the same lengths; a step that cannot be is refused before the first is changed.
@@ -181,21 +182,27 @@ static attn_status keep_source(struct attn_decoder *d, const struct attn_value *
   return status;
 }
 
-static attn_status keep_sources(struct attn_decoder *d, const struct attn_value *memory,
+static attn_status keep_layer(struct attn_decoder *d, const struct attn_pass *p, int64_t layer,
+                              struct attn_value *memory, const struct attn_text *source,
+                              attn_error *err) {
+  attn_tape_start(p->tape);
+  struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder[layer].cross_kv);
+  if (p->tape->status && err) *err = p->tape->error;
+  if (p->tape->status) return p->tape->status;
+  attn_status status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
+  return status ? status : keep_source(d, kv, layer, source, err);
+}
+
+static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memory,
                                 const struct attn_text *source, attn_error *err) {
-  const struct attn_config *c = &d->network->config;
-  int64_t width = c->kv_heads * (c->key_width + c->value_width), longest = longest_of(source);
-  struct attn_value kv = {malloc((size_t)(memory->n * width) * sizeof(float)), NULL, memory->n,
-                          width, 0};
-  attn_status status = kv.x ? ATTN_OK : out_of_memory(err);
-  for (int64_t l = 0; l < d->layers && !status; l++) {
-    struct attn_linear_weights w = d->network->decoder[l].cross_kv;
-    status = attn_linear_forward(&d->tape.host, kv.x, memory->x, w.w->x, w.b ? w.b->x : NULL,
-                                 memory->n, c->width, width, err);
-    if (!status) status = new_cache(d, source->sequences, longest, &d->cross[l], err);
-    if (!status) status = keep_source(d, &kv, l, source, err);
-  }
-  free(kv.x);
+  struct attn_tape tape = {.host = d->tape.host};
+  const struct attn_pass p = {d->network, &d->network->config, &tape, d->pack};
+  attn_status status = attn_tape_open(&tape, attn_pass_notes(p.c), err);
+  if (!status) attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
+  if (!status) status = attn_tape_reserve(&tape, err);
+  for (int64_t l = 0; l < d->layers && !status; l++)
+    status = keep_layer(d, &p, l, memory, source, err);
+  attn_tape_close(&tape);
   return status;
 }
 
@@ -229,7 +236,7 @@ static attn_status make_workspace(struct attn_decoder *d, const struct attn_text
   return d->workspace ? ATTN_OK : out_of_memory(err);
 }
 
-static attn_status fill(struct attn_decoder *d, const struct attn_value *memory,
+static attn_status fill(struct attn_decoder *d, struct attn_value *memory,
                         const struct attn_text *source, int64_t tokens, attn_error *err) {
   d->self = calloc((size_t)d->layers + 1, sizeof *d->self);
   d->cross = memory ? calloc((size_t)d->layers + 1, sizeof *d->cross) : NULL;
@@ -247,9 +254,10 @@ static attn_status fill(struct attn_decoder *d, const struct attn_value *memory,
   return status;
 }
 
-attn_status attn_decoder_new(const struct attn_network *network, const struct attn_value *memory,
-                             const struct attn_text *source, int64_t slots, int64_t tokens,
-                             int32_t threads, struct attn_decoder **decoder, attn_error *err) {
+attn_status attn_decoder_new(const struct attn_network *network, const struct attn_pack *pack,
+                             struct attn_value *memory, const struct attn_text *source,
+                             int64_t slots, int64_t tokens, int32_t threads,
+                             struct attn_decoder **decoder, attn_error *err) {
   const struct attn_config *c = &network->config;
   if (c->decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
@@ -260,7 +268,7 @@ attn_status attn_decoder_new(const struct attn_network *network, const struct at
                      (long long)c->length);
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->network = network, d->slots = slots, d->layers = c->decoder_layers;
+  d->network = network, d->pack = pack, d->slots = slots, d->layers = c->decoder_layers;
   d->tape.host.threads = attn_threads_workers(NULL, threads); /* later there are no more */
   attn_status status = fill(d, memory, source, tokens, err);
   if (status)

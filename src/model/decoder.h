@@ -10,10 +10,11 @@ struct attn_decoder;
 
 /* Room for so many slots of so many tokens. memory: the encoder's hidden vectors of source, which
  * are no more needed afterwards; NULL, both, where there is no encoder. Slot n begins empty, with
- * source n. threads: 0 for all. */
-attn_status attn_decoder_new(const struct attn_network *network, const struct attn_value *memory,
-                             const struct attn_text *source, int64_t slots, int64_t tokens,
-                             int32_t threads, struct attn_decoder **decoder, attn_error *err);
+ * source n. pack: of the network, or NULL. threads: 0 for all; packed products take one. */
+attn_status attn_decoder_new(const struct attn_network *network, const struct attn_pack *pack,
+                             struct attn_value *memory, const struct attn_text *source,
+                             int64_t slots, int64_t tokens, int32_t threads,
+                             struct attn_decoder **decoder, attn_error *err);
 void attn_decoder_free(struct attn_decoder *decoder);
 
 /* Slot `to` becomes what `from` is: its tokens and its source. Nothing is copied until they part.

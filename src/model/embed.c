@@ -112,8 +112,8 @@ static void run_group(void *argument, int64_t index, int32_t worker) {
   o->status = gather(&g, first, count, &o->error);
   g.tape.host.threads = 1; /* so that sums are the same with any number of them */
   if (!o->status)
-    o->status =
-        attn_transformer_encode_alone(j->model->network, &g.tape, &g.text, &hidden, &o->error);
+    o->status = attn_transformer_encode_alone(j->model->network, NULL, &g.tape, &g.text, &hidden,
+                                              &o->error);
   for (int64_t s = 0; s < count && !o->status; s++)
     pool(j, hidden->x + g.starts[s] * hidden->width, g.starts[s + 1] - g.starts[s], hidden->width,
          j->out + (first + s) * hidden->width);

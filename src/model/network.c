@@ -8,6 +8,7 @@
 
 #include "attn/nn.h"
 #include "error.h"
+#include "half.h"
 #include "philox.h"
 
 enum { ALIGNMENT = 64 }; /* of a block of weights */
@@ -29,7 +30,11 @@ static const struct attn_value *add(struct builder *b, const char *name, int64_t
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
   p->value = (struct attn_value){b->weights ? b->weights + p->offset : NULL,
-                                 b->gradients ? b->gradients + p->offset : NULL, rows, width, 0};
+                                 b->gradients ? b->gradients + p->offset : NULL,
+                                 rows,
+                                 width,
+                                 0,
+                                 NULL};
   b->n->numbers += rows * width;
   return &p->value;
 }
@@ -37,7 +42,7 @@ static const struct attn_value *add(struct builder *b, const char *name, int64_t
 static struct attn_linear_weights linear(struct builder *b, const char *name, const char *w_suffix,
                                          const char *b_suffix, int64_t out, int64_t in) {
   char full[48];
-  struct attn_linear_weights l = {NULL, NULL};
+  struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
   l.w = add(b, full, out, in, 2, ATTN_FILL_XAVIER);
   snprintf(full, sizeof full, "%s%s", name, b_suffix);
@@ -63,11 +68,11 @@ static struct attn_linear_weights part(struct builder *b, struct attn_linear_wei
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
   if (w->dx) w->dx += from * w->width;
-  if (!l.b) return (struct attn_linear_weights){w, NULL};
+  if (!l.b) return (struct attn_linear_weights){w, NULL, b->n->linears++};
   *bias = *l.b, bias->width = rows;
   if (bias->x) bias->x += from;
   if (bias->dx) bias->dx += from;
-  return (struct attn_linear_weights){w, bias};
+  return (struct attn_linear_weights){w, bias, b->n->linears++};
 }
 
 /* ---- Layers ---- */
@@ -128,6 +133,7 @@ static void build_output(struct builder *b) {
     n->transform_norm = norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
+  n->output.number = n->linears++;
   if (!c->tied_output)
     n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_FILL_XAVIER);
   if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_FILL_ZERO);
@@ -189,9 +195,9 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){n->tables, NULL, c->length, c->position_width, 0};
-  n->cos = (struct attn_value){n->tables + sinusoid, NULL, c->length, half, 0};
-  n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half, 0};
+  n->sinusoid = (struct attn_value){n->tables, NULL, c->length, c->position_width, 0, NULL};
+  n->cos = (struct attn_value){n->tables + sinusoid, NULL, c->length, half, 0, NULL};
+  n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half, 0, NULL};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
   if (sinusoid)
@@ -234,6 +240,18 @@ attn_status attn_network_new(const struct attn_config *config, float *weights, f
 void attn_network_free(struct attn_network *n) {
   if (!n) return;
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
+}
+
+static void set_half(struct attn_value *v, const float *first, void *halves, size_t size) {
+  if (v->x) v->half = (char *)halves + (size_t)(v->x - first) * size;
+}
+
+void attn_network_set_halves(struct attn_network *n, void *halves) {
+  const float *first = n->parameters[0].value.x;
+  size_t size = attn_half_size(attn_half_factors());
+  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves, size);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++)
+    set_half(&n->parts[p], first, halves, size);
 }
 
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,

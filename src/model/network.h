@@ -25,6 +25,7 @@ struct attn_norm_weights {
 };
 struct attn_linear_weights {
   const struct attn_value *w, *b;
+  int number; /* of all that the network has */
 };
 struct attn_embedding_weights {
   const struct attn_value *table, *places, *types;
@@ -42,7 +43,7 @@ struct attn_block {
 struct attn_network {
   struct attn_config config;
   struct attn_parameter *parameters;
-  int count;
+  int count, linears;
   int64_t numbers; /* of all parameters */
   struct attn_block *encoder, *decoder;
   struct attn_value *parts; /* rows of others, by themselves: the cross-attention's projections */
@@ -62,6 +63,10 @@ void attn_network_free(struct attn_network *network);
 
 /* How many floats its weights are. */
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
+
+/* Memory, beside that of the weights, for what stands for them in bf16: `numbers` times
+ * attn_half_size. */
+void attn_network_set_halves(struct attn_network *network, void *halves);
 
 /* The network without gradients, over *weights of its own, which are to be freed after it. Both are
  * NULL or to be released after a failure too. */

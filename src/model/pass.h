@@ -2,6 +2,7 @@
 #ifndef ATTN_MODEL_PASS_H
 #define ATTN_MODEL_PASS_H
 
+#include "pack.h"
 #include "transformer.h"
 
 /* One pass through a model. */
@@ -9,6 +10,7 @@ struct attn_pass {
   const struct attn_network *n;
   const struct attn_config *c;
   struct attn_tape *tape;
+  const struct attn_pack *pack; /* or NULL */
 };
 
 /* Bytes that hold the notes of a pass, of training or not. */
@@ -32,6 +34,9 @@ struct attn_value *attn_pass_feed_forward(const struct attn_pass *pass, const st
 
 struct attn_value *attn_pass_embed(const struct attn_pass *pass, const struct attn_text *text,
                                    const struct attn_embedding_weights *w);
+
+/* As attn_transformer_project. */
+struct attn_value *attn_pass_project(const struct attn_pass *pass, struct attn_value *hidden);
 
 /* Turns q and k, the first columns of a projection, where positions are rotary. */
 void attn_pass_turn(const struct attn_pass *pass, struct attn_value *qkv, const int32_t *places);

@@ -158,12 +158,13 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
   if (!status) status = open_lines(g, first, err);
   g->tape.host.threads = 1;
   if (!status && has_encoder(g))
-    status = attn_transformer_encode_alone(r->network, &g->tape, &g->source, &g->memory, err);
+    status = attn_transformer_encode_alone(r->network, r->how.pack, &g->tape, &g->source,
+                                           &g->memory, err);
   if (status) return status;
   for (int64_t n = 0; n < g->count; n++)
     if (g->reads[n] > longest) longest = g->reads[n];
-  status = attn_decoder_new(r->network, g->memory, has_encoder(g) ? &g->source : NULL, rows,
-                            longest + r->how.most - 1, 1, &g->decoder, err);
+  status = attn_decoder_new(r->network, r->how.pack, g->memory, has_encoder(g) ? &g->source : NULL,
+                            rows, longest + r->how.most - 1, 1, &g->decoder, err);
   attn_tape_close(&g->tape);
   return status;
 }

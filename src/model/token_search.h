@@ -35,6 +35,7 @@ struct attn_search {
   int64_t together;       /* 0 is 1. So many sources share each product: faster, but products of
                            * other sizes round otherwise, so that neighbours change the last bits */
   int32_t threads;        /* 0: all */
+  const struct attn_pack *pack; /* of the network; NULL: its weights as they stand */
   /* NULL, or called after steps, by one thread at a time, with the sequences done and in all; not 0
    * stops with ATTN_ERR_INTERRUPTED. */
   int (*stop)(void *context, int64_t done, int64_t of);

@@ -12,6 +12,8 @@ size_t attn_pass_notes(const struct attn_config *c) {
 
 struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
                                     struct attn_linear_weights l) {
+  struct attn_packed *packed = attn_pack_of(p->pack, l);
+  if (packed) return attn_tape_packed(p->tape, x, packed, l.w->n, attn_pack_is_half(p->pack));
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
@@ -150,24 +152,30 @@ static void begin_text(struct attn_tape *tape, const struct attn_text *text) {
   tape->drop.first_row = text->first_row, tape->drop.first_sequence = text->first_sequence;
 }
 
-struct attn_value *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
-                                           const struct attn_text *source) {
-  const struct attn_pass p = {n, &n->config, tape};
-  begin_text(tape, source);
-  struct attn_value *x = attn_pass_embed(&p, source, &n->source);
-  for (int64_t l = 0; l < p.c->encoder_layers; l++) x = encode_block(&p, &n->encoder[l], x, source);
-  return attn_pass_norm(&p, x, n->encoder_norm);
+static struct attn_value *encode(const struct attn_pass *p, const struct attn_text *source) {
+  begin_text(p->tape, source);
+  struct attn_value *x = attn_pass_embed(p, source, &p->n->source);
+  for (int64_t l = 0; l < p->c->encoder_layers; l++)
+    x = encode_block(p, &p->n->encoder[l], x, source);
+  return attn_pass_norm(p, x, p->n->encoder_norm);
 }
 
-attn_status attn_transformer_encode_alone(const struct attn_network *n, struct attn_tape *tape,
+struct attn_value *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
+                                           const struct attn_text *source) {
+  return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
+}
+
+attn_status attn_transformer_encode_alone(const struct attn_network *n,
+                                          const struct attn_pack *pack, struct attn_tape *tape,
                                           const struct attn_text *source,
                                           struct attn_value **hidden, attn_error *err) {
   attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
+  const struct attn_pass p = {n, &n->config, tape, pack};
   if (status) return status;
-  attn_transformer_encode(n, tape, source);
+  encode(&p, source);
   status = attn_tape_reserve(tape, err);
   if (status) return status;
-  *hidden = attn_transformer_encode(n, tape, source);
+  *hidden = encode(&p, source);
   if (tape->status && err) *err = tape->error;
   return tape->status;
 }
@@ -176,7 +184,7 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
                                            const struct attn_text *target,
                                            struct attn_value *memory,
                                            const struct attn_text *source) {
-  const struct attn_pass p = {n, &n->config, tape};
+  const struct attn_pass p = {n, &n->config, tape, NULL};
   begin_text(tape, target);
   struct attn_value *x = attn_pass_embed(&p, target, &n->target);
   for (int64_t l = 0; l < p.c->decoder_layers; l++)
@@ -184,15 +192,20 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
   return attn_pass_norm(&p, x, n->decoder_norm);
 }
 
+struct attn_value *attn_pass_project(const struct attn_pass *p, struct attn_value *hidden) {
+  const struct attn_network *n = p->n;
+  if (p->c->head == ATTN_HEAD_NONE) return hidden;
+  if (p->c->head == ATTN_HEAD_TRANSFORM) {
+    hidden =
+        attn_tape_activate(p->tape, p->c->activation, attn_pass_linear(p, hidden, n->transform));
+    hidden = attn_pass_norm(p, hidden, n->transform_norm);
+  }
+  return attn_pass_linear(p, hidden, n->output);
+}
+
 struct attn_value *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
                                             struct attn_value *hidden) {
-  const struct attn_pass p = {n, &n->config, tape};
-  if (p.c->head == ATTN_HEAD_NONE) return hidden;
-  if (p.c->head == ATTN_HEAD_TRANSFORM) {
-    hidden = attn_tape_activate(tape, p.c->activation, attn_pass_linear(&p, hidden, n->transform));
-    hidden = attn_pass_norm(&p, hidden, n->transform_norm);
-  }
-  return attn_pass_linear(&p, hidden, n->output);
+  return attn_pass_project(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
 }
 
 struct attn_value *attn_transformer_forward(const struct attn_network *n, struct attn_tape *tape,

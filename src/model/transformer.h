@@ -2,7 +2,7 @@
 #ifndef ATTN_MODEL_TRANSFORMER_H
 #define ATTN_MODEL_TRANSFORMER_H
 
-#include "network.h"
+#include "pack.h"
 
 /* Sequences of tokens, one behind another. */
 struct attn_text {
@@ -19,9 +19,10 @@ struct attn_value *attn_transformer_encode(const struct attn_network *network,
                                            struct attn_tape *tape, const struct attn_text *source);
 
 /* The same by itself, in memory of the tape's that is measured first, on as many threads as the
- * tape says. attn_tape_close in every case. */
+ * tape says, by packed weights where pack is not NULL. attn_tape_close in every case. */
 attn_status attn_transformer_encode_alone(const struct attn_network *network,
-                                          struct attn_tape *tape, const struct attn_text *source,
+                                          const struct attn_pack *pack, struct attn_tape *tape,
+                                          const struct attn_text *source,
                                           struct attn_value **hidden, attn_error *err);
 
 /* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */

@@ -1,4 +1,5 @@
-/* layers.h -- the layers of a model, in float32: each a forward and, beside it, its backward.
+/* layers.h -- the layers of a model, in float32 but for what products read: each a forward and,
+ * beside it, its backward.
  *
  * N rows (tokens, of all sequences one after another), D, I, O, F widths, V words. Everything is
  * dense and row-major. A backward adds to the gradients it is given; NULL ones are not wanted.
@@ -9,20 +10,26 @@
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
-#include "layer.h"
+#include "linalg.h"
 
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 
-attn_status attn_linear_forward(const struct attn_host *host, float *y /* (N, O) */,
-                                const float *x /* (N, I) */, const float *w /* (O, I) */,
-                                const float *b /* (O), NULL: 0 */, int64_t n, int64_t in,
-                                int64_t out, attn_error *err);
+struct attn_linear {
+  int64_t n, in, out;     /* N, I, O */
+  enum attn_factors type; /* how x and w stand in memory */
+  const void *x;          /* (N, I) */
+  const void *w;          /* (O, I) */
+};
 
-attn_status attn_linear_backward(const struct attn_host *host, float *dx /* (N, I) */,
-                                 float *dw /* (O, I) */, float *db /* (O) */,
-                                 const float *dy /* (N, O) */, const float *x /* (N, I) */,
-                                 const float *w /* (O, I) */, int64_t n, int64_t in, int64_t out,
-                                 attn_error *err);
+attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l,
+                                float *y /* (N, O) */, const float *b /* (O), NULL: 0 */,
+                                attn_error *err);
+
+/* factor: dy as x and w stand in memory; in float32 dy itself. */
+attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
+                                 float *dx /* (N, I) */, float *dw /* (O, I) */,
+                                 float *db /* (O) */, const float *dy /* (N, O) */,
+                                 const void *factor /* (N, O) */, attn_error *err);
 
 /* ---- Embedding (embedding.c): y_n = scale table[token_n], then positions ---- */
 

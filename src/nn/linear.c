@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "layers.h"
-#include "linalg.h"
 
 enum { COLUMNS = 256 };
 
@@ -29,27 +28,32 @@ static void sum_columns(void *argument, int64_t from, int64_t to) {
     add_columns(p->db + first, p->dy + row * p->width + first, end - first);
 }
 
+static struct attn_matrix x_of(const struct attn_linear *l) {
+  return (struct attn_matrix){l->x, l->in, 0, l->type};
+}
+
+static struct attn_matrix w_of(const struct attn_linear *l, int transposed) {
+  return (struct attn_matrix){l->w, l->in, transposed, l->type};
+}
+
 /* The bias is what the product is added to. */
-attn_status attn_linear_forward(const struct attn_host *host, float *y, const float *x,
-                                const float *w, const float *b, int64_t n, int64_t in, int64_t out,
-                                attn_error *err) {
-  struct bias p = {.y = y, .b = b, .width = out};
-  const struct attn_matrix left = {x, in, 0}, right = {w, in, 1};
-  if (b) attn_layer_rows(host, n, out, start_rows, &p);
-  return attn_matmul(host, n, out, in, left, right, y, out, b != NULL, err);
+attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l, float *y,
+                                const float *b, attn_error *err) {
+  struct bias p = {.y = y, .b = b, .width = l->out};
+  if (b) attn_layer_rows(host, l->n, l->out, start_rows, &p);
+  return attn_matmul(host, l->n, l->out, l->in, x_of(l), w_of(l, 1), y, l->out, b != NULL, err);
 }
 
 /* y = x W^T + b:  dx = dy W,  dW = dy^T x,  db = sum of dy's rows. */
-attn_status attn_linear_backward(const struct attn_host *host, float *dx, float *dw, float *db,
-                                 const float *dy, const float *x, const float *w, int64_t n,
-                                 int64_t in, int64_t out, attn_error *err) {
-  const struct attn_matrix g = {dy, out, 0}, g_turned = {dy, out, 1};
-  struct bias p = {.db = db, .dy = dy, .n = n, .width = out};
+attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
+                                 float *dx, float *dw, float *db, const float *dy,
+                                 const void *factor, attn_error *err) {
+  const struct attn_matrix g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
+  struct bias p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
-  if (db) attn_layer_rows(host, (out + COLUMNS - 1) / COLUMNS, n * COLUMNS, sum_columns, &p);
-  if (dx) status = attn_matmul(host, n, in, out, g, (struct attn_matrix){w, in, 0}, dx, in, 1, err);
+  if (db) attn_layer_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
+  if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
   if (dw && !status)
-    status =
-        attn_matmul(host, out, in, n, g_turned, (struct attn_matrix){x, in, 0}, dw, in, 1, err);
+    status = attn_matmul(host, l->out, l->in, l->n, turned, x_of(l), dw, l->in, 1, err);
   return status;
 }

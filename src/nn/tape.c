@@ -5,6 +5,7 @@
 
 #include "attn/nn.h"
 #include "error.h"
+#include "half.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -20,6 +21,14 @@ struct attn_node {
     struct attn_embedding embedding;
     enum attn_activation activation;
     struct attn_turn turn;
+    struct {
+      enum attn_factors type;
+      void *half; /* x; NULL: x itself is multiplied */
+    } linear;
+    struct {
+      struct attn_packed *w;
+      void *half;
+    } packed;
     struct {
       double epsilon;
       int root;
@@ -39,9 +48,11 @@ static attn_status no_memory(attn_error *err, size_t bytes) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pass of %zu bytes", bytes);
 }
 
+static size_t up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
 attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err) {
   tape->notes = (struct attn_stack){malloc(notes), notes, 0};
-  tape->numbers = (struct attn_stack){NULL, 0, 0};
+  tape->numbers = (struct attn_stack){NULL, 0, 0}, tape->factors_most = 0;
   return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
 }
 
@@ -53,9 +64,11 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   if (tape->status) return tape->status;
   attn_status status = plan_gradients(tape, err);
   if (status) return status;
-  char *memory = aligned_alloc(ALIGNMENT, bytes + tape->gradients.places.most);
-  if (!memory) return no_memory(err, bytes + tape->gradients.places.most);
+  size_t gradients = tape->gradients.places.most, all = bytes + gradients + up(tape->factors_most);
+  char *memory = aligned_alloc(ALIGNMENT, all);
+  if (!memory) return no_memory(err, all);
   tape->numbers = (struct attn_stack){memory, bytes, 0}, tape->gradients.memory = memory + bytes;
+  tape->factors = memory + bytes + gradients;
   attn_tape_start(tape);
   return ATTN_OK;
 }
@@ -72,7 +85,7 @@ void attn_tape_start(struct attn_tape *tape) {
 
 static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes) {
   const size_t most = PTRDIFF_MAX / ALIGNMENT * ALIGNMENT; /* which no allocation gives */
-  size_t at = stack->used, more = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  size_t at = stack->used, more = up(bytes);
   stack->used = more < most - at ? at + more : most;
   if (!stack->memory || tape->status) return NULL;
   if (stack->used <= stack->size) return stack->memory + at;
@@ -94,7 +107,7 @@ struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t wi
   tape->values++;
   if (!made) return &none;
   if (dx) memset(dx, 0, bytes);
-  *made = (struct attn_value){x, dx, n, width, tape->training ? tape->values : 0};
+  *made = (struct attn_value){x, dx, n, width, tape->training ? tape->values : 0, NULL};
   return made;
 }
 
@@ -171,24 +184,67 @@ static struct attn_dropout draw_from(struct attn_tape *tape, double probability)
 
 /* ---- Linear ---- */
 
+/* What is multiplied: the values themselves, or what stands for them in bf16. */
+static struct attn_linear shapes(const struct attn_node *n) {
+  return (struct attn_linear){.n = n->x->n,
+                              .in = n->x->width,
+                              .out = n->y->width,
+                              .type = n->as.linear.type,
+                              .x = n->as.linear.half ? n->as.linear.half : n->x->x,
+                              .w = n->as.linear.half ? n->weight->half : n->weight->x};
+}
+
 static void linear(struct attn_tape *t, struct attn_node *n) {
-  t->status =
-      attn_linear_forward(&t->host, n->y->x, n->x->x, n->weight->x, n->bias ? n->bias->x : NULL,
-                          n->x->n, n->x->width, n->y->width, &t->error);
+  const struct attn_linear l = shapes(n);
+  if (n->as.linear.half) attn_half_write(&t->host, l.type, n->as.linear.half, n->x->x, l.n * l.in);
+  t->status = attn_linear_forward(&t->host, &l, n->y->x, n->bias ? n->bias->x : NULL, &t->error);
 }
 
 static void linear_back(struct attn_tape *t, struct attn_node *n) {
-  t->status = attn_linear_backward(&t->host, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
-                                   n->y->dx, n->x->x, n->weight->x, n->x->n, n->x->width,
-                                   n->y->width, &t->error);
+  const struct attn_linear l = shapes(n);
+  if (n->as.linear.half) attn_half_write(&t->host, l.type, t->factors, n->y->dx, l.n * l.out);
+  t->status =
+      attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
+                           n->y->dx, n->as.linear.half ? t->factors : n->y->dx, &t->error);
+}
+
+/* Memory for x as factors; all backwards share one piece for dy as such. */
+static void plan_factors(struct attn_tape *t, struct attn_node *n) {
+  n->as.linear.type = attn_half_factors();
+  size_t size = attn_half_size(n->as.linear.type);
+  size_t back = (size_t)n->y->n * (size_t)n->y->width * size;
+  n->as.linear.half = attn_tape_bytes(t, (size_t)n->x->n * (size_t)n->x->width * size);
+  if (!t->training || back <= t->factors_most) return;
+  if (!t->numbers.memory)
+    t->factors_most = back;
+  else if (!t->status)
+    t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
 }
 
 struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
                                     const struct attn_value *w, const struct attn_value *b) {
   struct attn_value *y = attn_tape_value(tape, x->n, w->n);
-  call(tape,
-       &(struct attn_node){
-           .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b});
+  struct attn_node node = {
+      .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
+  if (tape->halves) plan_factors(tape, &node);
+  call(tape, &node);
+  return y;
+}
+
+static void multiply_packed(struct attn_tape *t, struct attn_node *n) {
+  void *half = n->as.packed.half;
+  if (half) attn_half_write(&t->host, attn_half_factors(), half, n->x->x, n->x->n * n->x->width);
+  t->status =
+      attn_packed_multiply(n->as.packed.w, n->y->x, half ? half : n->x->x, n->x->n, &t->error);
+}
+
+struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
+                                    struct attn_packed *packed, int64_t out, int half) {
+  struct attn_value *y = attn_tape_value(tape, x->n, out);
+  struct attn_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
+  size_t bytes = (size_t)x->n * (size_t)x->width * attn_half_size(attn_half_factors());
+  if (half) node.as.packed.half = attn_tape_bytes(tape, bytes);
+  call(tape, &node);
   return y;
 }
 

@@ -13,11 +13,12 @@
 #include "places.h"
 
 /* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
- * weights are such values too. */
+ * weights are such values too, and on a tape of halves have factors that stand for them. */
 struct attn_value {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
   int64_t number; /* of a tape: which of its values; 0: dx is the caller's */
+  void *half;     /* of a weight, what half.h made of x; or NULL */
 };
 
 /* Memory of gradients that stand only as long as they are needed: from the backward of the last
@@ -44,6 +45,9 @@ struct attn_tape {
   struct attn_stack notes, numbers; /* numbers without memory: measure */
   struct attn_node *last;
   int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
+  int halves;           /* set before it measures; 1: linear layers multiply in bf16 */
+  size_t factors_most;  /* of one gradient as factors, at most */
+  void *factors;        /* behind all other numbers */
   struct attn_gradients gradients;
   int64_t values; /* of this pass */
   attn_status status;
@@ -76,6 +80,11 @@ void *attn_tape_bytes(struct attn_tape *tape, size_t bytes);
 
 struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
                                     const struct attn_value *w, const struct attn_value *b);
+
+/* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
+ */
+struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
+                                    struct attn_packed *packed, int64_t out, int half);
 
 struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
                                    const struct attn_value *table,

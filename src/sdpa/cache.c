@@ -283,6 +283,10 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
       continue;
     }
     int64_t size = attn_real_size(pages->dtype);
+    if (from->dtype == pages->dtype && from->strides[3] == 1) {
+      memcpy(to, attn_tensor_at(from, b, h, t, 0), (size_t)(from->shape[3] * size));
+      continue;
+    }
     for (int64_t e = 0; e < from->shape[3]; e++)
       attn_store_real(pages->dtype, to + e * size,
                       attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));

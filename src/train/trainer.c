@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "half.h"
 #include "pass.h"
 #include "threads.h"
 
@@ -39,23 +40,34 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_text text = p->batch->source;
   size_t notes = attn_pass_notes(&p->network->config);
-  p->tape = (struct attn_tape){
-      .training = 1, .shares_gradients = 1, .host.threads = t->parts > 1 ? 1 : t->threads};
+  p->tape = (struct attn_tape){.training = 1,
+                               .shares_gradients = 1,
+                               .halves = t->halves != NULL,
+                               .host.threads = t->parts > 1 ? 1 : t->threads};
   attn_status status = attn_tape_open(&p->tape, notes, err);
   if (status) return status;
   text.n = part_tokens(t);
   struct attn_value *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
   attn_tape_lose(&p->tape, logits, NULL, 0, 1);
   status = attn_tape_reserve(&p->tape, err);
-  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most;
+  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most + p->tape.factors_most;
   return status;
 }
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
                              float *gradients, struct attn_part *p, attn_error *err) {
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
+  if (!status && t->halves) attn_network_set_halves(p->network, t->halves);
   if (!status) status = attn_batch_new(share_of(t), part_tokens(t), &p->batch, err);
   return status ? status : open_tape(t, p, err);
+}
+
+/* Beside the weights, what stands for them. */
+static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
+  size_t bytes = (size_t)up(t->numbers) * attn_half_size(attn_half_factors());
+  if (!t->how.halves) return ATTN_OK;
+  t->halves = aligned_alloc(ALIGNMENT, bytes), t->bytes += bytes;
+  return t->halves ? ATTN_OK : out_of_memory(err, bytes);
 }
 
 attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
@@ -75,6 +87,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   t->weights = aligned_alloc(ALIGNMENT, bytes), t->bytes = bytes;
   if (!t->part || !t->weights) status = out_of_memory(err, bytes);
   if (!status) memset(t->weights, 0, bytes);
+  if (!status) status = make_halves(t, err);
   t->first = t->weights + up(numbers), t->second = t->first + up(numbers);
   for (int n = 0; n < t->parts && !status; n++)
     status = make_part(t, config, t->second + up(numbers) * (n + 1), &t->part[n], err);
@@ -91,7 +104,7 @@ void attn_trainer_free(struct attn_trainer *t) {
     attn_network_free(t->part[n].network), attn_batch_free(t->part[n].batch);
     attn_tape_close(&t->part[n].tape);
   }
-  free(t->part), free(t->weights), free(t);
+  free(t->part), free(t->weights), free(t->halves), free(t);
 }
 
 /* ---- A step ---- */
@@ -188,7 +201,9 @@ static void add_loss(const struct attn_trainer *t, struct attn_loss *all) {
 /* All parts' passes over what was added, which is then forgotten. */
 static attn_status run_parts(struct attn_trainer *t, int training, struct attn_loss *all,
                              attn_error *err) {
+  const struct attn_host host = {.threads = t->threads};
   place_parts(t);
+  if (t->halves) attn_half_write(&host, attn_half_factors(), t->halves, t->weights, t->numbers);
   for (int n = 0; n < t->parts; n++) t->part[n].tape.training = training;
   attn_threads_run(t->parts, t->parts, run_part, t);
   attn_status status = failure(t, err);

@@ -25,6 +25,7 @@ struct attn_training {
   uint64_t seed;
   int32_t threads;    /* 0: all */
   int64_t whole_from; /* weights; 0: 2^21 */
+  int32_t halves;     /* 1: linear layers multiply in bf16 */
 };
 
 struct attn_part {
@@ -41,6 +42,7 @@ struct attn_trainer {
       *second;     /* the weights and AdamW's moments; one block with the gradients */
   int32_t threads; /* of a step */
   int parts;
+  void *halves; /* what stands for the weights in bf16; NULL: they do */
   struct attn_part *part;
   int64_t step, added, skipped;
   struct attn_loss gathered; /* since the last step; its rows are 0 where there is nothing */

@@ -40,7 +40,7 @@ static void a_step_is_the_whole_pass(void **state) {
     struct attn_decoder *d;
     open_decodable(variants[variant]);
     assert_int_equal(
-        attn_decoder_new(network, memory, memory ? &source : NULL, SLOTS, LENGTH, 2, &d, NULL),
+        attn_decoder_new(network, NULL, memory, memory ? &source : NULL, SLOTS, LENGTH, 2, &d, NULL),
         ATTN_OK);
     for (int round = 0; round < 24; round++) {
       int64_t slots[SLOTS], count = 0;
@@ -79,7 +79,7 @@ static void a_long_sequence_has_room(void **state) {
   struct attn_tape exact = {.host.threads = 2};
   open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"length\": 4000");
   for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), stands[n] = n;
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
   for (int n = 0; n < LONG; n++)
     assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
   assert_int_equal(attn_tape_open(&exact, MEMORY, NULL), ATTN_OK);
@@ -100,9 +100,9 @@ static void what_cannot_be_decoded_is_refused(void **state) {
   const int64_t slot[] = {0, 7};
   const int32_t token[] = {3, WORDS};
   open_decodable("\"kind\": \"decoder\"");
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, 1, LENGTH + 1, 1, &d, NULL),
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, LENGTH + 1, 1, &d, NULL),
                    ATTN_ERR_ARGUMENT);
-  assert_int_equal(attn_decoder_new(network, NULL, NULL, 1, 2, 1, &d, NULL), ATTN_OK);
+  assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 1, 2, 1, &d, NULL), ATTN_OK);
   assert_int_equal(attn_decoder_step(d, 1, slot + 1, token, &logits, NULL), ATTN_ERR_ARGUMENT);
   assert_int_equal(attn_decoder_step(d, 1, slot, token + 1, &logits, NULL), ATTN_ERR_ARGUMENT);
   for (int n = 0; n < 3; n++)

@@ -51,7 +51,7 @@ static int end(void **state) {
 static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
   struct attn_value *v = &s->leaf[s->leaves++];
   *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
-                           calloc((size_t)(n * width), sizeof(float)), n, width, 0};
+                           calloc((size_t)(n * width), sizeof(float)), n, width, 0, NULL};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
@@ -138,8 +138,8 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   for (int32_t k = 0; k < 2; k++) {
     const struct attn_host host = {.threads = 1 + k};
     memset(db[k], 0, sizeof db[k]);
-    assert_int_equal(attn_linear_backward(&host, NULL, NULL, db[k], dy, x, x, N, 2, OUT, NULL),
-                     ATTN_OK);
+    const struct attn_linear l = {N, 2, OUT, ATTN_FLOATS, x, x};
+    assert_int_equal(attn_linear_backward(&host, &l, NULL, NULL, db[k], dy, dy, NULL), ATTN_OK);
   }
   assert_memory_equal(db[0], db[1], sizeof db[0]);
   for (int o = 0; o < OUT; o++) {
@@ -271,7 +271,7 @@ static void cross_attention(void **state) {
 static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
   static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_value cos_table = {c, NULL, 4, 2, 0}, sin_table = {w, NULL, 4, 2, 0};
+  const struct attn_value cos_table = {c, NULL, 4, 2, 0, NULL}, sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),

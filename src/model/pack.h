@@ -1,0 +1,21 @@
+/* pack.h -- a network's weights once more, laid out for generation: a step multiplies all of them
+ * by few rows. */
+#ifndef ATTN_MODEL_PACK_H
+#define ATTN_MODEL_PACK_H
+
+#include "network.h"
+
+struct attn_pack;
+
+/* The decoder's weights and the output's; half: all, rounded to bf16. Small ones are left as they
+ * stand, but for bf16. Threads may share it. The network must live as long. */
+attn_status attn_pack_new(const struct attn_network *network, int half, struct attn_pack **pack,
+                          attn_error *err);
+void attn_pack_free(struct attn_pack *pack);
+
+int attn_pack_is_half(const struct attn_pack *pack);
+
+/* NULL: they are multiplied as they stand. So is everything where pack is NULL. */
+struct attn_packed *attn_pack_of(const struct attn_pack *pack, struct attn_linear_weights weights);
+
+#endif

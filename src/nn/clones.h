@@ -1,0 +1,14 @@
+/* clones.h -- a loop compiled for this CPU's wider vectors too, to be chosen when the library is
+ * loaded. Without contraction (-ffp-contract=off) the bits are the same. */
+#ifndef ATTN_NN_CLONES_H
+#define ATTN_NN_CLONES_H
+
+/* Sanitizers cannot work before they are loaded themselves; musl has no such choice. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ATTN_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define ATTN_CLONES
+#endif
+
+#endif
