@@ -1,5 +1,4 @@
 /* generate.c -- texts in, texts out. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
