@@ -48,21 +48,6 @@ attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data 
 
 /* ---- Reading ---- */
 
-static attn_status slurp(const char *path, char **text, size_t *size, attn_error *err) {
-  struct attn_bytes bytes;
-  attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  *size = bytes.size;
-  if (bytes.size > FILE_MOST)
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: %zu bytes; at most 2^30", path, bytes.size);
-  else if (!(*text = malloc(bytes.size + 1)))
-    status = out_of_memory(err);
-  else
-    status = attn_bytes_get(&bytes, 0, *text, bytes.size, err);
-  attn_bytes_close(&bytes);
-  return status;
-}
-
 /* FNV-1a. */
 static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
   for (size_t n = 0; n < size; n++) hash = (hash ^ (unsigned char)text[n]) * 0x100000001b3u;
@@ -157,7 +142,7 @@ static void balance(struct attn_data *d) {
 static attn_status read_file(struct attn_data *d, const char *path, int n, int side,
                              attn_error *err) {
   size_t size = 0;
-  attn_status status = slurp(path, &d->text[n], &size, err);
+  attn_status status = attn_file_read(path, FILE_MOST, &d->text[n], &size, err);
   if (status) return status;
   d->hash = add_to_hash(d->hash, d->text[n], size);
   size_t from = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
