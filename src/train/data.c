@@ -9,6 +9,8 @@
 
 enum { LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
 
+static const uint64_t FNV_BASIS = 0xcbf29ce484222325u;
+
 /* A line of a text in memory: where it begins, its first tab, where it ends; tab == end: none. */
 struct line {
   size_t source, tab, end;
@@ -48,7 +50,7 @@ attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data 
 
 /* ---- Reading ---- */
 
-/* FNV-1a. */
+/* FNV-1a, from FNV_BASIS on. */
 static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
   for (size_t n = 0; n < size; n++) hash = (hash ^ (unsigned char)text[n]) * 0x100000001b3u;
   return hash;
@@ -102,7 +104,7 @@ static attn_status add_line(struct lines *to, const struct line *line, attn_erro
 
 /* One source in ten, the same in every file. */
 static int is_held_out(const char *text, const struct line *line) {
-  uint64_t hash = add_to_hash(0xcbf29ce484222325u, text + line->source, line->tab - line->source);
+  uint64_t hash = add_to_hash(FNV_BASIS, text + line->source, line->tab - line->source);
   return (hash ^ hash >> 32) % 10 == 0;
 }
 
@@ -178,7 +180,7 @@ attn_status attn_data_of_file(const char *path, const char *held_out, int joined
                               struct attn_data **data, attn_error *err) {
   struct attn_data *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->seed = seed, d->joined = joined, d->hash = 0xcbf29ce484222325u;
+  d->seed = seed, d->joined = joined, d->hash = FNV_BASIS;
   attn_status status = read_all(d, path, held_out, err);
   if (status) return attn_data_free(d), status;
   *data = d;
