@@ -237,8 +237,7 @@ static attn_status search_group(void *run, int64_t first, int64_t count, attn_er
 attn_status attn_search_run(const struct attn_network *network, const struct attn_text *source,
                             const struct attn_search *how, const struct attn_found *found,
                             attn_error *err) {
-  struct run r = {
-      .network = network, .source = source, .how = complete(how), .found = found};
+  struct run r = {.network = network, .source = source, .how = complete(how), .found = found};
   attn_status status = check_choice(&r.how, &network->config, err);
   if (!status) status = check_source(source, &network->config, &r.how, err);
   if (status) return status;
