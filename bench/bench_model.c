@@ -184,16 +184,14 @@ static void decode_step(void *argument) {
 
 /* Nothing ends what is said: all say as many tokens. */
 static void decode(const struct wish *w) {
-  struct attn_network *counted;
-  check(attn_network_new(&w->config, NULL, NULL, &counted, &err));
-  float *weights = allocate(counted->numbers, sizeof *weights);
+  float *weights;
   struct decoding d = {.how = {.most = w->tokens,
                                .begin = ATTN_TOKEN_BEGIN,
                                .end = -1,
                                .beams = w->beams,
                                .together = w->batch,
                                .threads = w->threads}};
-  check(attn_network_new(&w->config, weights, NULL, &d.network, &err));
+  check(attn_network_make(&w->config, &d.network, &weights, &err));
   attn_network_fill(d.network, 1);
   struct attn_pack *pack;
   check(attn_pack_new(d.network, w->half, &pack, &err));
@@ -205,10 +203,10 @@ static void decode(const struct wish *w) {
   d.source.starts = starts;
   d.found.tokens = allocate(w->batch * w->tokens, sizeof *d.found.tokens);
   double tokens = (double)(w->batch * w->tokens);
-  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)counted->numbers, tokens,
+  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->numbers, tokens,
          decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
-  attn_network_free(counted), attn_pack_free(pack), attn_network_free(d.network);
+  attn_pack_free(pack), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
 }
 

@@ -305,6 +305,8 @@ MUTATIONS = [
     ("e^x without the low half of log 2", "src/nn/exponential.h", "- k * -0x1.bd0106p-13f, p", ", p"),
     ("the last column of the bias's gradient", "src/nn/linear.c", "first, end - first);", "first, end - first - 1);"),
     ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
+    ("groups begin after a failure", "src/model/sharing.c", "  if (s->halted) return;\n", ""),
+    ("the caller's stop is not heard", "src/model/sharing.c", "if (!stop) return ATTN_OK;", "if (stop >= 0) return ATTN_OK;"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -374,6 +376,7 @@ def order(name, path):
              "src/model/sample": "test_sample",
              "src/train/record": "test_run",
              "src/model/embed": "test_embed",
+             "src/model/sharing": "test_embed",
              "src/model/trace": "test_trace",
              "src/train/data": "test_data",
              "src/model/beam": "test_search",

@@ -94,6 +94,31 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   return ATTN_OK;
 }
 
+static attn_status read_all(const struct attn_bytes *bytes, size_t most, char **text,
+                            attn_error *err) {
+  if (bytes->size > most)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%.150s: %zu bytes; at most %zu", bytes->path,
+                     bytes->size, most);
+  char *all = malloc(bytes->size + 1);
+  if (!all) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes->size);
+  attn_status status = attn_bytes_get(bytes, 0, all, bytes->size, err);
+  if (status) return free(all), status;
+  *text = all;
+  return ATTN_OK;
+}
+
+attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
+                           attn_error *err) {
+  struct attn_bytes bytes;
+  *text = NULL;
+  attn_status status = attn_bytes_open(&bytes, path, err);
+  if (status) return status;
+  status = read_all(&bytes, most, text, err);
+  *size = bytes.size;
+  attn_bytes_close(&bytes);
+  return status;
+}
+
 /* ---- Writing ------------------------------------------------------------------- */
 
 /* folder "/" base, the folder made absolute. */

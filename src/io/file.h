@@ -24,6 +24,11 @@ void attn_bytes_close(struct attn_bytes *bytes);
 attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
                            attn_error *err);
 
+/* All of a file, to be freed; NULL after a failure. ATTN_ERR_FORMAT: it has more than most bytes.
+ */
+attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
+                           attn_error *err);
+
 /* ---- Writing ------------------------------------------------------------------- */
 
 /* The name a file will have when it is there: links followed, folder made absolute; the caller

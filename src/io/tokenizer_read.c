@@ -392,25 +392,12 @@ attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_toke
   return status;
 }
 
-static attn_status load(const struct attn_bytes *bytes, struct attn_tokenizer **tokenizer,
-                        attn_error *err) {
-  if (bytes->size > FILE_MOST)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26",
-                     bytes->size);
-  char *text = malloc(bytes->size + 1);
-  if (!text) return attn_tokenizer_no_memory(err);
-  attn_status status = attn_bytes_get(bytes, 0, text, bytes->size, err);
-  if (!status) status = attn_tokenizer_parse(text, bytes->size, tokenizer, err);
-  free(text);
-  return status;
-}
-
 attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
                                 attn_error *err) {
-  struct attn_bytes bytes;
-  attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  status = load(&bytes, tokenizer, err);
-  attn_bytes_close(&bytes);
+  char *text;
+  size_t size;
+  attn_status status = attn_file_read(path, FILE_MOST, &text, &size, err);
+  if (!status) status = attn_tokenizer_parse(text, size, tokenizer, err);
+  free(text);
   return status;
 }

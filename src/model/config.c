@@ -173,21 +173,24 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
   return ATTN_OK;
 }
 
+/* Where 0 stands, complete() says what follows. */
+static const struct attn_config defaults = {.width = 512,
+                                            .heads = 8,
+                                            .encoder_layers = 6,
+                                            .decoder_layers = 6,
+                                            .length = 512,
+                                            .rotary_base = 10000,
+                                            .norm_first = 1,
+                                            .final_norm = 1,
+                                            .bias = 1,
+                                            .output_bias = UNSAID,
+                                            .scaled_embedding = 1,
+                                            .epsilon = 1e-5,
+                                            .dropout = 0.1};
+
 attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
                               attn_error *err) {
-  struct attn_config c = {.width = 512,
-                          .heads = 8,
-                          .encoder_layers = 6,
-                          .decoder_layers = 6,
-                          .length = 512,
-                          .rotary_base = 10000,
-                          .norm_first = 1,
-                          .final_norm = 1,
-                          .bias = 1,
-                          .output_bias = UNSAID,
-                          .scaled_embedding = 1,
-                          .epsilon = 1e-5,
-                          .dropout = 0.1};
+  struct attn_config c = defaults;
   json_error_t where;
   json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &where), *value;
   const char *name;

@@ -1,20 +1,14 @@
 /* embed.c -- texts in, a vector for each out. */
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
 #include "model.h"
+#include "sharing.h"
 #include "transformer.h"
 
 #define LEAST_LENGTH 1e-12 /* what a vector is divided by at least, as PyTorch's normalize */
-
-struct outcome {
-  attn_status status;
-  attn_error error;
-};
 
 struct job {
   const struct attn_model *model;
@@ -23,10 +17,7 @@ struct job {
   int32_t **tokens; /* of each text */
   int64_t *counts;
   float *out;
-  struct outcome *outcomes; /* of each group */
-  _Atomic int halted;
-  _Atomic int64_t done;
-  atomic_flag telling;
+  struct attn_sharing sharing;
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -90,52 +81,38 @@ static attn_status gather(struct group *g, int64_t first, int64_t count, attn_er
   return ATTN_OK;
 }
 
-static attn_status tell(struct job *j, int64_t count, attn_error *err) {
-  int stop = 0;
-  j->done += count;
-  if (!j->how.progress || atomic_flag_test_and_set(&j->telling)) return ATTN_OK;
-  stop = j->how.progress(j->how.progress_context, j->done, j->count);
-  atomic_flag_clear(&j->telling);
-  if (!stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress", "stopped by the caller's function");
-}
-
-static void run_group(void *argument, int64_t index, int32_t worker) {
-  struct job *j = argument;
-  struct outcome *o = &j->outcomes[index];
+static attn_status embed_group(void *job, int64_t first, int64_t count, attn_error *err) {
+  struct job *j = job;
   struct group g = {.job = j};
   struct attn_value *hidden = NULL;
-  int64_t first = index * j->how.together, left = j->count - first;
-  int64_t count = left < j->how.together ? left : j->how.together;
-  (void)worker;
-  if (j->halted) return;
-  o->status = gather(&g, first, count, &o->error);
+  attn_status status = gather(&g, first, count, err);
   g.tape.host.threads = 1; /* so that sums are the same with any number of them */
-  if (!o->status)
-    o->status = attn_transformer_encode_alone(j->model->network, NULL, &g.tape, &g.text, &hidden,
-                                              &o->error);
-  for (int64_t s = 0; s < count && !o->status; s++)
+  if (!status)
+    status = attn_transformer_encode_alone(j->model->network, NULL, &g.tape, &g.text, &hidden, err);
+  for (int64_t s = 0; s < count && !status; s++)
     pool(j, hidden->x + g.starts[s] * hidden->width, g.starts[s + 1] - g.starts[s], hidden->width,
          j->out + (first + s) * hidden->width);
-  if (!o->status) o->status = tell(j, count, &o->error);
-  if (o->status) j->halted = 1;
+  if (!status) {
+    j->sharing.done += count;
+    status = attn_sharing_tell(&j->sharing, err);
+  }
   attn_tape_close(&g.tape);
   free(g.tokens), free(g.places), free(g.starts);
+  return status;
 }
 
 /* ---- The whole ---- */
 
 static attn_status run(struct job *j, attn_error *err) {
-  const struct attn_host host = {.threads = j->how.threads};
-  int64_t groups = (j->count + j->how.together - 1) / j->how.together;
-  attn_status status = ATTN_OK;
-  if (!(j->outcomes = calloc((size_t)groups + 1, sizeof *j->outcomes))) return out_of_memory(err);
-  attn_layer_run(&host, groups, run_group, j);
-  for (int64_t n = 0; n < groups && !status; n++) {
-    status = j->outcomes[n].status;
-    if (status && err) *err = j->outcomes[n].error;
-  }
-  return status;
+  j->sharing = (struct attn_sharing){.sequences = j->count,
+                                     .together = j->how.together,
+                                     .threads = j->how.threads,
+                                     .work = embed_group,
+                                     .argument = j,
+                                     .stop = j->how.progress,
+                                     .context = j->how.progress_context,
+                                     .stop_name = "progress"};
+  return attn_sharing_run(&j->sharing, err);
 }
 
 static attn_status check(struct job *j, attn_error *err) {
@@ -161,7 +138,7 @@ static attn_status check(struct job *j, attn_error *err) {
 
 attn_status attn_model_embed(const attn_model *model, const char *const *texts, int64_t count,
                              const attn_embedding_how *how, float *out, attn_error *err) {
-  struct job j = {.model = model, .count = count, .out = out, .telling = ATOMIC_FLAG_INIT};
+  struct job j = {.model = model, .count = count, .out = out};
   attn_status status = attn_descriptor_copy(how, &j.how, sizeof j.how, sizeof j.how, "how", err);
   if (!status) status = check(&j, err);
   if (status) return status;
@@ -170,6 +147,6 @@ attn_status attn_model_embed(const attn_model *model, const char *const *texts, 
   status = j.tokens && j.counts ? read_texts(&j, texts, err) : out_of_memory(err);
   if (!status) status = run(&j, err);
   for (int64_t n = 0; j.tokens && n < count; n++) free(j.tokens[n]);
-  free(j.tokens), free(j.counts), free(j.outcomes);
+  free(j.tokens), free(j.counts);
   return status;
 }

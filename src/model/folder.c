@@ -34,15 +34,12 @@ static attn_status join(const char *folder, const char *part, const char *name, 
 
 /* ---- Small files of JSON ---- */
 
-static attn_status parse(const struct attn_bytes *bytes, const char *name, json_t **root,
-                         attn_error *err) {
+static attn_status parse(const char *path, const char *name, json_t **root, attn_error *err) {
   json_error_t where;
-  if (bytes->size > JSON_MOST)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: %zu bytes; at most 2^20", name, bytes->size);
-  char *text = malloc(bytes->size + 1);
-  if (!text) return out_of_memory(err);
-  attn_status status = attn_bytes_get(bytes, 0, text, bytes->size, err);
-  if (!status && !(*root = json_loadb(text, bytes->size, JSON_REJECT_DUPLICATES, &where)))
+  char *text;
+  size_t size;
+  attn_status status = attn_file_read(path, JSON_MOST, &text, &size, err);
+  if (!status && !(*root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s, line %d: %s", name, where.line, where.text);
   free(text);
   return status;
@@ -51,18 +48,12 @@ static attn_status parse(const struct attn_bytes *bytes, const char *name, json_
 /* *root NULL: there is no such file. */
 static attn_status read_json(const char *folder, const char *part, const char *name, json_t **root,
                              attn_error *err) {
-  struct attn_bytes bytes;
   struct stat info;
   char *path;
   *root = NULL;
   attn_status status = join(folder, part, name, &path, err);
   if (status) return status;
-  if (stat(path, &info)) return free(path), ATTN_OK;
-  status = attn_bytes_open(&bytes, path, err);
-  if (!status) {
-    status = parse(&bytes, name, root, err);
-    attn_bytes_close(&bytes);
-  }
+  if (!stat(path, &info)) status = parse(path, name, root, err);
   free(path);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "families.h"
+#include "file.h"
 #include "safetensors.h"
 
 enum { NAME = 112, CONFIG_MAX = 1 << 24 };
@@ -201,17 +202,11 @@ attn_status attn_foreign_read(const char *path, const struct attn_family *f,
 
 attn_status attn_foreign_read_config(const char *path, struct attn_config *config,
                                      const struct attn_family **family, attn_error *err) {
-  struct attn_bytes bytes;
-  attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  char *text = bytes.size <= CONFIG_MAX ? malloc(bytes.size + 1) : NULL;
-  if (!text)
-    status = attn_fail(err, bytes.size > CONFIG_MAX ? ATTN_ERR_FORMAT : ATTN_ERR_MEMORY, NULL,
-                       "config.json: %zu bytes are more than it may have", bytes.size);
-  if (!status) status = attn_bytes_get(&bytes, 0, text, bytes.size, err);
-  if (!status) status = attn_foreign_config(text, bytes.size, config, family, err);
+  char *text;
+  size_t size;
+  attn_status status = attn_file_read(path, CONFIG_MAX, &text, &size, err);
+  if (!status) status = attn_foreign_config(text, size, config, family, err);
   free(text);
-  attn_bytes_close(&bytes);
   return status;
 }
 

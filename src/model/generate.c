@@ -1,5 +1,4 @@
 /* generate.c -- texts in, texts out. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +54,6 @@ static attn_status read_sources(struct talk *t, const char *const *sources, attn
     status = add_source(t, sources[n], &longest, err);
   int64_t room = has_encoder(t) ? length : length - longest;
   t->most = t->how.most && t->how.most < room ? t->how.most + 1 : room; /* the end is one too */
-  if (t->most > room) t->most = room;
   t->text.tokens = t->tokens, t->text.starts = t->starts;
   return status;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "descriptor.h"
 #include "error.h"
 #include "folder.h"
 #include "weights.h"

@@ -9,8 +9,7 @@
 
 /* What a folder says of the one vector of a text; 0: nothing. */
 struct attn_sentence {
-  int64_t
-      most; /* tokens that are read of it, begin and end with them; 0: a longer one is refused */
+  int64_t most; /* tokens that are read, begin and end with them; 0: a longer text is refused */
   int32_t pooling, norm; /* attn_pooling_kind, attn_norm_kind */
 };
 

@@ -1,12 +1,11 @@
 #include "token_search.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "beam.h"
 #include "error.h"
-#include "pass.h"
+#include "sharing.h"
 
 /* ---- Checks ---- */
 
@@ -74,13 +73,7 @@ struct run {
   const struct attn_text *source;
   struct attn_search how;
   const struct attn_found *found;
-  struct outcome {
-    attn_status status;
-    attn_error error;
-  } * outcomes; /* of each group */
-  _Atomic int halted;
-  _Atomic int64_t done;
-  atomic_flag telling;
+  struct attn_sharing sharing;
 };
 
 struct group {
@@ -197,7 +190,7 @@ static attn_status advance(struct group *g, int64_t n, const float *logits, attn
   }
   attn_status status = attn_line_choose(l, logits, err);
   if (!status) status = attn_line_advance(l, g->decoder, n, g->count, err);
-  if (!status && !l->open) g->run->done++;
+  if (!status && !l->open) g->run->sharing.done++;
   return status;
 }
 
@@ -210,15 +203,6 @@ static attn_status step(struct group *g, int64_t rows, attn_error *err) {
     logits += open * g->run->network->config.target_words;
   }
   return status;
-}
-
-static attn_status tell(struct run *r, attn_error *err) {
-  int stop = 0;
-  if (!r->how.stop || atomic_flag_test_and_set(&r->telling)) return ATTN_OK;
-  stop = r->how.stop(r->how.context, r->done, r->source->sequences);
-  atomic_flag_clear(&r->telling);
-  if (!stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "stop", "stopped by the caller's function");
 }
 
 /* ---- The whole ---- */
@@ -234,42 +218,37 @@ static struct attn_found from(const struct attn_found *f, const struct attn_sear
       .log_probabilities = f->log_probabilities ? f->log_probabilities + wide : NULL};
 }
 
-static void run_group(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
-  struct outcome *out = &r->outcomes[index];
-  int64_t first = index * r->how.together, left = r->source->sequences - first, rows;
-  struct group g = {.run = r, .count = left < r->how.together ? left : r->how.together};
-  (void)worker;
-  if (r->halted) return;
-  out->status = open_group(&g, first, &out->error);
-  while (!out->status && !r->halted && (rows = gather(&g)) > 0) {
-    out->status = step(&g, rows, &out->error);
-    if (!out->status) out->status = tell(r, &out->error);
+static attn_status search_group(void *run, int64_t first, int64_t count, attn_error *err) {
+  struct run *r = run;
+  struct group g = {.run = r, .count = count};
+  int64_t rows;
+  attn_status status = open_group(&g, first, err);
+  while (!status && !r->sharing.halted && (rows = gather(&g)) > 0) {
+    status = step(&g, rows, err);
+    if (!status) status = attn_sharing_tell(&r->sharing, err);
   }
-  if (out->status) r->halted = 1;
-  for (int64_t n = 0; n < g.count && !r->halted; n++) {
+  for (int64_t n = 0; n < count && !status && !r->sharing.halted; n++) {
     const struct attn_found found = from(r->found, &r->how, first + n);
     attn_line_write(&g.lines[n], &found);
   }
   close_group(&g);
+  return status;
 }
 
 attn_status attn_search_run(const struct attn_network *network, const struct attn_text *source,
                             const struct attn_search *how, const struct attn_found *found,
                             attn_error *err) {
-  struct run r = {network, source, complete(how), found, .telling = ATOMIC_FLAG_INIT};
-  const struct attn_host host = {.threads = how->threads};
+  struct run r = {.network = network, .source = source, .how = complete(how), .found = found};
   attn_status status = check_choice(&r.how, &network->config, err);
   if (!status) status = check_source(source, &network->config, &r.how, err);
-  if (status || !source->sequences) return status;
-  int64_t groups = (source->sequences - 1) / r.how.together + 1;
-  r.outcomes = calloc((size_t)groups, sizeof *r.outcomes);
-  if (!r.outcomes) return out_of_memory(err);
-  attn_layer_run(&host, groups, run_group, &r);
-  for (int64_t n = 0; n < groups && !status; n++) {
-    status = r.outcomes[n].status;
-    if (status && err) *err = r.outcomes[n].error;
-  }
-  free(r.outcomes);
-  return status;
+  if (status) return status;
+  r.sharing = (struct attn_sharing){.sequences = source->sequences,
+                                    .together = r.how.together,
+                                    .threads = how->threads,
+                                    .work = search_group,
+                                    .argument = &r,
+                                    .stop = how->stop,
+                                    .context = how->context,
+                                    .stop_name = "stop"};
+  return attn_sharing_run(&r.sharing, err);
 }

@@ -48,11 +48,10 @@ static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct
                                  .queries = q.n,
                                  .keys = k.n,
                                  .causal = m->causal,
-                                 .scale = m->scale,
+                                 .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->key_width),
                                  .slopes = m->alibi,
                                  .q = q,
                                  .k = k};
-  if (!(m->scale != 0)) site.scale = 1 / sqrt((double)m->key_width);
   place(&t->network->config, t->sites++, &site);
   tape->status = show(tape, m, &site);
 }

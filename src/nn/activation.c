@@ -124,10 +124,9 @@ static void swiglu_back(void *argument, int64_t from, int64_t to) {
   }
 }
 
-static body *const forward[] = {relu, gelu, gelu_tanh, swiglu, silu}, *const backward[] = {
-                                                                          relu_back, gelu_back,
-                                                                          gelu_tanh_back,
-                                                                          swiglu_back, silu_back};
+/* In the order of enum attn_activation. */
+static body *const forward[] = {relu, gelu, gelu_tanh, swiglu, silu};
+static body *const backward[] = {relu_back, gelu_back, gelu_tanh_back, swiglu_back, silu_back};
 
 void attn_activation_forward(const struct attn_host *host, enum attn_activation kind, float *y,
                              const float *x, int64_t n, int64_t width) {

@@ -37,11 +37,10 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
 enum attn_joining { ATTN_JOIN_ADD, ATTN_JOIN_CONCATENATE };
 
 struct attn_embedding {
-  int64_t n, words,
-      width; /* N, V, and the width of the table: D, or with ATTN_JOIN_CONCATENATE D - P */
-  const int32_t *tokens; /* (N), each in 0 .. V-1 */
-  const int32_t *places; /* (N): the row of the positions, from 0 in each sequence */
-  float scale;           /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
+  int64_t n, words, width; /* N, V; of the table: D, or with ATTN_JOIN_CONCATENATE D - P */
+  const int32_t *tokens;   /* (N), each in 0 .. V-1 */
+  const int32_t *places;   /* (N): the row of the positions, from 0 in each sequence */
+  float scale;             /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
   enum attn_joining joining;
   int64_t position_width; /* P; 0: no positions */
 };
@@ -117,8 +116,7 @@ void attn_residual_backward(const struct attn_host *host, const struct attn_drop
 struct attn_multihead {
   int64_t heads, kv_heads, key_width, value_width; /* Hq, H, E, Ev */
   int64_t sequences;
-  const int64_t *query_starts,
-      *key_starts; /* (sequences + 1): where each begins and the last ends */
+  const int64_t *query_starts, *key_starts; /* (sequences + 1): the first of each, the end */
   int causal;
   const float *alibi; /* (Hq), NULL: none */
   double scale;       /* 0: 1 / sqrt(E) */

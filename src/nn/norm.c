@@ -252,41 +252,44 @@ static struct sums plan_sums(struct attn_norm_call *c, const attn_tensor *out, i
   return s;
 }
 
-static double term(const struct sums *s, int64_t x_at, int64_t d_y_at, int64_t row) {
+/* Elements of x and d_y from their first, and the row. */
+struct place {
+  int64_t x, d_y, row;
+};
+
+static struct place place_of(const int64_t *shape, const struct sums_strides *by, int rank,
+                             int64_t index) {
+  return (struct place){attn_view_place(shape, by->x, rank, index),
+                        attn_view_place(shape, by->d_y, rank, index),
+                        attn_view_place(shape, by->row, rank, index)};
+}
+
+static double term(const struct sums *s, const struct place *kept, const struct place *summed) {
   const struct attn_norm_call *c = s->c;
-  double d_y = attn_load_real(c->d_y.dtype,
-                              (const char *)c->d_y.data + d_y_at * attn_real_size(c->d_y.dtype));
+  double d_y = attn_load_real(c->d_y.dtype, attn_view_at(&c->d_y, kept->d_y + summed->d_y));
   if (!s->times_xhat) return d_y;
-  const struct attn_norm_row *r = &c->row[row];
-  double x =
-      attn_load_real(c->x.dtype, (const char *)c->x.data + x_at * attn_real_size(c->x.dtype));
+  const struct attn_norm_row *r = &c->row[kept->row + summed->row];
+  double x = attn_load_real(c->x.dtype, attn_view_at(&c->x, kept->x + summed->x));
   return d_y * (((x - r->near) - r->rest) * r->inverse);
 }
 
 static void sum_block(void *argument, int64_t block, int32_t worker) {
   const struct sums *s = argument;
   int64_t first = block * COLUMNS, left = s->kept_count - first;
-  int64_t count = left < COLUMNS ? left : COLUMNS, x[COLUMNS], d_y[COLUMNS], row[COLUMNS];
+  int64_t count = left < COLUMNS ? left : COLUMNS;
+  struct place kept[COLUMNS];
   double sum[COLUMNS] = {0};
   (void)worker;
-  for (int64_t j = 0; j < count; j++) {
-    x[j] = attn_view_place(s->kept_shape, s->keep.x, s->kept, first + j);
-    d_y[j] = attn_view_place(s->kept_shape, s->keep.d_y, s->kept, first + j);
-    row[j] = attn_view_place(s->kept_shape, s->keep.row, s->kept, first + j);
-  }
-  for (int64_t i = 0; i < s->summed_count; i++) {
-    int64_t x_i = attn_view_place(s->summed_shape, s->sum.x, s->summed, i);
-    int64_t d_y_i = attn_view_place(s->summed_shape, s->sum.d_y, s->summed, i);
-    int64_t row_i = attn_view_place(s->summed_shape, s->sum.row, s->summed, i);
-    for (int64_t j = 0; j < count; j++)
-      sum[j] += term(s, x[j] + x_i, d_y[j] + d_y_i, row[j] + row_i);
-  }
   for (int64_t j = 0; j < count; j++)
-    attn_line_store(
-        s->out.dtype,
-        (char *)s->out.data + attn_view_place(s->kept_shape, s->keep.out, s->kept, first + j) *
-                                  attn_real_size(s->out.dtype),
-        1, 1, &sum[j]);
+    kept[j] = place_of(s->kept_shape, &s->keep, s->kept, first + j);
+  for (int64_t i = 0; i < s->summed_count; i++) {
+    const struct place summed = place_of(s->summed_shape, &s->sum, s->summed, i);
+    for (int64_t j = 0; j < count; j++) sum[j] += term(s, &kept[j], &summed);
+  }
+  for (int64_t j = 0; j < count; j++) {
+    int64_t at = attn_view_place(s->kept_shape, s->keep.out, s->kept, first + j);
+    attn_store_real(s->out.dtype, attn_view_at(&s->out, at), sum[j]);
+  }
 }
 
 static void sum_over_rows(struct attn_norm_call *c, const attn_tensor *out, int times_xhat) {

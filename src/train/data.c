@@ -1,6 +1,5 @@
 #include "data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,8 @@
 #include "vocabulary.h"
 
 enum { LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
+
+static const uint64_t FNV_BASIS = 0xcbf29ce484222325u;
 
 /* A line of a text in memory: where it begins, its first tab, where it ends; tab == end: none. */
 struct line {
@@ -49,22 +50,7 @@ attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data 
 
 /* ---- Reading ---- */
 
-static attn_status slurp(const char *path, char **text, size_t *size, attn_error *err) {
-  struct attn_bytes bytes;
-  attn_status status = attn_bytes_open(&bytes, path, err);
-  if (status) return status;
-  *size = bytes.size;
-  if (bytes.size > FILE_MOST)
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: %zu bytes; at most 2^30", path, bytes.size);
-  else if (!(*text = malloc(bytes.size + 1)))
-    status = out_of_memory(err);
-  else
-    status = attn_bytes_get(&bytes, 0, *text, bytes.size, err);
-  attn_bytes_close(&bytes);
-  return status;
-}
-
-/* FNV-1a. */
+/* FNV-1a, from FNV_BASIS on. */
 static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
   for (size_t n = 0; n < size; n++) hash = (hash ^ (unsigned char)text[n]) * 0x100000001b3u;
   return hash;
@@ -118,7 +104,7 @@ static attn_status add_line(struct lines *to, const struct line *line, attn_erro
 
 /* One source in ten, the same in every file. */
 static int is_held_out(const char *text, const struct line *line) {
-  uint64_t hash = add_to_hash(0xcbf29ce484222325u, text + line->source, line->tab - line->source);
+  uint64_t hash = add_to_hash(FNV_BASIS, text + line->source, line->tab - line->source);
   return (hash ^ hash >> 32) % 10 == 0;
 }
 
@@ -158,7 +144,7 @@ static void balance(struct attn_data *d) {
 static attn_status read_file(struct attn_data *d, const char *path, int n, int side,
                              attn_error *err) {
   size_t size = 0;
-  attn_status status = slurp(path, &d->text[n], &size, err);
+  attn_status status = attn_file_read(path, FILE_MOST, &d->text[n], &size, err);
   if (status) return status;
   d->hash = add_to_hash(d->hash, d->text[n], size);
   size_t from = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
@@ -194,7 +180,7 @@ attn_status attn_data_of_file(const char *path, const char *held_out, int joined
                               struct attn_data **data, attn_error *err) {
   struct attn_data *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->seed = seed, d->joined = joined, d->hash = 0xcbf29ce484222325u;
+  d->seed = seed, d->joined = joined, d->hash = FNV_BASIS;
   attn_status status = read_all(d, path, held_out, err);
   if (status) return attn_data_free(d), status;
   *data = d;

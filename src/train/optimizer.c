@@ -9,6 +9,7 @@ struct call {
 };
 
 static void update(void *argument, int64_t from, int64_t to) {
+  /* A copy, which no store to w can change: clang makes vectors of the loop only then. */
   const struct call *call = argument, copy = *call, *c = &copy;
   float *restrict w = c->all->w, *restrict m = c->all->m, *restrict v = c->all->v;
   const float *restrict g = c->all->g;

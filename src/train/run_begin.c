@@ -184,13 +184,13 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
 
 static int64_t or_else(int64_t value, int64_t other) { return value ? value : other; }
 
-static double clamp(double value, double other) {
+/* Below 0 it is to be none. */
+static double real_or_else(double value, double other) {
   return value > 0 ? value : value < 0 ? 0 : other;
 }
 
 static attn_status read_schedule(const char *name, enum attn_schedule_kind *kind, attn_error *err) {
-  if (!name || attn_schedule_find(name, kind))
-    return ATTN_OK; /* what stands there is the default */
+  if (!name || attn_schedule_find(name, kind)) return ATTN_OK; /* NULL: *kind stays the default */
   return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
 }
 
@@ -248,10 +248,10 @@ static attn_status plan(const attn_train *w, const struct attn_task *task, struc
                         attn_error *err) {
   int64_t steps = or_else(w->steps, task ? task->steps : 4000);
   *h = (struct attn_training){
-      .adam = {0.9, 0.98, 1e-9, clamp(w->decay, 0.01)},
-      .schedule = {ATTN_SCHEDULE_COSINE, clamp(w->rate, task ? task->rate : 0.002),
+      .adam = {0.9, 0.98, 1e-9, real_or_else(w->decay, 0.01)},
+      .schedule = {ATTN_SCHEDULE_COSINE, real_or_else(w->rate, task ? task->rate : 0.002),
                    or_else(w->warm_up, steps / 20 + 1), steps},
-      .clip = clamp(w->clip, 1),
+      .clip = real_or_else(w->clip, 1),
       .smoothing = w->smoothing,
       .batch = or_else(w->batch, 64),
       .accumulate = or_else(w->accumulate, 1),

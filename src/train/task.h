@@ -5,7 +5,6 @@
 #ifndef ATTN_TRAIN_TASK_H
 #define ATTN_TRAIN_TASK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "attn/attn.h"

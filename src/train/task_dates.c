@@ -1,6 +1,5 @@
 /* Dates from 1900 to 2049. A day in ten is held out, in every form it could be written in. */
 #include <stdio.h>
-#include <string.h>
 
 #include "task.h"
 

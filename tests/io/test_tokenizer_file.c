@@ -1,6 +1,5 @@
 /* Files give the same numbers; bad ones are refused, with the place; a machine that refuses is
  * told. */
-#include "faults.h"
 #include "tokenizers.h"
 
 /* ---- Files ---- */
@@ -226,28 +225,8 @@ static void use(struct attn_tokenizer *t) {
 
 static void every_truncation_and_flipped_bit_is_survived(void **state) {
   (void)state;
-  static char text[FILE_MOST];
-  for (size_t file = 0; file < sizeof good / sizeof *good; file += 6) {
-    size_t length = strlen(good[file]);
-    struct attn_tokenizer *t = NULL;
-    memcpy(text, good[file], length);
-    for (size_t size = 0; size < length; size++) {
-      struct guarded g = guarded_new(size, 1);
-      memcpy(g.data, text, size);
-      assert_int_equal(attn_tokenizer_parse(g.data, size, &t, NULL), ATTN_ERR_FORMAT);
-      guarded_free(&g);
-    }
-    for (size_t bit = 0; bit < 8 * length; bit++) {
-      attn_error err = {0};
-      text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
-      faults_begin(FAULT_NONE, 0);
-      attn_status status = attn_tokenizer_parse(text, length, &t, &err);
-      if (!status) use(t);
-      assert_true(!status || (status == ATTN_ERR_FORMAT && err.message[0]));
-      assert_int_equal(faults_blocks(), 0);
-      text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
-    }
-  }
+  for (size_t file = 0; file < sizeof good / sizeof *good; file += 6)
+    damage_is_survived(good[file], use);
 }
 
 /* ---- A machine that refuses ---- */

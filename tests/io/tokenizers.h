@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "faults.h"
 #include "tokenizer.h"
 #include "unit.h"
 
@@ -60,6 +61,32 @@ static inline void gives(const struct attn_tokenizer *t, const char *text, const
   int32_t found[MOST];
   assert_int_equal(encode(t, text, strlen(text), found), n);
   assert_memory_equal(found, ids, n * sizeof *ids);
+}
+
+/* Whatever becomes of a good file: cut short it is refused, and with any bit flipped it is refused
+ * or gives a tokenizer that can be used. */
+static inline void damage_is_survived(const char *good,
+                                      void (*use_and_free)(struct attn_tokenizer *t)) {
+  static char text[FILE_MOST];
+  size_t length = strlen(good);
+  struct attn_tokenizer *t = NULL;
+  memcpy(text, good, length);
+  for (size_t size = 0; size < length; size++) {
+    struct guarded g = guarded_new(size, 1);
+    memcpy(g.data, text, size);
+    assert_int_equal(attn_tokenizer_parse(g.data, size, &t, NULL), ATTN_ERR_FORMAT);
+    guarded_free(&g);
+  }
+  for (size_t bit = 0; bit < 8 * length; bit++) {
+    attn_error err = {0};
+    text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
+    faults_begin(FAULT_NONE, 0);
+    attn_status status = attn_tokenizer_parse(text, length, &t, &err);
+    if (!status) use_and_free(t);
+    assert_true(!status || (status == ATTN_ERR_FORMAT && err.message[0]));
+    assert_int_equal(faults_blocks(), 0);
+    text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
+  }
 }
 
 static const char *const story =

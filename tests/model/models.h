@@ -46,6 +46,8 @@ static int end(void **state) {
   return 0;
 }
 
+#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
 static const char *const variants[] = {
     "",
     "\"kind\": \"decoder\"",
@@ -62,7 +64,6 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   char json[600];
   struct attn_config config;
-  struct attn_network *counted = NULL;
   attn_error err;
   words = vocabulary;
   char length[40];
@@ -73,10 +74,7 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
            (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
            strstr(more, "length") ? "" : length, *more ? ", " : "", more);
   if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
-  assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, NULL), ATTN_OK);
-  block = calloc((size_t)counted->numbers, sizeof *block);
-  attn_network_free(counted);
-  assert_int_equal(attn_network_new(&config, block, NULL, &network, NULL), ATTN_OK);
+  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
   attn_network_fill(network, seed);
   for (int64_t n = 0; n < network->numbers; n++) block[n] *= 1.5f;
   for (int n = 0; n < SOURCE_TOKENS; n++) source_tokens[n] = (int32_t)below(words);

@@ -112,8 +112,6 @@ static void what_cannot_be_decoded_is_refused(void **state) {
   close_decodable();
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(a_step_is_the_whole_pass), LAW(a_long_sequence_has_room),

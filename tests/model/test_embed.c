@@ -18,6 +18,7 @@
 #include "model.h"
 #include "random.h"
 #include "scarce.h"
+#include "scratch.h"
 
 enum { D = 8, LENGTH = 9, TEXTS = 7, CLS = 1, SEP = 2 };
 
@@ -44,7 +45,6 @@ static const char config_text[] =
 
 static const char *const texts[TEXTS] = {"a", "ab ba", "", "A!", "abba!", "c", "b a b a b"};
 
-static char folder[64];
 static attn_model *model;
 
 static void put(const char *name, const char *text) {
@@ -65,11 +65,9 @@ static void put_weights(void) {
   struct attn_network *n;
   const struct attn_family *f;
   assert_int_equal(attn_foreign_config(config_text, strlen(config_text), &c, &f, NULL), ATTN_OK);
-  assert_int_equal(attn_network_new(&c, NULL, NULL, &n, NULL), ATTN_OK);
-  float *block = malloc((size_t)n->numbers * sizeof *block);
+  float *block;
+  assert_int_equal(attn_network_make(&c, &n, &block, NULL), ATTN_OK);
   for (int64_t e = 0; e < n->numbers; e++) block[e] = uniform();
-  attn_network_free(n);
-  assert_int_equal(attn_network_new(&c, block, NULL, &n, NULL), ATTN_OK);
   snprintf(path, sizeof path, "%s/model.safetensors", folder);
   assert_int_equal(attn_foreign_write(path, f, n, NULL), ATTN_OK);
   attn_network_free(n), free(block);
@@ -83,7 +81,7 @@ static void reopen(void) {
 
 static int begin(void **state) {
   (void)state;
-  if (!mkdtemp(strcpy(folder, "/tmp/attn-embed-XXXXXX"))) return -1;
+  if (folder_begin()) return -1;
   put("config.json", config_text), put("tokenizer.json", WORDS(""));
   put_weights();
   reopen();
@@ -91,11 +89,9 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
-  char command[96];
   (void)state;
   attn_model_free(model);
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command) != 0;
+  return folder_end();
 }
 
 static void embed(const char *const *which, int64_t count, attn_embedding_how how, float *out) {

@@ -15,6 +15,7 @@
 #include "attn/io.h"
 #include "foreign.h"
 #include "random.h"
+#include "scratch.h"
 
 enum { D = 8, F = 20 };
 
@@ -30,30 +31,22 @@ static const char *const configs[] = {
     "\"activation_function\": \"swish\"}"};
 enum { FAMILIES = sizeof configs / sizeof *configs };
 
-static char folder[64], path[96];
+static char path[96];
 
 static int begin(void **state) {
   (void)state;
-  if (!mkdtemp(strcpy(folder, "/tmp/attn-foreign-XXXXXX"))) return -1;
+  if (folder_begin()) return -1;
   snprintf(path, sizeof path, "%s/model.safetensors", folder);
   return 0;
 }
 
-static int end(void **state) {
-  char command[80];
-  (void)state;
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command) != 0;
-}
+static int end(void **state) { return (void)state, folder_end(); }
 
 /* A network of random weights, and the block that they stand in. */
 static struct attn_network *new_network(const struct attn_config *c, float **block) {
   struct attn_network *n;
-  assert_int_equal(attn_network_new(c, NULL, NULL, &n, NULL), ATTN_OK);
-  *block = malloc((size_t)n->numbers * sizeof **block);
+  assert_int_equal(attn_network_make(c, &n, block, NULL), ATTN_OK);
   for (int64_t e = 0; e < n->numbers; e++) (*block)[e] = uniform();
-  attn_network_free(n);
-  assert_int_equal(attn_network_new(c, *block, NULL, &n, NULL), ATTN_OK);
   return n;
 }
 

@@ -140,8 +140,6 @@ static void steps_are_drawn_for_themselves(void **state) {
   close_network();
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(ties_and_edges_of_a_draw),

@@ -553,8 +553,6 @@ static void each_allocation_may_fail(void **state) {
   close_network();
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(greedy_says_the_likeliest),

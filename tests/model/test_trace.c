@@ -247,11 +247,7 @@ static void a_deep_model_has_room(void **state) {
       "{\"vocabulary\": 11, \"width\": 4, \"hidden\": 4, \"heads\": 1, \"length\": 16, "
       "\"encoder_layers\": 400, \"decoder_layers\": 400, \"positions\": \"rotary\"}";
   assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
-  struct attn_network *counted = NULL;
-  assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, NULL), ATTN_OK);
-  block = calloc((size_t)counted->numbers, sizeof *block);
-  attn_network_free(counted);
-  assert_int_equal(attn_network_new(&config, block, NULL, &network, NULL), ATTN_OK);
+  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
   attn_network_fill(network, 5);
   assert_int_equal(attn_transformer_trace(network, source_tokens, ASKED, target_tokens, SAID, 1,
                                           count_sites, &sites, NULL),
@@ -309,8 +305,6 @@ static void each_allocation_may_fail(void **state) {
   }
   close_network();
 }
-
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);

@@ -65,10 +65,7 @@ static void open_network(const char *more) {
            WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
            strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
   if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s: %s", json, err.message);
-  struct attn_network *counted;
-  assert_int_equal(attn_network_new(&config, NULL, NULL, &counted, &err), ATTN_OK);
-  numbers = counted->numbers;
-  attn_network_free(counted);
+  assert_int_equal(attn_network_count(&config, &numbers, &err), ATTN_OK);
   block = calloc((size_t)numbers * 2, sizeof *block);
   assert_int_equal(attn_network_new(&config, block, block + numbers, &network, &err), ATTN_OK);
   attn_network_fill(network, 5);

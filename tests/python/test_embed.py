@@ -3,7 +3,6 @@ installed. The bound is test_foreign's, of the pooled vectors."""
 import copy
 import json
 import os
-import random
 import subprocess
 
 import numpy as np
@@ -17,17 +16,9 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 from yardstick import near
 
 ATTN = os.environ["ATTN_BIN"]
-SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
-print(f"test_embed: ATTN_SEED={SEED}")
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-
-
-@pytest.fixture
-def rng(request):
-    torch.manual_seed(SEED + sum(map(ord, request.node.name)))
-    return random.Random(f"{SEED} {request.node.name}")
 
 
 def attn(folder, texts, *options, status=0, stdin=None):

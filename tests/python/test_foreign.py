@@ -3,7 +3,6 @@ would change a number unseen is refused by its name. Bounds are test_transformer
 import copy
 import json
 import os
-import random
 import subprocess
 
 import pytest
@@ -17,18 +16,10 @@ from transformers import (BertConfig, BertForMaskedLM, BertModel, GPT2Config, GP
 from yardstick import near
 
 DRIVE = os.environ["ATTN_DRIVE_MODEL"]
-SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
-print(f"test_foreign: ATTN_SEED={SEED}")
 WORDS = 40
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-
-
-@pytest.fixture
-def rng(request):
-    torch.manual_seed(SEED + sum(map(ord, request.node.name)))
-    return random.Random(f"{SEED} {request.node.name}")
 
 
 def drive(*arguments, lines=()):

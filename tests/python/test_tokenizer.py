@@ -1,7 +1,6 @@
 """Our tokenizers and Hugging Face's, file by file in both directions: the same numbers for the same text."""
 import json
 import os
-import random
 import re
 import subprocess
 import unicodedata
@@ -13,13 +12,6 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 
 TOKENIZE = os.environ["ATTN_TOKENIZE"]
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
-SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
-print(f"test_tokenizer: ATTN_SEED={SEED}")
-
-
-@pytest.fixture
-def rng(request):
-    return random.Random(f"{SEED} {request.node.name}")
 
 
 def ours(command, *arguments, lines=()):
@@ -77,7 +69,7 @@ def same(file, texts):
     wanted = [loaded.encode(text, add_special_tokens=False).ids for text in texts]
     found = encode(file, texts)
     for text, a, b in zip(texts, found, wanted):
-        assert a == b, f"ATTN_SEED={SEED}: {text!r}"
+        assert a == b, repr(text)
     assert decode(file, found) == [loaded.decode(row) if row else "" for row in wanted]
     return found
 
@@ -134,7 +126,7 @@ def test_training_merges_the_same_pairs(rng, tmp_path, round_):
         made.add("".join(pair))
         alike += 1
     assert alike > 20
-    assert merges_of(here)[:alike] == merges_of(there)[:alike], f"ATTN_SEED={SEED}"
+    assert merges_of(here)[:alike] == merges_of(there)[:alike]
 
 
 def test_characters_from_here(rng, tmp_path):

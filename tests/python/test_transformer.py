@@ -8,7 +8,6 @@ import copy
 import json
 import math
 import os
-import random
 import subprocess
 
 import pytest
@@ -20,17 +19,9 @@ from torch import nn
 from yardstick import U, near
 
 DRIVE = os.environ["ATTN_DRIVE_MODEL"]
-SEED = int(os.environ.get("ATTN_SEED", random.SystemRandom().randrange(2**32)))
-print(f"test_transformer: ATTN_SEED={SEED}")
 PAD, BEGIN, END, SPECIAL = 0, 1, 2, 4
 torch.set_num_threads(1)
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-
-
-@pytest.fixture
-def rng(request):
-    torch.manual_seed(SEED + sum(map(ord, request.node.name)))
-    return random.Random(f"{SEED} {request.node.name}")
 
 
 def drive(*arguments, lines=()):

@@ -59,17 +59,20 @@ static void any_number_of_threads(void **state) {
   unsetenv("ATTN_THREADS");
 }
 
+/* One key/value head of one sequence, with the query heads that share it. */
+static void a_slice(int64_t b, int64_t h) {
+  tq = attn_tensor_dense(ATTN_F32, q + (b * HQ + h * G) * L * E, 1, G, L, E);
+  tk = attn_tensor_dense(ATTN_F32, k + (b * H + h) * S * E, 1, 1, S, E);
+  tv = attn_tensor_dense(ATTN_F32, v + (b * H + h) * S * EV, 1, 1, S, EV);
+  tgot = attn_tensor_dense(ATTN_F32, got, 1, G, L, EV);
+  forward();
+  assert_memory_equal(got, expected + (b * HQ + h * G) * L * EV, G * L * EV * sizeof(float));
+}
+
 static void any_slice_of_batch_and_whole_groups(void **state) {
   (void)state;
   for (int64_t b = 0; b < B; b++)
-    for (int64_t h = 0; h < H; h++) {
-      tq = attn_tensor_dense(ATTN_F32, q + (b * HQ + h * G) * L * E, 1, G, L, E);
-      tk = attn_tensor_dense(ATTN_F32, k + (b * H + h) * S * E, 1, 1, S, E);
-      tv = attn_tensor_dense(ATTN_F32, v + (b * H + h) * S * EV, 1, 1, S, EV);
-      tgot = attn_tensor_dense(ATTN_F32, got, 1, G, L, EV);
-      forward();
-      assert_memory_equal(got, expected + (b * HQ + h * G) * L * EV, G * L * EV * sizeof(float));
-    }
+    for (int64_t h = 0; h < H; h++) a_slice(b, h);
 }
 
 static void any_alignment(void **state) {
@@ -141,13 +144,8 @@ static void additive_scores_too(void **state) {
   const attn_tensor all_q = tq, all_k = tk, all_v = tv;
   for (int64_t b = 0; b < B; b++)
     for (int64_t h = 0; h < H; h++) {
-      tq = attn_tensor_dense(ATTN_F32, q + (b * HQ + h * G) * L * E, 1, G, L, E);
-      tk = attn_tensor_dense(ATTN_F32, k + (b * H + h) * S * E, 1, 1, S, E);
-      tv = attn_tensor_dense(ATTN_F32, v + (b * H + h) * S * EV, 1, 1, S, EV);
-      tgot = attn_tensor_dense(ATTN_F32, got, 1, G, L, EV);
       vectors = (attn_tensor){a + h * G * E, ATTN_F32, 2, {G, E}, {E, 1}};
-      forward();
-      assert_memory_equal(got, expected + (b * HQ + h * G) * L * EV, G * L * EV * sizeof(float));
+      a_slice(b, h);
     }
   tq = all_q, tk = all_k, tv = all_v;
 }

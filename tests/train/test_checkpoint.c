@@ -18,25 +18,21 @@
 
 #include "checkpoint.h"
 #include "random.h"
+#include "scratch.h"
 #include "task.h"
 
 enum { WORDS = 16, BATCH = 8, LAST = 80 };
 
-static char folder[] = "/tmp/attn-checkpoint-XXXXXX", path[64];
+static char path[96];
 
 static int begin(void **state) {
   (void)state;
-  if (!mkdtemp(strcpy(folder, "/tmp/attn-checkpoint-XXXXXX"))) return -1;
+  if (folder_begin()) return -1;
   snprintf(path, sizeof path, "%s/run.safetensors", folder);
   return 0;
 }
 
-static int end(void **state) {
-  char command[80];
-  (void)state;
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command) != 0;
-}
+static int end(void **state) { return (void)state, folder_end(); }
 
 static struct attn_trainer *new_trainer(void) {
   static const char json[] =

@@ -20,6 +20,7 @@
 #include "checkpoint.h"
 #include "random.h"
 #include "scarce.h"
+#include "scratch.h"
 
 enum { STEPS = 24, EVERY = 3, STATES = 400 };
 
@@ -27,7 +28,7 @@ enum { STEPS = 24, EVERY = 3, STATES = 400 };
 static const char tiny[] = "{\"width\": 8, " LAYERS "}",
                   sober[] = "{\"width\": 8, \"dropout\": 0, " LAYERS "}";
 
-static char folder[] = "/tmp/attn-run-XXXXXX", data[64], output[64], last[64], moved[64];
+static char data[96], output[96], last[96], moved[96];
 
 static void put_sums(const char *to, int from) {
   FILE *f = fopen(to, "wb");
@@ -37,7 +38,7 @@ static void put_sums(const char *to, int from) {
 
 static int begin(void **state) {
   (void)state;
-  if (!mkdtemp(strcpy(folder, "/tmp/attn-run-XXXXXX"))) return -1;
+  if (folder_begin()) return -1;
   snprintf(data, sizeof data, "%s/sums.tsv", folder);
   snprintf(output, sizeof output, "%s/m.safetensors", folder);
   snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
@@ -46,12 +47,7 @@ static int begin(void **state) {
   return 0;
 }
 
-static int end(void **state) {
-  char command[80];
-  (void)state;
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command) != 0;
-}
+static int end(void **state) { return (void)state, folder_end(); }
 
 static int files(void) {
   int count = 0;
