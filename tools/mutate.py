@@ -287,7 +287,7 @@ MUTATIONS = [
     ("a text is cut with its end", "src/model/model.c", "most - around : count;", "most : count;"),
     ("the mean without what ends a text", "src/model/embed.c", "? 1 : n;", "? 1 : n - 1;"),
     ("a vector of the neighbour's length", "src/model/embed.c", "squares += (double)to[d] * (double)to[d];", "squares = (double)to[d] * (double)to[d];"),
-    ("places run on from text to text", "src/model/embed.c", "g->places[at] = (int32_t)i;", "g->places[at] = (int32_t)at;"),
+    ("places run on from text to text", "src/model/encode.c", "g->places[t] = (int32_t)(t - start);", "g->places[t] = (int32_t)t;"),
     ("the folder's pooling is not asked", "src/model/embed.c", "own->pooling ? own->pooling : ATTN_POOLING_MEAN", "ATTN_POOLING_MEAN"),
     ("a model that says something is opened", "src/model/folder.c", "if (status || config.kind == ATTN_ENCODER) return status;", "if (1) return status;"),
     ("sentence-transformers' length is not read", "src/model/folder.c", "if (json_is_integer(most)) s->most = json_integer_value(most);", "if (json_is_integer(most)) s->most += 3;"),

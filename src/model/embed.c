@@ -1,32 +1,23 @@
 /* embed.c -- texts in, a vector for each out. */
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "descriptor.h"
+#include "encode.h"
 #include "error.h"
 #include "model.h"
-#include "transformer.h"
 
 #define LEAST_LENGTH 1e-12 /* what a vector is divided by at least, as PyTorch's normalize */
-
-struct outcome {
-  attn_status status;
-  attn_error error;
-};
 
 struct job {
   const struct attn_model *model;
   attn_embedding_how how;
   int64_t count;
-  int32_t **tokens; /* of each text */
-  int64_t *counts;
+  struct attn_text text; /* all of them */
+  int32_t *tokens;
+  int64_t *starts;
   float *out;
-  struct outcome *outcomes; /* of each group */
-  _Atomic int halted;
-  _Atomic int64_t done;
-  atomic_flag telling;
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -35,23 +26,39 @@ static attn_status out_of_memory(attn_error *err) {
 
 /* ---- Tokens ---- */
 
+static attn_status add_text(struct job *j, const char *text, attn_error *err) {
+  int32_t *tokens = NULL;
+  int64_t count = 0, number = j->text.sequences;
+  attn_status status = attn_model_encode_whole(j->model, text, "texts", &tokens, &count, err);
+  if (status) return status;
+  memcpy(j->tokens + j->text.n, tokens, (size_t)count * sizeof *tokens);
+  free(tokens);
+  j->starts[++j->text.sequences] = j->text.n += count;
+  if (count) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "texts[%lld] has no tokens", (long long)number);
+}
+
+/* A token has at least a byte, but for what begins and ends a text. */
 static attn_status read_texts(struct job *j, const char *const *texts, attn_error *err) {
   attn_status status = ATTN_OK;
-  for (int64_t n = 0; n < j->count && !status; n++)
-    status =
-        attn_model_encode_whole(j->model, texts[n], "texts", &j->tokens[n], &j->counts[n], err);
-  for (int64_t n = 0; n < j->count && !status; n++)
-    if (!j->counts[n])
-      status =
-          attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "texts[%lld] has no tokens", (long long)n);
+  size_t room = 1;
+  for (int64_t n = 0; n < j->count; n++) room += strlen(texts[n]) + 2;
+  j->text.tokens = j->tokens = malloc(room * sizeof *j->tokens);
+  j->text.starts = j->starts = calloc((size_t)j->count + 1, sizeof *j->starts);
+  if (!j->tokens || !j->starts) return out_of_memory(err);
+  for (int64_t n = 0; n < j->count && !status; n++) status = add_text(j, texts[n], err);
   return status;
 }
 
 /* ---- From hidden vectors to one ---- */
 
-static void pool(const struct job *j, const float *hidden, int64_t n, int64_t width, float *to) {
+static attn_status pool(void *job, int64_t index, const float *hidden, int64_t n, int64_t width,
+                        attn_error *err) {
+  const struct job *j = job;
+  float *to = j->out + index * width;
   double sum, squares = 0, length = 1;
   int64_t rows = j->how.pooling == ATTN_POOLING_FIRST ? 1 : n;
+  (void)err;
   for (int64_t d = 0; d < width; d++) {
     sum = 0;
     for (int64_t i = 0; i < rows; i++) sum += (double)hidden[i * width + d];
@@ -60,82 +67,21 @@ static void pool(const struct job *j, const float *hidden, int64_t n, int64_t wi
   }
   if (j->how.norm == ATTN_NORM_UNIT) length = fmax(sqrt(squares), LEAST_LENGTH);
   for (int64_t d = 0; d < width; d++) to[d] = (float)((double)to[d] / length);
-}
-
-/* ---- A group: texts that go through each layer side by side ---- */
-
-struct group {
-  const struct job *job;
-  struct attn_text text;
-  int32_t *tokens, *places;
-  int64_t *starts;
-  struct attn_tape tape;
-};
-
-static attn_status gather(struct group *g, int64_t first, int64_t count, attn_error *err) {
-  const struct job *j = g->job;
-  int64_t all = 0, at = 0;
-  for (int64_t s = 0; s < count; s++) all += j->counts[first + s];
-  g->tokens = malloc((size_t)all * sizeof *g->tokens);
-  g->places = malloc((size_t)all * sizeof *g->places);
-  g->starts = calloc((size_t)count + 1, sizeof *g->starts);
-  if (!g->tokens || !g->places || !g->starts) return out_of_memory(err);
-  for (int64_t s = 0; s < count; s++) {
-    for (int64_t i = 0; i < j->counts[first + s]; i++, at++)
-      g->tokens[at] = j->tokens[first + s][i], g->places[at] = (int32_t)i;
-    g->starts[s + 1] = at;
-  }
-  g->text = (struct attn_text){
-      .n = all, .sequences = count, .tokens = g->tokens, .places = g->places, .starts = g->starts};
   return ATTN_OK;
-}
-
-static attn_status tell(struct job *j, int64_t count, attn_error *err) {
-  int stop = 0;
-  j->done += count;
-  if (!j->how.progress || atomic_flag_test_and_set(&j->telling)) return ATTN_OK;
-  stop = j->how.progress(j->how.progress_context, j->done, j->count);
-  atomic_flag_clear(&j->telling);
-  if (!stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress", "stopped by the caller's function");
-}
-
-static void run_group(void *argument, int64_t index, int32_t worker) {
-  struct job *j = argument;
-  struct outcome *o = &j->outcomes[index];
-  struct group g = {.job = j};
-  struct attn_value *hidden = NULL;
-  int64_t first = index * j->how.together, left = j->count - first;
-  int64_t count = left < j->how.together ? left : j->how.together;
-  (void)worker;
-  if (j->halted) return;
-  o->status = gather(&g, first, count, &o->error);
-  g.tape.host.threads = 1; /* so that sums are the same with any number of them */
-  if (!o->status)
-    o->status =
-        attn_transformer_encode_alone(j->model->network, &g.tape, &g.text, &hidden, &o->error);
-  for (int64_t s = 0; s < count && !o->status; s++)
-    pool(j, hidden->x + g.starts[s] * hidden->width, g.starts[s + 1] - g.starts[s], hidden->width,
-         j->out + (first + s) * hidden->width);
-  if (!o->status) o->status = tell(j, count, &o->error);
-  if (o->status) j->halted = 1;
-  attn_tape_close(&g.tape);
-  free(g.tokens), free(g.places), free(g.starts);
 }
 
 /* ---- The whole ---- */
 
 static attn_status run(struct job *j, attn_error *err) {
-  const struct attn_host host = {.threads = j->how.threads};
-  int64_t groups = (j->count + j->how.together - 1) / j->how.together;
-  attn_status status = ATTN_OK;
-  if (!(j->outcomes = calloc((size_t)groups + 1, sizeof *j->outcomes))) return out_of_memory(err);
-  attn_layer_run(&host, groups, run_group, j);
-  for (int64_t n = 0; n < groups && !status; n++) {
-    status = j->outcomes[n].status;
-    if (status && err) *err = j->outcomes[n].error;
-  }
-  return status;
+  const struct attn_encoding encoding = {.network = j->model->network,
+                                         .texts = &j->text,
+                                         .together = j->how.together,
+                                         .threads = j->how.threads,
+                                         .take = pool,
+                                         .context = j,
+                                         .stop = j->how.progress,
+                                         .stop_context = j->how.progress_context};
+  return attn_encoding_run(&encoding, err);
 }
 
 static attn_status check(struct job *j, attn_error *err) {
@@ -161,15 +107,11 @@ static attn_status check(struct job *j, attn_error *err) {
 
 attn_status attn_model_embed(const attn_model *model, const char *const *texts, int64_t count,
                              const attn_embedding_how *how, float *out, attn_error *err) {
-  struct job j = {.model = model, .count = count, .out = out, .telling = ATOMIC_FLAG_INIT};
+  struct job j = {.model = model, .count = count, .out = out};
   attn_status status = attn_descriptor_copy(how, &j.how, sizeof j.how, sizeof j.how, "how", err);
   if (!status) status = check(&j, err);
-  if (status) return status;
-  j.tokens = calloc((size_t)count + 1, sizeof *j.tokens);
-  j.counts = calloc((size_t)count + 1, sizeof *j.counts);
-  status = j.tokens && j.counts ? read_texts(&j, texts, err) : out_of_memory(err);
+  if (!status) status = read_texts(&j, texts, err);
   if (!status) status = run(&j, err);
-  for (int64_t n = 0; j.tokens && n < count; n++) free(j.tokens[n]);
-  free(j.tokens), free(j.counts), free(j.outcomes);
+  free(j.tokens), free(j.starts);
   return status;
 }

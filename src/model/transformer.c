@@ -159,17 +159,26 @@ struct attn_value *attn_transformer_encode(const struct attn_network *n, struct 
   return attn_pass_norm(&p, x, n->encoder_norm);
 }
 
+typedef struct attn_value *a_pass(const struct attn_network *n, struct attn_tape *tape,
+                                  const struct attn_text *source);
+
+static attn_status run_alone(a_pass *pass, const struct attn_network *n, struct attn_tape *tape,
+                             const struct attn_text *source, struct attn_value **y,
+                             attn_error *err) {
+  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
+  if (status) return status;
+  pass(n, tape, source);
+  status = attn_tape_reserve(tape, err);
+  if (status) return status;
+  *y = pass(n, tape, source);
+  if (tape->status && err) *err = tape->error;
+  return tape->status;
+}
+
 attn_status attn_transformer_encode_alone(const struct attn_network *n, struct attn_tape *tape,
                                           const struct attn_text *source,
                                           struct attn_value **hidden, attn_error *err) {
-  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
-  if (status) return status;
-  attn_transformer_encode(n, tape, source);
-  status = attn_tape_reserve(tape, err);
-  if (status) return status;
-  *hidden = attn_transformer_encode(n, tape, source);
-  if (tape->status && err) *err = tape->error;
-  return tape->status;
+  return run_alone(attn_transformer_encode, n, tape, source, hidden, err);
 }
 
 struct attn_value *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
@@ -203,4 +212,15 @@ struct attn_value *attn_transformer_forward(const struct attn_network *n, struct
   if (kind != ATTN_DECODER) hidden = attn_transformer_encode(n, tape, source);
   if (kind != ATTN_ENCODER) hidden = attn_transformer_decode(n, tape, target, hidden, source);
   return attn_transformer_project(n, tape, hidden);
+}
+
+static struct attn_value *label(const struct attn_network *n, struct attn_tape *tape,
+                                const struct attn_text *source) {
+  return attn_transformer_project(n, tape, attn_transformer_encode(n, tape, source));
+}
+
+attn_status attn_transformer_label_alone(const struct attn_network *n, struct attn_tape *tape,
+                                         const struct attn_text *source, struct attn_value **logits,
+                                         attn_error *err) {
+  return run_alone(label, n, tape, source, logits, err);
 }
