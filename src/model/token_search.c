@@ -6,6 +6,7 @@
 
 #include "beam.h"
 #include "error.h"
+#include "label.h"
 #include "pass.h"
 
 /* ---- Checks ---- */
@@ -16,7 +17,8 @@ static attn_status refuse(attn_error *err, const char *name, const char *must) {
 
 static attn_status check_choice(const struct attn_search *s, const struct attn_config *c,
                                 attn_error *err) {
-  if (c->decoder_layers < 1) return refuse(err, "network", "a model that has decoder layers");
+  if (c->kind != ATTN_ENCODER && c->decoder_layers < 1)
+    return refuse(err, "network", "a model that has decoder layers, or an encoder alone");
   if (s->most < 1 || s->most > c->length)
     return refuse(err, "most", "at least 1 and within the model's positions");
   if (s->begin < -1 || s->begin >= c->target_words)
@@ -222,17 +224,6 @@ static attn_status tell(struct run *r, attn_error *err) {
 
 /* ---- The whole ---- */
 
-static struct attn_found from(const struct attn_found *f, const struct attn_search *how,
-                              int64_t sequence) {
-  int64_t at = sequence * how->n_best, wide = at * how->most;
-  return (struct attn_found){
-      .tokens = f->tokens ? f->tokens + wide : NULL,
-      .counts = f->counts ? f->counts + at : NULL,
-      .ended = f->ended ? f->ended + at : NULL,
-      .scores = f->scores ? f->scores + at : NULL,
-      .log_probabilities = f->log_probabilities ? f->log_probabilities + wide : NULL};
-}
-
 static void run_group(void *argument, int64_t index, int32_t worker) {
   struct run *r = argument;
   struct outcome *out = &r->outcomes[index];
@@ -247,7 +238,7 @@ static void run_group(void *argument, int64_t index, int32_t worker) {
   }
   if (out->status) r->halted = 1;
   for (int64_t n = 0; n < g.count && !r->halted; n++) {
-    const struct attn_found found = from(r->found, &r->how, first + n);
+    const struct attn_found found = attn_found_of(r->found, &r->how, first + n);
     attn_line_write(&g.lines[n], &found);
   }
   close_group(&g);
@@ -261,6 +252,8 @@ attn_status attn_search_run(const struct attn_network *network, const struct att
   attn_status status = check_choice(&r.how, &network->config, err);
   if (!status) status = check_source(source, &network->config, &r.how, err);
   if (status || !source->sequences) return status;
+  if (network->config.kind == ATTN_ENCODER)
+    return attn_label_run(network, source, &r.how, found, err);
   int64_t groups = (source->sequences - 1) / r.how.together + 1;
   r.outcomes = calloc((size_t)groups, sizeof *r.outcomes);
   if (!r.outcomes) return out_of_memory(err);
