@@ -374,7 +374,8 @@ static void settings_that_cannot_be_are_refused(void **state) {
   REFUSED(FORMAT, "widht", run.config = "{\"widht\": 3}");
   REFUSED(FORMAT, "2^40", run.config = "{\"width\": 16777216, \"hidden\": 16777216}");
   REFUSED(ARGUMENT, "leave it out", run.config = "{\"vocabulary\": 9}");
-  REFUSED(ARGUMENT, "no decoder", run.config = "{\"kind\": \"encoder\"}");
+  REFUSED(ARGUMENT, "no decoder", run.config = "{\"decoder_layers\": 0}");
+  REFUSED(ARGUMENT, "hidden vectors", run.config = "{\"kind\": \"encoder\", \"head\": \"none\"}");
   REFUSED(FORMAT, "tokens; the model has positions for 2 and the end",
           run.config = "{\"length\": 3}");
 }
