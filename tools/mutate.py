@@ -305,6 +305,18 @@ MUTATIONS = [
     ("e^x without the low half of log 2", "src/nn/exponential.h", "- k * -0x1.bd0106p-13f, p", ", p"),
     ("the last column of the bias's gradient", "src/nn/linear.c", "first, end - first);", "first, end - first - 1);"),
     ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
+    ("places without a label", "src/model/batch.c", "labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;",
+     "labels[n] = n < target_count ? target[n] : -1;"),
+    ("labels run over into the next source", "src/model/batch.c", "target_count > source_count || !has_room", "!has_room"),
+    ("an encoder says more than it has places for", "src/model/label.c", "if (places < how.most) how.most = places;", ""),
+    ("an encoder says its first token everywhere", "src/model/label.c", "logits += words", "logits += 0"),
+    ("an encoder draws", "src/model/label.c", "if (how->temperature > 0)", "if (0)"),
+    ("a group reads its neighbour's tokens", "src/model/encode.c", ".tokens = all->tokens + from,", ".tokens = all->tokens,"),
+    ("labels that have no place", "src/train/examples.c", "if (!e->labels || ", "if (1 || "),
+    ("weights that no layer takes", "src/model/model.c", "if (weights == (size_t)n->count) return", "return"),
+    ("an encoder's table is shorter than its words", "src/model/model.c", "(config->kind != ATTN_DECODER && config->source",
+     "(config->kind == ATTN_ENCODER_DECODER && config->source"),
+    ("a folder's encoder speaks", "src/model/folder.c", "  m->foreign = 1;\n", ""),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
