@@ -26,7 +26,8 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
   if (!status && (config->target_words != count ||
                   (config->kind != ATTN_DECODER && config->source_words != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "checkpoint: the tokenizer has %lld words, the model %lld", (long long)count,
+                       "checkpoint: the tokenizer has %lld words, the model %lld and %lld",
+                       (long long)count, (long long)config->source_words,
                        (long long)config->target_words);
   return status;
 }

@@ -24,7 +24,7 @@ static const char *const texts[TEXTS] = {"1+1", "99+1",  "",  "7+123", "+",
 static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
 
 /* Of a few steps: it has opinions, but no good ones. */
-static int train(const char *kind) {
+static int train(const char *kind, const char *more) {
   char config[200];
   attn_train run = ATTN_TRAIN_INIT;
   if (!mkdtemp(strcpy(folder, "/tmp/attn-model-XXXXXX"))) return -1;
@@ -33,16 +33,18 @@ static int train(const char *kind) {
   snprintf(other, sizeof other, "%s/other", folder);
   snprintf(config, sizeof config,
            "{\"kind\": \"%s\", \"width\": 16, \"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, "
-           "\"decoder_layers\": 1}",
-           kind);
+           "\"decoder_layers\": 1%s}",
+           kind, more);
   run.task = "addition", run.output = path, run.config = config;
   run.steps = 30, run.batch = 8, run.examples = 4, run.rate = 0.02, run.threads = 2;
   return attn_model_train(&run, NULL, NULL) != ATTN_OK;
 }
 
-static int with_encoder(void **state) { return (void)state, train("encoder-decoder"); }
-static int alone(void **state) { return (void)state, train("decoder"); }
-static int encoder_alone(void **state) { return (void)state, train("encoder"); }
+static int with_encoder(void **state) { return (void)state, train("encoder-decoder", ""); }
+static int alone(void **state) { return (void)state, train("decoder", ""); }
+static int encoder_alone(void **state) {
+  return (void)state, train("encoder", ", \"shared_embedding\": false");
+}
 
 static int end(void **state) {
   (void)state;
@@ -283,18 +285,25 @@ static void exchange(size_t size, const char *old, const char *new) {
   put(changed, size);
 }
 
-static void files_that_are_no_models_are_refused(void **state) {
-  (void)state;
+static size_t slurp(void) {
   FILE *f = fopen(path, "rb");
   size_t size = fread(bytes, 1, sizeof bytes, f);
   fclose(f);
   assert_true(size > 1000 && size < sizeof bytes);
+  return size;
+}
+
+static void files_that_are_no_models_are_refused(void **state) {
+  (void)state;
+  size_t size = slurp();
   exchange(size, "\"tokenizer\"", "\"tokenixer\""), expect_no_model(ATTN_ERR_FORMAT, "tokenizer");
   exchange(size, "\"config\"", "\"konfig\""), expect_no_model(ATTN_ERR_FORMAT, "config");
   exchange(size, "\"output.weight", "\"output.veight"),
       expect_no_model(ATTN_ERR_FORMAT, "output.weight");
   exchange(size, "\\\"hidden\\\":16", "\\\"hidden\\\":32"),
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
+  exchange(size, "\\\"encoder-decoder\\\"", "\\\"encoder\\\"        "),
+      expect_no_model(ATTN_ERR_FORMAT, "weights by name");
   exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
       expect_no_model(ATTN_ERR_FORMAT, "words, the model");
   for (size_t part = 0; part < size; part += size / 31)
@@ -304,6 +313,14 @@ static void files_that_are_no_models_are_refused(void **state) {
   attn_model *m;
   assert_int_equal(attn_model_open(other, &m, NULL), ATTN_OK);
   attn_model_free(m), attn_model_free(NULL);
+}
+
+/* Its source has a table of its own: a row for each word. */
+static void an_encoder_has_a_row_for_each_word(void **state) {
+  (void)state;
+  size_t size = slurp();
+  exchange(size, "source_vocabulary\\\":16", "source_vocabulary\\\":15");
+  expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 words");
 }
 
 #define LAW(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -320,6 +337,7 @@ int main(int argc, char **argv) {
       LAW(what_an_encoder_cannot_be_asked_is_refused, encoder_alone),
       LAW(what_cannot_be_asked_is_refused, with_encoder),
       LAW(a_lesson_has_points_in_a_locale_with_commas, with_encoder),
-      LAW(files_that_are_no_models_are_refused, with_encoder)};
+      LAW(files_that_are_no_models_are_refused, with_encoder),
+      LAW(an_encoder_has_a_row_for_each_word, encoder_alone)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
