@@ -307,7 +307,7 @@ MUTATIONS = [
     ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
     ("places without a label", "src/model/batch.c", "labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;",
      "labels[n] = n < target_count ? target[n] : -1;"),
-    ("labels run over into the next source", "src/model/batch.c", "target_count > source_count || !has_room", "!has_room"),
+    ("a target is cut to its places", "src/model/batch.c", "target_count > source_count || !has_room", "!has_room"),
     ("an encoder says more than it has places for", "src/model/label.c", "if (places < how.most) how.most = places;", ""),
     ("an encoder says its first token everywhere", "src/model/label.c", "logits += words", "logits += 0"),
     ("an encoder draws", "src/model/label.c", "if (how->temperature > 0)", "if (0)"),
