@@ -21,7 +21,9 @@ static const char help[] =
     "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
     "  --resume FILE      goes on where a run stopped, bit for bit\n\n"
     "the model:\n"
-    "  --config FILE      JSON, or '{\"width\": 128, ...}' itself: what differs from the default\n"
+    "  --config FILE      JSON, or '{\"width\": 128, ...}' itself: what differs from the default;\n"
+    "                     \"kind\" may be encoder-decoder, decoder, or encoder: a token at each "
+    "place\n"
     "  --tokenizer KIND   characters, words, bpe:8000, or a tokenizer.json\n\n"
     "the run (in brackets what a task does not set otherwise):\n"
     "  --steps N [4000]  --batch N [64]  --accumulate N [1]  --rate R [0.002]\n"
@@ -39,7 +41,8 @@ static const char help[] =
     "  attn generate dates.safetensors '12 May 1991'\n"
     "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
     "  attn train addition --config '{\"kind\": \"decoder\", \"width\": 128}' -o "
-    "sums.safetensors\n";
+    "sums.safetensors\n"
+    "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
 
 struct wishes {
   attn_train run;

@@ -35,7 +35,7 @@ BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sampl
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
+         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -188,7 +188,7 @@ MUTATIONS = [
     ("a summary's weights in 16 bits", SUMMARY, "t.weights_dtype = ATTN_F32, t.weights_col", "t.weights_col"),
     ("columns that touch are apart", "src/base/view.c", "ahead >= (uint64_t)wide &&", "ahead &&"),
     ("a bias without gradient", "src/nn/linear.c", "db[o] += dy[o];", "db[o] += 0 * dy[o];"),
-    ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at += m.transposed ? from : from * m.step;", "m.at += from * m.step;"),
+    ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at = element_at(m, m.transposed ? from : from * m.step);", "m.at = element_at(m, from * m.step);"),
     ("a row of the table overwritten", "src/nn/embedding.c", "word[d] += g[d] * e->scale;", "word[d] = g[d] * e->scale;"),
     ("sines and cosines exchanged", "src/nn/embedding.c", "d % 2 ? cos(angle) : sin(angle)", "d % 2 ? sin(angle) : cos(angle)"),
     ("GELU's slope without its density", "src/nn/activation.c", "(normal_below(x) + x * density)", "normal_below(x)"),
@@ -287,7 +287,7 @@ MUTATIONS = [
     ("a text is cut with its end", "src/model/model.c", "most - around : count;", "most : count;"),
     ("the mean without what ends a text", "src/model/embed.c", "? 1 : n;", "? 1 : n - 1;"),
     ("a vector of the neighbour's length", "src/model/embed.c", "squares += (double)to[d] * (double)to[d];", "squares = (double)to[d] * (double)to[d];"),
-    ("places run on from text to text", "src/model/embed.c", "g->places[at] = (int32_t)i;", "g->places[at] = (int32_t)at;"),
+    ("places run on from text to text", "src/model/encode.c", "g->places[t] = (int32_t)(t - start);", "g->places[t] = (int32_t)t;"),
     ("the folder's pooling is not asked", "src/model/embed.c", "own->pooling ? own->pooling : ATTN_POOLING_MEAN", "ATTN_POOLING_MEAN"),
     ("a model that says something is opened", "src/model/folder.c", "if (status || config.kind == ATTN_ENCODER) return status;", "if (1) return status;"),
     ("sentence-transformers' length is not read", "src/model/folder.c", "if (json_is_integer(most)) s->most = json_integer_value(most);", "if (json_is_integer(most)) s->most += 3;"),
@@ -307,6 +307,18 @@ MUTATIONS = [
     ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
     ("groups begin after a failure", "src/model/sharing.c", "  if (s->halted) return;\n", ""),
     ("the caller's stop is not heard", "src/model/sharing.c", "if (!stop) return ATTN_OK;", "if (stop >= 0) return ATTN_OK;"),
+    ("places without a label", "src/model/batch.c", "labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;",
+     "labels[n] = n < target_count ? target[n] : -1;"),
+    ("a target is cut to its places", "src/model/batch.c", "target_count > source_count || !has_room", "!has_room"),
+    ("an encoder says more than it has places for", "src/model/label.c", "if (places < how.most) how.most = places;", ""),
+    ("an encoder says its first token everywhere", "src/model/label.c", "logits += words", "logits += 0"),
+    ("an encoder draws", "src/model/label.c", "if (how->temperature > 0)", "if (0)"),
+    ("a group reads its neighbour's tokens", "src/model/encode.c", ".tokens = all->tokens + from,", ".tokens = all->tokens,"),
+    ("labels that have no place", "src/train/examples.c", "if (!e->labels || ", "if (1 || "),
+    ("weights that no layer takes", "src/model/model.c", "if (weights == (size_t)n->count) return", "return"),
+    ("an encoder's table is shorter than its words", "src/model/model.c", "(config->kind != ATTN_DECODER && config->source",
+     "(config->kind == ATTN_ENCODER_DECODER && config->source"),
+    ("a folder's encoder speaks", "src/model/folder.c", "  m->foreign = 1;\n", ""),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -377,6 +389,10 @@ def order(name, path):
              "src/train/record": "test_run",
              "src/model/embed": "test_embed",
              "src/model/sharing": "test_embed",
+             "src/model/label": "test_label",
+             "src/model/encode": "test_label",
+             "src/model/batch": "test_trainer",
+             "src/train/examples": "test_run",
              "src/model/trace": "test_trace",
              "src/train/data": "test_data",
              "src/model/beam": "test_search",

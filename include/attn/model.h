@@ -98,12 +98,14 @@ typedef struct attn_reply {
   int64_t tokens;  /* said, the end not counted */
   double log_p;    /* sum over the tokens, the end with them, in nats */
   double score;    /* by which hypotheses are compared: log_p and the length penalty */
-  int32_t ended;   /* 0: cut off at `most` */
+  int32_t ended;   /* 0: cut off at `most`, or where an encoder's places were all said */
 } attn_reply;
 
 /**
- * Says what belongs to each source: what an encoder-decoder makes of it, or how
- * a decoder goes on behind it.
+ * Says what belongs to each source: what an encoder-decoder makes of it, how a
+ * decoder goes on behind it, or of an encoder alone the likeliest token at each
+ * place of the source and its end, up to the first end that is said: greedily,
+ * beams and temperature must be left out.
  *
  *   sources  in   count texts, UTF-8, each ends in 0
  *   how      in   NULL: greedily
@@ -112,11 +114,12 @@ typedef struct attn_reply {
  *
  * A reply does not depend on what else is asked in the same call (but for `together`), nor on the
  * number of threads.
- * Errors  ATTN_ERR_ARGUMENT (a setting; a source longer than the model has positions for; a model
- *         that has no decoder), ATTN_ERR_FORMAT (a source is not UTF-8), ATTN_ERR_MEMORY,
- *         ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies are empty, or, where a
+ * Errors  ATTN_ERR_ARGUMENT (a setting; a source longer than the model has positions for; an
+ *         encoder that was opened from a folder: it says nothing), ATTN_ERR_FORMAT (a source is not
+ *         UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies are empty, or, where a
  *         setting was refused, may be as they were.
- * Cost    each token once through the decoder, over KV caches.
+ * Cost    each token once through the decoder, over KV caches; of an encoder alone one pass over
+ *         the source.
  */
 ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,
                                          int64_t count, const attn_generation *how,

@@ -68,7 +68,9 @@ typedef struct attn_train {
   /* What is learned: one of task, data and resume. */
   const char *task;      /* the name of a task */
   const char *data;      /* a file of lines: source<TAB>target, UTF-8. For a model without an
-                            encoder any text is a line, tabs and all */
+                            encoder any text is a line, tabs and all. An encoder alone learns token
+                            i of the target at place i of the source, the end at all others: no
+                            target may have more tokens than its source */
   const char *resume;    /* a checkpoint that a run left: it goes on with its settings; beside it
                             only output, replace, threads and progress are given. Where output is
                             not the run's own, the best is looked for anew */
@@ -125,10 +127,11 @@ typedef struct attn_train {
  *   end   out  how far it came, on failure too; may be NULL
  *
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
- *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, nothing at all;
- *         a checkpoint; a configuration; all before the first step), ATTN_ERR_FILE (a full disk:
- *         what was written before stands), ATTN_ERR_MEMORY (before the first step, but for what
- *         validations and checkpoints take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
+ *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, more to be said
+ *         than an encoder alone has places for, nothing at all; a task of such; a checkpoint; a
+ *         configuration; all before the first step), ATTN_ERR_FILE (a full disk: what was written
+ *         before stands), ATTN_ERR_MEMORY (before the first step, but for what validations and
+ *         checkpoints take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
  */
 ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
                                       attn_error *err);

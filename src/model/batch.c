@@ -55,19 +55,38 @@ static void end_sequence(struct attn_batch *b, int side, struct attn_text *text)
   b->starts[side][++text->sequences] = text->n;
 }
 
-int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
-                   const int32_t *target, int64_t target_count) {
-  if (b->sequences == b->most_sequences || b->source.n + source_count + 1 > b->most_tokens ||
-      b->target.n + target_count + 1 > b->most_tokens)
-    return 0;
-  for (int64_t n = 0; n < source_count; n++) put(b, SOURCE, &b->source, source[n]);
+/* For tokens on either side, the end or the beginning among them. */
+static int has_room(const struct attn_batch *b, int64_t source, int64_t target) {
+  return b->sequences < b->most_sequences && b->source.n + source <= b->most_tokens &&
+         b->target.n + target <= b->most_tokens;
+}
+
+static void put_source(struct attn_batch *b, const int32_t *source, int64_t count) {
+  for (int64_t n = 0; n < count; n++) put(b, SOURCE, &b->source, source[n]);
   put(b, SOURCE, &b->source, ATTN_TOKEN_END);
   end_sequence(b, SOURCE, &b->source);
+}
+
+int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
+                   const int32_t *target, int64_t target_count) {
+  if (!has_room(b, source_count + 1, target_count + 1)) return 0;
+  put_source(b, source, source_count);
   for (int64_t n = 0; n <= target_count; n++) {
     b->labels[b->target.n] = n < target_count ? target[n] : ATTN_TOKEN_END;
     put(b, TARGET, &b->target, n ? target[n - 1] : ATTN_TOKEN_BEGIN);
   }
   end_sequence(b, TARGET, &b->target);
+  b->sequences++;
+  return 1;
+}
+
+int attn_batch_label(struct attn_batch *b, const int32_t *source, int64_t source_count,
+                     const int32_t *target, int64_t target_count) {
+  int32_t *labels = b->labels + b->source.n;
+  if (target_count > source_count || !has_room(b, source_count + 1, 0)) return 0;
+  for (int64_t n = 0; n <= source_count; n++)
+    labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;
+  put_source(b, source, source_count);
   b->sequences++;
   return 1;
 }

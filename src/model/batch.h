@@ -11,7 +11,8 @@ enum { ATTN_TOKEN_PAD, ATTN_TOKEN_BEGIN, ATTN_TOKEN_END, ATTN_TOKEN_UNKNOWN, ATT
 struct attn_batch {
   int64_t sequences, most_sequences, most_tokens;
   struct attn_text source, target; /* what the model reads */
-  int32_t *labels;                 /* (target.n): what it is to say: the target one on, then END */
+  int32_t *labels;                 /* what it is to say at each place: (target.n) the target one on,
+                                    * then END; of an encoder alone (source.n) */
   int32_t *tokens[2], *places[2];
   int64_t *starts[2];
 };
@@ -25,5 +26,12 @@ void attn_batch_clear(struct attn_batch *batch);
  * full. Either may have no tokens. */
 int attn_batch_add(struct attn_batch *batch, const int32_t *source, int64_t source_count,
                    const int32_t *target, int64_t target_count);
+
+/* For an encoder alone: source then END is read, at each of its places a token of the target to be
+ * said, and END at those behind the last. 0 where it is full, or there are fewer places than
+ * tokens.
+ */
+int attn_batch_label(struct attn_batch *batch, const int32_t *source, int64_t source_count,
+                     const int32_t *target, int64_t target_count);
 
 #endif

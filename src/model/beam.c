@@ -184,6 +184,17 @@ attn_status attn_line_advance(struct attn_line *l, struct attn_decoder *d, int64
 
 /* ---- What is handed out ---- */
 
+struct attn_found attn_found_of(const struct attn_found *f, const struct attn_search *how,
+                                int64_t sequence) {
+  int64_t at = sequence * how->n_best, wide = at * how->most;
+  return (struct attn_found){
+      .tokens = f->tokens ? f->tokens + wide : NULL,
+      .counts = f->counts ? f->counts + at : NULL,
+      .ended = f->ended ? f->ended + at : NULL,
+      .scores = f->scores ? f->scores + at : NULL,
+      .log_probabilities = f->log_probabilities ? f->log_probabilities + wide : NULL};
+}
+
 static void write_tokens(const struct attn_line *l, const struct attn_finished *f, int32_t *tokens,
                          float *log_probabilities) {
   int32_t node = f->node;

@@ -55,9 +55,13 @@ void attn_line_free(struct attn_line *line);
 attn_status attn_line_choose(struct attn_line *line, const float *logits, attn_error *err);
 
 /* Makes them what is open and what is finished. Slot n of the line is slot first + n stride of the
- * decoder. */
+ * decoder; NULL will do where there is one beam. */
 attn_status attn_line_advance(struct attn_line *line, struct attn_decoder *decoder, int64_t first,
                               int64_t stride, attn_error *err);
+
+/* The part of what was found that is this sequence's; how is complete. */
+struct attn_found attn_found_of(const struct attn_found *found, const struct attn_search *how,
+                                int64_t sequence);
 
 /* found is of this line alone. */
 void attn_line_write(const struct attn_line *line, const struct attn_found *found);

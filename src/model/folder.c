@@ -171,6 +171,7 @@ static attn_status read_files(const char *config, const char *weights, const cha
   attn_status status = check_kind(config, err);
   if (!status) status = attn_tokenizer_read(words, &m->tokenizer, err);
   if (!status) status = attn_foreign_load(config, weights, &family, &m->network, &m->weights, err);
+  m->foreign = 1;
   if (!status) status = check_words(m, err);
   if (!status && !(m->config = attn_config_write(&m->network->config))) status = out_of_memory(err);
   return status;

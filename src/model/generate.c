@@ -23,7 +23,7 @@ static attn_status out_of_memory(attn_error *err) {
 }
 
 static int has_encoder(const struct talk *t) {
-  return t->model->network->config.kind == ATTN_ENCODER_DECODER;
+  return t->model->network->config.kind != ATTN_DECODER;
 }
 
 /* What an encoder reads ends; what is to go on does not. */
@@ -126,8 +126,11 @@ static attn_status talk(struct talk *t, const char *const *sources, attn_reply *
 /* Sizes are products of these: they stay far below 2^63. */
 static attn_status check(const struct talk *t, attn_error *err) {
   const attn_generation *h = &t->how;
-  if (t->model->network->config.decoder_layers < 1)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "it has no decoder, and says nothing");
+  const struct attn_config *c = &t->model->network->config;
+  if (t->model->foreign || c->head == ATTN_HEAD_NONE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model",
+                     "an encoder that never learned to say what belongs to a source: it says "
+                     "nothing, but it embeds");
   if (t->count < 0 || t->count > 1 << 24)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count is %lld; it may be 0 to 2^24",
                      (long long)t->count);

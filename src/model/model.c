@@ -23,11 +23,24 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
   if (!status && (config->target_words != count ||
-                  (config->kind == ATTN_ENCODER_DECODER && config->source_words != count)))
+                  (config->kind != ATTN_DECODER && config->source_words != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "checkpoint: the tokenizer has %lld words, the model %lld", (long long)count,
+                       "checkpoint: the tokenizer has %lld words, the model %lld and %lld",
+                       (long long)count, (long long)config->source_words,
                        (long long)config->target_words);
   return status;
+}
+
+/* What no layer takes would be left out without a word: a configuration that is not the file's. The
+ * optimizer's numbers are not the model's. */
+static attn_status check_count(const struct attn_safetensors *file, const struct attn_network *n,
+                               attn_error *err) {
+  size_t weights = 0;
+  for (size_t k = 0; k < file->entries; k++) weights += !!strncmp(file->entry[k].name, "adamw.", 6);
+  if (weights == (size_t)n->count) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "checkpoint: %zu weights by name, but its configuration has %d", weights,
+                   n->count);
 }
 
 static attn_status read_model(const struct attn_bytes *bytes, struct attn_model *m,
@@ -38,6 +51,7 @@ static attn_status read_model(const struct attn_bytes *bytes, struct attn_model 
   if (!status) status = read_words(m, &file, &config, err);
   if (!status) status = attn_network_make(&config, &m->network, &m->weights, err);
   if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
+  if (!status) status = check_count(&file, m->network, err);
   attn_safetensors_close(&file);
   return status;
 }

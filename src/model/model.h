@@ -18,6 +18,7 @@ struct attn_model {
   float *weights;
   struct attn_tokenizer *tokenizer;
   char *config; /* its JSON */
+  int foreign;  /* of a folder: what it reads and says begins and ends with marks of its own */
   struct attn_sentence sentence;
 };
 

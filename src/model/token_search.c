@@ -5,6 +5,7 @@
 
 #include "beam.h"
 #include "error.h"
+#include "label.h"
 #include "sharing.h"
 
 /* ---- Checks ---- */
@@ -15,7 +16,8 @@ static attn_status refuse(attn_error *err, const char *name, const char *must) {
 
 static attn_status check_choice(const struct attn_search *s, const struct attn_config *c,
                                 attn_error *err) {
-  if (c->decoder_layers < 1) return refuse(err, "network", "a model that has decoder layers");
+  if (c->kind != ATTN_ENCODER && c->decoder_layers < 1)
+    return refuse(err, "network", "a model that has decoder layers, or an encoder alone");
   if (s->most < 1 || s->most > c->length)
     return refuse(err, "most", "at least 1 and within the model's positions");
   if (s->begin < -1 || s->begin >= c->target_words)
@@ -207,17 +209,6 @@ static attn_status step(struct group *g, int64_t rows, attn_error *err) {
 
 /* ---- The whole ---- */
 
-static struct attn_found from(const struct attn_found *f, const struct attn_search *how,
-                              int64_t sequence) {
-  int64_t at = sequence * how->n_best, wide = at * how->most;
-  return (struct attn_found){
-      .tokens = f->tokens ? f->tokens + wide : NULL,
-      .counts = f->counts ? f->counts + at : NULL,
-      .ended = f->ended ? f->ended + at : NULL,
-      .scores = f->scores ? f->scores + at : NULL,
-      .log_probabilities = f->log_probabilities ? f->log_probabilities + wide : NULL};
-}
-
 static attn_status search_group(void *run, int64_t first, int64_t count, attn_error *err) {
   struct run *r = run;
   struct group g = {.run = r, .count = count};
@@ -228,7 +219,7 @@ static attn_status search_group(void *run, int64_t first, int64_t count, attn_er
     if (!status) status = attn_sharing_tell(&r->sharing, err);
   }
   for (int64_t n = 0; n < count && !status && !r->sharing.halted; n++) {
-    const struct attn_found found = from(r->found, &r->how, first + n);
+    const struct attn_found found = attn_found_of(r->found, &r->how, first + n);
     attn_line_write(&g.lines[n], &found);
   }
   close_group(&g);
@@ -241,7 +232,9 @@ attn_status attn_search_run(const struct attn_network *network, const struct att
   struct run r = {.network = network, .source = source, .how = complete(how), .found = found};
   attn_status status = check_choice(&r.how, &network->config, err);
   if (!status) status = check_source(source, &network->config, &r.how, err);
-  if (status) return status;
+  if (status || !source->sequences) return status;
+  if (network->config.kind == ATTN_ENCODER)
+    return attn_label_run(network, source, &r.how, found, err);
   r.sharing = (struct attn_sharing){.sequences = source->sequences,
                                     .together = r.how.together,
                                     .threads = how->threads,

@@ -53,8 +53,9 @@ struct attn_found {
 };
 
 /* What the model says to each source, or of a model without an encoder: how each goes on, which may
- * be empty behind a begin. source->places are not read. On bad arguments nothing is touched; else,
- * on failure, found is partly written.
+ * be empty behind a begin. An encoder alone says at each place of the source the likeliest token,
+ * up to the first end: one beam, nothing drawn, begin is not read (label.h). source->places are not
+ * read. On bad arguments nothing is touched; else, on failure, found is partly written.
  *
  * Memory  a thread: caches of `together` sources, 16 beams most bytes each
  * Cost    a step: the model's of `beams` tokens, V log-probabilities of each where more than the

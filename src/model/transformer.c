@@ -165,19 +165,36 @@ struct attn_value *attn_transformer_encode(const struct attn_network *n, struct 
   return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
 }
 
+static struct attn_value *label(const struct attn_pass *p, const struct attn_text *source) {
+  return attn_pass_project(p, encode(p, source));
+}
+
+static attn_status run_alone(const struct attn_pass *p,
+                             struct attn_value *(*body)(const struct attn_pass *,
+                                                        const struct attn_text *),
+                             const struct attn_text *source, struct attn_value **y,
+                             attn_error *err) {
+  attn_status status = attn_tape_open(p->tape, attn_pass_notes(p->c), err);
+  if (status) return status;
+  body(p, source);
+  status = attn_tape_reserve(p->tape, err);
+  if (status) return status;
+  *y = body(p, source);
+  if (p->tape->status && err) *err = p->tape->error;
+  return p->tape->status;
+}
+
 attn_status attn_transformer_encode_alone(const struct attn_network *n,
                                           const struct attn_pack *pack, struct attn_tape *tape,
                                           const struct attn_text *source,
                                           struct attn_value **hidden, attn_error *err) {
-  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
-  const struct attn_pass p = {n, &n->config, tape, pack};
-  if (status) return status;
-  encode(&p, source);
-  status = attn_tape_reserve(tape, err);
-  if (status) return status;
-  *hidden = encode(&p, source);
-  if (tape->status && err) *err = tape->error;
-  return tape->status;
+  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, encode, source, hidden, err);
+}
+
+attn_status attn_transformer_label_alone(const struct attn_network *n, const struct attn_pack *pack,
+                                         struct attn_tape *tape, const struct attn_text *source,
+                                         struct attn_value **logits, attn_error *err) {
+  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, label, source, logits, err);
 }
 
 struct attn_value *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,

@@ -25,6 +25,12 @@ attn_status attn_transformer_encode_alone(const struct attn_network *network,
                                           const struct attn_text *source,
                                           struct attn_value **hidden, attn_error *err);
 
+/* Likewise the logits (source->n, V) of the encoder's hidden vectors. */
+attn_status attn_transformer_label_alone(const struct attn_network *network,
+                                         const struct attn_pack *pack, struct attn_tape *tape,
+                                         const struct attn_text *source, struct attn_value **logits,
+                                         attn_error *err);
+
 /* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */
 struct attn_value *attn_transformer_decode(const struct attn_network *network,
                                            struct attn_tape *tape, const struct attn_text *target,

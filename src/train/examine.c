@@ -76,7 +76,8 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   char asked[TOGETHER][SIDE];
   const char *sources[TOGETHER] = {NULL};
   attn_reply replies[TOGETHER];
-  const char *behind = model->network->config.kind == ATTN_DECODER ? "\t" : "";
+  enum attn_model_kind kind = model->network->config.kind;
+  const char *behind = kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
     task->make(seed, (uint64_t)(first + n), 1, &pair[n]);
     sources[n] = strcat(strcpy(asked[n], pair[n].source), behind);
@@ -86,7 +87,8 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   for (int64_t n = 0; n < count && !status; n++) {
     int right = !strcmp(replies[n].text, pair[n].target);
     card->exact += right;
-    if (right && pair[n].aligned && !*behind) status = point(model, task, &pair[n], card, err);
+    if (right && pair[n].aligned && kind == ATTN_ENCODER_DECODER)
+      status = point(model, task, &pair[n], card, err);
   }
   card->examples += count;
   attn_replies_free(replies, count);

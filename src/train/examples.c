@@ -52,13 +52,25 @@ static attn_status encode_prompt(struct attn_examples *e, const struct attn_pair
   return status;
 }
 
+/* The end of both sides stands behind their tokens. */
+static attn_status check_labels(const struct attn_examples *e, const struct attn_pair *pair,
+                                attn_error *err) {
+  attn_error why;
+  if (!e->labels || e->counts[TARGET] <= e->counts[SOURCE]) return ATTN_OK;
+  snprintf(why.message, sizeof why.message,
+           "the target has %lld tokens, its source %lld: an encoder alone says one at each place",
+           (long long)e->counts[TARGET], (long long)e->counts[SOURCE]);
+  return attn_data_wrong(pair, ATTN_ERR_FORMAT, why.message, err);
+}
+
 attn_status attn_examples_get(struct attn_examples *e, uint64_t n, int held_out, attn_error *err) {
   struct attn_pair pair;
   attn_data_pair(e->data, n, held_out, &pair);
   e->counts[SOURCE] = e->counts[TARGET] = e->prompt = 0;
   attn_status status =
       e->joined ? encode_prompt(e, &pair, err) : encode(e, SOURCE, pair.source, &pair, err);
-  return status ? status : encode(e, TARGET, pair.target, &pair, err);
+  if (!status) status = encode(e, TARGET, pair.target, &pair, err);
+  return status ? status : check_labels(e, &pair, err);
 }
 
 attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int held_out,

@@ -5,13 +5,14 @@
 #include "data.h"
 #include "trainer.h"
 
-/* Without an encoder source and tab are a prompt, and the target's tokens go on behind its. */
+/* Without an encoder source and tab are a prompt, and the target's tokens go on behind its. An
+ * encoder alone has no more to say than its source has places. */
 struct attn_examples {
   struct attn_data *data;
   const struct attn_tokenizer *tokenizer;
-  int joined;
-  int64_t length; /* no side may have so many tokens: the end comes behind them */
-  char *text;     /* of a prompt */
+  int joined, labels; /* a decoder alone, an encoder alone */
+  int64_t length;     /* no side may have so many tokens: the end comes behind them */
+  char *text;         /* of a prompt */
   int32_t *tokens[2];
   int64_t counts[2]; /* source and target of the last that was asked for */
   int64_t prompt;    /* joined: tokens of the target that are source and tab; 0: it has none */
@@ -20,7 +21,7 @@ struct attn_examples {
 attn_status attn_examples_new(struct attn_examples *examples, attn_error *err);
 void attn_examples_free(struct attn_examples *examples);
 
-/* Example n. ATTN_ERR_FORMAT, with the line: no UTF-8, or too long. */
+/* Example n. ATTN_ERR_FORMAT, with the line: no UTF-8, or too long, labels too many. */
 attn_status attn_examples_get(struct attn_examples *examples, uint64_t n, int held_out,
                               attn_error *err);
 

@@ -148,6 +148,11 @@ static attn_status read_config(const char *text, json_t **root, attn_error *err)
                    *root ? 1 : where.line, *root ? "it is no object" : where.text);
 }
 
+static int is_kind(const json_t *root, const char *kind) {
+  const char *said = json_string_value(json_object_get(root, "kind"));
+  return said && !strcmp(said, kind);
+}
+
 static int set_default(json_t *root, const char *name, json_t *value) {
   if (!json_object_get(root, name)) return json_object_set_new(root, name, value);
   json_decref(value);
@@ -175,7 +180,7 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
                        "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
                        (long long)config->target_words, (long long)words);
-  if (!status && config->decoder_layers < 1)
+  if (!status && config->kind != ATTN_ENCODER && config->decoder_layers < 1)
     status = wrong(err, "config", "has no decoder, and would say nothing");
   return status;
 }
@@ -299,12 +304,13 @@ static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_erro
   attn_status status = note(r, w, err);
   if (!status) status = check_numbers(w, err);
   if (!status) status = read_config(w->config, &root, err);
-  const char *kind = json_string_value(json_object_get(root, "kind"));
-  int joined = kind && !strcmp(kind, "decoder");
+  int joined = is_kind(root, "decoder");
   if (!status) status = open_data(r, joined, w->seed, err);
   if (!status) status = make_words(r, w->tokenizer ? w->tokenizer : default_words(r->data), err);
-  r->examples =
-      (struct attn_examples){.data = r->data, .tokenizer = r->tokenizer, .joined = joined};
+  r->examples = (struct attn_examples){.data = r->data,
+                                       .tokenizer = r->tokenizer,
+                                       .joined = joined,
+                                       .labels = is_kind(root, "encoder")};
   if (!status) status = attn_examples_new(&r->examples, err);
   if (!status) status = make_trainer(r, w, root, err);
   json_decref(root);
@@ -370,7 +376,7 @@ static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, att
   if (status) return status;
   r->words = c->tokenizer, c->tokenizer = NULL;
   int64_t words = attn_tokenizer_words(r->tokenizer);
-  if (c->config.decoder_layers < 1)
+  if (c->config.kind != ATTN_ENCODER && c->config.decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
   if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
@@ -386,8 +392,11 @@ static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_err
   int joined = !status && c.config.kind == ATTN_DECODER;
   if (!status) status = open_same_data(r, joined, c.how.seed, err);
   if (!status) status = take_words(r, &c, err);
-  r->examples = (struct attn_examples){
-      .data = r->data, .tokenizer = r->tokenizer, .joined = joined, .length = c.config.length};
+  r->examples = (struct attn_examples){.data = r->data,
+                                       .tokenizer = r->tokenizer,
+                                       .joined = joined,
+                                       .labels = c.config.kind == ATTN_ENCODER,
+                                       .length = c.config.length};
   if (!status) status = attn_examples_new(&r->examples, err);
   if (!status) find_best(r, w->resume);
   attn_checkpoint_close(&c);

@@ -111,9 +111,11 @@ void attn_trainer_free(struct attn_trainer *t) {
 
 int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count) {
-  int64_t part = t->added / share_of(t);
-  if (t->added == t->how.batch ||
-      !attn_batch_add(t->part[part].batch, source, source_count, target, target_count))
+  int labels = t->part[0].network->config.kind == ATTN_ENCODER;
+  if (t->added == t->how.batch) return 0;
+  struct attn_batch *batch = t->part[t->added / share_of(t)].batch;
+  if (!(labels ? attn_batch_label : attn_batch_add)(batch, source, source_count, target,
+                                                    target_count))
     return 0;
   t->added++;
   return 1;

@@ -12,6 +12,7 @@ from conftest import ATTN
 
 SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
 DECODER = '{"kind": "decoder", "width": 8, "heads": 2, "hidden": 16, "decoder_layers": 1}'
+ENCODER = '{"kind": "encoder", "width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1}'
 FEW = ["--config", SMALL, "--steps", "6", "--batch", "4", "--validate-every", "3", "--examples", "4", "--threads", "2"]
 
 
@@ -87,7 +88,8 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
     (["--examine", "-1"], "--examine"), (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "[: No such file"), (["--config", "{"], "line 1"),
-    (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"kind": "encoder"}'], "has no decoder"),
+    (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
+    (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
     (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
 def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
     os.mkfifo(tmp_path / "pipe")
@@ -112,6 +114,40 @@ def test_a_decoder_learns_any_lines(attn, tmp_path):
     (tmp_path / "t.txt").write_text("so it goes\nand so on\n\tand\ton\nand on\n")
     out = attn("train", "--data", "t.txt", "-o", "t.safetensors", *FEW[2:], "--config", DECODER, "--json", "--quiet").stdout
     assert lines(out)[-1]["unseen_loss"] > 0
+
+
+def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
+    out = attn("train", "copy", "--config", ENCODER, "--steps", 600, "--rate", 0.01, "--until", 0.95, "--validate-every", 50,
+               "--examples", 64, "--examine", 100, "--threads", 1, "--json", "--quiet").stdout
+    end = lines(out)[-1]
+    assert end["end"] == "good enough" and end["step"] < 600 and end["exact"] > 80 and end["aligned"] == 0
+    sources = ["=" + text for text in ("maple", "copper", "lantern", "window", "quilt")]
+    replies = lines(attn("generate", "copy.safetensors", *sources, "--json").stdout)
+    said = [r["replies"][0] for r in replies]
+    assert sum("=" + reply["text"] == source for reply, source in zip(said, sources)) >= 4
+    for reply in said:
+        assert reply["ended"] and -1 < reply["log_p"] < 0 and abs(reply["log_p"] - reply["score"]) < 1e-6
+    few = attn("generate", "copy.safetensors", sources[0], "--most", 2).stdout.strip()
+    assert said[0]["text"].startswith(few) and len(few) < len("maple")
+    assert attn("generate", "copy.safetensors", input=sources[0] + "\n\n").stdout.startswith(said[0]["text"] + "\n")
+    for bad in ["--beams", 2], ["--beams", 2, "--n-best", 2], ["--temperature", 1]:
+        assert "an encoder alone says the likeliest" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
+    shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
+    assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
+    assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
+    assert "nothing was left to do" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
+
+
+def test_an_encoder_has_no_place_for_more(attn, tmp_path):
+    few = [*FEW[2:], "--config", ENCODER, "--quiet"]
+    (tmp_path / "t.tsv").write_text("".join(f"{n} is\t{n}\n" for n in range(20)) + "\t\n7\t7 7\n")
+    assert ("t.tsv:22: the target has 3 tokens, its source 1: an encoder alone says one at each place"
+            in attn("train", "--data", "t.tsv", "-o", "t.safetensors", *few, status=2).stderr)
+    attn("train", "--data", "t.tsv", "-o", "t.safetensors", *few[:-2], SMALL, "--quiet")  # another kind has
+    for task in "dates", "numerals", "translation":
+        assert "an encoder alone says one at each place" in attn("train", task, *few, status=2).stderr
+    (tmp_path / "t.tsv").write_text("so\n")
+    assert "t.tsv:1: has no tab" in attn("train", "--data", "t.tsv", "-o", "n.safetensors", *few, status=2).stderr
 
 
 def test_what_is_drawn_is_the_seeds(attn, model):
@@ -208,6 +244,38 @@ def rewrite(path, to, member, **changes):
     text = json.dumps(head).encode()
     text += b" " * (-len(text) % 8)
     to.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:])
+
+
+def shorten(path, to, name, rows):
+    """A checkpoint with fewer rows of a table, and a configuration that agrees."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    head, body, out = json.loads(data[8:8 + size]), data[8 + size:], b""
+    config = {**json.loads(head["__metadata__"]["config"]), "source_vocabulary": rows}
+    head = {n: t for n, t in head.items() if not n.startswith("adamw.")}
+    head["__metadata__"]["config"] = json.dumps(config)
+    for n, tensor in head.items():
+        if n != "__metadata__":
+            begin, end = tensor["data_offsets"]
+            if n == name:
+                end -= (tensor["shape"][0] - rows) * tensor["shape"][1] * 4
+                tensor["shape"][0] = rows
+            tensor["data_offsets"] = [len(out), len(out) + end - begin]
+            out += body[begin:end]
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    to.write_bytes(struct.pack("<Q", len(text)) + text + out)
+
+
+def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
+    config = json.dumps(json.loads(ENCODER) | {"shared_embedding": False})
+    attn("train", "copy", *FEW[2:], "--config", config, "--examine", 1, "--quiet")
+    words = 31  # four special ones, 26 letters, a mark; a tab
+    for rows in words + 1, words - 3, 5:
+        shorten(tmp_path / "copy.safetensors", tmp_path / "lie.safetensors", "source_embedding.weight", rows)
+        for command in (["generate", "lie.safetensors", "=zzz"], ["embed", "lie.safetensors", "=zzz"]):
+            done = attn(*command, status=0 if rows > words else 2)
+            assert rows > words or f"the tokenizer has {words + 1} words" in done.stderr
 
 
 @pytest.mark.parametrize("member,changes", [

@@ -59,12 +59,12 @@ static void take_away(const char *name) {
   assert_int_equal(remove(path), 0);
 }
 
-static void put_weights(void) {
+static void put_weights(const char *config) {
   char path[128];
   struct attn_config c;
   struct attn_network *n;
   const struct attn_family *f;
-  assert_int_equal(attn_foreign_config(config_text, strlen(config_text), &c, &f, NULL), ATTN_OK);
+  assert_int_equal(attn_foreign_config(config, strlen(config), &c, &f, NULL), ATTN_OK);
   float *block;
   assert_int_equal(attn_network_make(&c, &n, &block, NULL), ATTN_OK);
   for (int64_t e = 0; e < n->numbers; e++) block[e] = uniform();
@@ -83,7 +83,7 @@ static int begin(void **state) {
   (void)state;
   if (folder_begin()) return -1;
   put("config.json", config_text), put("tokenizer.json", WORDS(""));
-  put_weights();
+  put_weights(config_text);
   reopen();
   return 0;
 }
@@ -239,6 +239,24 @@ static void bad_calls_are_told(void **state) {
   assert_int_equal(calls, 2);
 }
 
+/* Nor where there is a head: its marks are not those that an encoder trained here reads and says.
+ */
+static void a_folder_says_nothing(void **state) {
+  (void)state;
+  static const char masked[] =
+      "{\"model_type\": \"bert\", \"architectures\": [\"BertForMaskedLM\"], \"vocab_size\": 9, "
+      "\"hidden_size\": 8, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+      "\"intermediate_size\": 20, \"max_position_embeddings\": 9}";
+  attn_error err;
+  for (int head = 0; head < 2; head++) {
+    attn_reply reply = {.text = NULL};
+    if (head) put("config.json", masked), put_weights(masked), reopen();
+    assert_int_equal(attn_model_generate(model, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
+    assert_string_equal(err.argument, "model");
+    assert_null(reply.text);
+  }
+}
+
 /* Each allocation fails in turn: it is told, and nothing is left over. */
 static void each_allocation_may_fail(void **state) {
   (void)state;
@@ -329,7 +347,8 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(each_allocation_may_fail),
                                      cmocka_unit_test(bad_folders_are_told),
                                      cmocka_unit_test(its_attention_may_be_looked_at),
-                                     cmocka_unit_test(facts_grow_at_their_end)};
+                                     cmocka_unit_test(facts_grow_at_their_end),
+                                     cmocka_unit_test(a_folder_says_nothing)};
   random_begin(argc, argv);
   return cmocka_run_group_tests(tests, begin, end);
 }

@@ -24,7 +24,7 @@ static const char *const texts[TEXTS] = {"1+1", "99+1",  "",  "7+123", "+",
 static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
 
 /* Of a few steps: it has opinions, but no good ones. */
-static int train(const char *kind) {
+static int train(const char *kind, const char *more) {
   char config[200];
   attn_train run = ATTN_TRAIN_INIT;
   if (!mkdtemp(strcpy(folder, "/tmp/attn-model-XXXXXX"))) return -1;
@@ -33,15 +33,18 @@ static int train(const char *kind) {
   snprintf(other, sizeof other, "%s/other", folder);
   snprintf(config, sizeof config,
            "{\"kind\": \"%s\", \"width\": 16, \"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, "
-           "\"decoder_layers\": 1}",
-           kind);
+           "\"decoder_layers\": 1%s}",
+           kind, more);
   run.task = "addition", run.output = path, run.config = config;
   run.steps = 30, run.batch = 8, run.examples = 4, run.rate = 0.02, run.threads = 2;
   return attn_model_train(&run, NULL, NULL) != ATTN_OK;
 }
 
-static int with_encoder(void **state) { return (void)state, train("encoder-decoder"); }
-static int alone(void **state) { return (void)state, train("decoder"); }
+static int with_encoder(void **state) { return (void)state, train("encoder-decoder", ""); }
+static int alone(void **state) { return (void)state, train("decoder", ""); }
+static int encoder_alone(void **state) {
+  return (void)state, train("encoder", ", \"shared_embedding\": false");
+}
 
 static int end(void **state) {
   (void)state;
@@ -67,7 +70,9 @@ static void expect_same(const attn_reply *a, const attn_reply *b) {
 static void a_reply_depends_on_its_text_alone(void **state) {
   (void)state;
   attn_model *m = open_model();
-  for (int kind = 0; kind < 3; kind++) {
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
+  for (int kind = 0; kind < (facts.decoder_layers ? 3 : 1); kind++) {
     attn_generation how = ATTN_GENERATION_INIT;
     how.beams = kind == 1 ? 3 : 0, how.n_best = kind == 1 ? 2 : 0, how.most = 12;
     how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
@@ -131,6 +136,33 @@ static void a_decoder_alone_goes_on(void **state) {
   attn_model_free(m);
 }
 
+/* One token for each of the source's, and the end; its other heads are looked at as ever. */
+static int count_heads(void *context, const attn_attention *a) {
+  ++*(int *)context;
+  return a->kind != ATTN_ATTENTION_ENCODER || a->queries != 6 || a->keys != 6;
+}
+
+static void an_encoder_alone_has_a_token_for_each_place(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_generation how = ATTN_GENERATION_INIT;
+  attn_reply replies[TEXTS];
+  attn_score_card card;
+  int heads = 0;
+  assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
+  for (int n = 0; n < TEXTS; n++)
+    assert_true(replies[n].tokens + replies[n].ended <= (int64_t)strlen(texts[n]) + 1);
+  attn_replies_free(replies, TEXTS);
+  how.together = 4;
+  assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
+  attn_replies_free(replies, TEXTS);
+  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, &card, NULL), ATTN_OK);
+  assert_true(card.examples == 5 && card.aligned == 0);
+  assert_int_equal(attn_model_look(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
+  assert_int_equal(heads, 2);
+  attn_model_free(m);
+}
+
 static void expect_refused(const attn_model *m, const char *text, int64_t count,
                            const attn_generation *how, attn_status status, const char *says) {
   attn_error err = {.message = ""};
@@ -143,6 +175,23 @@ static void expect_refused(const attn_model *m, const char *text, int64_t count,
 
 static int stop(void *context, int64_t done, int64_t total) {
   return (void)context, (void)done, (void)total, 1;
+}
+
+static void what_an_encoder_cannot_be_asked_is_refused(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_generation how = ATTN_GENERATION_INIT;
+  char longer[100] = "";
+  memset(longer, '1', sizeof longer - 1);
+  expect_refused(m, longer, 2, NULL, ATTN_ERR_ARGUMENT, "99 tokens");
+  expect_refused(m, "\xff", 2, NULL, ATTN_ERR_FORMAT, "UTF-8");
+  how.beams = 2, expect_refused(m, "2", 2, &how, ATTN_ERR_ARGUMENT, "2 beams: an encoder alone");
+  how.n_best = 2, expect_refused(m, "2", 1, &how, ATTN_ERR_ARGUMENT, "2 beams: an encoder alone");
+  how.beams = how.n_best = 0, how.temperature = 1;
+  expect_refused(m, "2", 2, &how, ATTN_ERR_ARGUMENT, "temperature must be 0");
+  how.temperature = 0, how.progress = stop;
+  expect_refused(m, "2", 2, &how, ATTN_ERR_INTERRUPTED, "");
+  attn_model_free(m);
 }
 
 static void what_cannot_be_asked_is_refused(void **state) {
@@ -236,18 +285,25 @@ static void exchange(size_t size, const char *old, const char *new) {
   put(changed, size);
 }
 
-static void files_that_are_no_models_are_refused(void **state) {
-  (void)state;
+static size_t slurp(void) {
   FILE *f = fopen(path, "rb");
   size_t size = fread(bytes, 1, sizeof bytes, f);
   fclose(f);
   assert_true(size > 1000 && size < sizeof bytes);
+  return size;
+}
+
+static void files_that_are_no_models_are_refused(void **state) {
+  (void)state;
+  size_t size = slurp();
   exchange(size, "\"tokenizer\"", "\"tokenixer\""), expect_no_model(ATTN_ERR_FORMAT, "tokenizer");
   exchange(size, "\"config\"", "\"konfig\""), expect_no_model(ATTN_ERR_FORMAT, "config");
   exchange(size, "\"output.weight", "\"output.veight"),
       expect_no_model(ATTN_ERR_FORMAT, "output.weight");
   exchange(size, "\\\"hidden\\\":16", "\\\"hidden\\\":32"),
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
+  exchange(size, "\\\"encoder-decoder\\\"", "\\\"encoder\\\"        "),
+      expect_no_model(ATTN_ERR_FORMAT, "weights by name");
   exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
       expect_no_model(ATTN_ERR_FORMAT, "words, the model");
   for (size_t part = 0; part < size; part += size / 31)
@@ -259,15 +315,29 @@ static void files_that_are_no_models_are_refused(void **state) {
   attn_model_free(m), attn_model_free(NULL);
 }
 
+/* Its source has a table of its own: a row for each word. */
+static void an_encoder_has_a_row_for_each_word(void **state) {
+  (void)state;
+  size_t size = slurp();
+  exchange(size, "source_vocabulary\\\":16", "source_vocabulary\\\":15");
+  expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 words");
+}
+
 #define LAW(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(a_reply_depends_on_its_text_alone, with_encoder),
-                                     LAW(replies_say_what_they_are, with_encoder),
-                                     LAW(a_decoder_alone_goes_on, alone),
-                                     LAW(what_cannot_be_asked_is_refused, with_encoder),
-                                     LAW(a_lesson_has_points_in_a_locale_with_commas, with_encoder),
-                                     LAW(files_that_are_no_models_are_refused, with_encoder)};
+  const struct CMUnitTest tests[] = {
+      LAW(a_reply_depends_on_its_text_alone, with_encoder),
+      LAW(replies_say_what_they_are, with_encoder),
+      LAW(a_decoder_alone_goes_on, alone),
+      LAW(a_reply_depends_on_its_text_alone, encoder_alone),
+      LAW(replies_say_what_they_are, encoder_alone),
+      LAW(an_encoder_alone_has_a_token_for_each_place, encoder_alone),
+      LAW(what_an_encoder_cannot_be_asked_is_refused, encoder_alone),
+      LAW(what_cannot_be_asked_is_refused, with_encoder),
+      LAW(a_lesson_has_points_in_a_locale_with_commas, with_encoder),
+      LAW(files_that_are_no_models_are_refused, with_encoder),
+      LAW(an_encoder_has_a_row_for_each_word, encoder_alone)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

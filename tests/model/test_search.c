@@ -449,7 +449,7 @@ static void what_cannot_be_searched_is_refused(void **state) {
   fits.most = LENGTH - 6, fits.begin = -1;
   search(&source, &fits, &f);
   close_network();
-  open_network("\"kind\": \"encoder\"", WORDS, 5);
+  open_network("\"kind\": \"decoder\", \"decoder_layers\": 0", WORDS, 5);
   REFUSED("network", most = MOST);
   close_network();
 }

@@ -26,6 +26,7 @@ enum { STEPS = 24, EVERY = 3, STATES = 400 };
 
 #define LAYERS "\"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
 static const char tiny[] = "{\"width\": 8, " LAYERS "}",
+                  encoder[] = "{\"kind\": \"encoder\", \"width\": 8, " LAYERS "}",
                   sober[] = "{\"width\": 8, \"dropout\": 0, " LAYERS "}";
 
 static char data[96], output[96], last[96], moved[96];
@@ -131,12 +132,11 @@ static void expect_whole(void) {
 
 /* ---- Stops ---- */
 
-static void what_goes_on_never_stopped(void **state) {
-  (void)state;
-  run_whole(tiny);
-  for (int64_t step = 0; step < STEPS; step++) {
+static void stop_and_go_on(const char *config, int64_t every) {
+  run_whole(config);
+  for (int64_t step = 0; step < STEPS; step += every) {
     struct log log = {.stop_at = step ? step : -1};
-    attn_train run = wanted(tiny, STEPS, &log);
+    attn_train run = wanted(config, STEPS, &log);
     assert_int_equal(expect(&run, ATTN_ERR_INTERRUPTED).end, ATTN_TRAIN_INTERRUPTED);
     log.stop_at = step + 2 < STEPS ? step + 2 : 0;
     run = going_on(&log);
@@ -149,6 +149,12 @@ static void what_goes_on_never_stopped(void **state) {
     assert_int_equal(files(), 3);
     remove(output), remove(last);
   }
+}
+
+static void what_goes_on_never_stopped(void **state) {
+  (void)state;
+  stop_and_go_on(tiny, 1);
+  stop_and_go_on(encoder, 5);
 }
 
 /* A child's run: from what stands there. */
@@ -340,6 +346,27 @@ static void expect_refused(const attn_train *run, attn_status status, const char
   assert_int_equal(files(), before);
 }
 
+/* Lines are learned from in another order, and yet it is line 7 that is told. */
+static void labels_that_have_no_place_are_refused(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run = wanted(encoder, 3, &log);
+  attn_error err = {.message = ""};
+  FILE *f = fopen(data, "wb");
+  for (int n = 1; n <= 20; n++) fprintf(f, n == 7 ? "%c\tabc\n" : "%cb\tab\n", 'a' + n);
+  assert_int_equal(fclose(f), 0);
+  expect_refused(&run, ATTN_ERR_FORMAT,
+                 "sums.tsv:7: the target has 3 tokens, its source 1: an encoder alone says one at");
+  assert_int_equal(attn_model_train(&run, NULL, &err), ATTN_ERR_FORMAT);
+  assert_int_equal(err.line, 7);
+  run.config = tiny, expect(&run, ATTN_OK); /* another model may say more */
+  run.config = encoder, run.data = NULL, run.task = "dates", run.replace = 1;
+  expect_refused(&run, ATTN_ERR_FORMAT, "the target has 10 tokens");
+  f = fopen(data, "wb");
+  fputs("a\tb\nc\n", f), fclose(f);
+  run.task = NULL, run.data = data, expect_refused(&run, ATTN_ERR_FORMAT, "sums.tsv:2: has no tab");
+}
+
 static void settings_that_cannot_be_are_refused(void **state) {
   (void)state;
 #define REFUSED(status, says, ...)                 \
@@ -370,7 +397,8 @@ static void settings_that_cannot_be_are_refused(void **state) {
   REFUSED(FORMAT, "widht", run.config = "{\"widht\": 3}");
   REFUSED(FORMAT, "2^40", run.config = "{\"width\": 16777216, \"hidden\": 16777216}");
   REFUSED(ARGUMENT, "leave it out", run.config = "{\"vocabulary\": 9}");
-  REFUSED(ARGUMENT, "no decoder", run.config = "{\"kind\": \"encoder\"}");
+  REFUSED(ARGUMENT, "no decoder", run.config = "{\"decoder_layers\": 0}");
+  REFUSED(ARGUMENT, "hidden vectors", run.config = "{\"kind\": \"encoder\", \"head\": \"none\"}");
   REFUSED(FORMAT, "tokens; the model has positions for 2 and the end",
           run.config = "{\"length\": 3}");
 }
@@ -414,6 +442,7 @@ int main(int argc, char **argv) {
                                      LAW(what_diverges_changes_no_checkpoint),
                                      LAW(a_full_disk_leaves_what_stood),
                                      LAW(memory_may_end_anywhere),
+                                     LAW(labels_that_have_no_place_are_refused),
                                      LAW(settings_that_cannot_be_are_refused),
                                      LAW(what_goes_on_is_the_run_that_it_was)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,54 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
   attn_batch_free(b);
 }
 
+/* A label for each place: the target's, then the end; a longer one has none. */
+static void each_place_of_an_encoders_source_has_a_label(void **state) {
+  (void)state;
+  struct attn_batch *b;
+  const int32_t some[5] = {4, 5, 6, 7, 8};
+  const int32_t said[] = {8, ATTN_TOKEN_END, ATTN_TOKEN_END, 5, 6, ATTN_TOKEN_END, ATTN_TOKEN_END},
+                read[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
+                at[] = {0, 1, 2, 0, 1, 2, 0};
+  assert_int_equal(attn_batch_new(3, 7, &b, NULL), ATTN_OK);
+  assert_true(attn_batch_label(b, some, 2, some + 4, 1));
+  assert_false(attn_batch_label(b, some, 2, some, 3));
+  assert_false(attn_batch_label(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */
+  assert_true(attn_batch_label(b, some + 2, 2, some + 1, 2));
+  assert_true(attn_batch_label(b, NULL, 0, NULL, 0));
+  assert_true(b->source.n == 7 && b->source.sequences == 3 && b->sequences == 3 && !b->target.n);
+  assert_memory_equal(b->labels, said, sizeof said);
+  assert_memory_equal(b->source.tokens, read, sizeof read);
+  assert_memory_equal(b->source.places, at, sizeof at);
+  assert_false(attn_batch_label(b, NULL, 0, NULL, 0)); /* three sequences are all */
+  attn_batch_free(b);
+}
+
+/* To be learned: at each place what stands at the next. */
+static struct attn_step make_label_step(struct attn_trainer *t) {
+  struct attn_step step;
+  for (int n = 0; n < 16; n++) {
+    int32_t source[6];
+    int64_t count = 3 + below(3);
+    for (int64_t k = 0; k < count; k++)
+      source[k] = (int32_t)(ATTN_TOKENS_SPECIAL + below(WORDS - ATTN_TOKENS_SPECIAL));
+    assert_true(attn_trainer_add(t, source, count, source + 1, count - 1));
+  }
+  assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
+  return step;
+}
+
+static void an_encoder_alone_learns(void **state) {
+  (void)state;
+  struct attn_trainer *t = open_trainer(", \"dropout\": 0, \"kind\": \"encoder\"", 0, 5e-3);
+  struct attn_step first = make_label_step(t), last = first;
+  assert_true(fabs(first.loss - log(WORDS)) < 1);
+  for (int n = 1; n < 300; n++) last = make_label_step(t);
+  assert_true(last.loss < 0.1 && last.accuracy > 0.97);
+  const int32_t two[] = {5, 6};
+  assert_false(attn_trainer_add(t, two, 1, two, 2));
+  attn_trainer_free(t);
+}
+
 #define AS_LARGE(name) cmocka_unit_test_setup_teardown(name, as_large_models, as_it_is)
 
 int main(int argc, char **argv) {
@@ -269,6 +317,9 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(a_norm_does_not_depend_on_threads),
                                      cmocka_unit_test(schedules_rise_and_fall),
                                      cmocka_unit_test(what_says_no_words_is_not_trained),
-                                     cmocka_unit_test(a_batch_that_is_full_takes_no_more)};
+                                     cmocka_unit_test(a_batch_that_is_full_takes_no_more),
+                                     cmocka_unit_test(each_place_of_an_encoders_source_has_a_label),
+                                     cmocka_unit_test(an_encoder_alone_learns),
+                                     AS_LARGE(an_encoder_alone_learns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

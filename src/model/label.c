@@ -1,0 +1,66 @@
+#include "label.h"
+
+#include "beam.h"
+#include "encode.h"
+#include "error.h"
+
+struct labels {
+  const struct attn_search *how;
+  const struct attn_found *found;
+};
+
+static attn_status check(const struct attn_network *network, const struct attn_search *how,
+                         attn_error *err) {
+  if (network->config.head == ATTN_HEAD_NONE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
+                     "a model that ends in hidden vectors says no words");
+  if (how->beams > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "beams",
+                     "%lld beams: an encoder alone says the likeliest token at each place; beams "
+                     "and n_best must be 0 or 1",
+                     (long long)how->beams);
+  if (how->temperature > 0)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "temperature",
+                     "an encoder alone says the likeliest token at each place, and draws none: "
+                     "temperature must be 0");
+  return ATTN_OK;
+}
+
+/* A search whose steps are there already. The source has no more than these places to say something
+ * at. */
+static attn_status say(void *context, int64_t index, const float *logits, int64_t places,
+                       int64_t words, attn_error *err) {
+  const struct labels *l = context;
+  const struct attn_found found = attn_found_of(l->found, l->how, index);
+  int weighs = found.scores || found.log_probabilities;
+  struct attn_search how = *l->how;
+  struct attn_line line;
+  if (places < how.most) how.most = places;
+  attn_status status = attn_line_new(&line, &how, words, how.first_sequence + index, weighs, err);
+  line.open = !status;
+  for (; line.open && !status; logits += words) {
+    status = attn_line_choose(&line, logits, err);
+    if (!status) status = attn_line_advance(&line, NULL, 0, 0, err);
+  }
+  if (!status) attn_line_write(&line, &found);
+  attn_line_free(&line);
+  return status;
+}
+
+attn_status attn_label_run(const struct attn_network *network, const struct attn_text *source,
+                           const struct attn_search *how, const struct attn_found *found,
+                           attn_error *err) {
+  struct labels labels = {how, found};
+  const struct attn_encoding encoding = {.network = network,
+                                         .pack = how->pack,
+                                         .texts = source,
+                                         .together = how->together,
+                                         .threads = how->threads,
+                                         .labels = 1,
+                                         .take = say,
+                                         .context = &labels,
+                                         .stop = how->stop,
+                                         .stop_context = how->context};
+  attn_status status = check(network, how, err);
+  return status ? status : attn_encoding_run(&encoding, err);
+}
