@@ -194,7 +194,7 @@ static void decode(const struct wish *w) {
   check(attn_network_make(&w->config, &d.network, &weights, &err));
   attn_network_fill(d.network, 1);
   struct attn_pack *pack;
-  check(attn_pack_new(d.network, w->half, &pack, &err));
+  check(attn_pack_new(d.network, w->half, ATTN_PACK_WORTH, &pack, &err));
   d.how.pack = pack;
   d.source = (struct attn_text){.n = w->batch * w->tokens, .sequences = w->batch};
   d.source.tokens = some_tokens(d.source.n, w->config.source_words);

@@ -19,6 +19,9 @@ static const char help[] =
     "  --top-k K, --top-p P   draws from the likeliest only\n"
     "  --seed N               what is drawn [0]\n"
     "  --most N               tokens at most\n"
+    "  --precision P          float32 or bf16 [float32]: half the bytes of the weights\n"
+    "  --together N           lines that are read and said side by side: faster, but\n"
+    "                         neighbours change last bits of scores [1]\n"
     "  --threads N            [all]\n"
     "  --json                 a line of JSON for each text\n\n"
     "examples:\n"
@@ -26,9 +29,12 @@ static const char help[] =
     "  attn generate dates.safetensors 'May 12' --beams 4 --n-best 4\n"
     "  cut -f1 pairs.tsv | attn generate mine.safetensors\n";
 
+enum { BLOCK = 16 }; /* times `together`: work for all threads */
+
 struct wishes {
   attn_generation how;
-  int64_t beams, n_best, top_k, threads, seed;
+  int64_t beams, n_best, top_k, threads, seed, together;
+  const char *precision;
   int json, wants_help;
 };
 
@@ -57,25 +63,36 @@ static void put_text(const attn_reply *replies, int64_t n_best) {
   }
 }
 
-/* line: of standard input, or 0. */
-static int say(const attn_model *model, const struct wishes *w, const char *const *sources,
-               int64_t count, int64_t line) {
-  attn_error err = {.line = 0};
+static void put(const struct wishes *w, const char *const *sources, const attn_reply *replies,
+                int64_t count) {
   int64_t n_best = w->how.n_best ? w->how.n_best : 1;
-  attn_reply *replies = calloc((size_t)(count * n_best) + 1, sizeof *replies);
-  if (!replies) return fprintf(stderr, "attn generate: no memory\n"), EXIT_TROUBLE;
-  attn_status status = attn_model_generate(model, sources, count, &w->how, replies, &err);
-  for (int64_t n = 0; n < count && !status; n++) {
+  for (int64_t n = 0; n < count; n++)
     if (w->json)
       put_json(sources[n], replies + n * n_best, n_best);
     else
       put_text(replies + n * n_best, n_best);
-  }
-  attn_replies_free(replies, status ? 0 : count * n_best);
-  free(replies);
-  if (status && line) err.line = line, err.column = 1;
-  return status ? attn_cli_fail("generate", line ? "-" : NULL, &err) : EXIT_FINE;
 }
+
+static attn_status say(const attn_model *model, const struct wishes *w, const char *const *sources,
+                       int64_t count, attn_error *err) {
+  int64_t all = count * (w->how.n_best ? w->how.n_best : 1);
+  attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
+  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
+  if (!replies) return ATTN_ERR_MEMORY;
+  attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
+  if (!status) put(w, sources, replies, count);
+  attn_replies_free(replies, status ? 0 : all);
+  free(replies);
+  return status;
+}
+
+/* ---- Lines of standard input ---- */
+
+/* Those that are asked at once. */
+struct block {
+  char **lines;
+  int64_t count, room, first; /* first: its number in the input */
+};
 
 /* Without what ends it; -1: it is no text. */
 static int strip(char *line, size_t length) {
@@ -85,37 +102,77 @@ static int strip(char *line, size_t length) {
   return strlen(line) == length ? 0 : -1;
 }
 
-static int hear(const attn_model *model, const struct wishes *w, char *line, size_t length,
-                int64_t number) {
-  const char *source = line;
-  if (!strip(line, length)) return say(model, w, &source, 1, number);
-  fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n", (long long)number);
-  return EXIT_TROUBLE;
+/* All at once; where that is refused one by one, so that the line can be named. */
+static int say_block(const attn_model *model, const struct wishes *w, const struct block *b) {
+  const char *const *lines = (const char *const *)b->lines;
+  attn_error err;
+  attn_status status = b->count ? say(model, w, lines, b->count, &err) : ATTN_OK;
+  int64_t n = 0;
+  if (status && b->count > 1)
+    for (status = ATTN_OK; n < b->count && !status; n++) status = say(model, w, lines + n, 1, &err);
+  if (!status) return EXIT_FINE;
+  err.line = b->first + (n ? n - 1 : 0), err.column = 1;
+  return attn_cli_fail("generate", "-", &err);
 }
 
-/* Line by line, so that it can be talked to. Nobody is talked to who went away. */
-static int listen(const attn_model *model, const struct wishes *w) {
+/* Nobody is talked to who went away. */
+static int ask(const attn_model *model, const struct wishes *w, struct block *b) {
+  int result = say_block(model, w, b);
+  for (int64_t n = 0; n < b->count; n++) free(b->lines[n]);
+  b->first += b->count, b->count = 0;
+  if (fflush(stdout) && !result) result = EXIT_TROUBLE;
+  return result;
+}
+
+/* One line more; 0 at the end, -1 after a message. */
+static int read_line(struct block *b) {
   char *line = NULL;
   size_t room = 0;
-  int64_t number = 1;
-  int result = EXIT_FINE;
-  errno = 0;
-  for (ssize_t length; !result && (length = getline(&line, &room, stdin)) >= 0; number++) {
-    result = hear(model, w, line, (size_t)length, number);
-    if (fflush(stdout) && !result) result = EXIT_TROUBLE;
-  }
-  if (!result && !feof(stdin)) {
-    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(errno));
-    result = EXIT_TROUBLE;
-  }
+  ssize_t length = getline(&line, &room, stdin);
+  if (length >= 0 && !strip(line, (size_t)length)) return b->lines[b->count++] = line, 1;
   free(line);
-  return result;
+  if (length < 0 && feof(stdin)) return 0;
+  if (length < 0)
+    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(errno));
+  else
+    fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n",
+            (long long)(b->first + b->count));
+  return -1;
+}
+
+/* Line by line, so that it can be talked to, or so many together. What stands before a line that
+ * cannot be read is said. */
+static int listen(const attn_model *model, const struct wishes *w) {
+  int64_t room = w->together > 1 ? w->together * BLOCK : 1;
+  struct block b = {.lines = calloc((size_t)room, sizeof *b.lines), .room = room, .first = 1};
+  if (!b.lines) return fprintf(stderr, "attn generate: no memory\n"), EXIT_TROUBLE;
+  int result = EXIT_FINE, more = 1;
+  while (more > 0 && !result) {
+    while (b.count < b.room && (more = read_line(&b)) > 0) continue;
+    result = ask(model, w, &b);
+  }
+  free(b.lines);
+  return more < 0 ? EXIT_TROUBLE : result;
 }
 
 static int is_number_of(const char *name, int64_t value, int64_t most) {
   if (value >= 0 && value <= most) return 1;
   fprintf(stderr, "attn generate: %s may be 0 to %lld\n", name, (long long)most);
   return 0;
+}
+
+static int read_precision(struct wishes *w) {
+  const char *p = w->precision ? w->precision : "float32";
+  w->how.precision = !strcmp(p, "bf16") ? ATTN_BF16 : ATTN_F32;
+  if (!strcmp(p, "bf16") || !strcmp(p, "float32")) return 0;
+  fprintf(stderr, "attn generate: --precision may be float32 or bf16, not %s\n", p);
+  return -1;
+}
+
+static int say_texts(const attn_model *model, const struct wishes *w, int count, char **texts) {
+  attn_error err;
+  attn_status status = say(model, w, (const char *const *)texts, count, &err);
+  return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
 }
 
 static int generate(struct wishes *w, int operands, char **argv) {
@@ -125,14 +182,16 @@ static int generate(struct wishes *w, int operands, char **argv) {
     return fprintf(stderr, "attn generate: which checkpoint?\nTry: attn generate --help\n"),
            EXIT_TROUBLE;
   if (!is_number_of("--beams", w->beams, 4096) || !is_number_of("--n-best", w->n_best, 4096) ||
-      !is_number_of("--top-k", w->top_k, 1 << 24) || !is_number_of("--threads", w->threads, 1024))
+      !is_number_of("--top-k", w->top_k, 1 << 24) ||
+      !is_number_of("--together", w->together, 1 << 16) ||
+      !is_number_of("--threads", w->threads, 1024))
     return EXIT_TROUBLE;
   w->how.beams = (int32_t)w->beams, w->how.n_best = (int32_t)w->n_best;
   w->how.top_k = (int32_t)w->top_k, w->how.threads = (int32_t)w->threads;
-  w->how.seed = (uint64_t)w->seed;
+  w->how.seed = (uint64_t)w->seed, w->how.together = (int32_t)w->together;
+  if (read_precision(w)) return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("generate", argv[1], &err);
-  int result = operands > 1 ? say(model, w, (const char *const *)(argv + 2), operands - 1, 0)
-                            : listen(model, w);
+  int result = operands > 1 ? say_texts(model, w, operands - 1, argv + 2) : listen(model, w);
   attn_model_free(model);
   return result;
 }
@@ -150,6 +209,8 @@ int attn_cmd_generate(int argc, char **argv) {
       {"--seed", OPTION_WHOLE, &w.seed, NULL},
       {"--most", OPTION_WHOLE, &w.how.most, NULL},
       {"--threads", OPTION_WHOLE, &w.threads, NULL},
+      {"--together", OPTION_WHOLE, &w.together, NULL},
+      {"--precision", OPTION_TEXT, &w.precision, NULL},
       {"--json", OPTION_FLAG, &w.json, NULL},
       {"--help", OPTION_FLAG, &w.wants_help, NULL},
       {"-h", OPTION_FLAG, &w.wants_help, NULL}};

@@ -83,6 +83,10 @@ typedef struct attn_generation {
   int (*progress)(void *context, int64_t done, int64_t total); /* sources; may be NULL. Nonzero
                             stops with ATTN_ERR_INTERRUPTED */
   void *progress_context;
+  int32_t precision;     /* ATTN_F32, or 0: that too. ATTN_BF16: linear layers multiply weights and
+                            inputs that are rounded to bf16, and sum in float32: half the bytes
+                            where memory is the limit. CPUs without such products gain where few
+                            rows are multiplied, and lose where many are */
 } attn_generation;
 
 #ifdef __cplusplus
@@ -119,7 +123,8 @@ typedef struct attn_reply {
  *         UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies are empty, or, where a
  *         setting was refused, may be as they were.
  * Cost    each token once through the decoder, over KV caches; of an encoder alone one pass over
- *         the source.
+ *         the source. The first call for a precision lays the weights out for it, in as much memory
+ *         again, which the model keeps.
  */
 ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,
                                          int64_t count, const attn_generation *how,

@@ -90,3 +90,26 @@ int attn_batch_label(struct attn_batch *b, const int32_t *source, int64_t source
   b->sequences++;
   return 1;
 }
+
+/* ---- Some of a text ---- */
+
+attn_status attn_text_part_new(struct attn_text_part *p, const struct attn_text *all, int64_t first,
+                               int64_t count, attn_error *err) {
+  int64_t from = all->starts[first], n = all->starts[first + count] - from;
+  p->starts = calloc((size_t)count + 1, sizeof *p->starts);
+  p->places = calloc((size_t)n + 1, sizeof *p->places);
+  if (!p->starts || !p->places)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld tokens", (long long)n);
+  for (int64_t s = 0; s < count; s++) {
+    int64_t start = p->starts[s], end = p->starts[s + 1] = all->starts[first + s + 1] - from;
+    for (int64_t t = start; t < end; t++) p->places[t] = (int32_t)(t - start);
+  }
+  p->text = (struct attn_text){.n = n,
+                               .sequences = count,
+                               .tokens = all->tokens + from,
+                               .places = p->places,
+                               .starts = p->starts};
+  return ATTN_OK;
+}
+
+void attn_text_part_free(struct attn_text_part *p) { free(p->places), free(p->starts); }

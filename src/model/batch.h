@@ -7,6 +7,16 @@
 /* Tokens that every vocabulary begins with. */
 enum { ATTN_TOKEN_PAD, ATTN_TOKEN_BEGIN, ATTN_TOKEN_END, ATTN_TOKEN_UNKNOWN, ATTN_TOKENS_SPECIAL };
 
+/* Some of the sequences of a text, as if there were no more: their tokens are the text's. */
+struct attn_text_part {
+  struct attn_text text;
+  int32_t *places;
+  int64_t *starts;
+};
+attn_status attn_text_part_new(struct attn_text_part *part, const struct attn_text *all,
+                               int64_t first, int64_t count, attn_error *err);
+void attn_text_part_free(struct attn_text_part *part);
+
 /* Room for so many sequences and so many tokens on either side. */
 struct attn_batch {
   int64_t sequences, most_sequences, most_tokens;

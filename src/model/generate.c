@@ -73,6 +73,9 @@ static attn_status make_room(struct talk *t, attn_error *err) {
 
 static attn_status search(struct talk *t, attn_error *err) {
   const attn_generation *h = &t->how;
+  const struct attn_pack *pack;
+  attn_status status = attn_model_pack(t->model, h->precision == ATTN_BF16, &pack, err);
+  if (status) return status;
   const struct attn_search how = {.most = t->most,
                                   .begin = ATTN_TOKEN_BEGIN,
                                   .end = ATTN_TOKEN_END,
@@ -85,6 +88,7 @@ static attn_status search(struct talk *t, attn_error *err) {
                                   .seed = h->seed,
                                   .together = h->together,
                                   .threads = h->threads,
+                                  .pack = pack,
                                   .stop = h->progress,
                                   .context = h->progress_context};
   return attn_search_run(t->model->network, &t->text, &how, &t->found, err);
@@ -139,6 +143,9 @@ static attn_status check(const struct talk *t, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "n_best",
                      "%d replies of %d beams: beams may be 0 to %d, n_best at most beams",
                      (int)h->n_best, (int)h->beams, ATTN_BEAMS_MOST);
+  if (h->precision && h->precision != ATTN_F32 && h->precision != ATTN_BF16)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "precision",
+                     "precision must be ATTN_F32 or ATTN_BF16, or 0 for the former");
   if (h->most < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "most", "most is negative");
   return ATTN_OK;
 }

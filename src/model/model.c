@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +79,24 @@ attn_status attn_model_open(const char *path, attn_model **model, attn_error *er
 
 void attn_model_free(attn_model *m) {
   if (!m) return;
+  attn_pack_free(m->pack[0]), attn_pack_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
   free(m->weights), free(m->config), free(m);
+}
+
+/* Of two threads that make one, one keeps its own. */
+attn_status attn_model_pack(const struct attn_model *model, int half, const struct attn_pack **pack,
+                            attn_error *err) {
+  struct attn_model *m = (struct attn_model *)(uintptr_t)model;
+  struct attn_pack *made = atomic_load(&m->pack[half]), *other = NULL;
+  if (!made) {
+    attn_status status = attn_pack_new(m->network, half, ATTN_PACK_WORTH, &made, err);
+    if (status) return status;
+    if (!atomic_compare_exchange_strong(&m->pack[half], &other, made))
+      attn_pack_free(made), made = other;
+  }
+  *pack = made;
+  return ATTN_OK;
 }
 
 attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {

@@ -4,7 +4,7 @@
 
 #include "attn/model.h"
 #include "batch.h"
-#include "network.h"
+#include "pack.h"
 #include "tokenizer.h"
 
 /* What a folder says of the one vector of a text; 0: nothing. */
@@ -16,11 +16,16 @@ struct attn_sentence {
 struct attn_model {
   struct attn_network *network;
   float *weights;
+  _Atomic(struct attn_pack *) pack[2]; /* of float32 and of bf16, made when first asked for */
   struct attn_tokenizer *tokenizer;
   char *config; /* its JSON */
   int foreign;  /* of a folder: what it reads and says begins and ends with marks of its own */
   struct attn_sentence sentence;
 };
+
+/* The weights as generation multiplies them; the model's own. Threads may ask at once. */
+attn_status attn_model_pack(const struct attn_model *model, int half, const struct attn_pack **pack,
+                            attn_error *err);
 
 /* What an encoder reads of a text, to be freed: its tokens, before them what begins one, where
  * there is such, and behind them what ends it; cut to sentence.most. */

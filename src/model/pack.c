@@ -5,15 +5,14 @@
 #include "error.h"
 #include "linalg.h"
 
-enum { SMALL = 1 << 16 }; /* weights of which there is no gain */
-
 struct attn_pack {
   int half, count;
+  int64_t least;
   struct attn_packed *of[]; /* of each linear layer, by its number */
 };
 
 static attn_status add(struct attn_pack *p, struct attn_linear_weights l, attn_error *err) {
-  if (!l.w || (!p->half && l.w->n * l.w->width < SMALL)) return ATTN_OK;
+  if (!l.w || (!p->half && l.w->n * l.w->width < p->least)) return ATTN_OK;
   return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n, p->half, &p->of[l.number],
                          err);
 }
@@ -26,11 +25,11 @@ static attn_status add_block(struct attn_pack *p, const struct attn_block *b, at
   return status;
 }
 
-attn_status attn_pack_new(const struct attn_network *n, int half, struct attn_pack **pack,
-                          attn_error *err) {
+attn_status attn_pack_new(const struct attn_network *n, int half, int64_t least,
+                          struct attn_pack **pack, attn_error *err) {
   struct attn_pack *p = calloc(1, sizeof *p + (size_t)n->linears * sizeof *p->of);
   if (!p) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pack");
-  p->half = half, p->count = n->linears;
+  p->half = half, p->least = least, p->count = n->linears;
   attn_status status = add(p, n->transform, err);
   if (!status) status = add(p, n->output, err);
   for (int64_t l = 0; l < n->config.decoder_layers && !status; l++) {

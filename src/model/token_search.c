@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "batch.h"
 #include "beam.h"
 #include "error.h"
 #include "label.h"
@@ -80,10 +81,10 @@ struct run {
 
 struct group {
   struct run *run;
-  struct attn_text source;
+  struct attn_text_part source;
   struct attn_line *lines;
-  int64_t count, *reads, *slots, *starts;
-  int32_t *tokens, *places;
+  int64_t count, *reads, *slots;
+  int32_t *tokens;
   struct attn_tape tape;
   struct attn_value *memory;
   struct attn_decoder *decoder;
@@ -97,33 +98,16 @@ static int has_encoder(const struct group *g) {
   return g->run->network->config.kind == ATTN_ENCODER_DECODER;
 }
 
-/* The source's part, as if there were no more. */
-static attn_status cut_source(struct group *g, int64_t first, attn_error *err) {
-  const struct attn_text *all = g->run->source;
-  int64_t from = all->starts[first], n = all->starts[first + g->count] - from;
-  g->starts = calloc((size_t)g->count + 1, sizeof *g->starts);
-  g->places = calloc((size_t)n + 1, sizeof *g->places);
-  if (!g->starts || !g->places) return out_of_memory(err);
-  for (int64_t s = 0; s <= g->count; s++) g->starts[s] = all->starts[first + s] - from;
-  for (int64_t s = 0; s < g->count; s++)
-    for (int64_t t = g->starts[s]; t < g->starts[s + 1]; t++)
-      g->places[t] = (int32_t)(t - g->starts[s]);
-  g->source = (struct attn_text){.n = n,
-                                 .sequences = g->count,
-                                 .tokens = all->tokens + from,
-                                 .places = g->places,
-                                 .starts = g->starts};
-  return ATTN_OK;
-}
-
 /* Tokens that are read before the first is said: the beginning, and what is to be continued. */
 static int64_t tokens_before(const struct group *g, int64_t line) {
-  return (g->run->how.begin >= 0) + (has_encoder(g) ? 0 : g->starts[line + 1] - g->starts[line]);
+  return (g->run->how.begin >= 0) +
+         (has_encoder(g) ? 0 : g->source.starts[line + 1] - g->source.starts[line]);
 }
 
 static int32_t token_before(const struct group *g, int64_t line, int64_t n) {
   int begins = g->run->how.begin >= 0;
-  return begins && n == 0 ? g->run->how.begin : g->source.tokens[g->starts[line] + n - begins];
+  return begins && n == 0 ? g->run->how.begin
+                          : g->source.text.tokens[g->source.starts[line] + n - begins];
 }
 
 static attn_status open_lines(struct group *g, int64_t first, attn_error *err) {
@@ -149,17 +133,18 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
   g->slots = calloc((size_t)rows, sizeof *g->slots);
   g->tokens = calloc((size_t)rows, sizeof *g->tokens);
   if (!g->lines || !g->reads || !g->slots || !g->tokens) return out_of_memory(err);
-  attn_status status = cut_source(g, first, err);
+  attn_status status = attn_text_part_new(&g->source, g->run->source, first, g->count, err);
   if (!status) status = open_lines(g, first, err);
   g->tape.host.threads = 1;
   if (!status && has_encoder(g))
-    status = attn_transformer_encode_alone(r->network, r->how.pack, &g->tape, &g->source,
+    status = attn_transformer_encode_alone(r->network, r->how.pack, &g->tape, &g->source.text,
                                            &g->memory, err);
   if (status) return status;
   for (int64_t n = 0; n < g->count; n++)
     if (g->reads[n] > longest) longest = g->reads[n];
-  status = attn_decoder_new(r->network, r->how.pack, g->memory, has_encoder(g) ? &g->source : NULL,
-                            rows, longest + r->how.most - 1, 1, &g->decoder, err);
+  status =
+      attn_decoder_new(r->network, r->how.pack, g->memory, has_encoder(g) ? &g->source.text : NULL,
+                       rows, longest + r->how.most - 1, 1, &g->decoder, err);
   attn_tape_close(&g->tape);
   return status;
 }
@@ -167,7 +152,7 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
 static void close_group(struct group *g) {
   for (int64_t n = 0; g->lines && n < g->count; n++) attn_line_free(&g->lines[n]);
   free(g->lines), free(g->reads), free(g->slots), free(g->tokens);
-  free(g->starts), free(g->places);
+  attn_text_part_free(&g->source);
   attn_tape_close(&g->tape);
   attn_decoder_free(g->decoder);
 }

@@ -157,14 +157,27 @@ def test_what_is_drawn_is_the_seeds(attn, model):
     greedy = attn("generate", model, "1+1", "--most", "20").stdout
     assert draw("--top-k", 1) == greedy
     for bad in (["--temperature", "nan"], ["--temperature", "-1"], ["--top-p", "2"], ["--n-best", "2"], ["--beams", "5000"],
-                ["--most", "-1"], ["--length-penalty", "inf"], ["--beams", "2", "--temperature", "1"]):
+                ["--most", "-1"], ["--length-penalty", "inf"], ["--precision", "int8"], ["--together", "-1"], ["--beams", "2", "--temperature", "1"]):
         attn("generate", model, "1+1", *bad, status=2)
+
+
+def test_replies_in_bf16_are_nearly_those_in_float32(attn, model):
+    def score(*more):
+        return json.loads(attn("generate", model, "1+1", "--json", "--most", 2, *more).stdout)["replies"][0]["log_p"]
+    assert score("--precision", "float32") == score()
+    assert 0 < abs(score("--precision", "bf16") - score()) < 0.1
 
 
 def test_lines_of_standard_input(attn, model):
     one = attn("generate", model, "1+1", "2+2", "1\r1").stdout
     assert attn("generate", model, input="1+1\r\n2+2\n1\r1").stdout == one
     assert attn("generate", model, input="").stdout == ""
+    for together in 2, 3, 50:
+        assert attn("generate", model, "--together", together, input="1+1\n2+2\n1\r1").stdout == one
+        bad = attn("generate", model, "--together", together, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
+        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+        bad = attn("generate", model, "--together", together, input="1+1\n2+2\n1\0\n", status=2)
+        assert bad.stdout == "".join(one.splitlines(True)[:2]) and "-:3:1: error: holds a 0" in bad.stderr
     bad = attn("generate", model, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
     assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
     assert "-:1:1: error: holds a 0" in attn("generate", model, input="1\0+1\n", status=2).stderr
