@@ -105,8 +105,10 @@ static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const 
                          .slots = slots,
                          .text = {.n = count, .tokens = tokens, .places = d->places}};
   attn_tape_start(&d->tape);
+  size_t mark = attn_tape_mark(&d->tape);
   struct attn_value *x = attn_pass_embed(&s.pass, &s.text, &n->target);
-  for (int64_t l = 0; l < d->layers; l++) x = run_block(&s, &n->decoder[l], l, x);
+  for (int64_t l = 0; l < d->layers; l++)
+    x = attn_tape_keep(&d->tape, mark, run_block(&s, &n->decoder[l], l, x));
   return attn_pass_project(&s.pass, attn_pass_norm(&s.pass, x, n->decoder_norm));
 }
 

@@ -153,10 +153,11 @@ static void begin_text(struct attn_tape *tape, const struct attn_text *text) {
 }
 
 static struct attn_value *encode(const struct attn_pass *p, const struct attn_text *source) {
+  size_t mark = attn_tape_mark(p->tape);
   begin_text(p->tape, source);
   struct attn_value *x = attn_pass_embed(p, source, &p->n->source);
   for (int64_t l = 0; l < p->c->encoder_layers; l++)
-    x = encode_block(p, &p->n->encoder[l], x, source);
+    x = attn_tape_keep(p->tape, mark, encode_block(p, &p->n->encoder[l], x, source));
   return attn_pass_norm(p, x, p->n->encoder_norm);
 }
 
@@ -202,10 +203,11 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
                                            struct attn_value *memory,
                                            const struct attn_text *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
+  size_t mark = attn_tape_mark(tape);
   begin_text(tape, target);
   struct attn_value *x = attn_pass_embed(&p, target, &n->target);
   for (int64_t l = 0; l < p.c->decoder_layers; l++)
-    x = decode_block(&p, &n->decoder[l], x, target, memory, source);
+    x = attn_tape_keep(tape, mark, decode_block(&p, &n->decoder[l], x, target, memory, source));
   return attn_pass_norm(&p, x, n->decoder_norm);
 }
 

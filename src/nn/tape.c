@@ -51,15 +51,15 @@ static attn_status no_memory(attn_error *err, size_t bytes) {
 static size_t up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err) {
-  tape->notes = (struct attn_stack){malloc(notes), notes, 0};
-  tape->numbers = (struct attn_stack){NULL, 0, 0}, tape->factors_most = 0;
+  tape->notes = (struct attn_stack){malloc(notes), notes, 0, 0};
+  tape->numbers = (struct attn_stack){NULL, 0, 0, 0}, tape->factors_most = 0;
   return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
 }
 
 static attn_status plan_gradients(struct attn_tape *tape, attn_error *err);
 
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
-  size_t bytes = tape->numbers.used;
+  size_t bytes = tape->numbers.most;
   if (tape->status && err) *err = tape->error;
   if (tape->status) return tape->status;
   attn_status status = plan_gradients(tape, err);
@@ -67,7 +67,7 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   size_t gradients = tape->gradients.places.most, all = bytes + gradients + up(tape->factors_most);
   char *memory = aligned_alloc(ALIGNMENT, all);
   if (!memory) return no_memory(err, all);
-  tape->numbers = (struct attn_stack){memory, bytes, 0}, tape->gradients.memory = memory + bytes;
+  tape->numbers = (struct attn_stack){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
   tape->factors = memory + bytes + gradients;
   attn_tape_start(tape);
   return ATTN_OK;
@@ -87,6 +87,7 @@ static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes
   const size_t most = PTRDIFF_MAX / ALIGNMENT * ALIGNMENT; /* which no allocation gives */
   size_t at = stack->used, more = up(bytes);
   stack->used = more < most - at ? at + more : most;
+  if (stack->used > stack->most) stack->most = stack->used;
   if (!stack->memory || tape->status) return NULL;
   if (stack->used <= stack->size) return stack->memory + at;
   tape->status = attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL,
@@ -109,6 +110,18 @@ struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t wi
   if (dx) memset(dx, 0, bytes);
   *made = (struct attn_value){x, dx, n, width, tape->training ? tape->values : 0, NULL};
   return made;
+}
+
+size_t attn_tape_mark(const struct attn_tape *tape) { return tape->numbers.used; }
+
+struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value) {
+  size_t bytes = (size_t)value->n * (size_t)value->width * sizeof *value->x;
+  if (tape->training || tape->status) return value;
+  tape->numbers.used = mark;
+  float *to = attn_tape_bytes(tape, bytes);
+  if (to && value->x) memmove(to, value->x, bytes);
+  value->x = to;
+  return value;
 }
 
 /* ---- Calls ---- */

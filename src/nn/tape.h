@@ -32,10 +32,10 @@ struct attn_gradients {
   char *memory;             /* behind the numbers */
 };
 
-/* Memory that is only added to; aligned to 64. */
+/* Memory that is only added to, but for attn_tape_keep; aligned to 64. */
 struct attn_stack {
   char *memory;
-  size_t size, used;
+  size_t size, used, most; /* most: that were ever used */
 };
 
 struct attn_tape {
@@ -74,6 +74,13 @@ void attn_tape_start(struct attn_tape *tape);
 /* Values of this shape in the tape's memory; their gradient is 0, or where gradients are shared
  * NULL until it is needed. */
 struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width);
+
+/* Where the numbers of what is to come begin. */
+size_t attn_tape_mark(const struct attn_tape *tape);
+
+/* All values since the mark are forgotten but this one, whose numbers go there: layers work in the
+ * same memory, one after another. A tape that trains forgets nothing. */
+struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value);
 
 /* Bytes of the numbers' memory; NULL where it measures. */
 void *attn_tape_bytes(struct attn_tape *tape, size_t bytes);

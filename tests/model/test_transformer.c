@@ -40,8 +40,8 @@ static struct attn_text target = {
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0};
+  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
+  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   for (int side = 0; side < 2; side++)
     for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
   return 0;

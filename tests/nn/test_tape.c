@@ -37,8 +37,8 @@ static float *weights; /* r */
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.training = 1, .host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0};
+  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
+  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   return 0;
 }
 
@@ -386,12 +386,12 @@ static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
   struct scene s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
   struct attn_stack all = tape.numbers;
-  tape.numbers = (struct attn_stack){NULL, 0, 0};
+  tape.numbers = (struct attn_stack){NULL, 0, 0, 0};
   attn_tape_start(&tape);
   build_self(&tape, &s);
   size_t bytes = tape.numbers.used;
   for (int less = 0; less < 2; less++) {
-    tape.numbers = (struct attn_stack){all.memory, bytes - (size_t)less, 0};
+    tape.numbers = (struct attn_stack){all.memory, bytes - (size_t)less, 0, 0};
     attn_tape_start(&tape);
     build_self(&tape, &s);
     assert_int_equal(tape.status, less ? ATTN_ERR_MEMORY : ATTN_OK);
