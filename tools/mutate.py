@@ -325,6 +325,10 @@ MUTATIONS = [
     ("a panel's last outputs are written beyond", "src/nn/half_rows.c", "p < PANEL && o + p < out", "p < PANEL"),
     ("packed weights are another layer's", "src/model/pack.c", "return p ? p->of[l.number] : NULL;", "return p && l.number ? p->of[l.number - (l.number > 1)] : NULL;"),
     ("what is read in bf16 is not rounded", "src/nn/half.c", "rounded[k] = attn_from_bf16(attn_to_bf16(x[k]));", "rounded[k] = x[k];"),
+    ("a lone row's weights are summed backwards", "src/kernel/sdpa_f32_narrow.inc", "for (int n = 0; n < count; n++) sum = sum + s->p[n];", "for (int n = count - 1; n >= 0; n--) sum = sum + s->p[n];"),
+    ("a lone row's last keys are its first", "src/kernel/sdpa_f32_narrow.inc", "(n < count ? n : count - 1)", "(n + 1 < count ? n : 0)"),
+    ("a lone row's output is not scaled down", "src/kernel/sdpa_f32_narrow.inc", "s->o[e] *= factor[0];", "s->o[e] *= 1.0f;"),
+    ("a lone row is masked", "src/kernel/sdpa_f32_narrow.inc", "!t->has_mask && !t->has_alibi", "!t->has_alibi"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test

@@ -1,6 +1,8 @@
 /* vec_avx2.h -- the words of sdpa_f32.inc in AVX2 and FMA: 8 lanes, 16 registers. */
 #include <immintrin.h>
 
+#include "turn_8.h"
+
 #define VL 8
 #define WORD static inline __attribute__((always_inline))
 
@@ -9,6 +11,7 @@ typedef __m256 vm; /* a mask: all ones or all zeros in each lane */
 
 WORD vf vf_set(float x) { return _mm256_set1_ps(x); }
 WORD vf vf_load(const float *p) { return _mm256_load_ps(p); }
+WORD vf vf_loadu(const float *p) { return _mm256_loadu_ps(p); }
 WORD void vf_store(float *p, vf x) { _mm256_store_ps(p, x); }
 WORD vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 WORD vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
@@ -34,4 +37,9 @@ WORD vf vf_clear(vm m, vf a) { return _mm256_andnot_ps(m, a); } /* 0 where m */
 WORD vf vf_scale2(vf p, vf n) {
   __m256i bits = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
   return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), bits));
+}
+
+enum { TURN = 8 }; /* columns at once */
+WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
+  turn_8(rows, at, column);
 }

@@ -1,6 +1,8 @@
 /* vec_avx512.h -- the words of sdpa_f32.inc in AVX-512: 16 lanes, 32 registers. */
 #include <immintrin.h>
 
+#include "turn_8.h"
+
 #define VL 16
 #define WORD static inline __attribute__((always_inline))
 
@@ -9,6 +11,7 @@ typedef __mmask16 vm; /* a bit for each lane */
 
 WORD vf vf_set(float x) { return _mm512_set1_ps(x); }
 WORD vf vf_load(const float *p) { return _mm512_load_ps(p); }
+WORD vf vf_loadu(const float *p) { return _mm512_loadu_ps(p); }
 WORD void vf_store(float *p, vf x) { _mm512_store_ps(p, x); }
 WORD vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 WORD vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
@@ -29,3 +32,12 @@ WORD int vm_any(vm a) { return a; }
 WORD vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
 WORD vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
 WORD vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+
+enum { TURN = 8 }; /* columns at once: the first eight rows', then the others' behind them */
+WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
+  __m256 low[TURN], high[TURN];
+  turn_8(rows, at, low), turn_8(rows + 8, at, high);
+  _Pragma("GCC unroll 8") for (int n = 0; n < TURN; n++) column[n] =
+      _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(low[n])),
+                                          _mm256_castps_pd(high[n]), 1));
+}

@@ -22,6 +22,11 @@ typedef int32_t vm __attribute__((vector_size(4 * VL))); /* -1 or 0 in each lane
 
 WORD vf vf_set(float x) { return x - (vf){0}; }
 WORD vf vf_load(const float *p) { return *(const vf *)__builtin_assume_aligned(p, 4 * VL); }
+WORD vf vf_loadu(const float *p) {
+  vf x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
 WORD void vf_store(float *p, vf x) { *(vf *)__builtin_assume_aligned(p, 4 * VL) = x; }
 WORD vf vf_add(vf a, vf b) { return a + b; }
 WORD vf vf_sub(vf a, vf b) { return a - b; }
@@ -71,3 +76,9 @@ WORD vf vf_round(vf a) {
 
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
 WORD vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
+
+enum { TURN = 4 }; /* columns at once */
+WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
+  for (int n = 0; n < TURN; n++)
+    for (int lane = 0; lane < VL; lane++) column[n][lane] = rows[lane][at + n];
+}
