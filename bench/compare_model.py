@@ -261,7 +261,7 @@ def main():
     cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
     rows, known, told = [], {}, False
     print(f"# {cpu}, random weights; tokens/s of {options.steps} steps in turns")
-    print(f"{'':28} {'':12} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
+    print(f"{'':32} {'':13} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
     for case in CASES:
         kind, name, more = case
         label = "-".join([kind, name, *("bf16" if key == "half" else f"{key}{value}" for key, value in more.items())])
@@ -282,7 +282,7 @@ def main():
             rate = [facts["tokens"] / t for t in (min(r.seconds), statistics.median(r.seconds))]
             rows.append(dict(case=label, name=r.name, threads=threads, best=rate[0], median=rate[1],
                              peak_rss=r.facts["peak_rss"], of_bound=least / min(r.seconds), seconds=r.seconds))
-            print(f"{label:28} {r.name:12} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
+            print(f"{label:32} {r.name:13} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
                   f"{100 * least / min(r.seconds):8.0f}%", flush=True)
     if options.json:
         with open(options.json, "w") as f:

@@ -349,6 +349,8 @@ def test_bf16(variant, rng, tmp_path):
     theirs, exact, rounded = in_bf16(model, batch)
     all_near(first, theirs, exact, "bf16", BF16)
     all_near(first, rounded, exact, "factors in bf16")
+    lost, costs = ((x["logits"].double() - exact["logits"]).norm() for x in (first, rounded))
+    assert lost >= costs / 4, f"{lost} is not what bf16 loses, {costs}"  # or it would be float32
     assert len(said) == STEPS and all(w.dtype == torch.float32 for w in weights.values())
     began = dict(model.named_parameters())
     all_near({name: weights[name] - w.detach() for name, w in began.items()},
