@@ -64,6 +64,13 @@ static void expect_rounded(uint32_t bits, uint32_t is) {
     fail_msg("%08x is written as %04x, not %04x", bits, is, expected);
 }
 
+/* Memory for so many factors. */
+static void *of_either_form(int64_t count) {
+  void *memory = malloc((size_t)count * sizeof(float));
+  assert_non_null(memory);
+  return memory;
+}
+
 /* Corners of every upper half that is one: subnormals, ones, the largest, infinity, NaN. */
 static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
   (void)state;
@@ -72,7 +79,8 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
                         low[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
   enum { HIGH = sizeof high / sizeof *high, LOW = sizeof low / sizeof *low };
   enum { CORNERS = 2 * HIGH * LOW, COUNT = CORNERS + 20000 };
-  static float x[COUNT], factors[COUNT]; /* of either form */
+  static float x[COUNT];
+  void *factors = of_either_form(COUNT);
   for (int n = 0; n < COUNT; n++)
     x[n] =
         of_bits(n < CORNERS ? (high[n / 2 / LOW] | (uint32_t)n % 2 << 15) << 16 | low[n / 2 % LOW]
@@ -84,6 +92,7 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
       for (int64_t n = 0; n < COUNT; n++)
         expect_rounded(bits_of(x[n]), written((enum attn_factors)type, factors, n));
     }
+  free(factors);
 }
 
 /* ---- A layer on a tape ---- */
@@ -112,7 +121,7 @@ static void draw_layer(struct layer *l) {
 /* Twice: to measure, and to compute. */
 static void on_a_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
-  static float half[OUT * IN];
+  void *half = of_either_form(OUT * IN);
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
                     b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
   attn_half_write(&t.host, attn_half_factors(), half, l->w, OUT * IN);
@@ -124,11 +133,12 @@ static void on_a_tape(struct layer *l, int32_t threads) {
   memcpy(l->y, y->x, sizeof l->y), memcpy(y->dx, l->dy, sizeof l->dy);
   attn_tape_backward(&t);
   assert_int_equal(t.status, ATTN_OK);
-  attn_tape_close(&t);
+  attn_tape_close(&t), free(half);
 }
 
 /* As products read them on this CPU, of numbers that are of bf16 already. */
-static const void *factors(const float *rounded, int count, void *memory) {
+static void *factors(const float *rounded, int count) {
+  void *memory = of_either_form(count);
   for (int e = 0; e < count; e++)
     if (attn_half_factors() == ATTN_HALVES)
       ((uint16_t *)memory)[e] = (uint16_t)(bits_of(rounded[e]) >> 16);
@@ -138,14 +148,13 @@ static const void *factors(const float *rounded, int count, void *memory) {
 }
 
 static void by_hand(struct layer *l, int32_t threads) {
-  static float x[N * IN], w[OUT * IN], dy[N * OUT];
+  void *x = factors(l->rx, N * IN), *w = factors(l->rw, OUT * IN), *dy = factors(l->rdy, N * OUT);
   const struct attn_host host = {.threads = threads};
-  const struct attn_linear linear = {
-      N, IN, OUT, attn_half_factors(), factors(l->rx, N * IN, x), factors(l->rw, OUT * IN, w)};
+  const struct attn_linear linear = {N, IN, OUT, attn_half_factors(), x, w};
   assert_int_equal(attn_linear_forward(&host, &linear, l->y, l->b, NULL), ATTN_OK);
-  assert_int_equal(attn_linear_backward(&host, &linear, l->dx, l->dw, l->db, l->dy,
-                                        factors(l->rdy, N * OUT, dy), NULL),
+  assert_int_equal(attn_linear_backward(&host, &linear, l->dx, l->dw, l->db, l->dy, dy, NULL),
                    ATTN_OK);
+  free(x), free(w), free(dy);
 }
 
 /* sum over k of a[k a_step] b[k b_step], to what was there. */
@@ -192,8 +201,8 @@ static void a_layer_is_that_of_its_rounded_factors(void **state) {
 /* ---- Memory ---- */
 
 /* A layer of so many outputs behind a value of so many numbers, which only takes room. */
-static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room) {
-  static float half[OUT * IN];
+static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
+                        void *half) {
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
   attn_tape_value(t, room, 1);
   struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
@@ -207,21 +216,24 @@ static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64
 static void a_step_has_the_memory_that_was_planned(void **state) {
   (void)state;
   static struct layer l;
+  void *half = of_either_form(OUT * IN);
+  memset(half, 0, OUT * IN * sizeof(float)); /* 0 in either form */
   for (int larger = 0; larger < 2; larger++) {
     struct attn_tape t = {.training = 1, .halves = 1, .host.threads = 1};
     assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
-    step(&t, &l, OUT - 1, 8 * N);
+    step(&t, &l, OUT - 1, 8 * N, half);
     assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * attn_half_size(attn_half_factors()));
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
-    assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N),
+    assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, half),
                      larger ? ATTN_ERR_MEMORY : ATTN_OK);
     if (larger) assert_non_null(strstr(t.error.message, "a step is larger than was planned"));
     attn_tape_start(&t); /* it is as it was */
-    assert_int_equal(step(&t, &l, OUT - 1, 8 * N), ATTN_OK);
+    assert_int_equal(step(&t, &l, OUT - 1, 8 * N, half), ATTN_OK);
     attn_tape_start(&t);
-    assert_int_equal(step(&t, &l, OUT - 1, 16 * N), ATTN_ERR_MEMORY);
+    assert_int_equal(step(&t, &l, OUT - 1, 16 * N, half), ATTN_ERR_MEMORY);
     attn_tape_close(&t);
   }
+  free(half);
 }
 
 int main(int argc, char **argv) {
