@@ -1,9 +1,11 @@
 /* bench_model.c -- steps of training, and decoding, of whole models with random weights.
  *
  *     bench_model limits [THREADS]
- *     bench_model train PRESET [--batch N] [--tokens N] [--threads N] [--steps N]
+ *     bench_model train PRESET [--batch N] [--tokens N] [--threads N] [--steps N] [--half 1]
  *     bench_model decode PRESET [--batch N] [--beams N] [--tokens N] [--threads N] [--steps N]
+ *                               [--half 1]
  *
+ * --half 1: linear layers multiply in bf16.
  * Prints lines of a name and a number, which compare_model.py reads. --steps 0: a step for each
  * line of input, and its seconds at once, so that another program's steps can come between. */
 #include <stdint.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "linalg.h"
+#include "half.h"
 #include "seconds.h"
 #include "token_search.h"
 #include "trainer.h"
@@ -227,10 +229,16 @@ static double best_of(void (*body)(const struct attn_host *, float *), int32_t t
   return best;
 }
 
-static void multiply(const struct attn_host *host, float *x) {
-  const struct attn_matrix a = {x, SIDE, 0, ATTN_FLOATS},
-                           b = {x + SIDE * SIDE, SIDE, 0, ATTN_FLOATS};
+static void multiply_as(const struct attn_host *host, enum attn_factors type, float *x) {
+  const struct attn_matrix a = {x, SIDE, 0, type}, b = {x + SIDE * SIDE, SIDE, 0, type};
   check(attn_matmul(host, SIDE, SIDE, SIDE, a, b, x + 2 * SIDE * SIDE, SIDE, 0, &err));
+}
+
+static void multiply(const struct attn_host *host, float *x) { multiply_as(host, ATTN_FLOATS, x); }
+
+/* Of whatever the halves of x are as numbers: of bf16 that is every other one of x, and 0. */
+static void multiply_halves(const struct attn_host *host, float *x) {
+  multiply_as(host, attn_half_factors(), x);
 }
 
 static void copy_piece(void *argument, int64_t index, int32_t worker) {
@@ -252,6 +260,9 @@ static void limits(int32_t threads) {
   double product = best_of(multiply, threads, x), copied = best_of(stream, threads, x);
   printf("gemm_flops %.6g\nstream_bytes %.6g\n", 2.0 * SIDE * SIDE * SIDE / product,
          (double)STREAM * sizeof *x / copied);
+  double halves = attn_matmul_has_bf16() ? best_of(multiply_halves, threads, x) : product;
+  printf("half_flops %.6g\nhalf_bytes %zu\n", 2.0 * SIDE * SIDE * SIDE / halves,
+         attn_half_size(attn_half_factors()));
   free(x);
 }
 

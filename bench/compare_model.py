@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Whole models, float32: libattn's training against PyTorch's, its decoding against CTranslate2's.
+"""Whole models, float32 and bf16: libattn's training against PyTorch's, its decoding against CTranslate2's.
 
     bench/compare_model.py --program build/test/bench_model [--steps 10] [--threads 0] [--only PATTERN] [--json FILE]
 
 Each runs in a process of its own and makes a step when it is told to, in turns, so that all see the
 same machine. Random weights; random tokens, as many of each. What is not installed is left out.
 Bound: products at the rate of a large one, and the bytes that a step cannot avoid at that of a copy.
+bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 where it knows that on this CPU. Where oneDNN has no
+products of bf16 libattn makes the same ones in float32, which is slower: a figure of what they learn, not of bf16.
 """
 import argparse
 import fnmatch
@@ -23,8 +25,9 @@ SHAPES = {
     "base": dict(kind="both", words=8000, width=512, heads=8, hidden=2048, layers=6, batch=32, tokens=32),
     "dates": dict(kind="both", words=80, width=64, heads=4, hidden=256, layers=2, batch=64, tokens=12),
 }
-CASES = [("train", name, {}) for name in SHAPES] + [
-    ("decode", "base", dict(batch=batch, beams=beams)) for batch in (1, 32) for beams in (1, 4)]
+CASES = [(kind, name, more | half) for half in ({}, dict(half=1)) for kind, name, more in [
+    *(("train", name, {}) for name in SHAPES),
+    *(("decode", "base", dict(batch=batch, beams=beams)) for batch in (1, 32) for beams in (1, 4))]]
 
 
 # ---- The peers: they say "ready", then their seconds for each line they are sent, then their peak ----
@@ -97,7 +100,7 @@ def torch_both(s, torch):
     return Model()
 
 
-def run_torch(name, threads):
+def run_torch(name, threads, half=0):
     import torch
     if threads:
         torch.set_num_threads(threads)
@@ -111,8 +114,10 @@ def run_torch(name, threads):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        logits = model(source, target)
-        torch.nn.functional.cross_entropy(logits.view(-1, s["words"]), target.view(-1)).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=bool(half)):
+            logits = model(source, target)
+            loss = torch.nn.functional.cross_entropy(logits.view(-1, s["words"]), target.view(-1))
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
     serve(step)
@@ -157,13 +162,13 @@ def ct2_model(s, folder):
     return words
 
 
-def run_ct2(name, threads, batch, beams):
+def run_ct2(name, threads, batch, beams, half=0):
     import random
     import ctranslate2
     s = SHAPES[name]
     with tempfile.TemporaryDirectory() as folder:
         words = ct2_model(s, folder)
-        translator = ctranslate2.Translator(folder, compute_type="float32", inter_threads=1, intra_threads=threads)
+        translator = ctranslate2.Translator(folder, compute_type="bfloat16" if half else "float32", inter_threads=1, intra_threads=threads)
     source = [[random.choice(words[3:]) for _ in range(s["tokens"])] for _ in range(batch)]
 
     def step():
@@ -202,24 +207,38 @@ def has(module):
     return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode == 0
 
 
-def bound(kind, facts, limits, batch, beams, tokens):
+def peers(case):
+    """The others' names, and what each is to run: its module, the model, more arguments behind the threads."""
+    kind, name, more = case
+    if kind == "train":
+        return [("PyTorch bf16" if more else "PyTorch", "torch", name, more)]
+    single = {key: value for key, value in more.items() if key != "half"}
+    both = [("CTranslate2", "ctranslate2", name, single)]
+    knows = "import ctranslate2 as c, sys; sys.exit('bfloat16' not in c.get_supported_compute_types('cpu'))"
+    if "half" in more and not subprocess.run([sys.executable, "-c", knows], capture_output=True).returncode:
+        both.append(("CT2 bf16", "ctranslate2", name, more))
+    return both
+
+
+def bound(kind, facts, limits, batch, beams, tokens, half):
     """Seconds that the machine's limits ask for. Training: the products, then AdamW's seven passes over the
     weights. Decoding: of each token the larger of its products' time and that of reading the weights once."""
+    flops, size = (limits["half_flops"], limits["half_bytes"]) if half else (limits["gemm_flops"], 4)
     if kind == "train":
-        return facts["flops"] / limits["gemm_flops"] + 7 * 4 * facts["weights"] / limits["stream_bytes"]
+        return facts["flops"] / flops + 7 * 4 * facts["weights"] / limits["stream_bytes"]
     weights, rows = facts["decoder_weights"], batch * beams
-    return tokens * max(2 * rows * weights / limits["gemm_flops"], 4 * weights / limits["stream_bytes"])
+    return tokens * max(2 * rows * weights / flops, size * weights / limits["stream_bytes"])
 
 
 def measure(case, options, threads):
     kind, name, more = case
     words = [option for key, value in more.items() for option in (f"--{key}", str(value))]
     ours = [options.program, kind, name, "--steps", "0", "--threads", str(threads), *words]
-    peer = ("torch", "PyTorch") if kind == "train" else ("ctranslate2", "CTranslate2")
-    runners = [Runner("libattn", ours)]
-    if has(peer[0]):
-        arguments = [peer[0], name, str(threads), *(str(value) for value in more.values())]
-        runners.append(Runner(peer[1], [sys.executable, os.path.abspath(__file__), "--peer", *arguments]))
+    runners = [Runner("libattn bf16" if "half" in more else "libattn", ours)]
+    for label, module, model, with_what in peers(case):
+        if has(module):
+            arguments = [module, model, str(threads), *(str(value) for value in with_what.values())]
+            runners.append(Runner(label, [sys.executable, os.path.abspath(__file__), "--peer", *arguments]))
     for _ in range(options.steps):
         for runner in runners:
             runner.ask()
@@ -231,35 +250,39 @@ def measure(case, options, threads):
 def main():
     if sys.argv[1:2] == ["--peer"]:
         what, name, threads, *more = sys.argv[2:]
-        return run_torch(name, int(threads)) if what == "torch" else run_ct2(name, int(threads), *map(int, more))
+        return (run_torch if what == "torch" else run_ct2)(name, int(threads), *map(int, more))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--threads", type=int, default=0, help="of training; 0: all")
-    parser.add_argument("--only", default="*", help="cases by name: 'train-gpt2', 'decode-*'")
+    parser.add_argument("--only", default="*", help="cases by name: 'train-gpt2', 'decode-*', '*-bf16'")
     parser.add_argument("--json")
     options = parser.parse_args()
     cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
-    rows, known = [], {}
-    print(f"# {cpu}, float32, random weights; tokens/s of {options.steps} steps in turns")
-    print(f"{'':28} {'':12} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
+    rows, known, told = [], {}, False
+    print(f"# {cpu}, random weights; tokens/s of {options.steps} steps in turns")
+    print(f"{'':32} {'':13} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
     for case in CASES:
         kind, name, more = case
-        label = "-".join([kind, name, *(f"{key}{value}" for key, value in more.items())])
+        label = "-".join([kind, name, *("bf16" if key == "half" else f"{key}{value}" for key, value in more.items())])
         if not fnmatch.fnmatch(label, options.only):
             continue
         threads = options.threads if kind == "train" else 1
         if threads not in known:
             lines = subprocess.run([options.program, "limits", str(threads)], capture_output=True, text=True, check=True)
             known[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
+        if "half" in more and known[threads]["half_bytes"] == 4 and not told:
+            told = True
+            print("# bf16: oneDNN has no products of it on this CPU; libattn makes the same ones in float32")
         runners = measure(case, options, threads)
         facts, s = runners[0].facts, SHAPES[name]
-        least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"])
+        least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"],
+                      "half" in more)
         for r in runners:
             rate = [facts["tokens"] / t for t in (min(r.seconds), statistics.median(r.seconds))]
             rows.append(dict(case=label, name=r.name, threads=threads, best=rate[0], median=rate[1],
                              peak_rss=r.facts["peak_rss"], of_bound=least / min(r.seconds), seconds=r.seconds))
-            print(f"{label:28} {r.name:12} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
+            print(f"{label:32} {r.name:13} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
                   f"{100 * least / min(r.seconds):8.0f}%", flush=True)
     if options.json:
         with open(options.json, "w") as f:

@@ -29,6 +29,7 @@ static const char help[] =
     "  --steps N [4000]  --batch N [64]  --accumulate N [1]  --rate R [0.002]\n"
     "  --schedule cosine|noam|constant  --warm-up N  --decay R [0.01]  --clip R [1]\n"
     "  --smoothing R [0]  --seed N [0]  --threads N [all]\n"
+    "  --precision float32|bf16 [float32]: bf16: linear layers multiply rounded numbers\n"
     "  --validate-every N  --examples N [256]: how often, and on how many unseen ones\n"
     "  --until SHARE      ends when so many replies of the unseen are right, 0.999 say\n"
     "  --patience N       ends after so many validations without a better one\n"
@@ -110,10 +111,12 @@ static void put_json(const attn_train_state *s) {
   }
 }
 
-static void begin(const attn_train_state *s) {
+static void begin(const struct wishes *w, const attn_train_state *s) {
+  int half = w->run.precision && !strcmp(w->run.precision, "bf16");
   fprintf(stderr,
-          "%lld weights, %lld words, %.1f MiB for training; Ctrl-C keeps what was learned\n",
-          (long long)s->weights, (long long)s->words, (double)s->bytes / (1 << 20));
+          "%lld weights, %lld words, %.1f MiB for training%s; Ctrl-C keeps what was learned\n",
+          (long long)s->weights, (long long)s->words, (double)s->bytes / (1 << 20),
+          half ? " in bf16" : "");
 }
 
 /* A terminal sees a line that lives, anything else a line for each validation. */
@@ -123,7 +126,7 @@ static int32_t show(void *context, const attn_train_state *s) {
   double now = attn_cli_now();
   if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
   if (v->w->quiet) return attn_cli_interrupted();
-  if (v->last <= 0) begin(s), v->last = now;
+  if (v->last <= 0) begin(v->w, s), v->last = now;
   if (s->validated) {
     fprintf(stderr, "%s", live ? "\r\033[K" : ""), put_line(s, stderr), fputc('\n', stderr);
   } else if (live && now - v->last > 0.2) {
@@ -290,6 +293,7 @@ static int options(struct wishes *w, int argc, char **argv, int *operands) {
       {"--decay", OPTION_REAL, &r->decay, NULL},
       {"--clip", OPTION_REAL, &r->clip, NULL},
       {"--smoothing", OPTION_REAL, &r->smoothing, NULL},
+      {"--precision", OPTION_TEXT, &r->precision, NULL},
       {"--seed", OPTION_WHOLE, &w->seed, NULL},
       {"--threads", OPTION_WHOLE, &w->threads, NULL},
       {"--validate-every", OPTION_WHOLE, &r->validate_every, NULL},

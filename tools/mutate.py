@@ -35,7 +35,7 @@ BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sampl
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
+         "test_view", "test_tape", "test_half", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -329,9 +329,26 @@ MUTATIONS = [
     ("a lone row's last keys are its first", "src/kernel/sdpa_f32_narrow.inc", "(n < count ? n : count - 1)", "(n + 1 < count ? n : 0)"),
     ("a lone row's output is not scaled down", "src/kernel/sdpa_f32_narrow.inc", "s->o[e] *= factor[0];", "s->o[e] *= 1.0f;"),
     ("a lone row is masked", "src/kernel/sdpa_f32_narrow.inc", "!t->has_mask && !t->has_alibi", "!t->has_alibi"),
+    ("bf16 is cut off, as halves", "src/nn/half.c", "half[k] = attn_to_bf16(x[k]);",
+     "{ union { float f; uint32_t u; } v = {x[k]}; half[k] = (uint16_t)(v.u >> 16); }"),
+    ("bf16 is cut off, as floats", "src/nn/half.c", "rounded[k] = attn_from_bf16(attn_to_bf16(x[k]));",
+     "{ union { float f; uint32_t u; } v = {x[k]}; v.u &= 0xFFFF0000; rounded[k] = v.f; }"),
+    ("a layer multiplies what goes in as it is", "src/nn/tape.c", ".x = n->as.linear.half ? n->as.linear.half : n->x->x,", ".x = n->x->x,"),
+    ("a layer multiplies weights as they are", "src/nn/tape.c", ".w = n->as.linear.half ? n->weight->half : n->weight->x}", ".w = n->weight->x}"),
+    ("a gradient is multiplied as it is", "src/nn/tape.c", "n->as.linear.half ? t->factors : n->y->dx,", "n->y->dx,"),
+    ("factors of a gradient have whatever place there is", "src/nn/tape.c", "if (!t->training || back <= t->factors_most) return;",
+     "if (!t->training || t->numbers.memory || back <= t->factors_most) return;"),
+    ("halves are of the first step", "src/train/trainer.c", "if (t->halves) attn_half_write", "if (t->halves && !t->step) attn_half_write"),
+    ("a checkpoint forgets its precision", "src/train/checkpoint.c", "h->halves ? attn_precision_name(1) : NULL", "NULL"),
+    ("a precision that nobody knows", "src/train/run_begin.c", "if (!name || attn_precision_find(name, halves)) return ATTN_OK;",
+     "if (!name || attn_precision_find(name, halves) >= 0) return ATTN_OK;"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
+    "a layer multiplies what goes in as it is": "test_half",
+    "a layer multiplies weights as they are": "test_half",
+    "a gradient is multiplied as it is": "test_half",
+    "factors of a gradient have whatever place there is": "test_half",
     **{name: "test_packed" for name, path, _, _ in MUTATIONS if path == PACKED},
     "a stretch overlaps the next": "test_paged",
     "int8 without its scale": "test_paged",
@@ -357,6 +374,7 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "hidden values are not guarded": "test_values",
     "lengths ignored": "test_values",
     "the wrong key/value head": "test_bits",
+    "a lone row's weights are summed backwards": "test_bits",
     "no headroom": "test_values",
     "a finite mask hides": "test_values",
     "blocks depend on threads": "test_bits",
@@ -409,6 +427,7 @@ def order(name, path):
              "src/base/view": "test_view",
              "src/train/run": "test_run",
              "src/nn/linalg": "test_linalg",
+             "src/nn/half": "test_half",
              "src/model/": "test_transformer",
              "src/train/": "test_trainer",
              "src/nn/": "test_tape"}

@@ -108,6 +108,15 @@ typedef struct attn_train {
   int32_t (*progress)(void *context, const attn_train_state *state); /* after each step; nonzero
                             stops the run. May be NULL */
   void *context;
+
+  const char *precision; /* "float32" or "bf16" [float32]. bf16: linear layers multiply numbers that
+                            are rounded to bf16, forward and backward (weights, what goes in, and the
+                            gradient of what comes out), and sum in float32. All else is float32:
+                            the weights that are learned and written, their gradients and moments,
+                            biases, norms, attention, the loss; and so are replies to the unseen,
+                            where a run validates. CPUs without products of bf16 make the same ones
+                            in float32: the same numbers up to the order of sums, slower than
+                            float32, and of more memory */
 } attn_train;
 
 #ifdef __cplusplus

@@ -14,34 +14,38 @@ static const char *const prefixes[KINDS] = {"", "adamw.m.", "adamw.v."};
 
 /* ---- How it is trained, as JSON ---- */
 
+/* float32 is not said, so that versions that know no other read it. */
 static json_t *training_object(const struct attn_trainer *t) {
   const struct attn_training *h = &t->how;
   return json_pack(
-      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+      "s:s*}",
       "schedule", attn_schedule_name(h->schedule.kind), "rate", h->schedule.rate, "warm_up",
       (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
       h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
       "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
       (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "longest", (json_int_t)h->longest,
       "seed", (json_int_t)h->seed, "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped,
-      "drawn", (json_int_t)t->drawn);
+      "drawn", (json_int_t)t->drawn, "precision", h->halves ? attn_precision_name(1) : NULL);
 }
 
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
-  const char *kind = "";
+  const char *kind = "", *precision = attn_precision_name(0);
   struct attn_training *h = &c->how;
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
-      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+      "s?s}",
       "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up, "steps", &steps, "beta1",
       &h->adam.beta1, "beta2", &h->adam.beta2, "epsilon", &h->adam.epsilon, "decay", &h->adam.decay,
       "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
       "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
-      "drawn", &drawn);
-  int known = !failed && attn_schedule_find(kind, &h->schedule.kind);
+      "drawn", &drawn, "precision", &precision);
+  int known = !failed && attn_schedule_find(kind, &h->schedule.kind) &&
+              attn_precision_find(precision, &h->halves);
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);

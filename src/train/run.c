@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -160,8 +161,8 @@ static attn_status go_on(struct loop *l, attn_error *err) {
 
 attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, attn_error *err) {
   struct loop l = {.state = {.unseen_loss = NAN, .unseen_exact = NAN, .best = NAN}};
-  attn_status status =
-      attn_descriptor_require(wanted, &l.wanted, sizeof l.wanted, sizeof l.wanted, "run", err);
+  attn_status status = attn_descriptor_require(wanted, &l.wanted, sizeof l.wanted,
+                                               offsetof(attn_train, precision), "run", err);
   if (status) return status;
   status = attn_run_begin(&l.run, &l.wanted, err);
   if (!status) {

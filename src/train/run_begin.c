@@ -199,6 +199,11 @@ static attn_status read_schedule(const char *name, enum attn_schedule_kind *kind
   return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
 }
 
+static attn_status read_precision(const char *name, int32_t *halves, attn_error *err) {
+  if (!name || attn_precision_find(name, halves)) return ATTN_OK; /* NULL: *halves stays 0 */
+  return wrong(err, "precision", "must be \"float32\" or \"bf16\"");
+}
+
 static attn_status check_numbers(const attn_train *w, attn_error *err) {
   const struct {
     const char *name;
@@ -262,7 +267,8 @@ static attn_status plan(const attn_train *w, const struct attn_task *task, struc
       .accumulate = or_else(w->accumulate, 1),
       .seed = w->seed,
       .threads = w->threads};
-  return read_schedule(w->schedule, &h->schedule.kind, err);
+  attn_status status = read_schedule(w->schedule, &h->schedule.kind, err);
+  return status ? status : read_precision(w->precision, &h->halves, err);
 }
 
 static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t *root,
@@ -344,6 +350,7 @@ static attn_status check_alone(const attn_train *w, attn_error *err) {
                   {"config", w->config != NULL},
                   {"tokenizer", w->tokenizer != NULL},
                   {"schedule", w->schedule != NULL},
+                  {"precision", w->precision != NULL},
                   {"steps", w->steps != 0},
                   {"batch", w->batch != 0},
                   {"accumulate", w->accumulate != 0},

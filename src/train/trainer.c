@@ -11,6 +11,16 @@
 
 enum { ALIGNMENT = 64, STRETCH = 1 << 14, WHOLE_FROM = 1 << 21 };
 
+static const char *const precisions[] = {"float32", "bf16"}; /* by halves */
+
+const char *attn_precision_name(int32_t halves) { return precisions[halves != 0]; }
+
+int attn_precision_find(const char *name, int32_t *halves) {
+  for (int32_t n = 0; n < 2; n++)
+    if (!strcmp(name, precisions[n])) return *halves = n, 1;
+  return 0;
+}
+
 /* ---- Memory: all of it before the first step ---- */
 
 static attn_status out_of_memory(attn_error *err, size_t bytes) {

@@ -28,6 +28,10 @@ struct attn_training {
   int32_t halves;     /* 1: linear layers multiply in bf16 */
 };
 
+/* By the names that callers and checkpoints use, "float32" and "bf16"; 0 where there is no such. */
+const char *attn_precision_name(int32_t halves);
+int attn_precision_find(const char *name, int32_t *halves);
+
 struct attn_part {
   struct attn_network *network;
   struct attn_tape tape;

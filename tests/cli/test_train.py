@@ -86,7 +86,8 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["-o", "/nowhere/m"], "/nowhere/m: cannot create"), (["-o", "."], "is there already"), (["-o", ""], "empty"),
     (["--steps", "-1"], "steps is -1"), (["--batch", str(2**63 - 1)], "batch is 9223372036854775807"),
     (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
-    (["--examine", "-1"], "--examine"), (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
+    (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
+    (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "[: No such file"), (["--config", "{"], "line 1"),
     (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
     (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
@@ -136,6 +137,20 @@ def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
     assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "nothing was left to do" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
+
+
+def test_bf16_learns_too(attn, tmp_path):
+    """Copying letters; and a run that is to go on knows its precision."""
+    how = ["copy", "--config", ENCODER, "--rate", 0.01, "--validate-every", 50, "--examples", 64, "--threads", 1, "--precision", "bf16"]
+    done = attn("train", *how, "--steps", 600, "--until", 0.95, "--examine", 100, "--json")
+    assert "for training in bf16; Ctrl-C" in done.stderr
+    end = lines(done.stdout)[-1]
+    assert end["end"] == "good enough" and end["step"] < 600 and end["exact"] > 80
+    sources = ["=" + text for text in ("maple", "copper", "lantern", "window", "quilt")]
+    said = [r["replies"][0]["text"] for r in lines(attn("generate", "copy.safetensors", *sources, "--json").stdout)]
+    assert sum("=" + text == source for text, source in zip(said, sources)) >= 4
+    head = (tmp_path / "copy.last.safetensors").read_bytes()[:1 << 16]
+    assert b'\\"precision\\":\\"bf16\\"' in head
 
 
 def test_an_encoder_has_no_place_for_more(attn, tmp_path):
@@ -219,6 +234,7 @@ def test_a_run_goes_on_as_it_was(attn, model, pairs):
     again = ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"]
     assert "nothing was left to do" in attn(*again[:-1], "n.safetensors").stdout
     assert "steps is the checkpoint's" in attn(*again, "--steps", 9, status=2).stderr
+    assert "precision is the checkpoint's" in attn(*again, "--precision", "float32", status=2).stderr
     assert "pairs.tsv: cannot open" in attn(*again, status=2, preexec_fn=pairs.unlink).stderr
     pairs.write_text("1\t2\n3\t4\n")
     assert "pairs.tsv: not the lines" in attn(*again, status=2).stderr
@@ -295,6 +311,7 @@ def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
     ("config", {"width": 1 << 24, "hidden": 1 << 24}), ("config", {"heads": 1 << 24, "key_width": 1 << 24}),
     ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
     ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
+    ("training", {"precision": "half"}), ("training", {"precision": 16}),
     ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0})])
 def test_checkpoints_that_lie(attn, model, tmp_path, member, changes):
     rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)

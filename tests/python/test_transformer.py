@@ -2,7 +2,8 @@
 weights after steps of AdamW; and our checkpoints in PyTorch.
 
 PyTorch in float64 is the truth and PyTorch in float32 the yardstick: what float32 costs a model, nobody has derived,
-but two honest implementations lose about as much. `near` says how much more ours may lose.
+but two honest implementations lose about as much. `near` says how much more ours may lose. In bf16 the yardstick is
+PyTorch's autocast, and PyTorch in float64 whose linear layers multiply what ours do.
 """
 import copy
 import json
@@ -16,7 +17,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from yardstick import U, near
+from yardstick import BF16, U, near
 
 DRIVE = os.environ["ATTN_DRIVE_MODEL"]
 PAD, BEGIN, END, SPECIAL = 0, 1, 2, 4
@@ -107,7 +108,7 @@ class Reference(nn.Module):
             x = self.decoder(self.embed("target", target), mask=future, src_key_padding_mask=target == PAD)
         if not self.c["tied_output"]:
             return self.output(x)
-        return x @ (self.source_embedding if kind == "encoder" else self.target_embedding).weight.T
+        return nn.functional.linear(x, (self.source_embedding if kind == "encoder" else self.target_embedding).weight)
 
 
 def pad(rows):
@@ -144,6 +145,7 @@ BASE = {"kind": "encoder-decoder", "vocabulary": 23, "width": 24, "heads": 3, "h
 TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
             "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "longest": 64, "seed": 1, "step": 0, "skipped": 0,
             "drawn": 0}
+STEPS = 10
 
 
 def write_checkpoint(path, model, config, training):
@@ -169,11 +171,11 @@ def pieces(name, x):
     return [(f"{name} q", q), (f"{name} v", v)]
 
 
-def all_near(ours, single, exact, what):
+def all_near(ours, single, exact, what, u=U):
     assert set(exact) <= set(ours), set(exact) - set(ours)
     for name in exact:
         for (piece, o), (_, s), (_, e) in zip(*(pieces(name, t[name]) for t in (ours, single, exact))):
-            near(o, s, e, f"{what} {piece}")
+            near(o, s, e, f"{what} {piece}", u)
 
 
 def no_gradient_of_k(gradients):
@@ -228,7 +230,11 @@ def rate(step, t=TRAINING):
     return t["rate"] * (1 + math.cos(math.pi * (step - t["warm_up"]) / (t["steps"] - t["warm_up"]))) / 2
 
 
-def optimize(model, batch, steps):
+def exact_loss(model, batch):
+    return batch.loss(model, TRAINING["smoothing"])
+
+
+def optimize(model, batch, steps, loss_of=exact_loss):
     """Losses, norms, rates, and what the first two are made of: logits, gradients. The model's weights are moved."""
     groups = [[p for p in model.parameters() if (p.dim() == 2) == matrix] for matrix in (True, False)]
     optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["decay"]},
@@ -239,7 +245,7 @@ def optimize(model, batch, steps):
         for group in optimizer.param_groups:
             group["lr"] = rate(step)
         optimizer.zero_grad()
-        loss, logits = batch.loss(model, TRAINING["smoothing"])
+        loss, logits = loss_of(model, batch)
         loss.backward()
         gradient = torch.cat([p.grad.double().flatten() for p in model.parameters()])
         norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["clip"])
@@ -260,7 +266,7 @@ def steps_near(ours, single, exact):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_logits_gradients_and_steps(variant, rng, tmp_path):
     config = BASE | VARIANTS[variant]
-    model, steps = Reference(config), 1 if config["activation"] == "relu" else 10
+    model, steps = Reference(config), 1 if config["activation"] == "relu" else STEPS
     batch = draw_batch(rng, model)
     weights, first, last, said = train(model, config, TRAINING, steps, batch, tmp_path)
     both = {}
@@ -278,6 +284,78 @@ def test_logits_gradients_and_steps(variant, rng, tmp_path):
     all_near(weights, single[2], exact[2], "weight")
     for o, s, e in zip(said, single[3], exact[3], strict=True):
         steps_near(o, s, e)
+
+
+# ---- bf16 ----
+
+def to_bf16(x):
+    return x.float().bfloat16().to(x.dtype)
+
+
+class RoundedLinear(torch.autograd.Function):
+    """What ours computes: factors are rounded, sums and biases are not."""
+
+    @staticmethod
+    def forward(context, x, w, b):
+        context.save_for_backward(to_bf16(x), to_bf16(w))
+        y = to_bf16(x) @ to_bf16(w).T
+        return y if b is None else y + b
+
+    @staticmethod
+    def backward(context, dy):
+        x, w = context.saved_tensors
+        rows = to_bf16(dy).flatten(0, -2)
+        return to_bf16(dy) @ w, rows.T @ x.flatten(0, -2), dy.flatten(0, -2).sum(0) if context.needs_input_grad[2] else None
+
+
+def rounded_loss(model, batch):
+    """All of PyTorch's linear layers, those of its attention too, go through this one name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nn.functional, "linear", lambda x, w, b=None: RoundedLinear.apply(x, w, b))
+        return exact_loss(model, batch)
+
+
+def autocast_loss(model, batch):
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, logits = exact_loss(model, batch)
+    return loss, logits.float()
+
+
+def in_bf16(model, batch):
+    """Logits and gradients of autocast, of float64, and of float64 with rounded factors."""
+    found = []
+    for m, way in ((copy.deepcopy(model), autocast_loss), (copy.deepcopy(model).double(), exact_loss),
+                   (copy.deepcopy(model).double(), rounded_loss)):
+        loss, logits = way(m, batch)
+        loss.backward()
+        found.append({"logits": logits.detach()} | {name: p.grad for name, p in m.named_parameters()})
+    return found
+
+
+def moves(model, batch, way, dtype):
+    """What ten steps do to every weight."""
+    m = copy.deepcopy(model).to(dtype)
+    optimize(m, batch, STEPS, way)
+    return {name: (p - q.to(p.dtype)).detach() for (name, p), q in zip(m.named_parameters(), model.parameters())}
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "ReLU"])  # whose corner no batch keeps away from by 2^-8
+def test_bf16(variant, rng, tmp_path):
+    """Ours loses no more than autocast does, which rounds sums as well; nor than the rounding of factors costs."""
+    config = BASE | VARIANTS[variant]
+    model = Reference(config)
+    batch = draw_batch(rng, model)
+    weights, first, _, said = train(model, config, TRAINING | {"precision": "bf16"}, STEPS, batch, tmp_path)
+    theirs, exact, rounded = in_bf16(model, batch)
+    all_near(first, theirs, exact, "bf16", BF16)
+    all_near(first, rounded, exact, "factors in bf16")
+    lost, costs = ((x["logits"].double() - exact["logits"]).norm() for x in (first, rounded))
+    assert lost >= costs / 4, f"{lost} is not what bf16 loses, {costs}"  # or it would be float32
+    assert len(said) == STEPS and all(w.dtype == torch.float32 for w in weights.values())
+    began = dict(model.named_parameters())
+    all_near({name: weights[name] - w.detach() for name, w in began.items()},
+             *(moves(model, batch, way, dtype) for way, dtype in ((autocast_loss, None), (exact_loss, torch.float64))),
+             "moved in bf16", BF16)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

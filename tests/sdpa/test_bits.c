@@ -1,5 +1,6 @@
 /* Law: on one instruction set the same bits for any number of threads, batch, slice of whole
- * key/value heads, alignment, order of work and contents of the workspace. */
+ * key/value heads, alignment, order of work and contents of the workspace; and of a row, whatever
+ * others there are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,6 +131,30 @@ static void whatever_another_row_holds(void **state) {
   assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
 }
 
+/* As decoding has it, of a head: scores so large that rows start anew, strides, widths beyond
+ * vectors, and values that are not finite. */
+static void a_row_alone(void **state) {
+  (void)state;
+  desc.flags = 0, desc.mask = NULL;
+  v[5 * EV + 3] = __builtin_inff(), k[9 * E] = __builtin_nanf("");
+  for (int e = 0; e < E; e++) q[3 * E + e] *= 1000, k[200 * E + e] *= 30;
+  for (int h = 0; h < 3; h++) {
+    tq = attn_tensor_dense(ATTN_F32, q + h * L * E, 1, 1, L, E);
+    tk = attn_tensor_dense(ATTN_F32, k + h * S * E, 1, 1, S - h * 90, E - h);
+    tv = attn_tensor_dense(ATTN_F32, v + h * S * EV, 1, 1, S - h * 90, EV - h);
+    tgot = attn_tensor_dense(ATTN_F32, got, 1, 1, L, EV - h);
+    tq.shape[3] = E - h;
+    forward();
+    memcpy(expected, got, (size_t)(L * (EV - h)) * sizeof *got);
+    tq.shape[2] = tgot.shape[2] = 1;
+    for (int i = 0; i < L; i++) {
+      tq.data = q + h * L * E + i * E;
+      forward();
+      assert_memory_equal(got, expected + i * (EV - h), (size_t)(EV - h) * sizeof *got);
+    }
+  }
+}
+
 /* The laws above, of additive scores with a vector for each head. */
 static void additive_scores_too(void **state) {
   float a[HQ * E];
@@ -195,7 +220,8 @@ static int suite(const char *kernel) {
       LAW(any_number_of_threads), LAW(any_slice_of_batch_and_whole_groups),
       LAW(any_alignment),         LAW(any_contents_of_the_workspace),
       LAW(any_order_of_work),     LAW(whatever_another_row_holds),
-      LAW(additive_scores_too),   LAW(rows_that_are_split)};
+      LAW(a_row_alone),           LAW(additive_scores_too),
+      LAW(rows_that_are_split)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 

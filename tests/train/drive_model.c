@@ -14,6 +14,7 @@
 
 #include "checkpoint.h"
 #include "foreign.h"
+#include "half.h"
 #include "safetensors.h"
 
 enum { LINE = 1 << 12, LINES = 64 };
@@ -79,7 +80,8 @@ static void write_tensors(const char *path, const char *const *names, const attn
 /* ---- Training ---- */
 
 /* The first part's batch through its tape, which lies idle between steps: logits and, of the mean
- * loss, the gradients of every weight. */
+ * loss, the gradients of every weight. What stands for the weights in bf16 is as the last step had
+ * it. */
 static void look(struct attn_trainer *t, const char *to, const char *suffix, int with_gradients) {
   struct attn_part *p = &t->part[0];
   struct attn_network *n = p->network;
@@ -94,6 +96,8 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
     tensors[k + 1] = tensor_of(v->dx, v->n, v->width, n->parameters[k].rank);
   }
   attn_tape_start(&p->tape);
+  if (t->halves)
+    attn_half_write(&p->tape.host, attn_half_factors(), t->halves, t->weights, t->numbers);
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);

@@ -24,6 +24,7 @@
 enum { WORDS = 16, BATCH = 8, LAST = 80 };
 
 static char path[96];
+static int32_t halves; /* 1: in bf16 */
 
 static int begin(void **state) {
   (void)state;
@@ -32,7 +33,9 @@ static int begin(void **state) {
   return 0;
 }
 
-static int end(void **state) { return (void)state, folder_end(); }
+static int begin_bf16(void **state) { return halves = 1, begin(state); }
+
+static int end(void **state) { return (void)state, halves = 0, folder_end(); }
 
 static struct attn_trainer *new_trainer(void) {
   static const char json[] =
@@ -46,7 +49,8 @@ static struct attn_trainer *new_trainer(void) {
                                     .tokens = 256,
                                     .longest = 32,
                                     .seed = 0xFEDCBA9876543210u,
-                                    .threads = 2};
+                                    .threads = 2,
+                                    .halves = halves};
   struct attn_config config;
   struct attn_trainer *t;
   assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
@@ -92,6 +96,7 @@ static void what_goes_on_never_stopped(void **state) {
   assert_int_equal(attn_checkpoint_resume(path, 2, &again, &c, NULL), ATTN_OK);
   assert_string_equal(c.tokenizer, "{\"some\": \"数\"}");
   assert_string_equal(c.run, "{\"a\": 1}");
+  assert_int_equal(again->how.halves, halves);
   expect_same(again, t);
   while (again->step < 9) make_step(again);
   expect_same(again, whole);
@@ -157,16 +162,21 @@ static void exchange(const char *bytes, size_t size, const char *old, const char
   free(copy);
 }
 
+static size_t slurp(char *bytes, size_t most) {
+  FILE *f = fopen(path, "rb");
+  size_t size = fread(bytes, 1, most, f);
+  fclose(f);
+  assert_true(size > 1000 && size < most);
+  return size;
+}
+
 static void what_does_not_fit_is_refused_and_named(void **state) {
   (void)state;
   struct attn_trainer *t = new_trainer();
   static char bytes[1 << 20];
   assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
-  FILE *f = fopen(path, "rb");
-  size_t size = fread(bytes, 1, sizeof bytes, f);
-  fclose(f);
-  assert_true(size > 1000 && size < sizeof bytes);
+  size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "adamw.m.encoder", "adamw.x.encoder"), expect_refused("adamw.m.encoder");
   exchange(bytes, size, "\"tokenizer\"", "\"tokenixer\""), expect_refused("tokenizer");
   exchange(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":16"), expect_refused("linear1.weight");
@@ -180,6 +190,30 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   write_bytes(bytes, size);
   assert_int_equal(attn_checkpoint_resume(path, 1, &t, NULL, NULL), ATTN_OK);
   attn_trainer_free(t);
+}
+
+#define SPACES "                         " /* of the member's length */
+
+/* A file that says nothing of it, as older ones do, is of float32; what says another is refused. */
+static void a_precision_is_known_or_refused(void **state) {
+  (void)state;
+  static char bytes[1 << 20];
+  struct attn_trainer *t = new_trainer();
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  attn_trainer_free(t);
+  size_t size = slurp(bytes, sizeof bytes);
+  exchange(bytes, size, "\\\"bf16\\\"", "\\\"bf17\\\""), expect_refused("training");
+  exchange(bytes, size, "\\\"bf16\\\"", "16      "), expect_refused("training");
+  exchange(bytes, size, "\\\"precision\\\"", "\\\"precisiom\\\""), expect_refused("precisiom");
+  exchange(bytes, size, ",\\\"precision\\\":\\\"bf16\\\"", SPACES);
+  assert_int_equal(attn_checkpoint_resume(path, 1, &t, NULL, NULL), ATTN_OK);
+  assert_int_equal(t->how.halves, 0);
+  attn_trainer_free(t);
+  halves = 0, t = new_trainer();
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  attn_trainer_free(t);
+  size = slurp(bytes, sizeof bytes);
+  assert_null(memmem(bytes, size, "precision", 9));
 }
 
 static void a_full_disk_leaves_the_last_good_file(void **state) {
@@ -208,7 +242,11 @@ static void a_full_disk_leaves_the_last_good_file(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-      LAW(what_goes_on_never_stopped), LAW(a_run_may_be_killed_at_any_moment),
-      LAW(what_does_not_fit_is_refused_and_named), LAW(a_full_disk_leaves_the_last_good_file)};
+      LAW(what_goes_on_never_stopped),
+      cmocka_unit_test_setup_teardown(what_goes_on_never_stopped, begin_bf16, end),
+      cmocka_unit_test_setup_teardown(a_precision_is_known_or_refused, begin_bf16, end),
+      LAW(a_run_may_be_killed_at_any_moment),
+      LAW(what_does_not_fit_is_refused_and_named),
+      LAW(a_full_disk_leaves_the_last_good_file)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

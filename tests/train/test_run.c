@@ -29,6 +29,7 @@ static const char tiny[] = "{\"width\": 8, " LAYERS "}",
                   encoder[] = "{\"kind\": \"encoder\", \"width\": 8, " LAYERS "}",
                   sober[] = "{\"width\": 8, \"dropout\": 0, " LAYERS "}";
 
+static const char *precision; /* of a run; NULL: float32 */
 static char data[96], output[96], last[96], moved[96];
 
 static void put_sums(const char *to, int from) {
@@ -48,7 +49,9 @@ static int begin(void **state) {
   return 0;
 }
 
-static int end(void **state) { return (void)state, folder_end(); }
+static int begin_bf16(void **state) { return precision = "bf16", begin(state); }
+
+static int end(void **state) { return (void)state, precision = NULL, folder_end(); }
 
 static int files(void) {
   int count = 0;
@@ -78,7 +81,8 @@ static attn_train wanted(const char *config, int64_t steps, struct log *log) {
   attn_train run = ATTN_TRAIN_INIT;
   run.data = data, run.output = output, run.config = config;
   run.steps = steps, run.batch = 4, run.validate_every = EVERY, run.examples = 4, run.seed = 7;
-  run.rate = 0.3, run.threads = 1, run.progress = note, run.context = log;
+  run.rate = 0.3, run.threads = 1, run.precision = precision, run.progress = note,
+  run.context = log;
   return run;
 }
 
@@ -155,6 +159,18 @@ static void what_goes_on_never_stopped(void **state) {
   (void)state;
   stop_and_go_on(tiny, 1);
   stop_and_go_on(encoder, 5);
+}
+
+/* Of float32 it would be another run: the moments, which end the file, are others. */
+static void nor_did_what_is_in_bf16(void **state) {
+  (void)state;
+  static struct bytes half;
+  enum { MOMENTS = 1000 };
+  stop_and_go_on(tiny, 5);
+  half = whole_last, precision = "float32";
+  run_whole(tiny);
+  assert_memory_not_equal(half.text + half.size - MOMENTS,
+                          whole_last.text + whole_last.size - MOMENTS, MOMENTS);
 }
 
 /* A child's run: from what stands there. */
@@ -385,6 +401,8 @@ static void settings_that_cannot_be_are_refused(void **state) {
   REFUSED(ARGUMENT, "decay", run.decay = (double)INFINITY);
   REFUSED(ARGUMENT, "smoothing", run.smoothing = 1);
   REFUSED(ARGUMENT, "until", run.until = 1.5);
+  REFUSED(ARGUMENT, "precision must be \"float32\" or \"bf16\"", run.precision = "float16");
+  REFUSED(ARGUMENT, "precision", run.precision = "");
   REFUSED(ARGUMENT, "schedule", run.schedule = "linear");
   REFUSED(ARGUMENT, "output", run.output = NULL);
   REFUSED(ARGUMENT, "is there already", run.output = data);
@@ -411,6 +429,9 @@ static void what_goes_on_is_the_run_that_it_was(void **state) {
   log.stop_at = 0, run = going_on(&log);
   run.steps = 100, expect_refused(&run, ATTN_ERR_ARGUMENT, "steps"), run.steps = 0;
   run.config = tiny, expect_refused(&run, ATTN_ERR_ARGUMENT, "config"), run.config = NULL;
+  run.precision = "float32",
+  expect_refused(&run, ATTN_ERR_ARGUMENT, "precision is the checkpoint's");
+  run.precision = NULL;
   run.resume = data, expect_refused(&run, ATTN_ERR_ARGUMENT, "there already"), run.replace = 1;
   expect_refused(&run, ATTN_ERR_FORMAT, "safetensors"), run.resume = last, run.replace = 0;
   put_sums(data, 1), expect_refused(&run, ATTN_ERR_FORMAT, "not the lines");
@@ -428,11 +449,23 @@ static void what_goes_on_is_the_run_that_it_was(void **state) {
   attn_model_free(model);
 }
 
+/* A caller of before there was a choice of precisions. */
+static void an_older_caller_is_served(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run = wanted(tiny, 2, &log);
+  run.struct_size = offsetof(attn_train, precision), run.precision = "none of its";
+  expect(&run, ATTN_OK);
+  assert_int_equal(told_by(last).how.halves, 0);
+}
+
 #define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define IN_BF16(name) cmocka_unit_test_setup_teardown(name, begin_bf16, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(what_goes_on_never_stopped),
+                                     IN_BF16(nor_did_what_is_in_bf16),
                                      LAW(a_run_may_be_killed_at_any_moment),
                                      LAW(the_best_is_the_best),
                                      LAW(patience_ends_a_run),
@@ -442,8 +475,10 @@ int main(int argc, char **argv) {
                                      LAW(what_diverges_changes_no_checkpoint),
                                      LAW(a_full_disk_leaves_what_stood),
                                      LAW(memory_may_end_anywhere),
+                                     IN_BF16(memory_may_end_anywhere),
                                      LAW(labels_that_have_no_place_are_refused),
                                      LAW(settings_that_cannot_be_are_refused),
-                                     LAW(what_goes_on_is_the_run_that_it_was)};
+                                     LAW(what_goes_on_is_the_run_that_it_was),
+                                     LAW(an_older_caller_is_served)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

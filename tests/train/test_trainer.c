@@ -1,6 +1,7 @@
 /* Laws of training: AdamW and the schedules are their formulas; a run is repeated bit for bit; what
  * is dropped does not depend on the number of threads; a step that is not finite changes nothing;
- * a model learns what can be learned. */
+ * a model learns what can be learned; in bf16 linear layers see rounded weights, those of this
+ * step, and nothing else does. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +12,14 @@
 
 #include <cmocka.h>
 
+#include "element.h"
+#include "half.h"
 #include "random.h"
 #include "trainer.h"
 
 enum { WORDS = 12 };
 static int64_t whole_from; /* 0: as it is; 1: every model counts as a large one */
+static int32_t halves;     /* 1: in bf16 */
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
   char json[400];
@@ -35,7 +39,8 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
                                     .longest = 16,
                                     .seed = 3,
                                     .threads = threads,
-                                    .whole_from = whole_from};
+                                    .whole_from = whole_from,
+                                    .halves = halves};
   if (attn_config_parse(json, strlen(json), &config, &err) ||
       attn_trainer_new(&config, &how, &t, &err))
     fail_msg("%s", err.message);
@@ -43,8 +48,7 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
 }
 
 /* To be learned: the source backwards. */
-static struct attn_step make_step(struct attn_trainer *t) {
-  struct attn_step step;
+static void add_batch(struct attn_trainer *t) {
   for (int n = 0; n < 16; n++) {
     int32_t source[6], target[6];
     int64_t count = 3 + below(3);
@@ -54,6 +58,11 @@ static struct attn_step make_step(struct attn_trainer *t) {
     assert_true(attn_trainer_add(t, source, count, target, count));
   }
   assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
+}
+
+static struct attn_step make_step(struct attn_trainer *t) {
+  struct attn_step step;
+  add_batch(t);
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
   return step;
 }
@@ -64,9 +73,17 @@ static int as_large_models(void **state) {
   return 0;
 }
 
+static int in_bf16(void **state) {
+  (void)state;
+  halves = 1;
+  return 0;
+}
+
+static int large_in_bf16(void **state) { return as_large_models(state), in_bf16(state); }
+
 static int as_it_is(void **state) {
   (void)state;
-  whole_from = 0;
+  whole_from = halves = 0;
   return 0;
 }
 
@@ -298,28 +315,133 @@ static void an_encoder_alone_learns(void **state) {
   attn_trainer_free(t);
 }
 
+/* ---- bf16 ---- */
+
+static float rounded(float x) { return attn_from_bf16(attn_to_bf16(x)); }
+
+static void expect_fresh(const struct attn_trainer *t) {
+  for (int64_t n = 0; n < t->numbers; n++) {
+    float is = attn_half_factors() == ATTN_HALVES ? attn_from_bf16(((const uint16_t *)t->halves)[n])
+                                                  : ((const float *)t->halves)[n];
+    assert_true(is == rounded(t->weights[n]));
+  }
+}
+
+/* A batch, of which the weights are what they are now; the gradients are left where they stand. */
+static void gather(struct attn_trainer *t) {
+  random_state = 17;
+  add_batch(t);
+  assert_int_equal(attn_trainer_gather(t, NULL), ATTN_OK);
+  expect_fresh(t);
+}
+
+static struct attn_trainer *beside(const struct attn_trainer *t, const char *more) {
+  struct attn_trainer *other = open_trainer(more, 1, 1e-3);
+  memcpy(other->weights, t->weights, (size_t)t->numbers * sizeof(float));
+  return other;
+}
+
+static int same_gathered(const struct attn_trainer *a, const struct attn_trainer *b) {
+  size_t bytes = (size_t)a->numbers * sizeof(float);
+  const struct attn_network *n = a->part[0].network, *m = b->part[0].network;
+  return a->gathered.sum == b->gathered.sum &&
+         !memcmp(n->parameters[0].value.dx, m->parameters[0].value.dx, bytes);
+}
+
+/* Matrices that are multiplied, by their names: all but the tables that tokens are looked up in. */
+static int is_factor(const struct attn_parameter *p) {
+  return p->rank == 2 && !strstr(p->name, "embedding") && !strstr(p->name, "positions");
+}
+
+/* Weights that linear layers multiply may be rounded before: not a bit of loss or gradients is
+ * another. Of all others each bit counts. */
+static void linear_layers_see_rounded_weights_and_nothing_else_does(void **state) {
+  (void)state;
+  static const char more[] = ", \"dropout\": 0, \"positions\": \"learned\"";
+  int factors = 0;
+  struct attn_trainer *t = open_trainer(more, 1, 1e-2);
+  for (int n = 0; n < 3; n++) make_step(t); /* norms and biases are no longer 1 and 0 */
+  gather(t);
+  const struct attn_network *net = t->part[0].network;
+  for (int n = 0; n < net->count; n++) {
+    const struct attn_parameter *p = &net->parameters[n];
+    struct attn_trainer *other = beside(t, more);
+    for (int64_t e = 0; e < p->value.n * p->value.width; e++)
+      other->weights[p->offset + e] = rounded(other->weights[p->offset + e]);
+    gather(other);
+    if (same_gathered(t, other) != is_factor(p))
+      fail_msg("%s: %s", p->name, is_factor(p) ? "is not rounded" : "is rounded");
+    factors += is_factor(p), attn_trainer_free(other);
+  }
+  assert_int_equal(factors, 4 + 6 + 1); /* of the encoder, the decoder, the output */
+  halves = 0;
+  struct attn_trainer *single = open_trainer(more, 1, 1e-3);
+  assert_true(t->bytes > single->bytes && !single->halves); /* which are counted */
+  attn_trainer_free(t), attn_trainer_free(single);
+}
+
+/* What is evaluated is what a step learns from, of the weights as they are by then. */
+static void a_batch_that_is_evaluated_has_the_loss_of_its_step(void **state) {
+  (void)state;
+  struct attn_trainer *t = open_trainer(", \"dropout\": 0", 2, 1e-2);
+  double before = 0;
+  for (int n = 0; n < 4; n++) {
+    struct attn_loss loss = {0, 0, 0};
+    random_state = 17, add_batch(t);
+    assert_int_equal(attn_trainer_evaluate(t, &loss, NULL), ATTN_OK);
+    expect_fresh(t);
+    random_state = 17;
+    struct attn_step step = make_step(t);
+    assert_true(step.loss == loss.sum / (double)loss.rows && step.loss != before);
+    before = step.loss;
+  }
+  attn_trainer_free(t);
+}
+
+static void precisions_have_names(void **state) {
+  (void)state;
+  int32_t is = 7;
+  assert_string_equal(attn_precision_name(0), "float32");
+  assert_string_equal(attn_precision_name(1), "bf16");
+  assert_true(attn_precision_find("bf16", &is) && is == 1);
+  assert_true(attn_precision_find("float32", &is) && is == 0);
+  assert_false(attn_precision_find("bf17", &is) || attn_precision_find("", &is));
+}
+
+#define IN_BF16(name) cmocka_unit_test_setup_teardown(name, in_bf16, as_it_is)
+#define LARGE_IN_BF16(name) cmocka_unit_test_setup_teardown(name, large_in_bf16, as_it_is)
 #define AS_LARGE(name) cmocka_unit_test_setup_teardown(name, as_large_models, as_it_is)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   setenv("ATTN_THREADS", "3", 1); /* wherever it runs */
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_can_be_learned_is),
-                                     cmocka_unit_test(a_run_is_repeated_bit_for_bit),
-                                     cmocka_unit_test(dropout_does_not_depend_on_threads),
-                                     AS_LARGE(what_can_be_learned_is),
-                                     AS_LARGE(a_run_is_repeated_bit_for_bit),
-                                     AS_LARGE(dropout_does_not_depend_on_threads),
-                                     AS_LARGE(what_is_not_finite_changes_nothing),
-                                     AS_LARGE(a_large_model_is_one_part),
-                                     cmocka_unit_test(large_is_said_of_weights),
-                                     cmocka_unit_test(what_is_not_finite_changes_nothing),
-                                     cmocka_unit_test(adamw_is_its_formula),
-                                     cmocka_unit_test(a_norm_does_not_depend_on_threads),
-                                     cmocka_unit_test(schedules_rise_and_fall),
-                                     cmocka_unit_test(what_says_no_words_is_not_trained),
-                                     cmocka_unit_test(a_batch_that_is_full_takes_no_more),
-                                     cmocka_unit_test(each_place_of_an_encoders_source_has_a_label),
-                                     cmocka_unit_test(an_encoder_alone_learns),
-                                     AS_LARGE(an_encoder_alone_learns)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_can_be_learned_is),
+      cmocka_unit_test(a_run_is_repeated_bit_for_bit),
+      cmocka_unit_test(dropout_does_not_depend_on_threads),
+      AS_LARGE(what_can_be_learned_is),
+      AS_LARGE(a_run_is_repeated_bit_for_bit),
+      AS_LARGE(dropout_does_not_depend_on_threads),
+      AS_LARGE(what_is_not_finite_changes_nothing),
+      AS_LARGE(a_large_model_is_one_part),
+      cmocka_unit_test(large_is_said_of_weights),
+      cmocka_unit_test(what_is_not_finite_changes_nothing),
+      cmocka_unit_test(adamw_is_its_formula),
+      cmocka_unit_test(a_norm_does_not_depend_on_threads),
+      cmocka_unit_test(schedules_rise_and_fall),
+      cmocka_unit_test(what_says_no_words_is_not_trained),
+      cmocka_unit_test(a_batch_that_is_full_takes_no_more),
+      cmocka_unit_test(each_place_of_an_encoders_source_has_a_label),
+      cmocka_unit_test(an_encoder_alone_learns),
+      AS_LARGE(an_encoder_alone_learns),
+      IN_BF16(what_can_be_learned_is),
+      IN_BF16(a_run_is_repeated_bit_for_bit),
+      IN_BF16(what_is_not_finite_changes_nothing),
+      LARGE_IN_BF16(what_can_be_learned_is),
+      LARGE_IN_BF16(a_run_is_repeated_bit_for_bit),
+      IN_BF16(linear_layers_see_rounded_weights_and_nothing_else_does),
+      IN_BF16(a_batch_that_is_evaluated_has_the_loss_of_its_step),
+      LARGE_IN_BF16(a_batch_that_is_evaluated_has_the_loss_of_its_step),
+      cmocka_unit_test(precisions_have_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

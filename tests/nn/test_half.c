@@ -1,0 +1,246 @@
+/* Laws of bf16 in linear layers: a number is rounded to the nearest, ties to even, however factors
+ * stand in memory; a layer on a tape of halves is, bit for bit, the layer of what its factors round
+ * to, forward and backward, and these products are sums of products: |error| <= n u sum |a b|, n
+ * products and u = 2^-24; its bias' gradient is of what was never rounded; a step has the memory
+ * that was planned or is refused.
+ *
+ *     test_half [SEED] */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "half.h"
+#include "random.h"
+#include "tape.h"
+
+enum { NOTES = 1 << 14 };
+
+/* ---- Rounding ---- */
+
+static float of_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static uint32_t bits_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* By definition: of the two numbers of 16 bits beside it the nearer, of two as near the even one.
+ * Beyond the largest stands what would be next, 2^128, and means infinity. */
+static double value_of(uint32_t high) {
+  if ((high & 0x7FFF) == 0x7F80) return high & 0x8000 ? -0x1p128 : 0x1p128;
+  return (double)of_bits(high << 16);
+}
+
+static uint32_t nearest(uint32_t bits) {
+  uint32_t below_it = bits >> 16, above = below_it + 1;
+  double x = (double)of_bits(bits), down = fabs(x - value_of(below_it)),
+         up = fabs(value_of(above) - x);
+  if (down == 0) return below_it;
+  return up < down || (!(down < up) && below_it & 1) ? above : below_it;
+}
+
+static uint32_t written(enum attn_factors type, const void *factors, int64_t n) {
+  if (type == ATTN_HALVES) return ((const uint16_t *)factors)[n];
+  uint32_t bits = bits_of(((const float *)factors)[n]);
+  assert_int_equal(bits & 0xFFFF, 0); /* a number of bf16 */
+  return bits >> 16;
+}
+
+/* NaN stays one, infinity too. */
+static void expect_rounded(uint32_t bits, uint32_t is) {
+  float x = of_bits(bits);
+  uint32_t expected = isinf(x) ? bits >> 16 : nearest(bits);
+  if (isnan(x) ? !isnan(of_bits(is << 16)) : is != expected)
+    fail_msg("%08x is written as %04x, not %04x", bits, is, expected);
+}
+
+/* Memory for so many factors. */
+static void *of_either_form(int64_t count) {
+  void *memory = malloc((size_t)count * sizeof(float));
+  assert_non_null(memory);
+  return memory;
+}
+
+/* Corners of every upper half that is one: subnormals, ones, the largest, infinity, NaN. */
+static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
+  (void)state;
+  static const uint32_t high[] = {0x0000, 0x0001, 0x0002, 0x007F, 0x0080, 0x3F7F, 0x3F80,
+                                  0x3F81, 0x7F7E, 0x7F7F, 0x7F80, 0x7F81, 0x7FC0, 0x7FFF},
+                        low[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
+  enum { HIGH = sizeof high / sizeof *high, LOW = sizeof low / sizeof *low };
+  enum { CORNERS = 2 * HIGH * LOW, COUNT = CORNERS + 20000 };
+  static float x[COUNT];
+  void *factors = of_either_form(COUNT);
+  for (int n = 0; n < COUNT; n++)
+    x[n] =
+        of_bits(n < CORNERS ? (high[n / 2 / LOW] | (uint32_t)n % 2 << 15) << 16 | low[n / 2 % LOW]
+                            : (uint32_t)below(65536) << 16 | (uint32_t)below(65536));
+  for (int32_t threads = 1; threads <= 3; threads += 2)
+    for (int type = ATTN_FLOATS; type <= ATTN_HALVES; type++) {
+      const struct attn_host host = {.threads = threads};
+      attn_half_write(&host, (enum attn_factors)type, factors, x, COUNT);
+      for (int64_t n = 0; n < COUNT; n++)
+        expect_rounded(bits_of(x[n]), written((enum attn_factors)type, factors, n));
+    }
+  free(factors);
+}
+
+/* ---- A layer on a tape ---- */
+
+enum { N = 37, IN = 19, OUT = 45 };
+
+struct layer {
+  float x[N * IN], w[OUT * IN], b[OUT], dy[N * OUT];   /* what it is given */
+  float dx[N * IN], dw[OUT * IN], db[OUT], y[N * OUT]; /* gradients are added to */
+  float rx[N * IN], rw[OUT * IN], rdy[N * OUT];        /* rounded by the definition above */
+};
+
+static void draw(float *x, float *rounded, int count) {
+  for (int e = 0; e < count; e++) {
+    x[e] = uniform();
+    if (rounded) rounded[e] = of_bits(nearest(bits_of(x[e])) << 16);
+  }
+}
+
+static void draw_layer(struct layer *l) {
+  draw(l->x, l->rx, N * IN), draw(l->w, l->rw, OUT * IN), draw(l->dy, l->rdy, N * OUT);
+  draw(l->b, NULL, OUT), draw(l->dx, NULL, N * IN), draw(l->dw, NULL, OUT * IN);
+  draw(l->db, NULL, OUT);
+}
+
+/* Twice: to measure, and to compute. */
+static void on_a_tape(struct layer *l, int32_t threads) {
+  struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
+  void *half = of_either_form(OUT * IN);
+  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
+                    b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
+  attn_half_write(&t.host, attn_half_factors(), half, l->w, OUT * IN);
+  assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
+  attn_tape_linear(&t, &x, &w, &b);
+  assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
+  y = attn_tape_linear(&t, &x, &w, &b);
+  assert_int_equal(t.status, ATTN_OK);
+  memcpy(l->y, y->x, sizeof l->y), memcpy(y->dx, l->dy, sizeof l->dy);
+  attn_tape_backward(&t);
+  assert_int_equal(t.status, ATTN_OK);
+  attn_tape_close(&t), free(half);
+}
+
+/* As products read them on this CPU, of numbers that are of bf16 already. */
+static void *factors(const float *rounded, int count) {
+  void *memory = of_either_form(count);
+  for (int e = 0; e < count; e++)
+    if (attn_half_factors() == ATTN_HALVES)
+      ((uint16_t *)memory)[e] = (uint16_t)(bits_of(rounded[e]) >> 16);
+    else
+      ((float *)memory)[e] = rounded[e];
+  return memory;
+}
+
+static void by_hand(struct layer *l, int32_t threads) {
+  void *x = factors(l->rx, N * IN), *w = factors(l->rw, OUT * IN), *dy = factors(l->rdy, N * OUT);
+  const struct attn_host host = {.threads = threads};
+  const struct attn_linear linear = {N, IN, OUT, attn_half_factors(), x, w};
+  assert_int_equal(attn_linear_forward(&host, &linear, l->y, l->b, NULL), ATTN_OK);
+  assert_int_equal(attn_linear_backward(&host, &linear, l->dx, l->dw, l->db, l->dy, dy, NULL),
+                   ATTN_OK);
+  free(x), free(w), free(dy);
+}
+
+/* sum over k of a[k a_step] b[k b_step], to what was there. */
+static void expect_sum(float is, float was, const float *a, int a_step, const float *b, int b_step,
+                       int count) {
+  double sum = (double)was, size = fabs(sum);
+  for (int k = 0; k < count; k++) {
+    double term = (double)a[k * a_step] * (double)b[k * b_step];
+    sum += term, size += fabs(term);
+  }
+  assert_true(fabs((double)is - sum) <= (count + 1) * 0x1p-24 * size);
+}
+
+static void expect_sums(const struct layer *is, const struct layer *was) {
+  static const float one = 1;
+  for (int n = 0; n < N; n++)
+    for (int o = 0; o < OUT; o++)
+      expect_sum(is->y[n * OUT + o], was->b[o], was->rx + n * IN, 1, was->rw + o * IN, 1, IN);
+  for (int n = 0; n < N; n++)
+    for (int i = 0; i < IN; i++)
+      expect_sum(is->dx[n * IN + i], was->dx[n * IN + i], was->rdy + n * OUT, 1, was->rw + i, IN,
+                 OUT);
+  for (int o = 0; o < OUT; o++)
+    for (int i = 0; i < IN; i++)
+      expect_sum(is->dw[o * IN + i], was->dw[o * IN + i], was->rdy + o, OUT, was->rx + i, IN, N);
+  for (int o = 0; o < OUT; o++) expect_sum(is->db[o], was->db[o], was->dy + o, OUT, &one, 0, N);
+}
+
+static void a_layer_is_that_of_its_rounded_factors(void **state) {
+  (void)state;
+  static struct layer was, on_tape, hand;
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    draw_layer(&was), on_tape = hand = was;
+    on_a_tape(&on_tape, threads), by_hand(&hand, threads);
+    assert_memory_equal(on_tape.y, hand.y, sizeof hand.y);
+    assert_memory_equal(on_tape.dx, hand.dx, sizeof hand.dx);
+    assert_memory_equal(on_tape.dw, hand.dw, sizeof hand.dw);
+    assert_memory_equal(on_tape.db, hand.db, sizeof hand.db);
+    expect_sums(&on_tape, &was);
+    assert_memory_equal(on_tape.w, was.w, sizeof was.w); /* what is learned stays float32 */
+  }
+}
+
+/* ---- Memory ---- */
+
+/* A layer of so many outputs behind a value of so many numbers, which only takes room. */
+static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
+                        void *half) {
+  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
+  attn_tape_value(t, room, 1);
+  struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
+  if (!t->numbers.memory || t->status) return t->status;
+  memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);
+  attn_tape_backward(t);
+  return t->status;
+}
+
+/* What is refused for its outputs has numbers enough: its gradient as factors has no room. */
+static void a_step_has_the_memory_that_was_planned(void **state) {
+  (void)state;
+  static struct layer l;
+  void *half = of_either_form(OUT * IN);
+  memset(half, 0, OUT * IN * sizeof(float)); /* 0 in either form */
+  for (int larger = 0; larger < 2; larger++) {
+    struct attn_tape t = {.training = 1, .halves = 1, .host.threads = 1};
+    assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
+    step(&t, &l, OUT - 1, 8 * N, half);
+    assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * attn_half_size(attn_half_factors()));
+    assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
+    assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, half),
+                     larger ? ATTN_ERR_MEMORY : ATTN_OK);
+    if (larger) assert_non_null(strstr(t.error.message, "a step is larger than was planned"));
+    attn_tape_start(&t); /* it is as it was */
+    assert_int_equal(step(&t, &l, OUT - 1, 8 * N, half), ATTN_OK);
+    attn_tape_start(&t);
+    assert_int_equal(step(&t, &l, OUT - 1, 16 * N, half), ATTN_ERR_MEMORY);
+    attn_tape_close(&t);
+  }
+  free(half);
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_round_to_the_nearest_and_ties_to_even),
+      cmocka_unit_test(a_layer_is_that_of_its_rounded_factors),
+      cmocka_unit_test(a_step_has_the_memory_that_was_planned)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
