@@ -35,7 +35,7 @@ BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sampl
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
          "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_half", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential"]
+         "test_view", "test_tape", "test_half", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal", "test_clones"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -191,10 +191,11 @@ MUTATIONS = [
     ("a thread begins in the wrong column", "src/nn/linalg.c", "m.at = element_at(m, m.transposed ? from : from * m.step);", "m.at = element_at(m, from * m.step);"),
     ("a row of the table overwritten", "src/nn/embedding.c", "word[d] += g[d] * e->scale;", "word[d] = g[d] * e->scale;"),
     ("sines and cosines exchanged", "src/nn/embedding.c", "d % 2 ? cos(angle) : sin(angle)", "d % 2 ? sin(angle) : cos(angle)"),
-    ("GELU's slope without its density", "src/nn/activation.c", "(normal_below(x) + x * density)", "normal_below(x)"),
+    ("GELU's slope without its density", "src/nn/activation.c", "(at.below + x[n] * at.density)", "at.below"),
     ("SwiGLU's gate without its slope", "src/nn/activation.c", "s * (1 + x1[d] * (1 - s))", "s"),
-    ("dropout forgotten on the way back", "src/nn/residual.c", "c->df[n] += c->dy[n] * kept(&keeper, before + n);", "c->df[n] += c->dy[n];"),
-    ("dropout depends on the part", "src/nn/residual.c", "float kept(struct keeper *k, int64_t element) {", "float kept(struct keeper *k, int64_t element) {\n  element -= k->drop->first_row * 32;"),
+    ("dropout forgotten on the way back", "src/nn/residual.c", "df[n] += dy[n] * k[n];", "df[n] += dy[n];"),
+    ("dropout depends on the part", "src/nn/residual.c", "first = (uint64_t)block * DRAWS;",
+     "first = (uint64_t)(block * DRAWS - drop->first_row * 8);"),
     ("smoothing forgets the target", "src/nn/loss.c", "x[target] -= (float)(1 - c->smoothing) * c->scale;", "x[target] -= c->scale;"),
     ("keys from the values' columns", "src/model/transformer.c", "(struct attn_columns){qkv, keys}", "(struct attn_columns){qkv, values}"),
     ("the decoder sees the future", "src/model/transformer.c", "target, 1)", "target, 0)"),
@@ -342,6 +343,8 @@ MUTATIONS = [
     ("a checkpoint forgets its precision", "src/train/checkpoint.c", "h->halves ? attn_precision_name(1) : NULL", "NULL"),
     ("a precision that nobody knows", "src/train/run_begin.c", "if (!name || attn_precision_find(name, halves)) return ATTN_OK;",
      "if (!name || attn_precision_find(name, halves) >= 0) return ATTN_OK;"),
+    ("Phi by one polynomial too far", "src/nn/normal.h", "{a < 1 ? 0.5f", "{a < 1.5f ? 0.5f"),
+    ("Phi of its mirror image", "src/nn/normal.h", "x < 0 ? tail : 1 - tail", "x < 0 ? 1 - tail : tail"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -428,6 +431,7 @@ def order(name, path):
              "src/train/run": "test_run",
              "src/nn/linalg": "test_linalg",
              "src/nn/half": "test_half",
+             "src/nn/normal": "test_normal",
              "src/model/": "test_transformer",
              "src/train/": "test_trainer",
              "src/nn/": "test_tape"}

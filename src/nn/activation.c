@@ -1,7 +1,6 @@
-#include <math.h>
-
-#include "exponential.h"
+#include "clones.h"
 #include "layers.h"
+#include "normal.h"
 
 struct call {
   float *y, *dx;
@@ -13,6 +12,7 @@ typedef void body(void *argument, int64_t from, int64_t to);
 
 /* ---- ReLU: max(x, 0) ---- */
 
+ATTN_CLONES
 static void relu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x;
@@ -20,6 +20,7 @@ static void relu(void *argument, int64_t from, int64_t to) {
   for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] > 0 ? x[n] : 0;
 }
 
+ATTN_CLONES
 static void relu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x, *restrict dy = c->dy;
@@ -32,19 +33,23 @@ static void relu_back(void *argument, int64_t from, int64_t to) {
 
 /* ---- GELU: x Phi(x), Phi the normal distribution's, phi its density ---- */
 
-static float normal_below(float x) { return 0.5f * erfcf(-x * 0x1.6a09e6p-1f); }
-
+ATTN_CLONES
 static void gelu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++)
-    c->y[n] = c->x[n] * normal_below(c->x[n]);
+  const float *restrict x = c->x;
+  float *restrict y = c->y;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++)
+    y[n] = x[n] * attn_normal(x[n]).below;
 }
 
+ATTN_CLONES
 static void gelu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  for (int64_t n = from * c->width; n < to * c->width; n++) {
-    float x = c->x[n], density = 0x1.988454p-2f * attn_exponential(-0.5f * x * x);
-    c->dx[n] += c->dy[n] * (normal_below(x) + x * density);
+  const float *restrict x = c->x, *restrict dy = c->dy;
+  float *restrict dx = c->dx;
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) {
+    const struct attn_normal at = attn_normal(x[n]);
+    dx[n] += dy[n] * (at.below + x[n] * at.density);
   }
 }
 
@@ -52,6 +57,7 @@ static void gelu_back(void *argument, int64_t from, int64_t to) {
 
 static inline float sigmoid(float x) { return 1 / (1 + attn_exponential(-x)); }
 
+ATTN_CLONES
 static void silu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x;
@@ -59,6 +65,7 @@ static void silu(void *argument, int64_t from, int64_t to) {
   for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] * sigmoid(x[n]);
 }
 
+ATTN_CLONES
 static void silu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x, *restrict dy = c->dy;
@@ -73,6 +80,7 @@ static void silu_back(void *argument, int64_t from, int64_t to) {
 
 static inline float twice_inner(float x) { return 0x1.988454p0f * (x + 0.044715f * x * x * x); }
 
+ATTN_CLONES
 static void gelu_tanh(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x;
@@ -81,6 +89,7 @@ static void gelu_tanh(void *argument, int64_t from, int64_t to) {
     y[n] = x[n] * sigmoid(twice_inner(x[n]));
 }
 
+ATTN_CLONES
 static void gelu_tanh_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *restrict x = c->x, *restrict dy = c->dy;
@@ -93,11 +102,12 @@ static void gelu_tanh_back(void *argument, int64_t from, int64_t to) {
 
 /* ---- SwiGLU: silu(x1) x2 ---- */
 
-static void swiglu_row(float *restrict y, const float *restrict x1, const float *restrict x2,
-                       int64_t width) {
+static inline void swiglu_row(float *restrict y, const float *restrict x1, const float *restrict x2,
+                              int64_t width) {
   for (int64_t d = 0; d < width; d++) y[d] = x1[d] * sigmoid(x1[d]) * x2[d];
 }
 
+ATTN_CLONES
 static void swiglu(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {
@@ -106,8 +116,9 @@ static void swiglu(void *argument, int64_t from, int64_t to) {
   }
 }
 
-static void swiglu_row_back(float *restrict dx1, float *restrict dx2, const float *restrict dy,
-                            const float *restrict x1, const float *restrict x2, int64_t width) {
+static inline void swiglu_row_back(float *restrict dx1, float *restrict dx2,
+                                   const float *restrict dy, const float *restrict x1,
+                                   const float *restrict x2, int64_t width) {
   for (int64_t d = 0; d < width; d++) {
     float s = sigmoid(x1[d]);
     dx1[d] += dy[d] * x2[d] * s * (1 + x1[d] * (1 - s));
@@ -115,6 +126,7 @@ static void swiglu_row_back(float *restrict dx1, float *restrict dx2, const floa
   }
 }
 
+ATTN_CLONES
 static void swiglu_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {

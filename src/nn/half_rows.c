@@ -56,8 +56,8 @@ static inline __attribute__((always_inline)) void dot(float sums[ROWS][PANEL], c
 }
 
 ATTN_CLONES
-void attn_half_rows_multiply(float *y, const float *x, const uint32_t *packed, const float *b,
-                             int64_t n, int64_t in, int64_t out) {
+static void multiply(float *y, const float *x, const uint32_t *packed, const float *b, int64_t n,
+                     int64_t in, int64_t out) {
   float sums[ROWS][PANEL];
   for (int64_t o = 0; o < out; o += PANEL, packed += blocks_of(in) * PANEL * LANES)
     for (int64_t row = 0; row < n; row += ROWS) {
@@ -70,4 +70,10 @@ void attn_half_rows_multiply(float *y, const float *x, const uint32_t *packed, c
         for (int64_t p = 0; p < PANEL && o + p < out; p++)
           y[(row + r) * out + o + p] = sums[r][p] + (b ? b[o + p] : 0);
     }
+}
+
+/* A function that others call cannot be cloned itself: its clones would be seen outside. */
+void attn_half_rows_multiply(float *y, const float *x, const uint32_t *packed, const float *b,
+                             int64_t n, int64_t in, int64_t out) {
+  multiply(y, x, packed, b, n, in, out);
 }

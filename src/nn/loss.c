@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "clones.h"
 #include "exponential.h"
 #include "layers.h"
 
@@ -18,7 +19,7 @@ struct call {
   _Atomic int64_t *correct;
 };
 
-static float largest(const float *x, int64_t count) {
+static inline float largest(const float *x, int64_t count) {
   float lane[LANES], top;
   int64_t at = 0;
   for (int k = 0; k < LANES; k++) lane[k] = -INFINITY;
@@ -33,12 +34,13 @@ static float largest(const float *x, int64_t count) {
 /* The target's is the largest, and of equals the first. */
 static int is_likeliest(const float *x, int32_t target, float top) {
   int32_t v = 0;
+  if (x[target] != top) return 0;
   while (v < target && x[v] < top) v++;
-  return v == target && x[v] == top;
+  return v == target;
 }
 
 /* The sum of e^(x - top); these, where to is not NULL, stand there. */
-static double exponentials(float *to, const float *x, int64_t count, float top) {
+static inline double exponentials(float *to, const float *x, int64_t count, float top) {
   double lane[LANES] = {0}, sum = 0;
   int64_t at = 0;
   for (; at + LANES <= count; at += LANES) {
@@ -56,19 +58,24 @@ static double exponentials(float *to, const float *x, int64_t count, float top) 
   return sum;
 }
 
-static double mean_of(const float *x, int64_t count) {
-  double sum = 0;
-  for (int64_t v = 0; v < count; v++) sum += (double)x[v];
+static inline double mean_of(const float *x, int64_t count) {
+  double lane[LANES] = {0}, sum = 0;
+  int64_t at = 0;
+  for (; at + LANES <= count; at += LANES)
+    for (int k = 0; k < LANES; k++) lane[k] += (double)x[at + k];
+  for (; at < count; at++) sum += (double)x[at];
+  for (int k = 0; k < LANES; k++) sum += lane[k];
   return sum / (double)count;
 }
 
 /* Exponentials become (e_v / sum - t_v) scale. */
-static void differentiate(const struct call *c, float *x, int32_t target, double sum) {
+static inline void differentiate(const struct call *c, float *x, int32_t target, double sum) {
   float each = (float)(c->smoothing / (double)c->words), share = (float)(1 / sum), by = c->scale;
   for (int64_t v = 0, words = c->words; v < words; v++) x[v] = (x[v] * share - each) * by;
   x[target] -= (float)(1 - c->smoothing) * c->scale;
 }
 
+ATTN_CLONES
 static void run(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {

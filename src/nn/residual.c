@@ -1,3 +1,4 @@
+#include "clones.h"
 #include "layers.h"
 #include "philox.h"
 
@@ -8,58 +9,71 @@ struct call {
   int64_t width;
 };
 
-/* What an element is multiplied with: 0, or 1 / (1 - probability). Four are drawn at once. */
-struct keeper {
-  const struct attn_dropout *drop;
-  int64_t drawn;
-  float keep[4];
-};
+/* What elements are multiplied with, from the first of BLOCK on: 0, or 1 / (1 - probability). Four
+ * share a counter; the counters of a block are drawn side by side. */
+enum { DRAWS = 16, BLOCK = 4 * DRAWS };
 
-static struct keeper keeper_of(const struct attn_dropout *drop) {
-  return (struct keeper){drop, -1, {1, 1, 1, 1}};
-}
-
-static float kept(struct keeper *k, int64_t element) {
-  if (k->drop->probability > 0 && element / 4 != k->drawn) {
-    k->drawn = element / 4;
-    const uint32_t counter[4] = {(uint32_t)k->drawn, (uint32_t)(k->drawn >> 32), 0, k->drop->use};
-    uint32_t random[4], threshold = attn_dropout_threshold(k->drop->probability);
-    attn_philox(k->drop->seed, counter, random);
-    for (int n = 0; n < 4; n++)
-      k->keep[n] = random[n] < threshold ? 0 : (float)(1 / (1 - k->drop->probability));
+static inline void draw(const struct attn_dropout *drop, int64_t block, float *restrict keep) {
+  const float kept = (float)(1 / (1 - drop->probability));
+  const uint32_t threshold = attn_dropout_threshold(drop->probability), use = drop->use;
+  const uint64_t seed = drop->seed, first = (uint64_t)block * DRAWS;
+  for (int n = 0; n < DRAWS; n++) {
+    const uint64_t at = first + (uint64_t)n;
+    const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, use};
+    uint32_t random[4];
+    attn_philox(seed, counter, random);
+    for (int k = 0; k < 4; k++) keep[4 * n + k] = random[k] < threshold ? 0 : kept;
   }
-  return k->keep[element & 3];
 }
 
+static inline int64_t block_end(int64_t element, int64_t end) {
+  int64_t next = (element / BLOCK + 1) * BLOCK;
+  return next < end ? next : end;
+}
+
+ATTN_CLONES
 static void add(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  struct keeper keeper = keeper_of(c->drop);
-  int64_t before = c->drop->first_row * c->width;
-  for (int64_t n = from * c->width; n < to * c->width; n++)
-    c->y[n] = (c->x ? c->x[n] : 0) + c->f[n] * kept(&keeper, before + n);
+  const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
+  float keep[BLOCK];
+  for (int64_t e = before + from * c->width, next; e < end; e = next) {
+    const float *x = c->x ? c->x + (e - before) : NULL, *f = c->f + (e - before);
+    float *y = c->y + (e - before), *k = keep + e % BLOCK;
+    next = block_end(e, end);
+    draw(c->drop, e / BLOCK, keep);
+    for (int64_t n = 0; n < next - e; n++) y[n] = (x ? x[n] : 0) + f[n] * k[n];
+  }
 }
 
+ATTN_CLONES
 static void add_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
-  struct keeper keeper = keeper_of(c->drop);
-  int64_t before = c->drop->first_row * c->width;
-  for (int64_t n = from * c->width; n < to * c->width; n++)
-    c->df[n] += c->dy[n] * kept(&keeper, before + n);
+  const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
+  float keep[BLOCK];
+  for (int64_t e = before + from * c->width, next; e < end; e = next) {
+    const float *dy = c->dy + (e - before), *k = keep + e % BLOCK;
+    float *df = c->df + (e - before);
+    next = block_end(e, end);
+    draw(c->drop, e / BLOCK, keep);
+    for (int64_t n = 0; n < next - e; n++) df[n] += dy[n] * k[n];
+  }
 }
 
 /* ---- The same where nothing is dropped ---- */
 
+ATTN_CLONES
 static void add_all(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const float *x = c->x, *f = c->f;
   float *y = c->y;
-  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = x[n] + f[n];
+  for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = (x ? x[n] : 0) + f[n];
 }
 
-static void add_gradient(float *restrict sum, const float *restrict more, int64_t n) {
+static inline void add_gradient(float *restrict sum, const float *restrict more, int64_t n) {
   for (int64_t e = 0; e < n; e++) sum[e] += more[e];
 }
 
+ATTN_CLONES
 static void add_all_back(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   int64_t at = from * c->width;
@@ -69,7 +83,7 @@ static void add_all_back(void *argument, int64_t from, int64_t to) {
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
                            const float *x, const float *f, int64_t n, int64_t width) {
   struct call c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
-  attn_layer_rows(host, n, width, drop->probability > 0 || !x ? add : add_all, &c);
+  attn_layer_rows(host, n, width, drop->probability > 0 ? add : add_all, &c);
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "clones.h"
 #include "layers.h"
 
 enum { LANES = 16, COLUMNS = 64 };
@@ -12,31 +13,34 @@ struct call {
   int root;
 };
 
-static float total(const float lane[LANES]) {
-  float sum = 0;
-  for (int k = 0; k < LANES; k++) sum += lane[k];
-  return sum;
+/* Halves upon halves, so that no sum waits for all others. */
+static inline float total(float lane[LANES]) {
+  for (int half = LANES / 2; half; half /= 2)
+    for (int k = 0; k < half; k++) lane[k] += lane[k + half];
+  return lane[0];
 }
 
-/* sum of (x - mean), and of its square. */
-static void moments(const float *restrict x, int64_t width, float mean, float *sum,
-                    float *squares) {
-  float a[LANES] = {0}, b[LANES] = {0};
+static inline float sum_of(const float *restrict x, int64_t width) {
+  float lane[LANES] = {0};
   int64_t at = 0;
   for (; at + LANES <= width; at += LANES)
-    for (int k = 0; k < LANES; k++) {
-      float d = x[at + k] - mean;
-      a[k] += d, b[k] += d * d;
-    }
-  for (; at < width; at++) {
-    float d = x[at] - mean;
-    a[0] += d, b[0] += d * d;
-  }
-  *sum = total(a), *squares = total(b);
+    for (int k = 0; k < LANES; k++) lane[k] += x[at + k];
+  for (; at < width; at++) lane[0] += x[at];
+  return total(lane);
 }
 
-static void write_row(float *restrict y, const float *restrict x, int64_t width, float mean,
-                      float inverse, const float *restrict scale, const float *restrict bias) {
+static inline float squares_of(const float *restrict x, int64_t width, float mean) {
+  float lane[LANES] = {0};
+  int64_t at = 0;
+  for (; at + LANES <= width; at += LANES)
+    for (int k = 0; k < LANES; k++) lane[k] += (x[at + k] - mean) * (x[at + k] - mean);
+  for (; at < width; at++) lane[0] += (x[at] - mean) * (x[at] - mean);
+  return total(lane);
+}
+
+static inline void write_row(float *restrict y, const float *restrict x, int64_t width, float mean,
+                             float inverse, const float *restrict scale,
+                             const float *restrict bias) {
   if (bias)
     for (int64_t d = 0; d < width; d++) y[d] = (x[d] - mean) * inverse * scale[d] + bias[d];
   else
@@ -44,14 +48,13 @@ static void write_row(float *restrict y, const float *restrict x, int64_t width,
 }
 
 /* The squares are taken about the mean, however far that lies from 0. */
+ATTN_CLONES
 static void normalize(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {
     const float *x = c->x + n * c->width;
-    float mean = 0, sum, squares, count = (float)c->width;
-    if (!c->root) moments(x, c->width, 0, &sum, &squares), mean = sum / count;
-    moments(x, c->width, mean, &sum, &squares);
-    float inverse = 1 / sqrtf(squares / count + c->epsilon);
+    float count = (float)c->width, mean = c->root ? 0 : sum_of(x, c->width) / count;
+    float inverse = 1 / sqrtf(squares_of(x, c->width, mean) / count + c->epsilon);
     write_row(c->y + n * c->width, x, c->width, mean, inverse, c->scale, c->bias);
     if (c->mean) c->mean[n] = mean, c->inverse[n] = inverse;
   }
@@ -76,41 +79,48 @@ void attn_row_norm_forward(const struct attn_host *host, float *y, float *mean, 
 /* ---- Backward: xhat = (x - mean) inverse, g = dy scale,
  *      dx = inverse (g - mean(g) - xhat mean(g xhat)), without mean(g) in RMS normalization ---- */
 
-static void means(const float *restrict x, const float *restrict dy, const float *restrict scale,
-                  int64_t width, float mean, float inverse, float *of_g, float *of_g_xhat) {
-  float a[LANES] = {0}, b[LANES] = {0};
+static inline float mean_of_g(const float *restrict dy, const float *restrict scale,
+                              int64_t width) {
+  float lane[LANES] = {0};
   int64_t at = 0;
   for (; at + LANES <= width; at += LANES)
-    for (int k = 0; k < LANES; k++) {
-      float g = dy[at + k] * scale[at + k];
-      a[k] += g, b[k] += g * ((x[at + k] - mean) * inverse);
-    }
-  for (; at < width; at++) {
-    float g = dy[at] * scale[at];
-    a[0] += g, b[0] += g * ((x[at] - mean) * inverse);
-  }
-  *of_g = total(a) / (float)width, *of_g_xhat = total(b) / (float)width;
+    for (int k = 0; k < LANES; k++) lane[k] += dy[at + k] * scale[at + k];
+  for (; at < width; at++) lane[0] += dy[at] * scale[at];
+  return total(lane) / (float)width;
 }
 
-static void add_row(float *restrict dx, const float *restrict x, const float *restrict dy,
-                    const float *restrict scale, int64_t width, float mean, float inverse,
-                    float of_g, float of_g_xhat) {
+static inline float mean_of_g_xhat(const float *restrict x, const float *restrict dy,
+                                   const float *restrict scale, int64_t width, float mean,
+                                   float inverse) {
+  float lane[LANES] = {0};
+  int64_t at = 0;
+  for (; at + LANES <= width; at += LANES)
+    for (int k = 0; k < LANES; k++)
+      lane[k] += dy[at + k] * scale[at + k] * ((x[at + k] - mean) * inverse);
+  for (; at < width; at++) lane[0] += dy[at] * scale[at] * ((x[at] - mean) * inverse);
+  return total(lane) / (float)width;
+}
+
+static inline void add_row(float *restrict dx, const float *restrict x, const float *restrict dy,
+                           const float *restrict scale, int64_t width, float mean, float inverse,
+                           float of_g, float of_g_xhat) {
   for (int64_t d = 0; d < width; d++)
     dx[d] += inverse * (dy[d] * scale[d] - of_g - (x[d] - mean) * inverse * of_g_xhat);
 }
 
+ATTN_CLONES
 static void differentiate(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   for (int64_t n = from; n < to; n++) {
     const float *x = c->x + n * c->width, *dy = c->dy + n * c->width;
-    float of_g, of_g_xhat;
-    means(x, dy, c->scale, c->width, c->mean[n], c->inverse[n], &of_g, &of_g_xhat);
-    add_row(c->dx + n * c->width, x, dy, c->scale, c->width, c->mean[n], c->inverse[n],
-            c->root ? 0 : of_g, of_g_xhat);
+    float mean = c->mean[n], inverse = c->inverse[n];
+    float of_g = c->root ? 0 : mean_of_g(dy, c->scale, c->width);
+    float of_g_xhat = mean_of_g_xhat(x, dy, c->scale, c->width, mean, inverse);
+    add_row(c->dx + n * c->width, x, dy, c->scale, c->width, mean, inverse, of_g, of_g_xhat);
   }
 }
 
-static void add_columns(const struct call *c, int64_t n, int64_t first, int64_t end) {
+static inline void add_columns(const struct call *c, int64_t n, int64_t first, int64_t end) {
   const float *restrict x = c->x + n * c->width, *restrict dy = c->dy + n * c->width;
   float *restrict d_scale = c->d_scale, *restrict d_bias = c->d_bias;
   float mean = c->mean[n], inverse = c->inverse[n];
@@ -119,6 +129,7 @@ static void add_columns(const struct call *c, int64_t n, int64_t first, int64_t 
 }
 
 /* Stretches of columns, so that each sum is one thread's. */
+ATTN_CLONES
 static void sum_columns(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   int64_t end = to * COLUMNS < c->width ? to * COLUMNS : c->width;

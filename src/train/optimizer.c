@@ -3,11 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "clones.h"
+
 struct call {
   const struct attn_moments *all;
   float beta1, beta2, epsilon, rate, shrink, scale, correct_v;
 };
 
+ATTN_CLONES
 static void update(void *argument, int64_t from, int64_t to) {
   /* A copy, which no store to w can change: clang makes vectors of the loop only then. */
   const struct call *call = argument, copy = *call, *c = &copy;

@@ -1,0 +1,154 @@
+/* Law: what ATTN_CLONES chooses for this CPU gives the bits of the same source compiled for the
+ * baseline alone, whose functions are called plain_ here (CMakeLists.txt). Of any width, so that no
+ * remainder is missed, with numbers of all sizes. Proves nothing on a CPU without AVX2. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "half_rows.h"
+#include "layers.h"
+#include "optimizer.h"
+#include "random.h"
+
+__typeof__(attn_activation_forward) plain_activation_forward;
+__typeof__(attn_activation_backward) plain_activation_backward;
+__typeof__(attn_residual_forward) plain_residual_forward;
+__typeof__(attn_residual_backward) plain_residual_backward;
+__typeof__(attn_row_norm_forward) plain_row_norm_forward;
+__typeof__(attn_row_norm_backward) plain_row_norm_backward;
+__typeof__(attn_loss_forward) plain_loss_forward;
+__typeof__(attn_adamw_step) plain_adamw_step;
+__typeof__(attn_half_rows_multiply) plain_half_rows_multiply;
+
+enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
+
+static const struct attn_host host = {.threads = 1};
+static float x[SIZE], f[SIZE], weight[SIZE];
+static float ours[4][SIZE], theirs[4][SIZE]; /* what a call writes to, or adds to */
+static int64_t n, width;
+
+static void draw(float *to, float scale) {
+  for (int k = 0; k < SIZE; k++) to[k] = uniform() * scale;
+}
+
+static void begin(void) {
+  static const float scales[] = {0x1p-20f, 1, 8, 100};
+  n = 1 + below(ROWS), width = 1 + below(WIDTH);
+  draw(x, scales[below(4)]), draw(f, scales[below(4)]), draw(weight, 1);
+  for (int k = 0; k < 4; k++) {
+    draw(ours[k], 1);
+    memcpy(theirs[k], ours[k], sizeof *ours);
+  }
+}
+
+static void end(void) { assert_memory_equal(ours, theirs, sizeof ours); }
+
+static void activations(void **state) {
+  (void)state;
+  for (int call = 0; call < CALLS; call++) {
+    enum attn_activation kind = (enum attn_activation)(call % (ATTN_SILU + 1));
+    begin();
+    if (chance(9)) x[0] = INFINITY, x[1] = -INFINITY, x[2] = -0.0f, x[3] = 0x1p-149f;
+    attn_activation_forward(&host, kind, ours[0], x, n, width);
+    plain_activation_forward(&host, kind, theirs[0], x, n, width);
+    attn_activation_backward(&host, kind, ours[1], f, x, n, width);
+    plain_activation_backward(&host, kind, theirs[1], f, x, n, width);
+    end();
+  }
+}
+
+static void residuals(void **state) {
+  (void)state;
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    const struct attn_dropout drop = {chance(3) ? 0 : 0.3, random_bits(), random_bits() % 9,
+                                      below(1000), 0};
+    const float *to = chance(3) ? NULL : x;
+    attn_residual_forward(&host, &drop, ours[0], to, f, n, width);
+    plain_residual_forward(&host, &drop, theirs[0], to, f, n, width);
+    attn_residual_backward(&host, &drop, ours[1], ours[2], f, n, width);
+    plain_residual_backward(&host, &drop, theirs[1], theirs[2], f, n, width);
+    end();
+  }
+}
+
+static void norms(void **state) {
+  (void)state;
+  float mean[ROWS] = {0}, inverse[ROWS], plain_mean[ROWS], plain_inverse[ROWS];
+  for (int call = 0; call < CALLS; call++) {
+    int root = chance(2);
+    const float *bias = chance(2) ? weight + WIDTH : NULL;
+    begin();
+    attn_row_norm_forward(&host, ours[0], mean, inverse, x, weight, bias, n, width, 1e-5, root);
+    plain_row_norm_forward(&host, theirs[0], plain_mean, plain_inverse, x, weight, bias, n, width,
+                           1e-5, root);
+    assert_memory_equal(mean, plain_mean, (size_t)n * sizeof *mean);
+    assert_memory_equal(inverse, plain_inverse, (size_t)n * sizeof *inverse);
+    attn_row_norm_backward(&host, ours[1], ours[2], ours[3], f, x, mean, inverse, weight, n, width,
+                           root);
+    plain_row_norm_backward(&host, theirs[1], theirs[2], theirs[3], f, x, mean, inverse, weight, n,
+                            width, root);
+    end();
+  }
+}
+
+static void losses(void **state) {
+  (void)state;
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    int32_t targets[ROWS];
+    double scratch[2][ROWS], smoothing = chance(2) ? 0.1 : 0;
+    int evaluate = chance(3);
+    for (int row = 0; row < ROWS; row++)
+      targets[row] = chance(5) ? ATTN_NO_TARGET : (int32_t)below(width);
+    memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
+    struct attn_loss a =
+        attn_loss_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
+    struct attn_loss b = plain_loss_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
+                                            evaluate, scratch[1]);
+    assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
+    end();
+  }
+}
+
+static void steps_of_adamw(void **state) {
+  (void)state;
+  const struct attn_adamw adam = {0.9, 0.999, 1e-8, 0.01};
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    for (int k = 0; k < SIZE; k++) theirs[2][k] = ours[2][k] = fabsf(ours[2][k]);
+    struct attn_moments m = {ours[0], ours[1], ours[2], x, n * width, chance(2)}, plain = m;
+    plain.w = theirs[0], plain.m = theirs[1], plain.v = theirs[2];
+    attn_adamw_step(&host, &adam, 1 + call, 1e-3, 0.7, &m);
+    plain_adamw_step(&host, &adam, 1 + call, 1e-3, 0.7, &plain);
+    end();
+  }
+}
+
+static void products_of_few_rows(void **state) {
+  (void)state;
+  static uint32_t packed[SIZE];
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    int64_t out = 1 + below(8);
+    const float *bias = chance(2) ? f : NULL;
+    assert_true(attn_half_rows_size(width, out) <= sizeof packed);
+    attn_half_rows_pack(packed, weight, width, out);
+    attn_half_rows_multiply(ours[0], x, packed, bias, n, width, out);
+    plain_half_rows_multiply(theirs[0], x, packed, bias, n, width, out);
+    end();
+  }
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(activations),    cmocka_unit_test(residuals),
+      cmocka_unit_test(norms),          cmocka_unit_test(losses),
+      cmocka_unit_test(steps_of_adamw), cmocka_unit_test(products_of_few_rows)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
