@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Whole models, float32 and bf16: libattn's training against PyTorch's, its decoding against CTranslate2's.
 
-    bench/compare_model.py --program build/test/bench_model [--steps 10] [--threads 0] [--only PATTERN] [--json FILE]
+    bench/compare_model.py --program build/release/bench_model [--steps 10] [--threads 0] [--only PATTERN] [--json FILE]
 
 Each runs in a process of its own and makes a step when it is told to, in turns, so that all see the
 same machine. Random weights; random tokens, as many of each. What is not installed is left out.
 Bound: products at the rate of a large one, and the bytes that a step cannot avoid at that of a copy.
 bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 where it knows that on this CPU. Where oneDNN has no
-products of bf16 libattn makes the same ones in float32, which is slower: a figure of what they learn, not of bf16.
+products of bf16 libattn trains with the same ones in float32, which is slower, and decodes with a loop of its own.
 """
 import argparse
 import fnmatch
@@ -273,7 +273,7 @@ def main():
             known[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
         if "half" in more and known[threads]["half_bytes"] == 4 and not told:
             told = True
-            print("# bf16: oneDNN has no products of it on this CPU; libattn makes the same ones in float32")
+            print("# bf16: oneDNN has no products of it on this CPU; libattn trains with the same ones in float32, and decodes by a loop of its own")
         runners = measure(case, options, threads)
         facts, s = runners[0].facts, SHAPES[name]
         least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"],

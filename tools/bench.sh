@@ -4,14 +4,14 @@
 # turns. STEPS=n: so many steps of each model (default 3).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cmake --preset test >/dev/null && cmake --build --preset test --target bench_sdpa bench_model attn >/dev/null
-build/test/bench_sdpa "$@"
+cmake --preset release -DATTN_BENCH=ON >/dev/null && cmake --build --preset release --target bench_sdpa bench_model attn >/dev/null
+build/release/bench_sdpa "$@"
 for python in "${PYTHON:-}" build/venv/bin/python python3; do
   [ -n "$python" ] || continue
   if "$python" -c 'import torch' 2>/dev/null; then
-    "$python" bench/compare_torch.py --library build/test/libattn.so
-    exec "$python" bench/compare_model.py --program build/test/bench_model --steps "${STEPS:-3}"
+    "$python" bench/compare_torch.py --library build/release/libattn.so
+    exec "$python" bench/compare_model.py --program build/release/bench_model --steps "${STEPS:-3}"
   fi
 done
-python3 bench/compare_model.py --program build/test/bench_model --steps "${STEPS:-3}"
+python3 bench/compare_model.py --program build/release/bench_model --steps "${STEPS:-3}"
 echo "bench: no PyTorch found; to compare: build/venv/bin/pip install torch==2.13.0 ctranslate2==4.8.0"
