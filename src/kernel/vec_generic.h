@@ -79,6 +79,9 @@ WORD vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, 
 
 enum { TURN = 4 }; /* columns at once */
 WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
-  for (int n = 0; n < TURN; n++)
-    for (int lane = 0; lane < VL; lane++) column[n][lane] = rows[lane][at + n];
+  for (int n = 0; n < TURN; n++) {
+    vf x = {0};
+    for (int lane = 0; lane < VL; lane++) x[lane] = rows[lane][at + n];
+    column[n] = x;
+  }
 }

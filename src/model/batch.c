@@ -1,7 +1,6 @@
 #include "batch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "error.h"
 

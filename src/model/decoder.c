@@ -1,7 +1,6 @@
 #include "decoder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "error.h"
 #include "pass.h"

@@ -1,10 +1,8 @@
 #include "network.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "attn/nn.h"
 #include "error.h"
@@ -20,7 +18,7 @@ enum { EACH_BLOCK = 18, OTHERS = 20 };
 struct builder {
   struct attn_network *n;
   float *weights, *gradients;
-  char prefix[40];
+  char prefix[28];
   int parts;
 };
 
@@ -41,7 +39,7 @@ static const struct attn_value *add(struct builder *b, const char *name, int64_t
 
 static struct attn_linear_weights linear(struct builder *b, const char *name, const char *w_suffix,
                                          const char *b_suffix, int64_t out, int64_t in) {
-  char full[48];
+  char full[36];
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
   l.w = add(b, full, out, in, 2, ATTN_FILL_XAVIER);
@@ -52,7 +50,7 @@ static struct attn_linear_weights linear(struct builder *b, const char *name, co
 
 static struct attn_norm_weights norm(struct builder *b, const char *name) {
   const struct attn_config *c = &b->n->config;
-  char full[48];
+  char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   snprintf(full, sizeof full, "%s.weight", name);
   w.scale = add(b, full, 1, c->width, 1, ATTN_FILL_ONE);
@@ -101,7 +99,7 @@ static struct attn_norm_weights build_stack(struct builder *b, const char *name,
                                             int crosses) {
   struct attn_norm_weights last = {NULL, NULL};
   for (int64_t n = 0; n < layers; n++) {
-    snprintf(b->prefix, sizeof b->prefix, "%s.layers.%lld.", name, (long long)n);
+    snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
     build_block(b, &blocks[n], crosses);
   }
   snprintf(b->prefix, sizeof b->prefix, "%s.", name);
@@ -266,6 +264,7 @@ attn_status attn_network_count(const struct attn_config *config, int64_t *number
 attn_status attn_network_make(const struct attn_config *config, struct attn_network **network,
                               float **weights, attn_error *err) {
   int64_t numbers = 0;
+  *network = NULL, *weights = NULL;
   attn_status status = attn_network_count(config, &numbers, err);
   if (status) return status;
   size_t bytes = ((size_t)numbers * sizeof **weights + ALIGNMENT) / ALIGNMENT * ALIGNMENT;

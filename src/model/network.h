@@ -11,7 +11,7 @@
 enum attn_filling { ATTN_FILL_ZERO, ATTN_FILL_ONE, ATTN_FILL_NORMAL, ATTN_FILL_XAVIER };
 
 struct attn_parameter {
-  char name[96];
+  char name[64];
   struct attn_value value; /* (n, width), a vector as (1, width) */
   int rank;
   int64_t offset; /* of its first number in the block */

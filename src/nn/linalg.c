@@ -199,7 +199,7 @@ static const char *element_at(struct attn_matrix m, int64_t n) {
          n * (int64_t)(m.type == ATTN_HALVES ? sizeof(uint16_t) : sizeof(float));
 }
 
-/* Rows from..to of what is multiplied. */
+/* What is multiplied, from this row on. */
 static struct attn_matrix rows_from(struct attn_matrix m, int64_t from) {
   m.at = element_at(m, m.transposed ? from : from * m.step);
   return m;

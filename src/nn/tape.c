@@ -187,7 +187,7 @@ void attn_tape_backward(struct attn_tape *tape) {
   tape->last = NULL;
 }
 
-/* Every use of the random numbers is another. */
+/* Each use draws numbers of its own. */
 static struct attn_dropout draw_from(struct attn_tape *tape, double probability) {
   struct attn_dropout drop = tape->drop;
   drop.probability = tape->training ? probability : 0;

@@ -1,5 +1,4 @@
 /* examine.c -- a model that is there, asked for what it never saw. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,8 @@
 #include "error.h"
 #include "token_search.h"
 
-enum { BYTES = 1 << 17, TOGETHER = 32, SOURCE = 0, TARGET = 1 }; /* a line has at most 2^16 */
+enum { BYTES = 1 << 17 }; /* two lines; each has at most 2^16 */
+enum { TOGETHER = 32, SOURCE = 0, TARGET = 1 };
 
 attn_status attn_examples_new(struct attn_examples *e, attn_error *err) {
   e->text = malloc(BYTES);

@@ -41,10 +41,10 @@ struct attn_part {
 
 struct attn_trainer {
   struct attn_training how;
-  int64_t numbers; /* of the weights */
-  float *weights, *first,
-      *second;     /* the weights and AdamW's moments; one block with the gradients */
-  int32_t threads; /* of a step */
+  int64_t numbers;       /* of the weights */
+  float *weights;        /* one block with AdamW's moments and the gradients */
+  float *first, *second; /* the moments */
+  int32_t threads;       /* of a step */
   int parts;
   void *halves; /* what stands for the weights in bf16; NULL: they do */
   struct attn_part *part;
