@@ -21,7 +21,8 @@ static const char help[] =
     "  --most N               tokens at most\n"
     "  --precision P          float32 or bf16 [float32]: half the bytes of the weights\n"
     "  --together N           lines that are read and said side by side: faster, but\n"
-    "                         neighbours change last bits of scores [1]\n"
+    "                         neighbours change last bits of scores, and a line's\n"
+    "                         place what is drawn of it [1]\n"
     "  --threads N            [all]\n"
     "  --json                 a line of JSON for each text\n\n"
     "examples:\n"
@@ -73,14 +74,15 @@ static void put(const struct wishes *w, const char *const *sources, const attn_r
       put_text(replies + n * n_best, n_best);
 }
 
+/* silent: only whether it can be said. */
 static attn_status say(const attn_model *model, const struct wishes *w, const char *const *sources,
-                       int64_t count, attn_error *err) {
+                       int64_t count, int silent, attn_error *err) {
   int64_t all = count * (w->how.n_best ? w->how.n_best : 1);
   attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
   *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
   if (!replies) return ATTN_ERR_MEMORY;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
-  if (!status) put(w, sources, replies, count);
+  if (!status && !silent) put(w, sources, replies, count);
   attn_replies_free(replies, status ? 0 : all);
   free(replies);
   return status;
@@ -102,16 +104,16 @@ static int strip(char *line, size_t length) {
   return strlen(line) == length ? 0 : -1;
 }
 
-/* All at once; where that is refused one by one, so that the line can be named. */
+/* All at once; where that is refused, those before the first line that is, and its number. */
 static int say_block(const attn_model *model, const struct wishes *w, const struct block *b) {
   const char *const *lines = (const char *const *)b->lines;
-  attn_error err;
-  attn_status status = b->count ? say(model, w, lines, b->count, &err) : ATTN_OK;
+  attn_error err, ignored;
   int64_t n = 0;
-  if (status && b->count > 1)
-    for (status = ATTN_OK; n < b->count && !status; n++) status = say(model, w, lines + n, 1, &err);
-  if (!status) return EXIT_FINE;
-  err.line = b->first + (n ? n - 1 : 0), err.column = 1;
+  if (!b->count || !say(model, w, lines, b->count, 0, &err)) return EXIT_FINE;
+  while (n < b->count - 1 && !say(model, w, lines + n, 1, 1, &err)) n++;
+  if (n == b->count - 1) say(model, w, lines + n, 1, 1, &err);
+  if (n) say(model, w, lines, n, 0, &ignored);
+  err.line = b->first + n, err.column = 1;
   return attn_cli_fail("generate", "-", &err);
 }
 
@@ -171,7 +173,7 @@ static int read_precision(struct wishes *w) {
 
 static int say_texts(const attn_model *model, const struct wishes *w, int count, char **texts) {
   attn_error err;
-  attn_status status = say(model, w, (const char *const *)texts, count, &err);
+  attn_status status = say(model, w, (const char *const *)texts, count, 0, &err);
   return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
 }
 

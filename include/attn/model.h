@@ -120,8 +120,8 @@ typedef struct attn_reply {
  * number of threads.
  * Errors  ATTN_ERR_ARGUMENT (a setting; a source longer than the model has positions for; an
  *         encoder that was opened from a folder: it says nothing), ATTN_ERR_FORMAT (a source is not
- *         UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies are empty, or, where a
- *         setting was refused, may be as they were.
+ *         UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Nothing is to be released then: replies
+ *         are empty, or, where a setting was refused, may be as they were.
  * Cost    each token once through the decoder, over KV caches; of an encoder alone one pass over
  *         the source. The first call for a precision lays the weights out for it, in as much memory
  *         again, which the model keeps.

@@ -1,4 +1,7 @@
 /* turn_8.h -- eight rows of eight floats into eight columns. */
+#ifndef ATTN_KERNEL_TURN_8_H
+#define ATTN_KERNEL_TURN_8_H
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -22,3 +25,5 @@ static inline __attribute__((always_inline)) void turn_8(const float *const rows
     column[n + 4] = _mm256_permute2f128_ps(x[n], x[n + 4], 0x31);
   }
 }
+
+#endif

@@ -107,7 +107,8 @@ attn_status attn_text_part_new(struct attn_text_part *p, const struct attn_text 
                                .sequences = count,
                                .tokens = all->tokens + from,
                                .places = p->places,
-                               .starts = p->starts};
+                               .starts = p->starts,
+                               .types = all->types ? all->types + from : NULL};
   return ATTN_OK;
 }
 

@@ -1,4 +1,5 @@
 /* generate.c -- texts in, texts out. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,8 @@ static attn_status check(const struct talk *t, attn_error *err) {
 attn_status attn_model_generate(const attn_model *model, const char *const *sources, int64_t count,
                                 const attn_generation *how, attn_reply *replies, attn_error *err) {
   struct talk t = {.model = model, .count = count};
-  attn_status status = attn_descriptor_copy(how, &t.how, sizeof t.how, sizeof t.how, "how", err);
+  attn_status status = attn_descriptor_copy(how, &t.how, sizeof t.how,
+                                            offsetof(attn_generation, precision), "how", err);
   if (!status) status = check(&t, err);
   if (status) return status;
   t.n_best = t.how.n_best ? t.how.n_best : 1;

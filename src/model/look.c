@@ -50,10 +50,8 @@ static attn_status say(const struct attn_viewing *v, int32_t **tokens, int64_t *
   int64_t length = v->model->network->config.length, starts[] = {0, v->source.count};
   const struct attn_text text = {
       .n = v->source.count, .sequences = 1, .tokens = v->source.id, .starts = starts};
-  struct attn_search how = {
+  const struct attn_search how = {
       .most = length, .begin = ATTN_TOKEN_BEGIN, .end = ATTN_TOKEN_END, .threads = v->threads};
-  attn_status status = attn_model_pack(v->model, 0, &how.pack, err);
-  if (status) return status;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
   const struct attn_found found = {.tokens = *tokens, .counts = count};
   return attn_search_run(v->model->network, &text, &how, &found, err);

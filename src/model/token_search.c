@@ -65,8 +65,9 @@ static attn_status check_source(const struct attn_text *t, const struct attn_con
     if (t->tokens[n] < 0 || t->tokens[n] >= words)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "source", "token %d is none of the vocabulary",
                        (int)t->tokens[n]);
-  return continues || s->begin >= 0 ? ATTN_OK
-                                    : refuse(err, "begin", "a token where there is an encoder");
+  return c->kind != ATTN_ENCODER_DECODER || s->begin >= 0
+             ? ATTN_OK
+             : refuse(err, "begin", "a token where there are encoder and decoder");
 }
 
 /* ---- Sources that are searched together ---- */

@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void dot(float sums[ROWS][PANEL], c
       memcpy(&first, at, sizeof first), memcpy(&second, at + LANES, sizeof second);
       for (int o = 0; o < PANEL; o++) {
         words two;
-        __builtin_prefetch(panel + o * LANES + AHEAD);
+        __builtin_prefetch((const void *)((uintptr_t)(panel + o * LANES) + AHEAD * sizeof *panel));
         memcpy(&two, panel + o * LANES, sizeof two);
         sum[r][o] += first * (floats)(two << 16);
         sum[r][o] += second * (floats)(two & 0xFFFF0000);

@@ -51,8 +51,8 @@ static dnnl_status_t layout_by_steps(layout *l, int rank, const dnnl_dims_t shap
 
 static dnnl_status_t layout_copy(layout *l, const dnnl_memory_desc_t *of) {
   *l = malloc(sizeof **l);
-  if (*l) **l = *of;
-  return *l ? dnnl_success : dnnl_out_of_memory;
+  if (*l && of) **l = *of;
+  return !of ? dnnl_invalid_arguments : *l ? dnnl_success : dnnl_out_of_memory;
 }
 
 static void layout_free(layout l) { free(l); }
@@ -90,7 +90,7 @@ static dnnl_status_t layout_by_steps(layout *l, int rank, const dnnl_dims_t shap
 }
 
 static dnnl_status_t layout_copy(layout *l, const_dnnl_memory_desc_t of) {
-  return dnnl_memory_desc_clone(l, of);
+  return of ? dnnl_memory_desc_clone(l, of) : dnnl_invalid_arguments;
 }
 
 static void layout_free(layout l) {
@@ -281,7 +281,9 @@ static struct any_product *any_product(enum attn_factors type, int turn_a, int t
 
 int attn_matmul_has_bf16(void) {
   static _Atomic int known; /* 1: no, 2: yes */
-  if (!known) known = 1 + (any_product(ATTN_HALVES, 0, 0, 0) != NULL);
+  int none = 0;
+  if (!known) /* what was found first stays so */
+    atomic_compare_exchange_strong(&known, &none, 1 + (any_product(ATTN_HALVES, 0, 0, 0) != NULL));
   return known == 2;
 }
 
@@ -390,7 +392,7 @@ static dnnl_status_t build_packed(struct packed_kernel *k, const struct attn_pac
   return status;
 }
 
-/* NULL where oneDNN finds no memory. Of two threads that make one, one keeps its own. */
+/* NULL where oneDNN fails. Of two threads that make one, one keeps its own. */
 static struct packed_kernel *packed_kernel(struct attn_packed *p, int64_t rows) {
   struct packed_kernel *k = atomic_load(&p->of_rows[rows]), *other = NULL;
   if (k) return k;
@@ -440,10 +442,10 @@ static dnnl_status_t pack(struct attn_packed *p, const float *w) {
   int threads = hold_threads();
   dnnl_status_t status = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
   if (!status) status = choose_layout(p);
+  if (!status) p->numbers = aligned_alloc(ALIGNMENT, up(dnnl_memory_desc_get_size(p->laid)));
+  if (!status) status = p->numbers ? lay(p, w) : dnnl_out_of_memory;
   give_threads(threads);
-  if (status) return status;
-  p->numbers = aligned_alloc(ALIGNMENT, up(dnnl_memory_desc_get_size(p->laid)));
-  return p->numbers ? lay(p, w) : dnnl_out_of_memory;
+  return status;
 }
 
 static int pack_half_rows(struct attn_packed *p, const float *w) {
@@ -461,7 +463,7 @@ attn_status attn_packed_new(const float *w, const float *b, int64_t in, int64_t 
       return *packed = p, ATTN_OK;
   }
   attn_packed_free(p);
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "oneDNN could not pack weights of (%lld, %lld)",
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "weights of (%lld, %lld) could not be packed",
                    (long long)out, (long long)in);
 }
 

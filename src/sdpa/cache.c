@@ -284,7 +284,7 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
     }
     int64_t size = attn_real_size(pages->dtype);
     if (from->dtype == pages->dtype && from->strides[3] == 1) {
-      memcpy(to, attn_tensor_at(from, b, h, t, 0), (size_t)(from->shape[3] * size));
+      memmove(to, attn_tensor_at(from, b, h, t, 0), (size_t)(from->shape[3] * size));
       continue;
     }
     for (int64_t e = 0; e < from->shape[3]; e++)

@@ -74,7 +74,8 @@ static attn_status make_part(struct attn_trainer *t, const struct attn_config *c
 
 /* Beside the weights, what stands for them. */
 static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
-  size_t bytes = (size_t)up(t->numbers) * attn_half_size(attn_half_factors());
+  size_t size = attn_half_size(attn_half_factors());
+  size_t bytes = ((size_t)t->numbers * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   if (!t->how.halves) return ATTN_OK;
   t->halves = aligned_alloc(ALIGNMENT, bytes), t->bytes += bytes;
   return t->halves ? ATTN_OK : out_of_memory(err, bytes);

@@ -63,7 +63,7 @@ static void a_step_is_the_whole_pass(void **state) {
   (void)state;
   enum { SLOTS = 5 };
   for (int v = 0; v < VARIANTS * STANDINGS; v++) {
-    enum standing how = v % STANDINGS;
+    enum standing how = (enum standing)(v % STANDINGS);
     int32_t said[SLOTS][LENGTH];
     int64_t counts[SLOTS] = {0}, of[SLOTS] = {0, 1, 2, 0, 0};
     struct attn_decoder *d;

@@ -66,16 +66,18 @@ static void expect_same(const attn_reply *a, const attn_reply *b) {
   assert_memory_equal(&a->score, &b->score, sizeof a->score);
 }
 
-/* Greedily, by beams, drawn: each text by itself, all at once, with other threads. */
+/* Greedily, by beams, drawn, greedily in bf16: each text by itself, all at once, with other
+ * threads. */
 static void a_reply_depends_on_its_text_alone(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_model_facts facts = {.struct_size = sizeof facts};
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
-  for (int kind = 0; kind < (facts.decoder_layers ? 3 : 1); kind++) {
+  for (int kind = 0; kind < (facts.decoder_layers ? 4 : 1); kind++) {
     attn_generation how = ATTN_GENERATION_INIT;
     how.beams = kind == 1 ? 3 : 0, how.n_best = kind == 1 ? 2 : 0, how.most = 12;
     how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
+    how.precision = kind == 3 ? ATTN_BF16 : 0;
     int n_best = kind == 1 ? 2 : 1;
     attn_reply all[TEXTS * 2], again[TEXTS * 2], one[2];
     how.threads = 1;
@@ -83,7 +85,7 @@ static void a_reply_depends_on_its_text_alone(void **state) {
     how.threads = 3;
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, again, NULL), ATTN_OK);
     for (int n = 0; n < TEXTS * n_best; n++) expect_same(&all[n], &again[n]);
-    for (int n = 0; n < TEXTS && kind < 2; n++) { /* what is drawn depends on the index as well */
+    for (int n = 0; n < TEXTS && kind != 2; n++) { /* what is drawn depends on the index as well */
       assert_int_equal(attn_model_generate(m, &texts[n], 1, &how, one, NULL), ATTN_OK);
       for (int k = 0; k < n_best; k++) expect_same(&all[n * n_best + k], &one[k]);
       attn_replies_free(one, n_best);
@@ -91,6 +93,22 @@ static void a_reply_depends_on_its_text_alone(void **state) {
     attn_replies_free(all, TEXTS * n_best), attn_replies_free(again, TEXTS * n_best);
     assert_null(all[0].text);
   }
+  attn_model_free(m);
+}
+
+/* Its struct ends before `precision`: what stands there is not the library's to read. */
+static void an_older_caller_is_served(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_generation how = ATTN_GENERATION_INIT;
+  attn_reply old, now;
+  assert_int_equal(attn_model_generate(m, texts, 1, &how, &now, NULL), ATTN_OK);
+  how.struct_size = offsetof(attn_generation, precision), how.precision = -1;
+  assert_int_equal(attn_model_generate(m, texts, 1, &how, &old, NULL), ATTN_OK);
+  expect_same(&old, &now);
+  how.struct_size--;
+  assert_int_equal(attn_model_generate(m, texts, 1, &how, &old, NULL), ATTN_ERR_ARGUMENT);
+  attn_replies_free(&now, 1), attn_replies_free(&old, 1);
   attn_model_free(m);
 }
 
@@ -329,6 +347,7 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       LAW(a_reply_depends_on_its_text_alone, with_encoder),
+      LAW(an_older_caller_is_served, with_encoder),
       LAW(replies_say_what_they_are, with_encoder),
       LAW(a_decoder_alone_goes_on, alone),
       LAW(a_reply_depends_on_its_text_alone, encoder_alone),
