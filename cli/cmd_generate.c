@@ -104,17 +104,37 @@ static int strip(char *line, size_t length) {
   return strlen(line) == length ? 0 : -1;
 }
 
-/* All at once; where that is refused, those before the first line that is, and its number. */
+/* The first line that is refused by itself, or count. */
+static int64_t find_refused(const attn_model *model, const struct wishes *w, const struct block *b,
+                            attn_error *err) {
+  int64_t n = 0;
+  while (n < b->count && !say(model, w, (const char *const *)b->lines + n, 1, 1, err)) n++;
+  return n;
+}
+
+static int fail_at(attn_error *err, int64_t line) {
+  err->line = line, err->column = line > 0;
+  return attn_cli_fail("generate", "-", err);
+}
+
+/* For want of memory for all; not where what is drawn depends on the place among them. */
+static int say_each(const attn_model *model, const struct wishes *w, const struct block *b) {
+  attn_error err;
+  for (int64_t n = 0; n < b->count; n++)
+    if (say(model, w, (const char *const *)b->lines + n, 1, 0, &err))
+      return fail_at(&err, b->first + n);
+  return EXIT_FINE;
+}
+
+/* All at once; where a line is refused, those before it. */
 static int say_block(const attn_model *model, const struct wishes *w, const struct block *b) {
   const char *const *lines = (const char *const *)b->lines;
-  attn_error err, ignored;
-  int64_t n = 0;
+  attn_error err, refusal;
   if (!b->count || !say(model, w, lines, b->count, 0, &err)) return EXIT_FINE;
-  while (n < b->count - 1 && !say(model, w, lines + n, 1, 1, &err)) n++;
-  if (n == b->count - 1) say(model, w, lines + n, 1, 1, &err);
-  if (n) say(model, w, lines, n, 0, &ignored);
-  err.line = b->first + n, err.column = 1;
-  return attn_cli_fail("generate", "-", &err);
+  int64_t n = find_refused(model, w, b, &refusal);
+  if (n == b->count) return w->how.temperature > 0 ? fail_at(&err, 0) : say_each(model, w, b);
+  if (n && say(model, w, lines, n, 0, &err)) return fail_at(&err, 0);
+  return fail_at(&refusal, b->first + n);
 }
 
 /* Nobody is talked to who went away. */
@@ -126,20 +146,23 @@ static int ask(const attn_model *model, const struct wishes *w, struct block *b)
   return result;
 }
 
-/* One line more; 0 at the end, -1 after a message. */
+/* 1: one line more; 0: the end; -1: it is no text; below: -2 - errno. */
 static int read_line(struct block *b) {
   char *line = NULL;
   size_t room = 0;
   ssize_t length = getline(&line, &room, stdin);
   if (length >= 0 && !strip(line, (size_t)length)) return b->lines[b->count++] = line, 1;
   free(line);
-  if (length < 0 && feof(stdin)) return 0;
-  if (length < 0)
-    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(errno));
+  return length >= 0 ? -1 : feof(stdin) ? 0 : -errno - 2;
+}
+
+/* more: what read_line gave. */
+static int complain(const struct block *b, int more) {
+  if (more == -1)
+    fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n", (long long)b->first);
   else
-    fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n",
-            (long long)(b->first + b->count));
-  return -1;
+    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(-more - 2));
+  return EXIT_TROUBLE;
 }
 
 /* Line by line, so that it can be talked to, or so many together. What stands before a line that
@@ -154,7 +177,7 @@ static int listen(const attn_model *model, const struct wishes *w) {
     result = ask(model, w, &b);
   }
   free(b.lines);
-  return more < 0 ? EXIT_TROUBLE : result;
+  return more < 0 && !result ? complain(&b, more) : result;
 }
 
 static int is_number_of(const char *name, int64_t value, int64_t most) {

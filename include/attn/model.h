@@ -75,7 +75,8 @@ typedef struct attn_generation {
   int32_t top_k;         /* of the likeliest k only; 0: all */
   double top_p;          /* of the likeliest that have p together [Holtzman20]; 0: all */
   uint64_t seed;         /* what is drawn is a function of it, the source's index and the step */
-  int64_t most;          /* tokens at most; 0: as many as the model has positions for */
+  int64_t most;          /* tokens at most, the end among them; 0: as many as the model has positions
+                            for */
   int32_t threads;       /* 0: all */
   int32_t together;      /* sources that go through each layer side by side: faster, but sums may
                             then be formed in another order, and neighbours change the last bits of

@@ -13,7 +13,8 @@ attn_status attn_line_new(struct attn_line *l, const struct attn_search *how, in
                           int64_t sequence, int weighs, attn_error *err) {
   size_t beams = (size_t)how->beams;
   int draws = how->temperature > 0;
-  *l = (struct attn_line){.how = how, .words = words, .sequence = sequence, .weighs = weighs};
+  *l = (struct attn_line){
+      .how = how, .words = words, .sequence = sequence, .most = how->most, .weighs = weighs};
   l->now = calloc(beams, sizeof *l->now);
   l->next = calloc(beams, sizeof *l->next);
   l->candidates = calloc(beams, sizeof *l->candidates);
@@ -136,7 +137,7 @@ static void finish(struct attn_line *l, double sum, int32_t node, int ended) {
  * a step or two of pow's rounding are left to it. */
 static int is_decided(const struct attn_line *l) {
   if (l->finished < l->how->n_best) return 0;
-  double most = length_penalty(l->how, l->how->most) * (1 + 0x1p-50);
+  double most = length_penalty(l->how, l->most) * (1 + 0x1p-50);
   return l->now[0].sum / most <= l->best[l->how->n_best - 1].score;
 }
 
@@ -170,7 +171,7 @@ attn_status attn_line_advance(struct attn_line *l, struct attn_decoder *d, int64
     struct attn_candidate c = l->candidates[n];
     int ended = c.token == l->how->end;
     nodes[n] = (struct attn_node){(float)c.log_p, l->now[c.parent].node, c.token};
-    if (ended || l->said == l->how->most)
+    if (ended || l->said == l->most)
       finish(l, c.sum, (int32_t)n, ended);
     else
       l->next[l->open++] = (struct attn_hypothesis){c.sum, -1, c.parent, c.token, (int32_t)n};

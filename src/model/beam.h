@@ -35,8 +35,8 @@ struct attn_finished {
 /* One source's search. how is complete: no 0 stands for a default. */
 struct attn_line {
   const struct attn_search *how;
-  int64_t words, sequence;
-  int weighs; /* log-probabilities are wanted, not the likeliest alone */
+  int64_t words, sequence, most; /* most: how's, or what the source leaves of it */
+  int weighs;                    /* log-probabilities are wanted, not the likeliest alone */
   int64_t open, said, finished, count;
   struct attn_hypothesis *now, *next; /* (beams): by falling sum */
   struct attn_candidate *candidates;  /* (beams): count of them, by falling sum */

@@ -28,8 +28,7 @@ static int has_encoder(const struct talk *t) {
 }
 
 /* What an encoder reads ends; what is to go on does not. */
-static attn_status add_source(struct talk *t, const char *source, int64_t *longest,
-                              attn_error *err) {
+static attn_status add_source(struct talk *t, const char *source, attn_error *err) {
   int32_t *tokens = NULL, *more;
   int64_t count = 0;
   attn_status status = attn_model_encode(t->model, source, "sources", &tokens, &count, err);
@@ -42,19 +41,16 @@ static attn_status add_source(struct talk *t, const char *source, int64_t *longe
   t->text.n += count;
   if (has_encoder(t)) more[t->text.n++] = ATTN_TOKEN_END;
   t->starts[++t->text.sequences] = t->text.n;
-  if (count > *longest) *longest = count;
   return ATTN_OK;
 }
 
 static attn_status read_sources(struct talk *t, const char *const *sources, attn_error *err) {
-  int64_t longest = 0, length = t->model->network->config.length;
+  int64_t length = t->model->network->config.length;
   attn_status status = ATTN_OK;
   t->starts = calloc((size_t)t->count + 1, sizeof *t->starts);
   if (!t->starts) return out_of_memory(err);
-  for (int64_t n = 0; n < t->count && !status; n++)
-    status = add_source(t, sources[n], &longest, err);
-  int64_t room = has_encoder(t) ? length : length - longest;
-  t->most = t->how.most && t->how.most < room ? t->how.most + 1 : room; /* the end is one too */
+  for (int64_t n = 0; n < t->count && !status; n++) status = add_source(t, sources[n], err);
+  t->most = t->how.most && t->how.most < length ? t->how.most : length;
   t->text.tokens = t->tokens, t->text.starts = t->starts;
   return status;
 }

@@ -72,6 +72,8 @@ static attn_status open_target(struct attn_viewing *v, const char *target, attn_
   const struct attn_config *c = &v->model->network->config;
   int32_t *tokens = NULL;
   int64_t count = 0;
+  if (c->kind == ATTN_ENCODER && target)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "an encoder alone reads no target");
   if (!c->decoder_layers) return ATTN_OK;
   if (!target && !c->encoder_layers)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "a decoder alone needs a text to read");

@@ -51,7 +51,7 @@ static attn_status check_source(const struct attn_text *t, const struct attn_con
                                 const struct attn_search *s, attn_error *err) {
   int continues = c->kind == ATTN_DECODER;
   int64_t words = continues ? c->target_words : c->source_words;
-  int64_t room = continues ? c->length - s->most + 1 - (s->begin >= 0) : c->length;
+  int64_t room = continues ? c->length - (s->begin >= 0) : c->length;
   if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
     return refuse(err, "source", "sequences that begin at 0 and end at n");
   for (int64_t n = 0; n < t->sequences; n++) {
@@ -113,15 +113,16 @@ static int32_t token_before(const struct group *g, int64_t line, int64_t n) {
 
 static attn_status open_lines(struct group *g, int64_t first, attn_error *err) {
   const struct run *r = g->run;
-  int64_t words = r->network->config.target_words;
+  int64_t words = r->network->config.target_words, length = r->network->config.length;
   int weighs = r->how.beams > 1 || r->found->scores || r->found->log_probabilities;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < g->count && !status; n++) {
     struct attn_line *l = &g->lines[n];
     status = attn_line_new(l, &r->how, words, r->how.first_sequence + first + n, weighs, err);
     if (status) break;
-    l->open = 1, l->now[0] = (struct attn_hypothesis){.token = token_before(g, n, 0)};
     g->reads[n] = tokens_before(g, n);
+    if (l->most > length - g->reads[n] + 1) l->most = length - g->reads[n] + 1;
+    l->open = 1, l->now[0] = (struct attn_hypothesis){.token = token_before(g, n, 0)};
   }
   return status;
 }
@@ -142,10 +143,10 @@ static attn_status open_group(struct group *g, int64_t first, attn_error *err) {
                                            &g->memory, err);
   if (status) return status;
   for (int64_t n = 0; n < g->count; n++)
-    if (g->reads[n] > longest) longest = g->reads[n];
+    if (g->reads[n] + g->lines[n].most - 1 > longest) longest = g->reads[n] + g->lines[n].most - 1;
   status =
       attn_decoder_new(r->network, r->how.pack, g->memory, has_encoder(g) ? &g->source.text : NULL,
-                       rows, longest + r->how.most - 1, 1, &g->decoder, err);
+                       rows, longest, 1, &g->decoder, err);
   attn_tape_close(&g->tape);
   return status;
 }

@@ -13,7 +13,8 @@ enum { ATTN_BEAMS_MOST = 1 << 12 };
 
 /* How to search. 0 is a default where one is named. */
 struct attn_search {
-  int64_t most;       /* tokens said at most, the end among them; at least 1 */
+  int64_t most;       /* tokens said at most, the end among them; at least 1. Of a decoder alone no
+                       * more than there are positions behind what it goes on from */
   int32_t begin, end; /* read before all else, -1: nothing; ends what is said, -1: nothing does */
   /* Of all continuations of what is open at a step, the end among them, so many of the likeliest
    * are kept; those that end are finished. 0, 1: greedy. Of equals the first are kept: of the

@@ -182,6 +182,8 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
                        (long long)config->target_words, (long long)words);
   if (!status && config->kind != ATTN_ENCODER && config->decoder_layers < 1)
     status = wrong(err, "config", "has no decoder, and would say nothing");
+  if (!status && config->kind != ATTN_DECODER && config->encoder_layers < 1)
+    status = wrong(err, "config", "has an encoder without layers, which would read nothing");
   return status;
 }
 

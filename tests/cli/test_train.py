@@ -90,6 +90,7 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "[: No such file"), (["--config", "{"], "line 1"),
     (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
+    (["--config", '{"encoder_layers": 0}'], "an encoder without layers"),
     (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
     (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
 def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
@@ -134,6 +135,7 @@ def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
     for bad in ["--beams", 2], ["--beams", 2, "--n-best", 2], ["--temperature", 1]:
         assert "an encoder alone says the likeliest" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
+    assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "nothing was left to do" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout

@@ -123,8 +123,8 @@ static void replies_say_what_they_are(void **state) {
       assert_int_equal(strlen(replies[n].text), replies[n].bytes);
       assert_int_equal(replies[n].tokens, replies[n].bytes); /* digits alone, each a token */
       assert_true(replies[n].log_p <= 0 && isfinite(replies[n].log_p));
-      /* What ends takes no room; the end is looked for once more behind the last. */
-      assert_true(replies[n].ended ? replies[n].tokens <= how.most : replies[n].tokens >= 1);
+      assert_true(replies[n].tokens + replies[n].ended <= how.most);
+      assert_true(replies[n].ended || replies[n].tokens >= 1);
     }
     attn_replies_free(replies, TEXTS);
   }

@@ -383,6 +383,46 @@ static void of_equals_the_first_are_kept(void **state) {
   close_network();
 }
 
+/* Each source says as much as there are positions behind it, whoever stands beside it: the last
+ * token that is said needs none. One that fills them all is refused. */
+static void each_source_has_its_own_room(void **state) {
+  (void)state;
+  static struct finds all, one;
+  static int32_t long_tokens[LENGTH + 1], long_places[LENGTH + 1];
+  open_network("\"kind\": \"decoder\"", WORDS, 5);
+  for (int begin = -1; begin <= BEGIN; begin += BEGIN + 1) {
+    struct attn_search how = {.most = LENGTH, .begin = begin, .end = -1, .together = SOURCES};
+    search(&source, &how, &all);
+    for (int s = 0; s < SOURCES; s++) {
+      const int64_t count = source_starts[s + 1] - source_starts[s], starts[] = {0, count};
+      const struct attn_text text = {.n = count,
+                                     .sequences = 1,
+                                     .tokens = source_tokens + source_starts[s],
+                                     .places = source_places,
+                                     .starts = starts};
+      search(&text, &how, &one);
+      assert_int_equal(one.counts[0], LENGTH - count - (begin >= 0) + 1);
+      assert_int_equal(all.counts[s], one.counts[0]);
+      assert_memory_equal(all.tokens + s * LENGTH, one.tokens,
+                          (size_t)one.counts[0] * sizeof *one.tokens);
+    }
+    for (int64_t count = LENGTH - (begin >= 0); count <= LENGTH + (begin < 0); count++) {
+      const int64_t starts[] = {0, count};
+      const struct attn_text text = {.n = count,
+                                     .sequences = 1,
+                                     .tokens = long_tokens,
+                                     .places = long_places,
+                                     .starts = starts};
+      const struct attn_found found = all_of(&one);
+      int fits = count == LENGTH - (begin >= 0);
+      assert_int_equal(attn_search_run(network, &text, &how, &found, NULL),
+                       fits ? ATTN_OK : ATTN_ERR_ARGUMENT);
+      if (fits) assert_int_equal(one.counts[0], 1);
+    }
+  }
+  close_network();
+}
+
 /* ---- What cannot be ---- */
 
 static void expect_refused(const struct attn_text *text, struct attn_search how, attn_status status,
@@ -439,15 +479,6 @@ static void what_cannot_be_searched_is_refused(void **state) {
     text.starts = wrong[n];
     expect_refused(&text, good, ATTN_ERR_ARGUMENT, "source");
   }
-  close_network();
-  open_network("\"kind\": \"decoder\"", WORDS, 5);
-  REFUSED("source", most = LENGTH - 6); /* BEGIN, the longest source, and all said but the last */
-  struct attn_search fits = good;
-  static struct finds f;
-  fits.most = LENGTH - 7;
-  search(&source, &fits, &f);
-  fits.most = LENGTH - 6, fits.begin = -1;
-  search(&source, &fits, &f);
   close_network();
   open_network("\"kind\": \"decoder\", \"decoder_layers\": 0", WORDS, 5);
   REFUSED("network", most = MOST);
@@ -565,6 +596,7 @@ int main(int argc, char **argv) {
                                      LAW(what_is_found_together_has_the_score_it_says),
                                      LAW(of_equals_the_first_are_kept),
 
+                                     LAW(each_source_has_its_own_room),
                                      LAW(what_cannot_be_searched_is_refused),
                                      LAW(logits_that_are_no_numbers_are_refused),
                                      LAW(what_is_impossible_is_not_said),
