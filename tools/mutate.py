@@ -223,10 +223,10 @@ MUTATIONS = [
     ("a beam forks from its neighbour", BEAM, "first + l->now[l->next[n].parent].slot * stride",
      "first + l->now[0].slot * stride"),
     ("a search ends when enough is found", BEAM, "return l->now[0].sum / most <=", "return most > 0 || l->now[0].sum / most <="),
-    ("what is open is as long already", BEAM, "length_penalty(l->how, l->how->most) *", "length_penalty(l->how, l->said) *"),
+    ("what is open is as long already", BEAM, "length_penalty(l->how, l->most) *", "length_penalty(l->how, l->said) *"),
     ("the length penalty from 1", BEAM, "(5 + (double)steps) / 6", "(double)steps"),
     ("the last of equals", BEAM, "else if (c.sum > all[n - 1].sum)\n    n--;", "else if (c.sum >= all[n - 1].sum)\n    n--;"),
-    ("the end is open", BEAM, "if (ended || l->said == l->how->most)", "if (l->said == l->how->most)"),
+    ("the end is open", BEAM, "if (ended || l->said == l->most)", "if (l->said == l->most)"),
     ("what is cut is lost", BEAM, "finish(l, c.sum, (int32_t)n, ended);", "{ if (ended) finish(l, c.sum, (int32_t)n, 1); }"),
     ("NaN logits pass", BEAM, "numbers &= !isnan(x[v]);", ""),
     ("every step draws the same", BEAM, "{(uint32_t)l->said, (uint32_t)l->sequence,", "{0, (uint32_t)l->sequence,"),
@@ -345,6 +345,7 @@ MUTATIONS = [
      "if (!name || attn_precision_find(name, halves) >= 0) return ATTN_OK;"),
     ("Phi by one polynomial too far", "src/nn/normal.h", "{a < 1 ? 0.5f", "{a < 1.5f ? 0.5f"),
     ("Phi of its mirror image", "src/nn/normal.h", "x < 0 ? tail : 1 - tail", "x < 0 ? 1 - tail : tail"),
+    ("a prompt leaves room that there is not", SEARCH, "l->most > length - g->reads[n] + 1", "l->most > length + 1"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test

@@ -3,8 +3,8 @@
  *
  * N rows (tokens, of all sequences one after another), D, I, O, F widths, V words. Everything is
  * dense and row-major. A backward adds to the gradients it is given; NULL ones are not wanted.
- * Nothing is allocated but for oneDNN's products; sums are formed in an order that threads do not change,
- * save where matmul says so. References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv
+ * Nothing is allocated but for oneDNN's products; sums are formed in an order that threads do not
+ * change, save where matmul says so. References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv
  * 2002.05202, [Hendrycks16] arXiv 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15.
  */
 #ifndef ATTN_NN_LAYERS_H

@@ -51,7 +51,11 @@ static int end(void **state) {
 static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
   struct attn_value *v = &s->leaf[s->leaves++];
   *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
-                           calloc((size_t)(n * width), sizeof(float)), n, width, 0, NULL};
+                           calloc((size_t)(n * width), sizeof(float)),
+                           n,
+                           width,
+                           0,
+                           NULL};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
@@ -271,7 +275,8 @@ static void cross_attention(void **state) {
 static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
   static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_value cos_table = {c, NULL, 4, 2, 0, NULL}, sin_table = {w, NULL, 4, 2, 0, NULL};
+  const struct attn_value cos_table = {c, NULL, 4, 2, 0, NULL},
+                          sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
