@@ -153,7 +153,7 @@ static struct attn_value *forward(const struct attn_network *n, struct attn_tape
   struct attn_text source = text_of(0), target = text_of(1);
   tape->notes = (struct attn_stack){allocate(1 << 20), 1 << 20, 0, 0};
   attn_transformer_forward(n, tape, &source, &target);
-  size_t bytes = tape->numbers.used;
+  size_t bytes = tape->numbers.most;
   tape->numbers = (struct attn_stack){aligned_alloc(64, bytes), bytes, 0, 0};
   attn_tape_start(tape);
   struct attn_value *y = attn_transformer_forward(n, tape, &source, &target);
