@@ -40,8 +40,6 @@ static attn_tensor by_rows(const struct attn_value *v, int64_t from, int64_t hea
       v->x ? v->x + from : NULL, ATTN_F32, 4, {v->n, heads, 1, width}, {v->width, width, 0, 1}};
 }
 
-static int runs(const struct attn_tape *t) { return t->numbers.memory && !t->status; }
-
 static struct attn_value *attend(const struct step *s, const attn_cache *cache,
                                  const int64_t *sequences, const struct attn_value *q,
                                  int with_alibi) {
@@ -57,7 +55,7 @@ static struct attn_value *attend(const struct step *s, const attn_cache *cache,
                           .workspace = s->d->workspace,
                           .workspace_bytes = s->d->workspace_bytes,
                           .alibi = with_alibi ? &slopes : NULL};
-  if (runs(t))
+  if (attn_tape_runs(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
   return y;
 }
@@ -71,7 +69,7 @@ static struct attn_value *attend_self(const struct step *s, const struct attn_bl
   attn_pass_turn(&s->pass, qkv, s->text.places);
   attn_tensor k = by_rows(qkv, keys, c->kv_heads, c->key_width);
   attn_tensor v = by_rows(qkv, values, c->kv_heads, c->value_width);
-  if (runs(t))
+  if (attn_tape_runs(t))
     t->status = attn_cache_append(s->d->self[layer], s->slots, qkv->n, &k, &v, &t->error);
   return attn_pass_linear(
       &s->pass, attend(s, s->d->self[layer], s->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI),
@@ -127,8 +125,7 @@ attn_status attn_decoder_step(struct attn_decoder *d, int64_t count, const int64
     d->places[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
   }
   *logits = run_step(d, count, slots, tokens)->x;
-  if (d->tape.status && err) *err = d->tape.error;
-  return d->tape.status;
+  return attn_tape_status(&d->tape, err);
 }
 
 attn_status attn_decoder_fork(struct attn_decoder *d, int64_t from, int64_t to, attn_error *err) {
@@ -188,9 +185,8 @@ static attn_status keep_layer(struct attn_decoder *d, const struct attn_pass *p,
                               attn_error *err) {
   attn_tape_start(p->tape);
   struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder[layer].cross_kv);
-  if (p->tape->status && err) *err = p->tape->error;
-  if (p->tape->status) return p->tape->status;
-  attn_status status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
+  attn_status status = attn_tape_status(p->tape, err);
+  if (!status) status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
   return status ? status : keep_source(d, kv, layer, source, err);
 }
 

@@ -33,10 +33,10 @@ static attn_status say(void *context, int64_t index, const float *logits, int64_
   const struct labels *l = context;
   const struct attn_found found = attn_found_of(l->found, l->how, index);
   int weighs = found.scores || found.log_probabilities;
-  struct attn_search how = *l->how;
   struct attn_line line;
-  if (places < how.most) how.most = places;
-  attn_status status = attn_line_new(&line, &how, words, how.first_sequence + index, weighs, err);
+  attn_status status =
+      attn_line_new(&line, l->how, words, l->how->first_sequence + index, weighs, err);
+  if (places < line.most) line.most = places;
   line.open = !status;
   for (; line.open && !status; logits += words) {
     status = attn_line_choose(&line, logits, err);

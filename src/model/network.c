@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
 #include "half.h"
@@ -27,12 +28,9 @@ static const struct attn_value *add(struct builder *b, const char *name, int64_t
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
-  p->value = (struct attn_value){b->weights ? b->weights + p->offset : NULL,
-                                 b->gradients ? b->gradients + p->offset : NULL,
-                                 rows,
-                                 width,
-                                 0,
-                                 NULL};
+  p->value = (struct attn_value){.n = rows, .width = width};
+  if (b->weights) p->value.x = b->weights + p->offset;
+  if (b->gradients) p->value.dx = b->gradients + p->offset;
   b->n->numbers += rows * width;
   return &p->value;
 }
@@ -193,9 +191,9 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){n->tables, NULL, c->length, c->position_width, 0, NULL};
-  n->cos = (struct attn_value){n->tables + sinusoid, NULL, c->length, half, 0, NULL};
-  n->sin = (struct attn_value){n->tables + sinusoid + turns, NULL, c->length, half, 0, NULL};
+  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->length, .width = c->position_width};
+  n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->length, .width = half};
+  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
   if (sinusoid)
@@ -267,8 +265,8 @@ attn_status attn_network_make(const struct attn_config *config, struct attn_netw
   *network = NULL, *weights = NULL;
   attn_status status = attn_network_count(config, &numbers, err);
   if (status) return status;
-  size_t bytes = ((size_t)numbers * sizeof **weights + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-  *weights = aligned_alloc(ALIGNMENT, bytes);
+  size_t bytes = (size_t)numbers * sizeof **weights;
+  *weights = attn_memory_allocate(NULL, ALIGNMENT, bytes);
   if (!*weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
   return attn_network_new(config, *weights, NULL, network, err);
 }

@@ -92,8 +92,7 @@ static attn_status run(struct trace *t, struct attn_tape *tape, const struct sid
   if (status) return status;
   tape->watch = watch, tape->watcher = t;
   attn_transformer_forward(n, tape, &source->text, &target->text);
-  if (tape->status && err) *err = tape->error;
-  return tape->status;
+  return attn_tape_status(tape, err);
 }
 
 attn_status attn_transformer_trace(const struct attn_network *network, const int32_t *source,

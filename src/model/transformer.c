@@ -181,8 +181,7 @@ static attn_status run_alone(const struct attn_pass *p,
   status = attn_tape_reserve(p->tape, err);
   if (status) return status;
   *y = body(p, source);
-  if (p->tape->status && err) *err = p->tape->error;
-  return p->tape->status;
+  return attn_tape_status(p->tape, err);
 }
 
 attn_status attn_transformer_encode_alone(const struct attn_network *n,

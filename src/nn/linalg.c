@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "half_rows.h"
 #include "threads.h"
@@ -126,8 +127,6 @@ struct part {
   const void *at;
 };
 
-static size_t up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
 static dnnl_status_t hand_over(dnnl_exec_arg_t *to, const struct part *p, dnnl_engine_t engine) {
   to->arg = p->name;
   return dnnl_memory_create(&to->memory, p->laid, engine, (void *)(uintptr_t)p->at);
@@ -149,8 +148,8 @@ static dnnl_status_t run(dnnl_primitive_t kernel, dnnl_engine_t engine, int coun
 static dnnl_status_t call(dnnl_primitive_t kernel, dnnl_engine_t engine, layout scratch, int count,
                           const struct part *parts) {
   dnnl_exec_arg_t handed[PARTS_MOST] = {{0, NULL}};
-  size_t bytes = up(dnnl_memory_desc_get_size(scratch));
-  void *memory = bytes ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+  size_t bytes = dnnl_memory_desc_get_size(scratch);
+  void *memory = bytes ? attn_memory_allocate(NULL, ALIGNMENT, bytes) : NULL;
   const struct part work = {DNNL_ARG_SCRATCHPAD, scratch, memory};
   dnnl_status_t status = bytes && !memory ? dnnl_out_of_memory : dnnl_success;
   int there = 0;
@@ -160,7 +159,7 @@ static dnnl_status_t call(dnnl_primitive_t kernel, dnnl_engine_t engine, layout 
   if (!status) status = run(kernel, engine, there, handed);
   for (int n = 0; n < there; n++)
     if (handed[n].memory) dnnl_memory_destroy(handed[n].memory);
-  free(memory);
+  attn_memory_release(NULL, memory);
   return status;
 }
 
@@ -442,14 +441,15 @@ static dnnl_status_t pack(struct attn_packed *p, const float *w) {
   int threads = hold_threads();
   dnnl_status_t status = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
   if (!status) status = choose_layout(p);
-  if (!status) p->numbers = aligned_alloc(ALIGNMENT, up(dnnl_memory_desc_get_size(p->laid)));
+  if (!status)
+    p->numbers = attn_memory_allocate(NULL, ALIGNMENT, dnnl_memory_desc_get_size(p->laid));
   if (!status) status = p->numbers ? lay(p, w) : dnnl_out_of_memory;
   give_threads(threads);
   return status;
 }
 
 static int pack_half_rows(struct attn_packed *p, const float *w) {
-  p->half_rows = aligned_alloc(ALIGNMENT, up(attn_half_rows_size(p->in, p->out)));
+  p->half_rows = attn_memory_allocate(NULL, ALIGNMENT, attn_half_rows_size(p->in, p->out));
   if (p->half_rows) attn_half_rows_pack(p->half_rows, w, p->in, p->out);
   return !p->half_rows;
 }
@@ -472,7 +472,8 @@ void attn_packed_free(struct attn_packed *p) {
   for (int64_t n = 0; n <= ROWS_MOST; n++) packed_kernel_free(p->of_rows[n]);
   layout_free(p->laid);
   if (p->engine) dnnl_engine_destroy(p->engine);
-  free(p->numbers), free(p->half_rows), free(p);
+  attn_memory_release(NULL, p->numbers), attn_memory_release(NULL, p->half_rows);
+  free(p);
 }
 
 static dnnl_status_t multiply_packed(struct attn_packed *p, float *y, const void *x, int64_t rows) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
 #include "half.h"
@@ -60,12 +61,11 @@ static attn_status plan_gradients(struct attn_tape *tape, attn_error *err);
 
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   size_t bytes = tape->numbers.most;
-  if (tape->status && err) *err = tape->error;
-  if (tape->status) return tape->status;
-  attn_status status = plan_gradients(tape, err);
+  attn_status status = attn_tape_status(tape, err);
+  if (!status) status = plan_gradients(tape, err);
   if (status) return status;
-  size_t gradients = tape->gradients.places.most, all = bytes + gradients + up(tape->factors_most);
-  char *memory = aligned_alloc(ALIGNMENT, all);
+  size_t gradients = tape->gradients.places.most, all = bytes + gradients + tape->factors_most;
+  char *memory = attn_memory_allocate(NULL, ALIGNMENT, all);
   if (!memory) return no_memory(err, all);
   tape->numbers = (struct attn_stack){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
   tape->factors = memory + bytes + gradients;
@@ -73,8 +73,14 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   return ATTN_OK;
 }
 
+attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err) {
+  if (tape->status && err) *err = tape->error;
+  return tape->status;
+}
+
 void attn_tape_close(struct attn_tape *tape) {
-  free(tape->notes.memory), free(tape->numbers.memory), free(tape->gradients.place);
+  free(tape->notes.memory), free(tape->gradients.place);
+  attn_memory_release(NULL, tape->numbers.memory);
   tape->notes.memory = tape->numbers.memory = NULL, tape->gradients.place = NULL;
 }
 
@@ -126,7 +132,7 @@ struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct at
 
 /* ---- Calls ---- */
 
-static int runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
+int attn_tape_runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
 
 /* Notes a call and makes it; what is not trained is forgotten at once. */
 static void call(struct attn_tape *tape, const struct attn_node *node) {
@@ -134,7 +140,7 @@ static void call(struct attn_tape *tape, const struct attn_node *node) {
   if (!kept) return;
   *kept = *node, kept->before = tape->last;
   if (tape->training) tape->last = kept;
-  if (runs(tape)) kept->forward(tape, kept);
+  if (attn_tape_runs(tape)) kept->forward(tape, kept);
 }
 
 /* ---- Gradients: 0 when the first reader's backward comes, done with after the maker's ---- */
@@ -179,10 +185,10 @@ static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
 
 /* What nobody read has no gradient to send back. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_node *n = tape->last; n && runs(tape); n = n->before) {
+  for (struct attn_node *n = tape->last; n && attn_tape_runs(tape); n = n->before) {
     if (n->y && !n->y->dx) continue;
     for_inputs(tape, n, begin_gradient);
-    if (runs(tape)) n->backward(tape, n);
+    if (attn_tape_runs(tape)) n->backward(tape, n);
   }
   tape->last = NULL;
 }
@@ -432,7 +438,7 @@ struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logit
                                 const int32_t *targets, double smoothing, float scale) {
   const struct attn_loss none = {0, 0, 0};
   double *scratch = attn_tape_bytes(tape, (size_t)logits->n * sizeof *scratch);
-  if (!runs(tape)) return none;
+  if (!attn_tape_runs(tape)) return none;
   if (tape->training) logits->dx = logits->x;
   return attn_loss_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
                            scale, !tape->training, scratch);

@@ -65,6 +65,12 @@ attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err
  * measurement's failure, where it failed. */
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err);
 
+/* The first failure, if there was one. */
+attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err);
+
+/* Are calls made, or only measured, or is nothing done any more? */
+int attn_tape_runs(const struct attn_tape *tape);
+
 /* Releases both. */
 void attn_tape_close(struct attn_tape *tape);
 

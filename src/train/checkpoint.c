@@ -35,17 +35,17 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-  int failed = !root || json_unpack_ex(
-                            root, &where, JSON_STRICT,
-                            "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, "
-                            "s:I, s:I, s:I, s:I, s:I, "
-                            "s?s}",
-                            "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up,
-                            "steps", &steps, "beta1", &h->adam.beta1, "beta2", &h->adam.beta2,
-                            "epsilon", &h->adam.epsilon, "decay", &h->adam.decay, "clip", &h->clip,
-                            "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
-                            "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step,
-                            "skipped", &skipped, "drawn", &drawn, "precision", &precision);
+  if (!root)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
+  int failed = json_unpack_ex(
+      root, &where, JSON_STRICT,
+      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+      "s?s}",
+      "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up, "steps", &steps, "beta1",
+      &h->adam.beta1, "beta2", &h->adam.beta2, "epsilon", &h->adam.epsilon, "decay", &h->adam.decay,
+      "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
+      "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
+      "drawn", &drawn, "precision", &precision);
   int known = !failed && attn_schedule_find(kind, &h->schedule.kind) &&
               attn_precision_find(precision, &h->halves);
   json_decref(root);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "error.h"
 #include "half.h"
 #include "pass.h"
@@ -74,10 +75,9 @@ static attn_status make_part(struct attn_trainer *t, const struct attn_config *c
 
 /* Beside the weights, what stands for them. */
 static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
-  size_t size = attn_half_size(attn_half_factors());
-  size_t bytes = ((size_t)t->numbers * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  size_t bytes = (size_t)t->numbers * attn_half_size(attn_half_factors());
   if (!t->how.halves) return ATTN_OK;
-  t->halves = aligned_alloc(ALIGNMENT, bytes), t->bytes += bytes;
+  t->halves = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->bytes += bytes;
   return t->halves ? ATTN_OK : out_of_memory(err, bytes);
 }
 
@@ -95,7 +95,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   t->threads = attn_threads_workers(NULL, how->threads), t->parts = parts_of(numbers, how);
   size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
   t->part = calloc((size_t)t->parts, sizeof *t->part);
-  t->weights = aligned_alloc(ALIGNMENT, bytes), t->bytes = bytes;
+  t->weights = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->bytes = bytes;
   if (!t->part || !t->weights) status = out_of_memory(err, bytes);
   if (!status) memset(t->weights, 0, bytes);
   if (!status) status = make_halves(t, err);
@@ -115,7 +115,8 @@ void attn_trainer_free(struct attn_trainer *t) {
     attn_network_free(t->part[n].network), attn_batch_free(t->part[n].batch);
     attn_tape_close(&t->part[n].tape);
   }
-  free(t->part), free(t->weights), free(t->halves), free(t);
+  attn_memory_release(NULL, t->weights), attn_memory_release(NULL, t->halves);
+  free(t->part), free(t);
 }
 
 /* ---- A step ---- */
@@ -196,12 +197,9 @@ static void update(struct attn_trainer *t, const struct attn_host *host, double 
 }
 
 static attn_status failure(const struct attn_trainer *t, attn_error *err) {
-  for (int n = 0; n < t->parts; n++)
-    if (t->part[n].tape.status) {
-      if (err) *err = t->part[n].tape.error;
-      return t->part[n].tape.status;
-    }
-  return ATTN_OK;
+  attn_status status = ATTN_OK;
+  for (int n = 0; n < t->parts && !status; n++) status = attn_tape_status(&t->part[n].tape, err);
+  return status;
 }
 
 static void add_loss(const struct attn_trainer *t, struct attn_loss *all) {
