@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "half.h"
+#include "bf16.h"
 #include "seconds.h"
 #include "token_search.h"
 #include "trainer.h"
@@ -229,16 +229,16 @@ static double best_of(void (*body)(const struct attn_host *, float *), int32_t t
   return best;
 }
 
-static void multiply_as(const struct attn_host *host, enum attn_factors type, float *x) {
+static void multiply_as(const struct attn_host *host, attn_dtype type, float *x) {
   const struct attn_matrix a = {x, SIDE, 0, type}, b = {x + SIDE * SIDE, SIDE, 0, type};
   check(attn_matmul(host, SIDE, SIDE, SIDE, a, b, x + 2 * SIDE * SIDE, SIDE, 0, &err));
 }
 
-static void multiply(const struct attn_host *host, float *x) { multiply_as(host, ATTN_FLOATS, x); }
+static void multiply(const struct attn_host *host, float *x) { multiply_as(host, ATTN_F32, x); }
 
-/* Of whatever the halves of x are as numbers: of bf16 that is every other one of x, and 0. */
+/* The bits of x read as bf16: its numbers and zeros. */
 static void multiply_halves(const struct attn_host *host, float *x) {
-  multiply_as(host, attn_half_factors(), x);
+  multiply_as(host, ATTN_BF16, x);
 }
 
 static void copy_piece(void *argument, int64_t index, int32_t worker) {
@@ -260,9 +260,8 @@ static void limits(int32_t threads) {
   double product = best_of(multiply, threads, x), copied = best_of(stream, threads, x);
   printf("gemm_flops %.6g\nstream_bytes %.6g\n", 2.0 * SIDE * SIDE * SIDE / product,
          (double)STREAM * sizeof *x / copied);
-  double halves = attn_matmul_has_bf16() ? best_of(multiply_halves, threads, x) : product;
-  printf("half_flops %.6g\nhalf_bytes %zu\n", 2.0 * SIDE * SIDE * SIDE / halves,
-         attn_half_size(attn_half_factors()));
+  double halves = best_of(multiply_halves, threads, x);
+  printf("bf16_flops %.6g\n", 2.0 * SIDE * SIDE * SIDE / halves);
   free(x);
 }
 

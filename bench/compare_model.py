@@ -6,8 +6,7 @@
 Each runs in a process of its own and makes a step when it is told to, in turns, so that all see the
 same machine. Random weights; random tokens, as many of each. What is not installed is left out.
 Bound: products at the rate of a large one, and the bytes that a step cannot avoid at that of a copy.
-bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 where it knows that on this CPU. Where oneDNN has no
-products of bf16 libattn trains with the same ones in float32, which is slower, and decodes with a loop of its own.
+bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 where it knows that on this CPU.
 """
 import argparse
 import fnmatch
@@ -223,7 +222,7 @@ def peers(case):
 def bound(kind, facts, limits, batch, beams, tokens, half):
     """Seconds that the machine's limits ask for. Training: the products, then AdamW's seven passes over the
     weights. Decoding: of each token the larger of its products' time and that of reading the weights once."""
-    flops, size = (limits["half_flops"], limits["half_bytes"]) if half else (limits["gemm_flops"], 4)
+    flops, size = (limits["bf16_flops"], 2) if half else (limits["gemm_flops"], 4)
     if kind == "train":
         return facts["flops"] / flops + 7 * 4 * facts["weights"] / limits["stream_bytes"]
     weights, rows = facts["decoder_weights"], batch * beams
@@ -259,7 +258,7 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
-    rows, known, told = [], {}, False
+    rows, known = [], {}
     print(f"# {cpu}, random weights; tokens/s of {options.steps} steps in turns")
     print(f"{'':32} {'':13} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
     for case in CASES:
@@ -271,9 +270,6 @@ def main():
         if threads not in known:
             lines = subprocess.run([options.program, "limits", str(threads)], capture_output=True, text=True, check=True)
             known[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
-        if "half" in more and known[threads]["half_bytes"] == 4 and not told:
-            told = True
-            print("# bf16: oneDNN has no products of it on this CPU; libattn trains with the same ones in float32, and decodes by a loop of its own")
         runners = measure(case, options, threads)
         facts, s = runners[0].facts, SHAPES[name]
         least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"],

@@ -8,12 +8,6 @@ pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
 add_library(JANSSON ALIAS PkgConfig::JANSSON)
 add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
 add_library(PNG ALIAS PkgConfig::PNG)
-# Not its own CMake package: that asks for OpenCL's headers.
-find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)
-find_library(DNNL_LIBRARY dnnl REQUIRED) # by its name alone: what is installed must be movable
-add_library(DNNL INTERFACE)
-target_include_directories(DNNL INTERFACE ${DNNL_INCLUDE})
-target_link_libraries(DNNL INTERFACE dnnl)
 
 # What every translation unit of the project is compiled with.
 add_library(attn_flags INTERFACE)

@@ -16,6 +16,12 @@ int32_t attn_cpu_isa(void) {
   return ATTN_ISA_SCALAR;
 }
 
+int attn_cpu_has_bf16(void) {
+  unsigned a, b, c, d; /* the bit is newer than clang 14's __builtin_cpu_supports */
+  if (attn_cpu_isa() < ATTN_ISA_AVX512 || !__get_cpuid_count(7, 1, &a, &b, &c, &d)) return 0;
+  return a >> 5 & 1u;
+}
+
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};
   if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang says int */
@@ -38,7 +44,7 @@ static void add_leaf7(char *features, size_t bytes) {
   } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
   for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
     if (d >> in_edx[n].bit & 1u) strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1u))
+  if (attn_cpu_has_bf16())
     strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
 }
 
@@ -58,6 +64,8 @@ void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t fea
 #else
 
 int32_t attn_cpu_isa(void) { return ATTN_ISA_SCALAR; }
+
+int attn_cpu_has_bf16(void) { return 0; }
 
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {
   snprintf(name, name_bytes, "unknown");

@@ -7,7 +7,6 @@
 #include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
-#include "half.h"
 #include "philox.h"
 
 enum { ALIGNMENT = 64 }; /* of a block of weights */
@@ -238,16 +237,15 @@ void attn_network_free(struct attn_network *n) {
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
 }
 
-static void set_half(struct attn_value *v, const float *first, void *halves, size_t size) {
-  if (v->x) v->half = (char *)halves + (size_t)(v->x - first) * size;
+static void set_half(struct attn_value *v, const float *first, uint16_t *halves) {
+  if (v->x) v->half = halves + (v->x - first);
 }
 
-void attn_network_set_halves(struct attn_network *n, void *halves) {
+void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
   const float *first = n->parameters[0].value.x;
-  size_t size = attn_half_size(attn_half_factors());
-  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves, size);
+  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
   for (int64_t p = 0; p < n->config.decoder_layers * 4; p++)
-    set_half(&n->parts[p], first, halves, size);
+    set_half(&n->parts[p], first, halves);
 }
 
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,

@@ -64,9 +64,8 @@ void attn_network_free(struct attn_network *network);
 /* How many floats its weights are. */
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
 
-/* Memory, beside that of the weights, for what stands for them in bf16: `numbers` times
- * attn_half_size. */
-void attn_network_set_halves(struct attn_network *network, void *halves);
+/* Memory for the weights in bf16 beside those in float32: `numbers` of them. */
+void attn_network_set_halves(struct attn_network *network, uint16_t *halves);
 
 /* The network without gradients, over *weights of its own, which are to be freed after it. Both are
  * NULL or to be released after a failure too. */

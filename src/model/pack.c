@@ -13,8 +13,8 @@ struct attn_pack {
 
 static attn_status add(struct attn_pack *p, struct attn_linear_weights l, attn_error *err) {
   if (!l.w || (!p->half && l.w->n * l.w->width < p->least)) return ATTN_OK;
-  return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n, p->half, &p->of[l.number],
-                         err);
+  return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
+                         p->half ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
 }
 
 static attn_status add_block(struct attn_pack *p, const struct attn_block *b, attn_error *err) {

@@ -3,8 +3,7 @@
  *
  * N rows (tokens, of all sequences one after another), D, I, O, F widths, V words. Everything is
  * dense and row-major. A backward adds to the gradients it is given; NULL ones are not wanted.
- * Nothing is allocated but for oneDNN's products; sums are formed in an order that threads do not
- * change, save where matmul says so. References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv
+ * Nothing is allocated but by matmul; sums are formed in an order that threads do not change. References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv
  * 2002.05202, [Hendrycks16] arXiv 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15.
  */
 #ifndef ATTN_NN_LAYERS_H
@@ -16,7 +15,7 @@
 
 struct attn_linear {
   int64_t n, in, out;     /* N, I, O */
-  enum attn_factors type; /* how x and w stand in memory */
+  attn_dtype type; /* of x, w and factor: ATTN_F32 or ATTN_BF16 */
   const void *x;          /* (N, I) */
   const void *w;          /* (O, I) */
 };
@@ -25,7 +24,7 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
                                 float *y /* (N, O) */, const float *b /* (O), NULL: 0 */,
                                 attn_error *err);
 
-/* factor: dy as x and w stand in memory; in float32 dy itself. */
+/* factor: dy of the same type; in float32 dy itself. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx /* (N, I) */, float *dw /* (O, I) */,
                                  float *db /* (O) */, const float *dy /* (N, O) */,

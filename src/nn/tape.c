@@ -6,7 +6,7 @@
 #include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
-#include "half.h"
+#include "bf16.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -23,12 +23,11 @@ struct attn_node {
     enum attn_activation activation;
     struct attn_turn turn;
     struct {
-      enum attn_factors type;
-      void *half; /* x; NULL: x itself is multiplied */
+      uint16_t *half; /* x in bf16; NULL: x itself is multiplied */
     } linear;
     struct {
       struct attn_packed *w;
-      void *half;
+      uint16_t *half;
     } packed;
     struct {
       double epsilon;
@@ -203,34 +202,30 @@ static struct attn_dropout draw_from(struct attn_tape *tape, double probability)
 
 /* ---- Linear ---- */
 
-/* What is multiplied: the values themselves, or what stands for them in bf16. */
+/* What is multiplied: the values themselves, or their roundings to bf16. */
 static struct attn_linear shapes(const struct attn_node *n) {
-  return (struct attn_linear){.n = n->x->n,
-                              .in = n->x->width,
-                              .out = n->y->width,
-                              .type = n->as.linear.type,
-                              .x = n->as.linear.half ? n->as.linear.half : n->x->x,
-                              .w = n->as.linear.half ? n->weight->half : n->weight->x};
+  struct attn_linear l = {n->x->n, n->x->width, n->y->width, ATTN_F32, n->x->x, n->weight->x};
+  if (n->as.linear.half) l.type = ATTN_BF16, l.x = n->as.linear.half, l.w = n->weight->half;
+  return l;
 }
 
 static void linear(struct attn_tape *t, struct attn_node *n) {
   const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_half_write(&t->host, l.type, n->as.linear.half, n->x->x, l.n * l.in);
+  if (n->as.linear.half) attn_bf16_write(&t->host, n->as.linear.half, n->x->x, l.n * l.in);
   t->status = attn_linear_forward(&t->host, &l, n->y->x, n->bias ? n->bias->x : NULL, &t->error);
 }
 
 static void linear_back(struct attn_tape *t, struct attn_node *n) {
   const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_half_write(&t->host, l.type, t->factors, n->y->dx, l.n * l.out);
+  if (n->as.linear.half) attn_bf16_write(&t->host, t->factors, n->y->dx, l.n * l.out);
   t->status =
       attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
                            n->y->dx, n->as.linear.half ? t->factors : n->y->dx, &t->error);
 }
 
-/* Memory for x as factors; all backwards share one piece for dy as such. */
+/* Memory for x in bf16; all backwards share one piece for dy. */
 static void plan_factors(struct attn_tape *t, struct attn_node *n) {
-  n->as.linear.type = attn_half_factors();
-  size_t size = attn_half_size(n->as.linear.type);
+  const size_t size = sizeof(uint16_t);
   size_t back = (size_t)n->y->n * (size_t)n->y->width * size;
   n->as.linear.half = attn_tape_bytes(t, (size_t)n->x->n * (size_t)n->x->width * size);
   if (!t->training || back <= t->factors_most) return;
@@ -251,17 +246,16 @@ struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x
 }
 
 static void multiply_packed(struct attn_tape *t, struct attn_node *n) {
-  void *half = n->as.packed.half;
-  if (half) attn_half_write(&t->host, attn_half_factors(), half, n->x->x, n->x->n * n->x->width);
-  t->status =
-      attn_packed_multiply(n->as.packed.w, n->y->x, half ? half : n->x->x, n->x->n, &t->error);
+  uint16_t *half = n->as.packed.half;
+  if (half) attn_bf16_write(&t->host, half, n->x->x, n->x->n * n->x->width);
+  attn_packed_multiply(n->as.packed.w, n->y->x, half ? (void *)half : n->x->x, n->x->n);
 }
 
 struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
                                     struct attn_packed *packed, int64_t out, int half) {
   struct attn_value *y = attn_tape_value(tape, x->n, out);
   struct attn_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
-  size_t bytes = (size_t)x->n * (size_t)x->width * attn_half_size(attn_half_factors());
+  size_t bytes = (size_t)x->n * (size_t)x->width * sizeof *node.as.packed.half;
   if (half) node.as.packed.half = attn_tape_bytes(tape, bytes);
   call(tape, &node);
   return y;

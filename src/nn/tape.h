@@ -13,12 +13,12 @@
 #include "places.h"
 
 /* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
- * weights are such values too, and on a tape of halves have factors that stand for them. */
+ * weights are such values too, and on a tape of halves have bf16 copies. */
 struct attn_value {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
   int64_t number; /* of a tape: which of its values; 0: dx is the caller's */
-  void *half;     /* of a weight, what half.h made of x; or NULL */
+  uint16_t *half; /* of a weight, x in bf16; or NULL */
 };
 
 /* Memory of gradients that stand only as long as they are needed: from the backward of the last
@@ -46,8 +46,8 @@ struct attn_tape {
   struct attn_node *last;
   int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
   int halves;           /* set before it measures; 1: linear layers multiply in bf16 */
-  size_t factors_most;  /* of one gradient as factors, at most */
-  void *factors;        /* behind all other numbers */
+  size_t factors_most;  /* bytes of one gradient in bf16, at most */
+  void *factors;        /* at the end of the memory */
   struct attn_gradients gradients;
   int64_t values; /* of this pass */
   attn_status status;

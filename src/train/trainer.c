@@ -6,7 +6,7 @@
 
 #include "allocator.h"
 #include "error.h"
-#include "half.h"
+#include "bf16.h"
 #include "pass.h"
 #include "threads.h"
 
@@ -73,9 +73,9 @@ static attn_status make_part(struct attn_trainer *t, const struct attn_config *c
   return status ? status : open_tape(t, p, err);
 }
 
-/* Beside the weights, what stands for them. */
+/* The weights in bf16, beside those in float32. */
 static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
-  size_t bytes = (size_t)t->numbers * attn_half_size(attn_half_factors());
+  size_t bytes = (size_t)t->numbers * sizeof *t->halves;
   if (!t->how.halves) return ATTN_OK;
   t->halves = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->bytes += bytes;
   return t->halves ? ATTN_OK : out_of_memory(err, bytes);
@@ -214,7 +214,7 @@ static attn_status run_parts(struct attn_trainer *t, int training, struct attn_l
                              attn_error *err) {
   const struct attn_host host = {.threads = t->threads};
   place_parts(t);
-  if (t->halves) attn_half_write(&host, attn_half_factors(), t->halves, t->weights, t->numbers);
+  if (t->halves) attn_bf16_write(&host, t->halves, t->weights, t->numbers);
   for (int n = 0; n < t->parts; n++) t->part[n].tape.training = training;
   attn_threads_run(t->parts, t->parts, run_part, t);
   attn_status status = failure(t, err);

@@ -46,7 +46,7 @@ struct attn_trainer {
   float *first, *second; /* the moments */
   int32_t threads;       /* of a step */
   int parts;
-  void *halves; /* what stands for the weights in bf16; NULL: they do */
+  uint16_t *halves; /* the weights in bf16; NULL: float32 alone */
   struct attn_part *part;
   int64_t step, added, skipped;
   struct attn_loss gathered; /* since the last step; its rows are 0 where there is nothing */

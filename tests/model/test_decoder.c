@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "decoder.h"
-#include "half.h"
+#include "bf16.h"
 #include "models.h"
 
 enum { WORDS = 11 };
@@ -34,14 +34,14 @@ static const double nears[STANDINGS] = {NEAR_LOGIT, NEAR_LOGIT, 0x1p-5};
 /* Packs what there is; the whole pass then is of halves too. */
 static struct attn_pack *pack_as(enum standing how) {
   struct attn_pack *pack = NULL;
-  static float halves[1 << 16];
+  static uint16_t halves[1 << 16];
   const struct attn_host host = {.threads = 1};
   if (how == PLAIN) return NULL;
   assert_int_equal(attn_pack_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
   assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
   attn_network_set_halves(network, halves);
-  attn_half_write(&host, attn_half_factors(), halves, network->parameters[0].value.x,
+  attn_bf16_write(&host, halves, network->parameters[0].value.x,
                   network->numbers);
   tape.halves = 1;
   return pack;

@@ -142,7 +142,7 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   for (int32_t k = 0; k < 2; k++) {
     const struct attn_host host = {.threads = 1 + k};
     memset(db[k], 0, sizeof db[k]);
-    const struct attn_linear l = {N, 2, OUT, ATTN_FLOATS, x, x};
+    const struct attn_linear l = {N, 2, OUT, ATTN_F32, x, x};
     assert_int_equal(attn_linear_backward(&host, &l, NULL, NULL, db[k], dy, dy, NULL), ATTN_OK);
   }
   assert_memory_equal(db[0], db[1], sizeof db[0]);

@@ -14,7 +14,7 @@
 
 #include "checkpoint.h"
 #include "foreign.h"
-#include "half.h"
+#include "bf16.h"
 #include "safetensors.h"
 
 enum { LINE = 1 << 12, LINES = 64 };
@@ -97,7 +97,7 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
   }
   attn_tape_start(&p->tape);
   if (t->halves)
-    attn_half_write(&p->tape.host, attn_half_factors(), t->halves, t->weights, t->numbers);
+    attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);

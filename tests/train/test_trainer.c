@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "element.h"
-#include "half.h"
+#include "bf16.h"
 #include "random.h"
 #include "trainer.h"
 
@@ -321,9 +321,7 @@ static float rounded(float x) { return attn_from_bf16(attn_to_bf16(x)); }
 
 static void expect_fresh(const struct attn_trainer *t) {
   for (int64_t n = 0; n < t->numbers; n++) {
-    float is = attn_half_factors() == ATTN_HALVES ? attn_from_bf16(((const uint16_t *)t->halves)[n])
-                                                  : ((const float *)t->halves)[n];
-    assert_true(is == rounded(t->weights[n]));
+    assert_true(attn_from_bf16(t->halves[n]) == rounded(t->weights[n]));
   }
 }
 

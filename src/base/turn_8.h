@@ -1,6 +1,6 @@
 /* turn_8.h -- eight rows of eight floats into eight columns. */
-#ifndef ATTN_KERNEL_TURN_8_H
-#define ATTN_KERNEL_TURN_8_H
+#ifndef ATTN_BASE_TURN_8_H
+#define ATTN_BASE_TURN_8_H
 
 #include <immintrin.h>
 #include <stdint.h>

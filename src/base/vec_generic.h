@@ -28,6 +28,7 @@ WORD vf vf_loadu(const float *p) {
   return x;
 }
 WORD void vf_store(float *p, vf x) { *(vf *)__builtin_assume_aligned(p, 4 * VL) = x; }
+WORD void vf_storeu(float *p, vf x) { memcpy(p, &x, sizeof x); }
 WORD vf vf_add(vf a, vf b) { return a + b; }
 WORD vf vf_sub(vf a, vf b) { return a - b; }
 WORD vf vf_mul(vf a, vf b) { return a * b; }

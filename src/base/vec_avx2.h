@@ -13,6 +13,7 @@ WORD vf vf_set(float x) { return _mm256_set1_ps(x); }
 WORD vf vf_load(const float *p) { return _mm256_load_ps(p); }
 WORD vf vf_loadu(const float *p) { return _mm256_loadu_ps(p); }
 WORD void vf_store(float *p, vf x) { _mm256_store_ps(p, x); }
+WORD void vf_storeu(float *p, vf x) { _mm256_storeu_ps(p, x); }
 WORD vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 WORD vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 WORD vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }

@@ -1,10 +1,10 @@
-/* Laws of bf16 in linear layers: a number is rounded to the nearest, ties to even, however factors
- * stand in memory; a layer on a tape of halves is, bit for bit, the layer of what its factors round
- * to, forward and backward, and these products are sums of products: |error| <= n u sum |a b|, n
- * products and u = 2^-24; its bias' gradient is of what was never rounded; a step has the memory
- * that was planned or is refused.
+/* Laws of bf16 in linear layers: a number is rounded to the nearest, ties to even; a layer on a
+ * tape of halves is, bit for bit, the layer of what its factors round to, forward and backward, and
+ * these products are sums of products: |error| <= n u sum |a b|, n products and u = 2^-24; its
+ * bias' gradient is of what was never rounded; a step has the memory that was planned or is
+ * refused.
  *
- *     test_half [SEED] */
+ *     test_bf16 [SEED] */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "half.h"
+#include "bf16.h"
 #include "random.h"
 #include "tape.h"
 
@@ -49,26 +49,12 @@ static uint32_t nearest(uint32_t bits) {
   return up < down || (!(down < up) && below_it & 1) ? above : below_it;
 }
 
-static uint32_t written(enum attn_factors type, const void *factors, int64_t n) {
-  if (type == ATTN_HALVES) return ((const uint16_t *)factors)[n];
-  uint32_t bits = bits_of(((const float *)factors)[n]);
-  assert_int_equal(bits & 0xFFFF, 0); /* a number of bf16 */
-  return bits >> 16;
-}
-
 /* NaN stays one, infinity too. */
 static void expect_rounded(uint32_t bits, uint32_t is) {
   float x = of_bits(bits);
   uint32_t expected = isinf(x) ? bits >> 16 : nearest(bits);
   if (isnan(x) ? !isnan(of_bits(is << 16)) : is != expected)
     fail_msg("%08x is written as %04x, not %04x", bits, is, expected);
-}
-
-/* Memory for so many factors. */
-static void *of_either_form(int64_t count) {
-  void *memory = malloc((size_t)count * sizeof(float));
-  assert_non_null(memory);
-  return memory;
 }
 
 /* Corners of every upper half that is one: subnormals, ones, the largest, infinity, NaN. */
@@ -80,19 +66,16 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
   enum { HIGH = sizeof high / sizeof *high, LOW = sizeof low / sizeof *low };
   enum { CORNERS = 2 * HIGH * LOW, COUNT = CORNERS + 20000 };
   static float x[COUNT];
-  void *factors = of_either_form(COUNT);
+  static uint16_t rounded[COUNT];
   for (int n = 0; n < COUNT; n++)
     x[n] =
         of_bits(n < CORNERS ? (high[n / 2 / LOW] | (uint32_t)n % 2 << 15) << 16 | low[n / 2 % LOW]
                             : (uint32_t)below(65536) << 16 | (uint32_t)below(65536));
-  for (int32_t threads = 1; threads <= 3; threads += 2)
-    for (int type = ATTN_FLOATS; type <= ATTN_HALVES; type++) {
-      const struct attn_host host = {.threads = threads};
-      attn_half_write(&host, (enum attn_factors)type, factors, x, COUNT);
-      for (int64_t n = 0; n < COUNT; n++)
-        expect_rounded(bits_of(x[n]), written((enum attn_factors)type, factors, n));
-    }
-  free(factors);
+  for (int32_t threads = 1; threads <= 3; threads += 2) {
+    const struct attn_host host = {.threads = threads};
+    attn_bf16_write(&host, rounded, x, COUNT);
+    for (int64_t n = 0; n < COUNT; n++) expect_rounded(bits_of(x[n]), rounded[n]);
+  }
 }
 
 /* ---- A layer on a tape ---- */
@@ -121,10 +104,10 @@ static void draw_layer(struct layer *l) {
 /* Twice: to measure, and to compute. */
 static void on_a_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
-  void *half = of_either_form(OUT * IN);
+  uint16_t half[OUT * IN];
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
                     b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
-  attn_half_write(&t.host, attn_half_factors(), half, l->w, OUT * IN);
+  attn_bf16_write(&t.host, half, l->w, OUT * IN);
   assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
@@ -133,28 +116,21 @@ static void on_a_tape(struct layer *l, int32_t threads) {
   memcpy(l->y, y->x, sizeof l->y), memcpy(y->dx, l->dy, sizeof l->dy);
   attn_tape_backward(&t);
   assert_int_equal(t.status, ATTN_OK);
-  attn_tape_close(&t), free(half);
+  attn_tape_close(&t);
 }
 
-/* As products read them on this CPU, of numbers that are of bf16 already. */
-static void *factors(const float *rounded, int count) {
-  void *memory = of_either_form(count);
-  for (int e = 0; e < count; e++)
-    if (attn_half_factors() == ATTN_HALVES)
-      ((uint16_t *)memory)[e] = (uint16_t)(bits_of(rounded[e]) >> 16);
-    else
-      ((float *)memory)[e] = rounded[e];
-  return memory;
+static void to_bf16(uint16_t *to, const float *rounded, int count) {
+  for (int e = 0; e < count; e++) to[e] = (uint16_t)(bits_of(rounded[e]) >> 16);
 }
 
 static void by_hand(struct layer *l, int32_t threads) {
-  void *x = factors(l->rx, N * IN), *w = factors(l->rw, OUT * IN), *dy = factors(l->rdy, N * OUT);
+  uint16_t x[N * IN], w[OUT * IN], dy[N * OUT];
+  to_bf16(x, l->rx, N * IN), to_bf16(w, l->rw, OUT * IN), to_bf16(dy, l->rdy, N * OUT);
   const struct attn_host host = {.threads = threads};
-  const struct attn_linear linear = {N, IN, OUT, attn_half_factors(), x, w};
+  const struct attn_linear linear = {N, IN, OUT, ATTN_BF16, x, w};
   assert_int_equal(attn_linear_forward(&host, &linear, l->y, l->b, NULL), ATTN_OK);
   assert_int_equal(attn_linear_backward(&host, &linear, l->dx, l->dw, l->db, l->dy, dy, NULL),
                    ATTN_OK);
-  free(x), free(w), free(dy);
 }
 
 /* sum over k of a[k a_step] b[k b_step], to what was there. */
@@ -202,7 +178,7 @@ static void a_layer_is_that_of_its_rounded_factors(void **state) {
 
 /* A layer of so many outputs behind a value of so many numbers, which only takes room. */
 static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
-                        void *half) {
+                        uint16_t *half) {
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
   attn_tape_value(t, room, 1);
   struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
@@ -216,13 +192,12 @@ static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64
 static void a_step_has_the_memory_that_was_planned(void **state) {
   (void)state;
   static struct layer l;
-  void *half = of_either_form(OUT * IN);
-  memset(half, 0, OUT * IN * sizeof(float)); /* 0 in either form */
+  uint16_t half[OUT * IN] = {0};
   for (int larger = 0; larger < 2; larger++) {
     struct attn_tape t = {.training = 1, .halves = 1, .host.threads = 1};
     assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
     step(&t, &l, OUT - 1, 8 * N, half);
-    assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * attn_half_size(attn_half_factors()));
+    assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * sizeof *half);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, half),
                      larger ? ATTN_ERR_MEMORY : ATTN_OK);
@@ -233,7 +208,6 @@ static void a_step_has_the_memory_that_was_planned(void **state) {
     assert_int_equal(step(&t, &l, OUT - 1, 16 * N, half), ATTN_ERR_MEMORY);
     attn_tape_close(&t);
   }
-  free(half);
 }
 
 int main(int argc, char **argv) {

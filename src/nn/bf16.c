@@ -1,0 +1,24 @@
+#include "bf16.h"
+
+#include "clones.h"
+#include "element.h"
+
+struct call {
+  uint16_t *to;
+  const float *x;
+};
+
+ATTN_CLONES
+static void write(uint16_t *restrict to, const float *restrict x, int64_t n) {
+  for (int64_t k = 0; k < n; k++) to[k] = attn_to_bf16(x[k]);
+}
+
+static void write_some(void *argument, int64_t from, int64_t to) {
+  const struct call *c = argument;
+  write(c->to + from, c->x + from, to - from);
+}
+
+void attn_bf16_write(const struct attn_host *host, uint16_t *to, const float *x, int64_t count) {
+  struct call c = {to, x};
+  attn_layer_rows(host, count, 1, write_some, &c);
+}

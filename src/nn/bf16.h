@@ -1,0 +1,10 @@
+/* bf16.h -- float32 rounded to bf16, as products of bf16 read it. */
+#ifndef ATTN_NN_BF16_H
+#define ATTN_NN_BF16_H
+
+#include "layer.h"
+
+/* to[n] = x[n], n < count, rounded to nearest, ties to even. */
+void attn_bf16_write(const struct attn_host *host, uint16_t *to, const float *x, int64_t count);
+
+#endif

@@ -1,0 +1,7 @@
+/* AVX-512: 12 x 2 sums, 2 vectors of B of 32 registers; broadcasts are operands of the FMA. */
+#include "vec_avx512.h"
+#define ROWS 12
+#define GEMM attn_gemm_avx512
+#define GEMM_NAME "avx512"
+#define GEMM_ISA ATTN_ISA_AVX512
+#include "gemm.inc"

@@ -1,0 +1,9 @@
+/* Plain C, four lanes: what every machine can run. */
+#define VL 4
+#define FUSED 0
+#include "vec_generic.h"
+#define ROWS 4
+#define GEMM attn_gemm_scalar
+#define GEMM_NAME "scalar"
+#define GEMM_ISA ATTN_ISA_SCALAR
+#include "gemm.inc"
