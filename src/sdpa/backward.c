@@ -410,10 +410,11 @@ static void run_f64(struct run *r) {
 
 /* A worker's share, and behind all of them the slots of additive's gradient and delta. */
 static size_t measure(struct run *r) {
-  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
+  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
+                                                                 r->p.desc.additive != NULL) *
+                                  sizeof(float)
                             : reference_bytes(&r->p),
          all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows), slots;
-  if (r->p.kernel && r->p.desc.additive) each += (size_t)attn_additive_panel_floats(r->p.width) * 4;
   r->slots = slots_of_head(r);
   if (__builtin_mul_overflow((size_t)(r->slots * r->p.batch * r->p.heads_q), (size_t)r->p.width,
                              &slots) ||

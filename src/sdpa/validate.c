@@ -328,8 +328,7 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
     int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
     if (p->width > most || p->value_width > most)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
-    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width);
-    if (p->desc.additive) each += (size_t)attn_additive_panel_floats(p->width);
+    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
