@@ -34,7 +34,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
+         "test_backward", "test_hidden", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
          "test_view", "test_tape", "test_half", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal", "test_clones"]
 
 MUTATIONS = [
@@ -110,7 +110,12 @@ MUTATIONS = [
      "multiply(c, &d_q, &c->w, 0, &r->d_q);"),
     ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
     ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
-    ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
+    ("dlse forgotten", BACKWARD, "return real_at(&r->d_lse, b, h, i, 0);", "return 0;"),
+    ("hidden keys leak through the slope of the softcap", GRADIENTS, "vf_clear(vm_not(slab_sees(b, v, n)), tanh_slope(t))", "tanh_slope(t)"),
+    ("the fill of an empty row reaches its sink", BACKWARD, "empty ? 0 : output_product(r, b, h, i)", "output_product(r, b, h, i)"),
+    ("the NaN of an empty row reaches its sink", BACKWARD, "if (delta != 0) sum -=", "sum -="),
+    ("no room for additive scores in summaries", SUMMARY, "attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL)",
+     "attn_sdpa_panel_floats(p->width, 0, 0)"),
     ("packed sequences draw alike", PACKED, "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", PACKED, "c->v = cut(p->v, 1, j0, j1)",
      "c->v = cut(p->v, 1, j0 - (j0 > 0), j1 - (j0 > 0))"),
@@ -391,6 +396,10 @@ FIRST = {  # where a mutation was caught before; others begin with the first tes
     "a matrix of the wrong head": "test_score",
     "a matrix not transposed back": "test_score",
     "hidden keys leak into matrices": "test_score",
+    "hidden keys leak through the slope of the softcap": "test_hidden",
+    "the fill of an empty row reaches its sink": "test_hidden",
+    "the NaN of an empty row reaches its sink": "test_hidden",
+    "no room for additive scores in summaries": "test_hidden",
     "general scores are scaled": "test_score",
     "the vector of the wrong head": "test_bits",
     "a block's rows share a vector": "test_features",

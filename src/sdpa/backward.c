@@ -170,6 +170,12 @@ static void in_order(const struct run *r, int serial, int64_t count,
     attn_problem_parallel(&r->p, count, body, argument);
 }
 
+/* 0 where the log-sum-exp is the NaN of an empty row: a constant. */
+static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int empty) {
+  if (!r->g->d_lse || (empty && r->p.desc.empty_row == ATTN_EMPTY_NAN)) return 0;
+  return real_at(&r->d_lse, b, h, i, 0);
+}
+
 /* ---- The gradient of additive ---- */
 
 /* A head's rows stand in so many blocks; where heads share blocks, in two that are neighbours. */
@@ -215,11 +221,8 @@ static int64_t row_index(const struct run *r, int64_t b, int64_t h, int64_t i) {
   return (b * r->p.heads_q + h) * r->p.rows + i;
 }
 
-static void run_delta(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
-  (void)worker;
-  int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
-  int64_t b = index / r->p.rows / r->p.heads_q;
+/* rowsum(dO O) */
+static double output_product(const struct run *r, int64_t b, int64_t h, int64_t i) {
   const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
   int64_t size = attn_real_size(r->p.o.dtype);
   int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
@@ -232,8 +235,18 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
     for (int64_t e = 0; e < r->p.value_width; e++)
       sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
              attn_load_real(r->p.o.dtype, o + e * o_step);
-  if (r->g->d_lse) sum -= real_at(&r->d_lse, b, h, i, 0);
-  r->delta[index] = (float)sum;
+  return sum;
+}
+
+/* Only a sink asks for the delta of a row that sees no key: its O is a constant there. */
+static void run_delta(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  (void)worker;
+  int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
+  int64_t b = index / r->p.rows / r->p.heads_q;
+  int empty = r->g->d_sinks && attn_problem_row_is_empty(&r->p, b, h, i);
+  double sum = empty ? 0 : output_product(r, b, h, i);
+  r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
 
 static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
@@ -302,14 +315,17 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   attn_progress_tell(&r->progress, &r->p.desc, t.lanes);
 }
 
-/* d sink = p_sink (dlse - D), summed over sequences and queries. */
+/* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
+ */
 static void sink_gradients(const struct run *r) {
   const attn_tensor *t = r->g->d_sinks;
   for (int64_t h = 0; t && h < r->p.heads_q; h++) {
     double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
-      for (int64_t i = 0; i < r->p.rows; i++)
-        sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
+      for (int64_t i = 0; i < r->p.rows; i++) {
+        double delta = (double)r->delta[row_index(r, b, h, i)];
+        if (delta != 0) sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * delta;
+      }
     attn_add_real(t->dtype, attn_view_at(t, h * t->strides[0]), sum);
   }
 }
@@ -381,7 +397,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
     if (r->slots) g.d_additive = additive_slot(r, b, row.h, 0);
     for (row.i = 0; row.i < p->rows && !r->progress.stop; row.i++) {
       attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
-      double d_lse = r->g->d_lse ? real_at(&r->d_lse, b, row.h, row.i, 0) : 0;
+      double d_lse = d_lse_at(r, b, row.h, row.i, !row.visible);
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)

@@ -172,6 +172,9 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
 int attn_problem_mask_allows(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i,
                              int64_t j);
 
+/* Does row i see no key (forward.c)? */
+int attn_problem_row_is_empty(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i);
+
 /* ATTN_ERR_EMPTY_ROW where some row sees no key (forward.c). */
 attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_error *err);
 
