@@ -321,12 +321,12 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
                         int add, attn_error *err) {
   _Atomic int failed = 0;
   struct product p = {rows, columns, inner, a, b, c, c_step, add, rows >= columns, 0, &failed};
-  int64_t workers = attn_threads_workers(host->executor, host->threads);
+  int32_t workers = attn_threads_workers(host->executor, host->threads);
   int64_t all = p.by_rows ? rows : columns;
   if (!rows || !columns) return ATTN_OK;
   if (rows * columns * inner < WORTH_SHARING) workers = 1;
   p.stretch = ((all + workers - 1) / workers + STRETCH - 1) / STRETCH * STRETCH;
-  attn_layer_run(host, (all + p.stretch - 1) / p.stretch, run_stretch, &p);
+  attn_threads_share(host->executor, workers, (all + p.stretch - 1) / p.stretch, run_stretch, &p);
   return failed ? failure(rows, columns, inner, err) : ATTN_OK;
 }
 

@@ -10,7 +10,8 @@
 
 struct run {
   struct attn_problem p;
-  attn_sdpa_gradients own; /* a copy */
+  const struct attn_problem *whole; /* NULL: p is no part of another call */
+  attn_sdpa_gradients own;          /* a copy */
   const attn_sdpa_gradients *g;
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
@@ -95,7 +96,7 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   attn_status status = attn_gradients_copy(r->g, &r->own, err);
   const attn_sdpa_gradients *g = r->g = &r->own;
   if (status) return status;
-  status = attn_problem_check(desc, q, k, v, o, 1, &r->p, err);
+  status = attn_problem_check_part(r->whole, desc, q, k, v, o, 1, &r->p, err);
   if (status) return status;
   if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
@@ -131,9 +132,12 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
 
 attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                                const attn_sdpa_gradients *gradients, attn_error *err) {
+                                const attn_sdpa_gradients *gradients, struct attn_problem *problem,
+                                attn_error *err) {
   struct run r = {.g = gradients};
-  return check(&r, desc, q, k, v, o, d_o, err);
+  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  *problem = r.p;
+  return status;
 }
 
 /* ---- What both types share ---- */
@@ -465,18 +469,17 @@ static attn_status compute(struct run *r, attn_error *err) {
   return attn_progress_end(&r->progress, err);
 }
 
-attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+attn_status attn_backward_part(const struct attn_problem *whole, int adds, const attn_sdpa *desc,
+                               const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                               const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .progress = ATTN_PROGRESS_INIT};
+  struct run r = {.whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }
 
-attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                              const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .adds = 1, .progress = ATTN_PROGRESS_INIT};
-  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
-  return status ? status : compute(&r, err);
+attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                               const attn_sdpa_gradients *gradients, attn_error *err) {
+  return attn_backward_part(NULL, 0, desc, q, k, v, o, d_o, gradients, err);
 }

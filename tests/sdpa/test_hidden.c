@@ -15,7 +15,7 @@
 
 #include "attn/attn.h"
 #include "element.h"
-#include "guarded.h"
+#include "lender.h"
 #include "random.h"
 #include "select.h"
 
@@ -188,32 +188,6 @@ static void draw_scene(struct scene *c, enum door door, attn_dtype dtype) {
   fill(c->d_lse, c->b * c->hq * c->l, 1), fill(c->additive, HEADS * WIDTH, 0.6);
   fill(c->w, WIDTH * WIDTH, 0.5), fill(c->u, WIDTH * WIDTH, 0.5);
 }
-
-/* ---- Memory of the call's own: who writes beyond what was asked for is killed ----- */
-
-static struct guarded lent[16];
-
-static void *lend(void *context, size_t alignment, size_t bytes) {
-  (void)context;
-  for (int n = 0; n < 16; n++)
-    if (!lent[n].pages) {
-      lent[n] = guarded_new((bytes + alignment - 1) / alignment * alignment, 1);
-      memset(lent[n].data, 0xFF, bytes);
-      return lent[n].data;
-    }
-  return NULL;
-}
-
-static void take_back(void *context, void *memory) {
-  (void)context;
-  for (int n = 0; n < 16; n++)
-    if (lent[n].pages && lent[n].data == memory) {
-      guarded_free(&lent[n]);
-      lent[n].pages = NULL;
-    }
-}
-
-static const attn_allocator lender = {NULL, lend, take_back};
 
 /* ---- The call -------------------------------------------------------------------- */
 
