@@ -74,7 +74,7 @@ static void grow(void *context, int64_t count, void (*body)(void *argument, int6
   (void)context;
   host.workers = BUSY;
   setenv("ATTN_ISA", "none", 1);
-  for (int64_t n = count - 1; n >= 0; n--) body(argument, n, (int32_t)(n % BUSY));
+  for (int64_t n = count - 1; n >= 0; n--) body(argument, n, (int32_t)(BUSY - 1 - n % BUSY));
 }
 
 /* The pool's threads get time to come. */
