@@ -147,6 +147,7 @@ static void call_paged(struct input *in) {
     ((int64_t *)lengths->data)[i] = about(in, below(in, 250) % (n * tokens + 1));
   p.table = t, p.lengths = lengths;
   attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
+  if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_forward_paged(&desc, q, &p, o, NULL);
   forget(in);
 }
@@ -165,6 +166,7 @@ static void call_summary(struct input *in) {
   if (take(in) % 2) m.largest_logit = draw(in, ATTN_F64, 3, rows);
   if (take(in) % 2) m.top_keys = draw4(in, take(in) % 2 ? ATTN_I32 : ATTN_I64, b, h * 2, l, top);
   if (take(in) % 2) m.top_weights = draw4(in, ATTN_F32, b, h * 2, l, top);
+  if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_summarize(&desc, q, k, &m, NULL);
   forget(in);
 }

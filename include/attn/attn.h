@@ -304,7 +304,8 @@ typedef struct attn_sdpa_gradients {
   const attn_tensor *d_v;      /* out  (B, H, S, Ev)  of v's type */
   const attn_tensor *d_mask;   /* out  of a float mask's shape, summed where it broadcasts; float32 or
                                        float64. Broadcast masks are summed by one thread */
-  const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64 */
+  const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64; a row that sees no key gives its d_lse, with
+                                       ATTN_EMPTY_NAN nothing */
   const attn_tensor *d_lse;    /* in   (B, Hq, L) of lse's type: a gradient of the log-sum-exp */
   const attn_tensor *d_additive; /* out  of additive's shape, summed over what shares it; float32 or float64 */
 } attn_sdpa_gradients;

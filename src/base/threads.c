@@ -136,7 +136,8 @@ void attn_threads_run(int64_t count, int32_t workers,
   for (int64_t index = 0; index < count; index++) body(argument, index, 0);
 }
 
-/* Fewer workers than the host has: it is given so many lanes, each of which takes what is left. */
+/* What a host is given: a lane for each worker that was counted, which takes the next index that is
+ * left. So a host that has more or other threads by now still meets memory for them all. */
 struct lanes {
   void (*body)(void *argument, int64_t index, int32_t worker);
   void *argument;
@@ -174,10 +175,8 @@ void attn_threads_share(const attn_executor *host, int32_t workers, int64_t coun
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   } else if (!host) {
     attn_threads_run(count, workers, body, argument);
-  } else if (workers >= host->workers) {
-    host->parallel_for(host->context, count, body, argument);
   } else {
     struct lanes lanes = {body, argument, count, 0};
-    host->parallel_for(host->context, workers, run_lane, &lanes);
+    host->parallel_for(host->context, workers < count ? workers : count, run_lane, &lanes);
   }
 }

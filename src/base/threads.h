@@ -12,7 +12,7 @@ int32_t attn_threads_count(void);
 attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_error *err);
 
 /* Workers of a call: what the executor has, or where that is NULL the pool; at most threads, if
- * that is not 0. */
+ * that is not 0. Both may change at any time: a call asks once and keeps the number. */
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
 
 /* Calls body(argument, index, worker) for each index below count, on at most workers threads,
@@ -21,8 +21,8 @@ int32_t attn_threads_workers(const attn_executor *host, int32_t threads);
 void attn_threads_run(int64_t count, int32_t workers,
                       void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
 
-/* The same on the host's executor, or where that is NULL on the pool; workers is at most what
- * that has, and where it is less no more run at a time. */
+/* The same on the host's executor, or where that is NULL on the pool; worker is below workers,
+ * whatever either has by now. */
 void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,
                         void (*body)(void *argument, int64_t index, int32_t worker),
                         void *argument);

@@ -22,19 +22,22 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
   return best;
 }
 
-/* q panel, scores, mask tile, output, copies of strided k and v. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
-  return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
+/* Panels of a and of its gradient, scores of one group. */
+static int64_t additive_floats(int64_t width, int has_additive) {
+  return has_additive ? ATTN_ROWS * (2 * width + ATTN_KEYS) : 0;
 }
 
-/* Panels of a and of its gradient, scores of one group. */
-int64_t attn_additive_panel_floats(int64_t width) { return ATTN_ROWS * (2 * width + ATTN_KEYS); }
+/* q panel, scores, mask tile, output, copies of strided k and v. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
+  return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) +
+         additive_floats(width, has_additive) + 64;
+}
 
 /* Queries: the forward's, panels of dO and dQ, dP and a slope of one group. Keys: panels of k, v,
  * their gradients, q and dO; five squares. */
-int64_t attn_backward_panel_floats(int64_t width, int64_t value_width) {
-  int64_t queries = attn_sdpa_panel_floats(width, value_width) +
+int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive) {
+  int64_t queries = attn_sdpa_panel_floats(width, value_width, 0) +
                     ATTN_ROWS * (width + value_width + 2 * ATTN_KEYS);
   int64_t keys = ATTN_ROWS * (3 * (width + value_width) + 5 * ATTN_ROWS);
-  return (queries > keys ? queries : keys) + 64;
+  return (queries > keys ? queries : keys) + additive_floats(width, has_additive) + 64;
 }

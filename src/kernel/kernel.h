@@ -65,8 +65,7 @@ struct attn_sdpa_task {
   uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
   double scale;                   /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
-  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents;
-                       with has_additive attn_additive_panel_floats more */
+  float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
   attn_dtype additive_dtype;
   int64_t additive_col;
@@ -106,14 +105,11 @@ struct attn_kernel {
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* the softcap's; for tests */
 };
 
-/* Floats of workspace that a task of this shape needs. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width);
-
-/* What additive scores need beside, in either kind of task. */
-int64_t attn_additive_panel_floats(int64_t width);
+/* Floats of workspace that a task of this shape needs, with additive scores or without. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
 
 /* The same for an attn_backward_task. */
-int64_t attn_backward_panel_floats(int64_t width, int64_t value_width);
+int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive);
 
 /* The table's entry number index, worst first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);

@@ -211,14 +211,14 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
                         struct attn_matrix a, struct attn_matrix b, float *c, int64_t c_step,
                         int add, attn_error *err) {
   struct product p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
-  int64_t workers = attn_threads_workers(host->executor, host->threads);
+  int32_t workers = attn_threads_workers(host->executor, host->threads);
   if (!rows || !columns) return ATTN_OK;
   if (!inner) return clear(&p), ATTN_OK;
   if (rows * columns * inner < WORTH_SHARING) workers = 1;
   p.by_rows = rows >= 4 * columns;
   int64_t all = p.by_rows ? rows : columns, unit = p.by_rows ? p.kernel->rows : p.kernel->columns;
   p.stretch = ((all + workers - 1) / workers + unit - 1) / unit * unit;
-  attn_layer_run(host, (all + p.stretch - 1) / p.stretch, run_stretch, &p);
+  attn_threads_share(host->executor, workers, (all + p.stretch - 1) / p.stretch, run_stretch, &p);
   if (!p.failed) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to multiply (%lld, %lld) by (%lld, %lld)",
                    (long long)rows, (long long)inner, (long long)inner, (long long)columns);

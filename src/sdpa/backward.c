@@ -10,7 +10,8 @@
 
 struct run {
   struct attn_problem p;
-  attn_sdpa_gradients own; /* a copy */
+  const struct attn_problem *whole; /* NULL: p is no part of another call */
+  attn_sdpa_gradients own;          /* a copy */
   const attn_sdpa_gradients *g;
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
@@ -95,7 +96,7 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   attn_status status = attn_gradients_copy(r->g, &r->own, err);
   const attn_sdpa_gradients *g = r->g = &r->own;
   if (status) return status;
-  status = attn_problem_check(desc, q, k, v, o, 1, &r->p, err);
+  status = attn_problem_check_part(r->whole, desc, q, k, v, o, 1, &r->p, err);
   if (status) return status;
   if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
@@ -131,9 +132,12 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
 
 attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                                const attn_sdpa_gradients *gradients, attn_error *err) {
+                                const attn_sdpa_gradients *gradients, struct attn_problem *problem,
+                                attn_error *err) {
   struct run r = {.g = gradients};
-  return check(&r, desc, q, k, v, o, d_o, err);
+  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  *problem = r.p;
+  return status;
 }
 
 /* ---- What both types share ---- */
@@ -168,6 +172,12 @@ static void in_order(const struct run *r, int serial, int64_t count,
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   else
     attn_problem_parallel(&r->p, count, body, argument);
+}
+
+/* 0 where the log-sum-exp is the NaN of an empty row: a constant. */
+static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int empty) {
+  if (!r->g->d_lse || (empty && r->p.desc.empty_row == ATTN_EMPTY_NAN)) return 0;
+  return real_at(&r->d_lse, b, h, i, 0);
 }
 
 /* ---- The gradient of additive ---- */
@@ -215,11 +225,8 @@ static int64_t row_index(const struct run *r, int64_t b, int64_t h, int64_t i) {
   return (b * r->p.heads_q + h) * r->p.rows + i;
 }
 
-static void run_delta(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
-  (void)worker;
-  int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
-  int64_t b = index / r->p.rows / r->p.heads_q;
+/* rowsum(dO O) */
+static double output_product(const struct run *r, int64_t b, int64_t h, int64_t i) {
   const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
   int64_t size = attn_real_size(r->p.o.dtype);
   int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
@@ -232,8 +239,18 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
     for (int64_t e = 0; e < r->p.value_width; e++)
       sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
              attn_load_real(r->p.o.dtype, o + e * o_step);
-  if (r->g->d_lse) sum -= real_at(&r->d_lse, b, h, i, 0);
-  r->delta[index] = (float)sum;
+  return sum;
+}
+
+/* Only a sink asks for the delta of a row that sees no key: its O is a constant there. */
+static void run_delta(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  (void)worker;
+  int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
+  int64_t b = index / r->p.rows / r->p.heads_q;
+  int empty = r->g->d_sinks && attn_problem_row_is_empty(&r->p, b, h, i);
+  double sum = empty ? 0 : output_product(r, b, h, i);
+  r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
 
 static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
@@ -302,14 +319,17 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   attn_progress_tell(&r->progress, &r->p.desc, t.lanes);
 }
 
-/* d sink = p_sink (dlse - D), summed over sequences and queries. */
+/* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
+ */
 static void sink_gradients(const struct run *r) {
   const attn_tensor *t = r->g->d_sinks;
   for (int64_t h = 0; t && h < r->p.heads_q; h++) {
     double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
-      for (int64_t i = 0; i < r->p.rows; i++)
-        sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * (double)r->delta[row_index(r, b, h, i)];
+      for (int64_t i = 0; i < r->p.rows; i++) {
+        double delta = (double)r->delta[row_index(r, b, h, i)];
+        if (delta != 0) sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * delta;
+      }
     attn_add_real(t->dtype, attn_view_at(t, h * t->strides[0]), sum);
   }
 }
@@ -381,7 +401,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
     if (r->slots) g.d_additive = additive_slot(r, b, row.h, 0);
     for (row.i = 0; row.i < p->rows && !r->progress.stop; row.i++) {
       attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
-      double d_lse = r->g->d_lse ? real_at(&r->d_lse, b, row.h, row.i, 0) : 0;
+      double d_lse = d_lse_at(r, b, row.h, row.i, !row.visible);
       attn_ref_sdpa_row_backward(&p->desc, &p->q, &p->k, &p->v, &r->d_o, d_lse, &row, &g);
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
@@ -410,10 +430,11 @@ static void run_f64(struct run *r) {
 
 /* A worker's share, and behind all of them the slots of additive's gradient and delta. */
 static size_t measure(struct run *r) {
-  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width) * 4
+  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
+                                                                 r->p.desc.additive != NULL) *
+                                  sizeof(float)
                             : reference_bytes(&r->p),
          all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows), slots;
-  if (r->p.kernel && r->p.desc.additive) each += (size_t)attn_additive_panel_floats(r->p.width) * 4;
   r->slots = slots_of_head(r);
   if (__builtin_mul_overflow((size_t)(r->slots * r->p.batch * r->p.heads_q), (size_t)r->p.width,
                              &slots) ||
@@ -448,18 +469,17 @@ static attn_status compute(struct run *r, attn_error *err) {
   return attn_progress_end(&r->progress, err);
 }
 
-attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+attn_status attn_backward_part(const struct attn_problem *whole, int adds, const attn_sdpa *desc,
+                               const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                               const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .progress = ATTN_PROGRESS_INIT};
+  struct run r = {.whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }
 
-attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                              const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.g = gradients, .adds = 1, .progress = ATTN_PROGRESS_INIT};
-  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
-  return status ? status : compute(&r, err);
+attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
+                               const attn_sdpa_gradients *gradients, attn_error *err) {
+  return attn_backward_part(NULL, 0, desc, q, k, v, o, d_o, gradients, err);
 }

@@ -64,7 +64,7 @@ int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h,
   return attn_load_real(p->mask.dtype, at) != -(double)INFINITY;
 }
 
-static int row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
+int attn_problem_row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
   int64_t lo, hi;
   attn_problem_interval(p, b, i, &lo, &hi);
   if (!p->desc.mask) return lo >= hi;
@@ -77,7 +77,7 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *
   for (int64_t b = 0; b < p->batch; b++)
     for (int64_t h = 0; h < p->heads_q; h++)
       for (int64_t i = 0; i < p->rows; i++)
-        if (row_is_empty(p, b, h, i))
+        if (attn_problem_row_is_empty(p, b, h, i))
           return attn_fail(err, ATTN_ERR_EMPTY_ROW, "empty_row",
                            "query %lld of head %lld of sequence %lld sees no key", (long long)i,
                            (long long)h, (long long)b);

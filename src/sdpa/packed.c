@@ -162,13 +162,14 @@ static void name_sequence(int64_t n, attn_error *err) {
            (long long)n, message);
 }
 
-static attn_status check_pieces(const struct pack *p, int forward, attn_error *err) {
+static attn_status check_pieces(const struct pack *p, const struct attn_problem *whole, int forward,
+                                attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < p->sequences && !status; n++) {
     struct piece c;
     struct attn_problem problem;
     cut_piece(p, n, &c);
-    status = attn_problem_check(&c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
+    status = attn_problem_check_part(whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
     if (!status && forward) status = attn_forward_check(&problem, err);
     if (status) name_sequence(n, err);
   }
@@ -187,12 +188,12 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
   if (!status) status = check_cuts(&p, err);
   const struct attn_named_view out[] = {{o, "o"}, {p.desc.lse, "lse"}};
   if (!status) status = check_outputs(&p, out, sizeof out / sizeof *out, err);
-  if (!status) status = check_pieces(&p, 1, err);
+  if (!status) status = check_pieces(&p, &whole, 1, err);
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct piece c;
     struct attn_problem piece;
     cut_piece(&p, n, &c);
-    status = attn_problem_check(&c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
+    status = attn_problem_check_part(&whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
     if (!status) status = attn_problem_run(&piece, err);
   }
   return status;
@@ -223,8 +224,9 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
 /* g: a copy of given. */
 static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
-                                  attn_error *err) {
-  attn_status status = attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, given, err);
+                                  struct attn_problem *whole, attn_error *err) {
+  attn_status status =
+      attn_backward_check(&p->desc, p->q, p->k, p->v, p->o, d_o, given, whole, err);
   if (!status) status = attn_gradients_copy(given, g, err);
   if (status) return status;
   status = check_cuts(p, err);
@@ -232,7 +234,7 @@ static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
                                         {g->d_v, "d_v"},         {g->d_mask, "d_mask"},
                                         {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
   if (!status) status = check_outputs(p, out, sizeof out / sizeof *out, err);
-  return status ? status : check_pieces(p, 0, err);
+  return status ? status : check_pieces(p, whole, 0, err);
 }
 
 attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
@@ -244,15 +246,16 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
   struct pack p = {
       .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
   attn_sdpa_gradients g;
+  struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
-  if (!status) status = check_backward(&p, d_o, gradients, &g, err);
+  if (!status) status = check_backward(&p, d_o, gradients, &g, &whole, err);
   if (!status) attn_backward_clear(&g); /* pairs of different sequences stay so */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct piece c;
     struct gradient_piece d;
     cut_piece(&p, n, &c);
     cut_gradients(&p, n, d_o, &g, &d);
-    status = attn_backward_add(&c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
+    status = attn_backward_part(&whole, 1, &c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);
   }
   return status;
 }

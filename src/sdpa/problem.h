@@ -35,6 +35,13 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
                                const attn_tensor *v, const attn_tensor *o, int has_output,
                                struct attn_problem *problem, attn_error *err);
 
+/* The same; a part of a call that was checked has the workers and the kernel of the whole, for the
+ * machine may have others by now. NULL: it is no part. */
+attn_status attn_problem_check_part(const struct attn_problem *whole, const attn_sdpa *desc,
+                                    const attn_tensor *q, const attn_tensor *k,
+                                    const attn_tensor *v, const attn_tensor *o, int has_output,
+                                    struct attn_problem *problem, attn_error *err);
+
 /* The caller's descriptor, of whatever size it is, checked as far as it goes alone. */
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err);
 
@@ -45,16 +52,20 @@ attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradi
 /* What only a call refuses, not its plan: empty rows, a workspace that is too small. */
 attn_status attn_forward_check(const struct attn_problem *problem, attn_error *err);
 
-/* All that attn_sdpa_backward may refuse. */
+/* All that attn_sdpa_backward may refuse; fills problem. */
 attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                                const attn_sdpa_gradients *gradients, attn_error *err);
+                                const attn_sdpa_gradients *gradients, struct attn_problem *problem,
+                                attn_error *err);
 
-/* attn_sdpa_backward, but added to what stands in d_mask, d_sinks and d_additive; zeros for these.
- */
-attn_status attn_backward_add(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                              const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                              const attn_sdpa_gradients *gradients, attn_error *err);
+/* attn_sdpa_backward as part of a call (NULL: of none); adds: to what stands in d_mask, d_sinks
+ * and d_additive, else these are cleared first. */
+attn_status attn_backward_part(const struct attn_problem *whole, int adds, const attn_sdpa *desc,
+                               const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
+                               const attn_tensor *o, const attn_tensor *d_o,
+                               const attn_sdpa_gradients *gradients, attn_error *err);
+
+/* Zeros in d_mask, d_sinks and d_additive. */
 void attn_backward_clear(const attn_sdpa_gradients *gradients);
 
 /* Runs a forward call that attn_problem_check and attn_forward_check let pass. */
@@ -171,6 +182,9 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
 /* May row i see key j, as far as the mask says? There must be one (forward.c). */
 int attn_problem_mask_allows(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i,
                              int64_t j);
+
+/* Does row i see no key (forward.c)? */
+int attn_problem_row_is_empty(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i);
 
 /* ATTN_ERR_EMPTY_ROW where some row sees no key (forward.c). */
 attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_error *err);

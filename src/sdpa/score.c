@@ -360,7 +360,8 @@ attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
   r.core.d_additive = r.score.d_a;
   if (c.core_d_q.data) r.core.d_q = r.given.d_q || r.score.d_w ? &c.core_d_q : NULL;
   if (c.core_d_k.data) r.core.d_k = r.given.d_k || r.score.d_u ? &c.core_d_k : NULL;
-  if (!status) status = attn_sdpa_backward(&c.desc, &c.core_q, &c.core_k, v, o, d_o, &r.core, err);
+  if (!status)
+    status = attn_backward_part(&c.p, 0, &c.desc, &c.core_q, &c.core_k, v, o, d_o, &r.core, err);
   if (!status) pull_back(&c, &r);
   attn_problem_release(&c.desc, c.memory);
   return status;

@@ -436,7 +436,8 @@ static size_t measure(struct run *r, size_t *at_columns) {
   int over = 0;
   if (block > ATTN_ROWS) block = ATTN_ROWS;
   if (p->kernel)
-    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0), sizeof(float), &over);
+    add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL),
+              sizeof(float), &over);
   over |= __builtin_mul_overflow((size_t)block, sizeof(float), &column);
   if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);
   if (!p->kernel) r->at_scores = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);

@@ -315,21 +315,26 @@ static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
-static attn_status choose(struct attn_problem *p, attn_error *err) {
-  p->workers = attn_threads_workers(p->desc.executor, p->desc.threads);
-  p->kernel = NULL;
+/* Asked of the machine once in a call: either may change between two questions. */
+static attn_status choose(struct attn_problem *p, const struct attn_problem *whole,
+                          attn_error *err) {
+  p->workers = whole ? whole->workers : attn_threads_workers(p->desc.executor, p->desc.threads);
+  p->kernel = whole ? whole->kernel : p->q.dtype == ATTN_F64 ? NULL : attn_kernel_choose(err);
+  return p->kernel || p->q.dtype == ATTN_F64 ? ATTN_OK : ATTN_ERR_CPU;
+}
+
+/* Bytes of workspace. */
+static attn_status measure(struct attn_problem *p, attn_error *err) {
   /* A stride of 0 makes any number of keys possible; what is sized by them must not wrap. */
   if (p->keys > INT64_MAX / 64 || p->value_width > INT64_MAX / 64)
     return attn_fail(err, ATTN_ERR_SHAPE, p->keys > INT64_MAX / 64 ? "k" : "v",
                      "more than memory can hold");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
-  if (p->q.dtype != ATTN_F64) {
-    if (!(p->kernel = attn_kernel_choose(err))) return ATTN_ERR_CPU;
+  if (p->kernel) {
     int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
     if (p->width > most || p->value_width > most)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
-    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width);
-    if (p->desc.additive) each += (size_t)attn_additive_panel_floats(p->width);
+    each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
@@ -339,9 +344,10 @@ static attn_status choose(struct attn_problem *p, attn_error *err) {
   return add_split_bytes(p, err);
 }
 
-attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                               const attn_tensor *v, const attn_tensor *o, int has_output,
-                               struct attn_problem *p, attn_error *err) {
+attn_status attn_problem_check_part(const struct attn_problem *whole, const attn_sdpa *desc,
+                                    const attn_tensor *q, const attn_tensor *k,
+                                    const attn_tensor *v, const attn_tensor *o, int has_output,
+                                    struct attn_problem *p, attn_error *err) {
   memset(p, 0, sizeof *p);
   attn_status status = attn_problem_copy_desc(desc, &p->desc, err);
   if (!status) status = attn_view_check(q, "q", err);
@@ -365,6 +371,12 @@ attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, cons
   if (!status) status = check_extra(p, p->desc.lse, "lse", q->rank, 1, &p->lse, err);
   if (!status) status = check_extra(p, p->desc.weights, "weights", q->rank, 0, &p->weights, err);
   if (!status) status = check_overlap(p, err);
-  if (!status) status = choose(p, err);
-  return status;
+  if (!status) status = choose(p, whole, err);
+  return status ? status : measure(p, err);
+}
+
+attn_status attn_problem_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
+                               const attn_tensor *v, const attn_tensor *o, int has_output,
+                               struct attn_problem *p, attn_error *err) {
+  return attn_problem_check_part(NULL, desc, q, k, v, o, has_output, p, err);
 }

@@ -31,9 +31,9 @@ static attn_status out_of_memory(attn_error *err, size_t bytes) {
 /* One for each 64, so that every block begins on a line. */
 static int64_t up(int64_t numbers) { return (numbers + 15) / 16 * 16; }
 
-static int parts_of(int64_t numbers, const struct attn_training *how) {
-  int64_t whole_from = how->whole_from ? how->whole_from : WHOLE_FROM;
-  return numbers < whole_from ? attn_threads_workers(NULL, how->threads) : 1;
+static int parts_of(const struct attn_trainer *t) {
+  int64_t whole_from = t->how.whole_from ? t->how.whole_from : WHOLE_FROM;
+  return t->numbers < whole_from ? t->threads : 1;
 }
 
 static int64_t share_of(const struct attn_trainer *t) {
@@ -92,7 +92,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   if (!t) return status ? status : out_of_memory(err, sizeof *t);
   t->how = *how, t->numbers = numbers;
   if (t->how.accumulate < 1) t->how.accumulate = 1;
-  t->threads = attn_threads_workers(NULL, how->threads), t->parts = parts_of(numbers, how);
+  t->threads = attn_threads_workers(NULL, how->threads), t->parts = parts_of(t);
   size_t bytes = (size_t)(up(numbers) * (3 + t->parts)) * sizeof(float);
   t->part = calloc((size_t)t->parts, sizeof *t->part);
   t->weights = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->bytes = bytes;

@@ -54,7 +54,7 @@ static void draw(struct setting *s) {
     if (below(3) == 0) s->mask[n] = -INFINITY;
   s->o = numbers(s->rows * s->value_width, 1), s->lse = numbers(s->rows, 1);
   s->weights = numbers(s->rows * s->keys, 1);
-  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width);
+  size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0);
   s->workspace = aligned_alloc(64, (floats * 4 + 63) / 64 * 64);
   memset(s->workspace, 0xFF, floats * 4); /* NaN: whoever reads before writing shows it */
 }

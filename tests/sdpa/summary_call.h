@@ -26,10 +26,10 @@ static char space[OUTPUTS][SPACE];
 struct call {
   int64_t b, hq, h, l, s, e, k;
   attn_sdpa desc;
-  attn_tensor tq, tk, mask, lengths, alibi, sinks;
+  attn_tensor tq, tk, mask, lengths, alibi, sinks, additive;
   attn_tensor out[OUTPUTS]; /* dense or with gaps, in space */
   attn_sdpa_summary summary;
-  float slopes[16], logits[16];
+  float slopes[16], logits[16], vectors[16 * 64];
   int64_t length[4];
   char *memory[3];
 };

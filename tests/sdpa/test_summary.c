@@ -52,6 +52,9 @@ static void draw_knobs(struct call *c) {
   c->sinks = (attn_tensor){c->logits, ATTN_F32, 1, {c->hq}, {1}};
   for (int64_t b = 0; b < c->b; b++) c->length[b] = chance(5) ? 0 : below(c->s + 1);
   c->lengths = (attn_tensor){c->length, ATTN_I64, 1, {c->b}, {1}};
+  for (int n = 0; n < 16 * 64; n++) c->vectors[n] = uniform();
+  c->additive = (attn_tensor){c->vectors, ATTN_F32, 2, {c->hq, c->e}, {chance(2) ? 0 : c->e, 1}};
+  if (chance(4)) d->additive = &c->additive;
   if (chance(4)) d->alibi = &c->alibi;
   if (chance(3)) d->sinks = &c->sinks;
   if (chance(3)) d->key_lengths = &c->lengths;
