@@ -379,15 +379,11 @@ static attn_status read_root(const json_t *root, struct attn_tokenizer **tokeniz
 
 attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
                                  attn_error *err) {
-  json_error_t problem;
+  json_t *root;
   if (size > FILE_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
-  json_t *root = json_loadb(size ? json : "", size, JSON_REJECT_DUPLICATES, &problem);
-  if (!root && !problem.text[0]) return attn_tokenizer_no_memory(err);
-  if (!root)
-    return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column,
-                        "tokenizer.json: %s; write the file anew", problem.text);
-  attn_status status = read_root(root, tokenizer, err);
+  attn_status status = attn_json_read("tokenizer.json", json, size, &root, err);
+  if (!status) status = read_root(root, tokenizer, err);
   json_decref(root);
   return status;
 }

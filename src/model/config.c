@@ -191,15 +191,12 @@ static const struct attn_config defaults = {.width = 512,
 attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
                               attn_error *err) {
   struct attn_config c = defaults;
-  json_error_t where;
-  json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &where), *value;
+  json_t *root, *value;
   const char *name;
-  attn_status status = ATTN_OK;
-  if (!json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration, line %d: %s",
-                       root ? 1 : where.line, root ? "it is no object" : where.text);
-  else
-    json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
+  attn_status status = attn_json_read("model configuration", json, length, &root, err);
+  if (!status && !json_is_object(root))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
+  json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
   json_decref(root);
   complete(&c);
   if (!status) status = check(&c, err);

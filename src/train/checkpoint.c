@@ -34,9 +34,9 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   struct attn_training *h = &c->how;
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
-  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-  if (!root)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
+  json_t *root;
+  attn_status status = attn_json_read("checkpoint: \"training\"", text, strlen(text), &root, err);
+  if (status) return status;
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
       "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "

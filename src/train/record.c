@@ -57,12 +57,10 @@ static attn_status read(const json_t *root, struct attn_record *r, attn_error *e
 }
 
 attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {
-  json_error_t where;
+  json_t *root;
   memset(record, 0, sizeof *record);
-  json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &where);
-  if (!root)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\": %.100s", where.text);
-  attn_status status = read(root, record, err);
+  attn_status status = attn_json_read("checkpoint: \"run\"", json, strlen(json), &root, err);
+  if (!status) status = read(root, record, err);
   json_decref(root);
   return status;
 }

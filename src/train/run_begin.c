@@ -141,11 +141,10 @@ static const char *default_words(const struct attn_data *data) {
 /* ---- The model ---- */
 
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
-  json_error_t where;
-  *root = json_loads(text ? text : "{}", JSON_REJECT_DUPLICATES, &where);
-  if (json_is_object(*root)) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration, line %d: %s",
-                   *root ? 1 : where.line, *root ? "it is no object" : where.text);
+  if (!text) text = "{}";
+  attn_status status = attn_json_read("model configuration", text, strlen(text), root, err);
+  if (status || json_is_object(*root)) return status;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
 }
 
 static int is_kind(const json_t *root, const char *kind) {

@@ -89,6 +89,19 @@ static void what_cannot_be_is_refused_by_name(void **state) {
   }
 }
 
+/* jansson alone passes over one behind a number or a word. */
+static void a_nul_anywhere_is_refused(void **state) {
+  (void)state;
+  static const char json[] = "{\"vocabulary\": 9, \"width\": 8, \"bias\": true}";
+  enum { LENGTH = sizeof json - 1 };
+  for (size_t at = 0; at <= LENGTH; at++) {
+    char text[LENGTH + 1];
+    struct attn_config c;
+    memcpy(text, json, at), text[at] = 0, memcpy(text + at + 1, json + at, LENGTH - at);
+    assert_int_equal(attn_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
+  }
+}
+
 static void names_are_torchs(void **state) {
   (void)state;
   static const char *const some[] = {"encoder.layers.0.self_attn.in_proj_weight",
@@ -116,6 +129,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_follow_from_what_is_said),
                                      cmocka_unit_test(what_is_written_is_read_back),
                                      cmocka_unit_test(what_cannot_be_is_refused_by_name),
+                                     cmocka_unit_test(a_nul_anywhere_is_refused),
                                      cmocka_unit_test(names_are_torchs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
