@@ -50,6 +50,8 @@ static attn_status read_model(const struct attn_bytes *bytes, struct attn_model 
   struct attn_config config;
   attn_status status = attn_safetensors_open(bytes, &file, err);
   if (!status) status = read_words(m, &file, &config, err);
+  if (!status)
+    status = attn_weights_check_size("checkpoint", bytes->size, sizeof *m->weights, &config, err);
   if (!status) status = attn_network_make(&config, &m->network, &m->weights, err);
   if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
   if (!status) status = check_count(&file, m->network, err);

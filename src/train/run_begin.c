@@ -209,11 +209,14 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
   const struct {
     const char *name;
     int64_t value, most;
-  } whole[] = {
-      {"steps", w->steps, INT64_MAX},         {"batch", w->batch, 1 << 20},
-      {"accumulate", w->accumulate, 1 << 20}, {"warm_up", w->warm_up, INT64_MAX},
-      {"examples", w->examples, 1 << 24},     {"validate_every", w->validate_every, INT64_MAX},
-      {"patience", w->patience, INT64_MAX},   {"threads", w->threads, 1024}};
+  } whole[] = {{"steps", w->steps, INT64_MAX},
+               {"batch", w->batch, ATTN_PAIRS_MOST},
+               {"accumulate", w->accumulate, ATTN_PAIRS_MOST},
+               {"warm_up", w->warm_up, INT64_MAX},
+               {"examples", w->examples, ATTN_EXAMPLES_MOST},
+               {"validate_every", w->validate_every, INT64_MAX},
+               {"patience", w->patience, INT64_MAX},
+               {"threads", w->threads, 1024}};
   for (size_t n = 0; n < sizeof whole / sizeof *whole; n++)
     if (whole[n].value < 0 || whole[n].value > whole[n].most)
       return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
