@@ -79,6 +79,14 @@ checkpoint decoder ',"kind":"decoder","positions":"rotary"'
 checkpoint encoder ',"kind":"encoder"' '' "${run/addition/letters}"
 checkpoint damaged '' '' '' '\x09\x00\x01\x80\x01\x20'
 checkpoint halves '' "${training/\"drawn\":6/\"drawn\":6,\"precision\":\"bf16\"}"
+checkpoint long ',"kind":"decoder"'
+sed -i 's/"length":40/"length":16777216,"positions":"none"/' "$corpus/checkpoint/long"
+checkpoint wide ''
+sed -i 's/"width":8/"width":16777216,"key_width":4/' "$corpus/checkpoint/wide"
+one='{"version":"1.0","added_tokens":[],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},"model":{"type":"WordPiece","unk_token":"a","continuing_subword_prefix":"##","max_input_chars_per_word":9,"vocab":{"a":0}}}'
+for kind in encoder-decoder decoder encoder; do # of one word: no number of a beginning and an end is in the tables
+  printf '{%s,"vocabulary":1,"kind":"%s"}\0%s\0%s\0%s\0' "$small" "$kind" "$one" "$training" "$run" >"$corpus/checkpoint/one-word-$kind"
+done
 checkpoint file '' '' "${run/\"task\":\"addition\",\"data\":null/\"task\":null,\"data\":\"none.tsv\"}"
 
 # Folders: config.json and the texts beside it, as fuzz_folder.c names them.
@@ -100,7 +108,7 @@ data() { printf '%b' "$2" >"$corpus/data/$1"; } # FILE BYTES
 data pairs '\x00ab\tba\na b\tb a\r\n\n私\tは\nx\ty\n12\t21'
 data joined '\x01one text\nanother\twith a tab\n\t\n'
 data held-out '\x02a\tb\nc\td\n\xffe\tf\n'
-data words '\x04a b\tb a\nb c\tc\nd\td e f\n'
+data characters '\x04a b\tb a\nb c\tc\nd\td e f\n'
 data pairs-of-bytes '\x08aab aab\taab\nab\tb\n\xef\xbb\xbfa\ta\n'
 data labels '\x10\xef\xbb\xbfabc\tcba\nab\tb\nx\ty\n'
 

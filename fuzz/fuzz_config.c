@@ -46,7 +46,7 @@ static void train(const char *config) {
   run.data = run.held_out = path_of(data, "pairs.tsv"),
   run.output = path_of(output, "m.safetensors");
   run.config = config, run.replace = 1, run.steps = run.batch = run.examples = 1, run.threads = 1;
-  run.progress = stop;
+  run.tokenizer = "words", run.progress = stop; /* of characters takes longer */
   attn_status status = attn_model_train(&run, NULL, &err);
   MUST(!status || err.message[0]);
   if (!status) MUST(!use_model(output));

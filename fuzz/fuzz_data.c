@@ -7,7 +7,7 @@
 
 enum { JOINED = 1, HELD_OUT = 2, TRAINED_MOST = 400 };
 
-static const char *const words[] = {"characters", "words", "bpe:270", "bpe:300"};
+static const char *const words[] = {"words", "characters", "bpe:270", "bpe:300"};
 static const char *const models[] = {"", ",\"kind\":\"encoder\""};
 
 static uint64_t mix(struct attn_passage p) {

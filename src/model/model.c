@@ -20,6 +20,7 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
                      text ? "tokenizer" : "config");
   attn_status status = attn_config_parse(text, strlen(text), config, err);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);

@@ -129,6 +129,7 @@ static attn_status make_words(struct attn_run *r, const char *kind, attn_error *
   if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, &r->tokenizer, err);
   for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
   free(texts);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
   if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
   return status;
 }
@@ -384,6 +385,7 @@ static void find_best(struct attn_run *r, const char *resumed) {
 /* The words of a checkpoint: numbers of theirs are rows of its tables. */
 static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, attn_error *err) {
   attn_status status = attn_tokenizer_parse(c->tokenizer, strlen(c->tokenizer), &r->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
   if (status) return status;
   r->words = c->tokenizer, c->tokenizer = NULL;
   int64_t words = attn_tokenizer_words(r->tokenizer);
