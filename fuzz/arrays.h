@@ -68,7 +68,7 @@ static inline void use_entry(const char *path, const attn_array_entry *entry) {
 
 /* The others stay as they were when one more goes into their file. */
 static inline void extend(const char *file, const attn_array_list *before) {
-  char path[1100];
+  char path[1200];
   float number = 1;
   const attn_tensor one = {&number, ATTN_F32, 1, {1}, {1}};
   attn_array_list after;

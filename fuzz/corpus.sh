@@ -34,6 +34,8 @@ npy overflow 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296
 tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\x3f\0\x40'
 tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
+tensors no-object '{"a":1}' ''
+tensors sound-then-not '{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"shape":0}}' ''
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
 
 # A file and a text for it, a NUL between them; of bytes, the words that unk_token excuses are left out.

@@ -352,6 +352,18 @@ static void memory_may_end_anywhere(void **state) {
   assert_true(refused > 50);
 }
 
+/* Validation takes memory for the examples' tokens, not for the places that the model has. */
+static void a_model_of_many_places_takes_no_more_memory(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run =
+      wanted("{\"width\": 8, \"positions\": \"alibi\", \"length\": 16777216, " LAYERS "}", 3, &log);
+  scarce_begin(0);
+  expect(&run, ATTN_OK);
+  scarce_end();
+  assert_in_range(scarce.largest, 1, 1 << 26);
+}
+
 /* ---- What is asked for ---- */
 
 static void expect_refused(const attn_train *run, attn_status status, const char *says) {
@@ -497,6 +509,7 @@ int main(int argc, char **argv) {
                                      LAW(a_full_disk_leaves_what_stood),
                                      LAW(memory_may_end_anywhere),
                                      IN_BF16(memory_may_end_anywhere),
+                                     LAW(a_model_of_many_places_takes_no_more_memory),
                                      LAW(labels_that_have_no_place_are_refused),
                                      LAW(words_without_an_end_are_refused),
                                      LAW(settings_that_cannot_be_are_refused),
