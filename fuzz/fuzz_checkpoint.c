@@ -13,7 +13,9 @@ enum { NUMBERS_MOST = 1 << 13, LENGTH_MOST = 1 << 8, KINDS = 3, NAME = 80, TENSO
 
 static const char *const kinds[KINDS] = {"", "adamw.m.", "adamw.v."};
 
+/* The moments are as before the first step. */
 static int write_file(const struct attn_network *n, float *weights, json_t *metadata) {
+  static float zeros[NUMBERS_MOST];
   static char names[TENSORS_MOST][NAME];
   static attn_tensor tensors[TENSORS_MOST];
   const char *name[TENSORS_MOST];
@@ -23,7 +25,7 @@ static int write_file(const struct attn_network *n, float *weights, json_t *meta
   for (int k = 0; k < KINDS; k++)
     for (int p = 0; n && p < n->count && count < TENSORS_MOST; p++, count++) {
       snprintf(names[count], NAME, "%s%s", kinds[k], n->parameters[p].name);
-      tensors[count] = attn_weights_tensor(&n->parameters[p], weights);
+      tensors[count] = attn_weights_tensor(&n->parameters[p], k ? zeros : weights);
       name[count] = names[count], tensor[count] = &tensors[count];
     }
   return !attn_safetensors_write(path_of(path, "c.safetensors"), name, tensor, count, metadata,
