@@ -34,7 +34,7 @@ static void reopen(const struct attn_tokenizer *t, const char *text, size_t leng
   MUST(attn_tokenizer_kind(t) == attn_tokenizer_kind(again));
   MUST(attn_tokenizer_words(t) == attn_tokenizer_words(again));
   MUST(attn_tokenizer_most(t) == attn_tokenizer_most(again));
-  for (int which = 0; which < 3; which++)
+  for (enum attn_tokenizer_mark which = ATTN_MARK_BEGIN; which <= ATTN_MARK_UNKNOWN; which++)
     MUST(attn_tokenizer_special(t, which) == attn_tokenizer_special(again, which));
   attn_status status = attn_tokenizer_encode(t, text, length, ids[0], TOKENS, &count[0], NULL);
   MUST(attn_tokenizer_encode(again, text, length, ids[1], TOKENS, &count[1], NULL) == status);
