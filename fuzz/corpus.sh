@@ -1,11 +1,11 @@
 #!/bin/bash
 # Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
 # holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes npy, safetensors, tokenizer, lesson, sdpa and cache in it
+#     fuzz/corpus.sh FOLDER      makes a folder for each fuzzer in it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,tokenizer,lesson,sdpa,cache}
+mkdir -p "$corpus"/{npy,safetensors,tokenizer,lesson,sdpa,cache,config,checkpoint,folder,data}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -34,6 +34,8 @@ npy overflow 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296
 tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\x3f\0\x40'
 tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
+tensors no-object '{"a":1}' ''
+tensors sound-then-not '{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"shape":0}}' ''
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
 
 # A file and a text for it, a NUL between them; of bytes, the words that unk_token excuses are left out.
@@ -55,6 +57,62 @@ pieces wordpiece 100 'true true null true' 'aab AB!\x01b 私é İ a\u302e\U0001d
 pieces wordpiece-bare 2 'false false false false' 'aab\r\n私a İ'
 pieces wordpiece-lower 4 'false false false true' 'İ İa\u00a0b'
 tokenizer twice "$bytes"'"vocab":{"a":4,"b":4},"merges":[]}' ab
+
+# Configurations: one of each kind, and of each of the parts that there are.
+small='"width":8,"heads":2,"hidden":8,"encoder_layers":1,"decoder_layers":1,"length":12,"dropout":0'
+config() { printf '{%s%s}' "$small" "$2" >"$corpus/config/$1"; } # FILE MORE
+config plain ''
+config decoder ',"kind":"decoder","rms_norm":true,"bias":false,"activation":"swiglu","positions":"rotary","kv_heads":1'
+config encoder ',"kind":"encoder","head":"transform","activation":"silu","tied_output":true,"output_bias":true,"token_types":2'
+config hidden ',"kind":"encoder","head":"none","embedding_norm":true'
+config learned ',"norm_first":false,"final_norm":false,"positions":"learned","activation":"gelu","scaled_embedding":false'
+config alibi ',"key_width":3,"value_width":5,"positions":"alibi","activation":"gelu_tanh","epsilon":1e-12'
+config halves ',"positions":"sinusoidal_halves","shared_embedding":true,"source_vocabulary":9,"vocabulary":9'
+config joined ',"position_joining":"concatenate","position_width":3,"positions":"none","rotary_base":1e4'
+
+# Checkpoints: four texts; fuzz_checkpoint.c puts the weights beside them.
+vocabulary='"model":{"type":"WordLevel","unk_token":"<unk>","vocab":{"0":4,"1":5,"2":6,"3":7,"+":8,"a":9,"b":10}}'
+characters='{"version":"1.0",'$added',"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\S]"},"behavior":"Isolated","invert":false},"decoder":{"type":"Fuse"},'$vocabulary'}'
+training='{"schedule":"cosine","rate":0.01,"warm_up":2,"steps":9,"beta1":0.9,"beta2":0.98,"epsilon":1e-9,"decay":0.01,"clip":1.0,"smoothing":0.1,"batch":2,"accumulate":1,"tokens":64,"longest":16,"seed":7,"step":3,"skipped":0,"drawn":6}'
+run='{"task":"addition","data":null,"held_out":null,"hash":0,"validate_every":4,"examples":2,"patience":3,"until":0.5,"best":0.25,"best_loss":1.5,"exact":0.25,"loss":1.5,"best_step":2,"worse":1}'
+checkpoint() { printf '{%s,"vocabulary":11,"length":40%s}\0%s\0%s\0%s\0%b' "${small/,\"length\":12/}" "$2" "$characters" "${3:-$training}" "${4:-$run}" "${5:-}" >"$corpus/checkpoint/$1"; } # FILE MORE TRAINING RUN DAMAGE
+checkpoint plain ''
+checkpoint decoder ',"kind":"decoder","positions":"rotary"'
+checkpoint encoder ',"kind":"encoder"' '' "${run/addition/letters}"
+checkpoint damaged '' '' '' '\x09\x00\x01\x80\x01\x20'
+checkpoint halves '' "${training/\"drawn\":6/\"drawn\":6,\"precision\":\"bf16\"}"
+checkpoint long ',"kind":"decoder"'
+sed -i 's/"length":40/"length":16777216,"positions":"none"/' "$corpus/checkpoint/long"
+checkpoint wide ''
+sed -i 's/"width":8/"width":16777216,"key_width":4/' "$corpus/checkpoint/wide"
+one='{"version":"1.0","added_tokens":[],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},"model":{"type":"WordPiece","unk_token":"a","continuing_subword_prefix":"##","max_input_chars_per_word":9,"vocab":{"a":0}}}'
+for kind in encoder-decoder decoder encoder; do # of one word: no number of a beginning and an end is in the tables
+  printf '{%s,"vocabulary":1,"kind":"%s"}\0%s\0%s\0%s\0' "$small" "$kind" "$one" "$training" "$run" >"$corpus/checkpoint/one-word-$kind"
+done
+checkpoint file '' '' "${run/\"task\":\"addition\",\"data\":null/\"task\":null,\"data\":\"none.tsv\"}"
+
+# Folders: config.json and the texts beside it, as fuzz_folder.c names them.
+bert='{"model_type":"bert","architectures":["BertModel"],"vocab_size":11,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"hidden_act":"gelu","max_position_embeddings":12,"type_vocab_size":2,"layer_norm_eps":1e-12,"position_embedding_type":"absolute"}'
+gpt2='{"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"vocab_size":11,"n_embd":8,"n_layer":1,"n_head":2,"n_inner":null,"n_positions":12,"activation_function":"gelu_new"}'
+marian='{"model_type":"marian","architectures":["MarianMTModel"],"vocab_size":11,"d_model":8,"encoder_layers":1,"decoder_layers":1,"encoder_attention_heads":2,"decoder_attention_heads":2,"encoder_ffn_dim":8,"decoder_ffn_dim":8,"activation_function":"swish","max_position_embeddings":12,"scale_embedding":true}'
+modules='[{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},{"idx":1,"name":"1","path":"1_Pooling","type":"sentence_transformers.models.Pooling"},{"idx":2,"name":"2","path":"2_Normalize","type":"sentence_transformers.models.Normalize"}]'
+pooling='{"word_embedding_dimension":8,"pooling_mode_cls_token":false,"pooling_mode_mean_tokens":true,"pooling_mode_max_tokens":false}'
+folder() { printf '%s\0' "${@:2}" >"$corpus/folder/$1"; } # FILE TEXT...
+wordpiece=$(tr '\0' '\n' <"$corpus/tokenizer/wordpiece" | head -n 1)
+folder bert "$bert" "$wordpiece"
+folder sentence "$bert" "$wordpiece" "$modules" "$pooling" '{"max_seq_length":8,"do_lower_case":false}'
+folder masked "${bert/BertModel/BertForMaskedLM}" "$characters"
+folder gpt2 "$gpt2" "$characters" '' '' '' '{"bos_token_id":1,"eos_token_id":2}'
+folder marian "$marian" "$characters" '' '' '' '{"decoder_start_token_id":0,"eos_token_id":2,"pad_token_id":0}'
+
+# Lines to learn from; the first byte is what fuzz_data.c says.
+data() { printf '%b' "$2" >"$corpus/data/$1"; } # FILE BYTES
+data pairs '\x00ab\tba\na b\tb a\r\n\n私\tは\nx\ty\n12\t21'
+data joined '\x01one text\nanother\twith a tab\n\t\n'
+data held-out '\x02a\tb\nc\td\n\xffe\tf\n'
+data characters '\x04a b\tb a\nb c\tc\nd\td e f\n'
+data pairs-of-bytes '\x08aab aab\taab\nab\tb\n\xef\xbb\xbfa\ta\n'
+data labels '\x10\xef\xbb\xbfabc\tcba\nab\tb\nx\ty\n'
 
 # Right calls of every kind and type, plain and with all features; fuzz_sdpa.c says what the bytes are.
 for kind in 0 1 2 3 4 5; do

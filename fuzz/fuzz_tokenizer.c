@@ -1,15 +1,11 @@
 /* Any bytes: a tokenizer or a typed error, never a crash, a leak or a large allocation. What is
  * behind the first NUL is a text for it: no number is out of the vocabulary, and what has no <unk>
  * comes back as it was; of WordPiece, which leaves out much, there are no more tokens than bytes.
- */
-#include <stdlib.h>
-#include <string.h>
-
+ * Written and opened again it is the same: its file, and the numbers it gives. */
+#include "files.h"
 #include "tokenizer.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { TOKENS = 4096, BYTES = 65536, UNKNOWN = 3 };
+enum { TOKENS = 4096, BYTES = 65536, UNKNOWN = 3, TRAINED_MOST = 600 };
 
 static void use(const struct attn_tokenizer *t, const char *text, size_t length) {
   static int32_t ids[TOKENS];
@@ -27,18 +23,44 @@ static void use(const struct attn_tokenizer *t, const char *text, size_t length)
   if (known && !pieces && (bytes != length || memcmp(back, text, bytes))) abort();
 }
 
+static void reopen(const struct attn_tokenizer *t, const char *text, size_t length) {
+  static int32_t ids[2][TOKENS];
+  size_t count[2];
+  char path[1100];
+  struct attn_tokenizer *again = NULL;
+  attn_error err;
+  MUST(!attn_tokenizer_write(t, path_of(path, "tokenizer.json"), &err));
+  MUST(!attn_tokenizer_read(path, &again, &err));
+  MUST(attn_tokenizer_kind(t) == attn_tokenizer_kind(again));
+  MUST(attn_tokenizer_words(t) == attn_tokenizer_words(again));
+  MUST(attn_tokenizer_most(t) == attn_tokenizer_most(again));
+  for (enum attn_tokenizer_mark which = ATTN_MARK_BEGIN; which <= ATTN_MARK_UNKNOWN; which++)
+    MUST(attn_tokenizer_special(t, which) == attn_tokenizer_special(again, which));
+  attn_status status = attn_tokenizer_encode(t, text, length, ids[0], TOKENS, &count[0], NULL);
+  MUST(attn_tokenizer_encode(again, text, length, ids[1], TOKENS, &count[1], NULL) == status);
+  MUST(status || (count[0] == count[1] && !memcmp(ids[0], ids[1], count[0] * sizeof *ids[0])));
+  char *one = attn_tokenizer_text(t), *two = attn_tokenizer_text(again);
+  MUST(one && two && !strcmp(one, two));
+  free(one), free(two);
+  attn_tokenizer_free(again);
+}
+
+static void use_all(const struct attn_tokenizer *t, const char *text, size_t length) {
+  use(t, text, length);
+  reopen(t, text, length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct attn_tokenizer *t = NULL;
-  struct attn_passage text = {(const char *)data, size};
+  struct attn_passage all = {(const char *)data, size};
   attn_error err;
-  const uint8_t *end = size ? memchr(data, 0, size) : NULL;
-  size_t json = end ? (size_t)(end - data) : size, behind = end ? json + 1 : size;
-  if (attn_tokenizer_parse(data, json, &t, &err) == ATTN_OK)
-    use(t, (const char *)data + behind, size - behind);
+  const struct part json = next_part(&data, &size);
+  if (attn_tokenizer_parse(json.text, json.length, &t, &err) == ATTN_OK)
+    use_all(t, (const char *)data, size);
   attn_tokenizer_free(t);
   t = NULL;
-  if (attn_tokenizer_train_bpe(&text, 1, 300, &t, &err) == ATTN_OK)
-    use(t, text.text, size < TOKENS ? size : TOKENS);
+  if (all.length <= TRAINED_MOST && attn_tokenizer_train_bpe(&all, 1, 300, &t, &err) == ATTN_OK)
+    use_all(t, all.text, all.length);
   attn_tokenizer_free(t);
   return 0;
 }

@@ -8,11 +8,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 corpus=$build/corpus
 "$here/corpus.sh" "$corpus"
 
-names=(npy safetensors tokenizer lesson sdpa cache)
+names=(${ATTN_FUZZERS:-npy safetensors tokenizer lesson sdpa cache config checkpoint folder data})
 status=0
 running=()
+# A machine that has no large blocks: more than that is refused, and must be told.
+export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=256
 for name in "${names[@]}"; do
-  "$build/fuzz_$name" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20 \
+  case $name in lesson | sdpa | cache | data) words=() ;; *) words=(-dict="$here/json.dict") ;; esac
+  "$build/fuzz_$name" "${words[@]}" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=257 -timeout=20 \
     -print_final_stats=1 -artifact_prefix="$build/crash-$name-" "$corpus/$name" >"$build/fuzz_$name.log" 2>&1 &
   running+=($!)
 done

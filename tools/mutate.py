@@ -34,8 +34,11 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_hidden", "test_workers", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
-         "test_view", "test_tape", "test_bf16", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal", "test_clones"]
+         "test_backward", "test_hidden", "test_workers", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges",
+         "test_summary", "test_view", "test_tape", "test_bf16", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search",
+         "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input",
+         "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal",
+         "test_clones", "test_store", "test_config"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -353,6 +356,18 @@ MUTATIONS = [
     ("Phi by one polynomial too far", "src/nn/normal.h", "{a < 1 ? 0.5f", "{a < 1.5f ? 0.5f"),
     ("Phi of its mirror image", "src/nn/normal.h", "x < 0 ? tail : 1 - tail", "x < 0 ? 1 - tail : tail"),
     ("a prompt leaves room that there is not", SEARCH, "l->most > length - g->reads[n] + 1", "l->most > length + 1"),
+    # what readers refuse
+    ("a list of a header that is refused", "src/io/store.c",
+     "  if (status) return status;\n  for (size_t n = 0; n < h.entries; n++)", "  for (size_t n = 0; n < h.entries; n++)"),
+    ("a NUL in JSON passed over", "src/io/dump.c", "length ? memchr(text, 0, length) : NULL;", "NULL;"),
+    ("a table of positions of any size", "src/model/config.c", "if (computed(c) > exp2(LOG2_TABLE))", "if (computed(c) < 0)"),
+    ("memory for weights that the file does not hold", "src/model/weights.c",
+     "if (status || (int64_t)(bytes / each) >= numbers) return status;", "if (bytes && each) return status;"),
+    ("a validation of any length", "src/train/record.c", "r->examples <= ATTN_EXAMPLES_MOST", "r->examples <= INT64_MAX"),
+    ("a step of any number of batches", "src/train/checkpoint.c", "accumulate > ATTN_PAIRS_MOST", "accumulate == INT64_MAX"),
+    ("memory for places instead of examples", "src/train/examples.c", "e->length < BYTES ? e->length : BYTES", "e->length"),
+    ("words without an end", BEGIN,
+     "  free(texts);\n  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);\n", "  free(texts);\n"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test

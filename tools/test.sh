@@ -32,7 +32,7 @@ suite() { # suite PRESET CTEST-OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
 }
 
-build_fuzzers() { build fuzz fuzz_npy fuzz_safetensors fuzz_lesson fuzz_tokenizer fuzz_sdpa fuzz_cache; }
+build_fuzzers() { build fuzz fuzzers; }
 fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-10}"; }
 
 environment() { # the Python environment that begin_environment began; its words if it failed

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump.h"
 #include "error.h"
 
 enum { HEADER_MAX = 100000000 };
@@ -202,23 +203,19 @@ static attn_status read_length(const struct attn_bytes *bytes, size_t *length, a
   return ATTN_OK;
 }
 
-/* jansson refuses duplicate keys, depth beyond 2048, bad UTF-8, whole numbers beyond 64 bits and a
- * NUL in a name. */
 static attn_status parse(const char *text, size_t length, struct attn_safetensors *h,
                          attn_error *err) {
   json_error_t problem;
-  h->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+  h->root = attn_json_load(text, length, &problem);
   if (h->root) return ATTN_OK;
-  if (!problem.text[0]) /* the only faults that jansson has no words for */
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
+  if (!problem.text[0]) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
   return attn_fail_offset(err, ATTN_ERR_FORMAT, 8 + (int64_t)problem.position,
                           "safetensors header: %s; write the file anew", problem.text);
 }
 
-attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_safetensors *h,
-                                  attn_error *err) {
+static attn_status open_header(const struct attn_bytes *bytes, struct attn_safetensors *h,
+                               attn_error *err) {
   size_t length = 0;
-  memset(h, 0, sizeof *h);
   attn_status status = read_length(bytes, &length, err);
   if (status) return status;
   char *text = malloc(length);
@@ -227,6 +224,14 @@ attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_sa
   if (!status) status = parse(text, length, h, err);
   free(text);
   return status ? status : read_entries(h, 8 + length, bytes->size - 8 - length, err);
+}
+
+attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_safetensors *h,
+                                  attn_error *err) {
+  memset(h, 0, sizeof *h);
+  attn_status status = open_header(bytes, h, err);
+  if (status) attn_safetensors_close(h);
+  return status;
 }
 
 /* ---- One tensor ------------------------------------------------------------------------ */

@@ -18,7 +18,8 @@ struct attn_safetensors {
   size_t entries;
 };
 
-/* attn_safetensors_close in every case, after a failure as well. */
+/* After a failure the header is empty, with no entries; attn_safetensors_close does no harm then.
+ */
 attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_safetensors *header,
                                   attn_error *err);
 void attn_safetensors_close(struct attn_safetensors *header);

@@ -109,9 +109,10 @@ static attn_status list_safetensors(const struct attn_bytes *bytes, attn_array_l
   size_t text = 0;
   char *at = NULL;
   attn_status status = attn_safetensors_open(bytes, &h, err);
+  if (status) return status;
   for (size_t n = 0; n < h.entries; n++)
     text += strlen(h.entry[n].name) + strlen(h.entry[n].type) + 2;
-  if (!status) status = reserve(list, h.entries, text, &at, err);
+  status = reserve(list, h.entries, text, &at, err);
   for (size_t n = 0; n < h.entries && !status; n++) {
     const char *name = keep(&at, h.entry[n].name);
     add(list, name, keep(&at, h.entry[n].type), &h.entry[n].at);

@@ -68,6 +68,10 @@ const char *attn_tokenizer_word(const struct attn_tokenizer *tokenizer, int32_t 
 int32_t attn_tokenizer_special(const struct attn_tokenizer *tokenizer,
                                enum attn_tokenizer_mark which);
 
+/* ATTN_ERR_FORMAT where words 0 to 3 are not <pad>, <s>, </s>, <unk>, all special: models that are
+ * trained here begin and end with these numbers. Of WordPiece alone they may be others. */
+attn_status attn_tokenizer_check_marks(const struct attn_tokenizer *tokenizer, attn_error *err);
+
 /* How many tokens the file lets a text have, its begin and end with them ("truncation"); 0: any
  * number. attn_tokenizer_encode gives all of them, and neither begin nor end. */
 int64_t attn_tokenizer_most(const struct attn_tokenizer *tokenizer);

@@ -168,14 +168,15 @@ static attn_status place_words(struct vocabulary *v, attn_error *err) {
   return status; /* as many numbers as places, none twice: there are no holes */
 }
 
-static attn_status check_special(const struct vocabulary *v, attn_error *err) {
-  for (size_t n = 0; n < ATTN_VOCABULARY_SPECIAL; n++)
-    if (n >= v->count || strcmp(v->word[n].content, attn_vocabulary_special[n]) ||
-        !v->word[n].special)
+attn_status attn_tokenizer_check_marks(const struct attn_tokenizer *t, attn_error *err) {
+  for (int32_t n = 0; n < ATTN_VOCABULARY_SPECIAL; n++) {
+    const char *word = attn_tokenizer_word(t, n);
+    if (!word || strcmp(word, attn_vocabulary_special[n]) || !t->special[n])
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "tokenizer.json: added_tokens: %s must be there as number %zu; train with "
+                       "tokenizer.json: added_tokens: %s must be there as number %d; train with "
                        "special_tokens [\"<pad>\", \"<s>\", \"</s>\", \"<unk>\"] first",
-                       attn_vocabulary_special[n], n);
+                       attn_vocabulary_special[n], (int)n);
+  }
   return ATTN_OK;
 }
 
@@ -208,14 +209,15 @@ static attn_status check_word(const struct attn_tokenizer *t, const struct word 
 
 static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *v,
                              attn_error *err) {
-  attn_status status = t->kind == ATTN_TOKENIZER_WORDPIECE ? ATTN_OK : check_special(v, err);
+  attn_status status = ATTN_OK;
   for (size_t n = 0; n < v->count && !status; n++) {
     const struct word *word = &v->word[n];
     status = check_word(t, word, n, err);
     if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
       status = attn_tokenizer_no_memory(err);
   }
-  return status;
+  if (status || t->kind == ATTN_TOKENIZER_WORDPIECE) return status;
+  return attn_tokenizer_check_marks(t, err);
 }
 
 static attn_status read_words(struct attn_tokenizer *t, const json_t *root, const json_t *model,
@@ -379,15 +381,11 @@ static attn_status read_root(const json_t *root, struct attn_tokenizer **tokeniz
 
 attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
                                  attn_error *err) {
-  json_error_t problem;
+  json_t *root;
   if (size > FILE_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
-  json_t *root = json_loadb(size ? json : "", size, JSON_REJECT_DUPLICATES, &problem);
-  if (!root && !problem.text[0]) return attn_tokenizer_no_memory(err);
-  if (!root)
-    return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column,
-                        "tokenizer.json: %s; write the file anew", problem.text);
-  attn_status status = read_root(root, tokenizer, err);
+  attn_status status = attn_json_read("tokenizer.json", json, size, &root, err);
+  if (!status) status = read_root(root, tokenizer, err);
   json_decref(root);
   return status;
 }

@@ -8,7 +8,7 @@
 #include "dump.h"
 #include "error.h"
 
-enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, LOG2_NUMBERS = 40, UNSAID = -1 };
+enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, LOG2_NUMBERS = 40, LOG2_TABLE = 26, UNSAID = -1 };
 
 /* ---- The members, by type ---- */
 
@@ -142,6 +142,16 @@ static double count(const struct attn_config *c) {
          (double)c->length * (double)c->key_width;
 }
 
+/* Numbers of the tables of positions that no file holds: opening a model computes them. */
+static double computed(const struct attn_config *c) {
+  int sinusoidal =
+      c->positions == ATTN_POSITIONS_SINUSOIDAL || c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES;
+  int64_t width = sinusoidal                              ? c->position_width
+                  : c->positions == ATTN_POSITIONS_ROTARY ? c->key_width
+                                                          : 0;
+  return (double)c->length * (double)width;
+}
+
 static attn_status check(const struct attn_config *c, attn_error *err) {
   if (!c->target_words) return wrong(err, "vocabulary", "is missing");
   if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
@@ -165,6 +175,8 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
     return wrong(err, "head", "\"none\" is an encoder's: a decoder says words");
   if (count(c) > exp2(LOG2_NUMBERS))
     return wrong(err, "width", "is that of more than 2^40 numbers");
+  if (computed(c) > exp2(LOG2_TABLE))
+    return wrong(err, "length", "makes a table of positions of more than 2^26 numbers");
   if (!(c->dropout >= 0 && c->dropout < 1)) return wrong(err, "dropout", "must be in [0, 1)");
   if (!(c->epsilon >= 0 && isfinite(c->epsilon)))
     return wrong(err, "epsilon", "must be at least 0");
@@ -191,15 +203,12 @@ static const struct attn_config defaults = {.width = 512,
 attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
                               attn_error *err) {
   struct attn_config c = defaults;
-  json_error_t where;
-  json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &where), *value;
+  json_t *root, *value;
   const char *name;
-  attn_status status = ATTN_OK;
-  if (!json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration, line %d: %s",
-                       root ? 1 : where.line, root ? "it is no object" : where.text);
-  else
-    json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
+  attn_status status = attn_json_read("model configuration", json, length, &root, err);
+  if (!status && !json_is_object(root))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
+  json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
   json_decref(root);
   complete(&c);
   if (!status) status = check(&c, err);

@@ -23,7 +23,8 @@ enum attn_head {
 };
 
 /* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together are no
- * wider, but need not be as wide as the model. */
+ * wider, but need not be as wide as the model. Tables of positions that are computed, sinusoidal
+ * (length, position_width) or rotary (length, key_width), have at most 2^26 numbers. */
 struct attn_config {
   enum attn_model_kind kind;
   int64_t source_words, target_words; /* sizes of the vocabularies; a model of one has the latter */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "dump.h"
 #include "error.h"
 #include "file.h"
 #include "foreign.h"
@@ -35,12 +36,10 @@ static attn_status join(const char *folder, const char *part, const char *name, 
 /* ---- Small files of JSON ---- */
 
 static attn_status parse(const char *path, const char *name, json_t **root, attn_error *err) {
-  json_error_t where;
   char *text;
   size_t size;
   attn_status status = attn_file_read(path, JSON_MOST, &text, &size, err);
-  if (!status && !(*root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s, line %d: %s", name, where.line, where.text);
+  if (!status) status = attn_json_read(name, text, size, root, err);
   free(text);
   return status;
 }

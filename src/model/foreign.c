@@ -9,6 +9,7 @@
 #include "families.h"
 #include "file.h"
 #include "safetensors.h"
+#include "weights.h"
 
 enum { NAME = 112, CONFIG_MAX = 1 << 24 };
 
@@ -211,24 +212,13 @@ attn_status attn_foreign_read_config(const char *path, struct attn_config *confi
 }
 
 /* A number takes at least two bytes. */
-static attn_status check_size(const char *path, int64_t numbers, attn_error *err) {
+static attn_status check_size(const char *path, const struct attn_config *config, attn_error *err) {
   struct attn_bytes bytes;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
-  if ((int64_t)(bytes.size / 2) < numbers)
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "weights: %zu bytes cannot hold the %lld numbers that config.json describes",
-                       bytes.size, (long long)numbers);
+  status = attn_weights_check_size("weights", bytes.size, 2, config, err);
   attn_bytes_close(&bytes);
   return status;
-}
-
-static attn_status new_network(const struct attn_config *config, const char *path,
-                               struct attn_network **network, float **weights, attn_error *err) {
-  int64_t numbers = 0;
-  attn_status status = attn_network_count(config, &numbers, err);
-  if (!status) status = check_size(path, numbers, err);
-  return status ? status : attn_network_make(config, network, weights, err);
 }
 
 attn_status attn_foreign_load(const char *config_path, const char *weights_path,
@@ -239,7 +229,8 @@ attn_status attn_foreign_load(const char *config_path, const char *weights_path,
   struct attn_network *made = NULL;
   float *block = NULL;
   attn_status status = attn_foreign_read_config(config_path, &config, &f, err);
-  if (!status) status = new_network(&config, weights_path, &made, &block, err);
+  if (!status) status = check_size(weights_path, &config, err);
+  if (!status) status = attn_network_make(&config, &made, &block, err);
   if (!status) status = attn_foreign_read(weights_path, f, made, err);
   if (status) return attn_network_free(made), free(block), status;
   *family = f, *network = made, *weights = block;

@@ -111,17 +111,13 @@ static attn_status read_members(const struct attn_family *f, const json_t *their
 
 attn_status attn_foreign_config(const char *json, size_t length, struct attn_config *config,
                                 const struct attn_family **family, attn_error *err) {
-  json_error_t where;
-  json_t *theirs = json_loadb(json, length, JSON_REJECT_DUPLICATES, &where);
+  json_t *theirs;
+  attn_status status = attn_json_read("config.json", json, length, &theirs, err);
   const char *type = json_string_value(json_object_get(theirs, "model_type"));
   const struct attn_family *f = type ? attn_family_find(type) : NULL;
-  attn_status status;
   if (f)
     status = read_members(f, theirs, config, err);
-  else if (!theirs)
-    status =
-        attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json, line %d: %s", where.line, where.text);
-  else
+  else if (!status)
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
                        "config.json: \"model_type\" is %.60s; known are bert, gpt2 and marian",
                        type ? type : "missing");

@@ -20,6 +20,7 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
                      text ? "tokenizer" : "config");
   attn_status status = attn_config_parse(text, strlen(text), config, err);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
@@ -50,6 +51,8 @@ static attn_status read_model(const struct attn_bytes *bytes, struct attn_model 
   struct attn_config config;
   attn_status status = attn_safetensors_open(bytes, &file, err);
   if (!status) status = read_words(m, &file, &config, err);
+  if (!status)
+    status = attn_weights_check_size("checkpoint", bytes->size, sizeof *m->weights, &config, err);
   if (!status) status = attn_network_make(&config, &m->network, &m->weights, err);
   if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
   if (!status) status = check_count(&file, m->network, err);

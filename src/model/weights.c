@@ -15,6 +15,16 @@ attn_tensor attn_weights_tensor(const struct attn_parameter *p, float *block) {
   return t;
 }
 
+attn_status attn_weights_check_size(const char *what, size_t bytes, size_t each,
+                                    const struct attn_config *config, attn_error *err) {
+  int64_t numbers = 0;
+  attn_status status = attn_network_count(config, &numbers, err);
+  if (status || (int64_t)(bytes / each) >= numbers) return status;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "%s: %zu bytes cannot hold the %lld numbers of its configuration", what, bytes,
+                   (long long)numbers);
+}
+
 static const struct attn_safetensor *find(const struct attn_safetensors *file, const char *name) {
   for (size_t n = 0; n < file->entries; n++)
     if (!strcmp(file->entry[n].name, name)) return &file->entry[n];

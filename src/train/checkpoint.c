@@ -29,14 +29,21 @@ static json_t *training_object(const struct attn_trainer *t) {
       "drawn", (json_int_t)t->drawn, "precision", h->halves ? attn_precision_name(1) : NULL);
 }
 
+/* As a run's own settings are: JSON holds no NaN and no infinity. */
+static int is_sound(const struct attn_training *h) {
+  const struct attn_adamw *a = &h->adam;
+  return h->schedule.rate >= 0 && a->beta1 >= 0 && a->beta1 < 1 && a->beta2 >= 0 && a->beta2 < 1 &&
+         a->epsilon >= 0 && a->decay >= 0 && h->clip >= 0 && h->smoothing >= 0 && h->smoothing < 1;
+}
+
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
   const char *kind = "", *precision = attn_precision_name(0);
   struct attn_training *h = &c->how;
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
-  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-  if (!root)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
+  json_t *root;
+  attn_status status = attn_json_read("checkpoint: \"training\"", text, strlen(text), &root, err);
+  if (status) return status;
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
       "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
@@ -51,9 +58,10 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
-  if (!known || batch < 1 || batch > ATTN_BATCH_MOST || tokens < 1 || tokens > ATTN_BATCH_MOST ||
-      longest < 0 || longest > ATTN_BATCH_MOST || step < 0 || step == INT64_MAX || skipped < 0 ||
-      accumulate < 1 || accumulate > ATTN_BATCH_MOST)
+  if (!known || !is_sound(h) || batch < 1 || batch > ATTN_PAIRS_MOST || tokens < 1 ||
+      tokens > ATTN_BATCH_MOST || longest < 0 || longest > ATTN_BATCH_MOST || step < 0 ||
+      step == INT64_MAX || skipped < 0 || skipped == INT64_MAX || accumulate < 1 ||
+      accumulate > ATTN_PAIRS_MOST || steps < 1 || warm_up < 0)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
   h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
   h->accumulate = accumulate, h->longest = longest;
@@ -171,6 +179,9 @@ static attn_status resume(const struct attn_bytes *bytes, const struct attn_safe
                           attn_error *err) {
   attn_status status = read_words(file, c, err);
   c->how.threads = threads;
+  if (!status)
+    status =
+        attn_weights_check_size("checkpoint", bytes->size, KINDS * sizeof(float), &c->config, err);
   if (!status) status = attn_trainer_new(&c->config, &c->how, trainer, err);
   if (!status) status = read_numbers(bytes, file, *trainer, err);
   if (status) return status;

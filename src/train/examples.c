@@ -183,7 +183,7 @@ attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer 
   struct attn_loss loss = {0, 0, 0};
   struct group g;
   int64_t right = 0, asked = 0;
-  attn_status status = group_new(&g, e->length, err);
+  attn_status status = group_new(&g, e->length < BYTES ? e->length : BYTES, err);
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_examples_get(e, (uint64_t)n, 1, err);
     asked += !e->joined || e->prompt;

@@ -40,6 +40,33 @@ static int64_t whole(const json_t *root, const char *name) {
   return json_integer_value(json_object_get(root, name));
 }
 
+/* What is there has the type of its name. */
+static int has_types(const json_t *root) {
+  static const char *const texts[] = {"task", "data", "held_out"}, *const numbers[] = {
+                                                                       "hash",
+                                                                       "validate_every",
+                                                                       "examples",
+                                                                       "patience",
+                                                                       "best_step",
+                                                                       "worse"};
+  int sound = json_is_object(root);
+  for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+    const json_t *value = json_object_get(root, texts[n]);
+    sound &= !value || json_is_null(value) || json_is_string(value);
+  }
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+    const json_t *value = json_object_get(root, numbers[n]);
+    sound &= !value || json_is_integer(value);
+  }
+  return sound;
+}
+
+static int is_sound(const struct attn_record *r) {
+  return !r->task != !r->data && (!r->held_out || r->data) && r->validate_every >= 1 &&
+         r->examples >= 1 && r->examples <= ATTN_EXAMPLES_MOST && r->patience >= 0 &&
+         r->best_step >= 0 && r->worse >= 0 && r->worse < INT64_MAX;
+}
+
 static attn_status read(const json_t *root, struct attn_record *r, attn_error *err) {
   r->hash = (uint64_t)whole(root, "hash"), r->validate_every = whole(root, "validate_every");
   r->examples = whole(root, "examples"), r->patience = whole(root, "patience");
@@ -51,18 +78,15 @@ static attn_status read(const json_t *root, struct attn_record *r, attn_error *e
       !copy(json_object_get(root, "data"), &r->data) ||
       !copy(json_object_get(root, "held_out"), &r->held_out))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
-  if ((!r->task && !r->data) || r->validate_every < 1 || r->examples < 1 || r->patience < 0)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
-  return ATTN_OK;
+  if (has_types(root) && is_sound(r)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
 }
 
 attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {
-  json_error_t where;
+  json_t *root;
   memset(record, 0, sizeof *record);
-  json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &where);
-  if (!root)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\": %.100s", where.text);
-  attn_status status = read(root, record, err);
+  attn_status status = attn_json_read("checkpoint: \"run\"", json, strlen(json), &root, err);
+  if (!status) status = read(root, record, err);
   json_decref(root);
   return status;
 }

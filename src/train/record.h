@@ -6,8 +6,10 @@
 
 #include "attn/attn.h"
 
+enum { ATTN_EXAMPLES_MOST = 1 << 24 }; /* of a validation */
+
 struct attn_record {
-  char *task, *data, *held_out; /* NULL where there is none */
+  char *task, *data, *held_out; /* NULL where there is none; either task or data is there */
   uint64_t hash;                /* of the data's bytes */
   int64_t validate_every, examples, patience;
   double until;
@@ -18,7 +20,8 @@ struct attn_record {
 /* JSON, to be freed; NULL where there is no memory. */
 char *attn_record_write(const struct attn_record *record);
 
-/* ATTN_ERR_FORMAT, ATTN_ERR_MEMORY. Released by attn_record_free, after a failure as well. */
+/* Members that are missing are 0, NaN or NULL. What no run has is ATTN_ERR_FORMAT; ATTN_ERR_MEMORY.
+ * Released by attn_record_free, after a failure as well. */
 attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err);
 void attn_record_free(struct attn_record *record);
 

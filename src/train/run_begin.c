@@ -129,6 +129,7 @@ static attn_status make_words(struct attn_run *r, const char *kind, attn_error *
   if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, &r->tokenizer, err);
   for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
   free(texts);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
   if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
   return status;
 }
@@ -141,11 +142,10 @@ static const char *default_words(const struct attn_data *data) {
 /* ---- The model ---- */
 
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
-  json_error_t where;
-  *root = json_loads(text ? text : "{}", JSON_REJECT_DUPLICATES, &where);
-  if (json_is_object(*root)) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration, line %d: %s",
-                   *root ? 1 : where.line, *root ? "it is no object" : where.text);
+  if (!text) text = "{}";
+  attn_status status = attn_json_read("model configuration", text, strlen(text), root, err);
+  if (status || json_is_object(*root)) return status;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
 }
 
 static int is_kind(const json_t *root, const char *kind) {
@@ -210,11 +210,14 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
   const struct {
     const char *name;
     int64_t value, most;
-  } whole[] = {
-      {"steps", w->steps, INT64_MAX},         {"batch", w->batch, 1 << 20},
-      {"accumulate", w->accumulate, 1 << 20}, {"warm_up", w->warm_up, INT64_MAX},
-      {"examples", w->examples, 1 << 24},     {"validate_every", w->validate_every, INT64_MAX},
-      {"patience", w->patience, INT64_MAX},   {"threads", w->threads, 1024}};
+  } whole[] = {{"steps", w->steps, INT64_MAX},
+               {"batch", w->batch, ATTN_PAIRS_MOST},
+               {"accumulate", w->accumulate, ATTN_PAIRS_MOST},
+               {"warm_up", w->warm_up, INT64_MAX},
+               {"examples", w->examples, ATTN_EXAMPLES_MOST},
+               {"validate_every", w->validate_every, INT64_MAX},
+               {"patience", w->patience, INT64_MAX},
+               {"threads", w->threads, 1024}};
   for (size_t n = 0; n < sizeof whole / sizeof *whole; n++)
     if (whole[n].value < 0 || whole[n].value > whole[n].most)
       return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
@@ -382,6 +385,7 @@ static void find_best(struct attn_run *r, const char *resumed) {
 /* The words of a checkpoint: numbers of theirs are rows of its tables. */
 static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, attn_error *err) {
   attn_status status = attn_tokenizer_parse(c->tokenizer, strlen(c->tokenizer), &r->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
   if (status) return status;
   r->words = c->tokenizer, c->tokenizer = NULL;
   int64_t words = attn_tokenizer_words(r->tokenizer);

@@ -12,8 +12,8 @@
 #include "batch.h"
 #include "optimizer.h"
 
-/* Sequences and tokens of a batch, and batches of a step, at most. */
-enum { ATTN_BATCH_MOST = 1 << 24 };
+/* At most: tokens of a batch; its sequences, and batches of a step. */
+enum { ATTN_BATCH_MOST = 1 << 24, ATTN_PAIRS_MOST = 1 << 20 };
 
 struct attn_training {
   struct attn_adamw adam;

@@ -169,6 +169,22 @@ static void hostile_headers_are_refused(void **state) {
   }
 }
 
+/* jansson alone passes over one behind a number or a word. */
+static void a_nul_anywhere_is_refused(void **state) {
+  (void)state;
+  static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+  enum { LENGTH = sizeof header - 1 };
+  static struct made m;
+  wanted = "a";
+  for (size_t at = 0; at <= LENGTH; at++) {
+    char text[LENGTH + 1];
+    attn_array a;
+    memcpy(text, header, at), text[at] = 0, memcpy(text + at + 1, header + at, LENGTH - at);
+    make(&m, text, sizeof text, "12345678", 8);
+    assert_int_equal(parse_guarded(parse, m.at, m.size, &a, NULL), ATTN_ERR_FORMAT);
+  }
+}
+
 static void lengths_that_lie_are_refused(void **state) {
   (void)state;
   static const uint64_t lengths[] = {0, 3, 100000001, 1u << 31, UINT64_MAX - 7, UINT64_MAX};
@@ -273,6 +289,7 @@ int main(void) {
       cmocka_unit_test(a_tensor_is_found_by_name),
       cmocka_unit_test(other_types_do_no_harm),
       cmocka_unit_test(hostile_headers_are_refused),
+      cmocka_unit_test(a_nul_anywhere_is_refused),
       cmocka_unit_test(lengths_that_lie_are_refused),
       cmocka_unit_test(depth_is_limited),
       cmocka_unit_test(every_truncation_is_refused),

@@ -160,6 +160,42 @@ static void an_npy_file_is_listed(void **state) {
 }
 
 /* What must be refused, and what must then be untouched. */
+/* Whatever is wrong, and after however many sound entries: every door that opens the file says so,
+ * and a list is left empty. */
+static void a_header_that_is_refused_lists_nothing(void **state) {
+  (void)state;
+#define SOUND "\"%c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
+  static const char *const wrong[] = {
+      "1}",
+      "{}}",
+      "{\"dtype\":1,\"shape\":[0],\"data_offsets\":[0,0]}}",
+      "{\"dtype\":\"U8\",\"shape\":0,\"data_offsets\":[0,0]}}",
+      "{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,1]}}",
+      "{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},\"__metadata__\":[]}"};
+  const attn_tensor one = {numbers, ATTN_F32, 1, {1}, {1}};
+  const char *const path = "x.safetensors:x";
+  for (size_t n = 0; n < 3 * sizeof wrong / sizeof *wrong; n++) {
+    static struct made m;
+    char header[400] = "{";
+    for (size_t k = 0; k < n % 3; k++) sprintf(header + strlen(header), SOUND, (int)('a' + k));
+    sprintf(header + strlen(header), "\"z\":%s", wrong[n / 3]);
+    m.size = 0;
+    add_length(&m, strlen(header), 8);
+    add(&m, header, strlen(header));
+    assert_int_equal(attn_file_write("x.safetensors", m.at, m.size, NULL), ATTN_OK);
+    attn_array_list list = {7, NULL};
+    attn_array array;
+    assert_int_equal(attn_array_list_read("x.safetensors", &list, NULL), ATTN_ERR_FORMAT);
+    assert_int_equal(list.count, 0);
+    assert_null(list.entry);
+    attn_array_list_free(&list);
+    assert_int_equal(attn_array_read("x.safetensors:z", &array, NULL), ATTN_ERR_FORMAT);
+    assert_null(array.memory);
+    assert_int_equal(attn_array_outputs_check(&path, 1, NULL), ATTN_ERR_FORMAT);
+    assert_int_equal(attn_array_write(path, &one, NULL), ATTN_ERR_FORMAT);
+  }
+}
+
 static void impossible_outputs_are_refused(void **state) {
   (void)state;
   attn_tensor half = {numbers, ATTN_BF16, 1, {4}, {1}}, odd = {numbers, (attn_dtype)7, 1, {4}, {1}};
@@ -346,6 +382,7 @@ int main(void) {
       IN_FOLDER(large_pieces_and_small_ones_keep_their_order),
       IN_FOLDER(a_safetensors_file_keeps_its_others),
       IN_FOLDER(an_npy_file_is_listed),
+      IN_FOLDER(a_header_that_is_refused_lists_nothing),
       IN_FOLDER(impossible_outputs_are_refused),
       IN_FOLDER(two_outputs_of_one_name_are_refused),
       IN_FOLDER(one_bad_output_leaves_none),

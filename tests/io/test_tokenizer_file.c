@@ -216,6 +216,20 @@ static void bad_files_are_refused_with_the_place(void **state) {
   }
 }
 
+/* jansson alone passes over one behind a number or a word. */
+static void a_nul_anywhere_is_refused(void **state) {
+  (void)state;
+  static char text[FILE_MOST];
+  for (size_t file = 0; file < sizeof good / sizeof *good; file++)
+    for (size_t length = strlen(good[file]), at = 0; at <= length; at++) {
+      struct attn_tokenizer *t = NULL;
+      memcpy(text, good[file], at), memcpy(text + at + 1, good[file] + at, length - at);
+      text[at] = 0;
+      assert_int_equal(attn_tokenizer_parse(text, length + 1, &t, NULL), ATTN_ERR_FORMAT);
+      assert_null(t);
+    }
+}
+
 static void use(struct attn_tokenizer *t) {
   static int32_t ids[MOST];
   static const char text[] = "aab ab\xff";
@@ -318,6 +332,7 @@ int main(void) {
       cmocka_unit_test(files_that_cannot_be_opened_are_told),
       cmocka_unit_test(right_files_are_read),
       cmocka_unit_test(bad_files_are_refused_with_the_place),
+      cmocka_unit_test(a_nul_anywhere_is_refused),
       cmocka_unit_test(every_truncation_and_flipped_bit_is_survived),
       cmocka_unit_test(each_allocation_and_file_call_may_fail),
   };

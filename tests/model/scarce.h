@@ -1,5 +1,6 @@
-/* scarce.h -- memory that is refused: one chosen allocation fails, what is out is counted. The
- * linker gives every call of these functions to this file first (--wrap). For one thread. */
+/* scarce.h -- memory that is refused: one chosen allocation fails; what is out is counted, and the
+ * largest that was asked for is kept. The linker gives every call of these functions to this file
+ * first (--wrap). For one thread. */
 #ifndef TEST_SCARCE_H
 #define TEST_SCARCE_H
 
@@ -14,27 +15,30 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 void __wrap_free(void *memory);
 
-static struct { int on, calls, fails_at, blocks; } scarce;
+static struct { int on, calls, fails_at, blocks; size_t largest; } scarce;
 
 /* Allocations are counted from here on; number fails_at (from 1) fails. */
 static void scarce_begin(int fails_at) {
-  scarce.calls = scarce.blocks = 0;
+  scarce.calls = scarce.blocks = 0, scarce.largest = 0;
   scarce.fails_at = fails_at, scarce.on = 1;
 }
 static void scarce_end(void) { scarce.on = 0; }
 
-static int refuses(void) { return scarce.on && ++scarce.calls == scarce.fails_at; }
+static int refuses(size_t bytes) {
+  if (scarce.on && bytes > scarce.largest) scarce.largest = bytes;
+  return scarce.on && ++scarce.calls == scarce.fails_at;
+}
 static void *given(void *memory) {
   if (scarce.on && memory) scarce.blocks++;
   return memory;
 }
 
-void *__wrap_malloc(size_t bytes) { return refuses() ? NULL : given(__real_malloc(bytes)); }
+void *__wrap_malloc(size_t bytes) { return refuses(bytes) ? NULL : given(__real_malloc(bytes)); }
 void *__wrap_calloc(size_t count, size_t bytes) {
-  return refuses() ? NULL : given(__real_calloc(count, bytes));
+  return refuses(count * bytes) ? NULL : given(__real_calloc(count, bytes));
 }
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-  return refuses() ? NULL : given(__real_aligned_alloc(alignment, bytes));
+  return refuses(bytes) ? NULL : given(__real_aligned_alloc(alignment, bytes));
 }
 void __wrap_free(void *memory) {
   if (scarce.on && memory) scarce.blocks--;

@@ -79,6 +79,12 @@ static void what_cannot_be_is_refused_by_name(void **state) {
       {"{\"vocabulary\": 9, \"heads\": 512, \"key_width\": 32769}", "heads"},
       {"{\"vocabulary\": 9, \"heads\": 512, \"value_width\": 32769}", "heads"},
       {"{\"vocabulary\": 9, \"width\": 4194312}", "hidden"},
+      /* tables that no file holds: 2^26 numbers and one row more */
+      {"{\"vocabulary\": 9, \"width\": 512, \"length\": 131073}", "length"},
+      {"{\"vocabulary\": 9, \"width\": 512, \"length\": 131073, "
+       "\"positions\": \"sinusoidal_halves\"}",
+       "length"},
+      {"{\"vocabulary\": 9, \"length\": 1048577, \"positions\": \"rotary\"}", "length"},
   };
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     struct attn_config c = {.width = 42};
@@ -87,6 +93,31 @@ static void what_cannot_be_is_refused_by_name(void **state) {
       fail_msg("%s: %s", wrong[n].json, err.message);
     assert_int_equal(c.width, 42);
   }
+}
+
+/* jansson alone passes over one behind a number or a word. */
+static void a_nul_anywhere_is_refused(void **state) {
+  (void)state;
+  static const char json[] = "{\"vocabulary\": 9, \"width\": 8, \"bias\": true}";
+  enum { LENGTH = sizeof json - 1 };
+  for (size_t at = 0; at <= LENGTH; at++) {
+    char text[LENGTH + 1];
+    struct attn_config c;
+    memcpy(text, json, at), text[at] = 0, memcpy(text + at + 1, json + at, LENGTH - at);
+    assert_int_equal(attn_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
+  }
+}
+
+static void tables_up_to_their_limit_are_let_through(void **state) {
+  (void)state;
+  struct attn_config c;
+  assert_int_equal(parse("{\"vocabulary\": 9, \"length\": 131072}", &c, NULL), ATTN_OK);
+  assert_int_equal(
+      parse("{\"vocabulary\": 9, \"length\": 1048576, \"positions\": \"rotary\"}", &c, NULL),
+      ATTN_OK);
+  assert_int_equal(
+      parse("{\"vocabulary\": 9, \"length\": 16777216, \"positions\": \"alibi\"}", &c, NULL),
+      ATTN_OK);
 }
 
 static void names_are_torchs(void **state) {
@@ -116,6 +147,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_follow_from_what_is_said),
                                      cmocka_unit_test(what_is_written_is_read_back),
                                      cmocka_unit_test(what_cannot_be_is_refused_by_name),
+                                     cmocka_unit_test(a_nul_anywhere_is_refused),
+                                     cmocka_unit_test(tables_up_to_their_limit_are_let_through),
                                      cmocka_unit_test(names_are_torchs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,20 @@ static void a_broken_configuration_is_read_or_refused(void **state) {
     }
 }
 
+/* jansson alone passes over one behind a number or a word. */
+static void a_nul_anywhere_is_refused(void **state) {
+  (void)state;
+  for (int n = 0; n < FAMILIES; n++)
+    for (size_t length = strlen(configs[n]), at = 0; at <= length; at++) {
+      char *text = calloc(length + 1, 1);
+      struct attn_config c;
+      const struct attn_family *f;
+      memcpy(text, configs[n], at), memcpy(text + at + 1, configs[n] + at, length - at);
+      assert_int_equal(attn_foreign_config(text, length + 1, &c, &f, NULL), ATTN_ERR_FORMAT);
+      free(text);
+    }
+}
+
 static void what_has_no_name_there_is_not_written(void **state) {
   (void)state;
   static const struct {
@@ -244,9 +258,12 @@ static void weights_must_be_those_that_are_asked_for(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {
-      LAW(what_is_written_is_read_back),          LAW(each_weight_stands_where_its_name_says),
-      LAW(what_cannot_be_is_refused_by_name),     LAW(a_broken_configuration_is_read_or_refused),
-      LAW(what_has_no_name_there_is_not_written), LAW(weights_must_be_those_that_are_asked_for)};
+  const struct CMUnitTest tests[] = {LAW(what_is_written_is_read_back),
+                                     LAW(each_weight_stands_where_its_name_says),
+                                     LAW(what_cannot_be_is_refused_by_name),
+                                     LAW(a_broken_configuration_is_read_or_refused),
+                                     LAW(a_nul_anywhere_is_refused),
+                                     LAW(what_has_no_name_there_is_not_written),
+                                     LAW(weights_must_be_those_that_are_asked_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

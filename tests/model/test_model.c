@@ -322,6 +322,8 @@ static void files_that_are_no_models_are_refused(void **state) {
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
   exchange(size, "\\\"encoder-decoder\\\"", "\\\"encoder\\\"        "),
       expect_no_model(ATTN_ERR_FORMAT, "weights by name");
+  exchange(size, "coder_layers\\\":1", "coder_layers\\\":9"),
+      expect_no_model(ATTN_ERR_FORMAT, "cannot hold");
   exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
       expect_no_model(ATTN_ERR_FORMAT, "words, the model");
   for (size_t part = 0; part < size; part += size / 31)

@@ -18,6 +18,7 @@
 
 #include "checkpoint.h"
 #include "random.h"
+#include "record.h"
 #include "scratch.h"
 #include "task.h"
 
@@ -192,6 +193,75 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   attn_trainer_free(t);
 }
 
+/* A step of 2^24 batches, a rate below 0, a number that the next step would overflow. */
+static void a_training_that_no_run_has_is_refused(void **state) {
+  (void)state;
+  struct attn_trainer *t = new_trainer();
+  struct attn_training *h = &t->how;
+  const struct attn_training right = *h;
+  const struct {
+    int64_t *whole;
+    double *real;
+    double value;
+  } wrong[] = {{&h->batch, NULL, (1 << 20) + 1},  {&h->accumulate, NULL, (1 << 20) + 1},
+               {&h->tokens, NULL, (1 << 24) + 1}, {&h->longest, NULL, (1 << 24) + 1},
+               {&h->schedule.steps, NULL, 0},     {&h->schedule.steps, NULL, -0x1p63},
+               {&h->schedule.warm_up, NULL, -1},  {&t->skipped, NULL, -1},
+               {NULL, &h->schedule.rate, -0.1},   {NULL, &h->adam.beta1, 1},
+               {NULL, &h->adam.beta2, -0.1},      {NULL, &h->adam.epsilon, -1e-9},
+               {NULL, &h->adam.decay, -0.1},      {NULL, &h->clip, -1},
+               {NULL, &h->smoothing, 1}};
+  for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+    if (wrong[n].whole) *wrong[n].whole = (int64_t)wrong[n].value;
+    if (wrong[n].real) *wrong[n].real = wrong[n].value;
+    assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+    expect_refused("training");
+    *h = right, t->skipped = 0;
+  }
+  attn_trainer_free(t);
+}
+
+static void a_run_that_cannot_be_is_refused(void **state) {
+  (void)state;
+#define RUN(more) "{\"task\": \"dates\", \"validate_every\": 1" more "}"
+  static const char *const wrong[] = {"[]",
+                                      "{\"validate_every\": 1, \"examples\": 1}",
+                                      RUN(""),
+                                      RUN(", \"examples\": 16777217"),
+                                      RUN(", \"examples\": 4611686018427387904"),
+                                      RUN(", \"examples\": \"9\""),
+                                      RUN(", \"examples\": 1.5"),
+                                      RUN(", \"examples\": 1, \"data\": \"pairs.tsv\""),
+                                      RUN(", \"examples\": 1, \"held_out\": \"pairs.tsv\""),
+                                      RUN(", \"examples\": 1, \"data\": 7"),
+                                      RUN(", \"examples\": 1, \"patience\": -1"),
+                                      RUN(", \"examples\": 1, \"hash\": \"0\""),
+                                      RUN(", \"examples\": 1, \"best_step\": -1"),
+                                      RUN(", \"examples\": 1, \"worse\": -1"),
+                                      RUN(", \"examples\": 1, \"worse\": 9223372036854775807")};
+  struct attn_record r;
+  for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+    attn_error err;
+    if (attn_record_parse(wrong[n], &r, &err) != ATTN_ERR_FORMAT || !strstr(err.message, "run"))
+      fail_msg("%s", wrong[n]);
+    attn_record_free(&r);
+  }
+  assert_int_equal(attn_record_parse(RUN(", \"examples\": 16777216"), &r, NULL), ATTN_OK);
+  attn_record_free(&r);
+}
+
+/* No memory is taken for numbers that are not there. */
+static void a_model_that_the_file_cannot_hold_is_refused(void **state) {
+  (void)state;
+  struct attn_trainer *t = new_trainer();
+  static char bytes[1 << 20];
+  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  attn_trainer_free(t);
+  size_t size = slurp(bytes, sizeof bytes);
+  exchange(bytes, size, "\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"),
+      expect_refused("cannot hold");
+}
+
 #define SPACES "                         " /* of the member's length */
 
 /* A file that says nothing of it, as older ones do, is of float32; what says another is refused. */
@@ -247,6 +317,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(a_precision_is_known_or_refused, begin_bf16, end),
       LAW(a_run_may_be_killed_at_any_moment),
       LAW(what_does_not_fit_is_refused_and_named),
+      LAW(a_training_that_no_run_has_is_refused),
+      LAW(a_run_that_cannot_be_is_refused),
+      LAW(a_model_that_the_file_cannot_hold_is_refused),
       LAW(a_full_disk_leaves_the_last_good_file)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

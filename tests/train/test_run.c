@@ -352,6 +352,18 @@ static void memory_may_end_anywhere(void **state) {
   assert_true(refused > 50);
 }
 
+/* Validation takes memory for the examples' tokens, not for the places that the model has. */
+static void a_model_of_many_places_takes_no_more_memory(void **state) {
+  (void)state;
+  struct log log = {0};
+  attn_train run =
+      wanted("{\"width\": 8, \"positions\": \"alibi\", \"length\": 16777216, " LAYERS "}", 3, &log);
+  scarce_begin(0);
+  expect(&run, ATTN_OK);
+  scarce_end();
+  assert_in_range(scarce.largest, 1, 1 << 26);
+}
+
 /* ---- What is asked for ---- */
 
 static void expect_refused(const attn_train *run, attn_status status, const char *says) {
@@ -381,6 +393,27 @@ static void labels_that_have_no_place_are_refused(void **state) {
   f = fopen(data, "wb");
   fputs("a\tb\nc\n", f), fclose(f);
   run.task = NULL, run.data = data, expect_refused(&run, ATTN_ERR_FORMAT, "sums.tsv:2: has no tab");
+}
+
+/* Of WordPiece a file says which words begin and end a text: of this one, of one word, none is
+ * </s>, and a model that says number 2 would read beyond its table. */
+static void words_without_an_end_are_refused(void **state) {
+  (void)state;
+  static const char json[] =
+      "{\"version\":\"1.0\",\"added_tokens\":[],\"normalizer\":{\"type\":\"BertNormalizer\","
+      "\"clean_text\":true,\"handle_chinese_chars\":true,\"strip_accents\":null,\"lowercase\":true}"
+      ","
+      "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"decoder\":{\"type\":\"WordPiece\","
+      "\"prefix\":\"##\",\"cleanup\":true},\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"a\","
+      "\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":9,\"vocab\":{\"a\":0}}}";
+  struct log log = {0};
+  attn_train run = wanted(tiny, 3, &log);
+  char path[100];
+  snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+  assert_int_equal(attn_file_write(path, json, sizeof json - 1, NULL), ATTN_OK);
+  run.tokenizer = path;
+  expect_refused(&run, ATTN_ERR_FORMAT, "<pad> must be there as number 0");
+  remove(path);
 }
 
 static void settings_that_cannot_be_are_refused(void **state) {
@@ -476,7 +509,9 @@ int main(int argc, char **argv) {
                                      LAW(a_full_disk_leaves_what_stood),
                                      LAW(memory_may_end_anywhere),
                                      IN_BF16(memory_may_end_anywhere),
+                                     LAW(a_model_of_many_places_takes_no_more_memory),
                                      LAW(labels_that_have_no_place_are_refused),
+                                     LAW(words_without_an_end_are_refused),
                                      LAW(settings_that_cannot_be_are_refused),
                                      LAW(what_goes_on_is_the_run_that_it_was),
                                      LAW(an_older_caller_is_served)};

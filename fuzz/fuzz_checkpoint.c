@@ -1,0 +1,116 @@
+/* A checkpoint whose texts are any: listed, opened, asked, gone on from; or a typed error. An input
+ * is four texts, a NUL behind each (configuration, tokenizer, training, run), and then changes of
+ * the file: a place in two bytes, what is added to the byte that stands there. Weights are those of
+ * the configuration, so that the texts are what matters. */
+#include "attn/train.h"
+#include "checkpoint.h"
+#include "opened.h"
+#include "record.h"
+#include "safetensors.h"
+#include "weights.h"
+
+enum { NUMBERS_MOST = 1 << 13, LENGTH_MOST = 1 << 8, KINDS = 3, NAME = 80, TENSORS_MOST = 600 };
+
+static const char *const kinds[KINDS] = {"", "adamw.m.", "adamw.v."};
+
+/* The moments are as before the first step. */
+static int write_file(const struct attn_network *n, float *weights, json_t *metadata) {
+  static float zeros[NUMBERS_MOST];
+  static char names[TENSORS_MOST][NAME];
+  static attn_tensor tensors[TENSORS_MOST];
+  const char *name[TENSORS_MOST];
+  const attn_tensor *tensor[TENSORS_MOST];
+  char path[1100];
+  int count = 0;
+  for (int k = 0; k < KINDS; k++)
+    for (int p = 0; n && p < n->count && count < TENSORS_MOST; p++, count++) {
+      snprintf(names[count], NAME, "%s%s", kinds[k], n->parameters[p].name);
+      tensors[count] = attn_weights_tensor(&n->parameters[p], k ? zeros : weights);
+      name[count] = names[count], tensor[count] = &tensors[count];
+    }
+  return !attn_safetensors_write(path_of(path, "c.safetensors"), name, tensor, count, metadata,
+                                 NULL);
+}
+
+/* With weights where they are few. 0: metadata that no file can have. */
+static int make_file(struct part config, json_t *metadata) {
+  struct attn_config c;
+  struct attn_network *n = NULL;
+  float *weights = NULL;
+  int64_t numbers = 0;
+  int known = !attn_config_parse(config.text, config.length, &c, NULL);
+  int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= NUMBERS_MOST &&
+              (c.length <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
+              c.heads * c.key_width <= NUMBERS_MOST;
+  if (small) {
+    MUST(!attn_network_make(&c, &n, &weights, NULL));
+    attn_network_fill(n, 1);
+  }
+  int made = write_file(n, weights, metadata);
+  attn_network_free(n), free(weights);
+  return made;
+}
+
+static void damage(const uint8_t *data, size_t size) {
+  char path[1100];
+  FILE *f = fopen(path_of(path, "c.safetensors"), "r+b");
+  MUST(f);
+  for (; size >= 3; data += 3, size -= 3) {
+    long at = data[0] | data[1] << 8;
+    int byte = fseek(f, at, SEEK_SET) ? EOF : getc(f);
+    if (byte == EOF || fseek(f, at, SEEK_SET)) continue;
+    putc(byte + data[2], f);
+  }
+  fclose(f);
+}
+
+static int32_t stop(void *context, const attn_train_state *state) {
+  int64_t *first = context;
+  if (*first < 0) *first = state->step;
+  return state->step > *first;
+}
+
+/* Read as resume does; where that is quick, a step of it. */
+static void go_on(const char *path) {
+  char output[1100];
+  struct attn_trainer *t;
+  struct attn_checkpoint c;
+  struct attn_record record;
+  attn_error err;
+  int64_t first = -1;
+  attn_train run = ATTN_TRAIN_INIT;
+  if (attn_checkpoint_resume(path, 1, &t, &c, &err)) {
+    MUST(err.message[0]);
+    return;
+  }
+  attn_status status = attn_record_parse(c.run, &record, &err);
+  int quick = !status && c.how.accumulate * c.how.batch <= 16 && record.examples <= 16;
+  attn_record_free(&record), attn_checkpoint_close(&c), attn_trainer_free(t);
+  if (!quick) return;
+  run.resume = path, run.output = path_of(output, "out.safetensors"), run.replace = 1;
+  run.threads = 1, run.progress = stop, run.context = &first;
+  status = attn_model_train(&run, NULL, &err);
+  MUST(!status || err.message[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const char *const names[] = {"config", "tokenizer", "training", "run"};
+  char path[1100];
+  struct part texts[4];
+  json_t *metadata = json_object();
+  for (int n = 0; n < 4; n++) {
+    texts[n] = next_part(&data, &size);
+    if (texts[n].length) /* what is not UTF-8 cannot be said */
+      json_object_set_new(metadata, names[n], json_stringn(texts[n].text, texts[n].length));
+  }
+  int made = make_file(texts[0], metadata);
+  json_decref(metadata);
+  if (!made) return 0;
+  damage(data, size);
+  path_of(path, "c.safetensors");
+  use_model(path);
+  go_on(path);
+  attn_array_list list;
+  if (!attn_array_list_read(path, &list, NULL)) attn_array_list_free(&list);
+  return 0;
+}

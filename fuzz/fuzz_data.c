@@ -1,0 +1,78 @@
+/* Any bytes as lines to learn from: examples in every round's order, the same in each; and where
+ * they are few a step of training; or a typed error with a line. Bits of the first byte: whether a
+ * line is one text, whether a second file, behind a 0xFF, is what is held out, which words, which
+ * model, and whether to train at all, which takes a hundred times as long. */
+#include "attn/train.h"
+#include "data.h"
+#include "opened.h"
+
+enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, TRAINED_MOST = 400 };
+
+static const char *const words[] = {"words", "characters", "bpe:270", "bpe:300"};
+static const char *const models[] = {"", ",\"kind\":\"encoder\""};
+
+static uint64_t mix(struct attn_passage p) {
+  uint64_t hash = p.length;
+  for (size_t n = 0; n < p.length; n++) hash = hash * 31 + (unsigned char)p.text[n];
+  return hash;
+}
+
+/* The sum over a round's examples, which no order changes. */
+static uint64_t round_of(struct attn_data *d, int64_t round, int held_out) {
+  int64_t count = attn_data_count(d, held_out);
+  uint64_t sum = 0;
+  for (int64_t n = round * count; n < (round + 1) * count; n++) {
+    struct attn_pair pair;
+    attn_data_pair(d, (uint64_t)n, held_out, &pair);
+    MUST(pair.line >= 1 && pair.source.length + pair.target.length <= 1 << 16);
+    MUST(!pair.target.length || !memchr(pair.target.text, '\n', pair.target.length));
+    sum += mix(pair.source) * 7 + mix(pair.target) + (uint64_t)pair.line;
+  }
+  return sum;
+}
+
+static void read_lines(const char *path, const char *held_out, int joined) {
+  struct attn_data *d = NULL;
+  attn_error err;
+  attn_status status = attn_data_of_file(path, held_out, joined, 3, &d, &err);
+  MUST(!status == (d != NULL) && (!status || status == ATTN_ERR_FORMAT));
+  for (int side = 0; side < 2 && !status; side++) {
+    MUST(attn_data_count(d, side) > 0);
+    MUST(round_of(d, 0, side) == round_of(d, 5, side));
+  }
+  attn_data_free(d);
+}
+
+static int32_t stop(void *context, const attn_train_state *state) {
+  (void)context;
+  return state->step >= 1;
+}
+
+static void train(const char *path, const char *held_out, uint8_t what) {
+  char config[200], output[1100];
+  attn_train run = ATTN_TRAIN_INIT;
+  attn_error err;
+  snprintf(config, sizeof config,
+           "{\"width\":4,\"heads\":1,\"hidden\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
+           what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
+  run.data = path, run.held_out = held_out, run.output = path_of(output, "m.safetensors");
+  run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;
+  run.steps = run.batch = 1, run.examples = 2, run.threads = 1, run.progress = stop;
+  attn_status status = attn_model_train(&run, NULL, &err);
+  MUST(!status || err.message[0]);
+  if (!status) MUST(!use_model(output));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char one[1100], two[1100];
+  uint8_t what = size ? *data : 0;
+  if (size) data++, size--;
+  const uint8_t *mark = what & HELD_OUT && size ? memchr(data, 0xFF, size) : NULL;
+  size_t first = mark ? (size_t)(mark - data) : size;
+  put_file("one.tsv", data, first);
+  if (mark) put_file("two.tsv", mark + 1, size - first - 1);
+  path_of(one, "one.tsv"), path_of(two, "two.tsv");
+  read_lines(one, mark ? two : NULL, what & JOINED);
+  if (size <= TRAINED_MOST && !(what & READ_ONLY)) train(one, mark ? two : NULL, what);
+  return 0;
+}

@@ -1,0 +1,87 @@
+/* opened.h -- everything that users do with a model that they opened, through the public doors. */
+#ifndef FUZZ_OPENED_H
+#define FUZZ_OPENED_H
+
+#include "attn/model.h"
+#include "files.h"
+
+enum { SOURCES = 3, BEAMS = 2, WIDTH_MOST = 1 << 16 };
+
+static const char *const sources[SOURCES] = {"", "a", "12+3 b\xe7\xa7\x81"};
+
+static inline int count_attention(void *context, const attn_attention *a) {
+  double sum = 0;
+  for (int64_t n = 0; n < a->queries * a->keys; n++) sum += (double)a->weights[n];
+  *(double *)context += sum;
+  return strlen(*a->query) + strlen(*a->key) > 1 << 20;
+}
+
+static inline int count_text(void *context, const char *text, size_t bytes) {
+  *(size_t *)context += bytes + (size_t)(unsigned char)*text;
+  return 0;
+}
+
+/* Greedily, by beams, drawn, in bf16: two tokens. */
+static inline void say(const attn_model *m) {
+  attn_reply replies[SOURCES * BEAMS];
+  attn_error err;
+  for (int kind = 0; kind < 4; kind++) {
+    attn_generation how = ATTN_GENERATION_INIT;
+    how.most = 2, how.threads = 1;
+    if (kind == 1) how.beams = how.n_best = BEAMS;
+    if (kind == 2) how.temperature = 1, how.top_k = 3;
+    if (kind == 3) how.precision = ATTN_BF16, how.together = SOURCES;
+    if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) continue;
+    int64_t count = SOURCES * (kind == 1 ? BEAMS : 1);
+    for (int64_t n = 0; n < count; n++)
+      MUST(!replies[n].text || (replies[n].tokens <= 2 && !replies[n].text[replies[n].bytes]));
+    attn_replies_free(replies, count);
+  }
+}
+
+/* Each text by itself, for one may be refused. */
+static inline void embed(const attn_model *m, int64_t width) {
+  attn_embedding_how how = ATTN_EMBEDDING_HOW_INIT;
+  attn_error err;
+  how.threads = 1;
+  float *out = malloc((size_t)width * sizeof *out);
+  MUST(out);
+  for (int n = 0; n < SOURCES; n++) attn_model_embed(m, &sources[n], 1, &how, out, &err);
+  free(out);
+}
+
+static inline void look_inside(const attn_model *m) {
+  double sum = 0;
+  size_t told = 0;
+  attn_error err;
+  const attn_sink sink = {&told, count_text};
+  for (int n = 0; n < 4; n++) {
+    const char *source = n & 1 ? sources[2] : NULL, *target = n & 2 ? "ab" : NULL;
+    if (!target && n != 1) continue; /* what it says greedily may be as long as the model is */
+    attn_model_facts facts = {.struct_size = sizeof facts};
+    attn_model_describe(m, &facts, &err);
+    if (!target && facts.length > 16) continue;
+    attn_model_look(m, source, target, 1, count_attention, &sum, &err);
+    for (int kind = 0; kind < 3; kind++)
+      attn_model_write_lesson(m, source, target, (attn_attention_kind)kind, 0, 0, 1, &sink, &err);
+  }
+}
+
+/* Opened, described, asked, looked into; or refused. */
+static inline attn_status use_model(const char *path) {
+  attn_model *m = NULL;
+  attn_error err;
+  attn_status status = attn_model_open(path, &m, &err);
+  MUST(!status == (m != NULL));
+  if (status) return status;
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  MUST(!attn_model_describe(m, &facts, &err));
+  MUST(facts.words > 0 && facts.length > 0 && facts.width > 0 && facts.config[0]);
+  say(m);
+  if (facts.width <= WIDTH_MOST) embed(m, facts.width);
+  look_inside(m);
+  attn_model_free(m);
+  return ATTN_OK;
+}
+
+#endif
