@@ -32,9 +32,10 @@ def drawer(seed):
 @pytest.mark.parametrize("width", [4, 64, 512])
 def test_dot_products_spread_like_the_root_of_the_width(numbers, width):
     """Of a query with one key the log-sum-exp is their score: the dot product at scale 1, of standard deviation 1 by default."""
-    q, k, v = (numbers.standard_normal((20000, 1, 1, n)) for n in (width, width, 1))
-    plain, scaled = (attn.sdpa(q, k, v, return_lse=True, scale=scale)[1].std() for scale in (1.0, None))
-    assert abs(plain / width ** 0.5 - 1) < 0.03 and abs(scaled - 1) < 0.03
+    for dtype in np.float32, np.float64:
+        q, k, v = (numbers.standard_normal((20000, 1, 1, n)).astype(dtype) for n in (width, width, 1))
+        plain, scaled = (attn.sdpa(q, k, v, return_lse=True, scale=scale)[1].std() for scale in (1.0, None))
+        assert abs(plain / width ** 0.5 - 1) < 0.03 and abs(scaled - 1) < 0.03
 
 
 def test_the_gradient_of_softmax_dies_out():
@@ -124,24 +125,26 @@ def test_norms_and_residuals_steady_the_training():
     assert both < 0.1 and min(others) > 1, (both, others)
 
 
-def test_alignments_over_an_image_sum_to_one_and_can_be_learned(numbers):
-    """A state looks at a map of 7 x 7 features by a small network, whose weights learn to look at one region."""
+@pytest.mark.parametrize("learns", ["w", "u", "a", "wua"])
+def test_alignments_over_an_image_sum_to_one_and_can_be_learned(numbers, learns):
+    """A state looks at a map of 7 x 7 features by a small network; each of its weights can learn to look at one region."""
     h = w = 7
     features, state = numbers.standard_normal((h * w, 12)), numbers.standard_normal((1, 10))
-    learned = {"w": numbers.standard_normal((10, 8)), "u": numbers.standard_normal((12, 8)), "a": numbers.standard_normal(8)}
+    network = {"w": numbers.standard_normal((10, 8)), "u": numbers.standard_normal((12, 8)), "a": numbers.standard_normal(8)}
     region = np.zeros((h, w))
     region[2:4, 3:5] = 1
     shares = []
     for _ in range(60):
         o, lse, weights = attn.score(state, features, region.reshape(-1, 1), kind="additive", return_lse=True,
-                                     return_weights=True, **learned)
+                                     return_weights=True, **network)
         assert weights.reshape(h, w).min() >= 0 and abs(weights.sum() - 1) < 1e-12
         shares.append(o.item())
-        g = attn.score_backward(np.ones_like(o), state, features, region.reshape(-1, 1), o, lse, kind="additive", **learned)
-        learned = {name: x + 0.5 * getattr(g, f"d_{name}") for name, x in learned.items()}
-    context, weights = attn.score(state, features, features, kind="additive", return_weights=True, **learned)
+        g = attn.score_backward(np.ones_like(o), state, features, region.reshape(-1, 1), o, lse, kind="additive", **network)
+        network.update({name: network[name] + 0.5 * getattr(g, f"d_{name}") for name in learns})
+    context, weights = attn.score(state, features, features, kind="additive", return_weights=True, **network)
     np.testing.assert_allclose(context, weights @ features, atol=1e-12)
-    assert shares[0] < 0.3 and shares[-1] > 0.9, (shares[0], shares[-1])
+    print(f"{learns}: {shares[0]:.2f} of the weight is in the region, {shares[-1]:.2f} after 60 steps")
+    assert shares[-1] > (0.9 if learns == "wua" else 1.3 * shares[0])
 
 
 # ---- Cost ------------------------------------------------------------------------------------------
