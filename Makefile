@@ -36,8 +36,8 @@ test: setup-packages ## everything that must hold before a change lands
 check: setup-test ## the quick subset for daily work
 	@tools/test.sh quick
 
-test-long: setup-test ## what takes too long for each change: every float, ten times the rounds, all mutations, long fuzzing
-	@tools/test.sh long
+test-long: setup-test ## what takes too long for each change, in parts; PART=NAME one of them, PART=--list how each ended
+	@tools/test.sh long $(PART)
 
 mutate: setup-test ## breaks the code on purpose; the suite must notice each time
 	@tools/test.sh mutate

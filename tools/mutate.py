@@ -2,20 +2,26 @@
 """Breaks the core on purpose, one way at a time, and requires the suite to notice.
 
     tools/mutate.py [NAME...]        all, or those of these names
+    tools/mutate.py --part 2/4       the second quarter of all
     tools/mutate.py --sample N       N of them, drawn by ATTN_SEED or anew each time
     tools/mutate.py --stale          only whether each still applies
 
 Each mutation is one replacement in a copy of the tree. It must apply exactly once, the copy must
 build, and at least one of the tests must fail, which must pass on the code as it is. Prints a table;
 exit status 1 if one survives.
+
+The copies stay in build/mutate with their builds, so that a run compiles only what differs from the last
+one; caught.json there says which test noticed each mutation, and that one is tried first.
 """
+import fcntl
+import json
 import os
 import queue
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -430,7 +436,7 @@ def run(*command, cwd):
 
 
 def order(name, path):
-    """The likeliest test first: most mutations need no other to be built."""
+    """The likeliest test first, that of the last run above all: most mutations need no other to be built."""
     likely = {BACKWARD: "test_backward", GRADIENTS: "test_backward", ROTARY: "test_rotary", NORM: "test_norm", DESCRIPTOR: "test_descriptor",
               LAYER_NORM: "test_norm", RMS_NORM: "test_norm", SUMMARY: "test_summary_edges", SPLIT: "test_paged", CACHE: "test_cache",
               PAGED: "test_paged"}
@@ -465,7 +471,7 @@ def order(name, path):
              "src/train/": "test_trainer",
              "src/nn/": "test_tape"}
     room = next((test for start, test in rooms.items() if path.startswith(start)), TESTS[0])
-    first = FIRST.get(name, likely.get(path, room))
+    first = CAUGHT.get(name, FIRST.get(name, likely.get(path, room)))
     core = TESTS.index("test_view")  # those before it take long, and see nothing of what stands above the core
     above = path.split("/")[1] in ("io", "nn", "model", "train")
     rest = TESTS[core:] + TESTS[:core] if above else TESTS
@@ -504,26 +510,68 @@ def stale():
     return [name for name, path, old, _ in MUTATIONS if (ROOT / path).read_text().count(old) != 1]
 
 
+BENCHES = ROOT / "build/mutate"
 SOUND = set()  # tests that were seen to pass
+CAUGHT = {}    # by name: the test that noticed it last
+REMEMBERING = threading.Lock()
+LIGHTER = {    # a kernel is compiled for each instruction set, slowly: 4 lanes stand for AVX-512's 16
+    "tests/kernel/model_avx512.c": [("VL 16", "VL 4"), ("FUSED 1", "FUSED 0")],
+    "src/base/cpu.c": [("return ATTN_ISA_AVX512;", "return ATTN_ISA_AVX2;")],
+    "src/kernel/k_avx512.c": [('#include "vec_avx512.h"', """#include "kernel.h"
+const struct attn_kernel attn_kernel_avx512 = {.isa = ATTN_ISA_AVX512};
+#if 0"""), ('#include "sdpa_f32.inc"', "#endif")],
+}
+
+
+def files_of(tree):
+    """Every file of the tree, by its path from there; no builds, no caches."""
+    for folder, below, names in os.walk(tree):
+        below[:] = [d for d in below if not d.startswith((".", "__pycache__")) and (d != "build" or Path(folder) != tree)]
+        yield from ((Path(folder) / name).relative_to(tree) for name in names)
+
+
+def sync(tree):
+    """Makes it a copy of the source, lighter in places. What is the same already keeps its time, so it is not compiled again."""
+    source, there = set(files_of(ROOT)), set(files_of(tree))
+    for path in there - source:
+        (tree / path).unlink()
+    for path in source:
+        data = (ROOT / path).read_bytes()
+        for old, new in LIGHTER.get(str(path), []):
+            assert data.count(old.encode()) == 1, f"{path}: {old}"
+            data = data.replace(old.encode(), new.encode())
+        if path not in there or (tree / path).read_bytes() != data:
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(data)
 
 
 class Bench:
-    """A copy of the tree with a build of its own: what one thread breaks and mends."""
+    """A copy of the tree with a build of its own: what one thread breaks and mends. No other run uses it meanwhile."""
 
-    def __init__(self, folder):
-        self.tree, self.build = folder / "tree", folder / "build"
-        shutil.copytree(ROOT, self.tree, ignore=shutil.ignore_patterns("build", ".git"))
-        # A kernel is compiled for each of them: AVX-512's model is slow to, so 4 lanes stand for its
-        # 16; and what this CPU could not run anyway is left out.
-        model = self.tree / "tests/kernel/model_avx512.c"
-        model.write_text(model.read_text().replace("VL 16", "VL 4").replace("FUSED 1", "FUSED 0"))
-        if "avx512f" not in Path("/proc/cpuinfo").read_text():
-            (self.tree / "src/kernel/k_avx512.c").write_text(
-                '#include "kernel.h"\nconst struct attn_kernel attn_kernel_avx512 = {.isa = ATTN_ISA_AVX512};\n')
-        done = run("cmake", "-S", str(self.tree), "-B", str(self.build), "-DCMAKE_BUILD_TYPE=Release",
-                   "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DATTN_TESTS=ON", cwd=self.tree)
-        if done.returncode:
-            raise RuntimeError(done.stdout + done.stderr)
+    def __init__(self, number):
+        while not self.lock(BENCHES / str(number)):
+            number += 1
+        self.tree, self.build = (BENCHES / str(number) / name for name in ("tree", "build"))
+        sync(self.tree)
+        if self.configure().returncode:  # of another generator or compiler, perhaps: once more from nothing
+            shutil.rmtree(self.build, ignore_errors=True)
+            done = self.configure()
+            if done.returncode:
+                raise RuntimeError(done.stdout + done.stderr)
+
+    def lock(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.held = open(folder / "lock", "w")
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def configure(self):
+        cache = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        return run("cmake", "-S", str(self.tree), "-B", str(self.build), "-DCMAKE_BUILD_TYPE=Release",
+                   "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DATTN_TESTS=ON", *cache, cwd=self.tree)
 
     def passes(self, verdict):
         """Whether the test that caught something lets the code pass as it is: else it caught nothing."""
@@ -531,6 +579,14 @@ class Bench:
         if test not in SOUND and caught_by(self.tree, self.build, [test]) is None:
             SOUND.add(test)
         return test in SOUND
+
+
+def remember(name, test):
+    with REMEMBERING:
+        CAUGHT[name] = test
+        whole = BENCHES / f"caught.{os.getpid()}"
+        whole.write_text(json.dumps(CAUGHT, indent=0, sort_keys=True))
+        whole.rename(BENCHES / "caught.json")
 
 
 def judge(benches, mutation):
@@ -541,6 +597,8 @@ def judge(benches, mutation):
         good = verdict is not None and verdict.startswith("caught")
         if good and not bench.passes(verdict):
             good, verdict = False, verdict.replace("caught by", "fails before anything is broken:")
+        if good:
+            remember(mutation[0], verdict.split()[2])
     finally:
         benches.put(bench)
     print(f"{'ok  ' if good else 'LOST'} {mutation[0]}: {verdict or 'SURVIVED'} ({time.monotonic() - start:.0f} s)",
@@ -549,12 +607,17 @@ def judge(benches, mutation):
 
 
 def choose(words):
+    """In the order of their files: mending a file is then part of breaking it anew."""
+    every = sorted(MUTATIONS, key=lambda m: m[1])
+    if words[:1] == ["--part"]:
+        part, parts = map(int, words[1].split("/"))
+        return every[len(every) * (part - 1) // parts:len(every) * part // parts]
     if words[:1] != ["--sample"]:
-        return [m for m in MUTATIONS if not words or m[0] in words]
+        return [m for m in every if not words or m[0] in words]
     seed = os.environ.get("ATTN_SEED", str(random.SystemRandom().randrange(2**32)))
     count = min(int(words[1]), len(MUTATIONS))
     print(f"{count} of {len(MUTATIONS)} mutations, ATTN_SEED={seed}; make mutate has them all", flush=True)
-    return random.Random(seed).sample(MUTATIONS, count)
+    return sorted(random.Random(seed).sample(MUTATIONS, count), key=lambda m: m[1])
 
 
 def main():
@@ -562,15 +625,19 @@ def main():
         sys.exit("these do not apply any more: " + ", ".join(stale()))
     if sys.argv[1:] == ["--stale"]:
         return
-    # File by file: mending a file is then part of breaking it anew.
-    chosen = sorted(choose(sys.argv[1:]), key=lambda m: m[1])
+    chosen = choose(sys.argv[1:])
+    unknown = set() if sys.argv[1:2] in (["--part"], ["--sample"]) else set(sys.argv[1:]) - {m[0] for m in chosen}
+    if unknown or not chosen:
+        sys.exit("there are no such mutations: " + (", ".join(sorted(unknown)) or " ".join(sys.argv[1:])))
+    if (BENCHES / "caught.json").exists():
+        CAUGHT.update((name, test) for name, test in json.loads((BENCHES / "caught.json").read_text()).items() if test in TESTS)
     count = min(os.cpu_count() or 1, 8, len(chosen))
     os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = "1"  # the benches are what runs side by side
     os.environ["CMOCKA_TEST_ABORT"] = "1"           # the first failure is enough
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
-        folders = [Path(folder) / str(n) for n in range(count)]
+    os.environ.setdefault("CCACHE_BASEDIR", str(BENCHES))
+    with ThreadPoolExecutor(count) as pool:
         benches = queue.SimpleQueue()
-        for bench in pool.map(Bench, folders):
+        for bench in pool.map(Bench, range(count)):
             benches.put(bench)
         lost = list(pool.map(lambda m: judge(benches, m), chosen)).count(False)
     print(f"{len(chosen) - lost} of {len(chosen)} mutations caught")

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The suites, by name:
-#     tools/test.sh all|quick|long|mutate|fuzz|coverage
+#     tools/test.sh all|quick|mutate|fuzz|coverage
+#     tools/test.sh long [PART...|--list]     in parts that can be stopped and gone on with: tools/long.sh
 # Each part prints its time; the first failure ends the run with its status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,6 +36,31 @@ suite() { # suite PRESET CTEST-OPTION...
 build_fuzzers() { build fuzz fuzzers; }
 fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-10}"; }
 
+every_float() { printf '%s\n' tanh exp2 exponential | xargs -P"$jobs" -I{} env build/test/test_{} --all; }
+
+long_part() { # long_part NAME: one of those that tools/long.sh lists
+  case $1 in
+    rounds)
+      part "build (clang)" build clang
+      ATTN_ROUNDS=10 part "tests of the C code (clang), ten times the rounds" suite clang -L c
+      ;;
+    rare)
+      part "build (gcc)" build test
+      part "rare tests" suite test -L rare
+      ;;
+    floats)
+      part "build (gcc)" build test test_tanh test_exp2 test_exponential
+      part "tanh, 2^x and e^x of every float" every_float
+      ;;
+    fuzz_*)
+      part "build (fuzzers)" build fuzz "$1"
+      WORKERS=$jobs part "$1" fuzz/run.sh build/fuzz "${SECONDS_EACH:-300}" "${1#fuzz_}"
+      ;;
+    mutations-*) part "mutations, part ${1#*-} of 4" "$ATTN_PYTHON" tools/mutate.py --part "${1#*-}/4" ;;
+    *) return 2 ;;
+  esac
+}
+
 environment() { # the Python environment that begin_environment began; its words if it failed
   wait "$environment" || { cat build/setup.log; return 1; }
 }
@@ -64,14 +90,10 @@ case ${1:-all} in
     part "mutations (a sample)" suite test -L mutation --verbose
     ;;
   long)
-    part "build (clang)" build clang
-    ATTN_ROUNDS=10 part "tests of the C code (clang), ten times the rounds" suite clang -L c
-    part "build (gcc)" build test
-    part "rare tests" suite test -L rare
-    for name in exp2 tanh exponential; do part "$name of every float" "build/test/test_$name" --all; done
-    part "build (fuzzers)" build_fuzzers
-    SECONDS_EACH=${SECONDS_EACH:-900} part "fuzzers" fuzzers
-    part "all mutations" "$ATTN_PYTHON" tools/mutate.py
+    exec tools/long.sh "${@:2}"
+    ;;
+  long-part)
+    long_part "$2"
     ;;
   mutate)
     part "mutations" "$ATTN_PYTHON" tools/mutate.py
@@ -87,7 +109,7 @@ case ${1:-all} in
       echo "coverage data lie in build/coverage; gcovr would print them"
     ;;
   *)
-    echo "usage: tools/test.sh all|quick|long|mutate|fuzz|coverage" >&2
+    echo "usage: tools/test.sh all|quick|long [PART...|--list]|mutate|fuzz|coverage" >&2
     exit 2
     ;;
 esac

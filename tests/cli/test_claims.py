@@ -108,35 +108,96 @@ def test_the_cost_does_not_depend_on_the_number_of_heads(attn, tmp_path):
     assert operations(1) == operations(8) == operations(64) > 0
 
 
-# ---- Scaling -----------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("width", [4, 64, 512])
-def test_dot_products_spread_like_the_root_of_the_width(rng, width):
-    a, b = rng.standard_normal((2, 20000, width))
-    assert abs((a * b).sum(axis=1).std() / width ** 0.5 - 1) < 0.03
-
-
-def test_the_gradient_of_softmax_dies_out():
-    """p (1 - p), with 1 - p from the other side so that it does not cancel."""
-    slopes = []
-    for difference in (512, 512 ** 0.5, 1):
-        rest = np.exp(-difference) / (1 + np.exp(-difference))
-        slopes.append(rest / (1 + np.exp(-difference)))
-    np.testing.assert_allclose(slopes, [4.3775e-223, 1.4895e-10, 0.19661], rtol=1e-4)
-
-
 # ---- Positions ---------------------------------------------------------------------------------
 
+def table(name, rows, decimals):
+    head = "| |" + " |" * rows.shape[1] + "\n|---|" + "---|" * rows.shape[1] + "\n"
+    return f"{name}:\n\n{head}" + "".join(
+        f"| t{t} | " + " | ".join(f"{x:.{decimals}f}" for x in row) + " |\n" for t, row in enumerate(rows)) + "\n"
+
+
 @pytest.mark.parametrize("first, step", [(0, 1.4718), (1, 1.1167)])
-def test_position_codes_are_unique_and_evenly_spaced(first, step):
-    t, k = np.arange(3000)[:, None], first + np.arange(32)[None]
-    angle = t * 10000.0 ** (-2 * k / 64)
-    code = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
-    steps = np.linalg.norm(np.diff(code, axis=0), axis=1)
-    np.testing.assert_allclose(steps, step, atol=5e-5)
+def test_position_codes_are_unique_and_evenly_spaced(attn, tmp_path, first, step):
+    """The exact codes, as attn explain computes them beside a table that is printed to four digits."""
+    t, c = np.indices((3000, 64))
+    angle = t * 10000.0 ** (-2 * (first + c // 2) / 64)
+    printed = np.where(c % 2, np.cos(angle), np.sin(angle))
+    (tmp_path / "p.md").write_text("# Positions\n\n" + table("PE", printed, 4) + table("X", np.ones((3000, 64)), 0))
+    steps = json.loads(attn("explain", "p.md", "--json").stdout)["examples"][0]["steps"]
+    positions, = (s for s in steps if s["op"] == "positions")
+    code = np.array(positions["exact"])
+    assert positions["scalar"] == first and code.shape == (3000, 64)
+    np.testing.assert_allclose(np.linalg.norm(np.diff(code, axis=0), axis=1), step, atol=5e-5)
     apart = np.abs(32 - code @ code.T) * 2  # squared distances; each code has the length sqrt(32)
     np.fill_diagonal(apart, np.inf)
     assert apart.min() > 1
+
+
+# ---- Trained models ----------------------------------------------------------------------------
+# Encoders of one layer learn what stands beside each letter. So small a model needs seconds.
+
+def pairs(path, least, most, count, seed, target):
+    draw = np.random.default_rng(seed)
+    texts = [draw.integers(4, size=draw.integers(least, most + 1)) for _ in range(count)]
+    path.write_text("".join("".join("abcd"[c] for c in x) + "\t" + target(x) + "\n" for x in texts))
+
+
+def before(x):
+    return "-" + "".join("abcd"[c] for c in x[:-1])
+
+
+def both_sides(x):
+    """One letter for the two neighbours of each place, in their order; beyond the ends a is taken."""
+    x = [0, *x, 0]
+    return "".join("ABCDEFGHIJKLMNOP"[4 * x[i - 1] + x[i + 1]] for i in range(1, len(x) - 1))
+
+
+@pytest.fixture
+def learn(attn, tmp_path):
+    """learn(heads, config, steps): a checkpoint, and the share of unseen texts that it has right to the last letter."""
+    def call(heads, steps=500, **config):
+        config = {"kind": "encoder", "width": 32, "hidden": 64, "encoder_layers": 1, "heads": heads, **config}
+        out = attn("train", "--data", "seen.tsv", "--held-out", "unseen.tsv", "-o", "m.safetensors", "--replace", "--config",
+                   json.dumps(config), "--steps", steps, "--rate", 0.005, "--validate-every", steps, "--threads", 1, "--seed", 0,
+                   "--json", "--quiet").stdout
+        return json.loads(out.splitlines()[-1])["unseen_exact"]
+    return call
+
+
+def shown(attn):
+    """The weights of every head on one text, and those that it gives to the letters before and after each place."""
+    maps = [json.loads(line) for line in attn("show", "m.safetensors", "--input", "abdcbacd", "--all", "--json").stdout.splitlines()]
+    heads = [np.array(m["weights"])[:8, :8] for m in maps if "head" in m["title"].split(" of ")[0]]
+    return heads, [(np.diag(w, -1).mean(), np.diag(w, 1).mean()) for w in heads]
+
+
+def test_heads_make_a_model_more_expressive_and_look_at_different_places(attn, learn, tmp_path):
+    """With as many weights: one head cannot look at both sides and keep them apart, two share the work."""
+    pairs(tmp_path / "seen.tsv", 8, 8, 20000, 1, both_sides)
+    pairs(tmp_path / "unseen.tsv", 8, 8, 256, 2, both_sides)
+    one = learn(1)
+    learn(2, steps=1)
+    _, untrained = shown(attn)
+    assert np.max(untrained) < 0.3
+    two = learn(2)
+    heads, looks = shown(attn)
+    print(f"one head {one:.3f}, two heads {two:.3f} of unseen texts; two heads before and after: {np.round(looks, 2).tolist()}")
+    assert one < 0.9 < 0.98 < two
+    left, right = sorted(looks, reverse=True)
+    assert left[0] > 0.7 and right[1] > 0.7 and left[1] < 0.1 and right[0] < 0.1
+
+
+@pytest.mark.parametrize("positions, longer", [("sinusoidal", 0.2), ("rotary", 0.6)])
+def test_a_model_does_not_go_on_beyond_the_lengths_it_learned(attn, learn, tmp_path, positions, longer):
+    pairs(tmp_path / "seen.tsv", 4, 12, 20000, 1, before)
+    pairs(tmp_path / "unseen.tsv", 4, 12, 256, 2, before)
+    pairs(tmp_path / "long.tsv", 16, 24, 256, 3, before)
+    known = learn(2, positions=positions, length=40)
+    texts, targets = zip(*(line.split("\t") for line in (tmp_path / "long.tsv").read_text().splitlines()))
+    said = attn("generate", "m.safetensors", input="\n".join(texts) + "\n").stdout.splitlines()
+    share = np.mean([a == b for a, b in zip(said, targets, strict=True)])
+    print(f"{positions}: {known:.3f} of 4 to 12 letters, {share:.3f} of 16 to 24")
+    assert known > 0.98 and share < longer
 
 
 # ---- The texts themselves, where they stand beside the checkout ---------------------------------
@@ -164,6 +225,23 @@ def test_the_first_wrong_numbers(attn, number):
     got = [f and (f["step"], f["row"], f["col"], f["printed"], round(f["expected"], 4))
            for f in firsts]
     assert got == FIRST_WRONG[number]
+
+
+JUDGED = {  # of the steps with printed numbers: what is wrong, what follows from the slip before it, what is right
+    "000": ["Q wrong, K wrong, V wrong, scores carried, scaled carried, weights wrong, output carried"],
+    "003": ["Q wrong, K wrong, V wrong, scores wrong, scaled carried, weights wrong, output carried",
+            "Q wrong, K wrong, V wrong, scores carried, scaled carried, weights ok, output carried",
+            "Q wrong, K wrong, V wrong, scores carried, scaled carried, weights wrong, output wrong",
+            "Q wrong, K wrong, V wrong, scores wrong, scaled carried, weights wrong, output wrong"],
+    "004": ["scores ok, weights ok", "scores ok, scores ok, weights ok, weights wrong"],
+}
+
+
+@pytest.mark.parametrize("number", JUDGED)
+def test_each_step_is_judged_as_the_page_says(attn, number):
+    told = json.loads(attn("check", "--json", text(number), status=1).stdout)
+    steps = ([s for s in e["steps"] if s["status"] != "not_given"] for e in told["examples"])
+    assert [", ".join(f"{s['name']} {s['status']}" for s in some) for some in steps if some] == JUDGED[number]
 
 
 @pytest.mark.parametrize("number", ["001", "002"])
