@@ -67,17 +67,30 @@ static attn_status insist(const struct attn_foreign_member *m, const json_t *val
   int other = value && !same(value, only);
   json_decref(only);
   if (!other) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" can only be %s here", m->theirs,
-                   m->otherwise);
+  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  attn_status status =
+      attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" is %.60s; it can only be %s here",
+                m->theirs, text ? text : "another", m->otherwise);
+  free(text);
+  return status;
+}
+
+static attn_status differs(const struct attn_foreign_member *m, const json_t *value,
+                           const json_t *before, attn_error *err) {
+  char *one = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  char *other = attn_json_text(before, JSON_ENCODE_ANY | JSON_COMPACT);
+  attn_status status =
+      attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                "config.json: \"%s\" is %.60s, the encoder's is %.60s; here both have one",
+                m->theirs, one ? one : "another", other ? other : "another");
+  free(one), free(other);
+  return status;
 }
 
 static attn_status put(const struct attn_foreign_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !same(before, value))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "config.json: \"%s\" is another than the encoder's; here both have one",
-                     m->theirs);
+  if (before && !same(before, value)) return differs(m, value, before, err);
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
@@ -101,6 +114,8 @@ static attn_status read_members(const struct attn_family *f, const json_t *their
   json_t *ours = json_object();
   attn_status status = ours ? ATTN_OK : out_of_memory(err);
   for (const struct attn_foreign_member *m = f->members; (m->theirs || m->ours) && !status; m++)
+    status = read_member(f, m, theirs, ours, err);
+  for (const struct attn_foreign_member *m = attn_foreign_common; m->theirs && !status; m++)
     status = read_member(f, m, theirs, ours, err);
   char *text = status ? NULL : attn_json_text(ours, JSON_COMPACT | JSON_REAL_PRECISION(EXACT));
   if (!status)

@@ -27,19 +27,25 @@ static int has_encoder(const struct talk *t) {
   return t->model->network->config.kind != ATTN_DECODER;
 }
 
-/* What an encoder reads ends; what is to go on does not. */
+static void put(struct talk *t, int32_t token) {
+  if (token >= 0) t->tokens[t->text.n++] = token;
+}
+
+/* What an encoder reads ends; what is to go on does not, but it may not be nothing. */
 static attn_status add_source(struct talk *t, const char *source, attn_error *err) {
+  const struct attn_generating *g = &t->model->generating;
   int32_t *tokens = NULL, *more;
   int64_t count = 0;
   attn_status status = attn_model_encode(t->model, source, "sources", &tokens, &count, err);
   if (status) return status;
-  size_t room = (size_t)(t->text.n + count + 1) * sizeof *more;
+  size_t room = (size_t)(t->text.n + count + 2) * sizeof *more;
   if (!(more = realloc(t->tokens, room))) return free(tokens), out_of_memory(err);
   t->tokens = more;
-  memcpy(more + t->text.n, tokens, (size_t)count * sizeof *more);
+  put(t, has_encoder(t) ? g->before : count ? -1 : g->empty);
+  if (count) memcpy(more + t->text.n, tokens, (size_t)count * sizeof *more);
   free(tokens);
   t->text.n += count;
-  if (has_encoder(t)) more[t->text.n++] = ATTN_TOKEN_END;
+  put(t, has_encoder(t) ? g->behind : -1);
   t->starts[++t->text.sequences] = t->text.n;
   return ATTN_OK;
 }
@@ -50,7 +56,8 @@ static attn_status read_sources(struct talk *t, const char *const *sources, attn
   t->starts = calloc((size_t)t->count + 1, sizeof *t->starts);
   if (!t->starts) return out_of_memory(err);
   for (int64_t n = 0; n < t->count && !status; n++) status = add_source(t, sources[n], err);
-  t->most = t->how.most && t->how.most < length ? t->how.most : length;
+  int64_t own = t->model->generating.most, wanted = t->how.most ? t->how.most : own;
+  t->most = wanted && wanted < length ? wanted : length;
   t->text.tokens = t->tokens, t->text.starts = t->starts;
   return status;
 }
@@ -73,22 +80,22 @@ static attn_status search(struct talk *t, attn_error *err) {
   const struct attn_pack *pack;
   attn_status status = attn_model_pack(t->model, h->precision == ATTN_BF16, &pack, err);
   if (status) return status;
-  const struct attn_search how = {.most = t->most,
-                                  .begin = ATTN_TOKEN_BEGIN,
-                                  .end = ATTN_TOKEN_END,
-                                  .beams = h->beams,
-                                  .n_best = h->n_best,
-                                  .length_penalty = h->length_penalty,
-                                  .temperature = h->temperature,
-                                  .top_p = h->top_p,
-                                  .top_k = h->top_k,
-                                  .seed = h->seed,
-                                  .together = h->together,
-                                  .threads = h->threads,
-                                  .pack = pack,
-                                  .stop = h->progress,
-                                  .context = h->progress_context};
+  struct attn_search how = attn_generating_search(&t->model->generating);
+  how.most = t->most;
+  how.beams = h->beams, how.n_best = h->n_best;
+  if (h->length_penalty != 0) how.length_penalty = h->length_penalty;
+  how.temperature = h->temperature, how.top_p = h->top_p, how.top_k = h->top_k;
+  how.seed = h->seed, how.together = h->together, how.threads = h->threads, how.pack = pack;
+  how.stop = h->progress, how.context = h->progress_context;
   return attn_search_run(t->model->network, &t->text, &how, &t->found, err);
+}
+
+/* A table may have rows behind the vocabulary's last word: what has no word has no text. */
+static size_t keep_words(const struct attn_model *m, int32_t *tokens, size_t count) {
+  size_t kept = 0;
+  for (size_t n = 0; n < count; n++)
+    if (attn_tokenizer_word(m->tokenizer, tokens[n])) tokens[kept++] = tokens[n];
+  return kept;
 }
 
 static attn_status write_reply(const struct talk *t, int64_t n, attn_reply *reply,
@@ -96,11 +103,12 @@ static attn_status write_reply(const struct talk *t, int64_t n, attn_reply *repl
   const struct attn_found *f = &t->found;
   const int32_t *tokens = f->tokens + n * t->most;
   size_t count = (size_t)f->counts[n], bytes = 0;
-  attn_tokenizer_decode(t->model->tokenizer, tokens, count, NULL, 0, &bytes, NULL);
+  size_t known = keep_words(t->model, f->tokens + n * t->most, count);
+  attn_tokenizer_decode(t->model->tokenizer, tokens, known, NULL, 0, &bytes, NULL);
   char *text = malloc(bytes + 1);
   if (!text) return out_of_memory(err);
   attn_status status =
-      attn_tokenizer_decode(t->model->tokenizer, tokens, count, text, bytes, &bytes, err);
+      attn_tokenizer_decode(t->model->tokenizer, tokens, known, text, bytes, &bytes, err);
   if (status) return free(text), status;
   text[bytes] = 0;
   *reply = (attn_reply){.text = text,
@@ -128,7 +136,7 @@ static attn_status talk(struct talk *t, const char *const *sources, attn_reply *
 static attn_status check(const struct talk *t, attn_error *err) {
   const attn_generation *h = &t->how;
   const struct attn_config *c = &t->model->network->config;
-  if (t->model->foreign || c->head == ATTN_HEAD_NONE)
+  if ((t->model->foreign && c->kind == ATTN_ENCODER) || c->head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "model",
                      "an encoder that never learned to say what belongs to a source: it says "
                      "nothing, but it embeds");
@@ -152,6 +160,7 @@ attn_status attn_model_generate(const attn_model *model, const char *const *sour
   struct talk t = {.model = model, .count = count};
   attn_status status = attn_descriptor_copy(how, &t.how, sizeof t.how,
                                             offsetof(attn_generation, precision), "how", err);
+  if (!t.how.beams && !(t.how.temperature > 0)) t.how.beams = model->generating.beams;
   if (!status) status = check(&t, err);
   if (status) return status;
   t.n_best = t.how.n_best ? t.how.n_best : 1;

@@ -19,6 +19,7 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
                      "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
                      text ? "tokenizer" : "config");
   attn_status status = attn_config_parse(text, strlen(text), config, err);
+  if (!status) m->generating = attn_generating_own(config);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
@@ -81,7 +82,7 @@ void attn_model_free(attn_model *m) {
   if (!m) return;
   attn_pack_free(m->pack[0]), attn_pack_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
-  free(m->weights), free(m->config), free(m);
+  free(m->generating.never), free(m->weights), free(m->config), free(m);
 }
 
 /* Of two threads that make one, one keeps its own. */
@@ -141,10 +142,8 @@ static int64_t cut(const struct attn_model *m, int64_t count, int64_t around) {
 
 attn_status attn_model_encode_whole(const struct attn_model *m, const char *text, const char *what,
                                     int32_t **tokens, int64_t *count, attn_error *err) {
-  int32_t begin = -1, end = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  int32_t begin = m->generating.before, end = m->generating.behind;
   size_t room = strlen(text), used = 0;
-  if (attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
-    begin = attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
   int32_t *ids = malloc((room + 2) * sizeof *ids), first = begin >= 0, around = first + (end >= 0);
   if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
   attn_status status =

@@ -286,7 +286,7 @@ static void bad_folders_are_told(void **state) {
              {"config.json",
               "{\"model_type\": \"gpt2\", \"vocab_size\": 11, \"n_embd\": 8, \"n_layer\": 2, "
               "\"n_head\": 2}",
-              config_text, "only encoders", ATTN_ERR_FORMAT},
+              config_text, "that is to go on", ATTN_ERR_FORMAT},
              {"tokenizer.json", "{}", WORDS(""), "tokenizer.json", ATTN_ERR_FORMAT},
              {"modules.json", "[", NULL, "modules.json, line 1", ATTN_ERR_FORMAT},
              {"modules.json", "[{\"type\": \"s.Pooling\", \"path\": \"nowhere\"}]", NULL,
