@@ -195,7 +195,7 @@ static attn_status read_manners(const char *folder, const char *config_path,
                                 const struct attn_config *config, struct attn_model *m,
                                 attn_error *err) {
   struct attn_generating *g = &m->generating;
-  g->begin = g->end = g->empty = -1;
+  g->begin = g->end = g->empty = g->pad = -1;
   int own = attn_tokenizer_kind(m->tokenizer) != ATTN_TOKENIZER_WORDPIECE;
   int bare = own && config->kind == ATTN_ENCODER; /* ours begins no text */
   g->before = bare ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);

@@ -153,15 +153,22 @@ static const char *their_word(const struct attn_family *f, const char *member, c
   return NULL;
 }
 
-static attn_status cannot_say(const struct attn_family *f, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "config", "%s has no model whose \"%s\" is so", f->name,
-                   what);
+/* Ours, and what theirs is throughout; NULL: no value of theirs is. */
+static attn_status cannot_say(const struct attn_family *f, const char *what, const json_t *ours,
+                              const json_t *theirs, attn_error *err) {
+  char *one = attn_json_text(ours, JSON_ENCODE_ANY | JSON_COMPACT);
+  char *other = theirs ? attn_json_text(theirs, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  attn_status status =
+      attn_fail(err, ATTN_ERR_ARGUMENT, "config", "\"%s\" is %.60s; no %s model is so%s%.60s", what,
+                one ? one : "another", f->name, other ? ", there it is " : "", other ? other : "");
+  free(one), free(other);
+  return status;
 }
 
 static attn_status write_word(const struct attn_family *f, const struct attn_foreign_member *m,
-                              const char *word, json_t *theirs, attn_error *err) {
-  const char *text = their_word(f, m->ours, word);
-  if (!text) return cannot_say(f, m->ours, err);
+                              const json_t *word, json_t *theirs, attn_error *err) {
+  const char *text = their_word(f, m->ours, json_string_value(word));
+  if (!text) return cannot_say(f, m->ours, word, NULL, err);
   json_t *value = strcmp(m->theirs, "architectures") ? json_string(text) : json_pack("[s]", text);
   return json_object_set_new(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
 }
@@ -170,15 +177,14 @@ static attn_status write_member(const struct attn_family *f, const struct attn_f
                                 const json_t *ours, json_t *theirs, attn_error *err) {
   json_t *value = m->ours ? json_object_get(ours, m->ours) : NULL, *only;
   attn_status status = ATTN_OK;
-  if (m->theirs && value && has_words(f, m))
-    return write_word(f, m, json_string_value(value), theirs, err);
+  if (m->theirs && value && has_words(f, m)) return write_word(f, m, value, theirs, err);
   if (m->theirs && value)
     return json_object_set(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
   if (!(only = value_of(m->otherwise))) return out_of_memory(err);
   if (m->theirs)
     status = json_object_set(theirs, m->theirs, only) ? out_of_memory(err) : ATTN_OK;
   else if (!same(value, only))
-    status = cannot_say(f, m->ours, err);
+    status = cannot_say(f, m->ours, value, only, err);
   json_decref(only);
   return status;
 }
@@ -195,7 +201,7 @@ static attn_status read_again(const struct attn_family *f, const char *text,
   const char *name;
   if (!a || !b) status = out_of_memory(err);
   json_object_foreach(a, name, value) if (!status && !same(value, json_object_get(b, name)))
-      status = cannot_say(f, name, err);
+      status = cannot_say(f, name, value, json_object_get(b, name), err);
   json_decref(a), json_decref(b), free(one), free(other);
   return status;
 }

@@ -17,6 +17,7 @@ struct attn_generating attn_generating_own(const struct attn_config *c) {
                                   .end = ATTN_TOKEN_END,
                                   .before = -1,
                                   .behind = c->kind == ATTN_DECODER ? -1 : ATTN_TOKEN_END,
+                                  .pad = ATTN_TOKEN_PAD,
                                   .empty = -1};
 }
 
@@ -201,6 +202,8 @@ static attn_status read_never(const struct reading *r, struct attn_generating *g
 static attn_status read_all(const struct reading *r, struct attn_generating *g) {
   attn_status status = check_rules(r);
   if (!status) status = read_begin(r, g);
+  g->pad = -1;
+  if (!status) status = read_token(r, "pad_token_id", &g->pad);
   if (!status) status = read_end(r, g);
   if (!status) status = read_beams(r, g);
   if (!status) status = read_lengths(r, g);
@@ -259,7 +262,7 @@ char *attn_generating_write(const struct attn_config *c, const struct attn_gener
   int failed =
       !root || put_token(root, "bos_token_id", decodes && g->empty >= 0 ? g->empty : g->begin) ||
       put_token(root, "decoder_start_token_id", decodes ? -1 : g->begin) ||
-      put_token(root, "eos_token_id", g->end) ||
+      put_token(root, "eos_token_id", g->end) || put_token(root, "pad_token_id", g->pad) ||
       put_token(root, "forced_eos_token_id", g->forced_end ? g->end : -1) ||
       json_object_set_new(root, "length_penalty", json_real(g->length_penalty)) ||
       json_object_set_new(root, "early_stopping", json_boolean(g->early)) ||

@@ -12,6 +12,7 @@ struct attn_generating {
   int32_t begin;          /* read before what is said */
   int32_t end;            /* ends it */
   int32_t before, behind; /* around what an encoder reads */
+  int32_t pad;            /* beside shorter texts; nothing here reads it */
   int32_t empty;          /* read by a decoder for a text without tokens */
   int forced_end;
   int64_t longest; /* tokens at most, what is read before them counted; 0: any number */
