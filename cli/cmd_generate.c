@@ -81,6 +81,7 @@ static attn_status say(const attn_model *model, const struct wishes *w, const ch
   attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
   *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
   if (!replies) return ATTN_ERR_MEMORY;
+  replies->struct_size = sizeof *replies;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
   if (!status && !silent) put(w, sources, replies, count);
   attn_replies_free(replies, status ? 0 : all);

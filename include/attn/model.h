@@ -3,7 +3,7 @@
  * Part of libattn-model. Experimental: may change until 1.0.
  *
  *     attn_model *model;
- *     attn_reply reply;
+ *     attn_reply reply = ATTN_REPLY_INIT;
  *     const char *source = "平成三年五月十二日";
  *     attn_model_open("dates.safetensors", &model, &err);
  *     attn_model_generate(model, &source, 1, NULL, &reply, &err);   -> "1991-05-12"
@@ -120,6 +120,7 @@ typedef struct attn_generation {
 
 /** What a model said. Released by attn_replies_free. */
 typedef struct attn_reply {
+  size_t struct_size; /* in: sizeof(attn_reply), of the first of an array for all */
   char *text;      /* UTF-8 where the vocabulary is; 0 behind it */
   int64_t bytes;   /* of text */
   int64_t tokens;  /* said, the end not counted */
@@ -127,6 +128,12 @@ typedef struct attn_reply {
   double score;    /* by which hypotheses are compared: log_p and the length penalty */
   int32_t ended;   /* 0: cut off at `most`, or where an encoder's places were all said */
 } attn_reply;
+
+#ifdef __cplusplus
+#define ATTN_REPLY_INIT { sizeof(attn_reply) }
+#else
+#define ATTN_REPLY_INIT { .struct_size = sizeof(attn_reply) }
+#endif
 
 /**
  * Says what belongs to each source: what an encoder-decoder makes of it, how a
@@ -136,7 +143,8 @@ typedef struct attn_reply {
  *
  *   sources  in   count texts, UTF-8, each ends in 0
  *   how      in   NULL: greedily
- *   replies  out  count * n_best; those of source s from s * n_best on. Those that a beam did not
+ *   replies  out  count * n_best, the first one's struct_size set, which is also the distance
+ *                 between them; those of source s from s * n_best on. Those that a beam did not
  *                 find are empty: text NULL
  *
  * A reply does not depend on what else is asked in the same call (but for `together`), nor on the
@@ -153,7 +161,8 @@ ATTN_API attn_status attn_model_generate(const attn_model *model, const char *co
                                          int64_t count, const attn_generation *how,
                                          attn_reply *replies, attn_error *err);
 
-/** Releases count replies and empties them. */
+/** Releases count replies and empties them; the first one's struct_size is their distance, 0: nothing
+    is done. */
 ATTN_API void attn_replies_free(attn_reply *replies, int64_t count);
 
 /* ---- Looking inside ----------------------------------------------------------- */

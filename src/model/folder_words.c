@@ -39,13 +39,14 @@ static int has(const char *folder, const char *name) {
 /* ---- GPT-2's older files ---- */
 
 /* A merge a line, behind one that says the version. */
-static attn_status read_merges(char *text, json_t *merges, attn_error *err) {
+static attn_status read_merges(const char *text, size_t size, json_t *merges, attn_error *err) {
   int64_t number = 1;
-  for (char *line = text, *next; *line; line = next, number++) {
-    size_t bytes = strcspn(line, "\n");
-    next = line + bytes + (line[bytes] == '\n');
+  for (const char *line = text, *end = text + size, *next; line < end; line = next, number++) {
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    size_t bytes = (size_t)((newline ? newline : end) - line);
+    next = newline ? newline + 1 : end;
     if (bytes && line[bytes - 1] == '\r') bytes--;
-    if (!bytes || (number == 1 && !strncmp(line, "#version", 8))) continue;
+    if (!bytes || (number == 1 && bytes > 7 && !memcmp(line, "#version", 8))) continue;
     if (json_array_append_new(merges, json_stringn(line, bytes)))
       return attn_fail_at(err, ATTN_ERR_FORMAT, number, 1, "merges.txt: it is no UTF-8");
   }
@@ -87,7 +88,7 @@ static attn_status read_pairs(const char *folder, struct attn_tokenizer **tokeni
   if (!status && !(vocab = json_loadb(words, bytes, JSON_REJECT_DUPLICATES, &where)))
     status =
         attn_fail(err, ATTN_ERR_FORMAT, NULL, "vocab.json, line %d: %s", where.line, where.text);
-  if (!status) status = read_merges(text, merges, err);
+  if (!status) status = read_merges(text, more, merges, err);
   if (!status) status = parse(vocab, merges, tokenizer, err);
   json_decref(vocab), json_decref(merges), free(words), free(text);
   return status;

@@ -206,8 +206,10 @@ static attn_status read_again(const struct attn_family *f, const char *text,
   return status;
 }
 
-attn_status attn_foreign_config_write(const struct attn_family *f, const struct attn_config *config,
+attn_status attn_foreign_config_write(const struct attn_family *f, const struct attn_config *given,
                                       char **json, attn_error *err) {
+  struct attn_config c = *given, *config = &c;
+  if (c.kind == ATTN_DECODER) c.shared_embedding = 0; /* there is nothing to share it with */
   char *text = attn_config_write(config);
   json_t *ours = text ? value_of(text) : NULL;
   json_t *theirs = json_pack("{s:s}", "model_type", f->name);

@@ -13,6 +13,7 @@ struct talk {
   const struct attn_model *model;
   attn_generation how;
   int64_t count, n_best, most;
+  attn_reply *replies;
   struct attn_text text;
   int32_t *tokens;
   int64_t *starts;
@@ -98,6 +99,20 @@ static size_t keep_words(const struct attn_model *m, int32_t *tokens, size_t cou
   return kept;
 }
 
+/* A caller's reply may be longer or shorter than ours. */
+static attn_reply *reply_at(attn_reply *replies, int64_t n) {
+  return (attn_reply *)(void *)((char *)replies + (size_t)n * replies->struct_size);
+}
+
+static void empty(attn_reply *replies, int64_t count) {
+  const attn_reply none = {.struct_size = count ? replies->struct_size : 0};
+  for (int64_t n = 0; n < count; n++) {
+    attn_reply *one = reply_at(replies, n);
+    memcpy(one, &none.struct_size, sizeof none.struct_size);
+    attn_descriptor_fill(one, &none, sizeof none);
+  }
+}
+
 static attn_status write_reply(const struct talk *t, int64_t n, attn_reply *reply,
                                attn_error *err) {
   const struct attn_found *f = &t->found;
@@ -111,23 +126,25 @@ static attn_status write_reply(const struct talk *t, int64_t n, attn_reply *repl
       attn_tokenizer_decode(t->model->tokenizer, tokens, known, text, bytes, &bytes, err);
   if (status) return free(text), status;
   text[bytes] = 0;
-  *reply = (attn_reply){.text = text,
-                        .bytes = (int64_t)bytes,
-                        .tokens = (int64_t)count,
-                        .score = f->scores[n],
-                        .ended = f->ended[n]};
+  attn_reply said = {.struct_size = sizeof said,
+                     .text = text,
+                     .bytes = (int64_t)bytes,
+                     .tokens = (int64_t)count,
+                     .score = f->scores[n],
+                     .ended = f->ended[n]};
   for (size_t k = 0; k < count + f->ended[n]; k++)
-    reply->log_p += (double)f->log_probabilities[n * t->most + (int64_t)k];
+    said.log_p += (double)f->log_probabilities[n * t->most + (int64_t)k];
+  attn_descriptor_fill(reply, &said, sizeof said);
   return ATTN_OK;
 }
 
-static attn_status talk(struct talk *t, const char *const *sources, attn_reply *replies,
-                        attn_error *err) {
+static attn_status talk(struct talk *t, const char *const *sources, attn_error *err) {
+  attn_reply *replies = t->replies;
   attn_status status = read_sources(t, sources, err);
   if (!status) status = make_room(t, err);
   if (!status) status = search(t, err);
   for (int64_t n = 0; n < t->count * t->n_best && !status; n++)
-    if (t->found.counts[n] >= 0) status = write_reply(t, n, &replies[n], err);
+    if (t->found.counts[n] >= 0) status = write_reply(t, n, reply_at(replies, n), err);
   if (status) attn_replies_free(replies, t->count * t->n_best);
   return status;
 }
@@ -152,26 +169,32 @@ static attn_status check(const struct talk *t, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "precision",
                      "precision must be ATTN_F32 or ATTN_BF16, or 0 for the former");
   if (h->most < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "most", "most is negative");
-  return ATTN_OK;
+  size_t size = sizeof(attn_reply);
+  return t->count ? attn_descriptor_expect(t->replies, size, size, "replies", err) : ATTN_OK;
 }
 
 attn_status attn_model_generate(const attn_model *model, const char *const *sources, int64_t count,
                                 const attn_generation *how, attn_reply *replies, attn_error *err) {
-  struct talk t = {.model = model, .count = count};
+  struct talk t = {.model = model, .count = count, .replies = replies};
   attn_status status = attn_descriptor_copy(how, &t.how, sizeof t.how,
                                             offsetof(attn_generation, precision), "how", err);
   if (!t.how.beams && !(t.how.temperature > 0)) t.how.beams = model->generating.beams;
   if (!status) status = check(&t, err);
   if (status) return status;
   t.n_best = t.how.n_best ? t.how.n_best : 1;
-  for (int64_t n = 0; n < count * t.n_best; n++) replies[n] = (attn_reply){.text = NULL};
-  status = talk(&t, sources, replies, err);
+  empty(replies, count * t.n_best);
+  status = talk(&t, sources, err);
   free(t.tokens), free(t.starts), free(t.found.tokens), free(t.found.counts), free(t.found.ended);
   free(t.found.scores), free(t.found.log_probabilities);
   return status;
 }
 
 void attn_replies_free(attn_reply *replies, int64_t count) {
-  for (int64_t n = 0; replies && n < count; n++)
-    free(replies[n].text), replies[n] = (attn_reply){.text = NULL};
+  if (!replies || count < 1 || !replies->struct_size) return;
+  for (int64_t n = 0; n < count; n++) {
+    char *text;
+    memcpy(&text, (const char *)reply_at(replies, n) + offsetof(attn_reply, text), sizeof text);
+    free(text);
+  }
+  empty(replies, count);
 }

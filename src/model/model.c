@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "folder.h"
 #include "weights.h"
@@ -102,11 +103,10 @@ attn_status attn_model_pack(const struct attn_model *model, int half, const stru
 
 attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
   const struct attn_config *c = &m->network->config;
-  size_t size = facts->struct_size, least = offsetof(attn_model_facts, width);
-  if (size < least)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "facts", "struct_size is %zu; set it to sizeof", size);
-  if (size > sizeof *facts) size = sizeof *facts;
-  const attn_model_facts all = {.struct_size = size,
+  attn_status status =
+      attn_descriptor_expect(facts, sizeof *facts, offsetof(attn_model_facts, width), "facts", err);
+  if (status) return status;
+  const attn_model_facts all = {.struct_size = sizeof all,
                                 .config = m->config,
                                 .weights = m->network->numbers,
                                 .words = c->target_words,
@@ -115,7 +115,7 @@ attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, at
                                 .decoder_layers = (int32_t)c->decoder_layers,
                                 .heads = (int32_t)c->heads,
                                 .width = c->width};
-  memcpy(facts, &all, size);
+  attn_descriptor_fill(facts, &all, sizeof all);
   return ATTN_OK;
 }
 
