@@ -12,9 +12,11 @@ static const char help[] =
     "attn generate - what a trained model makes of a text\n\n"
     "usage: attn generate CHECKPOINT [TEXT...] [OPTION...]\n"
     "       attn generate CHECKPOINT < lines\n\n"
-    "  --beams N              beam search [1: greedy]\n"
+    "CHECKPOINT may be a folder of Hugging Face's (GPT-2, Marian): its replies are those of "
+    "transformers.\n\n"
+    "  --beams N              beam search [1: greedy; a folder's num_beams]\n"
     "  --n-best N             so many replies to each, with their scores\n"
-    "  --length-penalty A     log p / ((5 + n) / 6)^A [0]\n"
+    "  --length-penalty A     log p / ((5 + n) / 6)^A [0]; of a folder log p / n^A [its own]\n"
     "  --temperature T        draws tokens: the higher, the wilder\n"
     "  --top-k K, --top-p P   draws from the likeliest only\n"
     "  --seed N               what is drawn [0]\n"
@@ -81,6 +83,7 @@ static attn_status say(const attn_model *model, const struct wishes *w, const ch
   attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
   *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
   if (!replies) return ATTN_ERR_MEMORY;
+  replies->struct_size = sizeof *replies;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
   if (!status && !silent) put(w, sources, replies, count);
   attn_replies_free(replies, status ? 0 : all);

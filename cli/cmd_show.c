@@ -250,8 +250,8 @@ static const char *default_kind(const attn_model *model) {
 /* What it says by itself, for the title. */
 static void ask(struct seen *s, const attn_model *model) {
   attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply reply = {.text = NULL};
-  how.threads = (int32_t)s->w->threads;
+  attn_reply reply = ATTN_REPLY_INIT;
+  how.threads = (int32_t)s->w->threads, how.beams = 1; /* as what is looked at */
   if (s->w->input && !s->w->target &&
       !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
     s->said = reply.text, reply.text = NULL;

@@ -194,8 +194,8 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
 
 static int train(struct wishes *w) {
   attn_error err = {.offset = -1};
-  attn_train_state end;
-  attn_score_card card = {.examples = 0};
+  attn_train_state end = ATTN_TRAIN_STATE_INIT;
+  attn_score_card card = ATTN_SCORE_CARD_INIT;
   struct view view = {.w = w};
   struct attn_cli_progress progress = attn_cli_progress_begin("train", 1);
   w->run.progress = show, w->run.context = &view;
@@ -211,7 +211,7 @@ static int train(struct wishes *w) {
 /* ---- What was asked for ---- */
 
 static int list(void) {
-  attn_task_facts task;
+  attn_task_facts task = ATTN_TASK_FACTS_INIT;
   char source[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
     printf("%-12s %s\n", task.name, task.summary);
@@ -225,7 +225,7 @@ static int list(void) {
 static int unknown_task(const char *name) {
   enum { MOST = 32 };
   const char *names[MOST], *near;
-  attn_task_facts task;
+  attn_task_facts task = ATTN_TASK_FACTS_INIT;
   int count = 0;
   while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)

@@ -5,6 +5,7 @@
 int attn_cmd_check(int argc, char **argv);
 int attn_cmd_embed(int argc, char **argv);
 int attn_cmd_explain(int argc, char **argv);
+int attn_cmd_export(int argc, char **argv);
 int attn_cmd_generate(int argc, char **argv);
 int attn_cmd_info(int argc, char **argv);
 int attn_cmd_new(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct {
     {"generate", "what a trained one says", attn_cmd_generate},
     {"show", "what it looks at", attn_cmd_show},
     {"embed", "texts as vectors, and how alike they are", attn_cmd_embed},
+    {"export", "a trained one as a folder of Hugging Face's", attn_cmd_export},
     {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
 };
 

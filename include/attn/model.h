@@ -3,7 +3,7 @@
  * Part of libattn-model. Experimental: may change until 1.0.
  *
  *     attn_model *model;
- *     attn_reply reply;
+ *     attn_reply reply = ATTN_REPLY_INIT;
  *     const char *source = "平成三年五月十二日";
  *     attn_model_open("dates.safetensors", &model, &err);
  *     attn_model_generate(model, &source, 1, NULL, &reply, &err);   -> "1991-05-12"
@@ -11,7 +11,7 @@
  * A checkpoint is one safetensors file: weights under the names of PyTorch's
  * nn.Transformer, and as metadata "config" (JSON: what the model is) and
  * "tokenizer" (Hugging Face's tokenizer.json). attn_model_train (train.h)
- * writes them. An encoder may be a folder of Hugging Face's as well:
+ * writes them. A folder of Hugging Face's (BERT, GPT-2, Marian) is opened as well:
  *
  *     const char *texts[] = {"A man is eating food.", "Someone eats a meal."};
  *     float vectors[2][384];
@@ -33,18 +33,38 @@ extern "C" {
 typedef struct attn_model attn_model;
 
 /**
- * Opens a checkpoint, or a folder as Hugging Face keeps an encoder (BERT): config.json,
- * model.safetensors of any float type, tokenizer.json (WordPiece, or one of our own kinds); where
- * they are there, sentence-transformers' modules.json, the pooling's config.json and
- * sentence_bert_config.json say what a text's one vector is. *model is the caller's, NULL on
- * failure.
+ * Opens a checkpoint, or a folder as Hugging Face keeps a model of BERT (an encoder), GPT-2 (a
+ * decoder) or Marian (both): config.json, model.safetensors of any float type, and a vocabulary:
+ * tokenizer.json (BPE of bytes, WordLevel or WordPiece), or GPT-2's vocab.json and merges.txt.
+ * SentencePiece (source.spm) is not read. *model is the caller's, NULL on failure.
  *
- * What such a file says and would not be done here is refused, never left out.
+ * Of an encoder sentence-transformers' modules.json, the pooling's config.json and
+ * sentence_bert_config.json, where they are there, say what a text's one vector is. Of the others
+ * generation_config.json, or where there is none config.json, says how a reply begins, ends and is
+ * searched for (see attn_generation). All is computed in float32, without dropout.
+ *
+ * What such a file says that changes a number or a reply, and would not be done here, is refused
+ * with the member's name and value, never left out.
  * Errors  ATTN_ERR_FILE; ATTN_ERR_FORMAT, with the name of what is missing,
  *         malformed or does not fit the configuration; ATTN_ERR_MEMORY.
  * Cost    The weights alone are read, not what training kept beside them.
  */
 ATTN_API attn_status attn_model_open(const char *path, attn_model **model, attn_error *err);
+
+/**
+ * Writes a model as a folder that transformers' from_pretrained reads: config.json,
+ * generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json. A decoder
+ * becomes a GPT2LMHeadModel, an encoder-decoder a MarianMTModel, an encoder a BertModel or
+ * BertForMaskedLM, with the same logits, and greedily the same replies; beams are then
+ * transformers' (see attn_generation).
+ *
+ *   folder  in   where nothing is, or an empty folder; it appears whole or not at all
+ *
+ * Errors  ATTN_ERR_ARGUMENT, with the first member of the configuration that no model of that
+ *         family has so (docs/models.md lists what each must be); ATTN_ERR_FILE; ATTN_ERR_MEMORY.
+ */
+ATTN_API attn_status attn_model_export(const attn_model *model, const char *folder,
+                                       attn_error *err);
 
 /** Releases a model; NULL is fine. */
 ATTN_API void attn_model_free(attn_model *model);
@@ -67,16 +87,18 @@ ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_fac
 /** How to say something. Zero beside struct_size: greedily. */
 typedef struct attn_generation {
   size_t struct_size;
-  int32_t beams;         /* hypotheses kept at each step; 0 and 1: greedy, or sampling */
+  int32_t beams;         /* hypotheses kept at each step; 1: greedy, or sampling. 0: 1, or a
+                            folder's num_beams */
   int32_t n_best;        /* replies for each source, the best first; 0: 1. At most beams */
   double length_penalty; /* alpha: a hypothesis of n tokens scores log p / ((5 + n) / 6)^alpha
-                            [Wu16 eq. 14] */
+                            [Wu16 eq. 14]. Of a folder log p / n^alpha, by the rule of
+                            transformers' generate(), and 0: its length_penalty */
   double temperature;    /* above 0: tokens are drawn from softmax(logits / temperature) */
   int32_t top_k;         /* of the likeliest k only; 0: all */
   double top_p;          /* of the likeliest that have p together [Holtzman20]; 0: all */
   uint64_t seed;         /* what is drawn is a function of it, the source's index and the step */
-  int64_t most;          /* tokens at most, the end among them; 0: as many as the model has positions
-                            for */
+  int64_t most;          /* tokens at most, the end among them; 0: as many as a folder's
+                            max_new_tokens or max_length, and the model's positions, leave */
   int32_t threads;       /* 0: all */
   int32_t together;      /* sources that go through each layer side by side: faster, but sums may
                             then be formed in another order, and neighbours change the last bits of
@@ -98,6 +120,7 @@ typedef struct attn_generation {
 
 /** What a model said. Released by attn_replies_free. */
 typedef struct attn_reply {
+  size_t struct_size; /* in: sizeof(attn_reply), of the first of an array for all */
   char *text;      /* UTF-8 where the vocabulary is; 0 behind it */
   int64_t bytes;   /* of text */
   int64_t tokens;  /* said, the end not counted */
@@ -105,6 +128,12 @@ typedef struct attn_reply {
   double score;    /* by which hypotheses are compared: log_p and the length penalty */
   int32_t ended;   /* 0: cut off at `most`, or where an encoder's places were all said */
 } attn_reply;
+
+#ifdef __cplusplus
+#define ATTN_REPLY_INIT { sizeof(attn_reply) }
+#else
+#define ATTN_REPLY_INIT { .struct_size = sizeof(attn_reply) }
+#endif
 
 /**
  * Says what belongs to each source: what an encoder-decoder makes of it, how a
@@ -114,7 +143,8 @@ typedef struct attn_reply {
  *
  *   sources  in   count texts, UTF-8, each ends in 0
  *   how      in   NULL: greedily
- *   replies  out  count * n_best; those of source s from s * n_best on. Those that a beam did not
+ *   replies  out  count * n_best, the first one's struct_size set, which is also the distance
+ *                 between them; those of source s from s * n_best on. Those that a beam did not
  *                 find are empty: text NULL
  *
  * A reply does not depend on what else is asked in the same call (but for `together`), nor on the
@@ -131,7 +161,8 @@ ATTN_API attn_status attn_model_generate(const attn_model *model, const char *co
                                          int64_t count, const attn_generation *how,
                                          attn_reply *replies, attn_error *err);
 
-/** Releases count replies and empties them. */
+/** Releases count replies and empties them; the first one's struct_size is their distance, 0: nothing
+    is done. */
 ATTN_API void attn_replies_free(attn_reply *replies, int64_t count);
 
 /* ---- Looking inside ----------------------------------------------------------- */

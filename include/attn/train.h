@@ -3,7 +3,7 @@
  * Part of libattn-model. Experimental: may change until 1.0.
  *
  *     attn_train run = ATTN_TRAIN_INIT;
- *     attn_train_state end;
+ *     attn_train_state end = ATTN_TRAIN_STATE_INIT;
  *     run.task = "dates";
  *     run.output = "dates.safetensors";
  *     attn_model_train(&run, &end, &err);
@@ -19,10 +19,18 @@ extern "C" {
 
 /** A task whose examples are generated, with what is right known. */
 typedef struct attn_task_facts {
+  size_t struct_size;         /* in: sizeof(attn_task_facts) */
   const char *name, *summary; /* live for ever */
 } attn_task_facts;
 
-/** Task number n, from 0; 0 where there is none: then *facts is left alone. */
+#ifdef __cplusplus
+#define ATTN_TASK_FACTS_INIT { sizeof(attn_task_facts) }
+#else
+#define ATTN_TASK_FACTS_INIT { .struct_size = sizeof(attn_task_facts) }
+#endif
+
+/** Task number n, from 0; 0 where there is none, or struct_size is none it knows: then *facts is left
+    alone. */
 ATTN_API int32_t attn_task_describe(int32_t n, attn_task_facts *facts);
 
 /**
@@ -43,6 +51,7 @@ typedef enum attn_train_end {
 
 /** How far a run is. */
 typedef struct attn_train_state {
+  size_t struct_size;       /* in: sizeof(attn_train_state) */
   int64_t step, steps;
   double loss, accuracy;    /* of the last step: nats a token, share of tokens */
   double rate, norm;        /* of learning; of the gradient, before clipping */
@@ -60,6 +69,12 @@ typedef struct attn_train_state {
   int32_t validated;        /* 1: the unseen numbers are new, and a checkpoint stands */
   int32_t end;              /* attn_train_end */
 } attn_train_state;
+
+#ifdef __cplusplus
+#define ATTN_TRAIN_STATE_INIT { sizeof(attn_train_state) }
+#else
+#define ATTN_TRAIN_STATE_INIT { .struct_size = sizeof(attn_train_state) }
+#endif
 
 /** What a run is to do. What is zero has the default that stands in brackets. */
 typedef struct attn_train {
@@ -133,7 +148,8 @@ typedef struct attn_train {
  * changes nothing and is counted; after 10 in a row, or where what is said to the unseen is no
  * number, the run fails, the last checkpoint intact.
  *
- *   end   out  how far it came, on failure too; may be NULL
+ *   end   out  how far it came, on failure too; may be NULL. Its struct_size must be set: another is
+ *              refused before anything is done
  *
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
  *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, more to be said
@@ -147,6 +163,7 @@ ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *e
 
 /** How well a model does a task. */
 typedef struct attn_score_card {
+  size_t struct_size;        /* in: sizeof(attn_score_card) */
   int64_t examples, exact;   /* unseen ones; whole replies that were right */
   int64_t aligned, pointed;  /* tokens of right replies that come from one known source token; those
                                 whose cross-attention, the mean of all layers and heads, is highest
@@ -154,6 +171,12 @@ typedef struct attn_score_card {
                                 the model's (the words of "translation" in characters) */
   double chance;             /* share that would be pointed rightly by weights that are all equal */
 } attn_score_card;
+
+#ifdef __cplusplus
+#define ATTN_SCORE_CARD_INIT { sizeof(attn_score_card) }
+#else
+#define ATTN_SCORE_CARD_INIT { .struct_size = sizeof(attn_score_card) }
+#endif
 
 /**
  * Asks a model for `examples` unseen examples of a task, seeded otherwise than those of training's

@@ -33,3 +33,22 @@ attn_status attn_descriptor_require(const void *from, void *to, size_t size, siz
   if (!from) status = attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
   return status;
 }
+
+attn_status attn_descriptor_expect(const void *to, size_t size, size_t least, const char *name,
+                                   attn_error *err) {
+  size_t given;
+  if (!to) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
+  memcpy(&given, to, sizeof given);
+  if (given >= least && given <= MOST) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "struct_size is %zu; set it to sizeof (%zu)",
+                   given, size);
+}
+
+void attn_descriptor_fill(void *to, const void *from, size_t size) {
+  size_t given, most;
+  memcpy(&given, to, sizeof given);
+  most = given < size ? given : size;
+  memcpy(to, from, most);
+  memset((char *)to + most, 0, given - most);
+  memcpy(to, &given, sizeof given);
+}

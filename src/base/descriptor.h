@@ -20,4 +20,13 @@ attn_status attn_descriptor_copy(const void *from, void *to, size_t size, size_t
 attn_status attn_descriptor_require(const void *from, void *to, size_t size, size_t least,
                                     const char *name, attn_error *err);
 
+/* Of a struct that a caller gives to be filled: is its struct_size at least the first published one
+ * and not absurd? NULL is refused. */
+attn_status attn_descriptor_expect(const void *to, size_t size, size_t least, const char *name,
+                                   attn_error *err);
+
+/* Fills it from this library's, of size bytes: an older caller's as far as it goes, a newer one's
+ * with zeros behind. Its struct_size stays as it was. */
+void attn_descriptor_fill(void *to, const void *from, size_t size);
+
 #endif

@@ -23,16 +23,16 @@ static json_t *refuse_nul(const char *text, size_t at, json_error_t *problem) {
   return NULL;
 }
 
-json_t *attn_json_load(const char *text, size_t length, json_error_t *problem) {
+json_t *attn_json_load(const char *text, size_t length, size_t flags, json_error_t *problem) {
   const char *nul = length ? memchr(text, 0, length) : NULL;
   if (nul) return refuse_nul(text, (size_t)(nul - text), problem);
-  return json_loadb(length ? text : "", length, JSON_REJECT_DUPLICATES, problem);
+  return json_loadb(length ? text : "", length, JSON_REJECT_DUPLICATES | flags, problem);
 }
 
-attn_status attn_json_read(const char *what, const char *text, size_t length, json_t **root,
-                           attn_error *err) {
+attn_status attn_json_read(const char *what, const char *text, size_t length, size_t flags,
+                           json_t **root, attn_error *err) {
   json_error_t problem;
-  *root = attn_json_load(text, length, &problem);
+  *root = attn_json_load(text, length, flags, &problem);
   if (*root) return ATTN_OK;
   if (!problem.text[0]) /* the only faults that jansson has no words for */
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %s", what);

@@ -37,7 +37,7 @@ int attn_merging_word(struct attn_merging *m, const struct attn_tokenizer *t, co
     return 0;
   for (size_t n = 0; n < bytes; n++) {
     int32_t id = t->byte[(unsigned char)word[n]];
-    m->at[n] = id < 0 ? ATTN_VOCABULARY_UNKNOWN : id;
+    m->at[n] = id < 0 ? t->unknown : id;
     m->before[n] = (int32_t)n - 1;
     m->next[n] = n + 1 < bytes ? (int32_t)n + 1 : END;
   }

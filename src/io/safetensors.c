@@ -206,7 +206,7 @@ static attn_status read_length(const struct attn_bytes *bytes, size_t *length, a
 static attn_status parse(const char *text, size_t length, struct attn_safetensors *h,
                          attn_error *err) {
   json_error_t problem;
-  h->root = attn_json_load(text, length, &problem);
+  h->root = attn_json_load(text, length, 0, &problem);
   if (h->root) return ATTN_OK;
   if (!problem.text[0]) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
   return attn_fail_offset(err, ATTN_ERR_FORMAT, 8 + (int64_t)problem.position,

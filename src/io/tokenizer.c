@@ -20,10 +20,11 @@ const char *attn_tokenizer_word(const struct attn_tokenizer *t, int32_t id) {
 }
 
 int32_t attn_tokenizer_special(const struct attn_tokenizer *t, enum attn_tokenizer_mark which) {
-  const struct attn_wordpiece *w = &t->pieces;
-  if (t->kind != ATTN_TOKENIZER_WORDPIECE)
-    return which == ATTN_MARK_BEGIN ? 1 : which == ATTN_MARK_END ? 2 : ATTN_VOCABULARY_UNKNOWN;
-  return which == ATTN_MARK_BEGIN ? w->begin : which == ATTN_MARK_END ? w->end : w->unknown;
+  return which == ATTN_MARK_BEGIN ? t->begin : which == ATTN_MARK_END ? t->end : t->unknown;
+}
+
+int attn_tokenizer_is_special(const struct attn_tokenizer *t, int32_t id) {
+  return id >= 0 && (size_t)id < t->words.count && t->special[id];
 }
 
 int64_t attn_tokenizer_most(const struct attn_tokenizer *t) { return t->pieces.most; }
@@ -48,7 +49,7 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
     bytes = attn_utf8_read(text + at, length - at, &code);
     if (!bytes) return attn_text_no_utf8(text, at, err);
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    attn_encoding_put(out, id < 0 ? ATTN_VOCABULARY_UNKNOWN : id);
+    attn_encoding_put(out, id < 0 ? t->unknown : id);
   }
   return ATTN_OK;
 }
@@ -58,7 +59,7 @@ static attn_status encode_spaced(const struct attn_tokenizer *t, const char *tex
   size_t at = 0;
   for (size_t bytes; (bytes = attn_spaced_word(text, length, &at)); at += bytes) {
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    attn_encoding_put(out, id < 0 || t->special[id] ? ATTN_VOCABULARY_UNKNOWN : id);
+    attn_encoding_put(out, id < 0 || t->special[id] ? t->unknown : id);
   }
   return at == length ? ATTN_OK : attn_text_no_utf8(text, at, err);
 }

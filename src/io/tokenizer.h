@@ -52,10 +52,23 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
                                 attn_error *err);
 attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const char *path,
                                  attn_error *err);
+
+/* The same of a file whose special tokens are its own, whatever their numbers: GPT-2's has
+ * <|endoftext|> alone. What begins and ends a text is what post_processor puts around it, a special
+ * token at most on either side. */
+attn_status attn_tokenizer_parse_foreign(const void *json, size_t size,
+                                         struct attn_tokenizer **tokenizer, attn_error *err);
+attn_status attn_tokenizer_read_foreign(const char *path, struct attn_tokenizer **tokenizer,
+                                        attn_error *err);
+
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL: nothing */
 
 /* What attn_tokenizer_write writes, to be freed; NULL where there is no memory. */
 char *attn_tokenizer_text(const struct attn_tokenizer *tokenizer);
+
+/* The same, with these special tokens put around every text by post_processor; -1: none. */
+char *attn_tokenizer_text_framed(const struct attn_tokenizer *tokenizer, int32_t begin,
+                                 int32_t end);
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 int64_t attn_tokenizer_words(const struct attn_tokenizer *tokenizer);
@@ -71,6 +84,8 @@ int32_t attn_tokenizer_special(const struct attn_tokenizer *tokenizer,
 /* ATTN_ERR_FORMAT where words 0 to 3 are not <pad>, <s>, </s>, <unk>, all special: models that are
  * trained here begin and end with these numbers. Of WordPiece alone they may be others. */
 attn_status attn_tokenizer_check_marks(const struct attn_tokenizer *tokenizer, attn_error *err);
+
+int attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* How many tokens the file lets a text have, its begin and end with them ("truncation"); 0: any
  * number. attn_tokenizer_encode gives all of them, and neither begin nor end. */

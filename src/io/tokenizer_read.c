@@ -6,6 +6,7 @@
 #include "dump.h"
 #include "error.h"
 #include "file.h"
+#include "frame.h"
 #include "rules.h"
 #include "vocabulary.h"
 #include "wordpiece.h"
@@ -46,6 +47,20 @@ static const struct attn_rule pairs_rules[] = {{"type", "\"BPE\"", 0},
                                                {"merges", NULL, 0}};
 static const struct attn_rule level_rules[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", "\"<unk>\"", 0}, {"vocab", NULL, 0}};
+/* Of other vocabularies: which word is the unknown one is looked at when they are there. */
+static const struct attn_rule foreign_pairs_rules[] = {
+    {"type", "\"BPE\"", 1},
+    {"dropout", "null 0.0 0", 1},
+    {"unk_token", NULL, 1},
+    {"continuing_subword_prefix", "null \"\"", 1},
+    {"end_of_word_suffix", "null \"\"", 1},
+    {"fuse_unk", "false", 1},
+    {"byte_fallback", "false", 1},
+    {"ignore_merges", "false", 1},
+    {"vocab", NULL, 0},
+    {"merges", NULL, 0}};
+static const struct attn_rule foreign_level_rules[] = {
+    {"type", "\"WordLevel\"", 0}, {"unk_token", NULL, 0}, {"vocab", NULL, 0}};
 static const struct attn_rule added_rules[] = {{"id", NULL, 0},
                                                {"content", NULL, 0},
                                                {"single_word", ATTN_RULE_FLAG, 1},
@@ -76,11 +91,12 @@ static attn_status check_behind(const json_t *part, enum attn_tokenizer_kind kin
 }
 
 /* The parts around the model, in which nothing may be said that changes numbers. */
-static attn_status check_parts(const json_t *root, enum attn_tokenizer_kind kind, attn_error *err) {
+static attn_status check_parts(const json_t *root, const struct attn_tokenizer *t,
+                               attn_error *err) {
   const json_t *post = json_object_get(root, "post_processor");
-  attn_status status = check_before(json_object_get(root, "pre_tokenizer"), kind, err);
-  if (!status) status = check_behind(json_object_get(root, "decoder"), kind, err);
-  if (!status && post && !json_is_null(post))
+  attn_status status = check_before(json_object_get(root, "pre_tokenizer"), t->kind, err);
+  if (!status) status = check_behind(json_object_get(root, "decoder"), t->kind, err);
+  if (!status && post && !json_is_null(post) && !(t->foreign && attn_frame_is(post)))
     status =
         attn_rules_check(post, "post_processor", any_bytes_rules, ATTN_RULES(any_bytes_rules), err);
   return status;
@@ -216,7 +232,7 @@ static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *
     if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
       status = attn_tokenizer_no_memory(err);
   }
-  if (status || t->kind == ATTN_TOKENIZER_WORDPIECE) return status;
+  if (status || t->foreign || t->kind == ATTN_TOKENIZER_WORDPIECE) return status;
   return attn_tokenizer_check_marks(t, err);
 }
 
@@ -322,13 +338,15 @@ static int is_wordpiece(const json_t *root) {
 }
 
 /* What a WordLevel model's words are is said by what cuts the text before it. */
-static attn_status read_kind(const json_t *root, enum attn_tokenizer_kind *kind, attn_error *err) {
+static attn_status read_kind(const json_t *root, int foreign, enum attn_tokenizer_kind *kind,
+                             attn_error *err) {
   const json_t *model = json_object_get(root, "model");
   const char *cut =
       json_string_value(json_object_get(json_object_get(root, "pre_tokenizer"), "type"));
   int spaced = cut && !strcmp(cut, "WhitespaceSplit");
   const json_t *type = json_object_get(model, "type");
   const char *name = json_string_value(type);
+  if (foreign && !type && json_object_get(model, "merges")) name = "BPE"; /* GPT-2's own file */
   if (!json_is_object(model)) return attn_tokenizer_wrong(err, "model", "it is no object");
   if (!name) return attn_tokenizer_wrong(err, "model", "type is missing or no string");
   *kind = !strcmp(name, "BPE") ? ATTN_TOKENIZER_BPE
@@ -344,6 +362,37 @@ static attn_status read_kind(const json_t *root, enum attn_tokenizer_kind *kind,
       NAME_SHOWN, name);
 }
 
+/* NULL or missing: none, which of pairs of bytes may be so. */
+static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, attn_error *err) {
+  const json_t *word = json_object_get(model, "unk_token");
+  const char *text = json_string_value(word);
+  if (!t->foreign) return ATTN_OK;
+  t->unknown = text ? attn_intern_find(&t->words, text, strlen(text)) : -1;
+  if (t->unknown >= 0 || (t->kind == ATTN_TOKENIZER_BPE && (!word || json_is_null(word))))
+    return ATTN_OK;
+  return attn_tokenizer_wrong(err, "model.unk_token", "it is no word of model.vocab");
+}
+
+/* Of a vocabulary with special tokens of its own. */
+static attn_status read_frame(struct attn_tokenizer *t, const json_t *root, attn_error *err) {
+  const json_t *post = json_object_get(root, "post_processor");
+  if (!t->foreign) return ATTN_OK;
+  return attn_frame_read(t, attn_frame_is(post) ? post : NULL, err);
+}
+
+static attn_status check_model(const json_t *model, const struct attn_tokenizer *t,
+                               attn_error *err) {
+  static const struct {
+    const struct attn_rule *rules;
+    size_t count;
+  } all[2][2] = {{{level_rules, ATTN_RULES(level_rules)}, {pairs_rules, ATTN_RULES(pairs_rules)}},
+                 {{foreign_level_rules, ATTN_RULES(foreign_level_rules)},
+                  {foreign_pairs_rules, ATTN_RULES(foreign_pairs_rules)}}};
+  int bpe = t->kind == ATTN_TOKENIZER_BPE;
+  return attn_rules_check(model, "model", all[t->foreign][bpe].rules, all[t->foreign][bpe].count,
+                          err);
+}
+
 static attn_status read_pieces(const json_t *root, struct attn_tokenizer *t, const json_t *model,
                                attn_error *err) {
   attn_status status = read_words(t, root, model, err);
@@ -354,48 +403,69 @@ static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn
   const json_t *model = json_object_get(root, "model");
   int bpe = t->kind == ATTN_TOKENIZER_BPE;
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return read_pieces(root, t, model, err);
-  attn_status status =
-      attn_rules_check(model, "model", bpe ? pairs_rules : level_rules,
-                       bpe ? ATTN_RULES(pairs_rules) : ATTN_RULES(level_rules), err);
-  if (!status) status = check_parts(root, t->kind, err);
+  attn_status status = check_model(model, t, err);
+  if (!status) status = check_parts(root, t, err);
   if (!status) status = read_words(t, root, model, err);
+  if (!status) status = read_unknown(t, model, err);
+  if (!status) status = read_frame(t, root, err);
   if (!status && bpe) status = read_merges(t, json_object_get(model, "merges"), err);
   return status || !bpe ? status : check_bytes(t, model, err);
 }
 
-static attn_status read_root(const json_t *root, struct attn_tokenizer **tokenizer,
+static attn_status read_root(const json_t *root, int foreign, struct attn_tokenizer **tokenizer,
                              attn_error *err) {
   enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
   attn_status status = is_wordpiece(root) ? attn_wordpiece_check_root(root, err)
                                           : attn_rules_check(root, "document", root_rules,
                                                              ATTN_RULES(root_rules), err);
-  if (!status) status = read_kind(root, &kind, err);
+  if (!status) status = read_kind(root, foreign, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
   if (!t) return attn_tokenizer_no_memory(err);
+  t->foreign = foreign && kind != ATTN_TOKENIZER_WORDPIECE;
   status = read_model(root, t, err);
   if (status) return attn_tokenizer_free(t), status;
   *tokenizer = t;
   return ATTN_OK;
 }
 
-attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
-                                 attn_error *err) {
+static attn_status parse(const void *json, size_t size, int foreign,
+                         struct attn_tokenizer **tokenizer, attn_error *err) {
   json_t *root;
   if (size > FILE_MOST)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
-  attn_status status = attn_json_read("tokenizer.json", json, size, &root, err);
-  if (!status) status = read_root(root, tokenizer, err);
+  attn_status status = attn_json_read("tokenizer.json", json, size, 0, &root, err);
+  if (!status) status = read_root(root, foreign, tokenizer, err);
   json_decref(root);
   return status;
 }
 
-attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
-                                attn_error *err) {
+static attn_status read_file(const char *path, int foreign, struct attn_tokenizer **tokenizer,
+                             attn_error *err) {
   char *text;
   size_t size;
   attn_status status = attn_file_read(path, FILE_MOST, &text, &size, err);
-  if (!status) status = attn_tokenizer_parse(text, size, tokenizer, err);
+  if (!status) status = parse(text, size, foreign, tokenizer, err);
   free(text);
   return status;
+}
+
+attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
+                                 attn_error *err) {
+  return parse(json, size, 0, tokenizer, err);
+}
+
+attn_status attn_tokenizer_parse_foreign(const void *json, size_t size,
+                                         struct attn_tokenizer **tokenizer, attn_error *err) {
+  return parse(json, size, 1, tokenizer, err);
+}
+
+attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
+                                attn_error *err) {
+  return read_file(path, 0, tokenizer, err);
+}
+
+attn_status attn_tokenizer_read_foreign(const char *path, struct attn_tokenizer **tokenizer,
+                                        attn_error *err) {
+  return read_file(path, 1, tokenizer, err);
 }

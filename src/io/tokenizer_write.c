@@ -7,6 +7,7 @@
 
 #include "dump.h"
 #include "error.h"
+#include "frame.h"
 #include "attn/io.h"
 #include "vocabulary.h"
 #include "wordpiece.h"
@@ -99,9 +100,10 @@ static json_t *model(const struct attn_tokenizer *t) {
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_model(t, vocab(t));
   if (t->kind != ATTN_TOKENIZER_BPE)
     return json_pack("{s:s, s:o, s:s}", "type", "WordLevel", "vocab", vocab(t), "unk_token",
-                     "<unk>");
+                     word(t, (size_t)t->unknown));
   return json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
-                   "unk_token", holds_every_byte(t) ? json_null() : json_string("<unk>"),
+                   "unk_token",
+                   holds_every_byte(t) ? json_null() : json_string(word(t, (size_t)t->unknown)),
                    "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
                    "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
 }
@@ -119,19 +121,23 @@ static json_t *behind_model(const struct attn_tokenizer *t) {
   return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : json_pack("{s:s}", "type", "Fuse");
 }
 
-static json_t *document(const struct attn_tokenizer *t) {
+static json_t *document(const struct attn_tokenizer *t, int32_t begin, int32_t end) {
   int pieces = t->kind == ATTN_TOKENIZER_WORDPIECE;
   return json_pack("{s:s, s:o, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation",
                    pieces ? attn_wordpiece_truncation(t) : json_null(), "padding", "added_tokens",
                    added_tokens(t), "normalizer",
                    pieces ? attn_wordpiece_normalizer(t) : json_null(), "pre_tokenizer",
-                   before_model(t), "post_processor",
-                   pieces ? attn_wordpiece_frame(t) : json_null(), "decoder", behind_model(t),
-                   "model", model(t));
+                   before_model(t), "post_processor", attn_frame_write(t, begin, end), "decoder",
+                   behind_model(t), "model", model(t));
 }
 
 char *attn_tokenizer_text(const struct attn_tokenizer *t) {
-  json_t *root = document(t);
+  int framed = t->foreign || t->kind == ATTN_TOKENIZER_WORDPIECE;
+  return attn_tokenizer_text_framed(t, framed ? t->begin : -1, framed ? t->end : -1);
+}
+
+char *attn_tokenizer_text_framed(const struct attn_tokenizer *t, int32_t begin, int32_t end) {
+  json_t *root = document(t, begin, end);
   char *text = root ? attn_json_text(root, JSON_INDENT(1)) : NULL;
   json_decref(root);
   return text;

@@ -13,6 +13,7 @@ struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind) {
   struct attn_tokenizer *t = calloc(1, sizeof *t);
   if (!t) return NULL;
   t->kind = kind;
+  t->begin = 1, t->end = 2, t->unknown = ATTN_VOCABULARY_UNKNOWN;
   memset(t->byte, 0xff, sizeof t->byte);
   return t;
 }

@@ -22,7 +22,6 @@ struct attn_wordpiece {
   size_t prefix_bytes, longest; /* bytes; of any word */
   int64_t letters;              /* a word of more is unknown */
   int64_t most;                 /* tokens of a text, with begin and end; 0: any number */
-  int32_t begin, end, unknown;  /* -1: none */
   int cleans;                   /* control characters are left out */
   int parts;                    /* ideographs are words of their own */
   int strips;                   /* accents are left out */
@@ -32,6 +31,8 @@ struct attn_wordpiece {
 
 struct attn_tokenizer {
   enum attn_tokenizer_kind kind;
+  int foreign;                /* its special tokens are the file's own, not those four */
+  int32_t begin, end, unknown; /* -1: none */
   struct attn_intern words; /* by number: as the file says them, so with letters for bytes */
   unsigned char *special;   /* (words) */
   size_t special_room;

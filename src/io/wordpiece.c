@@ -95,7 +95,7 @@ static void end_word(struct cutter *c) {
   for (int64_t n = 0; fits && n < c->count; n++) bytes += attn_utf8_write(c->word[n], text + bytes);
   if (!fits || !cut(c, text, bytes)) {
     c->out->count = before;
-    attn_encoding_put(c->out, c->w->unknown);
+    attn_encoding_put(c->out, c->t->unknown);
   }
   c->count = c->unmoving = 0;
 }

@@ -28,7 +28,6 @@ attn_status attn_wordpiece_read(struct attn_tokenizer *tokenizer, const json_t *
 json_t *attn_wordpiece_truncation(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_before(void);
-json_t *attn_wordpiece_frame(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_behind(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_model(const struct attn_tokenizer *tokenizer, json_t *vocab);
 

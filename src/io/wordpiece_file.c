@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "frame.h"
 #include "rules.h"
 #include "wordpiece.h"
 
@@ -32,10 +33,6 @@ static const struct attn_rule truncation_rules[] = {
     {"max_length", NULL, 0},
     {"strategy", "\"LongestFirst\" \"OnlyFirst\"", 0},
     {"stride", "0", 0}};
-static const struct attn_rule frame_rules[] = {{"type", "\"TemplateProcessing\"", 0},
-                                               {"single", NULL, 0},
-                                               {"pair", NULL, 1},
-                                               {"special_tokens", NULL, 0}};
 
 #define CHECK(object, where, rules, err) \
   attn_rules_check(object, where, rules, ATTN_RULES(rules), err)
@@ -84,8 +81,8 @@ static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn
     return attn_tokenizer_wrong(err, "model.max_input_chars_per_word", "it must be 1 to 4096");
   if (!prefix)
     return attn_tokenizer_wrong(err, "model.continuing_subword_prefix", "it is no string");
-  w->unknown = unknown ? attn_intern_find(&t->words, unknown, strlen(unknown)) : -1;
-  if (w->unknown < 0)
+  t->unknown = unknown ? attn_intern_find(&t->words, unknown, strlen(unknown)) : -1;
+  if (t->unknown < 0)
     return attn_tokenizer_wrong(err, "model.unk_token", "it is no word of model.vocab");
   measure(t);
   w->prefix_bytes = strlen(prefix);
@@ -99,43 +96,6 @@ static attn_status read_behind(struct attn_wordpiece *w, const json_t *part, att
   w->tidies = flag(part, "cleanup");
   if (prefix && !strcmp(prefix, w->prefix)) return ATTN_OK;
   return attn_tokenizer_wrong(err, "decoder.prefix", "it is not the model's");
-}
-
-/* The word that a part of the template names. */
-static const char *part_name(const json_t *single, size_t n) {
-  const json_t *part = json_object_get(json_array_get(single, n), "SpecialToken");
-  const char *name = json_string_value(json_object_get(part, "id"));
-  return name ? name : "";
-}
-
-/* Only what is written here is understood: so it is written, and compared. */
-static attn_status read_frame(struct attn_tokenizer *t, const json_t *part, attn_error *err) {
-  struct attn_wordpiece *w = &t->pieces;
-  w->begin = w->end = -1;
-  if (!part || json_is_null(part)) return ATTN_OK;
-  attn_status status = CHECK(part, "post_processor", frame_rules, err);
-  if (status) return status;
-  const json_t *single = json_object_get(part, "single");
-  const char *first = part_name(single, 0), *last = part_name(single, 2);
-  w->begin = attn_intern_find(&t->words, first, strlen(first));
-  w->end = attn_intern_find(&t->words, last, strlen(last));
-  if (w->begin < 0 || w->end < 0 || !t->special[w->begin] || !t->special[w->end])
-    return attn_tokenizer_wrong(err, "post_processor.single",
-                                "it must be a special token, sequence A, a special token");
-  json_t *known = attn_wordpiece_frame(t);
-  if (!known) return attn_tokenizer_no_memory(err);
-  const json_t *special = json_object_get(part, "special_tokens"), *ours;
-  if (!json_equal(json_object_get(known, "single"), single))
-    status = attn_tokenizer_wrong(err, "post_processor.single",
-                                  "it must be a special token, sequence A, a special token");
-  const char *name;
-  json_object_foreach(json_object_get(known, "special_tokens"), name, ours) {
-    if (!status && !json_equal(ours, json_object_get(special, name)))
-      status = attn_tokenizer_wrong(err, "post_processor.special_tokens",
-                                    "they are not the words of the vocabulary");
-  }
-  json_decref(known);
-  return status;
 }
 
 static attn_status read_truncation(struct attn_wordpiece *w, const json_t *part, attn_error *err) {
@@ -154,7 +114,7 @@ attn_status attn_wordpiece_read(struct attn_tokenizer *t, const json_t *root, at
   if (!status)
     status = CHECK(json_object_get(root, "pre_tokenizer"), "pre_tokenizer", before_rules, err);
   if (!status) status = read_behind(w, json_object_get(root, "decoder"), err);
-  if (!status) status = read_frame(t, json_object_get(root, "post_processor"), err);
+  if (!status) status = attn_frame_read(t, json_object_get(root, "post_processor"), err);
   if (!status) status = read_truncation(w, json_object_get(root, "truncation"), err);
   return status;
 }
@@ -183,30 +143,6 @@ json_t *attn_wordpiece_behind(const struct attn_tokenizer *t) {
 
 json_t *attn_wordpiece_model(const struct attn_tokenizer *t, json_t *vocab) {
   return json_pack("{s:s, s:s, s:s, s:I, s:o}", "type", "WordPiece", "unk_token",
-                   name_of(t, t->pieces.unknown), "continuing_subword_prefix", t->pieces.prefix,
+                   name_of(t, t->unknown), "continuing_subword_prefix", t->pieces.prefix,
                    "max_input_chars_per_word", (json_int_t)t->pieces.letters, "vocab", vocab);
-}
-
-static json_t *special(const struct attn_tokenizer *t, int32_t id) {
-  const char *name = name_of(t, id);
-  return json_pack("{s:s, s:[i], s:[s]}", "id", name, "ids", (int)id, "tokens", name);
-}
-
-#define PART "{s:{s:s, s:i}}"
-#define THREE "[" PART ", " PART ", " PART "]"
-json_t *attn_wordpiece_frame(const struct attn_tokenizer *t) {
-  const struct attn_wordpiece *w = &t->pieces;
-  if (w->begin < 0) return json_null();
-  const char *first = name_of(t, w->begin), *last = name_of(t, w->end);
-  json_t *tokens = json_object();
-  if (json_object_set_new(tokens, first, special(t, w->begin)) ||
-      json_object_set_new(tokens, last, special(t, w->end)))
-    return json_decref(tokens), NULL;
-  return json_pack("{s:s, s:" THREE ", s:[" PART ", " PART ", " PART ", " PART ", " PART "], s:o}",
-                   "type", "TemplateProcessing", "single", "SpecialToken", "id", first, "type_id",
-                   0, "Sequence", "id", "A", "type_id", 0, "SpecialToken", "id", last, "type_id", 0,
-                   "pair", "SpecialToken", "id", first, "type_id", 0, "Sequence", "id", "A",
-                   "type_id", 0, "SpecialToken", "id", last, "type_id", 0, "Sequence", "id", "B",
-                   "type_id", 1, "SpecialToken", "id", last, "type_id", 1, "special_tokens",
-                   tokens);
 }

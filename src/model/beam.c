@@ -12,19 +12,21 @@
 attn_status attn_line_new(struct attn_line *l, const struct attn_search *how, int64_t words,
                           int64_t sequence, int weighs, attn_error *err) {
   size_t beams = (size_t)how->beams;
-  int draws = how->temperature > 0;
+  int draws = how->temperature > 0, wide = how->rule == ATTN_BEAM_RULE_HUGGING_FACE && beams > 1;
   *l = (struct attn_line){
       .how = how, .words = words, .sequence = sequence, .most = how->most, .weighs = weighs};
+  l->room = wide ? 2 * how->beams : how->beams, l->keeps = wide ? how->beams : how->n_best;
   l->now = calloc(beams, sizeof *l->now);
   l->next = calloc(beams, sizeof *l->next);
-  l->candidates = calloc(beams, sizeof *l->candidates);
-  l->nodes = calloc((size_t)how->most, beams * sizeof *l->nodes);
-  l->best = calloc((size_t)how->n_best, sizeof *l->best);
+  l->candidates = calloc((size_t)l->room, sizeof *l->candidates);
+  l->nodes = calloc((size_t)how->most, (size_t)l->room * sizeof *l->nodes);
+  l->best = calloc((size_t)l->keeps, sizeof *l->best);
   l->taken = calloc(beams, 1);
   if (draws) l->order = calloc((size_t)words, sizeof *l->order);
   if (draws) l->weights = calloc((size_t)words, sizeof *l->weights);
+  if (draws) l->allowed = calloc((size_t)words, sizeof *l->allowed);
   if (l->now && l->next && l->candidates && l->nodes && l->best && l->taken &&
-      (!draws || (l->order && l->weights)))
+      (!draws || (l->order && l->weights && l->allowed)))
     return ATTN_OK;
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld beams of %lld tokens",
                    (long long)how->beams, (long long)how->most);
@@ -32,7 +34,7 @@ attn_status attn_line_new(struct attn_line *l, const struct attn_search *how, in
 
 void attn_line_free(struct attn_line *l) {
   free(l->now), free(l->next), free(l->candidates), free(l->nodes), free(l->best);
-  free(l->taken), free(l->order), free(l->weights);
+  free(l->taken), free(l->order), free(l->weights), free(l->allowed);
 }
 
 /* ---- Candidates ---- */
@@ -45,21 +47,28 @@ struct row {
   double lse;
 };
 
+static int is_never(const struct attn_search *how, int64_t token) {
+  int never = 0;
+  for (int64_t n = 0; n < how->nevers; n++) never |= how->never[n] == token;
+  return never;
+}
+
 static attn_status measure(const struct attn_line *l, struct row *row, attn_error *err) {
   const float *x = row->x;
-  int64_t top = 0;
+  int64_t top = 0, best = -1;
   int numbers = 1;
   double sum = 0;
   for (int64_t v = 0; v < l->words; v++) {
     numbers &= !isnan(x[v]);
     if (x[v] > x[top]) top = v;
+    if ((best < 0 || x[v] > x[best]) && !is_never(l->how, v)) best = v;
   }
   if (!numbers || isinf(x[top]))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
                      "the logits of sequence %lld behind its %lld tokens are not finite numbers",
                      (long long)l->sequence, (long long)l->said);
   for (int64_t v = 0; l->weighs && v < l->words; v++) sum += (double)expf(x[v] - x[top]);
-  row->likeliest = (int32_t)top;
+  row->likeliest = (int32_t)best;
   row->lse = (double)x[top] + (l->weighs ? log(sum) : 0);
   return ATTN_OK;
 }
@@ -68,7 +77,7 @@ static attn_status measure(const struct attn_line *l, struct row *row, attn_erro
 static void keep(struct attn_line *l, struct attn_candidate c) {
   struct attn_candidate *all = l->candidates;
   int64_t n = l->count;
-  if (n < l->how->beams)
+  if (n < l->room)
     l->count++;
   else if (c.sum > all[n - 1].sum)
     n--;
@@ -80,7 +89,7 @@ static void keep(struct attn_line *l, struct attn_candidate c) {
 
 static void keep_token(struct attn_line *l, int64_t parent, const struct row *row, int64_t token) {
   double log_p = (double)row->x[token] - row->lse;
-  if (log_p > -INFINITY) /* else it is impossible */
+  if (log_p > -INFINITY && !is_never(l->how, token)) /* else it is impossible */
     keep(l, (struct attn_candidate){l->now[parent].sum + log_p, log_p, (int32_t)parent,
                                     (int32_t)token});
 }
@@ -96,11 +105,21 @@ static double draw(const struct attn_line *l) {
 
 static int32_t choose_one(struct attn_line *l, const struct row *row) {
   if (!(l->how->temperature > 0)) return row->likeliest;
-  return attn_sample_token(l->how, row->x, l->words, draw(l), l->order, l->weights);
+  for (int64_t v = 0; l->how->nevers && v < l->words; v++)
+    l->allowed[v] = is_never(l->how, v) ? -INFINITY : row->x[v];
+  return attn_sample_token(l->how, l->how->nevers ? l->allowed : row->x, l->words, draw(l),
+                           l->order, l->weights);
+}
+
+/* Every open one ends here. */
+static void force_end(struct attn_line *l) {
+  for (int64_t n = 0; n < l->open; n++)
+    keep(l, (struct attn_candidate){l->now[n].sum, 0, (int32_t)n, l->how->end});
 }
 
 attn_status attn_line_choose(struct attn_line *l, const float *logits, attn_error *err) {
   l->count = 0;
+  if (l->how->forced_end && l->said + 1 == l->most) return force_end(l), ATTN_OK;
   for (int64_t n = 0; n < l->open; n++) {
     struct row row = {.x = logits + n * l->words};
     attn_status status = measure(l, &row, err);
@@ -117,13 +136,14 @@ attn_status attn_line_choose(struct attn_line *l, const float *logits, attn_erro
 
 /* [Wu16 eq. 14] */
 static double length_penalty(const struct attn_search *how, int64_t steps) {
+  if (how->rule == ATTN_BEAM_RULE_HUGGING_FACE) return pow((double)steps, how->length_penalty);
   return pow((5 + (double)steps) / 6, how->length_penalty);
 }
 
 static void finish(struct attn_line *l, double sum, int32_t node, int ended) {
   const struct attn_finished f = {sum / length_penalty(l->how, l->said), l->said, node, ended};
   int64_t n = l->finished;
-  if (n < l->how->n_best)
+  if (n < l->keeps)
     l->finished++;
   else if (f.score > l->best[n - 1].score)
     n--;
@@ -136,7 +156,10 @@ static void finish(struct attn_line *l, double sum, int32_t node, int ended) {
 /* Can what is open still come among the best? Sums only fall and the penalty is largest at the end;
  * a step or two of pow's rounding are left to it. */
 static int is_decided(const struct attn_line *l) {
-  if (l->finished < l->how->n_best) return 0;
+  if (l->finished < l->keeps) return 0;
+  if (l->how->rule == ATTN_BEAM_RULE_HUGGING_FACE)
+    return l->how->early ||
+           l->now[0].sum / length_penalty(l->how, l->said) <= l->best[l->keeps - 1].score;
   double most = length_penalty(l->how, l->most) * (1 + 0x1p-50);
   return l->now[0].sum / most <= l->best[l->how->n_best - 1].score;
 }
@@ -163,18 +186,23 @@ static attn_status give_slots(struct attn_line *l, struct attn_decoder *d, int64
   return status;
 }
 
+static void open_one(struct attn_line *l, struct attn_candidate c, int32_t node) {
+  l->next[l->open++] = (struct attn_hypothesis){c.sum, -1, c.parent, c.token, node};
+}
+
 attn_status attn_line_advance(struct attn_line *l, struct attn_decoder *d, int64_t first,
                               int64_t stride, attn_error *err) {
-  struct attn_node *nodes = l->nodes + l->said++ * l->how->beams;
+  struct attn_node *nodes = l->nodes + l->said++ * l->room;
   l->open = 0;
   for (int64_t n = 0; n < l->count; n++) {
     struct attn_candidate c = l->candidates[n];
     int ended = c.token == l->how->end;
     nodes[n] = (struct attn_node){(float)c.log_p, l->now[c.parent].node, c.token};
-    if (ended || l->said == l->most)
+    if (!ended && l->said < l->most) {
+      if (l->open < l->how->beams) open_one(l, c, (int32_t)n);
+    } else if (n < l->how->beams) {
       finish(l, c.sum, (int32_t)n, ended);
-    else
-      l->next[l->open++] = (struct attn_hypothesis){c.sum, -1, c.parent, c.token, (int32_t)n};
+    }
   }
   attn_status status = give_slots(l, d, first, stride, err);
   struct attn_hypothesis *before = l->now;
@@ -200,7 +228,7 @@ static void write_tokens(const struct attn_line *l, const struct attn_finished *
                          float *log_probabilities) {
   int32_t node = f->node;
   for (int64_t step = f->steps - 1; step >= 0; step--) {
-    const struct attn_node *at = &l->nodes[step * l->how->beams + node];
+    const struct attn_node *at = &l->nodes[step * l->room + node];
     if (tokens && step < f->steps - f->ended) tokens[step] = at->token;
     if (log_probabilities) log_probabilities[step] = at->log_p;
     node = at->before;

@@ -36,15 +36,17 @@ struct attn_finished {
 struct attn_line {
   const struct attn_search *how;
   int64_t words, sequence, most; /* most: how's, or what the source leaves of it */
+  int64_t room, keeps;           /* candidates, finished ones */
   int weighs;                    /* log-probabilities are wanted, not the likeliest alone */
   int64_t open, said, finished, count;
   struct attn_hypothesis *now, *next; /* (beams): by falling sum */
-  struct attn_candidate *candidates;  /* (beams): count of them, by falling sum */
-  struct attn_node *nodes;            /* (most, beams) */
-  struct attn_finished *best;         /* (n_best): by falling score */
+  struct attn_candidate *candidates;  /* (room): count of them, by falling sum */
+  struct attn_node *nodes;            /* (most, room) */
+  struct attn_finished *best;         /* (keeps): by falling score */
   unsigned char *taken;               /* (beams): slots */
   int32_t *order;                     /* (words), as weights: to draw from */
   double *weights;
+  float *allowed; /* (words): to draw from where some are never said */
 };
 
 attn_status attn_line_new(struct attn_line *line, const struct attn_search *how, int64_t words,

@@ -205,7 +205,7 @@ attn_status attn_config_parse(const char *json, size_t length, struct attn_confi
   struct attn_config c = defaults;
   json_t *root, *value;
   const char *name;
-  attn_status status = attn_json_read("model configuration", json, length, &root, err);
+  attn_status status = attn_json_read("model configuration", json, length, 0, &root, err);
   if (!status && !json_is_object(root))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
   json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);

@@ -27,6 +27,7 @@ static const struct attn_foreign_member bert_members[] = {
     {"tie_word_embeddings", NULL, "true"},
     {"hidden_dropout_prob", "dropout", "0.1"},
     {"position_embedding_type", NULL, "\"absolute\""},
+    {"is_encoder_decoder", NULL, "false"},
     {"is_decoder", NULL, "false"},
     {"add_cross_attention", NULL, "false"},
     {NULL, "kind", "\"encoder\""},
@@ -87,6 +88,7 @@ static const struct attn_foreign_member gpt2_members[] = {
     {"tie_word_embeddings", "tied_output", "true"},
     {"resid_pdrop", "dropout", "0.1"},
     {"scale_attn_weights", NULL, "true"},
+    {"is_encoder_decoder", NULL, "false"},
     {"scale_attn_by_inverse_layer_idx", NULL, "false"},
     {"add_cross_attention", NULL, "false"},
     {NULL, "kind", "\"decoder\""},
@@ -140,6 +142,8 @@ static const struct attn_foreign_member marian_members[] = {
     {"dropout", "dropout", "0.1"},
     {"is_encoder_decoder", NULL, "true"},
     {"normalize_before", NULL, "false"},
+    {"is_decoder", NULL, "false"},
+    {"add_cross_attention", NULL, "false"},
     {"normalize_embedding", NULL, "false"},
     {"add_final_layer_norm", NULL, "false"},
     {"static_position_embeddings", NULL, "true"},
@@ -202,3 +206,11 @@ static const struct attn_family bert = {"bert",     "bert.",    bert_members,
                                           marian_words, marian_names, marian_idle};
 
 const struct attn_family *const attn_families[] = {&bert, &gpt2, &marian, NULL};
+
+/* What would change numbers in all of them; never written. */
+const struct attn_foreign_member attn_foreign_common[] = {
+    {"pruned_heads", NULL, "{}"},
+    {"quantization_config", NULL, "null"},
+    {"tie_encoder_decoder", NULL, "false"},
+    {"cross_attention_hidden_size", NULL, "null"},
+    {NULL, NULL, NULL}};

@@ -38,6 +38,7 @@ struct attn_family {
   const char *const *idle; /* ends of names of tensors that change no number */
 };
 
+extern const struct attn_foreign_member attn_foreign_common[];
 extern const struct attn_family *const attn_families[]; /* NULL at the end */
 
 #endif

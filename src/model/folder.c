@@ -25,8 +25,8 @@ static attn_status out_of_memory(attn_error *err) {
 }
 
 /* folder/name or folder/part/name, to be freed. */
-static attn_status join(const char *folder, const char *part, const char *name, char **path,
-                        attn_error *err) {
+attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
+                             attn_error *err) {
   size_t bytes = strlen(folder) + strlen(part) + strlen(name) + 3;
   if (!(*path = malloc(bytes))) return out_of_memory(err);
   snprintf(*path, bytes, "%s/%s%s%s", folder, part, *part ? "/" : "", name);
@@ -35,24 +35,24 @@ static attn_status join(const char *folder, const char *part, const char *name, 
 
 /* ---- Small files of JSON ---- */
 
-static attn_status parse(const char *path, const char *name, json_t **root, attn_error *err) {
+static attn_status parse(const char *path, const char *name, size_t flags, json_t **root,
+                         attn_error *err) {
   char *text;
   size_t size;
   attn_status status = attn_file_read(path, JSON_MOST, &text, &size, err);
-  if (!status) status = attn_json_read(name, text, size, root, err);
+  if (!status) status = attn_json_read(name, text, size, flags, root, err);
   free(text);
   return status;
 }
 
-/* *root NULL: there is no such file. */
-static attn_status read_json(const char *folder, const char *part, const char *name, json_t **root,
-                             attn_error *err) {
+attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
+                             json_t **root, attn_error *err) {
   struct stat info;
   char *path;
   *root = NULL;
-  attn_status status = join(folder, part, name, &path, err);
+  attn_status status = attn_folder_join(folder, part, name, &path, err);
   if (status) return status;
-  if (!stat(path, &info)) status = parse(path, name, root, err);
+  if (!stat(path, &info)) status = parse(path, name, flags, root, err);
   free(path);
   return status;
 }
@@ -70,7 +70,7 @@ static attn_status read_pooling(const char *folder, const char *part, struct att
       "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
       "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
   json_t *root;
-  attn_status status = read_json(folder, part, "config.json", &root, err);
+  attn_status status = attn_folder_json(folder, part, "config.json", 0, &root, err);
   if (status) return status;
   int mean = is_set(root, "pooling_mode_mean_tokens"),
       first = is_set(root, "pooling_mode_cls_token");
@@ -102,7 +102,7 @@ static attn_status read_module(const char *folder, const json_t *module, struct 
 
 static attn_status read_modules(const char *folder, struct attn_sentence *s, attn_error *err) {
   json_t *root;
-  attn_status status = read_json(folder, "", "modules.json", &root, err);
+  attn_status status = attn_folder_json(folder, "", "modules.json", 0, &root, err);
   if (status || !root) return status;
   s->norm = ATTN_NORM_NONE;
   if (!json_is_array(root))
@@ -118,7 +118,7 @@ static attn_status read_modules(const char *folder, struct attn_sentence *s, att
 /* How long a text may be is said here before what the tokenizer says, as it is there. */
 static attn_status read_length(const char *folder, struct attn_sentence *s, attn_error *err) {
   json_t *root;
-  attn_status status = read_json(folder, "", "sentence_bert_config.json", &root, err);
+  attn_status status = attn_folder_json(folder, "", "sentence_bert_config.json", 0, &root, err);
   if (status || !root) return status;
   const json_t *most = json_object_get(root, "max_seq_length");
   if (json_is_integer(most)) s->most = json_integer_value(most);
@@ -145,31 +145,75 @@ static attn_status read_sentence(const char *folder, struct attn_model *m, attn_
 
 /* ---- The model ---- */
 
-static attn_status check_kind(const char *path, attn_error *err) {
-  struct attn_config config;
-  const struct attn_family *family;
-  attn_status status = attn_foreign_read_config(path, &config, &family, err);
-  if (status || config.kind == ATTN_ENCODER) return status;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "config.json: a model that says something; which tokens it begins and ends with "
-                   "is not read here, so that of such folders only encoders (bert) can be opened");
-}
-
 static attn_status check_words(const struct attn_model *m, attn_error *err) {
-  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->source.table->n;
+  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.target_words;
   if (count <= rows) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: it has %lld words, the model vectors for %lld",
                    (long long)count, (long long)rows);
 }
 
+/* generation_config.json, or where there is none config.json, says how a model generates. */
+static attn_status read_generating(const char *folder, const char *config_path,
+                                   const struct attn_config *config, struct attn_generating *g,
+                                   attn_error *err) {
+  static const char own[] = "generation_config.json", older[] = "config.json";
+  struct stat info;
+  char *path, *text = NULL;
+  size_t size;
+  attn_status status = attn_folder_join(folder, "", own, &path, err);
+  if (status) return status;
+  int has = !stat(path, &info);
+  status = attn_file_read(has ? path : config_path, JSON_MOST, &text, &size, err);
+  if (!status) status = attn_generating_read(text, size, has ? own : older, config, g, err);
+  free(path), free(text);
+  return status;
+}
+
+/* A source ends in what ends a reply, as Marian's do there; a text to go on from may have something
+ * before it and nothing behind it. */
+static attn_status frame(struct attn_generating *g, const struct attn_config *config,
+                         attn_error *err) {
+  int goes_on = config->kind == ATTN_DECODER;
+  if (goes_on && g->before >= 0) g->begin = g->before;
+  if (goes_on && g->behind >= 0)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: post_processor: it ends a text that is to go on; take the "
+                     "token behind it out");
+  if (config->kind != ATTN_ENCODER_DECODER) return ATTN_OK;
+  if (g->behind >= 0 && g->behind != g->end)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: post_processor: it ends a source with another token than "
+                     "eos_token_id, %d",
+                     (int)g->end);
+  g->behind = g->end;
+  return ATTN_OK;
+}
+
+static attn_status read_manners(const char *folder, const char *config_path,
+                                const struct attn_config *config, struct attn_model *m,
+                                attn_error *err) {
+  struct attn_generating *g = &m->generating;
+  g->begin = g->end = g->empty = g->pad = -1;
+  int own = attn_tokenizer_kind(m->tokenizer) != ATTN_TOKENIZER_WORDPIECE;
+  int bare = own && config->kind == ATTN_ENCODER; /* ours begins no text */
+  g->before = bare ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
+  g->behind = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  if (config->kind == ATTN_ENCODER) return ATTN_OK;
+  attn_status status = read_generating(folder, config_path, config, g, err);
+  return status ? status : frame(g, config, err);
+}
+
 /* What is small is read before what is large. */
-static attn_status read_files(const char *config, const char *weights, const char *words,
+static attn_status read_files(const char *folder, const char *config_path, const char *weights,
                               struct attn_model *m, attn_error *err) {
   const struct attn_family *family;
-  attn_status status = check_kind(config, err);
-  if (!status) status = attn_tokenizer_read(words, &m->tokenizer, err);
-  if (!status) status = attn_foreign_load(config, weights, &family, &m->network, &m->weights, err);
+  struct attn_config config;
+  attn_status status = attn_foreign_read_config(config_path, &config, &family, err);
+  if (!status) status = attn_folder_words(folder, &config, &m->tokenizer, err);
+  if (!status) status = read_manners(folder, config_path, &config, m, err);
+  if (!status)
+    status = attn_foreign_load(config_path, weights, &family, &m->network, &m->weights, err);
   m->foreign = 1;
   if (!status) status = check_words(m, err);
   if (!status && !(m->config = attn_config_write(&m->network->config))) status = out_of_memory(err);
@@ -177,12 +221,11 @@ static attn_status read_files(const char *config, const char *weights, const cha
 }
 
 attn_status attn_folder_read(const char *folder, struct attn_model *m, attn_error *err) {
-  char *config = NULL, *weights = NULL, *words = NULL;
-  attn_status status = join(folder, "", "config.json", &config, err);
-  if (!status) status = join(folder, "", "model.safetensors", &weights, err);
-  if (!status) status = join(folder, "", "tokenizer.json", &words, err);
-  if (!status) status = read_files(config, weights, words, m, err);
+  char *config = NULL, *weights = NULL;
+  attn_status status = attn_folder_join(folder, "", "config.json", &config, err);
+  if (!status) status = attn_folder_join(folder, "", "model.safetensors", &weights, err);
+  if (!status) status = read_files(folder, config, weights, m, err);
   if (!status) status = read_sentence(folder, m, err);
-  free(config), free(weights), free(words);
+  free(config), free(weights);
   return status;
 }

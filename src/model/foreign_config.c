@@ -67,17 +67,30 @@ static attn_status insist(const struct attn_foreign_member *m, const json_t *val
   int other = value && !same(value, only);
   json_decref(only);
   if (!other) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" can only be %s here", m->theirs,
-                   m->otherwise);
+  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  attn_status status =
+      attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" is %.60s; it can only be %s here",
+                m->theirs, text ? text : "another", m->otherwise);
+  free(text);
+  return status;
+}
+
+static attn_status differs(const struct attn_foreign_member *m, const json_t *value,
+                           const json_t *before, attn_error *err) {
+  char *one = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  char *other = attn_json_text(before, JSON_ENCODE_ANY | JSON_COMPACT);
+  attn_status status =
+      attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                "config.json: \"%s\" is %.60s, the encoder's is %.60s; here both have one",
+                m->theirs, one ? one : "another", other ? other : "another");
+  free(one), free(other);
+  return status;
 }
 
 static attn_status put(const struct attn_foreign_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !same(before, value))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "config.json: \"%s\" is another than the encoder's; here both have one",
-                     m->theirs);
+  if (before && !same(before, value)) return differs(m, value, before, err);
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
@@ -102,6 +115,8 @@ static attn_status read_members(const struct attn_family *f, const json_t *their
   attn_status status = ours ? ATTN_OK : out_of_memory(err);
   for (const struct attn_foreign_member *m = f->members; (m->theirs || m->ours) && !status; m++)
     status = read_member(f, m, theirs, ours, err);
+  for (const struct attn_foreign_member *m = attn_foreign_common; m->theirs && !status; m++)
+    status = read_member(f, m, theirs, ours, err);
   char *text = status ? NULL : attn_json_text(ours, JSON_COMPACT | JSON_REAL_PRECISION(EXACT));
   if (!status)
     status = text ? attn_config_parse(text, strlen(text), config, err) : out_of_memory(err);
@@ -112,7 +127,7 @@ static attn_status read_members(const struct attn_family *f, const json_t *their
 attn_status attn_foreign_config(const char *json, size_t length, struct attn_config *config,
                                 const struct attn_family **family, attn_error *err) {
   json_t *theirs;
-  attn_status status = attn_json_read("config.json", json, length, &theirs, err);
+  attn_status status = attn_json_read("config.json", json, length, 0, &theirs, err);
   const char *type = json_string_value(json_object_get(theirs, "model_type"));
   const struct attn_family *f = type ? attn_family_find(type) : NULL;
   if (f)
@@ -134,15 +149,22 @@ static const char *their_word(const struct attn_family *f, const char *member, c
   return NULL;
 }
 
-static attn_status cannot_say(const struct attn_family *f, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "config", "%s has no model whose \"%s\" is so", f->name,
-                   what);
+/* Ours, and what theirs is throughout; NULL: no value of theirs is. */
+static attn_status cannot_say(const struct attn_family *f, const char *what, const json_t *ours,
+                              const json_t *theirs, attn_error *err) {
+  char *one = attn_json_text(ours, JSON_ENCODE_ANY | JSON_COMPACT);
+  char *other = theirs ? attn_json_text(theirs, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  attn_status status =
+      attn_fail(err, ATTN_ERR_ARGUMENT, "config", "\"%s\" is %.60s; no %s model is so%s%.60s", what,
+                one ? one : "another", f->name, other ? ", there it is " : "", other ? other : "");
+  free(one), free(other);
+  return status;
 }
 
 static attn_status write_word(const struct attn_family *f, const struct attn_foreign_member *m,
-                              const char *word, json_t *theirs, attn_error *err) {
-  const char *text = their_word(f, m->ours, word);
-  if (!text) return cannot_say(f, m->ours, err);
+                              const json_t *word, json_t *theirs, attn_error *err) {
+  const char *text = their_word(f, m->ours, json_string_value(word));
+  if (!text) return cannot_say(f, m->ours, word, NULL, err);
   json_t *value = strcmp(m->theirs, "architectures") ? json_string(text) : json_pack("[s]", text);
   return json_object_set_new(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
 }
@@ -151,15 +173,14 @@ static attn_status write_member(const struct attn_family *f, const struct attn_f
                                 const json_t *ours, json_t *theirs, attn_error *err) {
   json_t *value = m->ours ? json_object_get(ours, m->ours) : NULL, *only;
   attn_status status = ATTN_OK;
-  if (m->theirs && value && has_words(f, m))
-    return write_word(f, m, json_string_value(value), theirs, err);
+  if (m->theirs && value && has_words(f, m)) return write_word(f, m, value, theirs, err);
   if (m->theirs && value)
     return json_object_set(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
   if (!(only = value_of(m->otherwise))) return out_of_memory(err);
   if (m->theirs)
     status = json_object_set(theirs, m->theirs, only) ? out_of_memory(err) : ATTN_OK;
   else if (!same(value, only))
-    status = cannot_say(f, m->ours, err);
+    status = cannot_say(f, m->ours, value, only, err);
   json_decref(only);
   return status;
 }
@@ -176,13 +197,15 @@ static attn_status read_again(const struct attn_family *f, const char *text,
   const char *name;
   if (!a || !b) status = out_of_memory(err);
   json_object_foreach(a, name, value) if (!status && !same(value, json_object_get(b, name)))
-      status = cannot_say(f, name, err);
+      status = cannot_say(f, name, value, json_object_get(b, name), err);
   json_decref(a), json_decref(b), free(one), free(other);
   return status;
 }
 
-attn_status attn_foreign_config_write(const struct attn_family *f, const struct attn_config *config,
+attn_status attn_foreign_config_write(const struct attn_family *f, const struct attn_config *given,
                                       char **json, attn_error *err) {
+  struct attn_config c = *given, *config = &c;
+  if (c.kind == ATTN_DECODER) c.shared_embedding = 0; /* there is nothing to share it with */
   char *text = attn_config_write(config);
   json_t *ours = text ? value_of(text) : NULL;
   json_t *theirs = json_pack("{s:s}", "model_type", f->name);

@@ -15,8 +15,11 @@ static attn_status out_of_memory(attn_error *err) {
 static char *text_of(const struct attn_model *m, int32_t id) {
   size_t bytes = 0;
   /* Decoding leaves special tokens out, and does not tell a word from a piece that goes on. */
-  if (id < ATTN_TOKENS_SPECIAL || attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
-    return strdup(attn_tokenizer_word(m->tokenizer, id));
+  const char *word = attn_tokenizer_word(m->tokenizer, id);
+  if (!word) return strdup("?"); /* a row of the table behind the last word */
+  if (attn_tokenizer_is_special(m->tokenizer, id) ||
+      attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
+    return strdup(word);
   attn_tokenizer_decode(m->tokenizer, &id, 1, NULL, 0, &bytes, NULL);
   char *text = calloc(bytes + 1, 1);
   if (text) attn_tokenizer_decode(m->tokenizer, &id, 1, text, bytes, &bytes, NULL);
@@ -50,8 +53,8 @@ static attn_status say(const struct attn_viewing *v, int32_t **tokens, int64_t *
   int64_t length = v->model->network->config.length, starts[] = {0, v->source.count};
   const struct attn_text text = {
       .n = v->source.count, .sequences = 1, .tokens = v->source.id, .starts = starts};
-  const struct attn_search how = {
-      .most = length, .begin = ATTN_TOKEN_BEGIN, .end = ATTN_TOKEN_END, .threads = v->threads};
+  struct attn_search how = attn_generating_search(&v->model->generating);
+  how.most = length, how.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
   const struct attn_found found = {.tokens = *tokens, .counts = count};
   return attn_search_run(v->model->network, &text, &how, &found, err);
@@ -68,6 +71,17 @@ static attn_status open_source(struct attn_viewing *v, const char *source, attn_
   return status;
 }
 
+/* What is read is what begins and what is said. */
+static attn_status hold_target(struct attn_viewing *v, const int32_t *tokens, int64_t count,
+                               attn_error *err) {
+  const struct attn_generating *g = &v->model->generating;
+  int32_t begin = g->begin < 0 && !count ? g->empty : g->begin;
+  /* else it was cut, and its last token is said at the last place */
+  int ends = begin < 0 || count < v->model->network->config.length;
+  attn_status status = hold(&v->read, v->model, begin, tokens, ends ? count : count - 1, -1, err);
+  return status ? status : hold(&v->said, v->model, -1, tokens, count, ends ? g->end : -1, err);
+}
+
 static attn_status open_target(struct attn_viewing *v, const char *target, attn_error *err) {
   const struct attn_config *c = &v->model->network->config;
   int32_t *tokens = NULL;
@@ -79,11 +93,7 @@ static attn_status open_target(struct attn_viewing *v, const char *target, attn_
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "a decoder alone needs a text to read");
   attn_status status = target ? attn_model_encode(v->model, target, "target", &tokens, &count, err)
                               : say(v, &tokens, &count, err);
-  int ends = count < c->length; /* else it was cut, and its last token is said at the last place */
-  if (!status)
-    status = hold(&v->read, v->model, ATTN_TOKEN_BEGIN, tokens, ends ? count : count - 1, -1, err);
-  if (!status)
-    status = hold(&v->said, v->model, -1, tokens, count, ends ? ATTN_TOKEN_END : -1, err);
+  if (!status) status = hold_target(v, tokens, count, err);
   free(tokens);
   return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "folder.h"
 #include "weights.h"
@@ -19,6 +20,7 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
                      "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
                      text ? "tokenizer" : "config");
   attn_status status = attn_config_parse(text, strlen(text), config, err);
+  if (!status) m->generating = attn_generating_own(config);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
   if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
@@ -84,7 +86,7 @@ void attn_model_free(attn_model *m) {
   if (!m) return;
   attn_pack_free(m->pack[0]), attn_pack_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
-  free(m->weights), free(m->config), free(m);
+  free(m->generating.never), free(m->weights), free(m->config), free(m);
 }
 
 /* Of two threads that make one, one keeps its own. */
@@ -104,11 +106,10 @@ attn_status attn_model_pack(const struct attn_model *model, int half, const stru
 
 attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
   const struct attn_config *c = &m->network->config;
-  size_t size = facts->struct_size, least = offsetof(attn_model_facts, width);
-  if (size < least)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "facts", "struct_size is %zu; set it to sizeof", size);
-  if (size > sizeof *facts) size = sizeof *facts;
-  const attn_model_facts all = {.struct_size = size,
+  attn_status status =
+      attn_descriptor_expect(facts, sizeof *facts, offsetof(attn_model_facts, width), "facts", err);
+  if (status) return status;
+  const attn_model_facts all = {.struct_size = sizeof all,
                                 .config = m->config,
                                 .weights = m->network->numbers,
                                 .words = c->target_words,
@@ -117,7 +118,7 @@ attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, at
                                 .decoder_layers = (int32_t)c->decoder_layers,
                                 .heads = (int32_t)c->heads,
                                 .width = c->width};
-  memcpy(facts, &all, size);
+  attn_descriptor_fill(facts, &all, sizeof all);
   return ATTN_OK;
 }
 
@@ -144,10 +145,8 @@ static int64_t cut(const struct attn_model *m, int64_t count, int64_t around) {
 
 attn_status attn_model_encode_whole(const struct attn_model *m, const char *text, const char *what,
                                     int32_t **tokens, int64_t *count, attn_error *err) {
-  int32_t begin = -1, end = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  int32_t begin = m->generating.before, end = m->generating.behind;
   size_t room = strlen(text), used = 0;
-  if (attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
-    begin = attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
   int32_t *ids = malloc((room + 2) * sizeof *ids), first = begin >= 0, around = first + (end >= 0);
   if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
   attn_status status =

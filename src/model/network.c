@@ -244,8 +244,7 @@ static void set_half(struct attn_value *v, const float *first, uint16_t *halves)
 void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
   const float *first = n->parameters[0].value.x;
   for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
-  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++)
-    set_half(&n->parts[p], first, halves);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
 }
 
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,

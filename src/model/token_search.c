@@ -27,7 +27,8 @@ static attn_status check_choice(const struct attn_search *s, const struct attn_c
     return refuse(err, "end", "a token of the vocabulary, or -1");
   if (s->beams < 1 || s->beams > ATTN_BEAMS_MOST) return refuse(err, "beams", "0 .. 4096");
   if (s->n_best < 1 || s->n_best > s->beams) return refuse(err, "n_best", "at most beams");
-  if (!(s->length_penalty >= 0 && s->length_penalty <= 10))
+  double least = s->rule == ATTN_BEAM_RULE_HUGGING_FACE ? -10 : 0;
+  if (!(s->length_penalty >= least && s->length_penalty <= 10))
     return refuse(err, "length_penalty", "in 0 .. 10");
   if (!(s->temperature >= 0 && isfinite(s->temperature)))
     return refuse(err, "temperature", "0 or a finite number above it");
@@ -52,6 +53,8 @@ static attn_status check_source(const struct attn_text *t, const struct attn_con
   int continues = c->kind == ATTN_DECODER;
   int64_t words = continues ? c->target_words : c->source_words;
   int64_t room = continues ? c->length - (s->begin >= 0) : c->length;
+  if (continues && s->longest && room > s->longest - 1 - (s->begin >= 0))
+    room = s->longest - 1 - (s->begin >= 0);
   if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
     return refuse(err, "source", "sequences that begin at 0 and end at n");
   for (int64_t n = 0; n < t->sequences; n++) {
@@ -122,6 +125,8 @@ static attn_status open_lines(struct group *g, int64_t first, attn_error *err) {
     if (status) break;
     g->reads[n] = tokens_before(g, n);
     if (l->most > length - g->reads[n] + 1) l->most = length - g->reads[n] + 1;
+    if (r->how.longest && l->most > r->how.longest - g->reads[n])
+      l->most = r->how.longest - g->reads[n];
     l->open = 1, l->now[0] = (struct attn_hypothesis){.token = token_before(g, n, 0)};
   }
   return status;

@@ -11,6 +11,17 @@
 
 enum { ATTN_BEAMS_MOST = 1 << 12 };
 
+/* When a beam search ends and what it scores. */
+enum attn_beam_rule {
+  ATTN_BEAM_RULE_WU, /* n_best finished are kept, and what ends leaves its beam empty; it ends when
+                      * no open one can come among them [Wu16] */
+  /* generate() of Hugging Face's transformers: twice as many continuations are looked at, so that
+   * all beams stay open; those that end among the first `beams` are finished, and as many of the
+   * best are kept; score = log p / n^length_penalty. It ends when so many are finished and the best
+   * open one scores no higher at its present length, or with `early` at once. */
+  ATTN_BEAM_RULE_HUGGING_FACE
+};
+
 /* How to search. 0 is a default where one is named. */
 struct attn_search {
   int64_t most;       /* tokens said at most, the end among them; at least 1. Of a decoder alone no
@@ -24,7 +35,14 @@ struct attn_search {
    * first; at most beams. 0 is 1. score = log p / ((5 + n) / 6)^length_penalty [Wu16 eq. 14], n
    * the tokens said and the end where it was said; what was cut at `most` has no end. 0 .. 10. */
   int64_t n_best;
-  double length_penalty;
+  double length_penalty; /* of ATTN_BEAM_RULE_HUGGING_FACE -10 .. 10 */
+  enum attn_beam_rule rule;
+  int early;
+  /* The last token that there is room for is the end, of log-probability 0. */
+  int forced_end;
+  int64_t longest;      /* tokens at most, with those that a decoder reads before; 0: any number */
+  const int32_t *never; /* tokens that are never said, though their probabilities count */
+  int64_t nevers;
   /* Above 0 a token is drawn from softmax(logits / temperature), with one beam. Of the top_k
    * likeliest [Fan18], 0: all; of these from the fewest of the likeliest whose probabilities,
    * which then are of top_k's, reach top_p [Holtzman20], 0 is 1: all. Of equals the smaller token

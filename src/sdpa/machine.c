@@ -4,22 +4,22 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "descriptor.h"
 #include "error.h"
 #include "threads.h"
 #include "problem.h"
 
 attn_status attn_machine_query(attn_machine *machine) {
-  if (!machine || !attn_size_is_known(machine->struct_size, sizeof *machine))
-    return ATTN_ERR_ARGUMENT;
-  size_t size = machine->struct_size;
-  memset(machine, 0, size);
-  machine->struct_size = size;
-  attn_cpu_describe(machine->cpu, sizeof machine->cpu, machine->features, sizeof machine->features);
+  attn_machine m = {.struct_size = sizeof m};
+  attn_status status = attn_descriptor_expect(machine, sizeof m, sizeof m, "machine", NULL);
+  if (status) return status;
+  attn_cpu_describe(m.cpu, sizeof m.cpu, m.features, sizeof m.features);
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
-  machine->isa_best = attn_kernel_for(attn_cpu_isa())->isa;
-  machine->isa = kernel ? kernel->isa : machine->isa_best;
-  machine->isa_unknown = !kernel;
-  machine->threads = attn_threads_count();
+  m.isa_best = attn_kernel_for(attn_cpu_isa())->isa;
+  m.isa = kernel ? kernel->isa : m.isa_best;
+  m.isa_unknown = !kernel;
+  m.threads = attn_threads_count();
+  attn_descriptor_fill(machine, &m, sizeof m);
   return ATTN_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "descriptor.h"
 #include "problem.h"
 
 /* ATTN_ISA in the environment, or -1 where it is not set, or -2 where it names none. */
@@ -86,22 +87,19 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
                            const attn_tensor *v, const attn_tensor *o, attn_plan *plan,
                            attn_error *err) {
   struct attn_problem p;
-  if (!plan || !attn_size_is_known(plan->struct_size, sizeof *plan))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "plan",
-                     "plan is NULL or its struct_size is not sizeof(attn_plan)");
-  attn_status status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
+  attn_plan made = {.struct_size = sizeof made};
+  attn_status status = attn_descriptor_expect(plan, sizeof made, sizeof made, "plan", err);
+  if (!status) status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
   if (status) return status;
-  size_t size = plan->struct_size;
-  memset(plan, 0, size);
-  plan->struct_size = size;
-  explain(&p, plan);
+  explain(&p, &made);
   struct attn_partition parts = attn_problem_partition(&p);
-  plan->workspace_bytes = p.workspace_bytes;
-  plan->row_block = p.kernel ? ATTN_ROWS : 1;
-  plan->key_block = p.kernel ? ATTN_KEYS : p.keys;
-  plan->tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_most(&p)
-                         : p.batch * p.heads_q * p.rows;
-  plan->workers = p.workers < plan->tasks ? p.workers : (int32_t)plan->tasks;
-  plan->flops = flops(&p);
+  made.workspace_bytes = p.workspace_bytes;
+  made.row_block = p.kernel ? ATTN_ROWS : 1;
+  made.key_block = p.kernel ? ATTN_KEYS : p.keys;
+  made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_most(&p)
+                        : p.batch * p.heads_q * p.rows;
+  made.workers = p.workers < made.tasks ? p.workers : (int32_t)made.tasks;
+  made.flops = flops(&p);
+  attn_descriptor_fill(plan, &made, sizeof made);
   return ATTN_OK;
 }

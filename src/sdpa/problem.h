@@ -193,9 +193,6 @@ attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_e
 void *attn_problem_allocate(const attn_sdpa *desc, size_t bytes);
 void attn_problem_release(const attn_sdpa *desc, void *memory);
 
-/* A struct_size of what is given to be filled: this header's or a newer one's. */
-int attn_size_is_known(size_t given, size_t ours);
-
 /* Element (a, b, c, d) of a rank-4 tensor. */
 static inline char *attn_tensor_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c,
                                    int64_t d) {

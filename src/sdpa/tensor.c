@@ -39,8 +39,6 @@ const char *attn_dtype_name(attn_dtype dtype) {
   return "unknown";
 }
 
-int attn_size_is_known(size_t given, size_t ours) { return given >= ours && given <= 65536; }
-
 int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b) {
   int64_t at = a * t->strides[0] + (t->rank > 1 ? b * t->strides[1] : 0);
   return attn_load_integer(t->dtype, attn_view_at(t, at));

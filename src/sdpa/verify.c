@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "error.h"
 #include "element.h"
 #include "problem.h"
@@ -207,9 +208,7 @@ static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_err
   if (status) return status;
   for (int32_t n = 0; n < p->workers; n++) merge(&sum, &c->partial[n]);
   if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
-  sum.struct_size = report->struct_size;
-  memset(report, 0, sum.struct_size);
-  *report = sum;
+  attn_descriptor_fill(report, &sum, sizeof sum);
   return ATTN_OK;
 }
 
@@ -217,14 +216,14 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
                              const attn_tensor *v, const attn_tensor *o, int64_t row_limit,
                              uint64_t seed, attn_sdpa_report *report, attn_error *err) {
   struct attn_problem p;
-  if (!report || !attn_size_is_known(report->struct_size, sizeof *report))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "report",
-                     "report is NULL or its struct_size is not sizeof(attn_sdpa_report)");
+  attn_status status =
+      attn_descriptor_expect(report, sizeof *report, sizeof *report, "report", err);
+  if (status) return status;
   if (row_limit < 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "row_limit",
                      "row_limit is %lld; it must be 0 for every row, or more",
                      (long long)row_limit);
-  attn_status status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
+  status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
   struct check c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;

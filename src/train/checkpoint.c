@@ -42,7 +42,7 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root;
-  attn_status status = attn_json_read("checkpoint: \"training\"", text, strlen(text), &root, err);
+  attn_status status = attn_json_read("checkpoint: \"training\"", text, strlen(text), 0, &root, err);
   if (status) return status;
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,

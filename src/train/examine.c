@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attn/train.h"
+#include "descriptor.h"
 #include "error.h"
 #include "model.h"
 #include "task.h"
@@ -74,7 +75,7 @@ static attn_status examine_some(const attn_model *model, const struct attn_task 
   struct attn_example_pair pair[TOGETHER];
   char asked[TOGETHER][SIDE];
   const char *sources[TOGETHER] = {NULL};
-  attn_reply replies[TOGETHER];
+  attn_reply replies[TOGETHER] = {ATTN_REPLY_INIT};
   enum attn_model_kind kind = model->network->config.kind;
   const char *behind = kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
@@ -99,16 +100,18 @@ attn_status attn_model_examine(const attn_model *model, const char *name, int64_
                                attn_error *err) {
   const struct attn_task *task;
   attn_generation how = ATTN_GENERATION_INIT;
+  attn_score_card found = ATTN_SCORE_CARD_INIT;
   attn_status status = attn_task_require(name, &task, err);
+  if (!status) status = attn_descriptor_expect(card, sizeof found, sizeof found, "card", err);
   if (status) return status;
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples is %lld; at least 1",
                      (long long)examples);
   how.threads = threads, how.together = TOGETHER / 4;
-  *card = (attn_score_card){.examples = 0};
   for (int64_t n = 0; n < examples && !status; n += TOGETHER)
     status = examine_some(model, task, seed ^ 0x65786d, n,
-                          examples - n < TOGETHER ? examples - n : TOGETHER, &how, card, err);
-  if (card->aligned) card->chance /= (double)card->aligned;
+                          examples - n < TOGETHER ? examples - n : TOGETHER, &how, &found, err);
+  if (found.aligned) found.chance /= (double)found.aligned;
+  attn_descriptor_fill(card, &found, sizeof found);
   return status;
 }

@@ -85,7 +85,7 @@ static attn_status read(const json_t *root, struct attn_record *r, attn_error *e
 attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {
   json_t *root;
   memset(record, 0, sizeof *record);
-  attn_status status = attn_json_read("checkpoint: \"run\"", json, strlen(json), &root, err);
+  attn_status status = attn_json_read("checkpoint: \"run\"", json, strlen(json), 0, &root, err);
   if (!status) status = read(root, record, err);
   json_decref(root);
   return status;

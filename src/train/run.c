@@ -160,9 +160,12 @@ static attn_status go_on(struct loop *l, attn_error *err) {
 }
 
 attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, attn_error *err) {
-  struct loop l = {.state = {.unseen_loss = NAN, .unseen_exact = NAN, .best = NAN}};
+  struct loop l = {
+      .state = {
+          .struct_size = sizeof l.state, .unseen_loss = NAN, .unseen_exact = NAN, .best = NAN}};
   attn_status status = attn_descriptor_require(wanted, &l.wanted, sizeof l.wanted,
                                                offsetof(attn_train, precision), "run", err);
+  if (!status && end) status = attn_descriptor_expect(end, sizeof *end, sizeof *end, "end", err);
   if (status) return status;
   status = attn_run_begin(&l.run, &l.wanted, err);
   if (!status) {
@@ -171,7 +174,7 @@ attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, at
     if (l.wanted.progress && l.wanted.progress(l.wanted.context, &l.state)) status = stop(&l, err);
   }
   if (!status) status = go_on(&l, err);
-  if (end) *end = l.state;
+  if (end) attn_descriptor_fill(end, &l.state, sizeof l.state);
   attn_run_free(&l.run);
   return status;
 }

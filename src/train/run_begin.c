@@ -143,7 +143,7 @@ static const char *default_words(const struct attn_data *data) {
 
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
   if (!text) text = "{}";
-  attn_status status = attn_json_read("model configuration", text, strlen(text), root, err);
+  attn_status status = attn_json_read("model configuration", text, strlen(text), 0, root, err);
   if (status || json_is_object(*root)) return status;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
 }

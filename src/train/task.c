@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attn/train.h"
+#include "descriptor.h"
 #include "error.h"
 #include "philox.h"
 
@@ -25,7 +26,9 @@ static const struct attn_task tasks[] = {
 
 int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
   if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
-  *facts = (attn_task_facts){tasks[n].name, tasks[n].summary};
+  const attn_task_facts all = {sizeof all, tasks[n].name, tasks[n].summary};
+  if (attn_descriptor_expect(facts, sizeof all, sizeof all, "facts", NULL)) return 0;
+  attn_descriptor_fill(facts, &all, sizeof all);
   return 1;
 }
 

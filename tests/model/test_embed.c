@@ -249,7 +249,7 @@ static void a_folder_says_nothing(void **state) {
       "\"intermediate_size\": 20, \"max_position_embeddings\": 9}";
   attn_error err;
   for (int head = 0; head < 2; head++) {
-    attn_reply reply = {.text = NULL};
+    attn_reply reply = ATTN_REPLY_INIT;
     if (head) put("config.json", masked), put_weights(masked), reopen();
     assert_int_equal(attn_model_generate(model, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "model");
@@ -286,7 +286,7 @@ static void bad_folders_are_told(void **state) {
              {"config.json",
               "{\"model_type\": \"gpt2\", \"vocab_size\": 11, \"n_embd\": 8, \"n_layer\": 2, "
               "\"n_head\": 2}",
-              config_text, "only encoders", ATTN_ERR_FORMAT},
+              config_text, "that is to go on", ATTN_ERR_FORMAT},
              {"tokenizer.json", "{}", WORDS(""), "tokenizer.json", ATTN_ERR_FORMAT},
              {"modules.json", "[", NULL, "modules.json, line 1", ATTN_ERR_FORMAT},
              {"modules.json", "[{\"type\": \"s.Pooling\", \"path\": \"nowhere\"}]", NULL,

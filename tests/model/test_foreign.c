@@ -14,6 +14,7 @@
 
 #include "attn/io.h"
 #include "foreign.h"
+#include "generation.h"
 #include "random.h"
 #include "scratch.h"
 
@@ -254,6 +255,48 @@ static void weights_must_be_those_that_are_asked_for(void **state) {
   attn_network_free(n), attn_network_free(shorter), free(block), free(fewer);
 }
 
+/* What a folder says of generation: read whole, or refused with the member and its value. */
+static void how_a_folder_generates(void **state) {
+  (void)state;
+  static const char right[] =
+      "{\"decoder_start_token_id\": 3, \"eos_token_id\": [2], \"forced_eos_token_id\": 2, "
+      "\"max_length\": 9, \"num_beams\": 4, \"length_penalty\": 0.5, \"early_stopping\": true, "
+      "\"bad_words_ids\": [[3], [2]], \"top_k\": 7, \"min_length\": null, \"repetition_penalty\": "
+      "1}";
+  static const struct {
+    const char *json, *says;
+  } wrong[] = {
+      {"[]", "no object"},
+      {"{", "line 1"},
+      {"{\"eos_token_id\": 2}", "\"decoder_start_token_id\""},
+      {"{\"bos_token_id\": 1, \"eos_token_id\": 11}", "\"eos_token_id\" is 11"},
+      {"{\"bos_token_id\": 1, \"repetition_penalty\": 1.5}", "\"repetition_penalty\" is 1.5"},
+      {"{\"bos_token_id\": 1, \"do_sample\": true}", "\"do_sample\" is true"},
+      {"{\"bos_token_id\": 1, \"forced_eos_token_id\": 2}", "\"forced_eos_token_id\" is 2"},
+      {"{\"bos_token_id\": 1, \"bad_words_ids\": [[1, 2]]}", "\"bad_words_ids\" is [[1,2]]"}};
+  struct attn_config c;
+  struct attn_generating g = {.before = 7, .behind = 8};
+  attn_error err = {.message = ""};
+  parse(configs[2], &c);
+  for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+    if (attn_generating_read(wrong[n].json, strlen(wrong[n].json), "g", &c, &g, &err) !=
+            ATTN_ERR_FORMAT ||
+        !strstr(err.message, wrong[n].says))
+      fail_msg("%s: %s", wrong[n].json, err.message);
+    assert_true(g.before == 7 && !g.never && !g.longest);
+  }
+  assert_int_equal(attn_generating_read(right, sizeof right - 1, "g", &c, &g, &err), ATTN_OK);
+  assert_true(g.begin == 3 && g.end == 2 && g.forced_end && g.longest == 9 && g.beams == 4);
+  assert_true(g.length_penalty == 0.5 && g.early && g.nevers == 1 && g.never[0] == 3);
+  assert_true(g.rule == ATTN_BEAM_RULE_HUGGING_FACE && g.before == 7 && g.behind == 8);
+  char *text = attn_generating_write(&c, &g);
+  struct attn_generating again = {.before = 7};
+  assert_int_equal(attn_generating_read(text, strlen(text), "g", &c, &again, &err), ATTN_OK);
+  char *twice = attn_generating_write(&c, &again);
+  assert_string_equal(text, twice);
+  free(text), free(twice), free(g.never), free(again.never);
+}
+
 #define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
@@ -264,6 +307,7 @@ int main(int argc, char **argv) {
                                      LAW(a_broken_configuration_is_read_or_refused),
                                      LAW(a_nul_anywhere_is_refused),
                                      LAW(what_has_no_name_there_is_not_written),
-                                     LAW(weights_must_be_those_that_are_asked_for)};
+                                     LAW(weights_must_be_those_that_are_asked_for),
+                                     LAW(how_a_folder_generates)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

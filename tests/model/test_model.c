@@ -79,7 +79,8 @@ static void a_reply_depends_on_its_text_alone(void **state) {
     how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
     how.precision = kind == 3 ? ATTN_BF16 : 0;
     int n_best = kind == 1 ? 2 : 1;
-    attn_reply all[TEXTS * 2], again[TEXTS * 2], one[2];
+    attn_reply all[TEXTS * 2] = {ATTN_REPLY_INIT}, again[TEXTS * 2] = {ATTN_REPLY_INIT};
+    attn_reply one[2] = {ATTN_REPLY_INIT};
     how.threads = 1;
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, all, NULL), ATTN_OK);
     how.threads = 3;
@@ -101,7 +102,7 @@ static void an_older_caller_is_served(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply old, now;
+  attn_reply old = ATTN_REPLY_INIT, now = ATTN_REPLY_INIT;
   assert_int_equal(attn_model_generate(m, texts, 1, &how, &now, NULL), ATTN_OK);
   how.struct_size = offsetof(attn_generation, precision), how.precision = -1;
   assert_int_equal(attn_model_generate(m, texts, 1, &how, &old, NULL), ATTN_OK);
@@ -112,11 +113,52 @@ static void an_older_caller_is_served(void **state) {
   attn_model_free(m);
 }
 
+/* Replies of a newer caller are longer, and further apart; what stands behind ours is zero. */
+static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
+  (void)state;
+  enum { MORE = 16 };
+  struct longer {
+    attn_reply reply;
+    unsigned char more[MORE];
+  } longer[3];
+  static const size_t bad[] = {0, 8, sizeof(attn_task_facts) - 1, 65537};
+  attn_model *m = open_model();
+  attn_reply now[3] = {ATTN_REPLY_INIT};
+  attn_error err;
+  memset(longer, 0x5A, sizeof longer), longer[0].reply.struct_size = sizeof *longer;
+  assert_int_equal(attn_model_generate(m, texts, 3, NULL, now, NULL), ATTN_OK);
+  assert_int_equal(attn_model_generate(m, texts, 3, NULL, &longer[0].reply, NULL), ATTN_OK);
+  for (int n = 0; n < 3; n++) {
+    expect_same(&longer[n].reply, &now[n]);
+    assert_int_equal(longer[n].reply.struct_size, sizeof *longer);
+    for (int b = 0; b < MORE; b++) assert_int_equal(longer[n].more[b], 0);
+  }
+  attn_replies_free(now, 3), attn_replies_free(&longer[0].reply, 3);
+  for (int n = 0; n < 3; n++) assert_null(longer[n].reply.text);
+  for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
+    attn_reply reply = {.struct_size = bad[n], .bytes = 7};
+    attn_score_card card = {.struct_size = bad[n], .examples = 7};
+    attn_train_state at = {.struct_size = bad[n], .step = 7};
+    attn_task_facts task = {.struct_size = bad[n]};
+    attn_train run = ATTN_TRAIN_INIT;
+    run.task = "addition", run.output = other;
+    assert_int_equal(attn_model_generate(m, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
+    assert_string_equal(err.argument, "replies");
+    assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, &card, &err), ATTN_ERR_ARGUMENT);
+    assert_string_equal(err.argument, "card");
+    assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
+    assert_string_equal(err.argument, "end");
+    assert_int_equal(attn_task_describe(0, &task), 0);
+    assert_true(reply.bytes == 7 && card.examples == 7 && at.step == 7 && !task.name);
+  }
+  attn_model_free(m);
+}
+
 static void replies_say_what_they_are(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply replies[TEXTS];
+  attn_reply replies[TEXTS] = {ATTN_REPLY_INIT};
   for (how.most = 1; how.most < 70; how.most += 17) {
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
     for (int n = 0; n < TEXTS; n++) {
@@ -139,7 +181,7 @@ static void a_decoder_alone_goes_on(void **state) {
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
   assert_true(facts.encoder_layers == 0 && facts.decoder_layers == 1 && facts.heads == 2);
   const char *asked[] = {"1+1\t", "12+34\t", ""};
-  attn_reply replies[3], one;
+  attn_reply replies[3] = {ATTN_REPLY_INIT}, one = ATTN_REPLY_INIT;
   assert_int_equal(attn_model_generate(m, asked, 3, NULL, replies, NULL), ATTN_OK);
   for (int n = 0; n < 3; n++) {
     assert_int_equal(attn_model_generate(m, &asked[n], 1, NULL, &one, NULL), ATTN_OK);
@@ -148,7 +190,7 @@ static void a_decoder_alone_goes_on(void **state) {
     attn_replies_free(&one, 1);
   }
   attn_replies_free(replies, 3);
-  attn_score_card card;
+  attn_score_card card = ATTN_SCORE_CARD_INIT;
   assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
   attn_model_free(m);
@@ -164,8 +206,8 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply replies[TEXTS];
-  attn_score_card card;
+  attn_reply replies[TEXTS] = {ATTN_REPLY_INIT};
+  attn_score_card card = ATTN_SCORE_CARD_INIT;
   int heads = 0;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   for (int n = 0; n < TEXTS; n++)
@@ -185,7 +227,7 @@ static void expect_refused(const attn_model *m, const char *text, int64_t count,
                            const attn_generation *how, attn_status status, const char *says) {
   attn_error err = {.message = ""};
   const char *sources[2] = {"1+1", text};
-  attn_reply replies[2] = {{.text = NULL}, {.text = NULL}};
+  attn_reply replies[2] = {ATTN_REPLY_INIT};
   assert_int_equal(attn_model_generate(m, sources, count, how, replies, &err), status);
   if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
   assert_true(!replies[0].text && !replies[1].text);
@@ -350,6 +392,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       LAW(a_reply_depends_on_its_text_alone, with_encoder),
       LAW(an_older_caller_is_served, with_encoder),
+      LAW(structs_to_be_filled_are_as_long_as_the_caller_says, with_encoder),
       LAW(replies_say_what_they_are, with_encoder),
       LAW(a_decoder_alone_goes_on, alone),
       LAW(a_reply_depends_on_its_text_alone, encoder_alone),

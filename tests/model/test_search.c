@@ -42,7 +42,11 @@ static void search(const struct attn_text *text, const struct attn_search *how, 
   if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
 }
 
-static double penalty(double alpha, int64_t steps) { return pow((5.0 + (double)steps) / 6, alpha); }
+static enum attn_beam_rule rule; /* of the scores that are expected */
+
+static double penalty(double alpha, int64_t steps) {
+  return pow(rule ? (double)steps : (5.0 + (double)steps) / 6, alpha);
+}
 
 /* BEGIN, of a model without an encoder the source, then tokens; how many stand before them. */
 static int64_t put_before(int32_t *read, int64_t of) {
@@ -206,7 +210,8 @@ static void a_wide_beam_finds_the_best_of_all(void **state) {
   static struct string all[STRINGS];
   const double alphas[] = {0, 0.6, 1, 3};
   struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END, .beams = 128};
-  for (int round = 0; round < 12; round++) {
+  for (int round = 0; round < 24; round++) {
+    how.rule = rule = round % 2 ? ATTN_BEAM_RULE_HUGGING_FACE : ATTN_BEAM_RULE_WU;
     open_network(variants[round % VARIANTS], FEW, 20 + (uint64_t)round);
     how.length_penalty = alphas[round % 4], how.n_best = 1 + below(NARROW_BEST);
     if (round == 3) how.n_best = 128;
@@ -220,6 +225,35 @@ static void a_wide_beam_finds_the_best_of_all(void **state) {
       }
       for (int64_t n = count; n < how.n_best; n++)
         assert_int_equal(f.counts[s * how.n_best + n], -1);
+    }
+    close_network();
+  }
+  rule = ATTN_BEAM_RULE_WU;
+}
+
+/* What is never to be said is not, what must end does, and a limit may count what is read before.
+ */
+static void replies_keep_to_their_limits(void **state) {
+  (void)state;
+  static struct finds f, g;
+  const int32_t never[] = {3, 4, 5, 6};
+  struct attn_search how = {.begin = BEGIN, .end = END, .beams = 4, .never = never, .nevers = 4};
+  for (int variant = 0; variant < VARIANTS; variant++) {
+    open_network(variants[variant], WORDS, 5);
+    how.most = 7, how.longest = 0, how.forced_end = 1, how.rule = ATTN_BEAM_RULE_HUGGING_FACE;
+    for (how.beams = 1; how.beams <= 4; how.beams += 3) {
+      search(&source, &how, &f);
+      for (int s = 0; s < SOURCES; s++) {
+        assert_true(f.ended[s] && f.counts[s] < how.most);
+        for (int64_t n = 0; n < f.counts[s]; n++)
+          assert_true(f.tokens[s * how.most + n] < 3 || f.tokens[s * how.most + n] > 6);
+      }
+    }
+    how.beams = 4, how.most = 12, how.longest = 7 + 1;
+    if (network->config.kind == ATTN_ENCODER_DECODER) {
+      search(&source, &how, &g);
+      assert_int_equal(f.counts[0], g.counts[0]);
+      assert_memory_equal(f.tokens, g.tokens, (size_t)f.counts[0] * sizeof *f.tokens);
     }
     close_network();
   }
@@ -590,6 +624,7 @@ int main(int argc, char **argv) {
                                      LAW(greedy_is_one_beam_and_no_temperature),
                                      LAW(greedy_ends_where_the_end_is_said),
                                      LAW(a_wide_beam_finds_the_best_of_all),
+                                     LAW(replies_keep_to_their_limits),
                                      LAW(a_narrow_beam_is_as_defined),
                                      LAW(neighbours_change_no_bit),
                                      LAW(threads_change_no_bit),

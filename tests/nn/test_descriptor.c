@@ -1,6 +1,7 @@
 /* Law: of every struct that a caller gives with its struct_size, one that is shorter than was ever
  * published or absurdly long is refused; one that is longer is taken where it is zero behind what
- * this library knows, and refused where it is not, for that would be silently not done. */
+ * this library knows, and refused where it is not, for that would be silently not done. One that is
+ * given to be filled is filled as far as both know it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,6 +185,50 @@ static void every_struct_obeys(void **state) {
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) obeys(&all[n]);
 }
 
+/* ---- What is given to be filled ---- */
+
+static attn_status fill_machine(void *given, attn_error *err) {
+  (void)err;
+  return attn_machine_query(given);
+}
+
+static attn_status fill_plan(void *given, attn_error *err) {
+  return attn_sdpa_plan(NULL, &x, &x, &x, NULL, given, err);
+}
+
+static attn_status fill_report(void *given, attn_error *err) {
+  attn_status status = attn_sdpa_forward(NULL, &x, &x, &x, &y, err);
+  return status ? status : attn_sdpa_verify(NULL, &x, &x, &x, &y, 0, 0, given, err);
+}
+
+/* A longer one is filled with zeros behind what this library knows; its size stays; one that is
+ * refused is left as it was. */
+static void what_is_filled_obeys(void **state) {
+  (void)state;
+  static const struct {
+    attn_status (*call)(void *given, attn_error *err);
+    size_t size;
+  } all[] = {{fill_machine, sizeof(attn_machine)},
+             {fill_plan, sizeof(attn_plan)},
+             {fill_report, sizeof(attn_sdpa_report)}};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    size_t sizes[] = {0, 8, all[k].size - 1, 65537, all[k].size, all[k].size + MORE}, told;
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+      _Alignas(16) unsigned char room[1024], before[1024];
+      memset(room, 0x5A, sizeof room), memcpy(room, &sizes[n], sizeof sizes[n]);
+      memcpy(before, room, sizeof room);
+      attn_status status = all[k].call(room, NULL);
+      assert_int_equal(status, n < 4 ? ATTN_ERR_ARGUMENT : ATTN_OK);
+      memcpy(&told, room, sizeof told);
+      assert_int_equal(told, sizes[n]);
+      if (status) assert_memory_equal(room, before, sizeof room);
+      for (size_t at = all[k].size; !status && at < sizeof room; at++)
+        assert_int_equal(room[at], at < sizes[n] ? 0 : 0x5A);
+      if (!status) assert_memory_not_equal(room + 8, before + 8, all[k].size - 8);
+    }
+  }
+}
+
 /* ---- The copy itself ---- */
 
 struct now {
@@ -213,8 +258,23 @@ static void a_copy_is_whole_or_zero(void **state) {
   assert_string_equal(err.message, "x is NULL");
 }
 
+/* An older caller's ends sooner. */
+static void a_fill_goes_as_far_as_the_caller_knows(void **state) {
+  (void)state;
+  const struct now from = {sizeof from, 1, 2};
+  struct now to = {offsetof(struct now, b), 7, 7};
+  assert_int_equal(attn_descriptor_expect(&to, sizeof to, to.struct_size, "x", NULL), ATTN_OK);
+  attn_descriptor_fill(&to, &from, sizeof from);
+  assert_int_equal(to.struct_size, offsetof(struct now, b));
+  assert_int_equal(to.a, 1), assert_int_equal(to.b, 7);
+  assert_int_equal(attn_descriptor_expect(&to, sizeof to, sizeof to, "x", NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_descriptor_expect(NULL, 8, 8, "x", NULL), ATTN_ERR_ARGUMENT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test_setup(every_struct_obeys, begin),
-                                     cmocka_unit_test(a_copy_is_whole_or_zero)};
+                                     cmocka_unit_test_setup(what_is_filled_obeys, begin),
+                                     cmocka_unit_test(a_copy_is_whole_or_zero),
+                                     cmocka_unit_test(a_fill_goes_as_far_as_the_caller_knows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

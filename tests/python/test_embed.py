@@ -220,7 +220,7 @@ def test_trouble_is_told(rng, tmp_path):
     os.remove(tmp_path / "config.json")
     refused("config.json")
     GPT2LMHeadModel(GPT2Config(vocab_size=40, n_embd=24, n_layer=1, n_head=3, n_positions=9)).save_pretrained(tmp_path)
-    refused("only encoders")
+    refused("tokenizer.json")
     assert config["model_type"] == "bert"
 
 

@@ -93,7 +93,7 @@ static attn_train going_on(struct log *log) {
 }
 
 static attn_train_state expect(const attn_train *run, attn_status status) {
-  attn_train_state end;
+  attn_train_state end = ATTN_TRAIN_STATE_INIT;
   attn_error err = {.message = ""};
   attn_status is = attn_model_train(run, &end, &err);
   if (is != status)
