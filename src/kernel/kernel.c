@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include <math.h>
 #include <stddef.h>
 
 static const struct attn_kernel *const table[] = {
@@ -25,6 +26,13 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
 /* q panel, scores, mask tile, output, copies of strided k and v. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width) {
   return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) + 64;
+}
+
+/* The sink may be far above or below all scores: double has room for either. */
+struct attn_row_total attn_total_of_row(double m, double l, double sink) {
+  double top = sink > m ? sink : m, own = exp2(m - top), other = exp2(sink - top);
+  double sum = l * own + other;
+  return (struct attn_row_total){top + log2(sum), own / sum, other / sum};
 }
 
 /* Panels of a and of its gradient, scores of one group. */
