@@ -34,7 +34,7 @@ DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
 TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faults",
-         "test_backward", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
+         "test_backward", "test_bounds", "test_packed", "test_score", "test_cache", "test_paged", "test_summary_edges", "test_summary",
          "test_view", "test_tape", "test_half", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search", "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input", "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal", "test_clones"]
 
 MUTATIONS = [
@@ -110,6 +110,10 @@ MUTATIONS = [
      "multiply(c, &d_q, &c->w, 0, &r->d_q);"),
     ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
     ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
+    ("large log-sum-exps are trusted", BACKWARD, "LARGE_LSE = 64", "LARGE_LSE = 1e38f"),
+    ("a row that is summed again forgets its share", BACKWARD, "{partial[n][0], (float)all.share,", "{partial[n][0], 1,"),
+    ("a sink's row loses its sum beside a large maximum", "src/kernel/kernel.c", "own / sum, other / sum}", "exp2(m - (top + log2(sum))), other / sum}"),
+    ("a softcap's slope taken from the whole score", REF, "t = size.capped / cap;", "t = row->scores[j] / cap;"),
     ("dlse forgotten", BACKWARD, "if (r->g->d_lse) sum -=", "if (0) sum -="),
     ("packed sequences draw alike", PACKED, "c->desc.origin_batch += n;", ""),
     ("packed keys one too early", PACKED, "c->v = cut(p->v, 1, j0, j1)",

@@ -29,11 +29,11 @@ struct scene {
 /* The scene's tensors in one type. */
 struct tensors {
   attn_dtype dtype;
-  attn_tensor q, k, v, o, d_o, lse, d_lse, mask, sinks, slopes, additive;
+  attn_tensor q, k, v, o, d_o, lse, weights, d_lse, mask, sinks, slopes, additive;
   attn_tensor d_q, d_k, d_v, d_mask, d_sinks, d_additive;
   attn_sdpa desc;
   attn_sdpa_gradients g;
-  char *memory[20];
+  char *memory[24];
   int used;
 };
 
@@ -109,6 +109,7 @@ static void make_tensors(struct tensors *t, const struct scene *c, attn_dtype dt
   t->o = make(t, dtype, NULL, c->b, c->hq, c->l, c->ev);
   t->d_o = make(t, dtype, c->d_o, c->b, c->hq, c->l, c->ev);
   t->lse = last(make(t, wide, NULL, 1, c->b, c->hq, c->l), 3);
+  t->weights = make(t, dtype, NULL, c->b, c->hq, c->l, c->s);
   t->d_lse = last(make(t, wide, c->d_lse, 1, c->b, c->hq, c->l), 3);
   const int64_t *m = c->mask_shape;
   t->mask = make(t, wide, c->mask, m[0], m[1], m[2], m[3]);
@@ -154,7 +155,6 @@ static void backward(struct tensors *t) {
     fail_msg("%s", err.message);
 }
 
-static double *f64(const attn_tensor *t) { return t->data; }
 static double value(const attn_tensor *t, int64_t n) {
   return attn_load_real(t->dtype, (const char *)t->data + n * attn_real_size(t->dtype));
 }

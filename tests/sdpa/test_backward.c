@@ -34,6 +34,8 @@ static void sharpen(struct scene *c) {
 
 /* ---- The oracle against central differences ---- */
 
+static double *f64(const attn_tensor *t) { return t->data; }
+
 /* sum dO O + sum dlse lse: its gradient is what the backward computes. */
 static double loss(struct tensors *t, const struct scene *c) {
   double sum = 0;

@@ -193,8 +193,8 @@ static void agrees_with_the_formula(struct scene *c, double unit, double steps) 
         double term = p[j] / sum * at(&c->v, (kv * c->s + j) * c->ev + e);
         exact += term, absolute += fabs(term);
       }
-      double n = (double)c->s, sizes = 2 * ((double)c->a + 26) + 6; /* 3 d <= 6 S */
-      double fixed = 34 + sizes * most + 2 * n + 5 * (log2(n) + 2);
+      double keys = (double)c->s, sizes = 2 * ((double)c->a + 26) + 6; /* 3 d <= 6 S */
+      double fixed = 34 + sizes * most + 2 * keys + 5 * (log2(keys) + 2);
       double bound = absolute * (expm1(unit * fixed) + expm1(2 * unit * steps * moved)) + 1e-30;
       double got = at(&c->o, n * c->ev + e);
       if (!(fabs(got - exact) <= bound))
