@@ -281,9 +281,13 @@ typedef struct attn_sdpa {
  * Any strides; a contiguous last dimension is the fast path.
  * Any dimension may be 0: then the output, if it has elements, is of empty rows.
  *
- * Accuracy  float32: |o - exact| <= u A (16 + 2 sqrt(E) S + 2 sqrt(n)) per
- *           element; 16-bit types that and one rounding of theirs, docs/accuracy.md. A live NaN in q_i reaches row i; in k_j
- *           the rows that see j; in v_j those rows, in that column.
+ * Accuracy  float32: |o - exact| <= sum_j p_j |v_j| (exp(b_j) - 1) per element, a worst case that is
+ *           proved: b_j is defined in docs/accuracy.md and at most 2^-24 (34 + 2 (E + 1) M + 3 d + 5 c +
+ *           2 tau), where M bounds |scale| sum_e |q_e k_je|, d is how far the scores lie apart, c =
+ *           ceil(log2 S) + 1 and tau = min(n, 96) + ceil(S / 96) for n visible keys; a mask of numbers, ALiBi,
+ *           softcap and additive add to E + 1. Weights below 2^(2c - 126) may be 0. 16-bit types that and
+ *           one rounding of theirs. A live NaN in q_i reaches row i; in k_j the rows that see j; in v_j
+ *           those rows, in that column.
  * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L). Additive scores take
  *           a tanh for each of the B Hq L S E.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW:
@@ -330,10 +334,14 @@ typedef struct attn_sdpa_gradients {
  * nothing, whatever empty_row is. Dropout draws what the forward drew. desc's progress
  * function is told rows of the passes that the wanted gradients need: of q, then of k and v.
  *
- * Accuracy  float32: u M (16 + 2 sqrt(E) S + 2 sqrt(n)) per element with M the sum of the
- *           magnitudes of its own terms and n their number, docs/accuracy.md.
+ * Accuracy  float32: a proved bound per element, docs/accuracy.md, Theorem 2. Errors of the scores aside,
+ *           which no later step can undo, it does not grow with the scores: rows of a mask that are filled
+ *           with -1e9 or -1e30 get the gradients of equal weights. Where |lse| is above 64, float32 has no room for
+ *           a sum beside it: such a row's sum is made anew from its scores.
  * Cost      7/2 of the forward's products and two exponentials for each weight; a softcap
- *           costs half of the forward's products and four tanh more.
+ *           costs half of the forward's products and four tanh more, rows whose |lse| is above 64
+ *           half of the forward's products and an exponential for each weight more. Memory: 16
+ *           bytes for each of the B Hq L rows.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT where lse is missing. Nothing is
  *           written then. _INTERRUPTED: results partly written.
  * Threads   reentrant; the same bits for any number of threads.
@@ -703,7 +711,7 @@ typedef struct attn_sdpa_report {
  *   row_limit  0: every row; else at most that many rows, a random sample
  *              drawn with seed
  *
- * Cost     2 (E + Ev) S operations a row, in double, on desc's executor; 16 S + 24 Ev
+ * Cost     2 (E + Ev) S operations a row, in double, on desc's executor; 24 S + 40 Ev
  *          bytes for each worker, from desc's allocator (its workspace is not used).
  *          desc's progress function is told rows done.
  * Errors   as attn_sdpa_forward; ATTN_ERR_ARGUMENT for a negative row_limit; *report is

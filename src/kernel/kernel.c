@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include <math.h>
 #include <stddef.h>
 
 static const struct attn_kernel *const table[] = {
@@ -31,6 +32,13 @@ static int64_t additive_floats(int64_t width, int has_additive) {
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
   return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) +
          additive_floats(width, has_additive) + 64;
+}
+
+/* The sink may be far above or below all scores: double has room for either. */
+struct attn_row_total attn_total_of_row(double m, double l, double sink) {
+  double top = sink > m ? sink : m, own = exp2(m - top), other = exp2(sink - top);
+  double sum = l * own + other;
+  return (struct attn_row_total){top + log2(sum), own / sum, other / sum};
 }
 
 /* Queries: the forward's, panels of dO and dQ, dP and a slope of one group. Keys: panels of k, v,

@@ -78,10 +78,11 @@ struct attn_sdpa_task {
 struct attn_backward_task {
   struct attn_sdpa_task task;
   const char *d_o[ATTN_ROWS]; /* Ev values each, d_o_col apart */
-  float lse[ATTN_ROWS];       /* natural, as the forward gave it */
-  float delta[ATTN_ROWS];     /* sum dO O - dlse */
-  char *d_q[ATTN_ROWS];       /* E values each, d_q_col apart; [0] NULL: not wanted */
-  char *d_mask[ATTN_ROWS];    /* added to; [0] NULL: not wanted */
+  float m[ATTN_ROWS];         /* P = share 2^(score - m), in powers of two */
+  float share[ATTN_ROWS];
+  float delta[ATTN_ROWS];  /* sum dO O - dlse */
+  char *d_q[ATTN_ROWS];    /* E values each, d_q_col apart; [0] NULL: not wanted */
+  char *d_mask[ATTN_ROWS]; /* added to; [0] NULL: not wanted */
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
   double plain_scale; /* not times log2(e) */
@@ -91,6 +92,15 @@ struct attn_backward_task {
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
   double *d_additive[ATTN_ROWS]; /* E values each, dense, added to in order; [0] NULL: not wanted */
 };
+
+/* A row whose weights 2^(x - m) sum to l, and its sink, in powers of two (-inf: none), taken
+ * together: m may be so large that no float has room for log2 l beside it. */
+struct attn_row_total {
+  double log2_sum;
+  double share; /* what a weight is multiplied by */
+  double sink;  /* the sink's own weight */
+};
+struct attn_row_total attn_total_of_row(double m, double l, double sink);
 
 struct attn_kernel {
   int32_t isa;

@@ -1,120 +1,165 @@
-/* bound.c -- what the float32 kernels promise; derived in docs/accuracy.md. */
+/* bound.c -- what the float32 kernels promise: docs/accuracy.md as code, by the names it uses. */
 #include <math.h>
 
 #include "ref.h"
 
-static double headroom(int64_t keys) { return keys > 1 ? ceil(log2((double)keys)) + 1 : 1; }
+static const double U = 0x1p-24;
+static const double DOUBLES = 1.0001; /* roundings in double, beside those in float32 */
 
-/* The kernel holds 2^(x - m), flushed below 2^-126, with m at most 2c - 1 above the row's
- * maximum; so a weight of 2^(2c - 126) or more is never lost. */
-double attn_ref_flush(int64_t keys) { return exp2(2 * headroom(keys) - 126); }
+enum {
+  BLOCK = 96,     /* keys that are summed before they are added to those before */
+  FIRST_KEYS = 6, /* a row's first maximum is theirs */
+};
 
-/* What the scores are off by acts twice: in a weight and in the sum of the weights. A score: q's
- * rounding S, the products' sqrt(E) S, a mask's or ALiBi's own and that of adding it 2 S, softcap
- * (a tanh between products) 8 S, additive scores 10 S; where q times scale is subnormal, up to
- * 2^-150 |k_e| in each product. */
-static double scores(const struct attn_ref_row *row, int64_t width) {
-  double each = 2 + 2 * sqrt((double)width) + (row->lifted ? 4 : 0) + (row->bent ? 16 : 0) +
-                (row->additive ? 20 : 0);
-  return each * row->magnitude + 0x1p-125 * row->key_magnitude;
+/* c */
+static double headroom(const struct attn_ref_row *row) {
+  return row->keys > 1 ? ceil(log2((double)row->keys)) + 1 : 1;
 }
 
-/* The fixed roundings, the scores', the sums'; 4 c for the part of the exponents, in a weight and
- * in the sum, that is not the key's distance to the maximum. */
-static double relative(const struct attn_ref_row *row, int64_t width) {
-  return 16 + scores(row, width) + 2 * sqrt((double)row->visible) + 4 * headroom(row->keys);
+double attn_ref_flush(const struct attn_ref_row *row) { return exp2(2 * headroom(row) - 126); }
+
+/* tau: roundings of a sum over the visible keys. */
+static double summed(const struct attn_ref_row *row) {
+  double n = (double)row->visible, blocks = ceil((double)row->keys / BLOCK);
+  return n > 0 ? fmin(n, BLOCK) + fmin(n, blocks) - 2 : 0;
 }
 
-/* The distance stands in the exponent, which is rounded (1), and each restart between that key and
- * the maximum costs a product by a power of two (at most 1.2 more). */
-enum { FAR = 3 };
-
-/* Of a sink, j = -1: 0. */
-static double distance(const struct attn_ref_row *row, int64_t j) {
-  return j < 0 || row->scores[j] == -(double)INFINITY ? 0 : row->top - row->scores[j];
+/* p e^b of a logit, also where p is too small for a double. */
+static double raised(const struct attn_ref_row *row, double logit, double b) {
+  return logit == -(double)INFINITY ? 0 : exp(logit - row->base + b) / row->sum;
 }
 
-double attn_ref_own_output(const struct attn_ref_row *row, int64_t width, int64_t e) {
-  /* Terms that are all 0 have no error, however large the scores: not 0 times infinity. */
-  if (row->absolute[e] == 0) return 0;
-  return row->absolute[e] * relative(row, width) + FAR * row->far[e];
+/* p (e^b - 1) */
+static double excess(const struct attn_ref_row *row, double logit, double b) {
+  return b < 1 ? raised(row, logit, 0) * expm1(b) : raised(row, logit, b) - raised(row, logit, 0);
 }
 
-double attn_ref_bound_f32(const struct attn_ref_row *row, int64_t width, int64_t e) {
-  /* Products that are subnormal lose half of 2^-149 each, before the division by the sum. */
-  double subnormal = (double)row->visible * exp2(2 * headroom(row->keys) - 149);
-  return 0x1p-24 * attn_ref_own_output(row, width, e) + row->flushed[e] + subnormal;
+/* ---- Scores ---- */
+
+static double own_sum(const struct attn_ref_row *row, double roundings, double size, double key) {
+  return row->exact_scores ? 0 : DOUBLES * expm1(U * roundings) * size + 0x1p-150 * key;
 }
 
-static double weight_relative(const struct attn_ref_row *row, int64_t width, int64_t j) {
-  return relative(row, width) + FAR * distance(row, j);
+double attn_ref_own_dot(const struct attn_ref_row *row, int64_t width, double size, double key) {
+  return own_sum(row, (double)width + (row->additive ? 10 : 1), size, key);
 }
 
-double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
-  const double u = 0x1p-24;
-  if (row->scores[j] == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
-  double flush = attn_ref_flush(row->keys) * row->largest_kept;
-  if (row->weights[j] == 0) return flush;
-  return u * row->weights[j] * weight_relative(row, width, j) + flush;
+double attn_ref_own_score(const struct attn_ref_row *row, int64_t width, double size, double key) {
+  double more = (row->additive ? 10 : 1) + (row->bent ? 16 : 0) + (row->lifted ? 1 : 0);
+  return own_sum(row, (double)width + more, size, key);
 }
 
-double attn_ref_bound_lse(const struct attn_ref_row *row, int64_t width) {
-  const double u = 0x1p-24;
-  return u * (relative(row, width) + fabs(row->lse));
+/* ---- Weights ---- */
+
+/* beta - sigma: the exponent, 2^x and, after the first six keys, restarts. */
+static double own_exponent(const struct attn_ref_row *row, double logit) {
+  int restarts = row->keys > FIRST_KEYS;
+  double far = (restarts ? 3 : 1) * (row->top - logit);
+  return U * (far + 2 * log(2) * headroom(row) + (restarts ? 15 : 5) + (row->bent ? 4 : 0));
+}
+
+void attn_ref_settle(struct attn_ref_row *row) {
+  double more = 0;
+  for (int64_t j = 0; j < row->keys; j++) {
+    if (row->scores[j] == -(double)INFINITY) continue;
+    row->budget[j] += own_exponent(row, row->scores[j]);
+    more += excess(row, row->scores[j], row->budget[j]);
+  }
+  row->spread = log1p(more);
+}
+
+/* b_j */
+static double weight_budget(const struct attn_ref_row *row, int64_t j) {
+  return row->budget[j] + row->spread + U * (2 * summed(row) + 4);
+}
+
+/* What all weights of a row sum to at most, as they are computed. */
+static double at_most(const struct attn_ref_row *row) {
+  return row->largest_kept * exp(U * (2 * summed(row) + 4));
+}
+
+double attn_ref_own_share(const struct attn_ref_row *row, int64_t j) {
+  return excess(row, row->scores[j], weight_budget(row, j));
+}
+
+double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t j) {
+  double logit = row->scores[j], own = row->largest_kept * attn_ref_own_share(row, j);
+  if (logit == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
+  if (row->weights[j] == 0 && raised(row, logit, 0) > 0) return 0; /* dropped: likewise */
+  return fmin(own, row->weights[j] + at_most(row)) + attn_ref_flush(row) * row->largest_kept;
+}
+
+double attn_ref_bound_lse(const struct attn_ref_row *row) {
+  return DOUBLES * (row->spread + U * (summed(row) + fabs(row->lse)));
+}
+
+double attn_ref_bound_output(const struct attn_ref_row *row, int64_t e) {
+  double subnormal = (double)row->visible * exp2(2 * headroom(row) - 149);
+  double convex = row->absolute[e] + row->largest[e] * exp(U * (2 * summed(row) + 4));
+  return fmin(row->own[e], convex) + row->flushed[e] + subnormal;
+}
+
+double attn_ref_bound_rounded(attn_dtype dtype, double bound, double value) {
+  double u = dtype == ATTN_F16 ? 0x1p-11 : dtype == ATTN_BF16 ? 0x1p-8 : 0;
+  double least = dtype == ATTN_F16 ? 0x1p-25 : dtype == ATTN_BF16 ? 0x1p-134 : 0;
+  if (dtype == ATTN_F64) return bound * 0x1p-29;
+  return u > 0 ? bound + u * (fabs(value) + bound) + least : bound;
 }
 
 /* ---- Gradients ---- */
 
-double attn_ref_own_score(const struct attn_ref_row *row, int64_t width) {
-  return (1 + 2 * sqrt((double)width) + (row->additive ? 10 : 0)) * row->magnitude +
-         0x1p-126 * row->key_magnitude;
+/* g_j: of a weight made anew from the log-sum-exp, or, where that is large, from the scores. Of a
+ * sink, j = -1. */
+static double again_budget(const struct attn_ref_row *row, int64_t j) {
+  double lse = fabs(row->lse), own = j < 0 ? U : row->budget[j];
+  double below = j < 0 ? 0 : fmax(row->lse - row->scores[j], 0);
+  return own + row->spread + U * (summed(row) + 2 * fmin(lse, 64) + below + 2);
 }
 
-/* The log-sum-exp is rounded, in natural units and in powers of two: at most S + ln n each. The
- * exponent is the distance and what the log-sum-exp lies above the maximum, ln n at most, within
- * 4 c. */
-double attn_ref_own_weight(const struct attn_ref_row *row, int64_t width, int64_t j) {
-  double n = row->visible > 1 ? (double)row->visible : 2;
-  return relative(row, width) + 2 * (row->magnitude + log(n)) + distance(row, j);
+double attn_ref_own_weight(const struct attn_ref_row *row, int64_t j) {
+  double logit = j < 0 ? row->sink : row->scores[j];
+  return excess(row, logit, again_budget(row, j) + 3 * U) + attn_ref_flush(row);
 }
 
-/* |(1 - t^2)'| = 2 |t| (1 - t^2); over a step d by which the score is off, |t| grows by d at most
- * and 1 - t^2 by e^2d, for its logarithm's slope is -2 t. Beside it the roundings, 12 (1 + t^2). */
-double attn_ref_own_slope(const struct attn_ref_row *row, int64_t width, double cap, double t) {
-  double own = attn_ref_own_score(row, width) / cap, d = 0x1p-24 * own;
-  double moved = own * 2 * (fabs(t) + d) * (1 - t * t) * exp(2 * d);
-  return fmin(moved, 0x1p24) + 12 * (1 + t * t);
+double attn_ref_own_product(int64_t values, double size) {
+  return expm1(U * (double)(values + 1)) * size + (double)values * 0x1p-149;
 }
 
-double attn_ref_bound_gradient(double size, double own, double count) {
-  return 0x1p-24 * (own + 2 * sqrt(count) * size) + 0x1p-120;
+double attn_ref_own_slope(double own, double cap, double t) {
+  double h = own / cap, moved = 2 * h * (fabs(t) + h) * (1 - t * t) * exp(2 * h);
+  return fmin(moved, 1) + 16 * U * (1 + t * t);
+}
+
+double attn_ref_bound_gradient(double size, double own, double depth) {
+  double b = U * (depth + 3);
+  return exp(b) * own + expm1(b) * size + 0x1p-149;
 }
 
 /* ---- Summaries: row is without its sink, whose share is taken from the rounded log-sum-exp ----
  */
 
-static double lse_error(const struct attn_ref_row *row, int64_t width, double u) {
-  return u * (relative(row, width) + fabs(row->lse));
+/* In arithmetic of roundoff u all budgets shrink alike. */
+static double lse_error(const struct attn_ref_row *row, double u) {
+  return u / U * attn_ref_bound_lse(row);
 }
 
 /* 1 / (1 + exp(x)): what the keys keep of 1 with x = sink - lse; with -x, the sink's part. */
 static double part(double x) { return 1 / (1 + exp(x)); }
 
-double attn_ref_bound_shared(const struct attn_ref_row *row, int64_t width, double u, double sink,
-                             int64_t j) {
+double attn_ref_bound_shared(const struct attn_ref_row *row, double u, double sink, int64_t j) {
   if (row->scores[j] == -(double)INFINITY) return 0;
-  double off = lse_error(row, width, u), share = part(sink - row->lse);
-  double weight = u * row->weights[j] * weight_relative(row, width, j) + attn_ref_flush(row->keys);
+  double off = lse_error(row, u), share = part(sink - row->lse);
+  double weight = excess(row, row->scores[j], u / U * weight_budget(row, j)) + attn_ref_flush(row);
   if (sink == -(double)INFINITY) return weight;
   return share * exp(off) * (weight + row->weights[j] * off);
 }
 
-/* That of the row's farthest weight. */
-static double worst_relative(const struct attn_ref_row *row, int64_t width) {
+/* r: the most that a weight is off by, relative to itself. */
+static double worst_relative(const struct attn_ref_row *row, double u) {
   double most = 0;
   for (int64_t j = 0; j < row->keys; j++)
-    if (row->weights[j] > 0) most = fmax(most, weight_relative(row, width, j));
-  return most;
+    if (row->weights[j] > 0) most = fmax(most, weight_budget(row, j));
+  return expm1(u / U * most);
 }
 
 /* With weights off by at most r each the distribution q differs from p by
@@ -122,10 +167,9 @@ static double worst_relative(const struct attn_ref_row *row, int64_t width) {
  * the first at most r / (1 - r) sum p |ln p + H|, the second at most 4 r^2 / (1 - r)^2. What is
  * flushed adds its own p ln p, the sums in double their roundings. The sink's choice comes before:
  * G(x) = h(share) + share H has |G'| <= share other (|x| + H). */
-double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, double u,
-                              double sink) {
-  double r = u * worst_relative(row, width), off = lse_error(row, width, u);
-  double entropy = 0, spread = 0, flush = attn_ref_flush(row->keys), n = (double)row->visible;
+double attn_ref_bound_entropy(const struct attn_ref_row *row, double u, double sink) {
+  double r = worst_relative(row, u), off = lse_error(row, u);
+  double entropy = 0, spread = 0, flush = attn_ref_flush(row), n = (double)row->visible;
   if (!(r < 0.5)) return (double)INFINITY;
   for (int64_t j = 0; j < row->keys; j++)
     if (row->weights[j] > 0) entropy -= row->weights[j] * log(row->weights[j]);
@@ -140,8 +184,8 @@ double attn_ref_bound_entropy(const struct attn_ref_row *row, int64_t width, dou
 }
 
 /* ln of the largest weight, and the log-sum-exp it is added to. */
-double attn_ref_bound_logit(const struct attn_ref_row *row, int64_t width, double u) {
-  double r = u * worst_relative(row, width) + (double)row->visible * attn_ref_flush(row->keys);
+double attn_ref_bound_logit(const struct attn_ref_row *row, double u) {
+  double r = worst_relative(row, u) + (double)row->visible * attn_ref_flush(row);
   if (!(r < 0.5)) return (double)INFINITY;
-  return r / (1 - r) + lse_error(row, width, u) + 0x1p-50 * (1 + fabs(row->lse));
+  return r / (1 - r) + lse_error(row, u) + 0x1p-50 * (1 + fabs(row->lse));
 }

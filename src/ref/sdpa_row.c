@@ -88,14 +88,18 @@ static double per_head(const attn_tensor *t, int64_t b, int64_t h) {
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-/* What is added to the score: the mask and ALiBi [Press22]. */
-static double added(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+/* What is added to the score: the mask and ALiBi [Press22]; its magnitude beside it. */
+static double added(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+                    double *size) {
   const attn_sdpa *d = ask->desc;
   const int64_t index[4] = {row->b, row->h, row->i, j};
   double sum = d && d->mask ? mask_value(d->mask, index) : 0.0;
+  *size = fabs(sum);
   if (!d || !d->alibi) return sum;
   double ahead = (double)ahead_of(d, row->i, j, ask->q->shape[2], ask->length);
-  return sum - per_head(d->alibi, row->b, row->h) * fabs(ahead);
+  double slope = per_head(d->alibi, row->b, row->h) * fabs(ahead);
+  *size += fabs(slope);
+  return sum - slope;
 }
 
 /* Additive scores [Bahdanau14 A.1.2]: element e of the row's vector a. */
@@ -112,29 +116,36 @@ static double scale_of(const struct question *ask) {
   return 1.0 / sqrt((double)ask->q->shape[3]);
 }
 
-/* s_j = cap(scale q . k_j) + what is added; beside it its magnitude and that of the key. With
- * additive scores sum_e a_e tanh(q_e + k_je) stands for q . k_j. */
+/* What a score is made of: scale q . k_j behind the softcap, and the sums of the magnitudes of
+ * scale q . k_j, of what is added and of k_j. */
+struct sizes {
+  double capped, dot, added, key;
+};
+
+/* s_j = cap(scale q . k_j) + what is added. With additive scores sum_e a_e tanh(q_e + k_je) stands
+ * for q . k_j. */
 static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    double *magnitude, double *key) {
+                    struct sizes *size) {
   int64_t width = ask->q->shape[3];
-  double scale = scale_of(ask), more = added(ask, row, j), sum = 0, absolute = 0;
-  *key = 0;
+  double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum = 0, absolute = 0;
+  size->key = 0;
   for (int64_t e = 0; e < width; e++) {
     double k = element(ask->k, row->b, ask->head, j, e);
     double q = element(ask->q, row->b, row->h, row->i, e), term = q * k;
     if (is_additive(ask)) {
       double a = vector_element(ask->desc->additive, row->h, e);
-      sum += a * tanh(q + k), absolute += fabs(a), *key += 1;
+      sum += a * tanh(q + k), absolute += fabs(a), size->key += 1;
       continue;
     }
     sum += term;
     absolute += fabs(term);
-    *key += fabs(k);
+    size->key += fabs(k);
   }
-  *magnitude = fabs(scale) * absolute + fabs(more);
+  size->dot = fabs(scale) * absolute;
   sum *= scale;
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SOFTCAP))
     sum = ask->desc->softcap * tanh(sum / ask->desc->softcap);
+  size->capped = sum;
   return sum + more;
 }
 
@@ -142,17 +153,15 @@ static double score(const struct question *ask, const struct attn_ref_row *row, 
 static double score_row(const struct question *ask, struct attn_ref_row *row) {
   double top = -(double)INFINITY;
   row->visible = 0;
-  row->magnitude = row->key_magnitude = 0;
   for (int64_t j = 0; j < row->keys; j++) {
-    double magnitude, key;
+    struct sizes size;
     row->scores[j] = -(double)INFINITY;
     if (!visible(ask, row, j)) continue;
     row->visible++;
-    row->scores[j] = score(ask, row, j, &magnitude, &key);
+    row->scores[j] = score(ask, row, j, &size);
     if (row->scores[j] > top || row->scores[j] != row->scores[j]) top = row->scores[j];
-    if (row->scores[j] == -(double)INFINITY) continue; /* its weight is exactly 0 */
-    if (!(magnitude <= row->magnitude)) row->magnitude = magnitude;
-    if (!(key <= row->key_magnitude)) row->key_magnitude = key;
+    if (row->budget)
+      row->budget[j] = attn_ref_own_score(row, ask->q->shape[3], size.dot + size.added, size.key);
   }
   return top;
 }
@@ -170,7 +179,7 @@ static void soften(const struct question *ask, struct attn_ref_row *row, double 
     sum += row->weights[j];
   }
   sum += exp(sink - highest); /* takes its share, has no value */
-  row->lse = highest + log(sum);
+  row->lse = highest + log(sum), row->base = highest, row->sum = sum, row->sink = sink;
   for (int64_t j = 0; j < row->keys; j++)
     if (visible(ask, row, j)) row->weights[j] /= sum;
 }
@@ -195,22 +204,35 @@ static double share_of(const struct attn_ref_row *row, int64_t j, double keep, d
 
 /* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
 static void mix(const struct question *ask, const attn_tensor *v, struct attn_ref_row *row) {
-  double flush = attn_ref_flush(row->keys);
-  for (int64_t e = 0; e < v->shape[3]; e++)
-    row->output[e] = row->absolute[e] = row->flushed[e] = 0.0;
-  for (int64_t e = 0; row->far && e < v->shape[3]; e++) row->far[e] = 0.0;
+  for (int64_t e = 0; e < v->shape[3]; e++) row->output[e] = row->absolute[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
-    int tiny = row->weights[j] < flush;
     double keep = kept(ask->desc, row, j);
     for (int64_t e = 0; e < v->shape[3]; e++) {
       double term = share_of(row, j, keep, element(v, row->b, ask->head, j, e));
       row->output[e] += term;
       row->absolute[e] += fabs(term);
-      if (tiny) row->flushed[e] += fabs(term);
-      if (row->far && term != 0) row->far[e] += fabs(term) * (row->top - row->scores[j]);
     }
     row->weights[j] *= keep;
+  }
+}
+
+/* What bounds the output, once the weights are known. */
+static void bound_terms(const struct question *ask, const attn_tensor *v,
+                        struct attn_ref_row *row) {
+  double flush = attn_ref_flush(row) * row->largest_kept;
+  for (int64_t e = 0; e < v->shape[3]; e++) row->own[e] = row->largest[e] = row->flushed[e] = 0;
+  attn_ref_settle(row);
+  for (int64_t j = 0; j < row->keys; j++) {
+    double keep = visible(ask, row, j) ? kept(ask->desc, row, j) : 0;
+    double own = keep > 0 ? keep * attn_ref_own_share(row, j) : 0;
+    for (int64_t e = 0; keep > 0 && e < v->shape[3]; e++) {
+      double size = fabs(element(v, row->b, ask->head, j, e));
+      if (size > 0) row->own[e] += size * own;
+      row->largest[e] = fmax(row->largest[e], size * keep);
+      if (row->weights[j] < flush)
+        row->flushed[e] += fabs(share_of(row, j, 1, element(v, row->b, ask->head, j, e)));
+    }
   }
 }
 
@@ -231,6 +253,7 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
   row->top = score_row(&ask, row);
   soften(&ask, row, row->top);
   mix(&ask, v, row);
+  if (row->budget) bound_terms(&ask, v, row);
 }
 
 /* ---- Backward ---- */
@@ -248,60 +271,65 @@ static double weight_gradient(const struct question *ask, const attn_tensor *v,
   return keep > 0 ? keep * sum : 0;
 }
 
-/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose terms' size and error
- * are beside. */
+/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose error is beside. */
 static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    double *size, double *own) {
-  *size = 1, *own = 0;
+                    double *own) {
+  struct sizes size;
+  *own = 0;
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
-  double cap = ask->desc->softcap, t = (row->scores[j] - added(ask, row, j)) / cap;
-  *size = 1 + t * t, *own = attn_ref_own_slope(row, ask->q->shape[3], cap, t);
+  score(ask, row, j, &size); /* not from scores[j]: a large mask would leave nothing of it */
+  double cap = ask->desc->softcap, t = size.capped / cap;
+  *own = attn_ref_own_slope(attn_ref_own_dot(row, ask->q->shape[3], size.dot, size.key), cap, t);
   return 1 - t * t;
 }
 
-/* What the dp_j of a row, their mean D and dlse are off by: sums over Ev, and D bears O's error. */
-static double own_difference(const attn_tensor *d_o, const struct attn_ref_row *row, int64_t width,
-                             int64_t values, double dp_size) {
-  double own = 2 * sqrt((double)values) * dp_size;
-  for (int64_t e = 0; e < values; e++)
-    own += fabs(element(d_o, row->b, row->h, row->i, e)) * attn_ref_own_output(row, width, e);
+/* What D - dlse, of size, is off by: D bears O's error, and both are rounded. */
+static double own_delta(const attn_tensor *d_o, const struct attn_ref_row *row, int64_t values,
+                        double size) {
+  double own = 0x1p-23 * size;
+  for (int64_t e = 0; e < values; e++) {
+    double bound = attn_ref_bound_output(row, e), d = fabs(element(d_o, row->b, row->h, row->i, e));
+    if (d > 0) own += d * attn_ref_bound_rounded(d_o->dtype, bound, row->output[e]);
+  }
   return own;
+}
+
+/* What a logit weighs, before dropout. */
+static double softmax(const struct attn_ref_row *row, double logit) {
+  return exp(logit - row->base) / row->sum;
 }
 
 /* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */
 static void score_gradients(const struct question *ask, const attn_tensor *v,
                             const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
                             struct attn_ref_gradients *g) {
-  /* O's rounding to float16 is relative to no less than the smallest normal number. */
-  double d = 0, d_size = 0, least = d_o->dtype == ATTN_F16 ? 0x1p-14 : 0;
-  int64_t width = ask->q->shape[3];
+  double d = 0, d_size = 0, d_own = 0;
   for (int64_t e = 0; e < v->shape[3]; e++)
-    d_size += fabs(element(d_o, row->b, row->h, row->i, e)) * (fabs(row->output[e]) + least);
+    d_size += fabs(element(d_o, row->b, row->h, row->i, e) * row->output[e]);
+  if (g->d_scores_own) d_own = own_delta(d_o, row, v->shape[3], d_size + fabs(d_lse));
   for (int64_t j = 0; j < row->keys; j++) {
     g->d_scores[j] = g->d_scores_size[j] = 0;
     if (g->d_scores_own) g->d_scores_own[j] = 0;
     if (!visible(ask, row, j)) continue;
     g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j]);
-    d += exp(row->scores[j] - row->lse) * g->d_scores[j];
+    d += softmax(row, row->scores[j]) * g->d_scores[j];
   }
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
-    double p = exp(row->scores[j] - row->lse);
+    double p = softmax(row, row->scores[j]);
     double dp_size = g->d_scores_size[j], size = dp_size + d_size + fabs(d_lse);
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
     g->d_scores_size[j] = p * size;
-    if (g->d_scores_own)
-      g->d_scores_own[j] = p * (attn_ref_own_weight(row, width, j) * size +
-                                own_difference(d_o, row, width, v->shape[3], dp_size));
+    if (!g->d_scores_own) continue;
+    double own = attn_ref_own_weight(row, j);
+    double apart = attn_ref_own_product(v->shape[3], dp_size) + d_own;
+    g->d_scores_own[j] = own * size + (p + own) * apart + 0x1p-149;
   }
-  double sink =
-      ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
-  double p = sink == -(double)INFINITY ? 0 : exp(sink - row->lse);
+  double p = row->sink == -(double)INFINITY ? 0 : softmax(row, row->sink);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
-  if (g->d_scores_own && p > 0)
-    g->d_sink_own = attn_ref_own_weight(row, width, -1) * g->d_sink_size +
-                    p * own_difference(d_o, row, width, v->shape[3], 0);
+  double own = g->d_scores_own && p > 0 ? attn_ref_own_weight(row, -1) : 0;
+  g->d_sink_own = own * (d_size + fabs(d_lse)) + (p + own) * d_own;
 }
 
 static void add(double *to, int64_t at, double x) {
@@ -322,9 +350,10 @@ static void additive_gradients(const struct question *ask, const struct attn_ref
     g->d_q[e] += slope_term, g->d_q_size[e] += slope_size;
     g->d_k[j * width + e] += slope_term, g->d_k_size[j * width + e] += slope_size;
     g->d_additive[e] += d_z * t, g->d_additive_size[e] += size * fabs(t);
-    double slope_own = fabs(a) * (own * (1 - t * t) + 12 * size * (1 + t * t));
+    double off = 12 * 0x1p-24 * (1 + t * t);
+    double slope_own = fabs(a) * (own * (1 - t * t + off) + size * off) + 0x1p-149;
     add(g->d_q_own, e, slope_own), add(g->d_k_own, j * width + e, slope_own);
-    add(g->d_additive_own, e, (own + 10 * size) * fabs(t));
+    add(g->d_additive_own, e, (own + 10 * 0x1p-24 * (size + own)) * fabs(t) + 0x1p-149);
   }
 }
 
@@ -339,23 +368,26 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
   for (int64_t e = 0; g->d_q_own && e < width; e++) g->d_q_own[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(&ask, row, j)) continue;
-    double size, own, gain = slope(&ask, row, j, &size, &own);
+    double bent, gain = slope(&ask, row, j, &bent), own = 0;
     double scale = scale_of(&ask), d_z = scale * gain * g->d_scores[j];
-    own = fabs(scale) *
-          (own * g->d_scores_size[j] + (g->d_scores_own ? gain * g->d_scores_own[j] : 0));
-    size *= fabs(scale) * g->d_scores_size[j];
+    double size = fabs(scale) * gain * g->d_scores_size[j];
+    if (g->d_scores_own)
+      own = fabs(scale) * (bent * g->d_scores_size[j] + (gain + bent) * g->d_scores_own[j]);
     if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, own, g);
     for (int64_t e = 0; e < width && !is_additive(&ask); e++) {
       double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
       g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
       g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);
-      add(g->d_q_own, e, own * fabs(k_e)), add(g->d_k_own, j * width + e, own * fabs(q_e));
+      add(g->d_q_own, e, own * fabs(k_e) + 0x1p-149 * fabs(scale));
+      add(g->d_k_own, j * width + e, own * fabs(q_e) + 0x1p-149 * (1 + g->d_scores_size[j]));
     }
-    double relative = attn_ref_own_weight(row, width, j);
+    double keep = kept(ask.desc, row, j);
+    double weight = g->d_v_own && keep > 0 ? keep * attn_ref_own_weight(row, j) : 0;
     for (int64_t e = 0; e < value_width; e++) {
       double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
       g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);
-      add(g->d_v_own, j * value_width + e, relative * fabs(term));
+      double d = fabs(element(d_o, row->b, row->h, row->i, e));
+      add(g->d_v_own, j * value_width + e, weight * d + 0x1p-149);
     }
   }
 }

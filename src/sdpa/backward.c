@@ -8,6 +8,12 @@
 #include "problem.h"
 #include "ref.h"
 
+/* A row's softmax from its scores in powers of two: p_j = share 2^(s_j - m). */
+struct row_sum {
+  float m, share, sink; /* sink: the sink's own p */
+};
+enum { ROW_BYTES = sizeof(float) + sizeof(struct row_sum) }; /* of delta and sums */
+
 struct run {
   struct attn_problem p;
   const struct attn_problem *whole; /* NULL: p is no part of another call */
@@ -16,7 +22,8 @@ struct run {
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
-  float *delta; /* (B, Hq, L): rowsum(dO O) - dlse */
+  float *delta;         /* (B, Hq, L): rowsum(dO O) - dlse */
+  struct row_sum *sums; /* (B, Hq, L) */
   char *workspace;
   size_t worker_bytes;
   double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
@@ -253,12 +260,17 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
 
+static float *worker_memory(const struct run *r, int32_t worker) {
+  return (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
+}
+
 static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
                       int64_t h, int64_t i) {
   attn_problem_point_row(&r->p, &t->task, row, b, h, i);
   t->task.weights[row] = NULL;
   t->d_o[row] = attn_tensor_at(&r->d_o, b, h, i, 0);
-  t->lse[row] = (float)real_at(&r->p.lse, b, h, i, 0);
+  const struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+  t->m[row] = sum->m, t->share[row] = sum->share;
   t->delta[row] = r->delta[row_index(r, b, h, i)];
   t->d_q[row] = r->g->d_q ? attn_tensor_at(&r->d_q, b, h, i, 0) : NULL;
   t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
@@ -267,11 +279,61 @@ static void point_row(const struct run *r, struct attn_backward_task *t, int row
 static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker, int64_t b,
                        int64_t head) {
   memset(t, 0, sizeof *t);
-  t->task.workspace = (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
+  t->task.workspace = worker_memory(r, worker);
   attn_problem_point_head(&r->p, &t->task, b, head);
   t->plain_scale = r->p.scale;
   t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
   t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
+}
+
+/* ---- The softmax's sums ---- */
+
+/* float32 holds |lse| beside ln n only where it is small: at this size it is off by 2^-18. */
+static const float LARGE_LSE = 64;
+
+/* From the forward's log-sum-exp; -inf, of a row without keys, gives them no weight. */
+static struct row_sum sum_of_lse(double lse, double sink) {
+  return (struct row_sum){(float)(lse * ATTN_LOG2E), 1,
+                          sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
+}
+
+/* Sums the scores of the task's rows anew, as the forward did. */
+static void sum_again(const struct run *r, struct attn_sdpa_task *t, struct row_sum *const *sums) {
+  float partial[ATTN_ROWS][2];
+  if (!t->rows) return;
+  for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
+  t->value_width = 0, t->drop_below = 0;
+  r->p.kernel->sdpa_f32(t);
+  for (int n = 0; n < t->rows; n++) {
+    struct attn_row_total all =
+        attn_total_of_row((double)partial[n][0], (double)partial[n][1], t->sink[n]);
+    *sums[n] = (struct row_sum){partial[n][0], (float)all.share, (float)all.sink};
+  }
+}
+
+/* Of a block of rows. Those whose log-sum-exp is too large to tell how many keys share it are
+ * summed again. */
+static void run_sums(void *argument, int64_t index, int32_t worker) {
+  struct run *r = argument;
+  const struct attn_partition *s = &r->parts;
+  if (r->progress.stop) return;
+  int64_t rest = index / s->blocks, unit = rest % s->units, kv = rest / s->units;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROWS;
+  struct attn_sdpa_task t = {.workspace = worker_memory(r, worker)};
+  struct row_sum *again[ATTN_ROWS];
+  attn_problem_point_head(&r->p, &t, b, head);
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+    int64_t h = head * s->group + unit + n / r->p.rows, i = n % r->p.rows;
+    double lse = real_at(&r->p.lse, b, h, i, 0), sink = -(double)INFINITY;
+    if (r->p.desc.sinks) sink = attn_problem_per_head(r->p.desc.sinks, b, h);
+    struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+    *sum = sum_of_lse(lse, sink);
+    if (!(fabs(lse) > LARGE_LSE) || lse == -(double)INFINITY) continue;
+    again[t.rows] = sum;
+    attn_problem_point_row(&r->p, &t, t.rows++, b, h, i);
+  }
+  sum_again(r, &t, again);
+  attn_progress_tell(&r->progress, &r->p.desc, 0);
 }
 
 static void run_queries(void *argument, int64_t index, int32_t worker) {
@@ -327,8 +389,8 @@ static void sink_gradients(const struct run *r) {
     double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++) {
-        double delta = (double)r->delta[row_index(r, b, h, i)];
-        if (delta != 0) sum -= exp(sink - real_at(&r->p.lse, b, h, i, 0)) * delta;
+        int64_t row = row_index(r, b, h, i);
+        if (r->delta[row] != 0) sum -= (double)r->sums[row].sink * (double)r->delta[row];
       }
     attn_add_real(t->dtype, attn_view_at(t, h * t->strides[0]), sum);
   }
@@ -341,6 +403,7 @@ static void run_f32(struct run *r) {
   r->progress.total =
       (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
   attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
+  attn_problem_parallel(p, heads * r->parts.units * r->parts.blocks, run_sums, r);
   if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
   if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
@@ -385,8 +448,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
                              .scores = cut(&free, p->keys),
                              .weights = cut(&free, p->keys),
                              .output = cut(&free, p->value_width),
-                             .absolute = cut(&free, p->value_width),
-                             .flushed = cut(&free, p->value_width)};
+                             .absolute = cut(&free, p->value_width)};
   struct attn_ref_gradients g = {.d_q = cut(&free, p->width),
                                  .d_q_size = cut(&free, p->width),
                                  .d_scores = cut(&free, p->keys),
@@ -428,7 +490,7 @@ static void run_f64(struct run *r) {
 
 /* ---- The call ---- */
 
-/* A worker's share, and behind all of them the slots of additive's gradient and delta. */
+/* A worker's share, and behind all of them the slots of additive's gradient, delta and sums. */
 static size_t measure(struct run *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
                                                                  r->p.desc.additive != NULL) *
@@ -441,10 +503,10 @@ static size_t measure(struct run *r) {
       __builtin_mul_overflow(slots, sizeof(double), &r->slot_bytes))
     return 0;
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (!each || rows > SIZE_MAX / 16 ||
+  if (!each || rows > SIZE_MAX / 2 / ROW_BYTES ||
       __builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
       __builtin_add_overflow(all, r->slot_bytes, &all) ||
-      __builtin_add_overflow(all, rows * sizeof(float) + ATTN_PANEL_ALIGN, &all))
+      __builtin_add_overflow(all, rows * ROW_BYTES + ATTN_PANEL_ALIGN, &all))
     return 0;
   return all;
 }
@@ -460,6 +522,7 @@ static attn_status compute(struct run *r, attn_error *err) {
   r->d_additive = (double *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
   memset(r->d_additive, 0, r->slot_bytes);
   r->delta = (float *)(void *)((char *)r->d_additive + r->slot_bytes);
+  r->sums = (struct row_sum *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
   if (!r->adds) attn_backward_clear(r->g);
   if (r->p.kernel)
     run_f32(r);

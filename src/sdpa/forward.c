@@ -230,8 +230,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
                              .scores = work,
                              .weights = work + p->keys,
                              .output = work + 2 * p->keys,
-                             .absolute = work + 2 * p->keys + p->value_width,
-                             .flushed = work + 2 * p->keys + 2 * p->value_width};
+                             .absolute = work + 2 * p->keys + p->value_width};
   attn_sdpa desc = p->desc;
   attn_tensor mask = p->mask;
   if (desc.mask) desc.mask = &mask;

@@ -68,29 +68,18 @@ static double column(const struct merged *all, int64_t e) {
   return sum;
 }
 
-/* log2 of the row's sum, its sink's with it; *share is what a sum is multiplied by. As the kernel
- * does for a row in one piece. */
-static double total_of(const struct merged *all, double sink, double *share) {
-  double own = all->m + log2(all->l);
-  *share = 1 / all->l;
-  if (sink == -(double)INFINITY) return own;
-  double top = own > sink ? own : sink;
-  double total = top + log2(exp2(own - top) + exp2(sink - top));
-  *share = exp2(all->m - total);
-  return total;
-}
-
 int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t count, int64_t b,
                      int64_t h, int64_t i) {
   struct merged all = gather(p, partial, count);
   int empty = all.m == -(double)INFINITY;
-  double sink = -(double)INFINITY, share = 0;
+  double sink = -(double)INFINITY;
   if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
-  double total = empty ? sink : total_of(&all, sink, &share);
+  struct attn_row_total total = {.log2_sum = sink};
+  if (!empty) total = attn_total_of_row(all.m, all.l, sink);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
-                    empty ? 0 : column(&all, e) * share);
+                    empty ? 0 : column(&all, e) * total.share);
   if (p->desc.lse)
-    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), total * ATTN_LN2);
+    attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), total.log2_sum * ATTN_LN2);
   return empty;
 }

@@ -99,20 +99,12 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
   if (nan) row->lse = (double)NAN;
 }
 
-/* float64 is the same arithmetic in another order of magnitude: the same form, u = 2^-53. A 16-bit
- * type is float32's with one rounding more, of a number that size bounds. */
-static double promised(attn_dtype dtype, double bound, double size) {
-  if (dtype == ATTN_F64) return bound * 0x1p-29;
-  if (dtype == ATTN_F16) return bound + 1.05 * 0x1p-11 * size + 0x1p-25;
-  if (dtype == ATTN_BF16) return bound + 1.05 * 0x1p-8 * size + 0x1p-134;
-  return bound;
-}
-
 /* The mean of an empty row: a sum in long double, here and there, rounded once. */
 static double mean_bound(const struct check *c, const struct attn_ref_row *row, int64_t e) {
   double size = fabs(row->output[e]);
   double sum = ((double)c->p->keys + 1) * (double)LDBL_EPSILON * row->absolute[e];
-  return promised(c->p->o.dtype, 0x1p-24 * size + 0x1p-149, size) + sum + 0x1p-53 * size;
+  return attn_ref_bound_rounded(c->p->o.dtype, 0x1p-24 * size + 0x1p-149, size) + sum +
+         0x1p-53 * size;
 }
 
 static void compare_output(const struct check *c, const struct attn_ref_row *row,
@@ -125,9 +117,8 @@ static void compare_output(const struct check *c, const struct attn_ref_row *row
     /* An infinite value whose weight was flushed: 0 times infinity. */
     if (isinf(row->flushed[at[3]]) && got != got) exact = got;
     note(largest_of(dtype), r, at, got, exact,
-         row->visible
-             ? promised(dtype, attn_ref_bound_f32(row, p->width, at[3]), row->absolute[at[3]])
-             : mean_bound(c, row, at[3]));
+         row->visible ? attn_ref_bound_rounded(dtype, attn_ref_bound_output(row, at[3]), exact)
+                      : mean_bound(c, row, at[3]));
   }
 }
 
@@ -137,10 +128,9 @@ static void compare_weights(const struct check *c, const struct attn_ref_row *ro
   int64_t at[4] = {row->b, row->h, row->i, 0};
   for (; at[3] < p->keys; at[3]++) {
     double exact = row->weights[at[3]]; /* of an empty row 0 or 1 / S, rounded once */
-    double bound = row->visible ? attn_ref_bound_weight(row, p->width, at[3]) : 0x1p-24 * exact;
-    double size = row->visible && row->scores[at[3]] == -(double)INFINITY ? -1 : exact;
+    double bound = row->visible ? attn_ref_bound_weight(row, at[3]) : 0x1p-24 * exact;
     note(largest_of(p->weights.dtype), r, at, real_at(&p->weights, at), exact,
-         size < 0 ? 0 : promised(p->weights.dtype, bound, size));
+         bound > 0 ? attn_ref_bound_rounded(p->weights.dtype, bound, exact) : 0);
   }
 }
 
@@ -152,7 +142,7 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
   if (p->desc.weights) compare_weights(c, row, r);
   if (p->desc.lse)
     note(largest_of(p->lse.dtype), r, at, real_at(&p->lse, at), row->lse,
-         promised(p->lse.dtype, attn_ref_bound_lse(row, p->width), 0));
+         attn_ref_bound_rounded(p->lse.dtype, attn_ref_bound_lse(row), 0));
   r->rows++;
 }
 
@@ -161,16 +151,18 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
   const struct attn_problem *p = c->p;
   if (c->progress.stop) return;
   int64_t number = row_number(c, index);
-  double *work = c->work + (size_t)worker * c->work_each, *ev = work + 2 * p->keys;
+  double *work = c->work + (size_t)worker * c->work_each, *ev = work + 3 * p->keys;
   struct attn_ref_row row = {.i = number % p->rows,
                              .h = number / p->rows % p->heads_q,
                              .b = number / p->rows / p->heads_q,
                              .scores = work,
                              .weights = work + p->keys,
+                             .budget = work + 2 * p->keys,
                              .output = ev,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width,
-                             .far = ev + 3 * p->value_width};
+                             .own = ev + 3 * p->value_width,
+                             .largest = ev + 4 * p->value_width};
   /* The caller's own mask: the oracle broadcasts by itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, &c->partial[worker]);
@@ -189,11 +181,11 @@ static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
   to->worst_bound = from->worst_bound;
 }
 
-/* Two rows of keys and four of values for each worker; 0 where that is more than memory. */
+/* Three rows of keys and five of values for each worker; 0 where that is more than memory. */
 static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   size_t keys = (size_t)p->keys, width = (size_t)p->value_width, bytes;
   if (keys > SIZE_MAX / 32 || width > SIZE_MAX / 64) return 0;
-  *each = keys * 2 + width * 4 + 8;
+  *each = keys * 3 + width * 5 + 8;
   if (__builtin_mul_overflow(*each, sizeof(double) * (size_t)p->workers, &bytes)) return 0;
   return bytes > SIZE_MAX / 2 ? 0 : bytes;
 }

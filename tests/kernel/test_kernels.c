@@ -100,31 +100,33 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
   if (s->window) desc.flags = ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET, desc.align = ATTN_ALIGN_OFFSET;
   desc.offset = s->offset, desc.window_left = s->left, desc.window_right = s->right;
   if (s->masked) desc.mask = &mask;
-  double *work = malloc((size_t)(2 * s->keys + 4 * s->value_width) * sizeof *work);
-  double *output = work + 2 * s->keys;
+  double *work = malloc((size_t)(3 * s->keys + 5 * s->value_width) * sizeof *work);
+  double *output = work + 3 * s->keys;
   struct attn_ref_row row = {.i = i,
                              .scores = work,
                              .weights = work + s->keys,
+                             .budget = work + 2 * s->keys,
                              .output = output,
                              .absolute = output + s->value_width,
                              .flushed = output + 2 * s->value_width,
-                             .far = output + 3 * s->value_width};
+                             .own = output + 3 * s->value_width,
+                             .largest = output + 4 * s->value_width};
   attn_ref_sdpa_row(&desc, &q, &k, &v, &row);
   if (s->task.empty[i] != (row.visible == 0)) fail_msg("%s: row %d", kernel->name, (int)i);
   for (int64_t e = 0; e < s->value_width; e++) {
     double error = fabs((double)s->o[i * s->value_width + e] - row.output[e]);
-    if (!(error <= attn_ref_bound_f32(&row, s->width, e)))
+    if (!(error <= attn_ref_bound_output(&row, e)))
       fail_msg("%s: rows %d keys %d E %d: o[%d,%d] is %g, not %g", kernel->name, (int)s->rows,
                (int)s->keys, (int)s->width, (int)i, (int)e, (double)s->o[i * s->value_width + e],
                row.output[e]);
   }
   for (int64_t j = 0; j < s->keys; j++)
     if (!(fabs((double)s->weights[i * s->keys + j] - row.weights[j]) <=
-          attn_ref_bound_weight(&row, s->width, j)))
-      fail_msg("%s: weights[%d,%d] is %g, not %g (E %d, |s| %g, n %d)", kernel->name, (int)i,
-               (int)j, (double)s->weights[i * s->keys + j], row.weights[j], (int)s->width,
-               row.magnitude, (int)row.visible);
-  if (row.visible ? !(fabs((double)s->lse[i] - row.lse) <= attn_ref_bound_lse(&row, s->width))
+          attn_ref_bound_weight(&row, j)))
+      fail_msg("%s: weights[%d,%d] is %g, not %g (E %d, n %d)", kernel->name, (int)i, (int)j,
+               (double)s->weights[i * s->keys + j], row.weights[j], (int)s->width,
+               (int)row.visible);
+  if (row.visible ? !(fabs((double)s->lse[i] - row.lse) <= attn_ref_bound_lse(&row))
                   : s->lse[i] != -INFINITY)
     fail_msg("%s: lse[%d] is %g, not %g", kernel->name, (int)i, (double)s->lse[i], row.lse);
   free(work);

@@ -46,7 +46,7 @@ static attn_status trace(void (*hold)(const struct attn_trace_site *), int stop_
 
 /* ---- Weights are the softmax of q and k ---- */
 
-/* One row in double, from the equations; the bound of one weight in docs/accuracy.md, with ALiBi.
+/* One row in double, from the equations; the corollary of docs/accuracy.md, with ALiBi.
  * S is the largest of the sums of magnitudes. */
 static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   double scores[SAID], top = -INFINITY, most = 0, sum = 0, all = 0;
@@ -65,12 +65,11 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   }
   for (int64_t j = 0; j < visible; j++) sum += exp(scores[j] - top);
   double c = ceil(log2((double)s->keys)) + 1, n = (double)visible;
-  double b =
-      16 + (2 + 2 * sqrt((double)s->width) + (s->slopes ? 4 : 0)) * most + 2 * sqrt(n) + 4 * c;
+  double b = 34 + 2 * ((double)s->width + (s->slopes ? 2 : 1)) * most + 2 * n + 5 * c;
   for (int64_t j = 0; j < s->keys; j++) {
     struct attn_trace_cell cell;
     double p = j < visible ? exp(scores[j] - top) / sum : 0;
-    double bound = 0x1p-24 * p * (b + 3 * (top - (j < visible ? scores[j] : top)));
+    double bound = p * expm1(0x1p-24 * (b + 3 * (top - (j < visible ? scores[j] : top))));
     attn_trace_explain(s, h, i, j, &cell);
     assert_ptr_equal(cell.q, s->q.at + i * s->q.step + h * s->width);
     assert_ptr_equal(cell.k, s->k.at + j * s->k.step + h / group * s->width);
@@ -81,7 +80,7 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
       assert_true(fabs(s->scale * cell.dot - cell.distance - scores[j]) < 1e-13 * (1 + most));
     all += (double)w[j];
   }
-  assert_true(fabs(all - 1) <= 0x1p-24 * (b + 3 * 2 * most));
+  assert_true(fabs(all - 1) <= expm1(0x1p-24 * (b + 3 * 2 * most)));
 }
 
 static void hold_weights(const struct attn_trace_site *s) {

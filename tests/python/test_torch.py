@@ -55,6 +55,32 @@ def test_gradcheck_on_pytorchs_own_samples():
     assert count >= 10
 
 
+@pytest.mark.parametrize("fill", [-1e9, 1e9, -1e30, 1e30, float(np.finfo("f4").min)])
+def test_rows_filled_with_a_large_number(fill):
+    """What padding masks do: every key gets 1 / n, in the output and in the gradients. Held to Theorems 2 and 3 of docs/accuracy.md
+    without the scores' errors, ours and PyTorch's own float32."""
+    n, width, u = 70, 8, 2.0**-24
+    c, tau = np.ceil(np.log2(n)) + 1, n - 1
+    budget = 2 * (1.39 * c + 15) + 3 * np.log(n)  # beta + lambda: equal scores have no distances
+    made_anew = budget + tau + 2 * 64 + np.log(n) + 5
+    difference = width + 1 + budget + 2 * tau + 4 + 2
+    unit = np.expm1(u * (made_anew + difference + n + 1 + 3))
+    torch.manual_seed(SEED)
+    q, k, v, g = (torch.randn(2, 3, n, width, requires_grad=True) for _ in range(4))
+    mask = torch.full((n, n), fill, requires_grad=True)
+    scale, (x, y, z, d) = width**-0.5, (t.detach().double() for t in (q, k, v, g))
+    o = z.mean(-2, keepdim=True).expand_as(z)
+    dp, delta = d @ z.mT, (d * o).sum(-1, keepdim=True)
+    ds, size = (dp - delta) / n, (d.abs() @ z.mT.abs() + (d * o).abs().sum(-1, keepdim=True)) / n
+    exact = scale * ds @ y, scale * ds.mT @ x, d.mean(-2, keepdim=True).expand_as(z), ds.sum((0, 1))
+    bounds = scale * size @ y.abs(), scale * size.mT @ x.abs(), d.abs().mean(-2, keepdim=True).expand_as(z), size.sum((0, 1))
+    plain = torch.softmax(scale * q @ k.mT + mask, -1) @ v
+    for result in (scaled_dot_product_attention(q, k, v, attn_mask=mask), plain):
+        assert ((result - o).abs() <= unit * z.abs().mean(-2, keepdim=True)).all()
+        for got, want, bound in zip(torch.autograd.grad(result, (q, k, v, mask), g), exact, bounds):
+            assert ((got - want).abs() <= unit * bound).all()
+
+
 def test_gradients_of_masks_and_sinks_and_the_log_sum_exp():
     torch.manual_seed(0)
     q, k, v = (torch.randn(2, 4, 5, 3, dtype=torch.double, requires_grad=True) for _ in range(3))

@@ -186,10 +186,6 @@ static void draw(struct drawn *d, attn_dtype dtype, int spoiled) {
   const int64_t lse[4] = {batch, heads * group, rows, 1};
   d->q = draw_tensor(q, dtype, INPUT, chance(4) ? 30 : 1, &d->memory[0]);
   d->k = draw_tensor(k, dtype, INPUT, 1, &d->memory[1]);
-  while (width > 8 && !d->q.strides[3] && !d->k.strides[3]) { /* docs/accuracy.md: equal terms */
-    guarded_free(&d->memory[1]);
-    d->k = draw_tensor(k, dtype, INPUT, 1, &d->memory[1]);
-  }
   d->v = draw_tensor(v, dtype, INPUT, 1, &d->memory[2]);
   d->o = draw_tensor(o, dtype, OUTPUT, 0, &d->memory[4]);
   draw_knobs(d, full);

@@ -176,8 +176,9 @@ static double exact_output(const float *q, const float *k, const float *v, int64
   for (int e = 0; e < EV; e++) o[e] /= sum;
   double step_k = largest(k, tokens * E) / 127, step_v = largest(v, tokens * EV) / 127;
   double most = largest(v, tokens * EV), scores = scale * size * largest(k, tokens * E);
+  double n = (double)tokens, sizes = 2 * (E + 1) + 6; /* 3 d <= 6 S */
   double arithmetic =
-      0x1p-24 * most * (18 + 2 * sqrt((double)E) * scores + 2 * sqrt((double)tokens));
+      most * expm1(0x1p-24 * (34 + sizes * scores + 2 * n + 5 * (log2(n) + 2))) + 0x1p-24 * most;
   return (exp(scale * size * step_k) - 1) * most + step_v / 2 + arithmetic;
 }
 

@@ -169,7 +169,7 @@ static double score_of(const struct scene *c, int64_t h, int64_t i, int64_t j, d
 }
 
 /* Every row: softmax of the scores, times v; each element within
- * u A (16 + 2 sqrt(E) S + 2 sqrt(n) + 8 S + 20 S), as docs/accuracy.md has it, and A (e^2d - 1)
+ * A (e^uB - 1), the corollary of docs/accuracy.md, and A (e^2d - 1)
  * where the projections' roundings move a score by d. */
 static void agrees_with_the_formula(struct scene *c, double unit, double steps) {
   static double p[4096];
@@ -193,8 +193,9 @@ static void agrees_with_the_formula(struct scene *c, double unit, double steps) 
         double term = p[j] / sum * at(&c->v, (kv * c->s + j) * c->ev + e);
         exact += term, absolute += fabs(term);
       }
-      double fixed = 16 + (2 * sqrt((double)c->a) + 28) * most + 2 * sqrt((double)c->s);
-      double bound = absolute * (unit * fixed + expm1(2 * unit * steps * moved)) + 1e-30;
+      double keys = (double)c->s, sizes = 2 * ((double)c->a + 26) + 6; /* 3 d <= 6 S */
+      double fixed = 34 + sizes * most + 2 * keys + 5 * (log2(keys) + 2);
+      double bound = absolute * (expm1(unit * fixed) + expm1(2 * unit * steps * moved)) + 1e-30;
       double got = at(&c->o, n * c->ev + e);
       if (!(fabs(got - exact) <= bound))
         fail_msg("kind %d: %.17g, not %.17g; bound %g", c->kind, got, exact, bound);

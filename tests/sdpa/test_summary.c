@@ -75,7 +75,7 @@ static void draw(struct call *c, attn_dtype dtype) {
 /* One row as it must be: p with the sink's share taken, and what each result may be off by. */
 struct expected {
   struct attn_ref_row row; /* without its sink */
-  double scores[KEYS], weights[KEYS], p[KEYS], bound[KEYS];
+  double scores[KEYS], weights[KEYS], budget[KEYS], p[KEYS], bound[KEYS];
   double entropy, entropy_bound, logit, logit_bound;
   int listed[KEYS];
 };
@@ -102,8 +102,8 @@ static void expect(const struct call *c, int64_t b, int64_t h, int64_t i) {
   double u = c->tq.dtype == ATTN_F64 ? 0x1p-53 : 0x1p-24;
   double sink = desc.sinks ? (double)c->logits[h] : -(double)INFINITY;
   desc.sinks = NULL, desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT, none.shape[3] = 0;
-  x->row =
-      (struct attn_ref_row){.b = b, .h = h, .i = i, .scores = x->scores, .weights = x->weights};
+  x->row = (struct attn_ref_row){
+      .b = b, .h = h, .i = i, .scores = x->scores, .weights = x->weights, .budget = x->budget};
   attn_ref_sdpa_row(&desc, &c->tq, &c->tk, &none, &x->row);
   if (!x->row.visible) {
     expect_empty(c, x);
@@ -113,12 +113,12 @@ static void expect(const struct call *c, int64_t b, int64_t h, int64_t i) {
   x->entropy = surprise(taken), x->logit = -(double)INFINITY;
   for (int64_t j = 0; j < c->s; j++) {
     x->p[j] = x->weights[j] * share;
-    x->bound[j] = attn_ref_bound_shared(&x->row, c->e, u, sink, j) + 0x1p-149;
+    x->bound[j] = attn_ref_bound_shared(&x->row, u, sink, j) + 0x1p-149;
     x->entropy += surprise(x->p[j]);
     if (x->scores[j] > x->logit) x->logit = x->scores[j];
   }
-  x->entropy_bound = attn_ref_bound_entropy(&x->row, c->e, u, sink);
-  x->logit_bound = attn_ref_bound_logit(&x->row, c->e, u);
+  x->entropy_bound = attn_ref_bound_entropy(&x->row, u, sink);
+  x->logit_bound = attn_ref_bound_logit(&x->row, u);
 }
 
 static double worst; /* of what is not rounded to float32 */
