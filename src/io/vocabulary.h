@@ -5,6 +5,7 @@
 
 #include "intern.h"
 #include "tokenizer.h"
+#include "utf8.h"
 
 enum {
   ATTN_VOCABULARY_SPECIAL = 4, /* <pad>, <s>, </s>, <unk> */
@@ -73,8 +74,6 @@ void attn_encoding_put(struct attn_encoding *encoding, int32_t id);
 /* ATTN_ERR_FORMAT: there is none at that byte. */
 attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err);
 
-/* Bytes of the code point at text, *code what it is; 0: no UTF-8 there. */
-size_t attn_utf8_read(const char *text, size_t length, int32_t *code);
 size_t attn_utf8_write(int32_t code, char *to); /* at most 4 */
 
 /* Unicode's White_Space. */
