@@ -68,8 +68,15 @@ int attn_byte_of_letter(int32_t letter);
 struct attn_encoding {
   int32_t *ids;
   size_t room, count;
+  struct attn_unknown *unknown; /* grows */
+  size_t unknown_room, unknowns;
+  int notes;  /* whether unknown parts are wanted */
+  int failed; /* no memory for one */
 };
 void attn_encoding_put(struct attn_encoding *encoding, int32_t id);
+
+/* <unk>, for so many bytes of the text from `at` on. */
+void attn_encoding_put_unknown(struct attn_encoding *encoding, int32_t id, size_t at, size_t bytes);
 
 /* ATTN_ERR_FORMAT: there is none at that byte. */
 attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err);

@@ -4,6 +4,7 @@
 
 #include "attn/model.h"
 #include "batch.h"
+#include "history.h"
 #include "pack.h"
 #include "tokenizer.h"
 
@@ -19,7 +20,8 @@ struct attn_model {
   _Atomic(struct attn_pack *) pack[2]; /* of float32 and of bf16, made when first asked for */
   struct attn_tokenizer *tokenizer;
   char *config; /* its JSON */
-  int foreign;  /* of a folder: what it reads and says begins and ends with marks of its own */
+  struct attn_history history;
+  int foreign; /* of a folder: what it reads and says begins and ends with marks of its own */
   struct attn_sentence sentence;
 };
 
