@@ -66,8 +66,7 @@ int attn_cmd_check(int argc, char **argv) {
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
   if (attn_cli_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (!files)
-    return fprintf(stderr, "attn check: which file?\nTry: attn check --help\n"), EXIT_TROUBLE;
+  if (!files) return attn_cli_usage("check", "which file?");
   if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
   return attn_cli_each(files, argv, check_file, &w);
 }

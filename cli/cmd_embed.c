@@ -7,6 +7,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "unknown.h"
 
 static const char help[] =
     "attn embed - texts as vectors, and how alike they are\n\n"
@@ -21,6 +22,9 @@ static const char help[] =
     "  --threads N            [all]\n"
     "  --together N           texts side by side: faster, but neighbours change last bits [1]\n"
     "  --json                 a line for each text: its vector, its cosines\n\n"
+    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
+    "has\n"
+    "it as \"unknown\".\n\n"
     "exit status: 0 fine, 2 trouble, 130 interrupted\n\n"
     "examples:\n"
     "  attn embed all-MiniLM-L6-v2 'A man is eating.' 'Someone has a meal.' 'It rains.'\n"
@@ -39,15 +43,14 @@ struct wishes {
 struct texts {
   const char **text;
   int64_t count, width;
+  int lines; /* of standard input */
   float *vectors;
   double *lengths;
 };
 
-static int usage(const char *message) {
-  return fprintf(stderr, "attn embed: %s\nTry: attn embed --help\n", message), EXIT_TROUBLE;
-}
+static int usage(const char *message) { return attn_cli_usage("embed", "%s", message); }
 
-static int no_memory(void) { return fprintf(stderr, "attn embed: no memory\n"), EXIT_TROUBLE; }
+static int no_memory(void) { return attn_cli_say("embed", "no memory"); }
 
 /* ---- How alike ---- */
 
@@ -87,9 +90,10 @@ static void put_nearest(const struct texts *t) {
   }
 }
 
-static void put_json(const struct texts *t) {
+static void put_json(const attn_model *model, const struct texts *t) {
   for (int64_t a = 0; a < t->count; a++) {
-    printf("{\"text\": "), attn_cli_json_text(t->text[a]), printf(", \"cosines\": [");
+    printf("{\"text\": "), attn_cli_json_text(t->text[a]), printf(", ");
+    attn_cli_json_unknown(model, t->text[a]), printf(", \"cosines\": [");
     for (int64_t b = 0; b < t->count; b++)
       printf(b ? ", " : ""), attn_cli_json_number(cosine(t, a, b));
     printf("], \"vector\": [");
@@ -121,13 +125,21 @@ static attn_status write_out(const struct wishes *w, const struct texts *t, attn
   return status;
 }
 
-static void put(const struct wishes *w, const struct texts *t) {
+static void put(const attn_model *model, const struct wishes *w, const struct texts *t) {
   if (w->json)
-    put_json(t);
+    put_json(model, t);
   else if (t->count <= TABLE_MOST)
     put_table(t);
   else
     put_nearest(t);
+}
+
+static void warn(const attn_model *model, const struct texts *t) {
+  for (int64_t n = 0; n < t->count; n++) {
+    char name[32] = "-";
+    if (!t->lines) snprintf(name, sizeof name, "text %lld", (long long)n + 1);
+    attn_cli_warn_unknown(name, t->lines ? n + 1 : 0, model, t->text[n]);
+  }
 }
 
 static int work(const attn_model *model, const struct wishes *w, struct texts *t) {
@@ -138,9 +150,10 @@ static int work(const attn_model *model, const struct wishes *w, struct texts *t
   t->vectors = calloc((size_t)(t->count * t->width) + 1, sizeof *t->vectors);
   t->lengths = calloc((size_t)t->count + 1, sizeof *t->lengths);
   if (!t->vectors || !t->lengths) return no_memory();
+  warn(model, t);
   if (embed(model, w, t, &err)) return attn_cli_fail("embed", NULL, &err);
   if (write_out(w, t, &err)) return attn_cli_fail("embed", w->output, &err);
-  put(w, t);
+  put(model, w, t);
   return EXIT_FINE;
 }
 
@@ -148,7 +161,7 @@ static int work(const attn_model *model, const struct wishes *w, struct texts *t
 
 /* Lines of all, which is cut up. */
 static int read_lines(char *all, struct texts *t) {
-  int64_t most = 1;
+  int64_t most = t->lines = 1;
   for (const char *at = all; *at; at++) most += *at == '\n';
   if (!(t->text = calloc((size_t)most, sizeof *t->text))) return no_memory();
   for (char *at = all; *at;) {

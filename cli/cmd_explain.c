@@ -7,22 +7,28 @@
 #include "command.h"
 #include "console.h"
 #include "drawing.h"
+#include "unknown.h"
 
 static const char help[] =
     "attn explain - every step of a worked example, with its numbers\n\n"
     "usage: attn explain FILE... [OPTION...]\n"
     "       attn explain CHECKPOINT --input TEXT [OPTION...]\n\n"
-    "  --cell NAME[R,C]   the whole sum behind one number: weights[2,0], counted from 0, or by "
-    "token\n"
-    "                     name, with \"example 2:\" and \"head 1:\" before it where there are "
-    "several\n"
+    "  --cell NAME[R,C]   the whole sum behind one number: weights[2,0]. Bare digits are a row's "
+    "or\n"
+    "                     column's number from 0; anything else is a token's name: "
+    "weights[cats,I].\n"
+    "                     A name of digits, or with a comma or bracket, goes in quotes:\n"
+    "                     weights[\"2\",0]. \"example 2:\" and \"head 1:\" before it where there "
+    "are\n"
+    "                     several\n"
     "  --json             one object a file\n"
     "  --svg OUT, --png OUT, --html OUT\n"
     "                     every step as a picture: matrices, weights as heat maps, queries and\n"
     "                     keys of two numbers as arrows. html is one page that needs no network,\n"
     "                     in both languages, light and dark; png has ASCII letters only\n"
     "  --input TEXT       what a trained model reads: one of its heads as a lesson, its q and k\n"
-    "                     given; --target TEXT [what it says], --kind cross|encoder|decoder,\n"
+    "                     given; --target TEXT [what it says; a decoder alone reads it behind\n"
+    "                     --input], --kind cross|encoder|decoder,\n"
     "                     --layer N [1], --head N [1]; --lesson writes the lesson itself\n"
     "  --lang en|ja       else as LANG says\n"
     "  --precision N      digits behind the point\n"
@@ -82,6 +88,8 @@ static attn_status write_lesson(const char *path, const struct wishes *w, const 
   attn_model *model;
   attn_status status = attn_model_open(path, &model, err);
   if (status) return status;
+  if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
+  if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
   status =
       attn_model_write_lesson(model, w->input, w->target, kind_of(w, model), (int32_t)w->layer - 1,
                               (int32_t)w->head - 1, (int32_t)w->threads, sink, err);
@@ -111,8 +119,11 @@ static int explain_file(const char *path, const void *wishes) {
     return write_lesson(path, w, &sink, &err) ? attn_cli_fail("explain", path, &err) : EXIT_FINE;
   attn_status status =
       reads_model(w) ? read_model(path, w, &lesson, &err) : attn_cli_lesson(path, &lesson, &err);
+  int reads = !status;
   if (!status) status = explain(lesson, w, &err);
-  int result = status             ? attn_cli_fail("explain", path, &err)
+  int writes =
+      reads && status == ATTN_ERR_FILE; /* the picture is at fault then, not the document */
+  int result = status             ? attn_cli_fail("explain", writes ? NULL : path, &err)
                : lesson->examples ? EXIT_FINE
                                   : EXIT_TROUBLE;
   attn_lesson_free(lesson);
@@ -123,7 +134,7 @@ static int explain_file(const char *path, const void *wishes) {
 static int refuse(const struct wishes *w, int files) {
   const char *why = NULL;
   if (!files)
-    why = "which file?\nTry: attn explain --help";
+    why = "which file?";
   else if (w->cell && w->json)
     why = "--cell writes text; leave out --json";
   else if (attn_cli_draws(&w->drawing) && (w->cell || w->json))
@@ -141,7 +152,7 @@ static int refuse(const struct wishes *w, int files) {
     why = "--lesson writes the lesson; leave out --cell, --json and pictures";
   else if (!reads_model(w) && (w->kind || w->lesson || w->layer > 1 || w->head > 1 || w->threads))
     why = "--kind, --layer, --head, --threads and --lesson are of a checkpoint: give it an --input";
-  if (why) fprintf(stderr, "attn explain: %s\n", why);
+  if (why) attn_cli_usage("explain", "%s", why);
   return why ? -1 : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
+#include "unknown.h"
 
 static const char help[] =
     "attn generate - what a trained model makes of a text\n\n"
@@ -27,6 +28,9 @@ static const char help[] =
     "                         place what is drawn of it [1]\n"
     "  --threads N            [all]\n"
     "  --json                 a line of JSON for each text\n\n"
+    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
+    "has\n"
+    "it as \"unknown\".\n\n"
     "examples:\n"
     "  attn generate dates.safetensors '平成三年五月十二日' '12 May 1991'\n"
     "  attn generate dates.safetensors 'May 12' --beams 4 --n-best 4\n"
@@ -48,8 +52,10 @@ static void put_reply_json(const attn_reply *r) {
   printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->tokens, r->ended ? "true" : "false");
 }
 
-static void put_json(const char *source, const attn_reply *replies, int64_t n_best) {
-  printf("{\"source\": "), attn_cli_json_text(source), printf(", \"replies\": [");
+static void put_json(const attn_model *model, const char *source, const attn_reply *replies,
+                     int64_t n_best) {
+  printf("{\"source\": "), attn_cli_json_text(source), printf(", ");
+  attn_cli_json_unknown(model, source), printf(", \"replies\": [");
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
     if (n) printf(", ");
     put_reply_json(&replies[n]);
@@ -66,12 +72,12 @@ static void put_text(const attn_reply *replies, int64_t n_best) {
   }
 }
 
-static void put(const struct wishes *w, const char *const *sources, const attn_reply *replies,
-                int64_t count) {
+static void put(const attn_model *model, const struct wishes *w, const char *const *sources,
+                const attn_reply *replies, int64_t count) {
   int64_t n_best = w->how.n_best ? w->how.n_best : 1;
   for (int64_t n = 0; n < count; n++)
     if (w->json)
-      put_json(sources[n], replies + n * n_best, n_best);
+      put_json(model, sources[n], replies + n * n_best, n_best);
     else
       put_text(replies + n * n_best, n_best);
 }
@@ -85,7 +91,7 @@ static attn_status say(const attn_model *model, const struct wishes *w, const ch
   if (!replies) return ATTN_ERR_MEMORY;
   replies->struct_size = sizeof *replies;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
-  if (!status && !silent) put(w, sources, replies, count);
+  if (!status && !silent) put(model, w, sources, replies, count);
   attn_replies_free(replies, status ? 0 : all);
   free(replies);
   return status;
@@ -97,6 +103,7 @@ static attn_status say(const attn_model *model, const struct wishes *w, const ch
 struct block {
   char **lines;
   int64_t count, room, first; /* first: its number in the input */
+  int64_t zero;               /* the column at which the line that could not be read holds a 0 */
 };
 
 /* Without what ends it; -1: it is no text. */
@@ -142,6 +149,8 @@ static int say_block(const attn_model *model, const struct wishes *w, const stru
 
 /* Nobody is talked to who went away. */
 static int ask(const attn_model *model, const struct wishes *w, struct block *b) {
+  for (int64_t n = 0; n < b->count; n++)
+    attn_cli_warn_unknown("-", b->first + n, model, b->lines[n]);
   int result = say_block(model, w, b);
   for (int64_t n = 0; n < b->count; n++) free(b->lines[n]);
   b->first += b->count, b->count = 0;
@@ -155,16 +164,18 @@ static int read_line(struct block *b) {
   size_t room = 0;
   ssize_t length = getline(&line, &room, stdin);
   if (length >= 0 && !strip(line, (size_t)length)) return b->lines[b->count++] = line, 1;
+  if (length >= 0) b->zero = attn_cli_column(line, strlen(line));
   free(line);
   return length >= 0 ? -1 : feof(stdin) ? 0 : -errno - 2;
 }
 
 /* more: what read_line gave. */
 static int complain(const struct block *b, int more) {
+  const attn_error zero = {ATTN_ERR_FORMAT, "", ATTN_CLI_HOLDS_ZERO, b->first, b->zero, -1};
   if (more == -1)
-    fprintf(stderr, "attn: -:%lld:1: error: holds a 0: this is no text\n", (long long)b->first);
+    attn_cli_fail("generate", "-", &zero);
   else
-    fprintf(stderr, "attn generate: standard input: cannot read: %s\n", strerror(-more - 2));
+    attn_cli_say("generate", "standard input: cannot read: %s", strerror(-more - 2));
   return EXIT_TROUBLE;
 }
 
@@ -173,7 +184,7 @@ static int complain(const struct block *b, int more) {
 static int listen(const attn_model *model, const struct wishes *w) {
   int64_t room = w->together > 1 ? w->together * BLOCK : 1;
   struct block b = {.lines = calloc((size_t)room, sizeof *b.lines), .room = room, .first = 1};
-  if (!b.lines) return fprintf(stderr, "attn generate: no memory\n"), EXIT_TROUBLE;
+  if (!b.lines) return attn_cli_say("generate", "no memory");
   int result = EXIT_FINE, more = 1;
   while (more > 0 && !result) {
     while (b.count < b.room && (more = read_line(&b)) > 0) continue;
@@ -185,7 +196,7 @@ static int listen(const attn_model *model, const struct wishes *w) {
 
 static int is_number_of(const char *name, int64_t value, int64_t most) {
   if (value >= 0 && value <= most) return 1;
-  fprintf(stderr, "attn generate: %s may be 0 to %lld\n", name, (long long)most);
+  attn_cli_say("generate", "%s may be 0 to %lld", name, (long long)most);
   return 0;
 }
 
@@ -193,12 +204,17 @@ static int read_precision(struct wishes *w) {
   const char *p = w->precision ? w->precision : "float32";
   w->how.precision = !strcmp(p, "bf16") ? ATTN_BF16 : ATTN_F32;
   if (!strcmp(p, "bf16") || !strcmp(p, "float32")) return 0;
-  fprintf(stderr, "attn generate: --precision may be float32 or bf16, not %s\n", p);
+  attn_cli_say("generate", "--precision may be float32 or bf16, not %.60s", p);
   return -1;
 }
 
 static int say_texts(const attn_model *model, const struct wishes *w, int count, char **texts) {
   attn_error err;
+  for (int n = 0; n < count; n++) {
+    char name[32];
+    snprintf(name, sizeof name, "text %d", n + 1);
+    attn_cli_warn_unknown(name, 0, model, texts[n]);
+  }
   attn_status status = say(model, w, (const char *const *)texts, count, 0, &err);
   return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
 }
@@ -206,9 +222,7 @@ static int say_texts(const attn_model *model, const struct wishes *w, int count,
 static int generate(struct wishes *w, int operands, char **argv) {
   attn_error err;
   attn_model *model;
-  if (!operands)
-    return fprintf(stderr, "attn generate: which checkpoint?\nTry: attn generate --help\n"),
-           EXIT_TROUBLE;
+  if (!operands) return attn_cli_usage("generate", "which checkpoint?");
   if (!is_number_of("--beams", w->beams, 4096) || !is_number_of("--n-best", w->n_best, 4096) ||
       !is_number_of("--top-k", w->top_k, 1 << 24) ||
       !is_number_of("--together", w->together, 1 << 16) ||

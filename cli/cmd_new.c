@@ -22,7 +22,7 @@ int attn_cmd_new(int argc, char **argv) {
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
   if (attn_cli_options(argc, argv, table, 6, &operands)) return EXIT_TROUBLE;
   if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (operands) return fprintf(stderr, "attn new: what is \"%.60s\" for?\n", argv[1]), EXIT_TROUBLE;
+  if (operands) return attn_cli_usage("new", "what is \"%.60s\" for?", argv[1]);
   if (attn_cli_style(&style, lang, NULL, 0, -1)) return EXIT_TROUBLE;
   const attn_sink sink = attn_cli_stdout();
   if (attn_lesson_template(tokens, blank, (uint64_t)seed, &style, &sink, &err))

@@ -77,16 +77,16 @@ static int parse(int argc, char **argv, struct attn_run_arguments *a) {
       {"--verify", OPTION_MAYBE, &a->verify, &a->has_verify}};
   int operands;
   if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands)) return -1;
-  if (operands) return fprintf(stderr, "attn run: what is \"%.60s\" for?\n", argv[1]), -1;
+  if (operands) return attn_cli_usage("run", "what is \"%.60s\" for?", argv[1]);
   return 0;
 }
 
 static int choice(const char *text, const char *const *names, int count, const char *option) {
   for (int n = 0; n < count; n++)
     if (!strcmp(text, names[n])) return n;
-  fprintf(stderr, "attn run: %s: \"%.60s\" is none of", option, text);
-  for (int n = 0; n < count; n++) fprintf(stderr, " %s", names[n]);
-  fprintf(stderr, "\n");
+  char list[80] = "";
+  for (int n = 0; n < count; n++) strcat(strcat(list, " "), names[n]);
+  attn_cli_say("run", "%s: \"%.60s\" is none of%s", option, text, list);
   return -1;
 }
 

@@ -7,12 +7,15 @@
 #include "command.h"
 #include "console.h"
 #include "drawing.h"
+#include "unknown.h"
 
 static const char help[] =
     "attn show - what a trained model looks at\n\n"
     "usage: attn show CHECKPOINT --input TEXT [OPTION...]\n\n"
-    "  --input TEXT           what the encoder reads\n"
-    "  --target TEXT          what the decoder says [what it says by itself]\n"
+    "  --input TEXT           what the model reads\n"
+    "  --target TEXT          what the decoder says [what it says by itself]; a decoder alone "
+    "reads\n"
+    "                         it behind --input, and says nothing by itself here\n"
     "  --kind cross|encoder|decoder   [cross, where there is one]\n"
     "  --layer N, --head N    one of them, counted from 1 [a mean over all of the kind]\n"
     "  --all                  every head by itself\n"
@@ -21,6 +24,9 @@ static const char help[] =
     "                         languages, light and dark\n"
     "  --json                 the weights, a line for each head\n"
     "  --lang en|ja, --color auto|always|never, --width N, --precision N, --threads N\n\n"
+    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
+    "has\n"
+    "it as \"unknown\". A byte that is only a part of a character is a token like <0xE4>.\n\n"
     "A row is a token that is said (of --kind encoder, read), a column one that is looked at.\n"
     "One weight written out: attn explain CHECKPOINT --input TEXT --cell 'weights[0,1]'\n\n"
     "examples:\n"
@@ -48,6 +54,7 @@ struct view {
 
 struct seen {
   const struct wishes *w;
+  const attn_model *model;
   struct view *view;
   attn_panel *panel; /* all of them, in the order in which they are told */
   char *said;
@@ -216,8 +223,15 @@ static void put_names(const char *name, const char *const *labels, int32_t count
   printf("], ");
 }
 
-static void put_json(const attn_panel *p) {
-  printf("{\"attention\": "), attn_cli_json_text(p->section.english);
+static void put_unknown(const struct seen *s, const char *name, const char *text) {
+  if (!text) return;
+  printf("\"%s\": {", name), attn_cli_json_unknown(s->model, text), printf("}, ");
+}
+
+static void put_json(const struct seen *s, const attn_panel *p) {
+  printf("{");
+  put_unknown(s, "input", s->w->input), put_unknown(s, "target", s->w->target);
+  printf("\"attention\": "), attn_cli_json_text(p->section.english);
   printf(", \"title\": "), attn_cli_json_text(p->title.english), printf(", ");
   put_names("rows", p->row_label, p->rows), put_names("columns", p->col_label, p->cols);
   printf("\"weights\": [");
@@ -234,7 +248,7 @@ static attn_status tell(const struct seen *s, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
   if (attn_cli_draws(&s->w->drawing)) return attn_cli_draw(&s->w->drawing, draw, s, err);
   if (!s->w->json) return draw(s, ATTN_PICTURE_TEXT, &sink, err);
-  for (int32_t n = 0; n < s->count; n++) put_json(&s->panel[n]);
+  for (int32_t n = 0; n < s->count; n++) put_json(s, &s->panel[n]);
   return ATTN_OK;
 }
 
@@ -247,12 +261,14 @@ static const char *default_kind(const attn_model *model) {
   return facts.encoder_layers ? "cross" : "decoder";
 }
 
-/* What it says by itself, for the title. */
+/* What it says by itself, for the title; a decoder alone is shown as it reads, not as it says. */
 static void ask(struct seen *s, const attn_model *model) {
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_describe(model, &facts, NULL);
   attn_generation how = ATTN_GENERATION_INIT;
   attn_reply reply = ATTN_REPLY_INIT;
   how.threads = (int32_t)s->w->threads, how.beams = 1; /* as what is looked at */
-  if (s->w->input && !s->w->target &&
+  if (facts.encoder_layers && s->w->input && !s->w->target &&
       !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
     s->said = reply.text, reply.text = NULL;
   else if (s->w->input && s->w->target)
@@ -263,16 +279,18 @@ static void ask(struct seen *s, const attn_model *model) {
 /* A page is of all kinds. */
 static int show(struct wishes *w, const attn_model *model) {
   attn_error err;
-  struct seen s = {.w = w};
+  struct seen s = {.w = w, .model = model};
   if (!w->kind && !attn_cli_draws(&w->drawing)) w->kind = default_kind(model);
+  if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
+  if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
   attn_status status =
       attn_model_look(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
   int result = EXIT_TROUBLE;
   finish(&s), ask(&s, model);
   if (s.failed)
-    fprintf(stderr, "attn show: no memory for what was seen\n");
+    attn_cli_say("show", "no memory for what was seen");
   else if (!status && !s.count)
-    fprintf(stderr, "attn show: the model has no such kind, layer or head; --all shows which\n");
+    attn_cli_say("show", "the model has no such kind, layer or head; --all shows which");
   else if (status || tell(&s, &err))
     result = attn_cli_fail("show", NULL, &err);
   else
@@ -291,7 +309,7 @@ static int check(const struct wishes *w, int operands) {
   if (!why && (w->layer < 0 || w->head < 0)) why = "--layer and --head count from 1";
   if (!why && (w->threads < 0 || w->threads > 1024)) why = "--threads may be 0 to 1024";
   if (!why && w->json && attn_cli_draws(&w->drawing)) why = "--json, or a picture: leave one out";
-  if (why) fprintf(stderr, "attn show: %s\nTry: attn show --help\n", why);
+  if (why) attn_cli_usage("show", "%s", why);
   return why ? -1 : 0;
 }
 

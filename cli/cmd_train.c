@@ -202,7 +202,6 @@ static int train(struct wishes *w) {
   attn_status status = attn_model_train(&w->run, &end, &err);
   attn_cli_progress_end(&progress);
   if (!status) status = examine(w, &card, &err);
-  err.line = 0; /* its message names file and line */
   if (status) return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
   tell_end(w, &end, &card);
   return EXIT_FINE;
@@ -230,10 +229,10 @@ static int unknown_task(const char *name) {
   while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
     if (!strcmp(name, names[n])) return 0;
-  near = attn_cli_nearest(name, names, count);
-  fprintf(stderr, "attn train: there is no task \"%.40s\"", name);
-  if (near) fprintf(stderr, "; did you mean \"%s\"?", near);
-  fprintf(stderr, "\nTry: attn train --list\n");
+  near = attn_text_nearest(name, names, count);
+  attn_cli_say("train", "there is no task \"%.40s\"%s%s%s", name, near ? "; did you mean \"" : "",
+               near ? near : "", near ? "\"?" : "");
+  fputs("Try: attn train --list\n", stderr);
   return 1;
 }
 
@@ -250,25 +249,24 @@ static int read_config(struct wishes *w) {
 static int name_output(struct wishes *w) {
   static const char ending[] = ".safetensors";
   if (w->run.output) return 0;
-  if (!w->run.task) return fprintf(stderr, "attn train: -o FILE: where shall it go?\n"), -1;
+  if (!w->run.task) return attn_cli_say("train", "-o FILE: where shall it go?"), -1;
   size_t length = strlen(w->run.task);
-  if (!(w->output = malloc(length + sizeof ending)))
-    return fprintf(stderr, "attn train: no memory\n"), -1;
+  if (!(w->output = malloc(length + sizeof ending))) return attn_cli_say("train", "no memory"), -1;
   memcpy(w->output, w->run.task, length), memcpy(w->output + length, ending, sizeof ending);
   w->run.output = w->output;
   return 0;
 }
 
 static int prepare(struct wishes *w, int operands, char **argv) {
-  if (operands > 1) return fprintf(stderr, "attn train: one task at a time\n"), -1;
+  if (operands > 1) return attn_cli_say("train", "one task at a time"), -1;
   if (operands && unknown_task(argv[1])) return -1;
   w->run.task = operands ? argv[1] : NULL;
   if (!operands && !w->run.data && !w->run.resume)
-    return fprintf(stderr, "attn train: which task, or --data FILE?\nTry: attn train --help\n"), -1;
+    return attn_cli_usage("train", "which task, or --data FILE?"), -1;
   if (w->threads < 0 || w->threads > 1024)
-    return fprintf(stderr, "attn train: --threads may be 0 to 1024\n"), -1;
+    return attn_cli_say("train", "--threads may be 0 to 1024"), -1;
   if (w->examine < 0 || w->examine > 1 << 24)
-    return fprintf(stderr, "attn train: --examine may be 0 to %d\n", 1 << 24), -1;
+    return attn_cli_say("train", "--examine may be 0 to %d", 1 << 24), -1;
   w->run.seed = (uint64_t)w->seed, w->run.threads = (int32_t)w->threads;
   return name_output(w) ? -1 : read_config(w);
 }

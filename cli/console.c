@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +15,91 @@
 
 /* ---- Messages ------------------------------------------------------------------ */
 
-/* Control characters, in UTF-8's two-byte form too, could move the cursor or worse. */
-void attn_cli_put_plain(const char *text, FILE *to) {
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-    int control = *c < 0x20 || *c == 0x7F;
-    if (*c == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0) control = 1, c++;
-    fputc(control ? '?' : *c, to);
-  }
+static int write_stream(void *context, const char *text, size_t bytes) {
+  return fwrite(text, 1, bytes, context) != bytes;
+}
+
+static void put_bytes(const char *text, size_t bytes, FILE *to) {
+  const attn_sink sink = {to, write_stream};
+  attn_text_write_plain(text, bytes, &sink, NULL);
+}
+
+void attn_cli_put_plain(const char *text, FILE *to) { put_bytes(text, strlen(text), to); }
+
+static void put_message(const char *command, const char *format, va_list arguments) {
+  char text[1024];
+  vsnprintf(text, sizeof text, format, arguments);
+  fputs("attn", stderr);
+  if (command) fprintf(stderr, " %s", command);
+  fputs(": ", stderr);
+  attn_cli_put_plain(text, stderr);
+  fputc('\n', stderr);
+}
+
+int attn_cli_say(const char *command, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  put_message(command, format, arguments);
+  va_end(arguments);
+  return EXIT_TROUBLE;
+}
+
+int attn_cli_usage(const char *command, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  put_message(command, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "Try: attn%s%s --help\n", command ? " " : "", command ? command : "");
+  return EXIT_TROUBLE;
+}
+
+/* Bytes of the file's name that a message begins with, where it is place, a file in it or what was
+ * cut off; 0: it begins with none. */
+static size_t file_in(const char *message, const char *place) {
+  enum { CUT = 120 };
+  size_t n = 0;
+  while (place[n] && place[n] == message[n]) n++;
+  if (!n || (place[n] && place[n] != ':' && n < CUT)) return 0;
+  if (message[n] == '/') n += strcspn(message + n, ":");
+  return strncmp(message + n, ": ", 2) ? 0 : n;
+}
+
+/* "pairs.tsv:17:1: has no tab", "x.npy: cannot open": bytes of the file's name. */
+static size_t file_before(const char *message, const char *where) {
+  const char *at = strstr(message, *where ? where : ": cannot ");
+  if (!at || strncmp(at + strlen(where), ": ", 2)) return 0;
+  return (size_t)(at - message);
+}
+
+static void put_failure(const char *command, const char *place, const char *kind,
+                        const attn_error *err) {
+  char where[64] = "";
+  if (err->line)
+    snprintf(where, sizeof where, ":%lld:%lld", (long long)err->line, (long long)err->column);
+  const char *message = err->message;
+  size_t own = place ? file_in(message, place) : 0;
+  int says_line = !own && !place && err->line;
+  if (!own && (says_line || !err->line)) own = file_before(message, where);
+  fprintf(stderr, place || own ? "attn: " : "attn %s: ", command);
+  if (own)
+    put_bytes(message, own, stderr), message += own + (says_line ? strlen(where) : 0) + 2;
+  else if (place)
+    attn_cli_put_plain(place, stderr);
+  fprintf(stderr, "%s%s", place || own ? where : "", place || own ? ": " : "");
+  if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
+  fprintf(stderr, "%s: ", kind);
+  attn_cli_put_plain(message, stderr);
+  fputc('\n', stderr);
 }
 
 int attn_cli_fail(const char *command, const char *place, const attn_error *err) {
   if (err->status == ATTN_ERR_FILE && ferror(stdout)) return EXIT_TROUBLE; /* the end will say it */
-  if (err->line)
-    fprintf(stderr, "attn: ");
-  else
-    fprintf(stderr, "attn %s: ", command);
-  if (place) attn_cli_put_plain(place, stderr);
-  if (place && !err->line) fprintf(stderr, ": ");
-  if (err->line)
-    fprintf(stderr, "%s%lld:%lld: error: ", place ? ":" : "", (long long)err->line,
-            (long long)err->column);
-  if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
-  attn_cli_put_plain(err->message, stderr);
-  fprintf(stderr, " (%s)\n", attn_status_name(err->status));
+  put_failure(command, place, "error", err);
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
+}
+
+void attn_cli_warn(const char *place, const attn_error *warning) {
+  put_failure(NULL, place, "warning", warning);
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
@@ -61,12 +123,7 @@ int attn_cli_end(int status) {
   return EXIT_TROUBLE;
 }
 
-static int write_stdout(void *context, const char *text, size_t bytes) {
-  (void)context;
-  return fwrite(text, 1, bytes, stdout) != bytes;
-}
-
-attn_sink attn_cli_stdout(void) { return (attn_sink){NULL, write_stdout}; }
+attn_sink attn_cli_stdout(void) { return (attn_sink){stdout, write_stream}; }
 
 static int wants_color(const char *color) {
   if (color && !strcmp(color, "always")) return 1;
@@ -100,13 +157,13 @@ static attn_language language_of(const char *lang) {
 int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
                    int64_t precision) {
   if (lang && strcmp(lang, "en") && strcmp(lang, "ja"))
-    return fprintf(stderr, "attn: --lang must be en or ja\n"), -1;
+    return attn_cli_say(NULL, "--lang must be en or ja"), -1;
   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
-    return fprintf(stderr, "attn: --color must be auto, always or never\n"), -1;
+    return attn_cli_say(NULL, "--color must be auto, always or never"), -1;
   if (width && (width < 20 || width > 10000))
-    return fprintf(stderr, "attn: --width must be 20 to 10000\n"), -1;
+    return attn_cli_say(NULL, "--width must be 20 to 10000"), -1;
   if (precision < -1 || precision > 17)
-    return fprintf(stderr, "attn: --precision must be 0 to 17\n"), -1;
+    return attn_cli_say(NULL, "--precision must be 0 to 17"), -1;
   *style = (attn_style){sizeof *style, (int32_t)language_of(lang), wants_color(color),
                         width ? (int32_t)width : terminal_width(),
                         precision < 0 ? 0
@@ -125,6 +182,12 @@ static attn_status trouble(attn_error *err, attn_status status, const char *what
   return status;
 }
 
+static attn_status cannot(attn_error *err, const char *what) {
+  char text[160];
+  snprintf(text, sizeof text, "cannot %s: %s", what, strerror(errno));
+  return trouble(err, ATTN_ERR_FILE, text);
+}
+
 static attn_status read_stream(FILE *from, char **text, size_t *bytes, attn_error *err) {
   const size_t limit = (size_t)1 << 30;
   size_t room = 0;
@@ -136,7 +199,7 @@ static attn_status read_stream(FILE *from, char **text, size_t *bytes, attn_erro
     }
     size_t n = fread(*text + *bytes, 1, room - *bytes, from);
     *bytes += n;
-    if (n == 0) return ferror(from) ? trouble(err, ATTN_ERR_FILE, strerror(errno)) : ATTN_OK;
+    if (n == 0) return ferror(from) ? cannot(err, "read") : ATTN_OK;
   }
 }
 
@@ -145,17 +208,39 @@ static attn_status slurp(const char *path, char **text, size_t *bytes, attn_erro
   int standard = !strcmp(path, "-");
   *text = NULL;
   FILE *from = standard ? stdin : fopen(path, "rb");
-  if (!from) return trouble(err, ATTN_ERR_FILE, strerror(errno));
+  if (!from) return cannot(err, "open");
   attn_status status = read_stream(from, text, bytes, err);
   if (!standard) fclose(from);
   if (status) free(*text), *text = NULL;
   return status;
 }
 
+int64_t attn_cli_column(const char *line, size_t at) {
+  int64_t column = 1;
+  for (size_t n = 0; n < at; n++) column += (line[n] & 0xC0) != 0x80;
+  return column;
+}
+
+/* Programs take a 0 for the end of a text: what is behind it would be dropped without a word. */
+static attn_status refuse_zero(const char *text, size_t bytes, attn_error *err) {
+  const char *zero = memchr(text, 0, bytes), *line = text;
+  if (!zero) return ATTN_OK;
+  trouble(err, ATTN_ERR_FORMAT, ATTN_CLI_HOLDS_ZERO);
+  err->line = 1;
+  for (const char *end; (end = memchr(line, '\n', (size_t)(zero - line))); err->line++)
+    line = end + 1;
+  err->column = attn_cli_column(line, (size_t)(zero - line));
+  return ATTN_ERR_FORMAT;
+}
+
 attn_status attn_cli_slurp(const char *path, char **text, attn_error *err) {
   size_t bytes;
   attn_status status = slurp(path, text, &bytes, err);
-  if (!status) (*text)[bytes] = 0;
+  if (!status) status = refuse_zero(*text, bytes, err);
+  if (!status)
+    (*text)[bytes] = 0;
+  else
+    free(*text), *text = NULL;
   return status;
 }
 
@@ -243,31 +328,9 @@ void attn_cli_progress_end(struct attn_cli_progress *p) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-/* The bytes of the UTF-8 character at text; 0 where there is none. */
-static int utf8_length(const char *text) {
-  const unsigned char *c = (const unsigned char *)text;
-  int length = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : 4;
-  if (c[0] > 0xF4 || (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xED && c[1] > 0x9F) ||
-      (c[0] == 0xF0 && c[1] < 0x90) || (c[0] == 0xF4 && c[1] > 0x8F))
-    return 0;
-  for (int n = 1; n < length; n++)
-    if ((c[n] & 0xC0) != 0x80) return 0;
-  return length;
-}
-
 void attn_cli_json_text(const char *text) {
-  putchar('"');
-  for (int length; *text; text += length ? length : 1) {
-    unsigned char c = (unsigned char)*text;
-    length = utf8_length(text);
-    if (!length)
-      printf("\\ufffd");
-    else if (c < 0x20)
-      printf("\\u%04x", c);
-    else
-      printf("%s%.*s", c == '"' || c == '\\' ? "\\" : "", length, text);
-  }
-  putchar('"');
+  const attn_sink sink = attn_cli_stdout();
+  attn_text_write_json(text, strlen(text), &sink, NULL);
 }
 
 void attn_cli_json_number(double value) {

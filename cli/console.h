@@ -32,18 +32,27 @@ int attn_cli_options(int argc, char **argv, const struct attn_cli_option *table,
 int attn_cli_whole(const char *text, int64_t *value);
 int attn_cli_real(const char *text, double *value);
 
-/* The name most like text, or NULL where none is near. */
-const char *attn_cli_nearest(const char *text, const char *const *names, int count);
-
 /* ---- Messages ------------------------------------------------------------------ */
 
-/* On standard error "attn: FILE:LINE:COL: error: message (ATTN_ERR_FORMAT)", and where no line is
- * known "attn run: FILE: byte 80: message (ATTN_ERR_FORMAT)"; place may be NULL. What a file may
- * have smuggled into a message cannot reach the terminal's controls. Returns the exit status. */
+/* Nothing else writes text of others (names, documents, replies, what the user typed) to a stream:
+ * as attn_text_write_plain does it. */
+void attn_cli_put_plain(const char *text, FILE *to);
+
+/* On standard error "attn COMMAND: message", whatever is in the arguments; usage: and where help
+ * is. command NULL: attn itself. Both return EXIT_TROUBLE. */
+int attn_cli_say(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int attn_cli_usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* On standard error "attn: FILE:LINE:COLUMN: error: message", without what is not known of the
+ * place ("attn: FILE: byte 80: error: ..."), and "attn COMMAND: error: message" where nothing is.
+ * place is the file, or NULL; a message that begins with it, with a file in it or with
+ * FILE:LINE:COLUMN does not say it twice. Returns the exit status. */
 int attn_cli_fail(const char *command, const char *place, const attn_error *err);
 
-/* text, its control characters shown as ?. */
-void attn_cli_put_plain(const char *text, FILE *to);
+/* The same for what need not stop anything: "attn: PLACE:LINE:COLUMN: warning: message". */
+void attn_cli_warn(const char *place, const attn_error *warning);
 
 /* ---- The terminal --------------------------------------------------------------- */
 
@@ -65,7 +74,13 @@ attn_sink attn_cli_stdout(void);
 int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
                    int64_t precision);
 
-/* A whole file, or standard input for "-", a 0 behind it; to be freed, NULL on failure. */
+#define ATTN_CLI_HOLDS_ZERO "holds a byte 0, so it is no text; take it out, or name another file"
+
+/* The column, from 1 and in characters, of byte `at` of a line. */
+int64_t attn_cli_column(const char *line, size_t at);
+
+/* A whole file, or standard input for "-", a 0 behind it; to be freed, NULL on failure. A 0 in it
+ * is ATTN_ERR_FORMAT, with its place. */
 attn_status attn_cli_slurp(const char *path, char **text, attn_error *err);
 
 /* A whole file, or standard input for "-", as a lesson; limit 1 GiB. NULL on failure. */

@@ -19,7 +19,7 @@ static const struct {
     {"show", "what it looks at", attn_cmd_show},
     {"embed", "texts as vectors, and how alike they are", attn_cmd_embed},
     {"export", "a trained one as a folder of Hugging Face's", attn_cmd_export},
-    {"info", "the machine, the kernels, a tensor file", attn_cmd_info},
+    {"info", "the machine, the kernels, a model, a tensor file", attn_cmd_info},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -44,11 +44,9 @@ static int find(const char *name) {
 static int unknown(const char *name) {
   const char *names[COMMANDS];
   for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
-  const char *near = attn_cli_nearest(name, names, COMMANDS);
-  fprintf(stderr, "attn: there is no command \"%.60s\"", name);
-  if (near) fprintf(stderr, "; did you mean \"%s\"?", near);
-  fprintf(stderr, "\nTry: attn --help\n");
-  return EXIT_TROUBLE;
+  const char *near = attn_text_nearest(name, names, COMMANDS);
+  return attn_cli_usage(NULL, "there is no command \"%.60s\"%s%s%s", name,
+                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 static int dispatch(int argc, char **argv) {

@@ -33,44 +33,13 @@ int attn_cli_real(const char *text, double *value) {
 
 enum { OPTIONS_MOST = 64 };
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Edits that make b of a [Levenshtein 1966]. */
-static size_t edits(const char *a, const char *b) {
-  enum { MOST = 40 };
-  size_t n = strlen(b), row[MOST + 1];
-  if (n > MOST || strlen(a) > MOST) return MOST;
-  for (size_t j = 0; j <= n; j++) row[j] = j;
-  for (size_t i = 1; a[i - 1]; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-      size_t above = row[j], replaced = diagonal + (a[i - 1] != b[j - 1]);
-      row[j] = smaller(smaller(above, row[j - 1]) + 1, replaced);
-      diagonal = above;
-    }
-  }
-  return row[n];
-}
-
-const char *attn_cli_nearest(const char *text, const char *const *names, int count) {
-  const char *best = NULL;
-  size_t least = 3; /* more edits than two are another word */
-  for (int n = 0; n < count; n++) {
-    size_t distance = edits(text, names[n]);
-    if (distance < least) least = distance, best = names[n];
-  }
-  return best;
-}
-
 static int unknown(const char *command, const char *name, const struct attn_cli_option *table,
                    int options) {
   const char *names[OPTIONS_MOST];
   for (int n = 0; n < options; n++) names[n] = table[n].name;
-  const char *near = attn_cli_nearest(name, names, options);
-  fprintf(stderr, "attn %s: there is no option %.60s", command, name);
-  if (near) fprintf(stderr, "; did you mean %s?", near);
-  fprintf(stderr, "\nTry: attn %s --help\n", command);
+  const char *near = attn_text_nearest(name, names, options);
+  attn_cli_usage(command, "there is no option %.60s%s%s%s", name, near ? "; did you mean " : "",
+                 near ? near : "", near ? "?" : "");
   return -1;
 }
 
@@ -81,8 +50,8 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
   if (o->kind == OPTION_WHOLE) bad = attn_cli_whole(value, o->to);
   if (o->kind == OPTION_REAL) bad = attn_cli_real(value, o->to);
   if (bad)
-    fprintf(stderr, "attn %s: %s: \"%.60s\" is no %s\n", command, o->name, value,
-            o->kind == OPTION_WHOLE ? "whole number" : "number");
+    attn_cli_say(command, "%s: \"%.60s\" is no %s", o->name, value,
+                 o->kind == OPTION_WHOLE ? "whole number" : "number");
   if (!bad && o->given) *o->given = 1;
   return bad;
 }
@@ -91,7 +60,7 @@ static int store(const char *command, const struct attn_cli_option *o, const cha
 static int twice(const char *command, const struct attn_cli_option *table, int k, uint64_t *seen) {
   for (int n = 0; n < OPTIONS_MOST && *seen >> n; n++)
     if ((*seen >> n & 1) && table[n].to == table[k].to && table[k].kind != OPTION_FLAG)
-      return fprintf(stderr, "attn %s: %s is given twice\n", command, table[k].name), -1;
+      return attn_cli_say(command, "%s is given twice", table[k].name), -1;
   *seen |= (uint64_t)1 << k;
   return 0;
 }
@@ -105,10 +74,10 @@ static int take(int argc, char **argv, int *n, const struct attn_cli_option *tab
     if (strlen(table[k].name) != length || strncmp(table[k].name, word, length)) continue;
     const char *value = equals ? equals + 1 : "";
     if (table[k].kind == OPTION_FLAG && equals)
-      return fprintf(stderr, "attn %s: %s takes no value\n", argv[0], table[k].name), -1;
+      return attn_cli_say(argv[0], "%s takes no value", table[k].name), -1;
     if (table[k].kind != OPTION_FLAG && table[k].kind != OPTION_MAYBE && !equals) {
       if (*n + 1 >= argc || !strncmp(argv[*n + 1], "--", 2))
-        return fprintf(stderr, "attn %s: %s needs a value\n", argv[0], table[k].name), -1;
+        return attn_cli_say(argv[0], "%s needs a value", table[k].name), -1;
       value = argv[++*n];
     }
     return twice(argv[0], table, k, seen) ? -1 : store(argv[0], &table[k], value);

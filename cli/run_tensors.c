@@ -8,12 +8,11 @@
 #include "command.h"
 #include "run.h"
 
-int attn_run_usage(const char *message) {
-  fprintf(stderr, "attn run: %s\nTry: attn run --help\n", message);
-  return EXIT_TROUBLE;
-}
+int attn_run_usage(const char *message) { return attn_cli_usage("run", "%s", message); }
 
-static const char *hint(attn_status status) {
+static int hint(const char *what) { return fprintf(stderr, "hint: %s\n", what), EXIT_TROUBLE; }
+
+static const char *hint_of(attn_status status) {
   switch (status) {
     case ATTN_ERR_SHAPE:
       return "attn info FILE tells a file's shapes";
@@ -30,11 +29,11 @@ static const char *hint(attn_status status) {
 
 int attn_run_fail(const char *place, const attn_error *err) {
   if (err->status == ATTN_ERR_INTERRUPTED) {
-    fprintf(stderr, "attn run: interrupted; nothing was written\n");
+    attn_cli_say("run", "interrupted; nothing was written");
     return EXIT_INTERRUPTED;
   }
   int status = attn_cli_fail("run", place, err);
-  if (hint(err->status)) fprintf(stderr, "hint: %s\n", hint(err->status));
+  if (hint_of(err->status)) hint(hint_of(err->status));
   return status;
 }
 
@@ -48,7 +47,7 @@ static int no_memory(void) {
 static int read_one(const char *path, attn_array *array) {
   attn_error err;
   attn_status status = attn_array_read(path, array, &err);
-  return status ? attn_run_fail(err.status == ATTN_ERR_FILE ? NULL : path, &err) : 0;
+  return status ? attn_run_fail(path, &err) : 0;
 }
 
 static int is_real(attn_dtype t) {
@@ -255,15 +254,13 @@ int attn_run_check_outputs(const struct attn_run *r) {
     given[count++] = outputs[n];
     for (size_t m = 0; m < sizeof inputs / sizeof *inputs; m++)
       if (overwrites(outputs[n], inputs[m])) {
-        fprintf(stderr, "attn run: %s: is an input, too, and would be lost\nhint: name another\n",
-                outputs[n]);
-        return EXIT_TROUBLE;
+        attn_cli_say("run", "%s: is an input, too, and would be lost", outputs[n]);
+        return hint("name another");
       }
   }
   if (!attn_array_outputs_check(given, count, &err)) return 0;
   attn_run_fail(NULL, &err);
-  fprintf(stderr, "hint: name a file in a folder of yours\n");
-  return EXIT_TROUBLE;
+  return hint("name a file in a folder of yours");
 }
 
 int attn_run_write(const struct attn_run *r) {

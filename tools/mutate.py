@@ -44,7 +44,7 @@ TESTS = ["test_kernels", "test_values", "test_bits", "test_features", "test_faul
          "test_summary", "test_view", "test_tape", "test_bf16", "test_linalg", "test_transformer", "test_decoder", "test_foreign", "test_search",
          "test_label", "test_sample", "test_trace", "test_trainer", "test_checkpoint", "test_line", "test_rotary", "test_norm", "test_layer_input",
          "test_descriptor", "test_rounding", "test_data", "test_run", "test_model", "test_embed", "test_wordpiece", "test_exponential", "test_normal",
-         "test_clones", "test_store", "test_config", "test_bounds"]
+         "test_clones", "test_store", "test_config", "test_bounds", "test_text", "test_explain"]
 
 MUTATIONS = [
     # name, file, what stands there, what shall stand there
@@ -311,7 +311,7 @@ MUTATIONS = [
     ("a word of one letter too many", "src/io/wordpiece.c", "int fits = c->count <= c->w->letters;", "int fits = c->count < c->w->letters;"),
     ("marks of a word are left where they came", "src/io/wordpiece.c", "class_of(c->word[at - 1]) > class; at--)", "0; at--)"),
     ("an accent without a class lets others pass", "src/io/wordpiece.c", "else if (!class_of(parts[k]))", "else if (0)"),
-    ("ideographs stick together", "src/io/wordpiece.c", "if (alone && c->count) end_word(c);", ""),
+    ("ideographs stick together", "src/io/wordpiece.c", "if (alone && c->count) end_word(c, c->next);", ""),
     ("control characters stay", "src/io/wordpiece.c", "code == 0xFFFD || is_control(code)", "code == 0xFFFD"),
     ("a special word is text", "src/io/wordpiece.c", "return id >= 0 && t->special[id] ? -1 : id;", "return id;"),
     ("a capital I keeps its dot to itself", "src/io/wordpiece.c", "if (code == I_DOTTED && c->w->lowers) add(c, DOT_ABOVE);", ""),
@@ -384,6 +384,15 @@ MUTATIONS = [
     ("memory for places instead of examples", "src/train/examples.c", "e->length < BYTES ? e->length : BYTES", "e->length"),
     ("words without an end", BEGIN,
      "  free(texts);\n  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);\n", "  free(texts);\n"),
+    ("an override of direction reaches the terminal", "src/base/utf8.c", "{0x2028, 0x202E}", "{0x2028, 0x202D}"),
+    ("a lone surrogate is a character", "src/base/utf8.c", "first == 0xED ? 0x9F : ", ""),
+    ("C1 is raw in JSON", "src/report/plain.c", "  if (attn_utf8_shows(code)) return NULL;\n  snprintf", "  if (code >= 0x20) return NULL;\n  snprintf"),
+    ("a stopped sink is asked again", "src/report/plain.c", "at < bytes && !stopped;", "at < bytes;"),
+    ("an unknown word begins at its last character", "src/io/wordpiece.c", "if (!at) c->begin = c->at;", "c->begin = c->at;"),
+    ("unknown parts are counted in bytes", "src/model/model.c", "column += (text[at] & 0xC0) != 0x80;", "column++;"),
+    ("bare digits are names too", "src/report/cell.c", "n < count && !attn_token_is_digits(text);", "n < count;"),
+    ("quotes are a part of a token's name", "src/report/labels.c", "if (bytes < 3 || **token != '\"' ||", "if (bytes || **token != '\"' ||"),
+    ("held-out figures of an earlier step", "src/model/history.c", "step >= steps || !every ? step", "!every ? step"),
 ]
 
 FIRST = {  # where a mutation was caught before; others begin with the first test
@@ -456,6 +465,10 @@ def order(name, path):
              "src/train/checkpoint": "test_checkpoint",
              "src/model/generate": "test_model",
              "src/nn/exponential": "test_exponential",
+             "src/base/utf8": "test_text",
+             "src/report/plain": "test_text",
+             "src/report/": "test_explain",
+             "src/model/history": "test_model",
              "src/model/decoder": "test_decoder",
              "src/model/weights": "test_model",
              "src/model/model.c": "test_model",

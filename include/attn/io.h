@@ -18,6 +18,30 @@ typedef struct attn_sink {
   int (*write)(void *context, const char *text, size_t bytes);
 } attn_sink;
 
+/**
+ * Writes text that somebody else wrote (a name from a file, a document, a reply) as it may go to a
+ * terminal: in UTF-8, with U+FFFD for each control character (C0, DEL, C1; a line's end is one),
+ * each U+2028 and U+2029, each mark that changes the direction of text, and each byte that is no
+ * UTF-8.
+ *
+ *   text  in   bytes of them; a 0 among them is a control character
+ *
+ * Errors  ATTN_ERR_FILE where the sink stops.
+ */
+ATTN_API attn_status attn_text_write_plain(const char *text, size_t bytes, const attn_sink *sink,
+                                           attn_error *err);
+
+/**
+ * Writes the same text as a JSON string, its quotes with it. What may not go to a terminal is
+ * escaped (\u202e), so that a JSON reader gets the text back exactly where it is UTF-8; a byte that
+ * is not becomes \ufffd. Errors as attn_text_write_plain.
+ */
+ATTN_API attn_status attn_text_write_json(const char *text, size_t bytes, const attn_sink *sink,
+                                          attn_error *err);
+
+/** The one of count names that a misspelled text is nearest to, or NULL where none is near. */
+ATTN_API const char *attn_text_nearest(const char *text, const char *const *names, int32_t count);
+
 /** A tensor that owns its memory. Released by attn_array_free. */
 typedef struct attn_array {
   attn_tensor tensor; /* dense, row-major, native byte order */

@@ -163,6 +163,9 @@ ATTN_API void attn_lesson_free(attn_lesson *lesson);
 /** "weights" for ATTN_STEP_WEIGHTS: the names of the check's JSON. Never NULL. */
 ATTN_API const char *attn_step_label(int32_t name);
 
+/** The attn_step_name that documents call so ("softmax", "attention weights", "重み"), or -1. */
+ATTN_API int32_t attn_step_find(const char *name);
+
 /* ---- Check ---------------------------------------------------------------- */
 
 typedef enum attn_judgement {
@@ -260,7 +263,10 @@ ATTN_API attn_status attn_lesson_explain_json(const attn_lesson *lesson, const a
 /**
  * Writes out the whole sum behind one number, back to the givens.
  * cell is "weights[2,0]" or "example 2: head 1: weights[2,0]", rows and columns
- * counted from 0, or by token name: "weights[は,私]".
+ * counted from 0, or by a token's name: "weights[は,私]". Bare digits are always a
+ * number; a name of digits, or with a comma or a bracket in it, goes in quotes:
+ * weights["2",0]. Quotes that the document itself puts around a name are left out of
+ * the comparison. A name that several rows have is an error: their numbers are not.
  * Errors: ATTN_ERR_ARGUMENT (no such step or cell; the message lists what there is).
  */
 ATTN_API attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,

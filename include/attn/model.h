@@ -69,7 +69,13 @@ ATTN_API attn_status attn_model_export(const attn_model *model, const char *fold
 /** Releases a model; NULL is fine. */
 ATTN_API void attn_model_free(attn_model *model);
 
-/** What a model is. */
+/**
+ * 1 where path is what attn_model_open opens: a folder, or a safetensors file whose metadata say
+ * that it is a checkpoint; else 0. Reads the header only: such a model may still be damaged.
+ */
+ATTN_API int32_t attn_model_recognize(const char *path);
+
+/** What a model is, and how it was trained. Strings live as long as the model. */
 typedef struct attn_model_facts {
   size_t struct_size;   /* in: sizeof(attn_model_facts) */
   const char *config;   /* its JSON; lives as long as the model */
@@ -78,11 +84,43 @@ typedef struct attn_model_facts {
   int64_t length;       /* the longest sequence, in tokens */
   int32_t encoder_layers, decoder_layers, heads;
   int64_t width;        /* of hidden vectors, and so of embeddings: D */
+  const char *kind;     /* "encoder-decoder", "decoder" or "encoder" */
+  const char *tokenizer; /* "characters", "words", "bpe" or "wordpiece" */
+  int64_t hidden;       /* width inside feed-forward layers: F */
+  int32_t kv_heads;
+  int32_t training;     /* 1: the checkpoint tells how it was trained, as below */
+  const char *task, *data; /* what it learned from: a task's name or a file's; NULL */
+  const char *precision; /* of training's products: "float32" or "bf16" */
+  int64_t step;         /* steps of training so far */
+  int64_t held_out_step; /* of the validation, during training and greedily, on examples that are
+                           never trained on, that the next three are of; 0: there was none */
+  int64_t held_out_most; /* how many examples it asked, at most */
+  double held_out_exact; /* share of whole replies that were right; NaN: there are no pairs */
+  double held_out_loss; /* nats a token; NaN: none */
 } attn_model_facts;
 
 /** Fills facts. Errors: ATTN_ERR_ARGUMENT (struct_size). */
 ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_facts *facts,
                                          attn_error *err);
+
+/** A part of a text that a vocabulary has no token for: the model reads <unk> there. */
+typedef struct attn_unknown_part {
+  int64_t offset, bytes; /* in the text */
+  int64_t character;     /* of the text, from 1: where the part begins */
+} attn_unknown_part;
+
+/**
+ * Finds every part of a text that the model's vocabulary has no token for. Other functions take
+ * such a text as it is, <unk> in those places: what is to be made of that is the caller's to say.
+ *
+ *   text   in   UTF-8, ends in 0
+ *   parts  out  the first room of them, in their order; NULL where room is 0
+ *   count  out  how many there are, room or not
+ *
+ * Errors  ATTN_ERR_ARGUMENT (room), ATTN_ERR_FORMAT (not UTF-8), ATTN_ERR_MEMORY.
+ */
+ATTN_API attn_status attn_model_unknown(const attn_model *model, const char *text, int64_t room,
+                                        attn_unknown_part *parts, int64_t *count, attn_error *err);
 
 /** How to say something. Zero beside struct_size: greedily. */
 typedef struct attn_generation {
@@ -179,7 +217,8 @@ typedef struct attn_attention {
   int32_t layer, head;      /* from 0 */
   int64_t queries, keys;    /* L, S */
   const float *weights;     /* (L, S), each row sums to 1 */
-  const char *const *query; /* (L): the tokens as text. Of cross-attention those that are said there,
+  const char *const *query; /* (L): the tokens as text, UTF-8; a byte of a token that is a part of a
+                               character as "<0xE4>". Of cross-attention those that are said there,
                                else those that are read */
   const char *const *key;   /* (S) */
 } attn_attention;
@@ -188,7 +227,8 @@ typedef struct attn_attention {
  * Shows every attention of a pass over a source and a target: the encoder's layers, then of each of
  * the decoder's itself and the source; of each layer head by head.
  *
- *   source  in   what the encoder reads; NULL where there is none
+ *   source  in   what the encoder reads. A decoder alone reads source and, where it is given, target
+ *                behind it: one of them may be NULL
  *   target  in   what the decoder says; NULL: what it says greedily. Not for an encoder alone
  *   look    in   called with each; nonzero stops
  *

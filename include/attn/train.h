@@ -152,7 +152,7 @@ typedef struct attn_train {
  *              refused before anything is done
  *
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
- *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, more to be said
+ *         ATTN_ERR_FORMAT (data, with file, line and column: no tab, not UTF-8, too long, more to be said
  *         than an encoder alone has places for, nothing at all; a task of such; a checkpoint; a
  *         configuration; all before the first step), ATTN_ERR_FILE (a full disk: what was written
  *         before stands), ATTN_ERR_MEMORY (before the first step, but for what validations and

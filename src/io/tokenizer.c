@@ -1,6 +1,7 @@
 /* tokenizer.c -- encoding and decoding. */
 #include "tokenizer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -10,6 +11,14 @@
 enum { TEXT_MOST = 1 << 30 };
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *t) { return t->kind; }
+
+const char *attn_tokenizer_kind_name(const struct attn_tokenizer *t) {
+  static const char *const names[] = {[ATTN_TOKENIZER_CHARACTER] = "characters",
+                                      [ATTN_TOKENIZER_BPE] = "bpe",
+                                      [ATTN_TOKENIZER_WORD] = "words",
+                                      [ATTN_TOKENIZER_WORDPIECE] = "wordpiece"};
+  return names[t->kind];
+}
 
 int64_t attn_tokenizer_words(const struct attn_tokenizer *t) { return (int64_t)t->words.count; }
 
@@ -36,6 +45,16 @@ void attn_encoding_put(struct attn_encoding *out, int32_t id) {
   out->count++;
 }
 
+void attn_encoding_put_unknown(struct attn_encoding *out, int32_t id, size_t at, size_t bytes) {
+  attn_encoding_put(out, id);
+  if (!out->notes || out->failed) return;
+  if (!attn_grow((void **)&out->unknown, &out->unknown_room, out->unknowns + 1,
+                 sizeof *out->unknown))
+    out->failed = 1;
+  else
+    out->unknown[out->unknowns++] = (struct attn_unknown){at, bytes};
+}
+
 attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err) {
   return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
                           "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
@@ -49,7 +68,10 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
     bytes = attn_utf8_read(text + at, length - at, &code);
     if (!bytes) return attn_text_no_utf8(text, at, err);
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    attn_encoding_put(out, id < 0 ? t->unknown : id);
+    if (id < 0)
+      attn_encoding_put_unknown(out, t->unknown, at, bytes);
+    else
+      attn_encoding_put(out, id);
   }
   return ATTN_OK;
 }
@@ -59,7 +81,10 @@ static attn_status encode_spaced(const struct attn_tokenizer *t, const char *tex
   size_t at = 0;
   for (size_t bytes; (bytes = attn_spaced_word(text, length, &at)); at += bytes) {
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
-    attn_encoding_put(out, id < 0 || t->special[id] ? t->unknown : id);
+    if (id < 0 || t->special[id])
+      attn_encoding_put_unknown(out, t->unknown, at, bytes);
+    else
+      attn_encoding_put(out, id);
   }
   return at == length ? ATTN_OK : attn_text_no_utf8(text, at, err);
 }
@@ -86,14 +111,31 @@ static attn_status (*const encoders[])(const struct attn_tokenizer *t, const cha
     [ATTN_TOKENIZER_WORD] = encode_spaced,
     [ATTN_TOKENIZER_WORDPIECE] = attn_wordpiece_encode};
 
-attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
-                                  int32_t *ids, size_t room, size_t *count, attn_error *err) {
-  struct attn_encoding out = {ids, room, 0};
-  *count = 0;
+static attn_status encode(const struct attn_tokenizer *t, const char *text, size_t length,
+                          struct attn_encoding *out, attn_error *err) {
   if (length > TEXT_MOST)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
                      length);
-  attn_status status = encoders[t->kind](t, text, length, &out, err);
+  return encoders[t->kind](t, text, length, out, err);
+}
+
+attn_status attn_tokenizer_unknown(const struct attn_tokenizer *t, const char *text, size_t length,
+                                   struct attn_unknown **unknown, size_t *count, attn_error *err) {
+  struct attn_encoding out = {.notes = 1};
+  *unknown = NULL, *count = 0;
+  attn_status status = encode(t, text, length, &out, err);
+  if (!status && out.failed)
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for unknown words");
+  if (status || !out.unknowns) return free(out.unknown), status;
+  *unknown = out.unknown, *count = out.unknowns;
+  return ATTN_OK;
+}
+
+attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
+                                  int32_t *ids, size_t room, size_t *count, attn_error *err) {
+  struct attn_encoding out = {.ids = ids, .room = room};
+  *count = 0;
+  attn_status status = encode(t, text, length, &out, err);
   if (status) return status;
   *count = out.count;
   if (out.count <= room) return ATTN_OK;

@@ -71,6 +71,7 @@ char *attn_tokenizer_text_framed(const struct attn_tokenizer *tokenizer, int32_t
                                  int32_t end);
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+const char *attn_tokenizer_kind_name(const struct attn_tokenizer *tokenizer); /* "characters" .. */
 int64_t attn_tokenizer_words(const struct attn_tokenizer *tokenizer);
 
 /* A word as the file spells it, 0 behind it; NULL: no such number. It lives as long as the
@@ -90,6 +91,17 @@ int attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id
 /* How many tokens the file lets a text have, its begin and end with them ("truncation"); 0: any
  * number. attn_tokenizer_encode gives all of them, and neither begin nor end. */
 int64_t attn_tokenizer_most(const struct attn_tokenizer *tokenizer);
+
+/* A part of a text that <unk> stands for. */
+struct attn_unknown {
+  size_t at, bytes;
+};
+
+/* Every part of a text that encoding gives <unk> for, in their order; to be freed where *count is
+ * not 0. Errors as attn_tokenizer_encode. */
+attn_status attn_tokenizer_unknown(const struct attn_tokenizer *tokenizer, const char *text,
+                                   size_t length, struct attn_unknown **unknown, size_t *count,
+                                   attn_error *err);
 
 /* *count tokens; never more than length. Where room is less: ATTN_ERR_MEMORY, *count is what is
  * needed and the first room of them are written. length at most 2^30. */

@@ -74,12 +74,6 @@ int attn_byte_of_letter(int32_t letter) {
 
 /* ---- Characters ---- */
 
-size_t attn_utf8_read(const char *text, size_t length, int32_t *code) {
-  utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)text,
-                                        length > 4 ? 4 : (utf8proc_ssize_t)length, code);
-  return n > 0 ? (size_t)n : 0;
-}
-
 size_t attn_utf8_write(int32_t code, char *to) {
   return (size_t)utf8proc_encode_char(code, (utf8proc_uint8_t *)to);
 }

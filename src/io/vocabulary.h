@@ -5,6 +5,7 @@
 
 #include "intern.h"
 #include "tokenizer.h"
+#include "utf8.h"
 
 enum {
   ATTN_VOCABULARY_SPECIAL = 4, /* <pad>, <s>, </s>, <unk> */
@@ -68,14 +69,19 @@ int attn_byte_of_letter(int32_t letter);
 struct attn_encoding {
   int32_t *ids;
   size_t room, count;
+  struct attn_unknown *unknown; /* grows */
+  size_t unknown_room, unknowns;
+  int notes;  /* whether unknown parts are wanted */
+  int failed; /* no memory for one */
 };
 void attn_encoding_put(struct attn_encoding *encoding, int32_t id);
+
+/* <unk>, for so many bytes of the text from `at` on. */
+void attn_encoding_put_unknown(struct attn_encoding *encoding, int32_t id, size_t at, size_t bytes);
 
 /* ATTN_ERR_FORMAT: there is none at that byte. */
 attn_status attn_text_no_utf8(const char *text, size_t at, attn_error *err);
 
-/* Bytes of the code point at text, *code what it is; 0: no UTF-8 there. */
-size_t attn_utf8_read(const char *text, size_t length, int32_t *code);
 size_t attn_utf8_write(int32_t code, char *to); /* at most 4 */
 
 /* Unicode's White_Space. */

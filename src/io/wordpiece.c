@@ -18,10 +18,11 @@ struct cutter {
   const struct attn_tokenizer *t;
   const struct attn_wordpiece *w;
   struct attn_encoding *out;
-  int32_t *word;    /* (w->letters): what is held of the word */
-  char *room;       /* room for a prefix, and the word as UTF-8 behind it */
-  int64_t count;    /* characters of the word */
-  int64_t unmoving; /* those before this one have their places for good */
+  int32_t *word;          /* (w->letters): what is held of the word */
+  char *room;             /* room for a prefix, and the word as UTF-8 behind it */
+  int64_t count;          /* characters of the word */
+  int64_t unmoving;       /* those before this one have their places for good */
+  size_t begin, at, next; /* bytes of the text: where the word and this character begin, and end */
 };
 
 /* ---- Characters ---- */
@@ -88,14 +89,14 @@ static int cut(const struct cutter *c, char *text, size_t bytes) {
 }
 
 /* What is not all in the vocabulary, or too long, is one unknown word. */
-static void end_word(struct cutter *c) {
+static void end_word(struct cutter *c, size_t end) {
   size_t before = c->out->count, bytes = 0;
   char *text = c->room + c->w->prefix_bytes;
   int fits = c->count <= c->w->letters;
   for (int64_t n = 0; fits && n < c->count; n++) bytes += attn_utf8_write(c->word[n], text + bytes);
   if (!fits || !cut(c, text, bytes)) {
     c->out->count = before;
-    attn_encoding_put(c->out, c->t->unknown);
+    attn_encoding_put_unknown(c->out, c->t->unknown, c->begin, end - c->begin);
   }
   c->count = c->unmoving = 0;
 }
@@ -105,6 +106,7 @@ static void end_word(struct cutter *c) {
 /* In canonical order: behind what has a class no higher, back to the last that has none. */
 static void hold(struct cutter *c, int32_t code, int class) {
   int64_t at = c->count;
+  if (!at) c->begin = c->at;
   if (c->count++ >= c->w->letters) return;
   for (; class && at > c->unmoving && class_of(c->word[at - 1]) > class; at--)
     c->word[at] = c->word[at - 1];
@@ -119,9 +121,9 @@ static void add(struct cutter *c, int32_t code) {
     hold(c, code, class);
     return;
   }
-  if (c->count) end_word(c);
+  if (c->count) end_word(c, c->at);
   hold(c, code, 0);
-  end_word(c);
+  end_word(c, c->next);
 }
 
 /* An accent that is left out still keeps those behind it from moving before it, if it has no class.
@@ -151,9 +153,9 @@ static void add_any(struct cutter *c, int32_t code) {
 static void take(struct cutter *c, int32_t code) {
   if (c->w->cleans && (code == 0 || code == 0xFFFD || is_control(code))) return;
   int alone = c->w->parts && is_chinese(code), space = attn_is_space(code);
-  if ((alone || space) && c->count) end_word(c);
+  if ((alone || space) && c->count) end_word(c, c->at);
   if (!space) add_any(c, code);
-  if (alone && c->count) end_word(c);
+  if (alone && c->count) end_word(c, c->next);
 }
 
 attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *text, size_t length,
@@ -165,6 +167,7 @@ attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *te
   c.room = malloc(c.w->prefix_bytes + letters * UTF8_MOST);
   for (; c.word && c.room && at < length; at += bytes) {
     if (!(bytes = attn_utf8_read(text + at, length - at, &code))) break;
+    c.at = at, c.next = at + bytes;
     take(&c, code);
   }
   attn_status status = ATTN_OK;
@@ -173,7 +176,7 @@ attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *te
   else if (at < length)
     status = attn_text_no_utf8(text, at, err);
   else if (c.count)
-    end_word(&c);
+    end_word(&c, length);
   free(c.word), free(c.room);
   return status;
 }

@@ -13,6 +13,11 @@ const char *attn_step_label(int32_t name) {
   return name >= 0 && name <= ATTN_STEP_OTHER ? LABELS[name] : "other";
 }
 
+int32_t attn_step_find(const char *name) {
+  int found = attn_meaning_of(name).name;
+  return found >= 0 && found < ATTN_STEP_OTHER ? found : -1;
+}
+
 static int is_computed(const attn_example *ex) {
   for (int i = 0; i < ex->steps; i++)
     if (ex->step[i].op != ATTN_OP_GIVEN) return 1;

@@ -218,6 +218,8 @@ attn_status attn_config_parse(const char *json, size_t length, struct attn_confi
 
 /* ---- Writing ---- */
 
+const char *attn_config_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
+
 char *attn_config_write(const struct attn_config *config) {
   json_t *root = json_object();
   for (size_t n = 0; n < COUNT(choices); n++) {

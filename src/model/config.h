@@ -53,6 +53,9 @@ struct attn_config {
 attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
                               attn_error *err);
 
+/* "encoder-decoder", "decoder", "encoder" */
+const char *attn_config_kind_name(enum attn_model_kind kind);
+
 /* The whole configuration as JSON, to be freed; NULL where there is no memory. */
 char *attn_config_write(const struct attn_config *config);
 

@@ -1,16 +1,36 @@
 #include "look.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 #include "token_search.h"
+#include "utf8.h"
 
 static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look inside");
 }
 
 /* ---- Tokens ---- */
+
+/* A token may end within a character: a byte that is no UTF-8 by itself is named, <0xE4>, as the
+ * tokenizers that fall back to bytes spell it. */
+static char *label_of(const char *text, size_t bytes) {
+  enum { NAMED = 6 };
+  char *label = malloc(NAMED * bytes + 1), *to = label;
+  if (!label) return NULL;
+  for (size_t at = 0, step; at < bytes; at += step) {
+    int32_t code;
+    step = attn_utf8_read(text + at, bytes - at, &code);
+    if (step)
+      memcpy(to, text + at, step), to += step;
+    else
+      to += snprintf(to, NAMED + 1, "<0x%02X>", (unsigned char)text[at]), step = 1;
+  }
+  *to = 0;
+  return label;
+}
 
 static char *text_of(const struct attn_model *m, int32_t id) {
   size_t bytes = 0;
@@ -21,9 +41,12 @@ static char *text_of(const struct attn_model *m, int32_t id) {
       attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)
     return strdup(word);
   attn_tokenizer_decode(m->tokenizer, &id, 1, NULL, 0, &bytes, NULL);
-  char *text = calloc(bytes + 1, 1);
-  if (text) attn_tokenizer_decode(m->tokenizer, &id, 1, text, bytes, &bytes, NULL);
-  return text;
+  char *text = malloc(bytes + 1);
+  if (!text) return NULL;
+  attn_tokenizer_decode(m->tokenizer, &id, 1, text, bytes, &bytes, NULL);
+  char *label = label_of(text, bytes);
+  free(text);
+  return label;
 }
 
 /* first, then count tokens, then last; below 0: none. */
@@ -82,17 +105,43 @@ static attn_status hold_target(struct attn_viewing *v, const int32_t *tokens, in
   return status ? status : hold(&v->said, v->model, -1, tokens, count, ends ? g->end : -1, err);
 }
 
-static attn_status open_target(struct attn_viewing *v, const char *target, attn_error *err) {
+/* What a decoder alone reads: the source, and the target behind it, as generation goes on. */
+static attn_status join(const struct attn_viewing *v, const char *source, const char *target,
+                        int32_t **tokens, int64_t *count, attn_error *err) {
+  int32_t *first = NULL, *second = NULL;
+  int64_t n = 0, more = 0, length = v->model->network->config.length;
+  int64_t room = length - (v->model->generating.begin >= 0);
+  attn_status status = ATTN_OK;
+  if (!source && !target)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "source", "a decoder alone needs a text to read");
+  if (source) status = attn_model_encode(v->model, source, "source", &first, &n, err);
+  if (!status && target)
+    status = attn_model_encode(v->model, target, "target", &second, &more, err);
+  if (!status && n + more > room)
+    status = attn_fail(err, ATTN_ERR_ARGUMENT, "target",
+                       "source and target have %lld tokens; the model has positions for %lld",
+                       (long long)(n + more), (long long)room);
+  if (!status && !(*tokens = calloc((size_t)(n + more) + 1, sizeof **tokens)))
+    status = out_of_memory(err);
+  if (!status && n) memcpy(*tokens, first, (size_t)n * sizeof *first);
+  if (!status && more) memcpy(*tokens + n, second, (size_t)more * sizeof *second);
+  *count = n + more;
+  free(first), free(second);
+  return status;
+}
+
+static attn_status open_target(struct attn_viewing *v, const char *source, const char *target,
+                               attn_error *err) {
   const struct attn_config *c = &v->model->network->config;
   int32_t *tokens = NULL;
   int64_t count = 0;
   if (c->kind == ATTN_ENCODER && target)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "an encoder alone reads no target");
   if (!c->decoder_layers) return ATTN_OK;
-  if (!target && !c->encoder_layers)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "a decoder alone needs a text to read");
-  attn_status status = target ? attn_model_encode(v->model, target, "target", &tokens, &count, err)
-                              : say(v, &tokens, &count, err);
+  attn_status status = !c->encoder_layers ? join(v, source, target, &tokens, &count, err)
+                       : target
+                           ? attn_model_encode(v->model, target, "target", &tokens, &count, err)
+                           : say(v, &tokens, &count, err);
   if (!status) status = hold_target(v, tokens, count, err);
   free(tokens);
   return status;
@@ -104,7 +153,7 @@ attn_status attn_viewing_open(struct attn_viewing *v, const struct attn_model *m
   memset(v, 0, sizeof *v);
   v->model = model, v->threads = threads;
   attn_status status = open_source(v, source, err);
-  return status ? status : open_target(v, target, err);
+  return status ? status : open_target(v, source, target, err);
 }
 
 void attn_viewing_close(struct attn_viewing *v) {

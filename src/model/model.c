@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
   if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
+  if (!status) status = attn_history_read(file, &m->history, err);
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
   if (!status && (config->target_words != count ||
                   (config->kind != ATTN_DECODER && config->source_words != count)))
@@ -71,6 +73,21 @@ static attn_status read_checkpoint(const char *path, struct attn_model *m, attn_
   return status;
 }
 
+/* Its header says so; a damaged one is opened, and says what is wrong with it. */
+static int is_checkpoint(const char *path) {
+  struct attn_bytes bytes;
+  struct attn_safetensors file = {NULL, NULL, 0};
+  if (attn_bytes_open(&bytes, path, NULL)) return 0;
+  int is = !attn_safetensors_open(&bytes, &file, NULL) && attn_safetensors_word(&file, "config") &&
+           attn_safetensors_word(&file, "tokenizer");
+  attn_safetensors_close(&file), attn_bytes_close(&bytes);
+  return is;
+}
+
+int32_t attn_model_recognize(const char *path) {
+  return attn_folder_is(path) || is_checkpoint(path);
+}
+
 attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {
   *model = NULL;
   struct attn_model *m = calloc(1, sizeof *m);
@@ -86,6 +103,7 @@ void attn_model_free(attn_model *m) {
   if (!m) return;
   attn_pack_free(m->pack[0]), attn_pack_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
+  attn_history_free(&m->history);
   free(m->generating.never), free(m->weights), free(m->config), free(m);
 }
 
@@ -106,6 +124,7 @@ attn_status attn_model_pack(const struct attn_model *model, int half, const stru
 
 attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
   const struct attn_config *c = &m->network->config;
+  const struct attn_history *h = &m->history;
   attn_status status =
       attn_descriptor_expect(facts, sizeof *facts, offsetof(attn_model_facts, width), "facts", err);
   if (status) return status;
@@ -117,7 +136,20 @@ attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, at
                                 .encoder_layers = (int32_t)c->encoder_layers,
                                 .decoder_layers = (int32_t)c->decoder_layers,
                                 .heads = (int32_t)c->heads,
-                                .width = c->width};
+                                .width = c->width,
+                                .kind = attn_config_kind_name(c->kind),
+                                .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
+                                .hidden = c->hidden,
+                                .kv_heads = (int32_t)c->kv_heads,
+                                .training = h->task || h->data,
+                                .task = h->task,
+                                .data = h->data,
+                                .precision = h->halves ? "bf16" : "float32",
+                                .step = h->step,
+                                .held_out_step = h->held_out_step,
+                                .held_out_most = h->held_out_most,
+                                .held_out_exact = h->held_out_step ? h->exact : NAN,
+                                .held_out_loss = h->held_out_step ? h->loss : NAN};
   attn_descriptor_fill(facts, &all, sizeof all);
   return ATTN_OK;
 }
@@ -134,6 +166,24 @@ attn_status attn_model_encode(const struct attn_model *m, const char *text, cons
                        (long long)m->network->config.length - 1);
   if (status) return free(ids), status;
   *tokens = ids, *count = (int64_t)used;
+  return ATTN_OK;
+}
+
+attn_status attn_model_unknown(const attn_model *m, const char *text, int64_t room,
+                               attn_unknown_part *parts, int64_t *count, attn_error *err) {
+  struct attn_unknown *all;
+  size_t found, at = 0;
+  int64_t column = 1;
+  *count = 0;
+  if (room < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "room", "room is negative");
+  attn_status status = attn_tokenizer_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
+  if (status) return status;
+  for (size_t n = 0; n < found && (int64_t)n < room; n++) {
+    for (; at < all[n].at; at++) column += (text[at] & 0xC0) != 0x80;
+    parts[n] = (attn_unknown_part){(int64_t)all[n].at, (int64_t)all[n].bytes, column};
+  }
+  *count = (int64_t)found;
+  free(all);
   return ATTN_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "attn/model.h"
 #include "batch.h"
 #include "generation.h"
+#include "history.h"
 #include "pack.h"
 #include "tokenizer.h"
 
@@ -20,7 +21,8 @@ struct attn_model {
   _Atomic(struct attn_pack *) pack[2]; /* of float32 and of bf16, made when first asked for */
   struct attn_tokenizer *tokenizer;
   char *config; /* its JSON */
-  int foreign;  /* of a folder */
+  struct attn_history history;
+  int foreign; /* of a folder */
   struct attn_generating generating;
   struct attn_sentence sentence;
 };

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "look.h"
+#include "utf8.h"
 
 struct writing {
   const struct attn_viewing *viewing;
@@ -44,12 +45,17 @@ static void put_number(struct writing *w, const char *format, double value) {
 /* A name in quotes is never taken for a number; what would end it or the cell is shown otherwise.
  */
 static void put_name(struct writing *w, const char *name) {
+  size_t left = strlen(name), step;
   put(w, "| \"");
-  for (; *name; name++)
-    put(w, "%s",
-        *name == ' '                                                 ? "␣"
-        : strchr("\"|`\\*_$#", *name) || (unsigned char)*name < 0x20 ? "·"
-                                                                     : (char[]){*name, 0});
+  for (int32_t code; left; name += step, left -= step) {
+    step = attn_utf8_read_shown(name, left, &code);
+    if (code == ' ')
+      put(w, "␣");
+    else if (code == ATTN_UTF8_REPLACEMENT || (code < 0x80 && strchr("\"|`\\*_$#", code)))
+      put(w, "·");
+    else
+      put(w, "%.*s", (int)step, name);
+  }
   put(w, "\" ");
 }
 

@@ -8,7 +8,7 @@
 #include "text.h"
 #include "working.h"
 
-enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2 };
+enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2, STEPS_ASKED = 64 };
 
 /* ---- What is asked for ---- */
 
@@ -50,37 +50,64 @@ static int copy(char *to, const char *from, const char *end) {
   return 1;
 }
 
+/* An index up to what closes it, its quotes with it: in quotes a name may hold anything. Where it
+ * goes on behind that; NULL: there is none. */
+static const char *read_index(const char *at, char close, char *to) {
+  at = skip_spaces(at);
+  const char *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
+  const char *end = strchr(quote ? quote + 1 : at, close);
+  if (!end || (quote && skip_spaces(quote + 1) != end)) return NULL;
+  return copy(to, at, end) ? end + 1 : NULL;
+}
+
 static int parse(const char *text, struct request *r) {
   static const char *const examples[] = {"example", "例", NULL}, *const heads[] = {"head", "ヘッド",
                                                                                    NULL};
   *r = (struct request){0, 0, "", "", ""};
   const char *at = read_prefix(skip_spaces(text), examples, &r->example);
   at = read_prefix(at, heads, &r->head);
-  const char *open = strrchr(at, '['), *comma = open ? strchr(open, ',') : NULL;
-  const char *close = comma ? strchr(comma, ']') : NULL;
-  return close && !*skip_spaces(close + 1) && copy(r->name, at, open) &&
-         copy(r->row, open + 1, comma) && copy(r->col, comma + 1, close);
+  for (const char *open = strchr(at, '['); open; open = strchr(open + 1, '[')) {
+    const char *rest = copy(r->name, at, open) ? read_index(open + 1, ',', r->row) : NULL;
+    if (rest) rest = read_index(rest, ']', r->col);
+    if (rest && !*skip_spaces(rest)) return 1;
+  }
+  return 0;
 }
 
 /* ---- What there is ---- */
 
-static int called(const attn_step *s, const char *name) {
-  return (s->symbol && !strcmp(s->symbol, name)) || !strcmp(attn_step_label(s->name), name);
+/* In which way a step is called so: the fewer, the nearer. */
+enum { BY_SYMBOL, BY_LABEL, BY_ALIAS, WAYS };
+
+static int called(const attn_step *s, const char *name, int way) {
+  if (way == BY_SYMBOL) return s->symbol && !strcmp(s->symbol, name);
+  return way == BY_LABEL ? !strcmp(attn_step_label(s->name), name)
+                         : s->name == attn_step_find(name);
 }
 
-/* The document's own name for a step counts before the common one. */
+/* The document's own name for a step counts before the common ones. */
 static const attn_step *find_step(const attn_example *e, const struct request *r) {
-  for (int common = 0; common < 2; common++)
+  for (int way = 0; way < WAYS; way++)
     for (int32_t n = 0; n < e->steps; n++) {
       const attn_step *s = &e->step[n];
-      if (r->head && s->head + 1 != r->head) continue;
-      if (common ? called(s, r->name) : s->symbol && !strcmp(s->symbol, r->name)) return s;
+      if ((!r->head || s->head + 1 == r->head) && called(s, r->name, way)) return s;
     }
   return NULL;
 }
 
+/* A step that the name is nearly that of, or NULL. */
+static const char *nearly(const attn_example *e, const char *name) {
+  const char *names[2 * STEPS_ASKED];
+  int32_t count = 0;
+  for (int32_t n = 0; n < e->steps && n < STEPS_ASKED; n++) {
+    names[count++] = attn_step_label(e->step[n].name);
+    if (e->step[n].symbol) names[count++] = e->step[n].symbol;
+  }
+  return attn_text_nearest(name, names, count);
+}
+
 static attn_status no_step(const attn_lesson *lesson, const struct request *r, attn_error *err) {
-  char list[190] = "";
+  char list[160] = "";
   const attn_example *e = &lesson->example[r->example > 0 ? r->example - 1 : 0];
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
@@ -92,6 +119,11 @@ static attn_status no_step(const attn_lesson *lesson, const struct request *r, a
     snprintf(list + used, sizeof list - used, "%s%s %dx%d", n ? ", " : "", name, (int)s->exact.rows,
              (int)s->exact.cols);
   }
+  const char *near = nearly(e, r->name);
+  if (near)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
+                     "no step is called %.24s; did you mean %.24s? There are: %s", r->name, near,
+                     list);
   return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "no step is called %.24s; there are: %s",
                    r->name, list);
 }
@@ -109,7 +141,7 @@ static int32_t as_number(const char *text, int32_t count) {
   return value < count ? (int32_t)value : -1;
 }
 
-/* A number from 0, or a token that stands there once. */
+/* A number from 0, or a token that stands there once: bare digits are always a number. */
 static attn_status find_index(const attn_example *e, const attn_step *s, int axis, const char *text,
                               int32_t *index, attn_error *err) {
   int32_t count = axis ? s->exact.cols : s->exact.rows, found = 0;
@@ -117,20 +149,22 @@ static attn_status find_index(const attn_example *e, const attn_step *s, int axi
   char name[ATTN_LABEL_BYTES];
   *index = as_number(text, count);
   if (*index >= 0) return ATTN_OK;
-  for (int32_t n = 0; n < count; n++) {
+  for (int32_t n = 0; n < count && !attn_token_is_digits(text); n++) {
     const char *token = attn_token_at(e, s, axis, n);
-    if (!token || strcmp(token, text) != 0) continue;
+    if (!token || !attn_token_equal(token, text)) continue;
     if (found++ == 0) *index = n;
   }
   attn_step_text(e, s, name);
   if (found == 1) return ATTN_OK;
   if (found > 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
-                     "%.40s stands at %d %ss of %.60s: give its number", text, (int)found, what,
-                     name);
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
-                   "%.60s has no %s %.40s; it has %d, counted from 0: 0 to %d%s", name, what, text,
-                   (int)count, (int)count - 1, attn_token_at(e, s, axis, 0) ? ", or by token" : "");
+                     "%.40s is at %d %ss of %.60s: give the number, counted from 0", text,
+                     (int)found, what, name);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "%.60s has no %s %.40s; it has %d, 0 to %d%s",
+                   name, what, text, (int)count, (int)count - 1,
+                   attn_token_at(e, s, axis, 0)
+                       ? ", or a token's name, in quotes where it is digits: \"2\""
+                       : "");
 }
 
 /* ---- The sum ---- */

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "number.h"
 
@@ -16,29 +15,8 @@ static void put(struct attn_json *json, const char *text) {
 }
 
 static void escape(struct attn_json *json, const char *text) {
-  size_t left = strlen(text);
-  put(json, "\"");
-  while (left) {
-    utf8proc_int32_t code;
-    utf8proc_ssize_t n =
-        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)left, &code);
-    char escaped[8] = "\\ufffd";
-    if (n <= 0)
-      n = 1;
-    else if (code == '"' || code == '\\')
-      snprintf(escaped, sizeof escaped, "\\%c", (char)code);
-    else if (code < 0x20 || (code >= 0x7F && code < 0xA0))
-      snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)code & 0xFFu);
-    else
-      *escaped = 0;
-    if (*escaped)
-      put(json, escaped);
-    else
-      attn_out_bytes(&json->out, text, (size_t)n);
-    text += n;
-    left -= (size_t)n;
-  }
-  put(json, "\"");
+  struct attn_out *out = &json->out;
+  if (!out->failed) out->failed = attn_text_write_json(text, strlen(text), out->sink, NULL) != 0;
 }
 
 static void lead(struct attn_json *json, const char *key) {

@@ -15,7 +15,7 @@ void attn_json_begin(struct attn_json *json, const attn_sink *sink);
 void attn_json_open(struct attn_json *json, const char *key, char bracket);
 void attn_json_close(struct attn_json *json, char bracket);
 
-/* Bytes that are no UTF-8 become U+FFFD. NULL is an empty string. */
+/* As attn_text_write_json writes it. NULL is an empty string. */
 void attn_json_string(struct attn_json *json, const char *key, const char *text);
 void attn_json_integer(struct attn_json *json, const char *key, int64_t value);
 /* null where it is not finite. */

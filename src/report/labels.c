@@ -106,6 +106,22 @@ const char *attn_key_text(const attn_example *e, int32_t n, char text[ATTN_LABEL
   return shown(e->key_token, e->key_tokens, e->one_based, n, text);
 }
 
+static size_t without_quotes(const char **token) {
+  size_t bytes = strlen(*token);
+  if (bytes < 3 || **token != '"' || (*token)[bytes - 1] != '"') return bytes;
+  ++*token;
+  return bytes - 2;
+}
+
+int attn_token_equal(const char *a, const char *b) {
+  size_t bytes = without_quotes(&a);
+  return bytes == without_quotes(&b) && !memcmp(a, b, bytes);
+}
+
+int attn_token_is_digits(const char *token) {
+  return *token && !token[strspn(token, "0123456789")];
+}
+
 /* A comma or bracket in a token would make the address hard to read back. */
 static int fits_an_address(const char *token) {
   return !strpbrk(token, ",[]: ") && !strstr(token, "，") && !strstr(token, "：");
@@ -118,7 +134,11 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
   char **all = attn_tokens_along(e, s, axis, &count);
   int alone = token && fits_an_address(token) && attn_text_width(token) <= LABEL_COLUMNS;
   for (int32_t n = 0; alone && n < count; n++)
-    alone = n == index || !all[n] || strcmp(all[n], token) != 0;
+    alone = n == index || !all[n] || !attn_token_equal(all[n], token);
+  if (alone && attn_token_is_digits(token)) {
+    snprintf(text, ATTN_LABEL_BYTES, "\"%s\"", token);
+    return text;
+  }
   if (alone) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, LABEL_COLUMNS);
   snprintf(text, ATTN_LABEL_BYTES, "%d", (int)index);
   return text;

@@ -24,6 +24,12 @@ const char *attn_token_at(const attn_example *e, const attn_step *s, int axis, i
 const char *attn_query_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]);
 const char *attn_key_text(const attn_example *e, int32_t n, char text[ATTN_LABEL_BYTES]);
 
+/* Are these the same token? Quotes around a name are not a part of it. */
+int attn_token_equal(const char *a, const char *b);
+
+/* Would it be taken for a number? A name of digits has quotes in an address. */
+int attn_token_is_digits(const char *token);
+
 /* "私", or "2" where there is no token or another row has the same: what stands in an address. */
 const char *attn_index_text(const attn_example *e, const attn_step *s, int axis, int32_t index,
                             char text[ATTN_LABEL_BYTES]);

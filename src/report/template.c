@@ -8,6 +8,7 @@
 #include "number.h"
 #include "out.h"
 #include "text.h"
+#include "utf8.h"
 
 enum { TOKENS_MAX = 32, MODEL = 4, KEY = 2, DECIMALS = 4, TITLE_BYTES = 512 };
 
@@ -31,9 +32,10 @@ struct sheet {
 /* What a table could not hold, or would be read as a number or a blank. */
 static int is_fit(const struct token *t) {
   int letters = 0;
-  for (size_t n = 0; n < t->bytes; n++) {
-    unsigned char c = (unsigned char)t->text[n];
-    if (c < 0x20 || c == 0x7F || strchr("|`$\\<>*_#", c)) return 0;
+  int32_t c;
+  for (size_t n = 0; n < t->bytes;) {
+    n += attn_utf8_read_shown(t->text + n, t->bytes - n, &c);
+    if (c == ATTN_UTF8_REPLACEMENT || (c < 0x80 && strchr("|`$\\<>*_#", c))) return 0;
     letters += c >= 0x80 || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   }
   return letters && t->bytes <= 60;
@@ -51,7 +53,7 @@ static attn_status split(const char *text, struct sheet *s, attn_error *err) {
       return attn_fail(
           err, ATTN_ERR_ARGUMENT, "tokens",
           "%.*s cannot be a token here: it must have a letter, at most 60 bytes, and none of "
-          "| ` $ \\ < > * _ #",
+          "| ` $ \\ < > * _ #, nor a control character",
           (int)(n < 60 ? n : 60), t.text);
     s->token[s->tokens++] = t;
   }

@@ -3,20 +3,12 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { REPLACEMENT = 0xFFFD, EMOJI_STYLE = 0xFE0F };
+#include "utf8.h"
 
-/* Controls, and marks that turn the direction of what follows them. */
-static int disturbs(int32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
-         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-}
+enum { EMOJI_STYLE = 0xFE0F, UTF8_MOST = 4 };
 
-/* One code point; bytes that are no UTF-8 come one by one as U+FFFD. */
 static size_t decode(const char *at, int32_t *code) {
-  utf8proc_int32_t c;
-  utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)at, -1, &c);
-  *code = n > 0 && !disturbs(c) ? c : REPLACEMENT;
-  return n > 0 ? (size_t)n : 1;
+  return attn_utf8_read_shown(at, strnlen(at, UTF8_MOST), code);
 }
 
 static void append(struct attn_cluster *c, int32_t code) {

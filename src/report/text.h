@@ -14,7 +14,7 @@ struct attn_cluster {
 };
 
 /* The next cluster of *at, which moves on; 0 at the end. Torn UTF-8 and what would disturb a
- * terminal (controls, changes of direction) come as U+FFFD. */
+ * terminal (utf8.h) come as U+FFFD. */
 int attn_text_next(const char **at, struct attn_cluster *cluster);
 
 /* Columns of a terminal. */

@@ -59,7 +59,7 @@ static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
 attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, const char *what,
                             attn_error *err) {
   if (!pair->file) return attn_fail(err, status, NULL, "%s", what);
-  return attn_fail_at(err, status, pair->line, 1, "%.120s:%lld: %s", pair->file,
+  return attn_fail_at(err, status, pair->line, 1, "%.120s:%lld:1: %s", pair->file,
                       (long long)pair->line, what);
 }
 

@@ -33,7 +33,7 @@ int64_t attn_data_count(const struct attn_data *data, int held_out);
 /* A hash of the bytes of the files; 0 of a task. */
 uint64_t attn_data_hash(const struct attn_data *data);
 
-/* "FILE:LINE: what" of a pair, and its line; "what" alone of a task's. */
+/* "FILE:LINE:1: what" of a pair, and its line; "what" alone of a task's. */
 attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, const char *what,
                             attn_error *err);
 

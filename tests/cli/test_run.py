@@ -196,7 +196,7 @@ def test_rows_that_see_no_key(attn, tensors, tmp_path, what, value):
     status = 2 if what == "error" else 0
     done = attn("run", *INPUTS, "--lengths", "0,70", "--empty-row", what, "-o", "o.npy", status=status)
     if status:
-        assert "ATTN_ERR_EMPTY_ROW" in done.stderr and "hint: --empty-row" in done.stderr
+        assert "sees no key" in done.stderr and "hint: --empty-row" in done.stderr
         assert not (tmp_path / "o.npy").exists()
         return
     got = np.load(tmp_path / "o.npy")[0]
@@ -303,7 +303,7 @@ def test_bad_arguments(attn, tensors, tmp_path, arguments):
 def test_a_mask_of_whole_numbers_is_refused(attn, tensors, tmp_path):
     np.save(tmp_path / "m.npy", np.ones((50, 70), np.uint8))
     message = attn("run", *INPUTS, "--mask", "m.npy", "-o", "o.npy", status=2).stderr
-    assert "m.npy: is uint8; it must be bool" in message
+    assert "m.npy: error: is uint8; it must be bool" in message
 
 
 def test_an_input_is_never_overwritten(attn, tensors, tmp_path):
@@ -378,7 +378,7 @@ def test_hostile_files(attn, tensors, tmp_path, number):
     (tmp_path / f"bad.{kind}").write_bytes(content)
     message = attn("run", "--q", f"bad.{kind}", "--k", "k.npy", "--v", "v.npy", "-o", "o.npy",
                    status=2).stderr
-    assert "ATTN_ERR_" in message and f"bad.{kind}" in message
+    assert "error: " in message and message.startswith(f"attn: bad.{kind}: ")
     assert not (tmp_path / "o.npy").exists()
 
 
@@ -409,7 +409,7 @@ def test_closed_and_full_streams(attn, tensors, tmp_path):
 def test_control_characters_do_not_reach_the_terminal(attn, tensors, tmp_path):
     save_file({"a\x1b[31m": tensors["q"], "b\x9b2J": tensors["k"]}, tmp_path / "e.safetensors")
     done = attn("info", "e.safetensors")
-    assert "a?[31m: float32" in done.stdout and "b?2J" in done.stdout
+    assert "a\ufffd[31m: float32" in done.stdout and "b\ufffd2J" in done.stdout
     message = attn("run", "--q", "e.safetensors:q", "--k", "k.npy", "--v", "v.npy", "-o", "o.npy", status=2).stderr
     assert "it holds" in message
     for text in (done.stdout, message):

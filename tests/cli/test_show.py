@@ -118,10 +118,71 @@ def test_the_page_has_every_head(model, tmp_path):
 
 
 def test_a_decoder_alone(decoder):
-    rows = shown(decoder, "--target", "12+30\t42")[0]["rows"]
-    assert rows == ["<s>"] + list("12+30\t42")
-    attn("explain", decoder, "--target", "12+30\t42", "--cell", "weights[2,1]")
-    assert "text to read" in attn("show", decoder, "--input", "12+30", code=2).stderr
+    """It reads --input, and --target behind it: the same as one text of both."""
+    whole = shown(decoder, "--input", "12+30\t42", "--all")
+    assert whole[0]["rows"] == ["<s>"] + list("12+30\t42")
+    for words in (["--target", "12+30\t42"], ["--input", "12+30\t", "--target", "42"]):
+        assert [(h["rows"], h["weights"]) for h in shown(decoder, *words, "--all")] == [(h["rows"], h["weights"]) for h in whole]
+        attn("explain", decoder, *words, "--cell", "weights[2,1]")
+    assert attn("show", decoder, "--input", "12+30").stdout.splitlines()[0] == "12+30", "no reply: none is shown"
+    assert "positions" in attn("show", decoder, "--input", "1" * 40, "--target", "1" * 40, code=2).stderr
+    assert "no such kind" in attn("show", decoder, "--input", "1", "--kind", "cross", code=2).stderr
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    """Byte-level BPE that has seen next to no Japanese: its tokens end within characters."""
+    folder = tmp_path_factory.mktemp("pieces")
+    (folder / "pairs.tsv").write_text("".join(f"{n}日は{n}本\t{n} day\n" for n in range(20)))
+    attn("train", "--data", folder / "pairs.tsv", "-o", folder / "p.safetensors", "--tokenizer", "bpe:262", "--steps", 2, "--quiet",
+         "--config", json.dumps(SMALL))
+    return folder / "p.safetensors"
+
+
+def test_a_token_that_is_a_part_of_a_character_has_a_name(pieces):
+    """A byte that is no UTF-8 by itself is <0xE6>, the same in show and in explain, whose lesson is read back."""
+    source = "日は猫é"
+    tokens = shown(pieces, "--input", source, "--kind", "encoder")[0]["columns"]
+    assert "<0xE7>" in tokens and "\ufffd" not in "".join(tokens)
+    bytes_of = lambda t: bytes(int(n, 16) for n in re.findall("<0x(..)>", t)) if "<0x" in t else t.encode()
+    assert b"".join(bytes_of(t) for t in tokens[:-1]).decode() == source
+    told = json.loads(attn("explain", pieces, "--input", source, "--kind", "encoder", "--json").stdout)
+    assert [t.strip('"') for t in told["examples"][0]["key_tokens"]] == tokens
+    attn("explain", pieces, "--input", source, "--kind", "encoder", "--cell", "weights[<0xE7>,0]")
+
+
+def test_bare_digits_are_numbers_and_names_may_have_quotes(model):
+    """One rule for lessons and checkpoints: digits count from 0, a name is a name with quotes or without, and a name
+    of digits needs them."""
+    source = "3月21日"
+
+    def first(cell, code=0):
+        return attn("explain", model, "--input", source, "--kind", "encoder", "--cell", cell, code=code)
+
+    for same in (["weights[月,0]", 'weights["月",0]', "weights[1,0]"], ['weights["2",日]', "weights[2,4]"]):
+        values = {re.search(r"= ([-0-9.]+)\nScaled", first(cell).stdout)[1] for cell in same}
+        assert len(values) == 1, same
+    said = first("weights[9,0]", code=2).stderr
+    assert "has no row 9; it has 6, 0 to 5" in said and 'in quotes where it is digits: "2"' in said
+    assert "no column 火" in first("weights[0,火]", code=2).stderr
+    assert "no row \"7\"" in first('weights["7",0]', code=2).stderr
+
+
+def test_the_rule_holds_in_lessons(tmp_path):
+    lesson = tmp_path / "l.md"
+    lesson.write_text("tokens: 2 1 x\n\nQ\n1 0\n0 1\n1 1\n\nK\n1 2\n0 1\n3 1\n\nscores = Q K^T\n")
+    told = lambda cell, code=0: attn("explain", lesson, "--cell", cell, code=code)
+    assert told("scores[0,1]").stdout == told('scores["2","1"]').stdout == told('scores["2",1]').stdout
+    assert 'scores["2","1"]' in told("scores[0,1]").stdout, "an address that is printed can be given back"
+    assert told("scores[x,0]").stdout == told('scores["x",0]').stdout == told("scores[2,0]").stdout
+
+
+@pytest.mark.parametrize("cell, says", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
+                                        ("output[0,0]", "there are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "there are: Q ")])
+def test_steps_by_other_names(model, cell, says):
+    """What documents call a step is taken; of what is near one, or of what the lesson lacks, there is a list."""
+    done = attn("explain", model, "--input", INPUT, "--cell", cell, code=2 if says else 0)
+    assert says is None or says in done.stderr
 
 
 def test_names_that_are_no_names_stay_data(model, tmp_path):

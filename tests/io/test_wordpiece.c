@@ -140,6 +140,33 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
   attn_tokenizer_free(t);
 }
 
+/* What encoding gives the unknown token for, and where: words of the text as it stands, before it
+ * is cleaned, and no more of it. */
+static void unknown_words_have_their_places(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    struct attn_unknown at[3];
+  } cases[] = {{"abc ab", {{0, 0}}},   {"b abc xy", {{0, 1}, {6, 2}}},
+               {"abcabc a", {{0, 6}}}, {"a!xyz!b", {{2, 3}, {6, 1}}},
+               {"私x私", {{3, 1}}},    {" \xc3\x89z\t?", {{1, 3}, {5, 1}}},
+               {"x\x7fy ab", {{0, 3}}}};
+  struct attn_tokenizer *t = parsed(FILE_OF(ALL, FRAME, "5", ""));
+  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+    struct attn_unknown *found;
+    size_t count, k = 0;
+    assert_int_equal(
+        attn_tokenizer_unknown(t, cases[n].text, strlen(cases[n].text), &found, &count, NULL),
+        ATTN_OK);
+    for (; k < 3 && cases[n].at[k].bytes; k++)
+      if (k >= count || found[k].at != cases[n].at[k].at || found[k].bytes != cases[n].at[k].bytes)
+        fail_msg("%s: part %zu of %zu", cases[n].text, k, count);
+    assert_int_equal(count, k);
+    if (count) free(found);
+  }
+  attn_tokenizer_free(t);
+}
+
 static void special_words_are_the_files(void **state) {
   (void)state;
   struct attn_tokenizer *t = parsed(FILE_OF(ALL, FRAME, "5", TRUNCATED("9")));
@@ -247,6 +274,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_piece_from_the_left),
                                      cmocka_unit_test(characters_become_what_the_file_says),
                                      cmocka_unit_test(bytes_that_are_no_utf8_are_told),
+                                     cmocka_unit_test(unknown_words_have_their_places),
                                      cmocka_unit_test(special_words_are_the_files),
                                      cmocka_unit_test(decoding_joins_pieces_and_spaces_words),
                                      cmocka_unit_test(a_file_gives_the_same_file),

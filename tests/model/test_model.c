@@ -283,6 +283,55 @@ static void what_cannot_be_asked_is_refused(void **state) {
   attn_model_free(m);
 }
 
+/* Of every text, with room for all, some and none; where an <unk> is read, and nowhere else. */
+static void unknown_parts_are_told(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_unknown_part parts[8];
+  int64_t count;
+  attn_error err;
+  for (int n = 0; n < TEXTS; n++) {
+    assert_int_equal(attn_model_unknown(m, texts[n], 0, NULL, &count, NULL), ATTN_OK);
+    assert_true(count == 0);
+  }
+  static const char text[] = "1\xE7\xA7\x81+x2\xC3\xA9";
+  static const int64_t offset[] = {1, 5, 7}, character[] = {2, 4, 6}, length[] = {3, 1, 2};
+  for (int64_t room = 0; room < 5; room++) {
+    memset(parts, 0x55, sizeof parts);
+    assert_int_equal(attn_model_unknown(m, text, room, parts, &count, NULL), ATTN_OK);
+    assert_true(count == 3);
+    for (int64_t n = 0; n < 3 && n < room; n++)
+      assert_true(parts[n].offset == offset[n] && parts[n].character == character[n] &&
+                  parts[n].bytes == length[n]);
+    if (room < 5) assert_int_equal(*(unsigned char *)&parts[room < 3 ? room : 3], 0x55);
+  }
+  assert_int_equal(attn_model_unknown(m, text, -1, parts, &count, &err), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_model_unknown(m, "1\xFF", 1, parts, &count, &err), ATTN_ERR_FORMAT);
+  assert_true(count == 0);
+  attn_model_free(m);
+}
+
+/* What training wrote is what is told; the best and the last are of one run. */
+static void a_checkpoint_tells_its_training(void **state) {
+  (void)state;
+  attn_model *m = open_model();
+  attn_model_facts facts = {.struct_size = sizeof facts};
+  assert_int_equal(attn_model_recognize(path), 1);
+  assert_int_equal(attn_model_recognize(folder), 1);
+  assert_int_equal(attn_model_recognize("/dev/null"), 0);
+  assert_int_equal(attn_model_recognize("/nowhere"), 0);
+  assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
+  assert_true(facts.training && facts.step == 30 && facts.held_out_step == 30);
+  assert_true(facts.held_out_most == 4 && facts.held_out_loss > 0);
+  assert_true(facts.held_out_exact >= 0 && facts.held_out_exact <= 1);
+  assert_string_equal(facts.task, "addition");
+  assert_null(facts.data);
+  assert_string_equal(facts.precision, "float32");
+  assert_string_equal(facts.tokenizer, "characters");
+  assert_true(facts.hidden == 16 && facts.kv_heads == 2);
+  attn_model_free(m);
+}
+
 struct page {
   char text[1 << 16];
   size_t size;
@@ -393,6 +442,9 @@ int main(int argc, char **argv) {
       LAW(a_reply_depends_on_its_text_alone, with_encoder),
       LAW(an_older_caller_is_served, with_encoder),
       LAW(structs_to_be_filled_are_as_long_as_the_caller_says, with_encoder),
+      LAW(unknown_parts_are_told, with_encoder),
+      LAW(a_checkpoint_tells_its_training, with_encoder),
+      LAW(a_checkpoint_tells_its_training, encoder_alone),
       LAW(replies_say_what_they_are, with_encoder),
       LAW(a_decoder_alone_goes_on, alone),
       LAW(a_reply_depends_on_its_text_alone, encoder_alone),

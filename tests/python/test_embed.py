@@ -186,7 +186,7 @@ def test_trouble_is_told(rng, tmp_path):
     refused("0 to 1024", options=["--threads", -1])
     refused("0 to 2^24", options=["--together", 2**30])
     refused("no option --rwa", options=["--rwa"])
-    refused("ATTN_ERR_FILE", options=["-o", tmp_path / "nowhere" / "x.npy"])
+    refused("cannot create", options=["-o", tmp_path / "nowhere" / "x.npy"])
     assert "no text" in attn(tmp_path, [], stdin="", status=2).stderr
     assert "which model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
     done = subprocess.run([ATTN, "embed", tmp_path, b"ok", b"\xff"], capture_output=True, text=True)

@@ -348,20 +348,58 @@ static void test_ways_to_name_a_cell(void **state) {
     assert_string_equal(cell(same[n]), expected);
 }
 
+/* Bare digits count, quotes make a name of anything, the document's own quotes are no part of a
+ * name; what is printed can be given back. */
+static void test_digits_are_numbers_and_quotes_make_names(void **state) {
+  (void)state;
+  char digits[] = "7 0", quoted[] = "\"1\" \"x\"", odd[] = "a,b [c]";
+  fixture_attention(&f, 0);
+  fixture_tokens(&f, digits);
+  assert_non_null(strstr(cell("Q[0,1]"), "Q[\"7\",1] = "));
+  assert_non_null(strstr(cell("Q[\"7\",1]"), "Q[\"7\",1] = "));
+  assert_non_null(strstr(cell("scores[1,\"7\"]"), "scores[\"0\",\"7\"] = "));
+  assert_string_equal(cell_problem("Q[7,0]"),
+                      "Q has no row 7; it has 2, 0 to 1, or a token's "
+                      "name, in quotes where it is digits: \"2\"");
+  fixture_tokens(&f, quoted);
+  assert_non_null(strstr(cell("Q[x,1]"), "Q[\"x\",1] = "));
+  assert_non_null(strstr(cell("Q[\"x\",1]"), "Q[\"x\",1] = "));
+  assert_non_null(strstr(cell("Q[\"1\",1]"), "Q[\"1\",1] = "));
+  assert_non_null(strstr(cell("Q[1,1]"), "Q[\"x\",1] = "));
+  fixture_tokens(&f, odd);
+  assert_non_null(strstr(cell("scores[\"a,b\",\"[c]\"]"), "scores[0,1] = "));
+}
+
+/* Names that documents use, in either language, and only then a suggestion. */
+static void test_steps_go_by_what_documents_call_them(void **state) {
+  (void)state;
+  char tokens[] = "a b";
+  fixture_attention(&f, 0);
+  fixture_tokens(&f, tokens);
+  for (const char *const *name = (const char *const[]){"softmax[0,1]", "重み[0,1]", "A[0,1]", NULL};
+       *name; name++)
+    assert_non_null(strstr(cell(*name), "weights[a,b] = "));
+  assert_non_null(strstr(cell("x[0,1]"), "X[a,1] = "));
+  assert_non_null(strstr(cell_problem("ouptut[0,0]"), "did you mean output?"));
+  assert_null(strstr(cell_problem("zebra[0,0]"), "did you mean"));
+}
+
 static void test_problems_with_cells(void **state) {
   (void)state;
   char tokens[] = "は は";
   fixture_attention(&f, 0);
   fixture_tokens(&f, tokens);
+  assert_string_equal(cell_problem("wieghts[0,0]"),
+                      "no step is called wieghts; did you mean weights? There are: X 2x2, W_Q 2x2, "
+                      "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
+                      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
   assert_string_equal(
-      cell_problem("weight[0,0]"),
-      "no step is called weight; there are: X 2x2, W_Q 2x2, W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
-      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
-  assert_string_equal(cell_problem("Q[2,0]"),
-                      "Q has no row 2; it has 2, counted from 0: 0 to 1, or by token");
-  assert_string_equal(cell_problem("Q[0,-1]"),
-                      "Q has no column -1; it has 2, counted from 0: 0 to 1");
-  assert_string_equal(cell_problem("Q[は,0]"), "は stands at 2 rows of Q: give its number");
+      cell_problem("Q[2,0]"),
+      "Q has no row 2; it has 2, 0 to 1, or a token's name, in quotes where it is digits: "
+      "\"2\"");
+  assert_string_equal(cell_problem("Q[0,-1]"), "Q has no column -1; it has 2, 0 to 1");
+  assert_string_equal(cell_problem("Q[は,0]"),
+                      "は is at 2 rows of Q: give the number, counted from 0");
   assert_string_equal(cell_problem("example 2: Q[0,0]"), "there are examples 1 to 1");
   assert_string_equal(cell_problem("example 0: Q[0,0]"), "there are examples 1 to 1");
   static const char *const no_cells[] = {
@@ -519,6 +557,8 @@ int main(void) {
       cmocka_unit_test(test_differences_are_marked),
       cmocka_unit_test(test_cell_back_to_the_givens),
       cmocka_unit_test(test_ways_to_name_a_cell),
+      cmocka_unit_test(test_digits_are_numbers_and_quotes_make_names),
+      cmocka_unit_test(test_steps_go_by_what_documents_call_them),
       cmocka_unit_test(test_problems_with_cells),
       cmocka_unit_test(test_lines_fit),
       cmocka_unit_test(test_wide_matrices_wrap),

@@ -1,4 +1,5 @@
-/* test_text.c -- widths, numbers, the catalogue, flowing lines, JSON's escapes. */
+/* test_text.c -- characters, widths, numbers, the catalogue, flowing lines, text of others, JSON's
+ * escapes. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +13,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #include "json.h"
 #include "number.h"
 #include "out.h"
 #include "text.h"
+#include "utf8.h"
 
 struct kept {
   char text[65536];
@@ -30,6 +33,104 @@ static int keep(void *context, const char *text, size_t bytes) {
   k->bytes += bytes;
   k->text[k->bytes] = 0;
   return 0;
+}
+
+/* ---- Characters ---- */
+
+/* Every sequence of up to three bytes, and of four behind each first two, is read as utf8proc reads
+ * it; and never beyond its end. */
+static void test_utf8_is_what_utf8proc_says(void **state) {
+  (void)state;
+  static const unsigned char last[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
+  for (uint32_t n = 0; n < 1u << 24; n++) {
+    unsigned char bytes[4] = {(unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n,
+                              last[n % sizeof last]};
+    for (size_t length = bytes[0] < 0xF0 ? 3 : 4; length > 0; length--) {
+      utf8proc_int32_t right = 0;
+      int32_t code = 0;
+      utf8proc_ssize_t size = utf8proc_iterate(bytes, (utf8proc_ssize_t)length, &right);
+      size_t got = attn_utf8_read((const char *)bytes, length, &code);
+      if (got != (size_t)(size > 0 ? size : 0) || (got && code != right))
+        fail_msg("%02x %02x %02x %02x of %zu: %zu bytes, U+%04X", bytes[0], bytes[1], bytes[2],
+                 bytes[3], length, got, (unsigned)code);
+      if (bytes[1] && bytes[2]) break; /* shorter ones come with zeros behind */
+    }
+  }
+}
+
+/* Controls, separators of lines and paragraphs, and Unicode's Bidi_Control are not shown; letters,
+ * marks, signs and joiners of emoji are. */
+static void test_what_is_not_shown(void **state) {
+  (void)state;
+  for (int32_t code = 0; code < 0x110000; code++) {
+    utf8proc_category_t kind = utf8proc_category(code);
+    int isolate = code >= 0x2066 && code <= 0x2069;
+    int hidden = kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_ZL ||
+                 kind == UTF8PROC_CATEGORY_ZP || isolate || code == 0x061C || code == 0x200E ||
+                 code == 0x200F || (code >= 0x202A && code <= 0x202E);
+    if (hidden && attn_utf8_shows(code)) fail_msg("U+%04X is shown", (unsigned)code);
+    if (!attn_utf8_shows(code) && kind != UTF8PROC_CATEGORY_CF && !hidden)
+      fail_msg("U+%04X is not shown", (unsigned)code);
+    if (code == 0x200D || code == 0xFE0F) assert_true(attn_utf8_shows(code));
+  }
+}
+
+static const char *plain(const char *text, size_t bytes) {
+  static struct kept k;
+  const attn_sink sink = {&k, keep};
+  k.bytes = 0, k.text[0] = 0;
+  assert_int_equal(attn_text_write_plain(text, bytes, &sink, NULL), ATTN_OK);
+  return k.text;
+}
+
+static int refuse(void *context, const char *text, size_t bytes) {
+  (void)text, (void)bytes;
+  return --*(int *)context < 0;
+}
+
+static void test_text_of_others(void **state) {
+  (void)state;
+  static const char text[] = "a\033[2J\0\xC2\x9B私\xE2\x80\xAE\x9B\xE7\xA7z\n";
+  assert_string_equal(plain(text, sizeof text - 1),
+                      "a\uFFFD[2J\uFFFD\uFFFD私\uFFFD\uFFFD\uFFFD\uFFFDz\uFFFD");
+  assert_string_equal(plain("", 0), "");
+  for (int most = 0; most < 9; most++) {
+    int left = most;
+    const attn_sink sink = {&left, refuse};
+    attn_error err;
+    attn_status status = attn_text_write_json("a\033b\033", 4, &sink, &err);
+    assert_int_equal(status, most < 6 ? ATTN_ERR_FILE : ATTN_OK);
+    assert_true(left >= -1); /* what stopped is not asked again */
+  }
+}
+
+/* Every code point comes back from JSON, none of those that are hidden raw. */
+static void test_json_gives_every_character_back(void **state) {
+  (void)state;
+  static struct kept k;
+  const attn_sink sink = {&k, keep};
+  for (int32_t code = 1; code < 0x110000; code += code < 0x3000 ? 1 : 257) {
+    if (code >= 0xD800 && code <= 0xDFFF) continue;
+    char text[8] = "x";
+    text[1 + utf8proc_encode_char(code, (utf8proc_uint8_t *)text + 1)] = 0;
+    k.bytes = 0;
+    assert_int_equal(attn_text_write_json(text, strlen(text), &sink, NULL), ATTN_OK);
+    json_t *read = json_loads(k.text, JSON_DECODE_ANY, NULL);
+    assert_string_equal(json_string_value(read), text);
+    json_decref(read);
+    if (!attn_utf8_shows(code)) assert_null(strstr(k.text, text + 1));
+  }
+}
+
+static void test_the_nearest_name(void **state) {
+  (void)state;
+  static const char *const names[] = {"weights", "X", "scores", "Q"};
+  assert_string_equal(attn_text_nearest("wieghts", names, 4), "weights");
+  assert_string_equal(attn_text_nearest("WEIGHT", names, 4), "weights");
+  assert_string_equal(attn_text_nearest("x", names, 4), "X");
+  assert_null(attn_text_nearest("A", names, 4));
+  assert_null(attn_text_nearest("", names, 4));
+  assert_null(attn_text_nearest("wxyzhts", names, 4));
 }
 
 /* ---- Widths ---- */
@@ -284,6 +385,11 @@ static void test_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_utf8_is_what_utf8proc_says),
+      cmocka_unit_test(test_what_is_not_shown),
+      cmocka_unit_test(test_text_of_others),
+      cmocka_unit_test(test_json_gives_every_character_back),
+      cmocka_unit_test(test_the_nearest_name),
       cmocka_unit_test(test_widths),
       cmocka_unit_test(test_shortened),
       cmocka_unit_test(test_numbers),

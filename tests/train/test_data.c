@@ -203,20 +203,20 @@ static void what_is_wrong_is_named(void **state) {
   } cases[] = {{"", 0, 0, "nothing to learn"},
                {"\n\r\n", 3, 0, "nothing to learn"},
                {"a\tb\n", 4, 0, "nothing to validate"},
-               {"a\tb\nab\n", 7, 2, "a.tsv:2: has no tab"},
+               {"a\tb\nab\n", 7, 2, "a.tsv:2:1: has no tab"},
                {"a\tb\tc", 5, 1, "two tabs"},
                {"a\tb\n\0\tc", 7, 2, "holds a 0"},
                {"\n\n\xff\tb\n", 6, 3, "UTF-8"},
                {"a\t\xE6\x97\n", 5, 1, "UTF-8"},
                {"\xEF\xBB\xBF"
                 "ab",
-                5, 1, "a.tsv:1: has no tab"}};
+                5, 1, "a.tsv:1:1: has no tab"}};
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     put(path, cases[n].text, cases[n].size);
     expect_wrong(NULL, 0, cases[n].line, cases[n].says);
   }
   put_numbers(path, 0, 9), put(other, "1\t1\n2\n", 6);
-  expect_wrong(other, 0, 2, "b.tsv:2: has no tab");
+  expect_wrong(other, 0, 2, "b.tsv:2:1: has no tab");
   static char line[(1 << 16) + 1];
   memset(line, 'x', sizeof line);
   put(path, line, sizeof line), expect_wrong(NULL, 1, 1, "longer than");

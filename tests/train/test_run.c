@@ -383,8 +383,9 @@ static void labels_that_have_no_place_are_refused(void **state) {
   FILE *f = fopen(data, "wb");
   for (int n = 1; n <= 20; n++) fprintf(f, n == 7 ? "%c\tabc\n" : "%cb\tab\n", 'a' + n);
   assert_int_equal(fclose(f), 0);
-  expect_refused(&run, ATTN_ERR_FORMAT,
-                 "sums.tsv:7: the target has 3 tokens, its source 1: an encoder alone says one at");
+  expect_refused(
+      &run, ATTN_ERR_FORMAT,
+      "sums.tsv:7:1: the target has 3 tokens, its source 1: an encoder alone says one at");
   assert_int_equal(attn_model_train(&run, NULL, &err), ATTN_ERR_FORMAT);
   assert_int_equal(err.line, 7);
   run.config = tiny, expect(&run, ATTN_OK); /* another model may say more */
@@ -392,7 +393,8 @@ static void labels_that_have_no_place_are_refused(void **state) {
   expect_refused(&run, ATTN_ERR_FORMAT, "the target has 10 tokens");
   f = fopen(data, "wb");
   fputs("a\tb\nc\n", f), fclose(f);
-  run.task = NULL, run.data = data, expect_refused(&run, ATTN_ERR_FORMAT, "sums.tsv:2: has no tab");
+  run.task = NULL, run.data = data,
+  expect_refused(&run, ATTN_ERR_FORMAT, "sums.tsv:2:1: has no tab");
 }
 
 /* Of WordPiece a file says which words begin and end a text: of this one, of one word, none is

@@ -1,0 +1,108 @@
+"""What goes wrong says where, in one style: attn: FILE:LINE:COLUMN: error: what is wrong. No code of the library, no
+name of a file twice; what the model has no token for is a warning in the same style, and a field of --json."""
+import json
+import os
+import re
+
+import pytest
+
+ATTN = os.environ["ATTN_BIN"]
+FEW = ["--steps", 1, "--quiet", "--config", '{"width": 8, "heads": 2, "hidden": 8, "encoder_layers": 1, "decoder_layers": 1, "length": 64}']
+
+
+@pytest.fixture
+def model(attn):
+    attn("train", "dates", *FEW, "--examine", 0, "--examples", 2, "-o", "m.safetensors")
+    return "m.safetensors"
+
+
+@pytest.fixture
+def words(attn, tmp_path):
+    (tmp_path / "w.tsv").write_text("the cat sat\tA B C\nthe dog ran\tA D E\n")
+    attn("train", "--data", "w.tsv", "--held-out", "w.tsv", *FEW, "--tokenizer", "words", "-o", "w.safetensors")
+    return "w.safetensors"
+
+
+def wrong(attn, *arguments, **options):
+    said = attn(*arguments, status=2, **options).stderr
+    assert "ATTN_ERR" not in said
+    return said
+
+
+@pytest.mark.parametrize("arguments", [
+    ["info", "FILE"], ["info", "FILE:x"], ["check", "FILE"], ["explain", "FILE"], ["explain", "FILE", "--input", "x"],
+    ["run", "--q", "FILE", "--k", "FILE", "--v", "FILE", "--plan"], ["train", "--data", "FILE", "-o", "x.safetensors"],
+    ["train", "--resume", "FILE", "-o", "x.safetensors"], ["train", "dates", "--config", "FILE"],
+    ["generate", "FILE", "x"], ["show", "FILE", "--input", "x"],
+    ["embed", "FILE", "x"]])
+@pytest.mark.parametrize("name", ["none.safetensors", "nowhere/none.safetensors"])
+def test_a_missing_file_is_named_once(attn, arguments, name):
+    said = wrong(attn, *[a.replace("FILE", name) for a in arguments])
+    assert re.match(rf"attn: {name}: error: cannot open: No such file", said) and said.count(name) == 1, said
+
+
+def test_a_line_of_data_is_named(attn, tmp_path):
+    """The error that docs/models.md shows."""
+    (tmp_path / "pairs.tsv").write_text("a\tb\n" * 16 + "no tab\n")
+    assert wrong(attn, "train", "--data", "pairs.tsv", "-o", "x.safetensors") == "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target\n"
+    page = (os.path.dirname(__file__) + "/../../docs/models.md")
+    assert "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target" in open(page).read()
+
+
+def test_a_line_of_a_document_is_named(attn, tmp_path):
+    (tmp_path / "x.md").write_text("X\n1 2\n3\n")
+    assert re.match(r"attn: x\.md:\d+:\d+: error: ", wrong(attn, "check", "x.md"))
+
+
+def test_a_byte_of_a_file_is_named(attn, tmp_path):
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY")
+    assert re.match(r"attn: x\.npy: byte \d+: error: ", wrong(attn, "info", "x.npy"))
+
+
+@pytest.mark.parametrize("text, place", [("ab\0cd", "1:3"), ("ab\n猫犬\0\n", "2:3"), ("\0", "1:1"), ("a\nb\n\0", "3:1")])
+def test_a_zero_byte_ends_no_text(attn, model, tmp_path, text, place):
+    """What is behind it would be dropped without a word: it is refused, with its place."""
+    (tmp_path / "c.json").write_text(text)
+    assert f"attn: -:{place}: error: holds a byte 0" in wrong(attn, "embed", model, input=text)
+    assert f"attn: -:{place}: error: holds a byte 0" in wrong(attn, "generate", model, input=text)
+    assert f"attn: c.json:{place}: error: holds a byte 0" in wrong(attn, "train", "dates", "--config", "c.json", "-o", "x.safetensors")
+    (tmp_path / "c.tsv").write_text("a\tb\n" + text.replace("\n", "\t\n"))
+    assert "error: " in wrong(attn, "train", "--data", "c.tsv", "-o", "x.safetensors")
+    for command in ("check", "explain"):
+        assert "error: " in wrong(attn, command, "c.json")
+    assert not (tmp_path / "x.safetensors").exists()
+
+
+# ---- Parts of a text that the model has no token for ----
+
+def test_unknown_characters_are_reported(attn, model):
+    """A warning each, with line and character; the reply comes all the same, and --json has the field."""
+    done = attn("generate", model, input="5月\n1Zé2猫\n")
+    assert done.stderr.splitlines() == [f'attn: -:2:{at}: warning: "{part}" is not in the model\'s vocabulary: it reads <unk> there'
+                                        for at, part in ((2, "Z"), (3, "é"), (5, "猫"))]
+    assert len(done.stdout.splitlines()) == 2
+    replies = [json.loads(line) for line in attn("generate", model, "5月", "1Zé2猫", "--json").stdout.splitlines()]
+    expected = [{"text": "Z", "character": 2}, {"text": "é", "character": 3}, {"text": "猫", "character": 5}]
+    assert [r["unknown"] for r in replies] == [[], expected]
+    assert "attn: text 2:1:2: warning: " in attn("generate", model, "5月", "1Z").stderr
+    many = attn("generate", model, "Z" * 9).stderr.splitlines()
+    assert len(many) == 3 and many[2].endswith("nor are 6 parts more")
+
+
+def test_unknown_words_are_reported(attn, words):
+    done = attn("generate", words, "the  catt sat  <unk>", "--json")
+    assert json.loads(done.stdout)["unknown"] == [{"text": "catt", "character": 6}, {"text": "<unk>", "character": 16}]
+    assert '"catt" is not in' in done.stderr
+
+
+def test_every_command_that_reads_a_text_reports_them(attn, model):
+    warning = 'warning: "Z" is not in the model\'s vocabulary'
+    shown = attn("show", model, "--input", "5Z", "--target", "Z", "--json")
+    assert f"attn: --input:1:2: {warning}" in shown.stderr and f"attn: --target:1:1: {warning}" in shown.stderr
+    head = json.loads(shown.stdout.splitlines()[0])
+    assert head["input"]["unknown"] == [{"text": "Z", "character": 2}] and head["target"]["unknown"] == [{"text": "Z", "character": 1}]
+    assert f"attn: --input:1:2: {warning}" in attn("explain", model, "--input", "5Z").stderr
+    vectors = attn("embed", model, "5", "5Z", "--json")
+    assert [json.loads(v)["unknown"] for v in vectors.stdout.splitlines()] == [[], [{"text": "Z", "character": 2}]]
+    assert f"attn: text 2:1:2: {warning}" in vectors.stderr
+    assert f"attn: -:2:2: {warning}" in attn("embed", model, input="5\n5Z\n").stderr
