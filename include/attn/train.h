@@ -41,6 +41,17 @@ typedef enum attn_train_end {
   ATTN_TRAIN_INTERRUPTED, /* progress asked for it; the last checkpoint is written */
 } attn_train_end;
 
+/** What a run is at, as its progress function is told. Those before ATTN_TRAIN_LEARNS come at most
+ * once, in this order, and have nothing to keep. */
+typedef enum attn_train_phase {
+  ATTN_TRAIN_READS = 1, /* the data: bytes of a file, or lines */
+  ATTN_TRAIN_WORDS,     /* the vocabulary: texts; then words */
+  ATTN_TRAIN_MEASURES,  /* examples, for the longest */
+  ATTN_TRAIN_LEARNS,    /* a step is made: steps */
+  ATTN_TRAIN_GATHERS,   /* within a step: its examples */
+  ATTN_TRAIN_VALIDATES  /* unseen examples */
+} attn_train_phase;
+
 /** How far a run is. */
 typedef struct attn_train_state {
   int64_t step, steps;
@@ -59,6 +70,8 @@ typedef struct attn_train_state {
   int64_t bytes;            /* of memory that training holds: all before the first step */
   int32_t validated;        /* 1: the unseen numbers are new, and a checkpoint stands */
   int32_t end;              /* attn_train_end */
+  int32_t phase;            /* attn_train_phase */
+  int64_t done, total;      /* of the phase */
 } attn_train_state;
 
 /** What a run is to do. What is zero has the default that stands in brackets. */
@@ -105,8 +118,12 @@ typedef struct attn_train {
   uint64_t seed;
   int32_t threads;       /* 0: all */
 
-  int32_t (*progress)(void *context, const attn_train_state *state); /* after each step; nonzero
-                            stops the run. May be NULL */
+  /* NULL, or called after each step (ATTN_TRAIN_LEARNS) and within whatever may take longer than
+   * some 10 ms, by one thread at a time, which may be one of the library's. Nonzero stops the run:
+   * within a step at the next layer of the batch; within a validation at the next token that is
+   * said. Before the first step nothing is written; later the last checkpoint is, of the last step
+   * that was whole, and a validation that was not finished is made when the run goes on. */
+  int32_t (*progress)(void *context, const attn_train_state *state);
   void *context;
 
   const char *precision; /* "float32" or "bf16" [float32]. bf16: linear layers multiply numbers that
@@ -157,11 +174,15 @@ typedef struct attn_score_card {
 
 /**
  * Asks a model for `examples` unseen examples of a task, seeded otherwise than those of training's
- * validation, greedily. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no such task.
+ * validation, greedily. progress, or NULL, is told of examples, as attn_model_generate's; *card holds
+ * what was asked until it stopped. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no
+ * such task.
  */
 ATTN_API attn_status attn_model_examine(const attn_model *model, const char *task,
                                         int64_t examples, uint64_t seed, int32_t threads,
-                                        attn_score_card *card, attn_error *err);
+                                        int (*progress)(void *context, int64_t done, int64_t total),
+                                        void *progress_context, attn_score_card *card,
+                                        attn_error *err);
 
 #ifdef __cplusplus
 }

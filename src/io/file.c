@@ -12,6 +12,8 @@
 #include "attn/io.h"
 #include "error.h"
 
+enum { PIECE = 1 << 22 };
+
 /* In English whatever the process's locale: strerror would translate. */
 static void say(int number, char *text, size_t bytes) {
   static const struct {
@@ -94,26 +96,38 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   return ATTN_OK;
 }
 
-static attn_status read_all(const struct attn_bytes *bytes, size_t most, char **text,
-                            attn_error *err) {
+/* In pieces, so that the caller can stop. */
+static attn_status read_pieces(const struct attn_bytes *bytes, struct attn_watch *watch, char *to,
+                               attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (size_t at = 0; at < bytes->size && !status; at += PIECE) {
+    size_t left = bytes->size - at;
+    status = attn_bytes_get(bytes, at, to + at, left < PIECE ? left : PIECE, err);
+    if (!status) status = attn_watch_tell(watch, (int64_t)at, (int64_t)bytes->size, err);
+  }
+  return status;
+}
+
+static attn_status read_all(const struct attn_bytes *bytes, size_t most, struct attn_watch *watch,
+                            char **text, attn_error *err) {
   if (bytes->size > most)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%.150s: %zu bytes; at most %zu", bytes->path,
                      bytes->size, most);
   char *all = malloc(bytes->size + 1);
   if (!all) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes->size);
-  attn_status status = attn_bytes_get(bytes, 0, all, bytes->size, err);
+  attn_status status = read_pieces(bytes, watch, all, err);
   if (status) return free(all), status;
   *text = all;
   return ATTN_OK;
 }
 
-attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
-                           attn_error *err) {
+attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+                           size_t *size, attn_error *err) {
   struct attn_bytes bytes;
   *text = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
-  status = read_all(&bytes, most, text, err);
+  status = read_all(&bytes, most, watch, text, err);
   *size = bytes.size;
   attn_bytes_close(&bytes);
   return status;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "attn/attn.h"
+#include "watch.h"
 
 /* ---- Reading ------------------------------------------------------------------- */
 
@@ -24,10 +25,10 @@ void attn_bytes_close(struct attn_bytes *bytes);
 attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
                            attn_error *err);
 
-/* All of a file, to be freed; NULL after a failure. ATTN_ERR_FORMAT: it has more than most bytes.
- */
-attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
-                           attn_error *err);
+/* All of a file, to be freed; NULL after a failure. watch, or NULL, is told of bytes.
+ * ATTN_ERR_FORMAT: it has more than most bytes. */
+attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+                           size_t *size, attn_error *err);
 
 /* ---- Writing ------------------------------------------------------------------- */
 

@@ -396,7 +396,7 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
                                 attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, FILE_MOST, &text, &size, err);
+  attn_status status = attn_file_read(path, FILE_MOST, NULL, &text, &size, err);
   if (!status) status = attn_tokenizer_parse(text, size, tokenizer, err);
   free(text);
   return status;

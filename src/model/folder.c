@@ -38,7 +38,7 @@ static attn_status parse(const char *path, const char *name, json_t **root, attn
   json_error_t where;
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, JSON_MOST, &text, &size, err);
+  attn_status status = attn_file_read(path, JSON_MOST, NULL, &text, &size, err);
   if (!status && !(*root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s, line %d: %s", name, where.line, where.text);
   free(text);

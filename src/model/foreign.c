@@ -204,7 +204,7 @@ attn_status attn_foreign_read_config(const char *path, struct attn_config *confi
                                      const struct attn_family **family, attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, CONFIG_MAX, &text, &size, err);
+  attn_status status = attn_file_read(path, CONFIG_MAX, NULL, &text, &size, err);
   if (!status) status = attn_foreign_config(text, size, config, family, err);
   free(text);
   return status;

@@ -6,6 +6,9 @@
 
 #include "attn/attn.h"
 
+/* Unseen ones of a validation, at most. */
+enum { ATTN_EXAMPLES_MOST = 1 << 24 };
+
 struct attn_record {
   char *task, *data, *held_out; /* NULL where there is none */
   uint64_t hash;                /* of the data's bytes */
@@ -13,6 +16,7 @@ struct attn_record {
   double until;
   double best, best_loss, exact, loss; /* of validations; NAN: none yet */
   int64_t best_step, worse;            /* worse: validations since the best */
+  int32_t pending;                     /* 1: the validation of this step was stopped */
 };
 
 /* JSON, to be freed; NULL where there is no memory. */

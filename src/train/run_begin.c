@@ -12,7 +12,7 @@
 #include "file.h"
 #include "run.h"
 
-enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000 };
+enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000, TOLD = 256 };
 
 static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to begin a run");
@@ -20,6 +20,20 @@ static attn_status out_of_memory(attn_error *err) {
 
 static attn_status wrong(attn_error *err, const char *what, const char *must) {
   return attn_fail(err, ATTN_ERR_ARGUMENT, what, "%s %s", what, must);
+}
+
+/* ---- What it is at ---- */
+
+static int tell(void *run, int64_t done, int64_t total) {
+  struct attn_run *r = run;
+  r->state.done = done, r->state.total = total;
+  return r->wanted.progress && r->wanted.progress(r->wanted.context, &r->state);
+}
+
+struct attn_watch *attn_run_phase(struct attn_run *r, enum attn_train_phase phase) {
+  r->state.phase = phase, r->state.validated = 0;
+  r->watch.stop = tell, r->watch.context = r, r->watch.name = "progress";
+  return &r->watch;
 }
 
 /* ---- Where it goes ---- */
@@ -80,7 +94,8 @@ static int copy(char **to, const char *text) { return !text || (*to = strdup(tex
 static attn_status open_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
   const struct attn_record *c = &r->record;
   if (c->task) return attn_data_of_task(c->task, seed, &r->data, err);
-  return attn_data_of_file(c->data, c->held_out, joined, seed, &r->data, err);
+  return attn_data_of_file(c->data, c->held_out, joined, seed, attn_run_phase(r, ATTN_TRAIN_READS),
+                           &r->data, err);
 }
 
 /* Of a task so many examples, of a file all: what validation alone has stays unknown. */
@@ -98,13 +113,14 @@ static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_
 }
 
 /* Both sides of every example; and a tab, which joins them where the model has one side. */
-static attn_status collect(struct attn_data *data, int64_t count, struct attn_passage *texts,
-                           attn_error *err) {
+static attn_status collect(struct attn_data *data, int64_t count, struct attn_watch *watch,
+                           struct attn_passage *texts, attn_error *err) {
   attn_status status = ATTN_OK;
   struct attn_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
-    attn_data_pair(data, (uint64_t)n, 0, &pair);
-    status = keep(&texts[2 * n], pair.source, err);
+    if (n % TOLD == 0) status = attn_watch_tell(watch, n, count, err);
+    if (!status) status = attn_data_pair(data, (uint64_t)n, 0, &pair, err);
+    if (!status) status = keep(&texts[2 * n], pair.source, err);
     if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
   }
   if (!status) status = keep(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
@@ -112,21 +128,24 @@ static attn_status collect(struct attn_data *data, int64_t count, struct attn_pa
 }
 
 static attn_status train_words(const char *kind, const struct attn_passage *texts, size_t count,
-                               struct attn_tokenizer **t, attn_error *err) {
+                               struct attn_watch *watch, struct attn_tokenizer **t,
+                               attn_error *err) {
   char *end = NULL;
   long words = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
-  if (!strcmp(kind, "characters")) return attn_tokenizer_train_characters(texts, count, t, err);
-  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, t, err);
-  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, t, err);
+  if (!strcmp(kind, "characters"))
+    return attn_tokenizer_train_characters(texts, count, watch, t, err);
+  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, watch, t, err);
+  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, watch, t, err);
   if (!access(kind, F_OK)) return attn_tokenizer_read(kind, t, err);
   return wrong(err, "tokenizer", "may be characters, words, bpe:8000, or a file that is there");
 }
 
 static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
   int64_t count = count_texts(r->data);
+  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_WORDS);
   struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
-  attn_status status = texts ? collect(r->data, count, texts, err) : out_of_memory(err);
-  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, &r->tokenizer, err);
+  attn_status status = texts ? collect(r->data, count, watch, texts, err) : out_of_memory(err);
+  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, watch, &r->tokenizer, err);
   for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
   free(texts);
   if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
@@ -210,11 +229,14 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
   const struct {
     const char *name;
     int64_t value, most;
-  } whole[] = {
-      {"steps", w->steps, INT64_MAX},         {"batch", w->batch, 1 << 20},
-      {"accumulate", w->accumulate, 1 << 20}, {"warm_up", w->warm_up, INT64_MAX},
-      {"examples", w->examples, 1 << 24},     {"validate_every", w->validate_every, INT64_MAX},
-      {"patience", w->patience, INT64_MAX},   {"threads", w->threads, 1024}};
+  } whole[] = {{"steps", w->steps, INT64_MAX},
+               {"batch", w->batch, 1 << 20},
+               {"accumulate", w->accumulate, 1 << 20},
+               {"warm_up", w->warm_up, INT64_MAX},
+               {"examples", w->examples, ATTN_EXAMPLES_MOST},
+               {"validate_every", w->validate_every, INT64_MAX},
+               {"patience", w->patience, INT64_MAX},
+               {"threads", w->threads, 1024}};
   for (size_t n = 0; n < sizeof whole / sizeof *whole; n++)
     if (whole[n].value < 0 || whole[n].value > whole[n].most)
       return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
@@ -242,10 +264,11 @@ static attn_status make_room(struct attn_training *h, const struct attn_lengths 
 
 /* Of a file all lines, so that no run dies of one after hours; of a task as many as will do. */
 static attn_status measure(struct attn_run *r, struct attn_lengths *l, attn_error *err) {
+  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_MEASURES);
   attn_status status = ATTN_OK;
   for (int held_out = 0; held_out < 2 && !status; held_out++) {
     int64_t count = attn_data_count(r->data, held_out);
-    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, l, err);
+    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, watch, l, err);
   }
   return status;
 }
@@ -412,8 +435,8 @@ static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_err
   return status;
 }
 
-attn_status attn_run_begin(struct attn_run *r, const attn_train *w, attn_error *err) {
-  memset(r, 0, sizeof *r);
+attn_status attn_run_begin(struct attn_run *r, attn_error *err) {
+  const attn_train *w = &r->wanted;
   attn_status status = place(r, w, err);
   if (status) return status;
   return w->resume ? begin_again(r, w, err) : begin_anew(r, w, err);

@@ -72,6 +72,7 @@ struct log {
 
 static int32_t note(void *context, const attn_train_state *s) {
   struct log *l = context;
+  if (s->phase != ATTN_TRAIN_LEARNS) return 0;
   if (s->step == 1) l->first = *s;
   if (s->validated && l->count < STATES) l->states[l->count++] = *s;
   return l->stop_at && s->step >= l->stop_at;
