@@ -251,8 +251,9 @@ attn_status attn_foreign_load(const char *config_path, const char *weights_path,
 static attn_status put(const char *path, const char *const *names,
                        const attn_tensor *const *tensors, int count, attn_error *err) {
   json_t *metadata = json_pack("{s:s}", "format", "pt");
-  attn_status status = metadata ? attn_safetensors_write(path, names, tensors, count, metadata, err)
-                                : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
+  attn_status status =
+      metadata ? attn_safetensors_write(path, NULL, names, tensors, count, metadata, err)
+               : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
   json_decref(metadata);
   return status;
 }

@@ -79,11 +79,12 @@ static int is_better(const struct attn_record *c, const struct attn_unseen *u) {
   return u->exact > c->best || (u->exact == c->best && u->loss < c->best_loss);
 }
 
-static attn_status write(const struct attn_run *r, const char *path, attn_error *err) {
+static attn_status write(struct attn_run *r, const char *path, const char *gone, attn_error *err) {
   char *record = attn_record_write(&r->record);
   if (!record) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
-  attn_status status = attn_checkpoint_write(path, r->trainer, r->words, record, err);
+  attn_status status = attn_checkpoint_write(path, gone, r->trainer, r->words, record, err);
   free(record);
+  if (!status) r->replaces = 0;
   return status;
 }
 
@@ -92,7 +93,8 @@ static int64_t unseen_examples(const struct attn_run *r) {
   return there && there < r->record.examples ? there : r->record.examples;
 }
 
-/* The best is written before the last: whoever goes on from the last finds both. */
+/* The best is written before the last: whoever goes on from the last finds both. A last one of
+ * another run must not find this best. */
 static attn_status validate(struct loop *l, attn_error *err) {
   struct attn_run *r = &l->run;
   struct attn_record *c = &r->record;
@@ -107,9 +109,9 @@ static attn_status validate(struct loop *l, attn_error *err) {
   if (better) {
     c->best = isnan(unseen.exact) ? unseen.loss : unseen.exact;
     c->best_loss = unseen.loss, c->best_step = r->trainer->step;
-    status = write(r, r->best_path, err);
+    status = write(r, r->best_path, r->replaces ? r->last_path : NULL, err);
   }
-  return status ? status : write(r, r->last_path, err);
+  return status ? status : write(r, r->last_path, NULL, err);
 }
 
 /* ---- The loop ---- */
@@ -145,7 +147,7 @@ static int32_t end_of(const struct loop *l) {
 
 /* Nothing is lost: the checkpoint is of this step, and says as much of validations as there was. */
 static attn_status stop(struct loop *l, int written, attn_error *err) {
-  attn_status status = written ? ATTN_OK : write(&l->run, l->run.last_path, err);
+  attn_status status = written ? ATTN_OK : write(&l->run, l->run.last_path, NULL, err);
   if (status) return status;
   l->run.state.end = ATTN_TRAIN_INTERRUPTED;
   return attn_fail(err, ATTN_ERR_INTERRUPTED, NULL, "stopped at step %lld; it goes on from %s",

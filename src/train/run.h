@@ -5,6 +5,7 @@
 #include "attn/train.h"
 #include "checkpoint.h"
 #include "examples.h"
+#include "lock.h"
 #include "record.h"
 
 struct attn_run {
@@ -18,6 +19,8 @@ struct attn_run {
   struct attn_examples examples;
   struct attn_trainer *trainer;
   char *best_path, *last_path;
+  struct attn_lock locks[2]; /* of the two */
+  int replaces;              /* 1: a last checkpoint that stands there is another run's */
 };
 
 /* Anew, as run->wanted says, or from its checkpoint; all else in *run is 0. Nothing is written, and

@@ -65,11 +65,12 @@ static int is_own(const struct attn_run *r, const char *resumed) {
   return resumed && (is_same_file(r->last_path, resumed) || is_same_file(r->best_path, resumed));
 }
 
-/* Asked before hours are spent on what could not be kept. */
-static attn_status check_writable(const char *path, attn_error *err) {
+/* Before hours are spent on what could not be kept, or would be another's as well. */
+static attn_status claim(const char *path, struct attn_lock *lock, attn_error *err) {
   char *target = NULL;
   attn_status status = attn_file_target(path, &target, err);
   if (!status) status = attn_file_writable(target, err);
+  if (!status) status = attn_lock_begin(lock, target, err);
   free(target);
   return status;
 }
@@ -78,13 +79,14 @@ static attn_status place(struct attn_run *r, const attn_train *w, attn_error *er
   if (!w->output) return wrong(err, "output", "is missing: where shall the checkpoint go?");
   r->best_path = strdup(w->output), r->last_path = last_name(w->output);
   if (!r->best_path || !r->last_path) return out_of_memory(err);
-  attn_status status = ATTN_OK;
-  if (!w->replace && !is_own(r, w->resume)) {
+  attn_status status = claim(r->best_path, &r->locks[0], err);
+  if (!status) status = claim(r->last_path, &r->locks[1], err);
+  r->replaces = !is_own(r, w->resume);
+  if (!status && r->replaces && !w->replace) {
     status = check_free(r->best_path, err);
     if (!status) status = check_free(r->last_path, err);
   }
-  if (!status) status = check_writable(r->best_path, err);
-  return status ? status : check_writable(r->last_path, err);
+  return status;
 }
 
 /* ---- What is learned from ---- */
@@ -446,4 +448,5 @@ void attn_run_free(struct attn_run *r) {
   attn_trainer_free(r->trainer), attn_examples_free(&r->examples);
   attn_tokenizer_free(r->tokenizer), attn_data_free(r->data), attn_record_free(&r->record);
   free(r->words), free(r->best_path), free(r->last_path);
+  for (int n = 0; n < 2; n++) attn_lock_end(&r->locks[n]);
 }
