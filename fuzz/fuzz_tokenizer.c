@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     use(t, (const char *)data + behind, size - behind);
   attn_tokenizer_free(t);
   t = NULL;
-  if (attn_tokenizer_train_bpe(&text, 1, 300, &t, &err) == ATTN_OK)
+  if (attn_tokenizer_train_bpe(&text, 1, 300, NULL, &t, &err) == ATTN_OK)
     use(t, text.text, size < TOKENS ? size : TOKENS);
   attn_tokenizer_free(t);
   return 0;

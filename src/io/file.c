@@ -12,6 +12,7 @@
 #include "attn/io.h"
 #include "error.h"
 #include "lock.h"
+#include "watch.h"
 
 enum { PIECE = 1 << 22 };
 

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 #include "attn/attn.h"
-#include "watch.h"
+
+struct attn_watch; /* watch.h */
 
 /* ---- Reading ------------------------------------------------------------------- */
 

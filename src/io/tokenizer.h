@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "attn/attn.h"
-#include "watch.h"
 
 enum attn_tokenizer_kind {
   ATTN_TOKENIZER_CHARACTER, /* Unicode code points; bytes that are no UTF-8: ATTN_ERR_FORMAT */
@@ -25,6 +24,7 @@ enum attn_tokenizer_kind {
 enum attn_tokenizer_mark { ATTN_MARK_BEGIN, ATTN_MARK_END, ATTN_MARK_UNKNOWN };
 
 struct attn_tokenizer;
+struct attn_watch;
 
 struct attn_passage {
   const char *text; /* UTF-8; NULL where length is 0 */

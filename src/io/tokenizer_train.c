@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "vocabulary.h"
+#include "watch.h"
 
 enum { TOLD = 32 };
 

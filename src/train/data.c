@@ -6,6 +6,7 @@
 #include "error.h"
 #include "file.h"
 #include "vocabulary.h"
+#include "watch.h"
 
 enum { TOLD = 1 << 20, LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
 

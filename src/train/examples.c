@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "token_search.h"
+#include "watch.h"
 
 enum { BYTES = 1 << 17 }; /* two lines; each has at most 2^16 */
 enum { TOGETHER = 32, SOURCE = 0, TARGET = 1 };

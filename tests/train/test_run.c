@@ -275,12 +275,7 @@ static void a_run_may_be_killed_at_any_moment(void **state) {
   expect_whole();
 }
 
-/* ---- Ends ---- */
-
-static int is_better(const attn_train_state *a, const attn_train_state *b) {
-  return a->unseen_exact > b->unseen_exact ||
-         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
-}
+/* ---- Whose files they are ---- */
 
 /* The numbers that a checkpoint says beside its weights. */
 static struct attn_checkpoint told_by(const char *path) {
@@ -289,6 +284,80 @@ static struct attn_checkpoint told_by(const char *path) {
   assert_int_equal(attn_checkpoint_resume(path, 1, &t, &c, NULL), ATTN_OK);
   attn_trainer_free(t), attn_checkpoint_close(&c);
   return c;
+}
+
+/* In the middle of another run: its output is taken. */
+static int32_t begin_another(void *context, const attn_train_state *s) {
+  attn_error err = {.message = ""};
+  attn_train run = wanted(tiny, 1, NULL);
+  run.progress = NULL, run.replace = 1;
+  (void)s;
+  assert_int_equal(attn_model_train(&run, NULL, &err), ATTN_ERR_FILE);
+  assert_non_null(strstr(err.message, "another run's output"));
+  ++*(int *)context;
+  return 0;
+}
+
+static void an_output_is_one_runs(void **state) {
+  (void)state;
+  int others = 0;
+  attn_train run = wanted(tiny, EVERY, NULL);
+  run.progress = begin_another, run.context = &others;
+  expect(&run, ATTN_OK);
+  assert_true(others > EVERY);
+  run.progress = NULL, run.replace = 1, expect(&run, ATTN_OK); /* it is given back */
+}
+
+static void put(const char *name, const char *text) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *f = fopen(path, "wb");
+  assert_true(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static void what_killed_runs_left_is_removed(void **state) {
+  (void)state;
+  attn_train run = wanted(tiny, 1, NULL);
+  run.progress = NULL;
+  put(".attn-1-0.part", "half"), put(".attn-o.lock", ""), put(".attn-mine.part", "mine");
+  expect(&run, ATTN_OK);
+  assert_int_equal(files(), 4);
+}
+
+/* A child's run in the place of one that is done, which had another seed. */
+static void replace(void) {
+  attn_train run = wanted(tiny, STEPS, NULL);
+  run.progress = NULL, run.replace = 1, run.seed = 8;
+  _exit(attn_model_train(&run, NULL, NULL) ? 2 : 0);
+}
+
+/* Killed while it replaces another one's, a run never leaves an old last one beside a new best, nor
+ * the other way round: two of one run, or a best one alone. */
+static void best_and_last_are_of_one_run(void **state) {
+  (void)state;
+  int kills = 0, status = -1;
+  for (int64_t most = 2000; kills < 200; most += most / 20) {
+    attn_train run = wanted(tiny, EVERY, NULL);
+    run.progress = NULL, run.replace = 1;
+    expect(&run, ATTN_OK);
+    pid_t child = fork();
+    if (!child) replace();
+    usleep((useconds_t)(most / 2 + below(most / 2)));
+    kill(child, SIGKILL);
+    assert_true(waitpid(child, &status, 0) == child);
+    if (!access(last, F_OK))
+      assert_int_equal(told_by(last).how.seed, told_by(output).how.seed);
+    if (WIFEXITED(status)) break;
+    kills++;
+  }
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* ---- Ends ---- */
+
+static int is_better(const attn_train_state *a, const attn_train_state *b) {
+  return a->unseen_exact > b->unseen_exact ||
+         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
 }
 
 static void the_best_is_the_best(void **state) {
@@ -544,6 +613,9 @@ int main(int argc, char **argv) {
                                      LAW(a_run_may_be_stopped_in_every_phase),
                                      LAW(a_run_is_asked_often),
                                      LAW(a_run_may_be_killed_at_any_moment),
+                                     LAW(an_output_is_one_runs),
+                                     LAW(what_killed_runs_left_is_removed),
+                                     LAW(best_and_last_are_of_one_run),
                                      LAW(the_best_is_the_best),
                                      LAW(patience_ends_a_run),
                                      LAW(what_is_good_enough_ends_a_run),
