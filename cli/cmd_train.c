@@ -16,7 +16,7 @@ static const char help[] =
     "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
     "  -o, --output FILE  the best checkpoint [TASK.safetensors]; the last one stands beside it,\n"
     "                     as NAME.last.safetensors\n"
-    "  --replace          files of these names may be replaced\n"
+    "  --replace          files of these names may be replaced, but for read-only ones\n"
     "  --data FILE        lines of source<TAB>target, UTF-8\n"
     "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
     "  --resume FILE      goes on where a run stopped, bit for bit\n\n"

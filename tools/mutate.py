@@ -317,7 +317,7 @@ MUTATIONS = [
     ("places without a label", "src/model/batch.c", "labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;",
      "labels[n] = n < target_count ? target[n] : -1;"),
     ("a target is cut to its places", "src/model/batch.c", "target_count > source_count || !has_room", "!has_room"),
-    ("an encoder says more than it has places for", "src/model/label.c", "if (places < how.most) how.most = places;", ""),
+    ("an encoder says more than it has places for", "src/model/label.c", "if (places < line.most) line.most = places;", ""),
     ("an encoder says its first token everywhere", "src/model/label.c", "logits += words", "logits += 0"),
     ("an encoder draws", "src/model/label.c", "if (how->temperature > 0)", "if (0)"),
     ("a group reads its neighbour's tokens", "src/model/batch.c", ".tokens = all->tokens + from,", ".tokens = all->tokens,"),

@@ -92,7 +92,8 @@ typedef struct attn_train {
   /* Where it goes. */
   const char *output;    /* the best checkpoint. The last one, to go on from, beside it:
                             "dates.last.safetensors" for "dates.safetensors" */
-  int32_t replace;       /* 1: files of these names may be replaced; those that are resumed may */
+  int32_t replace;       /* 1: files of these names may be replaced, the best with the first
+                            validation; those that are resumed may. Read-only files never */
 
   /* The model. */
   const char *config;    /* JSON: members that differ from the default ones [width 64, 4 heads,
@@ -155,9 +156,10 @@ typedef struct attn_train {
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
  *         ATTN_ERR_FORMAT (data, with file and line: no tab, not UTF-8, too long, more to be said
  *         than an encoder alone has places for, nothing at all; a task of such; a checkpoint; a
- *         configuration; all before the first step), ATTN_ERR_FILE (a full disk: what was written
- *         before stands), ATTN_ERR_MEMORY (before the first step, but for what validations and
- *         checkpoints take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
+ *         configuration; all before the first step), ATTN_ERR_FILE (an output that is read-only, or
+ *         another run's at this moment, of any process; a full disk: what was written before
+ *         stands), ATTN_ERR_MEMORY (before the first step, but for what validations and checkpoints
+ *         take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
  */
 ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
                                       attn_error *err);
