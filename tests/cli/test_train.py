@@ -84,7 +84,7 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
 
 @pytest.mark.parametrize("arguments,says", [
     (["--data", "."], "not a regular file"), (["--data", "none"], "none: cannot open"), (["--data", "pipe"], "not a regular file"),
-    (["-o", "/nowhere/m"], "/nowhere/m: cannot create"), (["-o", "."], "is there already"), (["-o", ""], "empty"),
+    (["-o", "/nowhere/m"], "/nowhere/m: cannot create"), (["-o", "."], "is not a regular file"), (["-o", ""], "empty"),
     (["--steps", "-1"], "steps is -1"), (["--batch", str(2**63 - 1)], "batch is 9223372036854775807"),
     (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
