@@ -260,7 +260,7 @@ MUTATIONS = [
     ("a validation that is stopped is forgotten", RUN, "if (c->pending) return ATTN_TRAIN_GOES_ON;", ""),
     ("a stopped step has taken its examples", RUN, "if (status) return t->drawn = drawn, status;", "if (status) return status;"),
     ("a batch that cannot be stopped", "src/train/trainer.c", "? is_stopped : NULL;", "? NULL : NULL;"),
-    ("words are made in one go", "src/io/tokenizer_train.c", "if (g->stopped) return 0;", ""),
+    ("examples are drawn in one go", RUN, "if (done % TOLD == 0) status", "if (0) status"),
     ("an old last one beside a new best", RUN, "r->replaces ? r->last_path : NULL", "NULL"),
     ("two runs of one name", "src/io/lock.c", "int taken = lock->fd < 0 ? -1 : attn_lock_take(AT_FDCWD, lock->path, lock->fd);", "int taken = 1;"),
     ("what was left over stays", "src/io/file.c", "attn_lock_clean(w->beside);", ""),
