@@ -105,6 +105,12 @@ static void put_json(const attn_model *model, const struct texts *t) {
 
 /* ---- Vectors ---- */
 
+/* Behind the last text: what is left to do is not wanted. */
+static attn_status interrupted(attn_error *err) {
+  *err = (attn_error){.status = ATTN_ERR_INTERRUPTED, .message = "interrupted", .offset = -1};
+  return err->status;
+}
+
 static attn_status embed(const attn_model *model, const struct wishes *w, struct texts *t,
                          attn_error *err) {
   struct attn_cli_progress progress = attn_cli_progress_begin("embedding", 0);
@@ -112,6 +118,7 @@ static attn_status embed(const attn_model *model, const struct wishes *w, struct
   how.progress = attn_cli_tick, how.progress_context = &progress;
   attn_status status = attn_model_embed(model, t->text, t->count, &how, t->vectors, err);
   attn_cli_progress_end(&progress);
+  if (!status && attn_cli_interrupted()) status = interrupted(err);
   for (int64_t n = 0; n < t->count && !status; n++) t->lengths[n] = sqrt(product(t, n, n));
   return status;
 }

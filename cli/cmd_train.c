@@ -16,7 +16,7 @@ static const char help[] =
     "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
     "  -o, --output FILE  the best checkpoint [TASK.safetensors]; the last one stands beside it,\n"
     "                     as NAME.last.safetensors\n"
-    "  --replace          files of these names may be replaced\n"
+    "  --replace          files of these names may be replaced, but for read-only ones\n"
     "  --data FILE        lines of source<TAB>target, UTF-8\n"
     "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
     "  --resume FILE      goes on where a run stopped, bit for bit\n\n"
@@ -57,6 +57,8 @@ struct wishes {
 struct view {
   const struct wishes *w;
   double last;
+  int32_t phase;
+  struct attn_cli_progress progress;
 };
 
 static void put_share(double share, FILE *to) {
@@ -119,9 +121,19 @@ static void begin(const struct wishes *w, const attn_train_state *s) {
           half ? " in bf16" : "");
 }
 
+/* What takes longer than a second. A batch's examples are the step's line's. */
+static int32_t show_phase(struct view *v, const attn_train_state *s) {
+  static const char *const names[] = {"", "reading",   "making words of", "measuring",
+                                      "", "gathering", "validating on"};
+  if (s->phase != v->phase) attn_cli_progress_next(&v->progress, names[s->phase]);
+  v->phase = s->phase;
+  return attn_cli_tick(&v->progress, s->done, s->total);
+}
+
 /* A terminal sees a line that lives, anything else a line for each validation. */
 static int32_t show(void *context, const attn_train_state *s) {
   struct view *v = context;
+  if (s->phase != ATTN_TRAIN_LEARNS) return show_phase(v, s);
   int live = isatty(STDERR_FILENO);
   double now = attn_cli_now();
   if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
@@ -151,13 +163,15 @@ static const char *why(int32_t end) {
   return words[end];
 }
 
-static attn_status examine(const struct wishes *w, attn_score_card *card, attn_error *err) {
+static attn_status examine(const struct wishes *w, struct attn_cli_progress *progress,
+                           attn_score_card *card, attn_error *err) {
   attn_model *model;
   if (!w->run.task || !w->examine) return ATTN_OK;
   attn_status status = attn_model_open(w->run.output, &model, err);
   if (status) return status;
-  status =
-      attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads, card, err);
+  attn_cli_progress_next(progress, "examining on");
+  status = attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads,
+                              attn_cli_tick, progress, card, err);
   attn_model_free(model);
   return status;
 }
@@ -196,15 +210,15 @@ static int train(struct wishes *w) {
   attn_error err = {.offset = -1};
   attn_train_state end = ATTN_TRAIN_STATE_INIT;
   attn_score_card card = ATTN_SCORE_CARD_INIT;
-  struct view view = {.w = w};
-  struct attn_cli_progress progress = attn_cli_progress_begin("train", 1);
+  struct view view = {.w = w, .progress = attn_cli_progress_begin("train", w->quiet)};
   w->run.progress = show, w->run.context = &view;
   attn_status status = attn_model_train(&w->run, &end, &err);
-  attn_cli_progress_end(&progress);
-  if (!status) status = examine(w, &card, &err);
-  if (status) return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
-  tell_end(w, &end, &card);
-  return EXIT_FINE;
+  int trained = !status;
+  if (trained) status = examine(w, &view.progress, &card, &err);
+  attn_cli_progress_end(&view.progress);
+  if (trained && (!status || status == ATTN_ERR_INTERRUPTED)) tell_end(w, &end, &card);
+  if (!status) return EXIT_FINE;
+  return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
 }
 
 /* ---- What was asked for ---- */

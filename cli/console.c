@@ -289,15 +289,27 @@ double attn_cli_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static const int stops[] = {SIGINT, SIGTERM};
+
 struct attn_cli_progress attn_cli_progress_begin(const char *what, int quiet) {
+  struct attn_cli_progress p = {.what = what, .quiet = quiet};
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_interrupt;
   action.sa_flags = (int)SA_RESETHAND; /* a second Ctrl-C ends the program at once */
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  double now = attn_cli_now();
-  return (struct attn_cli_progress){what, now, now, quiet, 0, 0};
+  for (int n = 0; n < 2; n++) sigaction(stops[n], &action, &p.before[n]);
+  p.start = p.last = attn_cli_now();
+  return p;
+}
+
+static void erase(struct attn_cli_progress *p) {
+  if (p->shown) fprintf(stderr, "\r%*s\r", 79, "");
+  p->shown = 0;
+}
+
+void attn_cli_progress_next(struct attn_cli_progress *p, const char *what) {
+  erase(p);
+  p->what = what, p->start = p->last = attn_cli_now(), p->tenths = 0;
 }
 
 static void draw(struct attn_cli_progress *p, double part, double left) {
@@ -323,7 +335,8 @@ int attn_cli_tick(void *context, int64_t done, int64_t total) {
 }
 
 void attn_cli_progress_end(struct attn_cli_progress *p) {
-  if (p->shown) fprintf(stderr, "\r%*s\r", 79, "");
+  erase(p);
+  for (int n = 0; n < 2; n++) sigaction(stops[n], &p->before[n], NULL);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef ATTN_CLI_CONSOLE_H
 #define ATTN_CLI_CONSOLE_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -96,10 +97,15 @@ struct attn_cli_progress {
   const char *what;
   double start, last;
   int quiet, shown, tenths;
+  struct sigaction before[2];
 };
 
-/* From here on Ctrl-C sets a flag that attn_cli_tick reports. */
+/* Until attn_cli_progress_end the first Ctrl-C or SIGTERM sets a flag that attn_cli_tick reports;
+ * a second one, and all others, end the program at once: there is nothing to save then. */
 struct attn_cli_progress attn_cli_progress_begin(const char *what, int quiet);
+
+/* The same progress, of something else from now on. */
+void attn_cli_progress_next(struct attn_cli_progress *progress, const char *what);
 
 /* A library progress function; context is the struct. Draws on a terminal after a second, prints a
  * line each tenth elsewhere; nonzero once the user has pressed Ctrl-C. */

@@ -28,6 +28,13 @@ if(ATTN_COVERAGE)
   target_link_options(attn_flags INTERFACE --coverage)
 endif()
 
+# What users run must do with a stack of 64 KiB (tests/cli/test_outputs.py): no frame takes a third of
+# it. Sanitizers make frames larger, and tests may have what they like.
+add_library(attn_frames INTERFACE)
+if(ATTN_STRICT AND NOT ATTN_SANITIZE)
+  target_compile_options(attn_frames INTERFACE -Wframe-larger-than=20480)
+endif()
+
 # attn_room(NAME SOURCES file... [SEES room...] [LINKS target...])
 function(attn_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
@@ -36,7 +43,7 @@ function(attn_room name)
   foreach(seen ${ROOM_SEES})
     target_include_directories(room_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${seen})
   endforeach()
-  target_link_libraries(room_${name} PRIVATE attn_flags ${ROOM_LINKS})
+  target_link_libraries(room_${name} PRIVATE attn_flags attn_frames ${ROOM_LINKS})
 endfunction()
 
 # attn_use_rooms(TARGET room...): a program over the rooms' objects, internals included.

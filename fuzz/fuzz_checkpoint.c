@@ -28,8 +28,8 @@ static int write_file(const struct attn_network *n, float *weights, json_t *meta
       tensors[count] = attn_weights_tensor(&n->parameters[p], k ? zeros : weights);
       name[count] = names[count], tensor[count] = &tensors[count];
     }
-  return !attn_safetensors_write(path_of(path, "c.safetensors"), name, tensor, count, metadata,
-                                 NULL);
+  return !attn_safetensors_write(path_of(path, "c.safetensors"), NULL, name, tensor, count,
+                                 metadata, NULL);
 }
 
 /* With weights where they are few. 0: metadata that no file can have. */

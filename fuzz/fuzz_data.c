@@ -23,7 +23,7 @@ static uint64_t round_of(struct attn_data *d, int64_t round, int held_out) {
   uint64_t sum = 0;
   for (int64_t n = round * count; n < (round + 1) * count; n++) {
     struct attn_pair pair;
-    attn_data_pair(d, (uint64_t)n, held_out, &pair);
+    MUST(!attn_data_pair(d, (uint64_t)n, held_out, &pair, NULL));
     MUST(pair.line >= 1 && pair.source.length + pair.target.length <= 1 << 16);
     MUST(!pair.target.length || !memchr(pair.target.text, '\n', pair.target.length));
     sum += mix(pair.source) * 7 + mix(pair.target) + (uint64_t)pair.line;
@@ -34,7 +34,7 @@ static uint64_t round_of(struct attn_data *d, int64_t round, int held_out) {
 static void read_lines(const char *path, const char *held_out, int joined) {
   struct attn_data *d = NULL;
   attn_error err;
-  attn_status status = attn_data_of_file(path, held_out, joined, 3, &d, &err);
+  attn_status status = attn_data_of_file(path, held_out, joined, 3, NULL, &d, &err);
   MUST(!status == (d != NULL) && (!status || status == ATTN_ERR_FORMAT));
   for (int side = 0; side < 2 && !status; side++) {
     MUST(attn_data_count(d, side) > 0);

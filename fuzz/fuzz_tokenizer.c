@@ -59,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     use_all(t, (const char *)data, size);
   attn_tokenizer_free(t);
   t = NULL;
-  if (all.length <= TRAINED_MOST && attn_tokenizer_train_bpe(&all, 1, 300, &t, &err) == ATTN_OK)
+  if (all.length <= TRAINED_MOST &&
+      attn_tokenizer_train_bpe(&all, 1, 300, NULL, &t, &err) == ATTN_OK)
     use_all(t, all.text, all.length);
   attn_tokenizer_free(t);
   return 0;

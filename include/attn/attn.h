@@ -149,7 +149,7 @@ ATTN_API const char *attn_dtype_name(attn_dtype dtype);
  * worker) exactly once for each index in 0 .. count-1, in any order, on any
  * threads, and returns when all have returned. worker is in 0 .. workers-1 and
  * no two calls with the same worker overlap in time. Results do not depend on
- * workers or on the order.
+ * workers or on the order. A thread needs 64 KiB of stack.
  */
 typedef struct attn_executor {
   void *context;

@@ -49,6 +49,17 @@ typedef enum attn_train_end {
   ATTN_TRAIN_INTERRUPTED, /* progress asked for it; the last checkpoint is written */
 } attn_train_end;
 
+/** What a run is at, as its progress function is told. Those before ATTN_TRAIN_LEARNS come at most
+ * once, in this order, and have nothing to keep. */
+typedef enum attn_train_phase {
+  ATTN_TRAIN_READS = 1, /* the data: bytes of a file, or lines */
+  ATTN_TRAIN_WORDS,     /* the vocabulary: texts; then words */
+  ATTN_TRAIN_MEASURES,  /* examples, for the longest */
+  ATTN_TRAIN_LEARNS,    /* a step is made: steps */
+  ATTN_TRAIN_GATHERS,   /* within a step: its examples */
+  ATTN_TRAIN_VALIDATES  /* unseen examples */
+} attn_train_phase;
+
 /** How far a run is. */
 typedef struct attn_train_state {
   size_t struct_size;       /* in: sizeof(attn_train_state) */
@@ -68,6 +79,8 @@ typedef struct attn_train_state {
   int64_t bytes;            /* of memory that training holds: all before the first step */
   int32_t validated;        /* 1: the unseen numbers are new, and a checkpoint stands */
   int32_t end;              /* attn_train_end */
+  int32_t phase;            /* attn_train_phase */
+  int64_t done, total;      /* of the phase */
 } attn_train_state;
 
 #ifdef __cplusplus
@@ -94,7 +107,8 @@ typedef struct attn_train {
   /* Where it goes. */
   const char *output;    /* the best checkpoint. The last one, to go on from, beside it:
                             "dates.last.safetensors" for "dates.safetensors" */
-  int32_t replace;       /* 1: files of these names may be replaced; those that are resumed may */
+  int32_t replace;       /* 1: files of these names may be replaced, the best with the first
+                            validation; those that are resumed may. Read-only files never */
 
   /* The model. */
   const char *config;    /* JSON: members that differ from the default ones [width 64, 4 heads,
@@ -120,8 +134,12 @@ typedef struct attn_train {
   uint64_t seed;
   int32_t threads;       /* 0: all */
 
-  int32_t (*progress)(void *context, const attn_train_state *state); /* after each step; nonzero
-                            stops the run. May be NULL */
+  /* NULL, or called after each step (ATTN_TRAIN_LEARNS) and within whatever may take longer than
+   * some 10 ms, by one thread at a time, which may be one of the library's. Nonzero stops the run:
+   * within a step at the next layer of the batch; within a validation at the next token that is
+   * said. Before the first step nothing is written; later the last checkpoint is, of the last step
+   * that was whole, and a validation that was not finished is made when the run goes on. */
+  int32_t (*progress)(void *context, const attn_train_state *state);
   void *context;
 
   const char *precision; /* "float32" or "bf16" [float32]. bf16: linear layers multiply numbers that
@@ -154,9 +172,10 @@ typedef struct attn_train {
  * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
  *         ATTN_ERR_FORMAT (data, with file, line and column: no tab, not UTF-8, too long, more to be said
  *         than an encoder alone has places for, nothing at all; a task of such; a checkpoint; a
- *         configuration; all before the first step), ATTN_ERR_FILE (a full disk: what was written
- *         before stands), ATTN_ERR_MEMORY (before the first step, but for what validations and
- *         checkpoints take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
+ *         configuration; all before the first step), ATTN_ERR_FILE (an output that is read-only, or
+ *         another run's at this moment, of any process; a full disk: what was written before
+ *         stands), ATTN_ERR_MEMORY (before the first step, but for what validations and checkpoints
+ *         take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
  */
 ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
                                       attn_error *err);
@@ -180,11 +199,15 @@ typedef struct attn_score_card {
 
 /**
  * Asks a model for `examples` unseen examples of a task, seeded otherwise than those of training's
- * validation, greedily. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no such task.
+ * validation, greedily. progress, or NULL, is told of examples, as attn_model_generate's; *card holds
+ * what was asked until it stopped. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no
+ * such task.
  */
 ATTN_API attn_status attn_model_examine(const attn_model *model, const char *task,
                                         int64_t examples, uint64_t seed, int32_t threads,
-                                        attn_score_card *card, attn_error *err);
+                                        int (*progress)(void *context, int64_t done, int64_t total),
+                                        void *progress_context, attn_score_card *card,
+                                        attn_error *err);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,8 @@
 
 #include "error.h"
 
-enum { WORKERS_MAX = 1024 };
+/* Of a worker: several times what the library's calls take, wherever `ulimit -s` stands. */
+enum { WORKERS_MAX = 1024, STACK_BYTES = 1 << 20 };
 
 /* One piece of work at a time. The workers sleep between pieces; a piece is a generation. */
 static struct {
@@ -96,6 +97,7 @@ static void start_threads(int32_t wish) {
   sigset_t all, before;
   if (pool.threads >= wish || pthread_attr_init(&detached)) return;
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&detached, STACK_BYTES);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;

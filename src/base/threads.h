@@ -1,4 +1,4 @@
-/* threads.h -- the library's own threads: few, lazy, safe across fork. */
+/* threads.h -- the library's own threads: few, lazy, safe across fork; 1 MiB of stack each. */
 #ifndef ATTN_BASE_THREADS_H
 #define ATTN_BASE_THREADS_H
 

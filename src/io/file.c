@@ -11,6 +11,10 @@
 
 #include "attn/io.h"
 #include "error.h"
+#include "lock.h"
+#include "watch.h"
+
+enum { PIECE = 1 << 22 };
 
 /* In English whatever the process's locale: strerror would translate. */
 static void say(int number, char *text, size_t bytes) {
@@ -47,6 +51,12 @@ static attn_status failed(attn_error *err, const char *path, const char *what) {
 
 static attn_status not_regular(attn_error *err, const char *path) {
   return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is not a regular file; name another", path);
+}
+
+static attn_status read_only(attn_error *err, const char *path) {
+  return attn_fail(err, ATTN_ERR_FILE, NULL,
+                   "%.120s: is read-only; name another, or make it writable first (chmod u+w)",
+                   path);
 }
 
 static attn_status no_memory(attn_error *err) {
@@ -94,26 +104,38 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   return ATTN_OK;
 }
 
-static attn_status read_all(const struct attn_bytes *bytes, size_t most, char **text,
-                            attn_error *err) {
+/* In pieces, so that the caller can stop. */
+static attn_status read_pieces(const struct attn_bytes *bytes, struct attn_watch *watch, char *to,
+                               attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (size_t at = 0; at < bytes->size && !status; at += PIECE) {
+    size_t left = bytes->size - at;
+    status = attn_bytes_get(bytes, at, to + at, left < PIECE ? left : PIECE, err);
+    if (!status) status = attn_watch_tell(watch, (int64_t)at, (int64_t)bytes->size, err);
+  }
+  return status;
+}
+
+static attn_status read_all(const struct attn_bytes *bytes, size_t most, struct attn_watch *watch,
+                            char **text, attn_error *err) {
   if (bytes->size > most)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%.150s: %zu bytes; at most %zu", bytes->path,
                      bytes->size, most);
   char *all = malloc(bytes->size + 1);
   if (!all) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes->size);
-  attn_status status = attn_bytes_get(bytes, 0, all, bytes->size, err);
+  attn_status status = read_pieces(bytes, watch, all, err);
   if (status) return free(all), status;
   *text = all;
   return ATTN_OK;
 }
 
-attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
-                           attn_error *err) {
+attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+                           size_t *size, attn_error *err) {
   struct attn_bytes bytes;
   *text = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
-  status = read_all(&bytes, most, text, err);
+  status = read_all(&bytes, most, watch, text, err);
   *size = bytes.size;
   attn_bytes_close(&bytes);
   return status;
@@ -153,8 +175,9 @@ attn_status attn_file_target(const char *path, char **target, attn_error *err) {
     if (dangling) return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a link to nothing", path);
     return errno == ENOENT ? target_of_new(path, target, err) : failed(err, path, "create");
   }
-  /* A rename would put a file in the place of a device or a folder. */
+  /* A rename would put a file in the place of a device or a folder, or of what nobody may write. */
   if (!S_ISREG(info.st_mode)) return not_regular(err, path);
+  if (!(info.st_mode & 0222) || access(path, W_OK)) return read_only(err, path);
   *target = realpath(path, NULL);
   return *target ? ATTN_OK : failed(err, path, "create");
 }
@@ -168,21 +191,18 @@ attn_status attn_file_writable(const char *target, attn_error *err) {
   return status;
 }
 
-/* The folder part of path, then a name that no other writer takes. */
-static char *beside(const char *path) {
-  size_t folder = (size_t)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0);
-  char *name = malloc(folder + 64);
-  if (name) memcpy(name, path, folder), name[folder] = 0;
-  return name;
-}
-
+/* Locked, under a name that no other writer has. A cleaner may have seen it unlocked, and have
+ * taken it away: then another. */
 static int create(char *name, mode_t mode) {
   char *end = name + strlen(name);
   for (int n = 0; n < 1000; n++) {
-    snprintf(end, 60, ".attn-%ld-%d.part", (long)getpid(), n);
+    snprintf(end, 60, ATTN_BESIDE "%ld-%d" ATTN_PART, (long)getpid(), n);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    if (fd < 0 && errno != EEXIST) return fd;
+    if (fd >= 0 && attn_lock_take(AT_FDCWD, name, fd)) return fd;
+    if (fd >= 0) close(fd);
   }
+  errno = EEXIST;
   return -1;
 }
 
@@ -191,8 +211,9 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
   *w = (struct attn_file_writer){-1, NULL, NULL};
   attn_status status = attn_file_target(path, &w->path, err);
   if (status) return status;
-  w->beside = beside(w->path);
+  w->beside = attn_lock_beside(w->path, 64);
   if (!w->beside) return attn_file_abandon(w), no_memory(err);
+  attn_lock_clean(w->beside);
   /* A file that is replaced keeps its permissions, from the first byte on. */
   int exists = !stat(w->path, &info);
   w->fd = create(w->beside, exists ? info.st_mode & 0777 : 0666);
@@ -219,10 +240,10 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
 }
 
 attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
-  attn_status status = fsync(w->fd) ? failed(err, w->path, "write") : ATTN_OK;
-  if (close(w->fd) && !status) status = failed(err, w->path, "write");
-  w->fd = -1;
-  return status;
+  if (fsync(w->fd)) return failed(err, w->path, "write");
+  /* Some file systems tell at the close what failed, and our own keeps the lock. */
+  int other = dup(w->fd);
+  return other >= 0 && close(other) ? failed(err, w->path, "write") : ATTN_OK;
 }
 
 /* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
@@ -236,7 +257,8 @@ static int sync_folder(char *path) {
   return failure;
 }
 
-attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err) {
+attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err) {
+  if (gone && unlink(gone) && errno != ENOENT) return failed(err, gone, "remove");
   if (rename(w->beside, w->path)) return failed(err, w->path, "rename into place");
   free(w->beside);
   w->beside = NULL;
@@ -259,7 +281,7 @@ attn_status attn_file_write(const char *path, const void *bytes, size_t size, at
                             : attn_fail(err, ATTN_ERR_ARGUMENT, "path", "path is NULL");
   if (!status) status = attn_file_put(&w, bytes, size, err);
   if (!status) status = attn_file_finish(&w, err);
-  if (!status) status = attn_file_commit(&w, err);
+  if (!status) status = attn_file_commit(&w, NULL, err);
   attn_file_abandon(&w);
   return status;
 }

@@ -6,6 +6,8 @@
 
 #include "attn/attn.h"
 
+struct attn_watch; /* watch.h */
+
 /* ---- Reading ------------------------------------------------------------------- */
 
 /* Bytes whose number is known before any of them is believed: a regular file, or memory. */
@@ -24,21 +26,24 @@ void attn_bytes_close(struct attn_bytes *bytes);
 attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
                            attn_error *err);
 
-/* All of a file, to be freed; NULL after a failure. ATTN_ERR_FORMAT: it has more than most bytes.
- */
-attn_status attn_file_read(const char *path, size_t most, char **text, size_t *size,
-                           attn_error *err);
+/* All of a file, to be freed; NULL after a failure. watch, or NULL, is told of bytes.
+ * ATTN_ERR_FORMAT: it has more than most bytes. */
+attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+                           size_t *size, attn_error *err);
 
 /* ---- Writing ------------------------------------------------------------------- */
 
 /* The name a file will have when it is there: links followed, folder made absolute; the caller
- * frees *target. ATTN_ERR_FILE: no such folder, or what is there is no regular file. */
+ * frees *target. ATTN_ERR_FILE: no such folder, or what is there is no regular file, or a file
+ * without permission to write it: a rename would replace it all the same. */
 attn_status attn_file_target(const char *path, char **target, attn_error *err);
 
 /* May a file be made in the folder of this target? */
 attn_status attn_file_writable(const char *target, attn_error *err);
 
-/* A file that appears under its name only when it is complete: written beside, fsynced, renamed. */
+/* A file that appears under its name only when it is complete: written beside, fsynced, renamed.
+ * What killed writers left in the folder is removed first (lock.h). Other hard links of a file that
+ * is replaced keep what it was. */
 struct attn_file_writer {
   int fd;
   char *path, *beside;
@@ -48,7 +53,9 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
                           attn_error *err);
 attn_status attn_file_finish(struct attn_file_writer *w,
                              attn_error *err); /* on disk, not in place */
-attn_status attn_file_commit(struct attn_file_writer *w, attn_error *err); /* after finish */
+/* After finish. gone: NULL, or a file of the past that must not stand beside this one: it is
+ * removed right before this one appears. */
+attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err);
 void attn_file_abandon(struct attn_file_writer *w); /* fine after commit and of {-1, NULL, NULL} */
 
 #endif

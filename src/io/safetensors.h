@@ -32,7 +32,7 @@ attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *na
                                   attn_array *array, attn_error *err);
 
 /* A new file, whole or not at all: count tensors by name, and metadata, an object of strings. */
-attn_status attn_safetensors_write(const char *path, const char *const *names,
+attn_status attn_safetensors_write(const char *path, const char *gone, const char *const *names,
                                    const attn_tensor *const *tensors, int count, json_t *metadata,
                                    attn_error *err);
 

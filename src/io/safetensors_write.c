@@ -97,16 +97,14 @@ static attn_status put_header(struct attn_file_writer *w, const char *text, attn
 
 static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *from, size_t offset,
                         size_t bytes, attn_error *err) {
-  char group[65536];
-  while (bytes) {
-    size_t n = bytes < sizeof group ? bytes : sizeof group;
-    attn_status status = attn_bytes_get(from, offset, group, n, err);
+  char group[8192]; /* a small stack has room for it */
+  attn_status status = ATTN_OK;
+  for (size_t n; bytes && !status; offset += n, bytes -= n) {
+    n = bytes < sizeof group ? bytes : sizeof group;
+    status = attn_bytes_get(from, offset, group, n, err);
     if (!status) status = attn_file_put(w, group, n, err);
-    if (status) return status;
-    offset += n;
-    bytes -= n;
   }
-  return ATTN_OK;
+  return status;
 }
 
 static attn_status put_pieces(struct attn_file_writer *w, const struct attn_bytes *old,
@@ -142,7 +140,7 @@ attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_b
   return status;
 }
 
-attn_status attn_safetensors_write(const char *path, const char *const *names,
+attn_status attn_safetensors_write(const char *path, const char *gone, const char *const *names,
                                    const attn_tensor *const *tensors, int count, json_t *metadata,
                                    attn_error *err) {
   const struct attn_safetensors none = {NULL, NULL, 0};
@@ -152,7 +150,7 @@ attn_status attn_safetensors_write(const char *path, const char *const *names,
   if (!status) status = collect(&p, &none, names, tensors, count, err);
   if (!status) status = put(&w, NULL, &p, metadata, err);
   if (!status) status = attn_file_finish(&w, err);
-  if (!status) status = attn_file_commit(&w, err);
+  if (!status) status = attn_file_commit(&w, gone, err);
   attn_file_abandon(&w);
   free(p.at);
   return status;

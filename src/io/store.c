@@ -286,7 +286,7 @@ attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count
   if (!status) status = check_twice(o, count, err);
   for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);
   for (int n = 0; n < count && !status; n++)
-    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, err);
+    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, NULL, err);
   end(o);
   return status;
 }

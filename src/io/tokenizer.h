@@ -24,25 +24,31 @@ enum attn_tokenizer_kind {
 enum attn_tokenizer_mark { ATTN_MARK_BEGIN, ATTN_MARK_END, ATTN_MARK_UNKNOWN };
 
 struct attn_tokenizer;
+struct attn_watch;
 
 struct attn_passage {
   const char *text; /* UTF-8; NULL where length is 0 */
   size_t length;
 };
 
+/* What follows tells watch, or NULL, of texts, and of merges: by then of words, and of how many. */
+
 /* All code points that occur, in their order, U+0000 left out: JSON readers refuse it in names. */
 attn_status attn_tokenizer_train_characters(const struct attn_passage *texts, size_t count,
+                                            struct attn_watch *watch,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
 
 /* All words that occur, in the order of their bytes. A word of a single character is none that a
  * special token could be taken for; one that is spelled like a special token: ATTN_ERR_ARGUMENT. */
 attn_status attn_tokenizer_train_words(const struct attn_passage *texts, size_t count,
-                                       struct attn_tokenizer **tokenizer, attn_error *err);
+                                       struct attn_watch *watch, struct attn_tokenizer **tokenizer,
+                                       attn_error *err);
 
 /* Merges the most frequent pair, among equals that of the least numbers, until the vocabulary has
  * so many words (260 to 2^24) or no pair is left. n log n in the bytes of the different words. */
 attn_status attn_tokenizer_train_bpe(const struct attn_passage *texts, size_t count, int64_t words,
-                                     struct attn_tokenizer **tokenizer, attn_error *err);
+                                     struct attn_watch *watch, struct attn_tokenizer **tokenizer,
+                                     attn_error *err);
 
 /* ATTN_ERR_FORMAT names the place: what this library would do otherwise than the file says is
  * refused, never left out. */

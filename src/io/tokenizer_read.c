@@ -444,7 +444,7 @@ static attn_status read_file(const char *path, int foreign, struct attn_tokenize
                              attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, FILE_MOST, &text, &size, err);
+  attn_status status = attn_file_read(path, FILE_MOST, NULL, &text, &size, err);
   if (!status) status = parse(text, size, foreign, tokenizer, err);
   free(text);
   return status;

@@ -5,9 +5,17 @@
 
 #include "error.h"
 #include "vocabulary.h"
+#include "watch.h"
+
+enum { TOLD = 32 };
 
 static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to make a vocabulary");
+}
+
+/* Now and then: most texts are short. */
+static attn_status tell(struct attn_watch *watch, size_t done, size_t total, attn_error *err) {
+  return done % TOLD ? ATTN_OK : attn_watch_tell(watch, (int64_t)done, (int64_t)total, err);
 }
 
 static int add_special(struct attn_tokenizer *t) {
@@ -41,12 +49,16 @@ static attn_status mark(const struct attn_passage *text, size_t number, unsigned
 }
 
 attn_status attn_tokenizer_train_characters(const struct attn_passage *texts, size_t count,
+                                            struct attn_watch *watch,
                                             struct attn_tokenizer **tokenizer, attn_error *err) {
   struct attn_tokenizer *t = attn_vocabulary_new(ATTN_TOKENIZER_CHARACTER);
   unsigned char *seen = calloc(CODES / 8, 1);
   int whole = t && seen && add_special(t);
   attn_status status = whole ? ATTN_OK : no_memory(err);
-  for (size_t n = 0; n < count && !status; n++) status = mark(&texts[n], n, seen, err);
+  for (size_t n = 0; n < count && !status; n++) {
+    status = tell(watch, n, count, err);
+    if (!status) status = mark(&texts[n], n, seen, err);
+  }
   for (int32_t code = 1; code < CODES && !status; code++)
     if (seen[code / 8] >> code % 8 & 1 && !add_code(t, code)) status = no_memory(err);
   free(seen);
@@ -92,11 +104,15 @@ static attn_status add_words(struct attn_tokenizer *t, const struct attn_intern 
 }
 
 attn_status attn_tokenizer_train_words(const struct attn_passage *texts, size_t count,
-                                       struct attn_tokenizer **tokenizer, attn_error *err) {
+                                       struct attn_watch *watch, struct attn_tokenizer **tokenizer,
+                                       attn_error *err) {
   struct attn_tokenizer *t = attn_vocabulary_new(ATTN_TOKENIZER_WORD);
   struct attn_intern words = {0};
   attn_status status = t && add_special(t) ? ATTN_OK : no_memory(err);
-  for (size_t n = 0; n < count && !status; n++) status = find_words(&texts[n], n, &words, err);
+  for (size_t n = 0; n < count && !status; n++) {
+    status = tell(watch, n, count, err);
+    if (!status) status = find_words(&texts[n], n, &words, err);
+  }
   if (!status) status = add_words(t, &words, err);
   attn_intern_free(&words);
   if (status) return attn_tokenizer_free(t), status;
@@ -120,6 +136,9 @@ struct place {
 
 struct training {
   struct attn_tokenizer *tokenizer;
+  struct attn_watch *watch;
+  attn_error *err;
+  attn_status stopped;      /* by the watch; what ends otherwise wants memory */
   struct attn_intern words; /* different ones of the texts */
   int64_t *times;           /* (words) that each occurs */
   int32_t *symbol;          /* of all words, one after another */
@@ -189,6 +208,12 @@ static int push_changed(struct training *g) {
   return 1;
 }
 
+/* 0: stopped. */
+static int goes_on(struct training *g, size_t done, size_t total) {
+  g->stopped = tell(g->watch, done, total, g->err);
+  return !g->stopped;
+}
+
 /* ---- The words of the texts ---- */
 
 static int count_words(struct training *g, const struct attn_passage *text) {
@@ -222,7 +247,7 @@ static int spell_words(struct training *g) {
   g->length = malloc((g->words.count + 1) * sizeof *g->length);
   if (!g->symbol || !g->start || !g->length) return 0;
   for (size_t n = 0; n < g->words.count; n++)
-    if (!spell(g, n, g->words.start[n])) return 0;
+    if (!goes_on(g, n, g->words.count) || !spell(g, n, g->words.start[n])) return 0;
   return push_changed(g);
 }
 
@@ -287,6 +312,9 @@ static int merge(struct training *g, int32_t n, int32_t left, int32_t right) {
 
 static int merge_all(struct training *g, size_t words) {
   while (g->heap.count && g->tokenizer->words.count < words) {
+    g->stopped =
+        attn_watch_tell(g->watch, (int64_t)g->tokenizer->words.count, (int64_t)words, g->err);
+    if (g->stopped) return 0;
     struct attn_rank top = attn_heap_pop(&g->heap);
     int32_t left = (int32_t)(top.second >> 32), right = (int32_t)(uint32_t)top.second;
     int32_t n = pair_number(g, left, right);
@@ -314,13 +342,14 @@ static int train(struct training *g, const struct attn_passage *texts, size_t co
   g->tokenizer = attn_vocabulary_new(ATTN_TOKENIZER_BPE);
   if (!g->tokenizer || !add_special(g->tokenizer) || !add_letters(g->tokenizer)) return 0;
   for (size_t n = 0; n < count; n++)
-    if (!count_words(g, &texts[n])) return 0;
+    if (!goes_on(g, n, count) || !count_words(g, &texts[n])) return 0;
   return spell_words(g) && merge_all(g, words);
 }
 
 attn_status attn_tokenizer_train_bpe(const struct attn_passage *texts, size_t count, int64_t words,
-                                     struct attn_tokenizer **tokenizer, attn_error *err) {
-  struct training g = {0};
+                                     struct attn_watch *watch, struct attn_tokenizer **tokenizer,
+                                     attn_error *err) {
+  struct training g = {.watch = watch, .err = err};
   if (words < ATTN_VOCABULARY_SPECIAL + 256 || words > ATTN_VOCABULARY_MOST)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "words",
                      "a vocabulary of %lld; it must be 260 (four special tokens and every byte) to "
@@ -328,7 +357,10 @@ attn_status attn_tokenizer_train_bpe(const struct attn_passage *texts, size_t co
                      (long long)words);
   int whole = train(&g, texts, count, (size_t)words);
   training_free(&g);
-  if (!whole) return attn_tokenizer_free(g.tokenizer), no_memory(err);
+  if (!whole) {
+    attn_tokenizer_free(g.tokenizer);
+    return g.stopped ? g.stopped : no_memory(err);
+  }
   *tokenizer = g.tokenizer;
   return ATTN_OK;
 }

@@ -32,13 +32,12 @@ static attn_status read_group(void *job, int64_t first, int64_t count, attn_erro
 
 attn_status attn_encoding_run(const struct attn_encoding *e, attn_error *err) {
   struct job j = {.e = e};
-  j.sharing = (struct attn_sharing){.sequences = e->texts->sequences,
-                                    .together = e->together,
-                                    .threads = e->threads,
-                                    .work = read_group,
-                                    .argument = &j,
-                                    .stop = e->stop,
-                                    .context = e->stop_context,
-                                    .stop_name = "progress"};
+  j.sharing = (struct attn_sharing){
+      .sequences = e->texts->sequences,
+      .together = e->together,
+      .threads = e->threads,
+      .work = read_group,
+      .argument = &j,
+      .watch = {.stop = e->stop, .context = e->stop_context, .name = "progress"}};
   return attn_sharing_run(&j.sharing, err);
 }

@@ -39,7 +39,7 @@ static attn_status parse(const char *path, const char *name, size_t flags, json_
                          attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, JSON_MOST, &text, &size, err);
+  attn_status status = attn_file_read(path, JSON_MOST, NULL, &text, &size, err);
   if (!status) status = attn_json_read(name, text, size, flags, root, err);
   free(text);
   return status;
@@ -164,7 +164,7 @@ static attn_status read_generating(const char *folder, const char *config_path,
   attn_status status = attn_folder_join(folder, "", own, &path, err);
   if (status) return status;
   int has = !stat(path, &info);
-  status = attn_file_read(has ? path : config_path, JSON_MOST, &text, &size, err);
+  status = attn_file_read(has ? path : config_path, JSON_MOST, NULL, &text, &size, err);
   if (!status) status = attn_generating_read(text, size, has ? own : older, config, g, err);
   free(path), free(text);
   return status;

@@ -22,7 +22,7 @@ static attn_status read_text(const char *folder, const char *name, char **text, 
   char *path;
   attn_status status = attn_folder_join(folder, "", name, &path, err);
   if (status) return status;
-  status = attn_file_read(path, FILE_MOST, text, size, err);
+  status = attn_file_read(path, FILE_MOST, NULL, text, size, err);
   free(path);
   return status;
 }

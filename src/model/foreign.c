@@ -205,7 +205,7 @@ attn_status attn_foreign_read_config(const char *path, struct attn_config *confi
                                      const struct attn_family **family, attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, CONFIG_MAX, &text, &size, err);
+  attn_status status = attn_file_read(path, CONFIG_MAX, NULL, &text, &size, err);
   if (!status) status = attn_foreign_config(text, size, config, family, err);
   free(text);
   return status;
@@ -242,8 +242,9 @@ attn_status attn_foreign_load(const char *config_path, const char *weights_path,
 static attn_status put(const char *path, const char *const *names,
                        const attn_tensor *const *tensors, int count, attn_error *err) {
   json_t *metadata = json_pack("{s:s}", "format", "pt");
-  attn_status status = metadata ? attn_safetensors_write(path, names, tensors, count, metadata, err)
-                                : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
+  attn_status status =
+      metadata ? attn_safetensors_write(path, NULL, names, tensors, count, metadata, err)
+               : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file");
   json_decref(metadata);
   return status;
 }

@@ -11,11 +11,7 @@ struct attn_outcome {
 };
 
 attn_status attn_sharing_tell(struct attn_sharing *s, attn_error *err) {
-  if (!s->stop || atomic_flag_test_and_set(&s->telling)) return ATTN_OK;
-  int stop = s->stop(s->context, s->done, s->sequences);
-  atomic_flag_clear(&s->telling);
-  if (!stop) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_INTERRUPTED, s->stop_name, "stopped by the caller's function");
+  return attn_watch_tell(&s->watch, s->done, s->sequences, err);
 }
 
 static void run_group(void *argument, int64_t index, int32_t worker) {
@@ -32,7 +28,6 @@ attn_status attn_sharing_run(struct attn_sharing *s, attn_error *err) {
   const struct attn_host host = {.threads = s->threads};
   int64_t groups = s->sequences / s->together + (s->sequences % s->together > 0);
   attn_status status = ATTN_OK;
-  atomic_flag_clear(&s->telling);
   if (!(s->outcomes = calloc((size_t)groups + 1, sizeof *s->outcomes)))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld groups", (long long)groups);
   attn_layer_run(&host, groups, run_group, s);

@@ -227,13 +227,12 @@ attn_status attn_search_run(const struct attn_network *network, const struct att
   if (status || !source->sequences) return status;
   if (network->config.kind == ATTN_ENCODER)
     return attn_label_run(network, source, &r.how, found, err);
-  r.sharing = (struct attn_sharing){.sequences = source->sequences,
-                                    .together = r.how.together,
-                                    .threads = how->threads,
-                                    .work = search_group,
-                                    .argument = &r,
-                                    .stop = how->stop,
-                                    .context = how->context,
-                                    .stop_name = "stop"};
+  r.sharing = (struct attn_sharing){
+      .sequences = source->sequences,
+      .together = r.how.together,
+      .threads = how->threads,
+      .work = search_group,
+      .argument = &r,
+      .watch = {.stop = how->stop, .context = how->context, .name = "progress"}};
   return attn_sharing_run(&r.sharing, err);
 }

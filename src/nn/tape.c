@@ -133,13 +133,20 @@ struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct at
 
 int attn_tape_runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
 
+/* Is the pass wanted no more? Its status says so then. */
+static int is_stopped(struct attn_tape *tape) {
+  if (!attn_tape_runs(tape) || !tape->stop || !tape->stop(tape->stop_context)) return 0;
+  tape->status = attn_fail(&tape->error, ATTN_ERR_INTERRUPTED, NULL, "stopped by the caller");
+  return 1;
+}
+
 /* Notes a call and makes it; what is not trained is forgotten at once. */
 static void call(struct attn_tape *tape, const struct attn_node *node) {
   struct attn_node *kept = push(tape, &tape->notes, sizeof *kept);
   if (!kept) return;
   *kept = *node, kept->before = tape->last;
   if (tape->training) tape->last = kept;
-  if (attn_tape_runs(tape)) kept->forward(tape, kept);
+  if (attn_tape_runs(tape) && !is_stopped(tape)) kept->forward(tape, kept);
 }
 
 /* ---- Gradients: 0 when the first reader's backward comes, done with after the maker's ---- */
@@ -184,7 +191,8 @@ static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
 
 /* What nobody read has no gradient to send back. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_node *n = tape->last; n && attn_tape_runs(tape); n = n->before) {
+  for (struct attn_node *n = tape->last; n && attn_tape_runs(tape) && !is_stopped(tape);
+       n = n->before) {
     if (n->y && !n->y->dx) continue;
     for_inputs(tape, n, begin_gradient);
     if (attn_tape_runs(tape)) n->backward(tape, n);

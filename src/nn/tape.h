@@ -56,6 +56,10 @@ struct attn_tape {
   void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
                 struct attn_rows k);
   void *watcher; /* watch's own */
+  /* NULL, or asked before each call of a layer and each backward: not 0 ends the pass with
+   * ATTN_ERR_INTERRUPTED. */
+  int (*stop)(void *context);
+  void *stop_context;
 };
 
 /* Memory for so many bytes of notes; the numbers are to be measured then. */

@@ -42,7 +42,8 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root;
-  attn_status status = attn_json_read("checkpoint: \"training\"", text, strlen(text), 0, &root, err);
+  attn_status status =
+      attn_json_read("checkpoint: \"training\"", text, strlen(text), 0, &root, err);
   if (status) return status;
   int failed = json_unpack_ex(
       root, &where, JSON_STRICT,
@@ -116,14 +117,15 @@ static attn_status list(const struct attn_trainer *t, struct listing *l, attn_er
   return ATTN_OK;
 }
 
-attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *t,
+attn_status attn_checkpoint_write(const char *path, const char *gone, const struct attn_trainer *t,
                                   const char *tokenizer, const char *run, attn_error *err) {
   struct listing l = {0, NULL, NULL, NULL, NULL};
   json_t *metadata = metadata_of(t, tokenizer, run);
   attn_status status = metadata
                            ? list(t, &l, err)
                            : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
-  if (!status) status = attn_safetensors_write(path, l.names, l.tensors, l.count, metadata, err);
+  if (!status)
+    status = attn_safetensors_write(path, gone, l.names, l.tensors, l.count, metadata, err);
   forget(&l);
   json_decref(metadata);
   return status;

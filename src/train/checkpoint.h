@@ -17,9 +17,11 @@ struct attn_checkpoint {
   char *run;       /* JSON, the caller's */
 };
 
-/* Written beside, fsynced, renamed: what stood there stands until the new file is whole. */
-attn_status attn_checkpoint_write(const char *path, const struct attn_trainer *trainer,
-                                  const char *tokenizer, const char *run, attn_error *err);
+/* Written beside, fsynced, renamed: what stood there stands until the new file is whole. gone: as
+ * in attn_file_commit. */
+attn_status attn_checkpoint_write(const char *path, const char *gone,
+                                  const struct attn_trainer *trainer, const char *tokenizer,
+                                  const char *run, attn_error *err);
 
 /* A trainer that goes on where the file's one was. threads: as in attn_training, for the number of
  * threads is the machine's; with the same number every bit is as without the stop. *checkpoint, if

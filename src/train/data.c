@@ -6,8 +6,9 @@
 #include "error.h"
 #include "file.h"
 #include "vocabulary.h"
+#include "watch.h"
 
-enum { LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
+enum { TOLD = 1 << 20, LINE_MOST = 1 << 16, FILE_MOST = 1 << 30, TRAINED = 0, HELD_OUT = 1 };
 
 static const uint64_t FNV_BASIS = 0xcbf29ce484222325u;
 
@@ -32,6 +33,7 @@ struct attn_data {
   struct lines lines[2];
   uint32_t *order; /* of the lines, in round `round`; of FILE_MOST bytes there are no 2^32 */
   uint64_t round;
+  struct attn_watch *watch;
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -120,11 +122,15 @@ static attn_status read_lines(struct attn_data *d, const char *path, const char 
                               size_t size, int side, attn_error *err) {
   attn_status status = ATTN_OK;
   int64_t number = 1;
+  size_t told = 0;
   for (size_t end; at < size && !status; at = end + 1, number++) {
     const char *stop = memchr(text + at, '\n', size - at);
     end = stop ? (size_t)(stop - text) : size;
+    d->hash = add_to_hash(d->hash, text + at, (stop ? end + 1 : size) - at);
+    if (at - told >= TOLD)
+      status = attn_watch_tell(d->watch, (int64_t)(told = at), (int64_t)size, err);
     const struct line line = line_of(text, at, end, number);
-    if (line.end == line.source) continue;
+    if (status || line.end == line.source) continue;
     status = check_line(d, path, text, &line, err);
     int held_out = side < 0 ? !status && is_held_out(text, &line) : side;
     if (!status) status = add_line(&d->lines[held_out], &line, err);
@@ -144,10 +150,10 @@ static void balance(struct attn_data *d) {
 static attn_status read_file(struct attn_data *d, const char *path, int n, int side,
                              attn_error *err) {
   size_t size = 0;
-  attn_status status = attn_file_read(path, FILE_MOST, &d->text[n], &size, err);
+  attn_status status = attn_file_read(path, FILE_MOST, d->watch, &d->text[n], &size, err);
   if (status) return status;
-  d->hash = add_to_hash(d->hash, d->text[n], size);
   size_t from = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
+  d->hash = add_to_hash(d->hash, d->text[n], from);
   return read_lines(d, path, d->text[n], from, size, side, err);
 }
 
@@ -177,10 +183,10 @@ static attn_status read_all(struct attn_data *d, const char *path, const char *h
 }
 
 attn_status attn_data_of_file(const char *path, const char *held_out, int joined, uint64_t seed,
-                              struct attn_data **data, attn_error *err) {
+                              struct attn_watch *watch, struct attn_data **data, attn_error *err) {
   struct attn_data *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->seed = seed, d->joined = joined, d->hash = FNV_BASIS;
+  d->seed = seed, d->joined = joined, d->hash = FNV_BASIS, d->watch = watch;
   attn_status status = read_all(d, path, held_out, err);
   if (status) return attn_data_free(d), status;
   *data = d;
@@ -204,20 +210,26 @@ uint64_t attn_data_hash(const struct attn_data *d) { return d->hash; }
 const struct attn_task *attn_data_task(const struct attn_data *d) { return d->task; }
 
 /* A new order for each round [Fisher & Yates; Durstenfeld 1964]. */
-static void shuffle(struct attn_data *d, uint64_t round) {
+static attn_status shuffle(struct attn_data *d, uint64_t round, attn_error *err) {
   uint32_t count = (uint32_t)d->lines[TRAINED].count;
   struct attn_draws draws = {.seed = d->seed, .n = round};
+  attn_status status = ATTN_OK;
+  d->round = UINT64_MAX; /* no round's, until it is whole */
   for (uint32_t n = 0; n < count; n++) d->order[n] = n;
-  for (uint32_t n = count; n > 1; n--) {
+  for (uint32_t n = count; n > 1 && !status; n--) {
+    if (n % TOLD == 0) status = attn_watch_tell(d->watch, count - n, count, err);
     uint32_t other = attn_draw_below(&draws, n), last = d->order[n - 1];
     d->order[n - 1] = d->order[other], d->order[other] = last;
   }
-  d->round = round;
+  if (!status) d->round = round;
+  return status;
 }
 
-static void line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair) {
+static attn_status line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair,
+                             attn_error *err) {
   uint64_t count = d->lines[held_out].count, round = n / count, index = n % count;
-  if (!held_out && round != d->round) shuffle(d, round);
+  attn_status status = !held_out && round != d->round ? shuffle(d, round, err) : ATTN_OK;
+  if (status) return status;
   const struct line *line = &d->lines[held_out].at[held_out ? index : d->order[index]];
   const char *text = d->text_of[held_out];
   *pair = (struct attn_pair){.file = d->name_of[held_out], .line = line->number};
@@ -227,14 +239,14 @@ static void line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn
     pair->source = (struct attn_passage){text + line->source, line->tab - line->source};
     pair->target = (struct attn_passage){text + line->tab + 1, line->end - line->tab - 1};
   }
+  return ATTN_OK;
 }
 
-void attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair) {
-  if (!d->task) {
-    line_pair(d, n, held_out != 0, pair);
-    return;
-  }
+attn_status attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair,
+                           attn_error *err) {
+  if (!d->task) return line_pair(d, n, held_out != 0, pair, err);
   d->task->make(d->seed, n, held_out, &d->made);
   *pair = (struct attn_pair){.source = {d->made.source, strlen(d->made.source)},
                              .target = {d->made.target, strlen(d->made.target)}};
+  return ATTN_OK;
 }

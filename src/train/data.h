@@ -22,9 +22,10 @@ attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data 
 
 /* joined: a line is one text, whatever tabs it has. held_out: a file, or NULL: one line in ten of
  * the first, the same of a source wherever it stands. A line is UTF-8 and has up to 2^16 bytes. The
- * names are to live as long as the data. Errors name file and line. */
+ * names and watch, which may be NULL, are to live as long as the data. watch is told of bytes, and
+ * of lines where they get a new order. Errors name file and line. */
 attn_status attn_data_of_file(const char *path, const char *held_out, int joined, uint64_t seed,
-                              struct attn_data **data, attn_error *err);
+                              struct attn_watch *watch, struct attn_data **data, attn_error *err);
 void attn_data_free(struct attn_data *data);
 
 /* How many examples there are; 0: without end. */
@@ -40,7 +41,8 @@ attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, co
 const struct attn_task *attn_data_task(const struct attn_data *data);
 
 /* Example n. Of a file's, training goes through all lines in an order of each round's own, what is
- * held out always in one. The texts stand until the next call. */
-void attn_data_pair(struct attn_data *data, uint64_t n, int held_out, struct attn_pair *pair);
+ * held out always in one. The texts stand until the next call. ATTN_ERR_INTERRUPTED. */
+attn_status attn_data_pair(struct attn_data *data, uint64_t n, int held_out, struct attn_pair *pair,
+                           attn_error *err);
 
 #endif

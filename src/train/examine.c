@@ -7,8 +7,22 @@
 #include "error.h"
 #include "model.h"
 #include "task.h"
+#include "watch.h"
 
 enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE + 1 };
+
+/* What is asked together, and what is told of it. */
+struct examination {
+  const attn_model *model;
+  const struct attn_task *task;
+  uint64_t seed;
+  int64_t first, examples;
+  attn_generation how;
+  struct attn_watch watch;
+  struct attn_example_pair pair[TOGETHER];
+  char asked[TOGETHER][SIDE];
+  attn_reply replies[TOGETHER];
+};
 
 /* ---- Where the cross-attention points ---- */
 
@@ -68,38 +82,52 @@ static attn_status point(const attn_model *model, const struct attn_task *task,
 /* ---- What it says ---- */
 
 /* A decoder alone goes on behind source and tab. */
-static attn_status examine_some(const attn_model *model, const struct attn_task *task,
-                                uint64_t seed, int64_t first, int64_t count,
-                                const attn_generation *how, attn_score_card *card,
-                                attn_error *err) {
-  struct attn_example_pair pair[TOGETHER];
-  char asked[TOGETHER][SIDE];
-  const char *sources[TOGETHER] = {NULL};
-  attn_reply replies[TOGETHER] = {ATTN_REPLY_INIT};
-  enum attn_model_kind kind = model->network->config.kind;
-  const char *behind = kind == ATTN_DECODER ? "\t" : "";
+static void make_some(struct examination *x, int64_t count, const char **sources) {
+  const char *behind = x->model->network->config.kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
-    task->make(seed, (uint64_t)(first + n), 1, &pair[n]);
-    sources[n] = strcat(strcpy(asked[n], pair[n].source), behind);
+    x->task->make(x->seed, (uint64_t)(x->first + n), 1, &x->pair[n]);
+    sources[n] = strcat(strcpy(x->asked[n], x->pair[n].source), behind);
   }
-  attn_status status = attn_model_generate(model, sources, count, how, replies, err);
-  if (status) return status;
+}
+
+static attn_status judge(struct examination *x, int64_t count, attn_score_card *card,
+                         attn_error *err) {
+  int points = x->model->network->config.kind == ATTN_ENCODER_DECODER;
+  attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
-    int right = !strcmp(replies[n].text, pair[n].target);
-    card->exact += right;
-    if (right && pair[n].aligned && kind == ATTN_ENCODER_DECODER)
-      status = point(model, task, &pair[n], card, err);
+    int right = !strcmp(x->replies[n].text, x->pair[n].target);
+    card->exact += right, card->examples++;
+    if (!right || !x->pair[n].aligned || !points) continue;
+    status = attn_watch_tell(&x->watch, x->first + n, x->examples, err);
+    if (!status) status = point(x->model, x->task, &x->pair[n], card, err);
   }
-  card->examples += count;
-  attn_replies_free(replies, count);
+  return status;
+}
+
+static int tell(void *examination, int64_t done, int64_t of) {
+  struct examination *x = examination;
+  (void)of;
+  return attn_watch_tell(&x->watch, x->first + done, x->examples, NULL) != ATTN_OK;
+}
+
+static attn_status examine_some(struct examination *x, attn_score_card *card, attn_error *err) {
+  const char *sources[TOGETHER] = {NULL};
+  int64_t left = x->examples - x->first, count = left < TOGETHER ? left : TOGETHER;
+  make_some(x, count, sources);
+  x->replies[0].struct_size = sizeof *x->replies;
+  attn_status status = attn_model_generate(x->model, sources, count, &x->how, x->replies, err);
+  if (status) return status;
+  status = judge(x, count, card, err);
+  attn_replies_free(x->replies, count);
+  x->first += count;
   return status;
 }
 
 attn_status attn_model_examine(const attn_model *model, const char *name, int64_t examples,
-                               uint64_t seed, int32_t threads, attn_score_card *card,
-                               attn_error *err) {
+                               uint64_t seed, int32_t threads,
+                               int (*progress)(void *context, int64_t done, int64_t total),
+                               void *progress_context, attn_score_card *card, attn_error *err) {
   const struct attn_task *task;
-  attn_generation how = ATTN_GENERATION_INIT;
   attn_score_card found = ATTN_SCORE_CARD_INIT;
   attn_status status = attn_task_require(name, &task, err);
   if (!status) status = attn_descriptor_expect(card, sizeof found, sizeof found, "card", err);
@@ -107,11 +135,16 @@ attn_status attn_model_examine(const attn_model *model, const char *name, int64_
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples is %lld; at least 1",
                      (long long)examples);
-  how.threads = threads, how.together = TOGETHER / 4;
-  for (int64_t n = 0; n < examples && !status; n += TOGETHER)
-    status = examine_some(model, task, seed ^ 0x65786d, n,
-                          examples - n < TOGETHER ? examples - n : TOGETHER, &how, &found, err);
+  struct examination *x = calloc(1, sizeof *x); /* more than a small stack has room for */
+  if (!x) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an examination");
+  x->model = model, x->task = task, x->seed = seed ^ 0x65786d, x->examples = examples;
+  x->watch.stop = progress, x->watch.context = progress_context, x->watch.name = "progress";
+  x->how = (attn_generation)ATTN_GENERATION_INIT;
+  x->how.threads = threads, x->how.together = TOGETHER / 4;
+  x->how.progress = tell, x->how.progress_context = x;
+  while (x->first < examples && !status) status = examine_some(x, &found, err);
   if (found.aligned) found.chance /= (double)found.aligned;
   attn_descriptor_fill(card, &found, sizeof found);
+  free(x);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "token_search.h"
+#include "watch.h"
 
 enum { BYTES = 1 << 17 }; /* two lines; each has at most 2^16 */
 enum { TOGETHER = 32, SOURCE = 0, TARGET = 1 };
@@ -66,19 +67,21 @@ static attn_status check_labels(const struct attn_examples *e, const struct attn
 
 attn_status attn_examples_get(struct attn_examples *e, uint64_t n, int held_out, attn_error *err) {
   struct attn_pair pair;
-  attn_data_pair(e->data, n, held_out, &pair);
   e->counts[SOURCE] = e->counts[TARGET] = e->prompt = 0;
-  attn_status status =
-      e->joined ? encode_prompt(e, &pair, err) : encode(e, SOURCE, pair.source, &pair, err);
+  attn_status status = attn_data_pair(e->data, n, held_out, &pair, err);
+  if (status) return status;
+  status = e->joined ? encode_prompt(e, &pair, err) : encode(e, SOURCE, pair.source, &pair, err);
   if (!status) status = encode(e, TARGET, pair.target, &pair, err);
   return status ? status : check_labels(e, &pair, err);
 }
 
 attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int held_out,
-                                  struct attn_lengths *lengths, attn_error *err) {
+                                  struct attn_watch *watch, struct attn_lengths *lengths,
+                                  attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
-    status = attn_examples_get(e, (uint64_t)n, held_out, err);
+    status = attn_watch_tell(watch, n, count, err);
+    if (!status) status = attn_examples_get(e, (uint64_t)n, held_out, err);
     int64_t longer = e->counts[e->counts[SOURCE] > e->counts[TARGET] ? SOURCE : TARGET] + 1;
     if (longer > lengths->longest) lengths->longest = longer;
     lengths->tokens += longer, lengths->count++;
@@ -90,6 +93,8 @@ attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int he
 
 /* Replies to a group of examples: what was wanted, and what was said. */
 struct group {
+  struct attn_watch *watch;
+  int64_t before, all;                  /* examples; of the validation */
   int64_t count, most, longest, prompt; /* of what is wanted, and of what it goes on from */
   struct attn_batch *asked;
   int32_t *wanted, *said;
@@ -103,7 +108,6 @@ static void group_free(struct group *g) {
 
 static attn_status group_new(struct group *g, int64_t length, attn_error *err) {
   size_t tokens = (size_t)(TOGETHER * length);
-  memset(g, 0, sizeof *g);
   g->most = length;
   g->wanted = malloc(tokens * sizeof *g->wanted), g->said = malloc(tokens * sizeof *g->said);
   g->wanted_counts = malloc(TOGETHER * sizeof *g->wanted_counts);
@@ -137,6 +141,13 @@ static attn_status diverged(attn_error *err) {
                    "what the model says to the unseen is no number any more. Try a lower rate");
 }
 
+/* The group's replies, as a part of the validation. */
+static int tell_group(void *group, int64_t done, int64_t of) {
+  const struct group *g = group;
+  (void)of;
+  return attn_watch_tell(g->watch, g->before + done, g->all, NULL) != ATTN_OK;
+}
+
 /* How many of the group's replies are right; it is empty then. A prompt has its beginning. */
 static attn_status listen(struct group *g, const struct attn_examples *e,
                           const struct attn_trainer *t, int64_t *right, attn_error *err) {
@@ -145,7 +156,9 @@ static attn_status listen(struct group *g, const struct attn_examples *e,
                                   .begin = e->joined ? -1 : ATTN_TOKEN_BEGIN,
                                   .end = ATTN_TOKEN_END,
                                   .together = TOGETHER / 4,
-                                  .threads = t->threads};
+                                  .threads = t->threads,
+                                  .stop = tell_group,
+                                  .context = g};
   const struct attn_found found = {.tokens = g->said, .counts = g->said_counts};
   const struct attn_text *text = e->joined ? &g->asked->target : &g->asked->source;
   attn_status status =
@@ -156,7 +169,7 @@ static attn_status listen(struct group *g, const struct attn_examples *e,
               !memcmp(g->said + n * most, g->wanted + n * g->most,
                       (size_t)g->said_counts[n] * sizeof *g->said);
   attn_batch_clear(g->asked);
-  g->count = g->longest = g->prompt = 0;
+  g->before += g->count, g->count = g->longest = g->prompt = 0;
   return status;
 }
 
@@ -179,13 +192,15 @@ static attn_status take(struct attn_examples *e, struct attn_trainer *t, struct 
 }
 
 attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer *t, int64_t count,
-                                   struct attn_unseen *unseen, attn_error *err) {
+                                   struct attn_watch *watch, struct attn_unseen *unseen,
+                                   attn_error *err) {
   struct attn_loss loss = {0, 0, 0};
-  struct group g;
+  struct group g = {.watch = watch, .all = count};
   int64_t right = 0, asked = 0;
   attn_status status = group_new(&g, e->length < BYTES ? e->length : BYTES, err);
   for (int64_t n = 0; n < count && !status; n++) {
-    status = attn_examples_get(e, (uint64_t)n, 1, err);
+    status = attn_watch_tell(watch, n, count, err);
+    if (!status) status = attn_examples_get(e, (uint64_t)n, 1, err);
     asked += !e->joined || e->prompt;
     if (!status) status = take(e, t, &g, &loss, &right, err);
   }

@@ -31,15 +31,17 @@ struct attn_lengths {
   int64_t longest, tokens, count;
 };
 attn_status attn_examples_measure(struct attn_examples *examples, int64_t count, int held_out,
-                                  struct attn_lengths *lengths, attn_error *err);
+                                  struct attn_watch *watch, struct attn_lengths *lengths,
+                                  attn_error *err);
 
 /* How well a trainer's network does on the first count that are held out: loss, and the share of
  * replies that are right, NaN where no example has a source. ATTN_ERR_DIVERGED where the network
- * says what is no number. */
+ * says what is no number; ATTN_ERR_INTERRUPTED. watch, or NULL, is told of examples. */
 struct attn_unseen {
   double loss, exact;
 };
 attn_status attn_examples_validate(struct attn_examples *examples, struct attn_trainer *trainer,
-                                   int64_t count, struct attn_unseen *unseen, attn_error *err);
+                                   int64_t count, struct attn_watch *watch,
+                                   struct attn_unseen *unseen, attn_error *err);
 
 #endif

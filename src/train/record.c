@@ -14,12 +14,12 @@ static json_t *number(double value) { return isnan(value) ? json_null() : json_r
 
 char *attn_record_write(const struct attn_record *r) {
   json_t *root = json_pack(
-      "{s:s?, s:s?, s:s?, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "task", r->task,
-      "data", r->data, "held_out", r->held_out, "hash", (json_int_t)r->hash, "validate_every",
-      (json_int_t)r->validate_every, "examples", (json_int_t)r->examples, "patience",
-      (json_int_t)r->patience, "until", number(r->until), "best", number(r->best), "best_loss",
-      number(r->best_loss), "exact", number(r->exact), "loss", number(r->loss), "best_step",
-      (json_int_t)r->best_step, "worse", (json_int_t)r->worse);
+      "{s:s?, s:s?, s:s?, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "task",
+      r->task, "data", r->data, "held_out", r->held_out, "hash", (json_int_t)r->hash,
+      "validate_every", (json_int_t)r->validate_every, "examples", (json_int_t)r->examples,
+      "patience", (json_int_t)r->patience, "until", number(r->until), "best", number(r->best),
+      "best_loss", number(r->best_loss), "exact", number(r->exact), "loss", number(r->loss),
+      "best_step", (json_int_t)r->best_step, "worse", (json_int_t)r->worse, "pending", r->pending);
   char *text = root ? attn_json_text(root, JSON_COMPACT | JSON_REAL_PRECISION(EXACT)) : NULL;
   json_decref(root);
   return text;
@@ -63,8 +63,7 @@ static int has_types(const json_t *root) {
 
 static int is_sound(const struct attn_record *r) {
   return !r->task != !r->data && (!r->held_out || r->data) && r->validate_every >= 1 &&
-         r->examples >= 1 && r->examples <= ATTN_EXAMPLES_MOST && r->patience >= 0 &&
-         r->best_step >= 0 && r->worse >= 0 && r->worse < INT64_MAX;
+         r->patience >= 0 && r->best_step >= 0 && r->worse >= 0 && r->worse < INT64_MAX;
 }
 
 static attn_status read(const json_t *root, struct attn_record *r, attn_error *err) {
@@ -73,13 +72,18 @@ static attn_status read(const json_t *root, struct attn_record *r, attn_error *e
   r->until = real(root, "until"), r->best = real(root, "best");
   r->best_loss = real(root, "best_loss"), r->exact = real(root, "exact");
   r->loss = real(root, "loss"), r->best_step = whole(root, "best_step");
-  r->worse = whole(root, "worse");
+  r->worse = whole(root, "worse"), r->pending = json_is_true(json_object_get(root, "pending"));
   if (!copy(json_object_get(root, "task"), &r->task) ||
       !copy(json_object_get(root, "data"), &r->data) ||
       !copy(json_object_get(root, "held_out"), &r->held_out))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
-  if (has_types(root) && is_sound(r)) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
+  if (!has_types(root) || !is_sound(r))
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
+  if (r->examples < 1 || r->examples > ATTN_EXAMPLES_MOST)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "checkpoint: \"run\" validates on %lld examples; it may be 1 to %d",
+                     (long long)r->examples, ATTN_EXAMPLES_MOST);
+  return ATTN_OK;
 }
 
 attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {

@@ -15,6 +15,7 @@ struct attn_record {
   double until;
   double best, best_loss, exact, loss; /* of validations; NAN: none yet */
   int64_t best_step, worse;            /* worse: validations since the best */
+  int32_t pending;                     /* 1: the validation of this step was stopped */
 };
 
 /* JSON, to be freed; NULL where there is no memory. */

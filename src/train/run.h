@@ -5,9 +5,13 @@
 #include "attn/train.h"
 #include "checkpoint.h"
 #include "examples.h"
+#include "lock.h"
 #include "record.h"
 
 struct attn_run {
+  attn_train wanted;
+  attn_train_state state; /* as wanted's progress is told */
+  struct attn_watch watch;
   struct attn_record record;
   struct attn_data *data;
   struct attn_tokenizer *tokenizer;
@@ -15,11 +19,17 @@ struct attn_run {
   struct attn_examples examples;
   struct attn_trainer *trainer;
   char *best_path, *last_path;
+  struct attn_lock locks[2]; /* of the two */
+  int replaces;              /* 1: a last checkpoint that stands there is another run's */
 };
 
-/* Anew, as wanted says, or from wanted's checkpoint. Nothing is written. attn_run_free in every
- * case. */
-attn_status attn_run_begin(struct attn_run *run, const attn_train *wanted, attn_error *err);
+/* Anew, as run->wanted says, or from its checkpoint; all else in *run is 0. Nothing is written, and
+ * nobody else's run has these outputs until attn_run_free, which is to be called in every case. */
+attn_status attn_run_begin(struct attn_run *run, attn_error *err);
+
+/* What the watch tells of from now on. */
+struct attn_watch *attn_run_phase(struct attn_run *run, enum attn_train_phase phase);
+
 void attn_run_free(struct attn_run *run);
 
 #endif

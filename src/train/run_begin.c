@@ -12,7 +12,7 @@
 #include "file.h"
 #include "run.h"
 
-enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000 };
+enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000, TOLD = 256 };
 
 static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to begin a run");
@@ -20,6 +20,20 @@ static attn_status out_of_memory(attn_error *err) {
 
 static attn_status wrong(attn_error *err, const char *what, const char *must) {
   return attn_fail(err, ATTN_ERR_ARGUMENT, what, "%s %s", what, must);
+}
+
+/* ---- What it is at ---- */
+
+static int tell(void *run, int64_t done, int64_t total) {
+  struct attn_run *r = run;
+  r->state.done = done, r->state.total = total;
+  return r->wanted.progress && r->wanted.progress(r->wanted.context, &r->state);
+}
+
+struct attn_watch *attn_run_phase(struct attn_run *r, enum attn_train_phase phase) {
+  r->state.phase = phase, r->state.validated = 0;
+  r->watch.stop = tell, r->watch.context = r, r->watch.name = "progress";
+  return &r->watch;
 }
 
 /* ---- Where it goes ---- */
@@ -51,11 +65,12 @@ static int is_own(const struct attn_run *r, const char *resumed) {
   return resumed && (is_same_file(r->last_path, resumed) || is_same_file(r->best_path, resumed));
 }
 
-/* Asked before hours are spent on what could not be kept. */
-static attn_status check_writable(const char *path, attn_error *err) {
+/* Before hours are spent on what could not be kept, or would be another's as well. */
+static attn_status claim(const char *path, struct attn_lock *lock, attn_error *err) {
   char *target = NULL;
   attn_status status = attn_file_target(path, &target, err);
   if (!status) status = attn_file_writable(target, err);
+  if (!status) status = attn_lock_begin(lock, target, err);
   free(target);
   return status;
 }
@@ -64,13 +79,14 @@ static attn_status place(struct attn_run *r, const attn_train *w, attn_error *er
   if (!w->output) return wrong(err, "output", "is missing: where shall the checkpoint go?");
   r->best_path = strdup(w->output), r->last_path = last_name(w->output);
   if (!r->best_path || !r->last_path) return out_of_memory(err);
-  attn_status status = ATTN_OK;
-  if (!w->replace && !is_own(r, w->resume)) {
+  attn_status status = claim(r->best_path, &r->locks[0], err);
+  if (!status) status = claim(r->last_path, &r->locks[1], err);
+  r->replaces = !is_own(r, w->resume);
+  if (!status && r->replaces && !w->replace) {
     status = check_free(r->best_path, err);
     if (!status) status = check_free(r->last_path, err);
   }
-  if (!status) status = check_writable(r->best_path, err);
-  return status ? status : check_writable(r->last_path, err);
+  return status;
 }
 
 /* ---- What is learned from ---- */
@@ -80,7 +96,8 @@ static int copy(char **to, const char *text) { return !text || (*to = strdup(tex
 static attn_status open_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
   const struct attn_record *c = &r->record;
   if (c->task) return attn_data_of_task(c->task, seed, &r->data, err);
-  return attn_data_of_file(c->data, c->held_out, joined, seed, &r->data, err);
+  return attn_data_of_file(c->data, c->held_out, joined, seed, attn_run_phase(r, ATTN_TRAIN_READS),
+                           &r->data, err);
 }
 
 /* Of a task so many examples, of a file all: what validation alone has stays unknown. */
@@ -98,13 +115,14 @@ static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_
 }
 
 /* Both sides of every example; and a tab, which joins them where the model has one side. */
-static attn_status collect(struct attn_data *data, int64_t count, struct attn_passage *texts,
-                           attn_error *err) {
+static attn_status collect(struct attn_data *data, int64_t count, struct attn_watch *watch,
+                           struct attn_passage *texts, attn_error *err) {
   attn_status status = ATTN_OK;
   struct attn_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
-    attn_data_pair(data, (uint64_t)n, 0, &pair);
-    status = keep(&texts[2 * n], pair.source, err);
+    if (n % TOLD == 0) status = attn_watch_tell(watch, n, count, err);
+    if (!status) status = attn_data_pair(data, (uint64_t)n, 0, &pair, err);
+    if (!status) status = keep(&texts[2 * n], pair.source, err);
     if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
   }
   if (!status) status = keep(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
@@ -112,21 +130,24 @@ static attn_status collect(struct attn_data *data, int64_t count, struct attn_pa
 }
 
 static attn_status train_words(const char *kind, const struct attn_passage *texts, size_t count,
-                               struct attn_tokenizer **t, attn_error *err) {
+                               struct attn_watch *watch, struct attn_tokenizer **t,
+                               attn_error *err) {
   char *end = NULL;
   long words = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
-  if (!strcmp(kind, "characters")) return attn_tokenizer_train_characters(texts, count, t, err);
-  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, t, err);
-  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, t, err);
+  if (!strcmp(kind, "characters"))
+    return attn_tokenizer_train_characters(texts, count, watch, t, err);
+  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, watch, t, err);
+  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, watch, t, err);
   if (!access(kind, F_OK)) return attn_tokenizer_read(kind, t, err);
   return wrong(err, "tokenizer", "may be characters, words, bpe:8000, or a file that is there");
 }
 
 static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
   int64_t count = count_texts(r->data);
+  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_WORDS);
   struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
-  attn_status status = texts ? collect(r->data, count, texts, err) : out_of_memory(err);
-  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, &r->tokenizer, err);
+  attn_status status = texts ? collect(r->data, count, watch, texts, err) : out_of_memory(err);
+  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, watch, &r->tokenizer, err);
   for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
   free(texts);
   if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
@@ -245,10 +266,11 @@ static attn_status make_room(struct attn_training *h, const struct attn_lengths 
 
 /* Of a file all lines, so that no run dies of one after hours; of a task as many as will do. */
 static attn_status measure(struct attn_run *r, struct attn_lengths *l, attn_error *err) {
+  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_MEASURES);
   attn_status status = ATTN_OK;
   for (int held_out = 0; held_out < 2 && !status; held_out++) {
     int64_t count = attn_data_count(r->data, held_out);
-    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, l, err);
+    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, watch, l, err);
   }
   return status;
 }
@@ -416,8 +438,8 @@ static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_err
   return status;
 }
 
-attn_status attn_run_begin(struct attn_run *r, const attn_train *w, attn_error *err) {
-  memset(r, 0, sizeof *r);
+attn_status attn_run_begin(struct attn_run *r, attn_error *err) {
+  const attn_train *w = &r->wanted;
   attn_status status = place(r, w, err);
   if (status) return status;
   return w->resume ? begin_again(r, w, err) : begin_anew(r, w, err);
@@ -427,4 +449,5 @@ void attn_run_free(struct attn_run *r) {
   attn_trainer_free(r->trainer), attn_examples_free(&r->examples);
   attn_tokenizer_free(r->tokenizer), attn_data_free(r->data), attn_record_free(&r->record);
   free(r->words), free(r->best_path), free(r->last_path);
+  for (int n = 0; n < 2; n++) attn_lock_end(&r->locks[n]);
 }

@@ -10,6 +10,9 @@
 #include "pass.h"
 #include "threads.h"
 
+/* A pass of fewer multiplications, some 10 ms, is not stopped halfway. */
+static const double LONG_PASS = 1 << 28;
+
 enum { ALIGNMENT = 64, STRETCH = 1 << 14, WHOLE_FROM = 1 << 21 };
 
 static const char *const precisions[] = {"float32", "bf16"}; /* by halves */
@@ -209,13 +212,30 @@ static void add_loss(const struct attn_trainer *t, struct attn_loss *all) {
   }
 }
 
+static int is_stopped(void *trainer) {
+  const struct attn_trainer *t = trainer;
+  return attn_watch_tell_again(t->watch, NULL) != ATTN_OK;
+}
+
+/* By the weights, and by attention's scores. */
+static int is_long(const struct attn_trainer *t, const struct attn_batch *b) {
+  const struct attn_config *c = &t->part[0].network->config;
+  int64_t tokens = b->source.n + b->target.n, length = tokens < c->length ? tokens : c->length;
+  int64_t scores = (c->encoder_layers + c->decoder_layers) * length * c->width;
+  return (double)tokens * (double)(t->numbers + scores) > LONG_PASS;
+}
+
 /* All parts' passes over what was added, which is then forgotten. */
 static attn_status run_parts(struct attn_trainer *t, int training, struct attn_loss *all,
                              attn_error *err) {
   const struct attn_host host = {.threads = t->threads};
   place_parts(t);
   if (t->halves) attn_bf16_write(&host, t->halves, t->weights, t->numbers);
-  for (int n = 0; n < t->parts; n++) t->part[n].tape.training = training;
+  for (int n = 0; n < t->parts; n++) {
+    struct attn_tape *tape = &t->part[n].tape;
+    tape->training = training, tape->stop_context = t;
+    tape->stop = t->watch && is_long(t, t->part[n].batch) ? is_stopped : NULL;
+  }
   attn_threads_run(t->parts, t->parts, run_part, t);
   attn_status status = failure(t, err);
   for (int n = 0; n < t->parts; n++) attn_batch_clear(t->part[n].batch);

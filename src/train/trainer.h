@@ -11,6 +11,7 @@
 
 #include "batch.h"
 #include "optimizer.h"
+#include "watch.h"
 
 /* At most: tokens of a batch; its sequences, and batches of a step. */
 enum { ATTN_BATCH_MOST = 1 << 24, ATTN_PAIRS_MOST = 1 << 20 };
@@ -53,6 +54,8 @@ struct attn_trainer {
   int64_t batches;           /* of that */
   uint64_t drawn;            /* examples so far: where the data go on. The caller's to count */
   size_t bytes;              /* all that it holds */
+  struct attn_watch *watch;  /* NULL, or told again by each layer of a long pass:
+                              * ATTN_ERR_INTERRUPTED, and what was gathered is forgotten */
 };
 
 /* What a step gave. */

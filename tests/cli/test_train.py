@@ -1,6 +1,7 @@
 """attn train and attn generate, as a person types them: models so small that they learn nothing."""
 import json
 import os
+import random
 import resource
 import signal
 import struct
@@ -83,7 +84,7 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
 
 @pytest.mark.parametrize("arguments,says", [
     (["--data", "."], "not a regular file"), (["--data", "none"], "attn: none: error: cannot open"), (["--data", "pipe"], "not a regular file"),
-    (["-o", "/nowhere/m"], "attn: /nowhere/m: error: cannot create"), (["-o", "."], "is there already"), (["-o", ""], "empty"),
+    (["-o", "/nowhere/m"], "attn: /nowhere/m: error: cannot create"), (["-o", "."], "is not a regular file"), (["-o", ""], "empty"),
     (["--steps", "-1"], "steps is -1"), (["--batch", str(2**63 - 1)], "batch is 9223372036854775807"),
     (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
@@ -232,6 +233,31 @@ def test_stopped_and_gone_on(attn, pairs, tmp_path, how):
         assert (tmp_path / name.format("m")).read_bytes() == (tmp_path / name.format("whole")).read_bytes()
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("phase,says", [
+    (["dates", "--steps", "1", "--examples", "16000000"], "stopped at step 1"),
+    (["dates", "--steps", "9", "--accumulate", "1000000"], "stopped at step 0"),
+    (["--data", "large.tsv", "--tokenizer", "bpe:20000"], "stopped before the first step"),
+    (["dates", "--steps", "1", "--examples", "1", "--examine", "16000000"], "stopped by the caller")])
+def test_each_phase_hears_the_first_signal(tmp_path, how, phase, says):
+    """What would take much longer than 20 s ends at once, with status 130, and can go on."""
+    if "large.tsv" in phase:
+        draw = random.Random(1)
+        words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(200000)]
+        (tmp_path / "large.tsv").write_text("".join(f"{' '.join(draw.choices(words, k=40))}\tb\n" for _ in range(120000)))
+    run = subprocess.Popen([ATTN, "train", *phase, "--config", SMALL, "-o", "m.safetensors"], cwd=tmp_path,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(2.5)
+    assert run.poll() is None, "it ended before it could be interrupted: nothing is shown"
+    start = time.monotonic()
+    run.send_signal(how)
+    out, err = run.communicate()
+    assert time.monotonic() - start < 3 and run.returncode == 130 and says in err, (time.monotonic() - start, run.returncode, out, err)
+    left = set(os.listdir(tmp_path)) - {"large.tsv"}
+    assert left == (set() if "before" in says else {"m.last.safetensors"} if "step" in says
+                    else {"m.last.safetensors", "m.safetensors"})
+
+
 def test_a_run_goes_on_as_it_was(attn, model, pairs):
     again = ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"]
     assert "nothing was left to do" in attn(*again[:-1], "n.safetensors").stdout
@@ -314,7 +340,8 @@ def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
     ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
     ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
     ("training", {"precision": "half"}), ("training", {"precision": 16}),
-    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0})])
+    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0}),
+    ("run", {"examples": (1 << 24) + 1}), ("run", {"examples": 1 << 62})])
 def test_checkpoints_that_lie(attn, model, tmp_path, member, changes):
     rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)
     attn("train", "--resume", "lie.last.safetensors", "-o", "lie.safetensors", status=2)

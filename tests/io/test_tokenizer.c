@@ -40,7 +40,7 @@ static void code_points_are_numbered_in_order(void **state) {
   const char text[] = "b\xe7\xa7\x81\0a\xf0\x9f\x98\x80\xc3\xa9"; /* b, U+79C1, U+0000, a, ... */
   struct attn_passage one = {text, sizeof text - 1};
   struct attn_tokenizer *t = NULL;
-  assert_int_equal(attn_tokenizer_train_characters(&one, 1, &t, NULL), ATTN_OK);
+  assert_int_equal(attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL), ATTN_OK);
   assert_int_equal(attn_tokenizer_words(t), 9);
   gives(t, "ab\xc3\xa9\xe7\xa7\x81\xf0\x9f\x98\x80", (const int32_t[]){4, 5, 6, 7, 8}, 5);
   attn_tokenizer_free(t);
@@ -60,7 +60,7 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
                      ATTN_ERR_FORMAT);
     assert_int_equal(err.offset, 2);
     assert_int_equal(count, 0);
-    assert_int_equal(attn_tokenizer_train_characters(&one, 1, &none, &err), ATTN_ERR_FORMAT);
+    assert_int_equal(attn_tokenizer_train_characters(&one, 1, NULL, &none, &err), ATTN_ERR_FORMAT);
     assert_int_equal(err.offset, 2);
     assert_null(none);
   }
@@ -182,7 +182,7 @@ static void merges_follow_their_ranks(void **state) {
     struct attn_passage one = {text, sizeof text};
     some_letters(text, sizeof text, letters);
     for (size_t n = 5; n < sizeof text; n += 1 + (size_t)below(12)) text[n] = ' ';
-    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 270 + below(60), &t, NULL), ATTN_OK);
+    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 270 + below(60), NULL, &t, NULL), ATTN_OK);
     for (int word = 0; word < 20; word++) {
       size_t n = (size_t)(1 + below(100));
       some_letters(text, n, letters);
@@ -262,7 +262,7 @@ static void each_merge_is_of_the_most_frequent_pair(void **state) {
     struct attn_passage one = {text, sizeof text};
     some_letters(text, sizeof text, (int)(1 + below(3)));
     for (size_t n = 1; n < sizeof text; n += 1 + (size_t)below(20)) text[n] = ' ';
-    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 262 + below(60), &t, NULL), ATTN_OK);
+    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 262 + below(60), NULL, &t, NULL), ATTN_OK);
     size_t n = symbols(t, text, sizeof text, s);
     for (int32_t rank = 0; rank < t->ranks;) {
       int32_t pair[2] = {0, 0};
@@ -288,7 +288,8 @@ static void training_stops_where_no_pair_is_left(void **state) {
   attn_error err;
   struct attn_tokenizer *none = NULL;
   for (int64_t words = 259; words < 1 << 25; words += 1 << 24)
-    assert_int_equal(attn_tokenizer_train_bpe(NULL, 0, words, &none, &err), ATTN_ERR_ARGUMENT);
+    assert_int_equal(attn_tokenizer_train_bpe(NULL, 0, words, NULL, &none, &err),
+                     ATTN_ERR_ARGUMENT);
   assert_null(none);
 }
 
@@ -301,11 +302,11 @@ static void training_has_one_result(void **state) {
     struct attn_tokenizer *a = NULL, *b = NULL;
     size_t a_bytes, b_bytes;
     if (kind) {
-      attn_tokenizer_train_bpe(one, 3, 275, &a, NULL);
-      attn_tokenizer_train_bpe(other, 3, 275, &b, NULL);
+      attn_tokenizer_train_bpe(one, 3, 275, NULL, &a, NULL);
+      attn_tokenizer_train_bpe(other, 3, 275, NULL, &b, NULL);
     } else {
-      attn_tokenizer_train_characters(one, 3, &a, NULL);
-      attn_tokenizer_train_characters(other, 3, &b, NULL);
+      attn_tokenizer_train_characters(one, 3, NULL, &a, NULL);
+      attn_tokenizer_train_characters(other, 3, NULL, &b, NULL);
     }
     char *x = written(a, &a_bytes), *y = written(b, &b_bytes);
     assert_int_equal(a_bytes, b_bytes);
@@ -326,7 +327,7 @@ static void a_million_bytes_are_quick(void **state) {
     struct attn_passage one = {text, length};
     for (size_t n = 0; n < length; n++)
       text[n] = spaces && chance(6) ? ' ' : (char)('a' + below(8));
-    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 2000, &t, NULL), ATTN_OK);
+    assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 2000, NULL, &t, NULL), ATTN_OK);
     assert_int_equal(attn_tokenizer_encode(t, text, length, ids, length, &count, NULL), ATTN_OK);
     assert_true(count < length / 2);
     assert_int_equal(attn_tokenizer_decode(t, ids, count, text, length, &count, NULL), ATTN_OK);

@@ -255,7 +255,7 @@ static attn_status parse_pairs(void) {
 static attn_status train_pairs(void) {
   struct attn_tokenizer *t = NULL;
   const struct attn_passage one = {"aab aab ab 12", 13};
-  attn_status status = attn_tokenizer_train_bpe(&one, 1, 264, &t, NULL);
+  attn_status status = attn_tokenizer_train_bpe(&one, 1, 264, NULL, &t, NULL);
   attn_tokenizer_free(t);
   return status;
 }
@@ -263,7 +263,7 @@ static attn_status train_pairs(void) {
 static attn_status train_characters(void) {
   struct attn_tokenizer *t = NULL;
   const struct attn_passage one = {"aab ab", 6};
-  attn_status status = attn_tokenizer_train_characters(&one, 1, &t, NULL);
+  attn_status status = attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL);
   attn_tokenizer_free(t);
   return status;
 }

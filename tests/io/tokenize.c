@@ -48,9 +48,9 @@ static void train(int64_t words, const char *path) {
   struct attn_tokenizer *t = NULL;
   size_t count = 0;
   for (char *at; count < 100000 && (at = line());) texts[count++] = from_hex(at);
-  check(words > 0   ? attn_tokenizer_train_bpe(texts, count, words, &t, &err)
-        : words < 0 ? attn_tokenizer_train_words(texts, count, &t, &err)
-                    : attn_tokenizer_train_characters(texts, count, &t, &err));
+  check(words > 0   ? attn_tokenizer_train_bpe(texts, count, words, NULL, &t, &err)
+        : words < 0 ? attn_tokenizer_train_words(texts, count, NULL, &t, &err)
+                    : attn_tokenizer_train_characters(texts, count, NULL, &t, &err));
   check(attn_tokenizer_write(t, path, &err));
   while (count) free((void *)texts[--count].text);
   free(texts);

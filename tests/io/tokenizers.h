@@ -20,14 +20,14 @@ static inline struct attn_passage span(const char *text) {
 static inline struct attn_tokenizer *bpe(const char *text, int64_t words) {
   struct attn_tokenizer *t = NULL;
   struct attn_passage one = span(text);
-  assert_int_equal(attn_tokenizer_train_bpe(&one, 1, words, &t, NULL), ATTN_OK);
+  assert_int_equal(attn_tokenizer_train_bpe(&one, 1, words, NULL, &t, NULL), ATTN_OK);
   return t;
 }
 
 static inline struct attn_tokenizer *characters(const char *text) {
   struct attn_tokenizer *t = NULL;
   struct attn_passage one = span(text);
-  assert_int_equal(attn_tokenizer_train_characters(&one, 1, &t, NULL), ATTN_OK);
+  assert_int_equal(attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL), ATTN_OK);
   return t;
 }
 

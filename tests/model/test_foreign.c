@@ -266,7 +266,7 @@ static void how_a_folder_generates(void **state) {
   static const struct {
     const char *json, *says;
   } wrong[] = {
-      {"[]", "no object"},
+      {"[]", "must be an object"},
       {"{", "line 1"},
       {"{\"eos_token_id\": 2}", "\"decoder_start_token_id\""},
       {"{\"bos_token_id\": 1, \"eos_token_id\": 11}", "\"eos_token_id\" is 11"},

@@ -144,7 +144,8 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
     run.task = "addition", run.output = other;
     assert_int_equal(attn_model_generate(m, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "replies");
-    assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, &card, &err), ATTN_ERR_ARGUMENT);
+    assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
+                     ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "card");
     assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "end");
@@ -191,7 +192,7 @@ static void a_decoder_alone_goes_on(void **state) {
   }
   attn_replies_free(replies, 3);
   attn_score_card card = ATTN_SCORE_CARD_INIT;
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, &card, NULL), ATTN_OK);
+  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
   attn_model_free(m);
 }
@@ -216,7 +217,7 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   how.together = 4;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   attn_replies_free(replies, TEXTS);
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, &card, NULL), ATTN_OK);
+  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.aligned == 0);
   assert_int_equal(attn_model_look(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
   assert_int_equal(heads, 2);

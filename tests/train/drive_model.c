@@ -73,7 +73,7 @@ static void write_tensors(const char *path, const char *const *names, const attn
                           int count) {
   const attn_tensor **tensors = allocate((size_t)count * sizeof *tensors);
   for (int n = 0; n < count; n++) tensors[n] = &tensor[n];
-  check(attn_safetensors_write(path, names, tensors, count, NULL, &err));
+  check(attn_safetensors_write(path, NULL, names, tensors, count, NULL, &err));
   free(tensors);
 }
 
@@ -125,7 +125,7 @@ static void train(const char *from, int steps, const char *to) {
     printf("%.9g %.9g %.9g\n", step.loss, step.norm, step.rate);
   }
   look(t, to, "last", 0);
-  check(attn_checkpoint_write(to, t, c.tokenizer, c.run, &err));
+  check(attn_checkpoint_write(to, NULL, t, c.tokenizer, c.run, &err));
   attn_checkpoint_close(&c);
   attn_trainer_free(t);
 }

@@ -92,7 +92,7 @@ static void what_goes_on_never_stopped(void **state) {
   (void)state;
   struct attn_trainer *whole = straight(9), *t = straight(4), *again;
   struct attn_checkpoint c;
-  assert_int_equal(attn_checkpoint_write(path, t, "{\"some\": \"数\"}", "{\"a\": 1}", NULL),
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{\"some\": \"数\"}", "{\"a\": 1}", NULL),
                    ATTN_OK);
   assert_int_equal(attn_checkpoint_resume(path, 2, &again, &c, NULL), ATTN_OK);
   assert_string_equal(c.tokenizer, "{\"some\": \"数\"}");
@@ -114,7 +114,7 @@ static void go_on(void) {
     _exit(2);
   while (t->step < LAST) {
     make_step(t);
-    if (attn_checkpoint_write(path, t, "{}", "{}", NULL)) _exit(3);
+    if (attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL)) _exit(3);
   }
   _exit(0);
 }
@@ -175,7 +175,7 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   (void)state;
   struct attn_trainer *t = new_trainer();
   static char bytes[1 << 20];
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "adamw.m.encoder", "adamw.x.encoder"), expect_refused("adamw.m.encoder");
@@ -214,7 +214,7 @@ static void a_training_that_no_run_has_is_refused(void **state) {
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     if (wrong[n].whole) *wrong[n].whole = (int64_t)wrong[n].value;
     if (wrong[n].real) *wrong[n].real = wrong[n].value;
-    assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+    assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
     expect_refused("training");
     *h = right, t->skipped = 0;
   }
@@ -255,7 +255,7 @@ static void a_model_that_the_file_cannot_hold_is_refused(void **state) {
   (void)state;
   struct attn_trainer *t = new_trainer();
   static char bytes[1 << 20];
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"),
@@ -269,7 +269,7 @@ static void a_precision_is_known_or_refused(void **state) {
   (void)state;
   static char bytes[1 << 20];
   struct attn_trainer *t = new_trainer();
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "\\\"bf16\\\"", "\\\"bf17\\\""), expect_refused("training");
@@ -280,7 +280,7 @@ static void a_precision_is_known_or_refused(void **state) {
   assert_int_equal(t->how.halves, 0);
   attn_trainer_free(t);
   halves = 0, t = new_trainer();
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
   attn_trainer_free(t);
   size = slurp(bytes, sizeof bytes);
   assert_null(memmem(bytes, size, "precision", 9));
@@ -291,13 +291,13 @@ static void a_full_disk_leaves_the_last_good_file(void **state) {
   struct attn_trainer *t = straight(2), *again;
   struct rlimit all, little;
   attn_error err;
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", NULL), ATTN_OK);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
   getrlimit(RLIMIT_FSIZE, &all);
   little = all, little.rlim_cur = 10000;
   signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &little);
   make_step(t);
-  assert_int_equal(attn_checkpoint_write(path, t, "{}", "{}", &err), ATTN_ERR_FILE);
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", &err), ATTN_ERR_FILE);
   setrlimit(RLIMIT_FSIZE, &all);
   attn_trainer_free(t), t = straight(2);
   assert_int_equal(attn_checkpoint_resume(path, 2, &again, NULL, NULL), ATTN_OK);

@@ -46,14 +46,14 @@ static void put_numbers(const char *to, int from, int count) {
 static struct attn_data *open_data(const char *held_out, int joined, uint64_t seed) {
   struct attn_data *d = NULL;
   attn_error err;
-  if (attn_data_of_file(path, held_out, joined, seed, &d, &err)) fail_msg("%s", err.message);
+  if (attn_data_of_file(path, held_out, joined, seed, NULL, &d, &err)) fail_msg("%s", err.message);
   return d;
 }
 
 /* The number that example n says on both sides. */
 static int number_of(struct attn_data *d, uint64_t n, int held_out) {
   struct attn_pair pair;
-  attn_data_pair(d, n, held_out, &pair);
+  attn_data_pair(d, n, held_out, &pair, NULL);
   int source = atoi(pair.source.text), target = atoi(pair.target.text);
   assert_true(source == -target && pair.file);
   return source;
@@ -115,7 +115,7 @@ static void a_source_is_on_one_side(void **state) {
   for (int side = 0; side < 2; side++)
     for (int64_t n = 0; n < attn_data_count(d, side); n++) {
       struct attn_pair pair;
-      attn_data_pair(d, (uint64_t)n, side, &pair);
+      attn_data_pair(d, (uint64_t)n, side, &pair, NULL);
       sides[atoi(pair.source.text)] |= (char)(1 << side);
     }
   for (int n = 0; n < LINES; n++) assert_true(sides[n] == 1 || sides[n] == 2);
@@ -162,7 +162,7 @@ static void marks_of_editors_are_passed_over(void **state) {
   assert_int_equal(attn_data_count(d, 0), 3);
   for (uint64_t n = 0; n < 3; n++) {
     struct attn_pair pair;
-    attn_data_pair(d, n, 0, &pair);
+    attn_data_pair(d, n, 0, &pair, NULL);
     int k = pair.line == 1 ? 0 : pair.line == 4 ? 1 : 2;
     expect_text(pair.source, known[k].source), expect_text(pair.target, known[k].target);
     assert_int_equal(pair.line, known[k].line);
@@ -177,9 +177,9 @@ static void joined_any_text_is_a_line(void **state) {
   put(path, "a\tb\tc\n", 6), put(other, "no tab\n", 7);
   struct attn_data *d = open_data(other, 1, 1);
   struct attn_pair pair;
-  attn_data_pair(d, 0, 0, &pair);
+  attn_data_pair(d, 0, 0, &pair, NULL);
   expect_text(pair.source, "a"), expect_text(pair.target, "b\tc");
-  attn_data_pair(d, 0, 1, &pair);
+  attn_data_pair(d, 0, 1, &pair, NULL);
   assert_null(pair.source.text), expect_text(pair.target, "no tab");
   attn_data_free(d);
 }
@@ -187,7 +187,7 @@ static void joined_any_text_is_a_line(void **state) {
 static void expect_wrong(const char *held_out, int joined, int64_t line, const char *says) {
   struct attn_data *d = NULL;
   attn_error err = {.line = 0};
-  assert_int_equal(attn_data_of_file(path, held_out, joined, 1, &d, &err), ATTN_ERR_FORMAT);
+  assert_int_equal(attn_data_of_file(path, held_out, joined, 1, NULL, &d, &err), ATTN_ERR_FORMAT);
   assert_null(d);
   assert_int_equal(err.line, line);
   if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);

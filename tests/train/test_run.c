@@ -72,6 +72,7 @@ struct log {
 
 static int32_t note(void *context, const attn_train_state *s) {
   struct log *l = context;
+  if (s->phase != ATTN_TRAIN_LEARNS) return 0;
   if (s->step == 1) l->first = *s;
   if (s->validated && l->count < STATES) l->states[l->count++] = *s;
   return l->stop_at && s->step >= l->stop_at;
@@ -173,6 +174,81 @@ static void nor_did_what_is_in_bf16(void **state) {
                           whole_last.text + whole_last.size - MOMENTS, MOMENTS);
 }
 
+/* Stops at the n-th call, whatever the run is at, and sees which phases there were. */
+struct phases {
+  int64_t calls, at;
+  int seen[ATTN_TRAIN_VALIDATES + 1];
+  int32_t phase;
+  int64_t done, most[ATTN_TRAIN_VALIDATES + 1]; /* between two calls of a phase */
+};
+
+static int32_t count_calls(void *context, const attn_train_state *s) {
+  struct phases *p = context;
+  assert_true(s->phase >= ATTN_TRAIN_READS && s->phase <= ATTN_TRAIN_VALIDATES);
+  assert_true(s->done >= 0 && s->done <= s->total);
+  if (s->phase == p->phase && s->done - p->done > p->most[s->phase])
+    p->most[s->phase] = s->done - p->done;
+  p->phase = s->phase, p->done = s->done, p->seen[s->phase]++;
+  return ++p->calls == p->at;
+}
+
+/* Words of byte pairs, three batches a step. */
+static attn_train wanted_by_phases(struct phases *p) {
+  attn_train run = wanted(tiny, STEPS, NULL);
+  run.tokenizer = "bpe:270", run.examples = 40;
+  run.batch = 40, run.accumulate = 3; /* it is asked in the middle of the second */
+  run.progress = count_calls, run.context = p;
+  return run;
+}
+
+static void a_run_may_be_stopped_in_every_phase(void **state) {
+  (void)state;
+  struct phases all = {0};
+  attn_train run = wanted_by_phases(&all);
+  expect(&run, ATTN_OK);
+  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
+    assert_true(all.seen[phase] > 0);
+  slurp(output, &whole_best), slurp(last, &whole_last), remove(output), remove(last);
+  int stopped[ATTN_TRAIN_VALIDATES + 1] = {0};
+  for (int64_t at = 1; at <= all.calls; at += 1 + at / 12) {
+    struct phases p = {.at = at};
+    run = wanted_by_phases(&p);
+    attn_train_state end = expect(&run, ATTN_ERR_INTERRUPTED);
+    assert_int_equal(end.end, ATTN_TRAIN_INTERRUPTED);
+    assert_int_equal(p.calls, at); /* once is enough */
+    stopped[p.phase]++;
+    assert_int_equal(files(), p.phase < ATTN_TRAIN_LEARNS ? 1 : 2 + !access(output, F_OK));
+    p.at = 0;
+    if (p.phase >= ATTN_TRAIN_LEARNS)
+      run.resume = last, run.data = run.config = run.tokenizer = NULL, run.steps = run.batch = 0,
+      run.accumulate = run.validate_every = run.examples = 0, run.seed = 0, run.rate = 0;
+    expect(&run, ATTN_OK), expect_whole();
+    remove(output), remove(last);
+  }
+  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
+    if (phase != ATTN_TRAIN_LEARNS) assert_true(stopped[phase] > 0);
+}
+
+/* What is worked on between two calls is little, however much there is in all: in bytes, texts,
+ * examples. */
+static void a_run_is_asked_often(void **state) {
+  (void)state;
+  static const int64_t most[] = {
+      [ATTN_TRAIN_READS] = 1 << 22, [ATTN_TRAIN_WORDS] = 256,  [ATTN_TRAIN_MEASURES] = 1,
+      [ATTN_TRAIN_LEARNS] = 1,      [ATTN_TRAIN_GATHERS] = 64, [ATTN_TRAIN_VALIDATES] = 32};
+  struct phases p = {0};
+  attn_train run = wanted(tiny, 1, NULL);
+  run.tokenizer = "bpe:300", run.examples = 1 << 20, run.batch = 256, run.accumulate = 2;
+  run.progress = count_calls, run.context = &p;
+  FILE *f = fopen(data, "wb");
+  for (int n = 0; n < 20000; n++) fprintf(f, "%d %0500d\t%d\n", n, 0, n % 7);
+  assert_int_equal(fclose(f), 0);
+  expect(&run, ATTN_OK);
+  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
+    if (p.most[phase] > most[phase] || !p.seen[phase])
+      fail_msg("phase %d: %lld at once", phase, (long long)p.most[phase]);
+}
+
 /* A child's run: from what stands there. */
 static void go_on(void) {
   struct log log = {0};
@@ -200,12 +276,7 @@ static void a_run_may_be_killed_at_any_moment(void **state) {
   expect_whole();
 }
 
-/* ---- Ends ---- */
-
-static int is_better(const attn_train_state *a, const attn_train_state *b) {
-  return a->unseen_exact > b->unseen_exact ||
-         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
-}
+/* ---- Whose files they are ---- */
 
 /* The numbers that a checkpoint says beside its weights. */
 static struct attn_checkpoint told_by(const char *path) {
@@ -214,6 +285,79 @@ static struct attn_checkpoint told_by(const char *path) {
   assert_int_equal(attn_checkpoint_resume(path, 1, &t, &c, NULL), ATTN_OK);
   attn_trainer_free(t), attn_checkpoint_close(&c);
   return c;
+}
+
+/* In the middle of another run: its output is taken. */
+static int32_t begin_another(void *context, const attn_train_state *s) {
+  attn_error err = {.message = ""};
+  attn_train run = wanted(tiny, 1, NULL);
+  run.progress = NULL, run.replace = 1;
+  (void)s;
+  assert_int_equal(attn_model_train(&run, NULL, &err), ATTN_ERR_FILE);
+  assert_non_null(strstr(err.message, "another run's output"));
+  ++*(int *)context;
+  return 0;
+}
+
+static void an_output_is_one_runs(void **state) {
+  (void)state;
+  int others = 0;
+  attn_train run = wanted(tiny, EVERY, NULL);
+  run.progress = begin_another, run.context = &others;
+  expect(&run, ATTN_OK);
+  assert_true(others > EVERY);
+  run.progress = NULL, run.replace = 1, expect(&run, ATTN_OK); /* it is given back */
+}
+
+static void put(const char *name, const char *text) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *f = fopen(path, "wb");
+  assert_true(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static void what_killed_runs_left_is_removed(void **state) {
+  (void)state;
+  attn_train run = wanted(tiny, 1, NULL);
+  run.progress = NULL;
+  put(".attn-1-0.part", "half"), put(".attn-o.lock", ""), put(".attn-mine.part", "mine");
+  expect(&run, ATTN_OK);
+  assert_int_equal(files(), 4);
+}
+
+/* A child's run in the place of one that is done, which had another seed. */
+static void replace(void) {
+  attn_train run = wanted(tiny, STEPS, NULL);
+  run.progress = NULL, run.replace = 1, run.seed = 8;
+  _exit(attn_model_train(&run, NULL, NULL) ? 2 : 0);
+}
+
+/* Killed while it replaces another one's, a run never leaves an old last one beside a new best, nor
+ * the other way round: two of one run, or a best one alone. */
+static void best_and_last_are_of_one_run(void **state) {
+  (void)state;
+  int kills = 0, status = -1;
+  for (int64_t most = 2000; kills < 200; most += most / 20) {
+    attn_train run = wanted(tiny, EVERY, NULL);
+    run.progress = NULL, run.replace = 1;
+    expect(&run, ATTN_OK);
+    pid_t child = fork();
+    if (!child) replace();
+    usleep((useconds_t)(most / 2 + below(most / 2)));
+    kill(child, SIGKILL);
+    assert_true(waitpid(child, &status, 0) == child);
+    if (!access(last, F_OK)) assert_int_equal(told_by(last).how.seed, told_by(output).how.seed);
+    if (WIFEXITED(status)) break;
+    kills++;
+  }
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* ---- Ends ---- */
+
+static int is_better(const attn_train_state *a, const attn_train_state *b) {
+  return a->unseen_exact > b->unseen_exact ||
+         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
 }
 
 static void the_best_is_the_best(void **state) {
@@ -501,7 +645,12 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {LAW(what_goes_on_never_stopped),
                                      IN_BF16(nor_did_what_is_in_bf16),
+                                     LAW(a_run_may_be_stopped_in_every_phase),
+                                     LAW(a_run_is_asked_often),
                                      LAW(a_run_may_be_killed_at_any_moment),
+                                     LAW(an_output_is_one_runs),
+                                     LAW(what_killed_runs_left_is_removed),
+                                     LAW(best_and_last_are_of_one_run),
                                      LAW(the_best_is_the_best),
                                      LAW(patience_ends_a_run),
                                      LAW(what_is_good_enough_ends_a_run),

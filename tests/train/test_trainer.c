@@ -20,6 +20,7 @@
 enum { WORDS = 12 };
 static int64_t whole_from; /* 0: as it is; 1: every model counts as a large one */
 static int32_t halves;     /* 1: in bf16 */
+static int hidden = 64;
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
   char json[400];
@@ -28,9 +29,9 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
   attn_error err;
   snprintf(
       json, sizeof json,
-      "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": 64, \"encoder_layers\": 1, "
+      "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": %d, \"encoder_layers\": 1, "
       "\"decoder_layers\": 1, \"length\": 16%s}",
-      WORDS, more);
+      WORDS, hidden, more);
   const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                     .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
                                     .clip = 1,
@@ -95,6 +96,45 @@ static void what_can_be_learned_is(void **state) {
   for (int n = 1; n < 300; n++) last = make_step(t);
   assert_true(last.loss < 0.1 && last.accuracy > 0.97);
   attn_trainer_free(t);
+}
+
+struct stop {
+  int calls, at;
+};
+
+static int count_calls(void *context, int64_t done, int64_t total) {
+  struct stop *s = context;
+  (void)done, (void)total;
+  return ++s->calls == s->at;
+}
+
+/* A batch of a large model is stopped between its layers, and was then never begun: the next step's
+ * weights are, bit for bit, those of the trainer that was not stopped. */
+static void a_batch_may_be_stopped_at_any_layer(void **state) {
+  (void)state;
+  hidden = 1 << 15;
+  for (int at = 0; at < 40; at += 1 + 2 * at) { /* the first is let be */
+    struct stop stop = {0, at};
+    struct attn_watch watch = {.stop = count_calls, .context = &stop};
+    struct attn_trainer *t[2];
+    for (int k = 0; k < 2; k++) {
+      t[k] = open_trainer("", 2, 1e-3);
+      if (k) t[k]->watch = &watch;
+      random_state = 9, add_batch(t[k]);
+    }
+    assert_int_equal(attn_trainer_gather(t[0], NULL), ATTN_OK);
+    assert_int_equal(attn_trainer_gather(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
+    assert_true(at ? stop.calls == at : stop.calls > 40);
+    t[1]->watch = NULL;
+    if (at) random_state = 9, add_batch(t[1]);
+    for (int k = 0; k < 2; k++) {
+      struct attn_step step;
+      assert_int_equal(attn_trainer_step(t[k], &step, NULL), ATTN_OK);
+    }
+    assert_memory_equal(t[0]->weights, t[1]->weights, (size_t)t[0]->numbers * sizeof(float));
+    attn_trainer_free(t[0]), attn_trainer_free(t[1]);
+  }
+  hidden = 64;
 }
 
 static void a_run_is_repeated_bit_for_bit(void **state) {
@@ -416,6 +456,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_can_be_learned_is),
       cmocka_unit_test(a_run_is_repeated_bit_for_bit),
+      cmocka_unit_test(a_batch_may_be_stopped_at_any_layer),
+      AS_LARGE(a_batch_may_be_stopped_at_any_layer),
       cmocka_unit_test(dropout_does_not_depend_on_threads),
       AS_LARGE(what_can_be_learned_is),
       AS_LARGE(a_run_is_repeated_bit_for_bit),

@@ -1,0 +1,111 @@
+"""Files that attn writes: one writer a name, nothing left over, and nothing replaced that is read-only."""
+import fcntl
+import os
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from conftest import ATTN
+
+SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
+TRAIN = ["train", "dates", "--config", SMALL, "--batch", "4", "--examples", "4", "--examine", "0", "--quiet"]
+LONG = [*TRAIN, "--steps", "100000000", "-o", "m.safetensors"]
+SHORT = [*TRAIN, "--steps", "2", "-o", "m.safetensors"]
+
+
+@pytest.fixture
+def run(attn, tmp_path):
+    np.save(tmp_path / "q.npy", np.ones((4, 4), np.float32))
+    return ["run", "--q", "q.npy", "--k", "q.npy", "--v", "q.npy", "--quiet", "-o"]
+
+
+def hidden(folder):
+    return {name for name in os.listdir(folder) if name.startswith(".")}
+
+
+@pytest.mark.parametrize("training", [0, 1])
+def test_what_killed_writers_left_is_removed(attn, run, tmp_path, training):
+    """And nothing else: no part of a living writer, no file of another name, no link's target."""
+    (tmp_path / "mine").write_text("mine")
+    for name in ".attn-1-0.part", ".attn-99999-999.part", ".attn-notes.part", ".attn-1-2.part~":
+        (tmp_path / name).write_text("half a file")
+    (tmp_path / ".attn-old.safetensors.lock").touch(), (tmp_path / ".attn-mine.lock").write_text("mine")
+    (tmp_path / ".attn-2-0.part").symlink_to("mine"), (tmp_path / ".attn-3-0.part").mkdir()
+    with open(tmp_path / ".attn-4-0.part", "w") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        attn(*(SHORT if training else [*run, "o.npy"]))
+    assert hidden(tmp_path) == {".attn-notes.part", ".attn-1-2.part~", ".attn-mine.lock", ".attn-2-0.part",
+                                ".attn-3-0.part", ".attn-4-0.part"}
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_killed_training_leaves_nothing_for_long(attn, tmp_path):
+    for n in range(30):
+        dies = subprocess.Popen([ATTN, *LONG, "--validate-every", "1", "--replace"], cwd=tmp_path)
+        time.sleep(0.1 + 0.007 * n)
+        dies.kill(), dies.wait()
+    attn(*SHORT, "--replace")
+    assert set(os.listdir(tmp_path)) == {"m.safetensors", "m.last.safetensors"}
+
+
+@pytest.mark.parametrize("name", ["m.safetensors", "m.last.safetensors"])
+def test_two_runs_do_not_share_an_output(attn, tmp_path, name):
+    """The second is told so at its start, by whatever name; it may begin when the first is killed."""
+    first = subprocess.Popen([ATTN, *LONG], cwd=tmp_path)
+    while ".attn-m.last.safetensors.lock" not in hidden(tmp_path):
+        time.sleep(0.01)
+    (tmp_path / "folder").symlink_to(".")
+    for arguments in ([*SHORT, "--replace"], [*SHORT[:-1], "folder/" + name], [*SHORT[:-1], "m", "--replace"]):
+        assert "is another run's output" in attn(*arguments, status=2).stderr
+    assert first.poll() is None
+    first.kill(), first.wait()
+    attn(*SHORT, "--replace")
+    assert hidden(tmp_path) == set()
+
+
+def test_what_is_read_only_stays(attn, run, tmp_path):
+    """Also of root, who may write everything, and with --replace."""
+    attn(*SHORT), attn(*run, "o.npy")
+    for name in "m.safetensors", "m.last.safetensors", "o.npy":
+        (tmp_path / name).chmod(0o444)
+        before = (tmp_path / name).read_bytes()
+        command = [*run, "o.npy"] if name == "o.npy" else [*SHORT, "--replace"]
+        assert f"{name}: is read-only; name another" in attn(*command, status=2).stderr
+        assert (tmp_path / name).read_bytes() == before and hidden(tmp_path) == set()
+        (tmp_path / name).chmod(0o644)
+    attn(*SHORT, "--replace"), attn(*run, "o.npy")
+
+
+def test_links_and_other_places(attn, run, tmp_path):
+    """A symbolic link is followed; another hard link keeps what it was; no device or folder is replaced."""
+    attn(*run, "real.npy")
+    before = (tmp_path / "real.npy").read_bytes()
+    (tmp_path / "link.npy").symlink_to("real.npy"), (tmp_path / "hard.npy").hardlink_to(tmp_path / "real.npy")
+    np.save(tmp_path / "q.npy", 2 * np.ones((4, 4), np.float32))
+    attn(*run, "link.npy")
+    assert (tmp_path / "link.npy").is_symlink() and (tmp_path / "real.npy").read_bytes() != before
+    assert (tmp_path / "hard.npy").read_bytes() == before
+    for place in "/dev/null", "/dev/stdout", ".":
+        assert "regular file" in attn(*SHORT[:-1], place, "--replace", status=2).stderr
+
+
+@pytest.mark.parametrize("command", [
+    ["train", "dates", "--config", SMALL, "--batch", "64", "--steps", "4", "--examine", "70", "-o", "n.safetensors"],
+    ["train", "dates", "--tokenizer", "bpe:300", "--batch", "8", "--steps", "1", "--examine", "1", "-o", "n.safetensors"],
+    ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"],
+    ["generate", "m.safetensors", "12 May 1991", "--beams", "4", "--n-best", "4"],
+    ["generate", "m.safetensors", "12 May 1991", "--precision", "bf16"],
+    ["show", "m.safetensors", "--input", "12 May 1991"], ["embed", "m.safetensors", "one", "two"],
+    ["explain", "m.safetensors", "--input", "12 May 1991"],
+    ["run", "--q", "l.npy", "--k", "l.npy", "--v", "l.npy", "--causal", "-o", "o.npy", "--verify"],
+    ["check", "lesson.md"], ["explain", "lesson.md", "--html", "lesson.html"], ["info", "--measure"]])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_small_stack_is_enough(attn, tmp_path, command, threads):
+    """64 KiB, which is what each thread of the C library's has by default then, too."""
+    attn(*SHORT)
+    np.save(tmp_path / "l.npy", np.ones((2, 300, 64), np.float32))
+    (tmp_path / "lesson.md").write_text(attn("new").stdout)
+    done = subprocess.run(["bash", "-c", 'ulimit -s 64; exec "$0" "$@"', ATTN, *command], cwd=tmp_path, capture_output=True,
+                          text=True, env={**os.environ, "ATTN_THREADS": str(threads), "LC_ALL": "C.UTF-8"}, timeout=120)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
