@@ -19,15 +19,19 @@ PRESETS = {
 }
 
 
+_DEFAULTS = {"align": "top-left", "empty_row": "zero"}
+_SDPA, _SDPA_SIZE = ffi.typeof("attn_sdpa *"), ffi.sizeof("attn_sdpa")
+
+
 class _Call:
     """A descriptor and the views it points to, kept alive together."""
 
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
                  alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
                  preset=None, threads=0):
-        defaults = {"align": "top-left", "empty_row": "zero"} if preset is None else choose(PRESETS, preset, "preset")
-        d = self.desc = ffi.new("attn_sdpa *")
-        d.struct_size, d.threads = ffi.sizeof("attn_sdpa"), whole(threads, "threads", -2**31, 2**31 - 1)
+        defaults = _DEFAULTS if preset is None else choose(PRESETS, preset, "preset")
+        d = self.desc = ffi.new(_SDPA)
+        d.struct_size, d.threads = _SDPA_SIZE, whole(threads, "threads", -2**31, 2**31 - 1)
         self.kept = []
         self._position(causal, defaults["align"] if align is None else align, offset, window)
         d.empty_row = choose(_EMPTY, defaults["empty_row"] if empty_row is None else empty_row, "empty_row")
@@ -58,7 +62,7 @@ class _Call:
 
     def view(self, array, name, output=False):
         made = view(array, name, output)
-        self.kept += [array, made]
+        self.kept.append(made)
         return made
 
 
@@ -88,8 +92,8 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
 
 def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
-    tq, tk, tv = call.view(q, "q"), call.view(k, "k"), call.view(v, "v")
-    for array, name in ((q, "q"), (k, "k"), (v, "v")):
+    tq, tk, tv = view(q, "q"), view(k, "k"), view(v, "v")
+    for array, name in ((tq, "q"), (tk, "k"), (tv, "v")):
         rank_at_least_2(array, name)
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
@@ -100,8 +104,9 @@ def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
         results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
         call.desc.weights = call.view(results[-1], "weights")
     error = ffi.new("attn_error *")
-    check(function(call.desc, *first, tq, tk, tv, call.view(o, "out", True), error), error, {"o": "out"})
-    written(out)
+    check(function(call.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
+    if out is not None:
+        written(out)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -142,8 +147,8 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     call = _Call(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
     starts = [call.view(a, n) for a, n in ((query_starts, "query_starts"), (key_starts, "key_starts"))]
-    rank_at_least_2(q, "q")
-    rank_at_least_2(v, "v")
+    rank_at_least_2(inputs[0], "q")
+    rank_at_least_2(inputs[2], "v")
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
     lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q)) if return_lse else None
     if return_lse:
