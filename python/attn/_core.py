@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from _cffi_backend import FFI as QuickFFI
 from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
@@ -18,6 +19,7 @@ I32, I64, BOOL = 0x00012000, 0x00014000, 0x00010806
 RANK_MAX = 8
 
 ffi = FFI()
+quick = QuickFFI()  # the same functions without a layer of Python, for what each call needs; it knows no names of ours
 
 
 def _declarations(folder):
@@ -172,7 +174,7 @@ class _Held(bytearray):
     __slots__ = ("owner",)
 
 
-_TENSOR, _ADDRESS = ffi.typeof("attn_tensor *"), ffi.typeof("uintptr_t")
+_TENSOR, _ADDRESS, _ERROR = ffi.typeof("attn_tensor *"), ffi.typeof("uintptr_t"), ffi.typeof("attn_error *")
 _PACK = [struct.Struct(f"=QIi{n}q{8 * (RANK_MAX - n)}x{n}q{8 * (RANK_MAX - n)}x").pack for n in range(RANK_MAX + 1)]
 
 
@@ -184,7 +186,7 @@ def _made(owner, data, dtype, shape, strides, name, output):
         _refuse_output(name, "has elements that share memory")
     held = _Held(_PACK[len(shape)](data, dtype, len(shape), *shape, *strides))
     held.owner = owner
-    return ffi.from_buffer(_TENSOR, held)
+    return quick.from_buffer(_TENSOR, held)
 
 
 def _refuse_output(name, why):
@@ -229,7 +231,7 @@ def _numpy_view(array, name, output):
     if strides is None:
         raise AttnError(f"{name} has strides that are no multiples of its elements", "ATTN_ERR_SHAPE", name)
     if array.flags.c_contiguous:  # a buffer is asked for sooner than the interface
-        data = int(ffi.cast(_ADDRESS, ffi.from_buffer(array)))
+        data = int(quick.cast(_ADDRESS, quick.from_buffer(array)))
     else:
         data = array.__array_interface__["data"][0]
     return _made(array, data, code, array.shape, strides, name, output)
@@ -241,14 +243,13 @@ def is_torch(array):
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def _check_graph(array, name, output):
-    """An error where a graph would be lost silently, or what is written would not be what is seen."""
-    if array.requires_grad:
-        if output:
-            _refuse_output(name, "requires grad")
-        if sys.modules["torch"].is_grad_enabled():
-            raise AttnError(f"{name} requires grad, and the result would have no graph: use attn.torch, {name}.detach() or "
-                            "torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
+def _check_graph(name, output):
+    """Of what requires grad: an error where a graph would be lost silently."""
+    if output:
+        _refuse_output(name, "requires grad")
+    if sys.modules["torch"].is_grad_enabled():
+        raise AttnError(f"{name} requires grad, and the result would have no graph: use attn.torch, {name}.detach() or "
+                        "torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
 
 
 @functools.lru_cache(64)
@@ -337,7 +338,8 @@ def view(array, name, output=False):
     if isinstance(array, np.ndarray):
         return _numpy_view(array, name, output)
     if is_torch(array):
-        _check_graph(array, name, output)
+        if array.requires_grad:
+            _check_graph(name, output)
         return _torch_view(array, name, output) or _dlpack_view(array, name, output)
     if hasattr(array, "__dlpack__"):
         return _dlpack_view(array, name, output)
@@ -349,6 +351,11 @@ def written(array):
     """Tells PyTorch that an output has new values: what was saved of it for a backward is no longer that."""
     if is_torch(array) and not array.is_inference():
         sys.modules["torch"].autograd.graph.increment_version(array)
+
+
+def new_error():
+    """An attn_error of one call."""
+    return quick.new(_ERROR)
 
 
 def rank_at_least_2(view, name):

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import (AttnError, check, choose, core, dtype_name, empty_like, ffi, rank_at_least_2, real, view, whole,
-                    wholes, written)
+from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, rank_at_least_2, real, view,
+                    whole, wholes, written)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
 ALIGNS = {"top-left": 0, "bottom-right": 1}
@@ -19,7 +19,6 @@ PRESETS = {
 }
 
 
-_DEFAULTS = {"align": "top-left", "empty_row": "zero"}
 _SDPA, _SDPA_SIZE = ffi.typeof("attn_sdpa *"), ffi.sizeof("attn_sdpa")
 
 
@@ -29,12 +28,16 @@ class _Call:
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
                  alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
                  preset=None, threads=0):
-        defaults = _DEFAULTS if preset is None else choose(PRESETS, preset, "preset")
-        d = self.desc = ffi.new(_SDPA)
+        if preset is not None:
+            defaults = choose(PRESETS, preset, "preset")
+            align = defaults["align"] if align is None else align
+            empty_row = defaults["empty_row"] if empty_row is None else empty_row
+        d = self.desc = quick.new(_SDPA)
         d.struct_size, d.threads = _SDPA_SIZE, whole(threads, "threads", -2**31, 2**31 - 1)
         self.kept = []
-        self._position(causal, defaults["align"] if align is None else align, offset, window)
-        d.empty_row = choose(_EMPTY, defaults["empty_row"] if empty_row is None else empty_row, "empty_row")
+        self._position(causal, align, offset, window)
+        if empty_row is not None:
+            d.empty_row = choose(_EMPTY, empty_row, "empty_row")
         if scale is not None:
             d.flags, d.scale = d.flags | SCALE, real(scale, "scale")
         if softcap is not None:
@@ -54,7 +57,7 @@ class _Call:
             d.flags |= CAUSAL
         if offset is not None:
             d.flags, d.align, d.offset = d.flags | OFFSET, 2, whole(offset, "offset")
-        else:
+        elif align is not None:
             d.align = choose(ALIGNS, align, "align")
         if window is not None:
             d.flags |= WINDOW
@@ -66,8 +69,8 @@ class _Call:
         return made
 
 
-def _lse_type(q):
-    return "float64" if dtype_name(q) == "float64" else "float32"
+def _lse_type(view):
+    return "float64" if view.dtype == F64 else "float32"
 
 
 def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out: Any = None, **features):
@@ -98,12 +101,12 @@ def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
     if return_lse:
-        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
+        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
         call.desc.lse = call.view(results[-1], "lse")
     if return_weights:
         results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
         call.desc.weights = call.view(results[-1], "weights")
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(function(call.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
     if out is not None:
         written(out)
@@ -129,7 +132,7 @@ def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = 
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
     return made
 
@@ -150,10 +153,10 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     rank_at_least_2(inputs[0], "q")
     rank_at_least_2(inputs[2], "v")
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
-    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q)) if return_lse else None
+    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
     if return_lse:
         call.desc.lse = call.view(lse, "lse")
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_forward_packed(call.desc, *inputs, call.view(o, "o"), *starts, error), error)
     return (o, lse) if return_lse else o
 
@@ -172,7 +175,7 @@ def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_ls
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
     return made
 
@@ -223,7 +226,7 @@ def plan(q, k, v, **features) -> Plan:
     call = _Call(**features)
     p = ffi.new("attn_plan *")
     p.struct_size = ffi.sizeof("attn_plan")
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_plan(call.desc, call.view(q, "q"), call.view(k, "k"), call.view(v, "v"), ffi.NULL, p, error),
           error)
     text = lambda field: ffi.string(field).decode()
