@@ -180,11 +180,12 @@ _PACK = [struct.Struct(f"=QIi{n}q{8 * (RANK_MAX - n)}x{n}q{8 * (RANK_MAX - n)}x"
 
 def _made(owner, data, dtype, shape, strides, name, output):
     """The view of that: each array comes to this."""
-    if len(shape) > RANK_MAX:
-        raise AttnError(f"{name} has rank {len(shape)}; at most {RANK_MAX} is possible", "ATTN_ERR_SHAPE", name)
+    rank = len(shape)
+    if rank > RANK_MAX:
+        raise AttnError(f"{name} has rank {rank}; at most {RANK_MAX} is possible", "ATTN_ERR_SHAPE", name)
     if output and _overlaps(shape, strides):
         _refuse_output(name, "has elements that share memory")
-    held = _Held(_PACK[len(shape)](data, dtype, len(shape), *shape, *strides))
+    held = _Held(_PACK[rank](data, dtype, rank, *shape, *strides))
     held.owner = owner
     return quick.from_buffer(_TENSOR, held)
 
@@ -222,7 +223,7 @@ def _numpy_layout(dtype, strides):
 def _numpy_view(array, name, output):
     if output and not array.flags.writeable:
         _refuse_output(name, "is read-only")
-    if isinstance(array, np.ma.MaskedArray):
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         raise AttnTypeError(f"{name} is a masked array; give its .data, and a mask of its own", "ATTN_ERR_TYPE", name)
     code, strides = _numpy_layout(array.dtype, array.strides)
     if code is None:
@@ -257,12 +258,12 @@ def _torch_code(dtype):
     return _NUMPY.get(str(dtype).replace("torch.", ""))
 
 
-def _torch_view(array, name, output):
+def _torch_view(torch, array, name, output):
     """Of PyTorch's own dense tensors, whose memory is what they say; None for what only DLPack can tell."""
-    torch, code = sys.modules["torch"], _torch_code(array.dtype)
+    code, kind = _torch_code(array.dtype), type(array)
     try:
-        if (code is None or not array.is_cpu or array.layout is not torch.strided or array.is_neg() or
-                type(array) not in (torch.Tensor, torch.nn.Parameter)):
+        if (code is None or kind is not torch.Tensor and kind is not torch.nn.Parameter or not array.is_cpu or
+                array.layout is not torch.strided or array.is_neg()):
             return None
         data, shape = array.data_ptr(), array.shape
         if not data and array.numel():  # zeros without memory
@@ -335,12 +336,13 @@ def _dense(shape):
 def view(array, name, output=False):
     """An attn_tensor over the array's own memory, which it keeps. output: what is written; refused
     where that would be seen by none, or by those who were promised that it stays."""
-    if isinstance(array, np.ndarray):
+    if type(array) is np.ndarray or isinstance(array, np.ndarray):
         return _numpy_view(array, name, output)
-    if is_torch(array):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
         if array.requires_grad:
             _check_graph(name, output)
-        return _torch_view(array, name, output) or _dlpack_view(array, name, output)
+        return _torch_view(torch, array, name, output) or _dlpack_view(array, name, output)
     if hasattr(array, "__dlpack__"):
         return _dlpack_view(array, name, output)
     raise AttnTypeError(f"{name} is {type(array).__name__}; it must be a NumPy array or have __dlpack__",
@@ -358,14 +360,15 @@ def new_error():
     return quick.new(_ERROR)
 
 
-def rank_at_least_2(view, name):
-    if view.rank < 2:
-        raise AttnError(f"{name} has rank {view.rank}; it must be at least 2", "ATTN_ERR_SHAPE", name)
+def ranks_at_least_2(**views):
+    for name, view in views.items():
+        if view.rank < 2:
+            raise AttnError(f"{name} has rank {view.rank}; it must be at least 2", "ATTN_ERR_SHAPE", name)
 
 
 def empty_like(array, shape, dtype=None):
     """A new dense array: PyTorch's for PyTorch's, NumPy's for all others; dtype: 'float32' and so on, or the array's."""
-    if isinstance(array, np.ndarray):
+    if type(array) is np.ndarray or isinstance(array, np.ndarray):
         return np.empty(shape, dtype or array.dtype)
     if is_torch(array):
         torch = sys.modules["torch"]

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, rank_at_least_2, real, view,
-                    whole, wholes, written)
+from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, ranks_at_least_2, real,
+                    view, whole, wholes, written)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
 ALIGNS = {"top-left": 0, "bottom-right": 1}
@@ -69,6 +69,9 @@ class _Call:
         return made
 
 
+_PLAIN = _Call()  # of calls that say nothing, and write nothing into it
+
+
 def _lse_type(view):
     return "float64" if view.dtype == F64 else "float32"
 
@@ -90,14 +93,14 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
 
     Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
     """
-    return _forward(core.attn_sdpa_forward, (), _Call(**features), q, k, v, return_lse, return_weights, out)
+    call = _Call(**features) if features or return_lse or return_weights else _PLAIN
+    return _forward(core.attn_sdpa_forward, (), call, q, k, v, return_lse, return_weights, out)
 
 
 def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
     tq, tk, tv = view(q, "q"), view(k, "k"), view(v, "v")
-    for array, name in ((tq, "q"), (tk, "k"), (tv, "v")):
-        rank_at_least_2(array, name)
+    ranks_at_least_2(q=tq, k=tk, v=tv)
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
     if return_lse:
@@ -150,8 +153,7 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     call = _Call(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
     starts = [call.view(a, n) for a, n in ((query_starts, "query_starts"), (key_starts, "key_starts"))]
-    rank_at_least_2(inputs[0], "q")
-    rank_at_least_2(inputs[2], "v")
+    ranks_at_least_2(q=inputs[0], v=inputs[2])
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
     lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
     if return_lse:

@@ -8,6 +8,7 @@ What cannot be served (another device, a complex type) is an error, or with swap
 PyTorch's own path: never silently anything else.
 """
 import contextlib
+import functools
 from typing import Optional
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from . import _sdpa
-from ._core import AttnError, AttnTypeError, choose, whole, wholes
+from ._core import AttnError, AttnTypeError, choose, core, whole, wholes
 
 __all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
 _C = torch._C
@@ -47,7 +48,8 @@ def _needs_graph(*tensors):
 
 
 def _direct(body, operator, tensors, knobs):
-    """body of these where that is enough. What it refuses is the operator's to judge, which takes tensors of more kinds."""
+    """body of these where that is enough. What it refuses is the operator's to judge, which takes tensors of more kinds
+    and knows of gradients of gradients."""
     if _eager(*tensors):
         try:
             return body(*tensors, *knobs)
@@ -69,10 +71,9 @@ _op = torch.library.custom_op("libattn::sdpa", mutates_args=())(_forward)
 
 
 def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed):
-    return {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else "top-left",
-            "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale,
-            "softcap": softcap or None, "dropout": dropout,
-            "seed": seed % 2**64}
+    features = {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else None,
+                "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale, "softcap": softcap or None}
+    return {**features, "dropout": dropout, "seed": seed % 2**64} if dropout else features
 
 
 @_op.register_fake
@@ -81,7 +82,7 @@ def _(q, k, v, mask, sinks, *_):
     return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1], dtype=kind)
 
 
-def _backward_body(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
+def _backward(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
               mask: Optional[Tensor], sinks: Optional[Tensor], want_mask: bool, want_sinks: bool, causal: bool,
               bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
               seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -91,7 +92,7 @@ def _backward_body(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v
             q.new_empty(0) if g.d_sinks is None else g.d_sinks.to(sinks.dtype))
 
 
-_backward_op = torch.library.custom_op("libattn::sdpa_backward", mutates_args=())(_backward_body)
+_backward_op = torch.library.custom_op("libattn::sdpa_backward", mutates_args=())(_backward)
 
 
 @_backward_op.register_fake
@@ -105,10 +106,6 @@ def _save(ctx, inputs, output):
     q, k, v, mask, sinks, *ctx.knobs = inputs
     ctx.save_for_backward(q, k, v, mask, sinks, *output)
     ctx.set_materialize_grads(False)
-
-
-def _backward(*inputs):
-    return (_backward_op if _needs_graph(*inputs[:9]) else _backward_body)(*inputs)
 
 
 def _differentiate(ctx, d_o, d_lse):
@@ -142,11 +139,19 @@ def _forward_direct(*inputs):
     return (_Function.apply if _needs_graph(*inputs[:5]) else _forward)(*inputs)
 
 
-def _forward_alone(q, k, v, *others):
+@functools.lru_cache(256)
+def _descriptor(*knobs):
+    """Of knobs alone, which nobody writes into."""
+    return _sdpa._Call(**_features(None, None, *knobs))
+
+
+def _forward_alone(q, k, v, mask, sinks, *knobs):
     """o where nobody asks for the log-sum-exp, not even a graph."""
-    if _needs_graph(q, k, v, *others[:2]):
-        return _Function.apply(q, k, v, *others)
-    return _sdpa.sdpa(q, k, v, **_features(*others)), None
+    if _needs_graph(q, k, v, mask, sinks):
+        return _Function.apply(q, k, v, mask, sinks, *knobs)
+    if mask is None and sinks is None:
+        return _sdpa._forward(core.attn_sdpa_forward, (), _descriptor(*knobs), q, k, v, False, False, None), None
+    return _sdpa.sdpa(q, k, v, **_features(mask, sinks, *knobs)), None
 
 
 # ---- With our own knobs ---------------------------------------------------------------------------------
@@ -209,7 +214,7 @@ def _mask4(mask, lead, heads, rows, keys):
 
 def _fits(query, key, value, attn_mask, is_causal, enable_gqa):
     """Whether tensors of rank 4 are as sdpa takes them: nothing to broadcast, to convert or to refuse."""
-    if torch.compiler.is_compiling() or attn_mask is not None and (
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or attn_mask is not None and (
             is_causal or not 2 <= attn_mask.dim() <= 4 or attn_mask.requires_grad):
         return False
     (b, h), (bk, hk), (bv, hv) = query.shape[:2], key.shape[:2], value.shape[:2]
