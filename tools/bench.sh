@@ -1,15 +1,16 @@
 #!/bin/bash
-# Speed of the attention core and of whole models: against the CPU's measured limits and, where they
+# Speed of the attention core, of small calls from Python and of whole models: against the CPU's measured limits and, where they
 # are installed for PYTHON (default: build/venv, then python3), against PyTorch and CTranslate2, in
 # turns. STEPS=n: so many steps of each model (default 3).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cmake --preset release -DATTN_BENCH=ON >/dev/null && cmake --build --preset release --target bench_sdpa bench_model attn >/dev/null
+cmake --preset release -DATTN_BENCH=ON >/dev/null && cmake --build --preset release --target bench_sdpa bench_model attn attn-model >/dev/null
 build/release/bench_sdpa "$@"
 for python in "${PYTHON:-}" build/venv/bin/python python3; do
   [ -n "$python" ] || continue
   if "$python" -c 'import torch' 2>/dev/null; then
     "$python" bench/compare_torch.py --library build/release/libattn.so
+    ATTN_LIBRARY_PATH=build/release ATTN_INCLUDE_PATH=include/attn PYTHONPATH=python "$python" bench/call_cost.py
     exec "$python" bench/compare_model.py --program build/release/bench_model --steps "${STEPS:-3}"
   fi
 done

@@ -3,7 +3,7 @@ from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
-from ._core import BF16, F16, F32, AttnError, check, choose, core, empty_like, ffi, whole, written
+from ._core import BF16, F16, F32, AttnError, check, choose, core, empty_like, ffi, new_error, view, whole, written
 from ._sdpa import _Call, _lse_type
 
 _TYPES = {"float32": F32, "float16": F16, "bfloat16": BF16, "int8": 0x00010800}
@@ -20,7 +20,7 @@ class KVCache:
 
     def __init__(self, *, heads: int, width: int, capacity: int, value_width: int = None, sequences: int = 1,
                  page_tokens: int = 0, pages: int = 0, dtype: str = "float32"):
-        config, made, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), ffi.new("attn_error *")
+        config, made, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), new_error()
         config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), choose(_TYPES, dtype, "dtype")
         sizes = {"heads": heads, "width": width, "value_width": width if value_width is None else value_width,
                  "sequences": sequences, "capacity": capacity, "page_tokens": page_tokens, "pages": pages}
@@ -52,8 +52,7 @@ class KVCache:
     def append(self, k, v, sequences=None) -> None:
         """k (count, H, T, E) and v (count, H, T, Ev) behind what sequences (default 0 .. count-1) hold; rank 3 for
         one. All or, where something is refused or does not fit, nothing. Types: as sdpa, rounded to the cache's."""
-        call, error = _Call(), ffi.new("attn_error *")
-        tk, tv = call.view(k, "k"), call.view(v, "v")
+        tk, tv, error = view(k, "k"), view(v, "v"), new_error()
         numbers, count = self._list(sequences, k)
         check(core.attn_cache_append(self._cache, numbers, count, tk, tv, error), error)
 
@@ -70,19 +69,20 @@ class KVCache:
         """
         if offset is None and align is None:
             align = "bottom-right"
-        call, error = _Call(causal=causal, align=align, offset=offset, **features), ffi.new("attn_error *")
-        tq = call.view(q, "q")
+        call, error = _Call(causal=causal, align=align, offset=offset, **features), new_error()
+        tq = view(q, "q")
         numbers, count = self._list(sequences, q)
         results = [out if out is not None else empty_like(q, (*q.shape[:-1], self.value_width))]
         if return_lse:
-            results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
+            results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
             call.desc.lse = call.view(results[-1], "lse")
         if return_weights:
             results.append(empty_like(q, (*q.shape[:-1], self._longest(numbers, count))))
             call.desc.weights = call.view(results[-1], "weights")
-        to = call.view(results[0], "out", True)
+        to = view(results[0], "out", out is not None)
         check(core.attn_sdpa_forward_cached(call.desc, tq, self._cache, numbers, count, to, error), error, {"o": "out"})
-        written(out)
+        if out is not None:
+            written(out)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _longest(self, numbers, count):
@@ -110,17 +110,17 @@ class KVCache:
 
     def truncate(self, sequence: int, length: int) -> None:
         """Forgets all tokens from length on; 0 empties the sequence."""
-        sequence, length, error = whole(sequence, "sequence"), whole(length, "length"), ffi.new("attn_error *")
+        sequence, length, error = whole(sequence, "sequence"), whole(length, "length"), new_error()
         check(core.attn_cache_truncate(self._cache, sequence, length, error), error)
 
     def fork(self, source: int, target: int) -> None:
         """Makes target what source is. Pages are shared until one of them grows (beam search)."""
-        source, target, error = whole(source, "source"), whole(target, "target"), ffi.new("attn_error *")
+        source, target, error = whole(source, "source"), whole(target, "target"), new_error()
         check(core.attn_cache_fork(self._cache, source, target, error), error)
 
     def read(self, sequence: int):
         """What a sequence holds, as attention reads it: NumPy float32, k (H, length, E) and v (H, length, Ev)."""
-        tokens, call, error = self.length(sequence), _Call(), ffi.new("attn_error *")
+        tokens, call, error = self.length(sequence), _Call(), new_error()
         k = np.empty((self.heads, tokens, self.width), np.float32)
         v = np.empty((self.heads, tokens, self.value_width), np.float32)
         check(core.attn_cache_read(self._cache, sequence, call.view(k, "k"), call.view(v, "v"), error), error)

@@ -1,14 +1,16 @@
 """The shared library through cffi, and arrays of any kind as its tensor views."""
 import ctypes
+import functools
 import math
-import os
 import operator
+import os
 import re
+import struct
 import sys
-import weakref
 from pathlib import Path
 
 import numpy as np
+from _cffi_backend import FFI as QuickFFI
 from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
@@ -17,6 +19,7 @@ I32, I64, BOOL = 0x00012000, 0x00014000, 0x00010806
 RANK_MAX = 8
 
 ffi = FFI()
+quick = QuickFFI()  # the same functions without a layer of Python, for what each call needs; it knows no names of ours
 
 
 def _declarations(folder):
@@ -109,7 +112,8 @@ def choose(table, value, name):
 def whole(value, name, least=-2**63, most=2**63 - 1):
     """An int of least .. most; what would lose something on the way to one is refused."""
     try:
-        if getattr(value, "ndim", 0) or "bool" in str(getattr(value, "dtype", type(value).__name__)):
+        if type(value) is not int and (getattr(value, "ndim", 0) or
+                                       "bool" in str(getattr(value, "dtype", type(value).__name__))):
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -165,19 +169,32 @@ _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def _fill(view, data, dtype, shape, strides, name):
-    if len(shape) > RANK_MAX:
-        raise AttnError(f"{name} has rank {len(shape)}; at most {RANK_MAX} is possible", "ATTN_ERR_SHAPE", name)
-    view.data, view.dtype, view.rank = ffi.cast("void *", data), dtype, len(shape)
-    for n, (size, stride) in enumerate(zip(shape, strides)):
-        view.shape[n], view.strides[n] = size, stride
-    return view
+class _Held(bytearray):
+    """The bytes of an attn_tensor, which keep the memory that it points to."""
+    __slots__ = ("owner",)
+
+
+_TENSOR, _ADDRESS, _ERROR = ffi.typeof("attn_tensor *"), ffi.typeof("uintptr_t"), ffi.typeof("attn_error *")
+_PACK = [struct.Struct(f"=QIi{n}q{8 * (RANK_MAX - n)}x{n}q{8 * (RANK_MAX - n)}x").pack for n in range(RANK_MAX + 1)]
+
+
+def _made(owner, data, dtype, shape, strides, name, output):
+    """The view of that: each array comes to this."""
+    rank = len(shape)
+    if rank > RANK_MAX:
+        raise AttnError(f"{name} has rank {rank}; at most {RANK_MAX} is possible", "ATTN_ERR_SHAPE", name)
+    if output and _overlaps(shape, strides):
+        _refuse_output(name, "has elements that share memory")
+    held = _Held(_PACK[rank](data, dtype, rank, *shape, *strides))
+    held.owner = owner
+    return quick.from_buffer(_TENSOR, held)
 
 
 def _refuse_output(name, why):
     raise AttnError(f"{name} {why}: it cannot be written", "ATTN_ERR_ARGUMENT", name)
 
 
+@functools.lru_cache(1024)
 def _overlaps(shape, strides):
     """Whether elements share memory. The places are counted only where sorted strides do not tell."""
     steps = sorted((abs(stride), size) for size, stride in zip(shape, strides) if size > 1)
@@ -196,18 +213,29 @@ def _overlaps(shape, strides):
     return np.unique(places).size < count
 
 
-def _numpy_view(array, name):
-    if isinstance(array, np.ma.MaskedArray):
+@functools.lru_cache(1024)
+def _numpy_layout(dtype, strides):
+    """The type's code and the strides in elements; None for what the library does not have."""
+    code, size = _NUMPY.get(dtype.name) if dtype.isnative else None, dtype.itemsize
+    return code, None if code is None or any(s % size for s in strides) else tuple(s // size for s in strides)
+
+
+def _numpy_view(array, name, output):
+    if output and not array.flags.writeable:
+        _refuse_output(name, "is read-only")
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         raise AttnTypeError(f"{name} is a masked array; give its .data, and a mask of its own", "ATTN_ERR_TYPE", name)
-    dtype = _NUMPY.get(array.dtype.name)
-    if dtype is None or not array.dtype.isnative:
+    code, strides = _numpy_layout(array.dtype, array.strides)
+    if code is None:
         raise AttnTypeError(f"{name} is {array.dtype}; it must be a native float16, float32, float64 or "
                             "bfloat16 (masks also bool, lengths int32 or int64)", "ATTN_ERR_TYPE", name)
-    size = array.dtype.itemsize
-    if any(s % size for s in array.strides):
+    if strides is None:
         raise AttnError(f"{name} has strides that are no multiples of its elements", "ATTN_ERR_SHAPE", name)
-    return _fill(ffi.new("attn_tensor *"), array.__array_interface__["data"][0], dtype, array.shape,
-                 [s // size for s in array.strides], name)
+    if array.flags.c_contiguous:  # a buffer is asked for sooner than the interface
+        data = int(quick.cast(_ADDRESS, quick.from_buffer(array)))
+    else:
+        data = array.__array_interface__["data"][0]
+    return _made(array, data, code, array.shape, strides, name, output)
 
 
 def is_torch(array):
@@ -216,22 +244,43 @@ def is_torch(array):
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def _torch_input(array, name):
-    """Its values as memory holds them, without a graph; an error where one would be lost silently."""
-    torch = sys.modules["torch"]
-    if array.requires_grad and torch.is_grad_enabled():
+def _check_graph(name, output):
+    """Of what requires grad: an error where a graph would be lost silently."""
+    if output:
+        _refuse_output(name, "requires grad")
+    if sys.modules["torch"].is_grad_enabled():
         raise AttnError(f"{name} requires grad, and the result would have no graph: use attn.torch, {name}.detach() or "
                         "torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
-    array = array.detach()
-    return array.resolve_neg() if array.layout == torch.strided and array.is_neg() else array
 
 
-def _torch_output(array, name):
-    if array.requires_grad:
-        _refuse_output(name, "requires grad")
-    if array.layout == sys.modules["torch"].strided and (array.is_neg() or array.is_conj()):
-        _refuse_output(name, "is a view that negates")
-    return array
+@functools.lru_cache(64)
+def _torch_code(dtype):
+    return _NUMPY.get(str(dtype).replace("torch.", ""))
+
+
+def _torch_view(torch, array, name, output):
+    """Of PyTorch's own dense tensors, whose memory is what they say; None for what only DLPack can tell."""
+    code, kind = _torch_code(array.dtype), type(array)
+    try:
+        if (code is None or kind is not torch.Tensor and kind is not torch.nn.Parameter or not array.is_cpu or
+                array.layout is not torch.strided or array.is_neg()):
+            return None
+        data, shape = array.data_ptr(), array.shape
+        if not data and array.numel():  # zeros without memory
+            return None
+        return _made(array.untyped_storage(), data, code, shape, array.stride(), name, output)
+    except RuntimeError:  # nested, or a wrapper of functorch's
+        return None
+
+
+def _torch_capsule(array, name, output):
+    """Its values as memory holds them."""
+    torch = sys.modules["torch"]
+    if array.layout == torch.strided and (array.is_neg() or output and array.is_conj()):
+        if output:
+            _refuse_output(name, "is a view that negates")
+        array = array.detach().resolve_neg()
+    return _dlpack(array.detach(), name)
 
 
 def _dlpack(array, name, **version):
@@ -268,47 +317,34 @@ def _tensor(capsule, name, output):
 
 def _dlpack_view(array, name, output):
     if is_torch(array):
-        capsule = _dlpack((_torch_output if output else _torch_input)(array, name), name)
+        capsule = _torch_capsule(array, name, output)
     else:
         capsule = _writable_capsule(array, name) if output else _dlpack(array, name)
     t = _tensor(capsule, name, output)
     if t.device_type != 1:
         raise AttnTypeError(f"{name} is not in the CPU's memory (DLPack device {t.device_type})", "ATTN_ERR_TYPE",
                             name)
-    shape = [t.shape[n] for n in range(t.ndim)]
-    strides = [t.strides[n] for n in range(t.ndim)] if t.strides else _dense(shape)
-    view = _fill(ffi.new("attn_tensor *"), (t.data or 0) + t.byte_offset, 0, shape, strides, name)
-    ffi.cast("uint32_t *", ffi.addressof(view, "dtype"))[0] = t.dtype
-    _keep[view] = capsule
-    return view
+    shape = tuple(t.shape[n] for n in range(t.ndim))
+    strides = tuple(t.strides[n] for n in range(t.ndim)) if t.strides else _dense(shape)
+    return _made(capsule, (t.data or 0) + t.byte_offset, t.dtype, shape, strides, name, output)
 
 
 def _dense(shape):
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.insert(0, step)
-        step *= size
-    return strides
-
-
-_keep = weakref.WeakKeyDictionary()  # the capsule lives as long as the view
+    return tuple(math.prod(shape[n + 1:]) for n in range(len(shape)))
 
 
 def view(array, name, output=False):
-    """An attn_tensor over the array's own memory. The array must outlive it. output: what is written; refused
+    """An attn_tensor over the array's own memory, which it keeps. output: what is written; refused
     where that would be seen by none, or by those who were promised that it stays."""
-    if isinstance(array, np.ndarray):
-        if output and not array.flags.writeable:
-            _refuse_output(name, "is read-only")
-        made = _numpy_view(array, name)
-    elif hasattr(array, "__dlpack__"):
-        made = _dlpack_view(array, name, output)
-    else:
-        made = None
-    if made is not None:
-        if output and _overlaps(made.shape[0:made.rank], made.strides[0:made.rank]):
-            _refuse_output(name, "has elements that share memory")
-        return made
+    if type(array) is np.ndarray or isinstance(array, np.ndarray):
+        return _numpy_view(array, name, output)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        if array.requires_grad:
+            _check_graph(name, output)
+        return _torch_view(torch, array, name, output) or _dlpack_view(array, name, output)
+    if hasattr(array, "__dlpack__"):
+        return _dlpack_view(array, name, output)
     raise AttnTypeError(f"{name} is {type(array).__name__}; it must be a NumPy array or have __dlpack__",
                         "ATTN_ERR_TYPE", name)
 
@@ -319,18 +355,26 @@ def written(array):
         sys.modules["torch"].autograd.graph.increment_version(array)
 
 
-def rank_at_least_2(array, name):
-    if len(array.shape) < 2:
-        raise AttnError(f"{name} has rank {len(array.shape)}; it must be at least 2", "ATTN_ERR_SHAPE", name)
+def new_error():
+    """An attn_error of one call."""
+    return quick.new(_ERROR)
+
+
+def ranks_at_least_2(**views):
+    for name, view in views.items():
+        if view.rank < 2:
+            raise AttnError(f"{name} has rank {view.rank}; it must be at least 2", "ATTN_ERR_SHAPE", name)
 
 
 def empty_like(array, shape, dtype=None):
     """A new dense array: PyTorch's for PyTorch's, NumPy's for all others; dtype: 'float32' and so on, or the array's."""
+    if type(array) is np.ndarray or isinstance(array, np.ndarray):
+        return np.empty(shape, dtype or array.dtype)
     if is_torch(array):
         torch = sys.modules["torch"]
+        if dtype is None and shape == array.shape and type(array) is torch.Tensor:  # this is the quickest
+            return torch.empty_like(array, memory_format=torch.contiguous_format)
         return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype)
-    if isinstance(array, np.ndarray):
-        return np.empty(shape, dtype or array.dtype)
     return np.empty(shape, dtype or str(array.dtype))
 
 

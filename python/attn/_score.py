@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import AttnError, check, choose, core, empty_like, ffi
+from ._core import AttnError, check, choose, core, empty_like, ffi, new_error
 from ._sdpa import Gradients, _Call, _forward, _results, _wanted
 
 _KINDS = {"dot": 0, "general": 1, "additive": 2}
@@ -60,6 +60,6 @@ def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u:
     for name in ("d_w", "d_u", "d_a"):
         if getattr(made, name) is not None:
             setattr(s, name, call.view(getattr(made, name), name))
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_score_backward(call.desc, described, *inputs, g, s, error), error)
     return made

@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import (AttnError, check, choose, core, dtype_name, empty_like, ffi, rank_at_least_2, real, view, whole,
-                    wholes, written)
+from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, ranks_at_least_2, real,
+                    view, whole, wholes, written)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
 ALIGNS = {"top-left": 0, "bottom-right": 1}
@@ -19,18 +19,25 @@ PRESETS = {
 }
 
 
+_SDPA, _SDPA_SIZE = ffi.typeof("attn_sdpa *"), ffi.sizeof("attn_sdpa")
+
+
 class _Call:
     """A descriptor and the views it points to, kept alive together."""
 
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
                  alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
                  preset=None, threads=0):
-        defaults = {"align": "top-left", "empty_row": "zero"} if preset is None else choose(PRESETS, preset, "preset")
-        d = self.desc = ffi.new("attn_sdpa *")
-        d.struct_size, d.threads = ffi.sizeof("attn_sdpa"), whole(threads, "threads", -2**31, 2**31 - 1)
+        if preset is not None:
+            defaults = choose(PRESETS, preset, "preset")
+            align = defaults["align"] if align is None else align
+            empty_row = defaults["empty_row"] if empty_row is None else empty_row
+        d = self.desc = quick.new(_SDPA)
+        d.struct_size, d.threads = _SDPA_SIZE, whole(threads, "threads", -2**31, 2**31 - 1)
         self.kept = []
-        self._position(causal, defaults["align"] if align is None else align, offset, window)
-        d.empty_row = choose(_EMPTY, defaults["empty_row"] if empty_row is None else empty_row, "empty_row")
+        self._position(causal, align, offset, window)
+        if empty_row is not None:
+            d.empty_row = choose(_EMPTY, empty_row, "empty_row")
         if scale is not None:
             d.flags, d.scale = d.flags | SCALE, real(scale, "scale")
         if softcap is not None:
@@ -50,7 +57,7 @@ class _Call:
             d.flags |= CAUSAL
         if offset is not None:
             d.flags, d.align, d.offset = d.flags | OFFSET, 2, whole(offset, "offset")
-        else:
+        elif align is not None:
             d.align = choose(ALIGNS, align, "align")
         if window is not None:
             d.flags |= WINDOW
@@ -58,12 +65,15 @@ class _Call:
 
     def view(self, array, name, output=False):
         made = view(array, name, output)
-        self.kept += [array, made]
+        self.kept.append(made)
         return made
 
 
-def _lse_type(q):
-    return "float64" if dtype_name(q) == "float64" else "float32"
+_PLAIN = _Call()  # of calls that say nothing, and write nothing into it
+
+
+def _lse_type(view):
+    return "float64" if view.dtype == F64 else "float32"
 
 
 def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out: Any = None, **features):
@@ -83,25 +93,26 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
 
     Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
     """
-    return _forward(core.attn_sdpa_forward, (), _Call(**features), q, k, v, return_lse, return_weights, out)
+    call = _Call(**features) if features or return_lse or return_weights else _PLAIN
+    return _forward(core.attn_sdpa_forward, (), call, q, k, v, return_lse, return_weights, out)
 
 
 def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
-    tq, tk, tv = call.view(q, "q"), call.view(k, "k"), call.view(v, "v")
-    for array, name in ((q, "q"), (k, "k"), (v, "v")):
-        rank_at_least_2(array, name)
+    tq, tk, tv = view(q, "q"), view(k, "k"), view(v, "v")
+    ranks_at_least_2(q=tq, k=tk, v=tv)
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
     if return_lse:
-        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(q)))
+        results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
         call.desc.lse = call.view(results[-1], "lse")
     if return_weights:
         results.append(empty_like(q, (*q.shape[:-1], k.shape[-2])))
         call.desc.weights = call.view(results[-1], "weights")
-    error = ffi.new("attn_error *")
-    check(function(call.desc, *first, tq, tk, tv, call.view(o, "out", True), error), error, {"o": "out"})
-    written(out)
+    error = new_error()
+    check(function(call.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
+    if out is not None:
+        written(out)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -124,7 +135,7 @@ def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = 
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
     return made
 
@@ -142,13 +153,12 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     call = _Call(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
     starts = [call.view(a, n) for a, n in ((query_starts, "query_starts"), (key_starts, "key_starts"))]
-    rank_at_least_2(q, "q")
-    rank_at_least_2(v, "v")
+    ranks_at_least_2(q=inputs[0], v=inputs[2])
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
-    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(q)) if return_lse else None
+    lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
     if return_lse:
         call.desc.lse = call.view(lse, "lse")
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_forward_packed(call.desc, *inputs, call.view(o, "o"), *starts, error), error)
     return (o, lse) if return_lse else o
 
@@ -167,7 +177,7 @@ def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_ls
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
     return made
 
@@ -218,7 +228,7 @@ def plan(q, k, v, **features) -> Plan:
     call = _Call(**features)
     p = ffi.new("attn_plan *")
     p.struct_size = ffi.sizeof("attn_plan")
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(core.attn_sdpa_plan(call.desc, call.view(q, "q"), call.view(k, "k"), call.view(v, "v"), ffi.NULL, p, error),
           error)
     text = lambda field: ffi.string(field).decode()

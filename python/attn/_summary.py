@@ -4,7 +4,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._core import check, core, dtype_name, empty_like, ffi, whole
+from ._core import check, core, dtype_name, empty_like, ffi, new_error, whole
 from ._sdpa import _Call
 
 _SHOWN = 8  # heads, and of each head keys
@@ -68,7 +68,7 @@ def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool 
     call, count = _Call(**features), whole(top, "top", 0)
     s = ffi.new("attn_sdpa_summary *")
     s.struct_size = ffi.sizeof("attn_sdpa_summary")
-    tq, tk, error = call.view(q, "q"), call.view(k, "k"), ffi.new("attn_error *")
+    tq, tk, error = call.view(q, "q"), call.view(k, "k"), new_error()
     if min(len(q.shape), len(k.shape)) < 2:  # refused; by the library's own words
         check(core.attn_sdpa_summarize(call.desc, tq, tk, s, error), error)
     rows, real = tuple(q.shape[:-1]), "float64" if dtype_name(q) == "float64" else "float32"

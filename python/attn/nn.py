@@ -13,7 +13,7 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from ._core import AttnError, check, dtype_name, empty_like, ffi, model, numpy_type, real, view, whole, written
+from ._core import AttnError, check, dtype_name, empty_like, ffi, model, new_error, numpy_type, real, view, whole, written
 
 __all__ = ["NormGradients", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "rotary",
            "rotary_backward", "rotary_tables"]
@@ -25,7 +25,7 @@ _INT32 = -2**31, 2**31 - 1
 
 
 def _call(function, *arguments, renamed=None):
-    error = ffi.new("attn_error *")
+    error = new_error()
     check(function(*arguments, error), error, renamed)
 
 

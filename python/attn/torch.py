@@ -8,35 +8,72 @@ What cannot be served (another device, a complex type) is an error, or with swap
 PyTorch's own path: never silently anything else.
 """
 import contextlib
+import functools
 from typing import Optional
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import _sdpa
-from ._core import AttnError, AttnTypeError, choose, whole, wholes
+from ._core import AttnError, AttnTypeError, choose, core, whole, wholes
 
 __all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
+_C = torch._C
 _TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+# ---- Without the operator ----------------------------------------------------------------------------------
+
+# What the dispatcher includes in every call where there is no trace, mode or transform; without the second in inference mode.
+_PLAIN = {_C.DispatchKeySet(_C.DispatchKey.BackendSelect).raw_repr(),
+          _C.DispatchKeySet(_C.DispatchKey.BackendSelect).add(_C.DispatchKey.ADInplaceOrView).raw_repr()}
+
+
+def _eager(*tensors):
+    """Whether the dispatcher would only cost time: PyTorch's own tensors, and no compiler, trace, mode, transform, dual
+    number or profiler that would have to see the operator."""
+    if torch.compiler.is_compiling():
+        return False
+    for t in tensors:
+        if t is not None and type(t) is not Tensor and type(t) is not torch.nn.Parameter:
+            return False
+    return (_C._dispatch_tls_local_include_set().raw_repr() in _PLAIN and forward_ad._current_level < 0 and
+            not _C._is_torch_function_mode_enabled() and not _C._autograd._profiler_enabled())
+
+
+def _needs_graph(*tensors):
+    return torch.is_grad_enabled() and _C._any_requires_grad(*tensors)
+
+
+def _direct(body, operator, tensors, knobs):
+    """body of these where that is enough. What it refuses is the operator's to judge, which takes tensors of more kinds
+    and knows of gradients of gradients."""
+    if _eager(*tensors):
+        try:
+            return body(*tensors, *knobs)
+        except AttnError:
+            pass
+    return operator(*tensors, *knobs)
 
 
 # ---- The operator: rank 4, everything explicit ---------------------------------------------------------
 
-@torch.library.custom_op("libattn::sdpa", mutates_args=())
-def _op(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], sinks: Optional[Tensor], causal: bool,
-        bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
-        seed: int) -> tuple[Tensor, Tensor]:
-    o, lse = _sdpa.sdpa(q, k, v, return_lse=True, **_features(mask, sinks, causal, bottom_right, left, right, scale,
-                                                              softcap, dropout, seed))
-    return o, lse
+def _forward(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], sinks: Optional[Tensor], causal: bool,
+             bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
+             seed: int) -> tuple[Tensor, Tensor]:
+    return _sdpa.sdpa(q, k, v, return_lse=True, **_features(mask, sinks, causal, bottom_right, left, right, scale, softcap,
+                                                            dropout, seed))
+
+
+_op = torch.library.custom_op("libattn::sdpa", mutates_args=())(_forward)
 
 
 def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed):
-    return {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else "top-left",
-            "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale,
-            "softcap": softcap or None, "dropout": dropout,
-            "seed": seed % 2**64}
+    features = {"mask": mask, "sinks": sinks, "causal": causal, "align": "bottom-right" if bottom_right else None,
+                "window": (left, right) if left >= 0 or right >= 0 else None, "scale": scale, "softcap": softcap or None}
+    return {**features, "dropout": dropout, "seed": seed % 2**64} if dropout else features
 
 
 @_op.register_fake
@@ -45,16 +82,17 @@ def _(q, k, v, mask, sinks, *_):
     return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1], dtype=kind)
 
 
-@torch.library.custom_op("libattn::sdpa_backward", mutates_args=())
-def _backward_op(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
-                 mask: Optional[Tensor], sinks: Optional[Tensor], want_mask: bool, want_sinks: bool, causal: bool,
-                 bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
-                 seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _backward(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
+              mask: Optional[Tensor], sinks: Optional[Tensor], want_mask: bool, want_sinks: bool, causal: bool,
+              bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
+              seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     g = _sdpa.sdpa_backward(d_o, q, k, v, o, lse, d_lse=d_lse, want_mask=want_mask, want_sinks=want_sinks,
                             **_features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dropout, seed))
-    none = q.new_empty(0)
-    return (g.d_q, g.d_k, g.d_v, none if g.d_mask is None else g.d_mask.to(mask.dtype),
+    return (g.d_q, g.d_k, g.d_v, q.new_empty(0) if g.d_mask is None else g.d_mask.to(mask.dtype),
             q.new_empty(0) if g.d_sinks is None else g.d_sinks.to(sinks.dtype))
+
+
+_backward_op = torch.library.custom_op("libattn::sdpa_backward", mutates_args=())(_backward)
 
 
 @_backward_op.register_fake
@@ -77,13 +115,43 @@ def _differentiate(ctx, d_o, d_lse):
     want_mask = ctx.needs_input_grad[3] and mask is not None
     want_sinks = ctx.needs_input_grad[4] and sinks is not None
     d_o = torch.zeros_like(o) if d_o is None else d_o
-    d_q, d_k, d_v, d_mask, d_sinks = _backward_op(d_o, d_lse, q, k, v, o, lse, mask, sinks, want_mask, want_sinks,
-                                                  *ctx.knobs)
-    return (d_q, d_k, d_v, d_mask if want_mask else None, d_sinks if want_sinks else None,
-            *(None for _ in ctx.knobs))
+    tensors, knobs = (d_o, d_lse, q, k, v, o, lse, mask, sinks), (want_mask, want_sinks, *ctx.knobs)
+    made = _direct(_backward, _backward_op, tensors, knobs)
+    return (*made[:3], made[3] if want_mask else None, made[4] if want_sinks else None, *(None for _ in ctx.knobs))
 
 
 _op.register_autograd(_differentiate, setup_context=_save)
+
+
+class _Function(torch.autograd.Function):
+    """What register_autograd makes of the operator, without it."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        output = _forward(*inputs)
+        _save(ctx, inputs, output)
+        return output
+
+    backward = staticmethod(_differentiate)
+
+
+def _forward_direct(*inputs):
+    return (_Function.apply if _needs_graph(*inputs[:5]) else _forward)(*inputs)
+
+
+@functools.lru_cache(256)
+def _descriptor(*knobs):
+    """Of knobs alone, which nobody writes into."""
+    return _sdpa._Call(**_features(None, None, *knobs))
+
+
+def _forward_alone(q, k, v, mask, sinks, *knobs):
+    """o where nobody asks for the log-sum-exp, not even a graph."""
+    if _needs_graph(q, k, v, mask, sinks):
+        return _Function.apply(q, k, v, mask, sinks, *knobs)
+    if mask is None and sinks is None:
+        return _sdpa._forward(core.attn_sdpa_forward, (), _descriptor(*knobs), q, k, v, False, False, None), None
+    return _sdpa.sdpa(q, k, v, **_features(mask, sinks, *knobs)), None
 
 
 # ---- With our own knobs ---------------------------------------------------------------------------------
@@ -109,8 +177,9 @@ def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", wind
     if softcap is not None and softcap == 0:  # the operator's word for none
         raise AttnError("softcap is 0; it must be finite and above 0", "ATTN_ERR_ARGUMENT", "softcap")
     scale = float(scale) if scale is not None else q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
-    o, lse = _op(q, k, v, mask, sinks, bool(causal), bottom_right, left, right, scale, float(softcap or 0),
-                 float(dropout), seed)
+    tensors = q, k, v, mask, sinks
+    knobs = bool(causal), bottom_right, left, right, scale, float(softcap or 0), float(dropout), seed
+    o, lse = _direct(_forward_direct if return_lse else _forward_alone, _op, tensors, knobs)
     return (o, lse) if return_lse else o
 
 
@@ -120,7 +189,7 @@ def _refuse(query, key, value, attn_mask):
     for name, t in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
         if t is None:
             continue
-        if t.device.type not in ("cpu", "meta"):
+        if not t.is_cpu and t.device.type != "meta":
             raise AttnTypeError(f"{name} is on {t.device}; libattn computes on the CPU", "ATTN_ERR_TYPE", name)
         if t.dtype not in _TYPES and not (name == "attn_mask" and t.dtype == torch.bool):
             raise AttnTypeError(f"{name} is {t.dtype}; it must be float32, float64, float16 or bfloat16", "ATTN_ERR_TYPE",
@@ -143,6 +212,15 @@ def _mask4(mask, lead, heads, rows, keys):
     return mask.expand(*lead, *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
 
 
+def _fits(query, key, value, attn_mask, is_causal, enable_gqa):
+    """Whether tensors of rank 4 are as sdpa takes them: nothing to broadcast, to convert or to refuse."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or attn_mask is not None and (
+            is_causal or not 2 <= attn_mask.dim() <= 4 or attn_mask.requires_grad):
+        return False
+    (b, h), (bk, hk), (bv, hv) = query.shape[:2], key.shape[:2], value.shape[:2]
+    return b == bk == bv and (enable_gqa or h == hk == hv)
+
+
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
     """torch.nn.functional.scaled_dot_product_attention: same arguments, same meaning, on libattn.
@@ -152,6 +230,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     no key gives 0. Dropout draws its seed from PyTorch's generator.
     """
     _refuse(query, key, value, attn_mask)
+    if query.dim() == key.dim() == value.dim() == 4 and _fits(query, key, value, attn_mask, is_causal, enable_gqa):
+        return sdpa(query, key, value, mask=attn_mask, causal=is_causal, scale=scale, dropout=dropout_p)
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise AttnError("query, key and value must have at least 2 dimensions", "ATTN_ERR_SHAPE", "query")
     if attn_mask is not None and is_causal:

@@ -1,14 +1,22 @@
 """attn.torch against PyTorch itself: its own sample inputs, gradcheck, opcheck, torch.compile, random calls."""
+import gc
 import os
+import weakref
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import attn
 from attn import AttnError, nn
+from attn._core import view
 from attn.torch import _backward_op, _op, scaled_dot_product_attention, sdpa, swapped
 
 OPERATOR, = (op for op in op_db if op.name == "nn.functional.scaled_dot_product_attention")
@@ -142,6 +150,87 @@ def test_opcheck_and_compile():
     torch.testing.assert_close(compiled(q, k, v), scaled_dot_product_attention(q, k, v, is_causal=True))
     compiled(q, k, v).sum().backward()
     assert q.grad is not None
+
+
+class SeenByPython(TorchFunctionMode):
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        self.seen.append(str(function))
+        return function(*arguments, **(named or {}))
+
+
+class SeenByDispatcher(TorchDispatchMode):
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.seen.append(str(function))
+        return function(*arguments, **(named or {}))
+
+
+def test_who_must_see_the_operator_sees_it():
+    """An eager call goes past the operator; a mode, a trace, a graph, the profiler and a transform must not miss it."""
+    x, call = torch.randn(1, 2, 5, 4), lambda t: scaled_dot_product_attention(t, t, t)
+    for mode in (SeenByPython, SeenByDispatcher):
+        seen = []
+        with mode(seen):
+            call(x)
+        assert any("libattn" in name for name in seen), mode
+    with torch.profiler.profile() as profile:
+        call(x)
+    assert any("libattn::sdpa" in event.key for event in profile.key_averages())
+    assert "libattn" in str(torch.jit.trace(call, x, check_trace=False).graph)
+    assert "libattn" in make_fx(call)(x).code
+    assert torch.equal(torch.func.vmap(call)(x.expand(3, *x.shape))[2], call(x))
+    with FakeTensorMode():
+        assert call(torch.empty(1, 2, 5, 4)).shape == x.shape
+    assert call(x.to("meta")).is_meta
+    with forward_ad.dual_level():  # no tangent comes out, and none is invented
+        assert forward_ad.unpack_dual(call(forward_ad.make_dual(x, x))).tangent is None
+
+
+def test_tensors_whose_memory_says_nothing():
+    """Zeros that have none, wrappers, classes of their own: the dispatcher unwraps them, or says what it cannot."""
+    x = torch.randn(1, 2, 5, 4)
+    zeros = torch._efficientzerotensor((1, 2, 5, 4))
+    assert torch.equal(sdpa(zeros, zeros, zeros), torch.zeros(1, 2, 5, 4))
+    inside = torch._to_functional_tensor(x)
+    assert torch.equal(torch._from_functional_tensor(sdpa(inside, inside, inside)), sdpa(x, x, x))
+    with pytest.raises(TypeError, match="layout"):
+        sdpa(*[x.to_sparse()] * 3)
+    with torch.inference_mode():
+        assert sdpa(x, x, x).is_inference()
+
+
+def test_backward_of_several_gradients_and_of_a_gradient():
+    q, k, v = (torch.randn(1, 2, 5, 4, requires_grad=True) for _ in range(3))
+    o = sdpa(q, k, v)
+    many = torch.randn(3, *o.shape)
+    got = torch.autograd.grad(o, (q, k, v), many, is_grads_batched=True, retain_graph=True)
+    for n in range(3):
+        for batched, alone in zip(got, torch.autograd.grad(o, (q, k, v), many[n], retain_graph=True)):
+            assert torch.equal(batched[n], alone)
+    first, = torch.autograd.grad(o.sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula"):  # not zeros
+        first.sum().backward()
+
+
+def test_a_view_keeps_the_memory_that_it_points_to():
+    """Another thread may give a tensor other memory while a call runs."""
+    tensor, array = torch.zeros(2, 4), np.zeros((2, 4), "f4")
+    memory, kept = weakref.ref(tensor.untyped_storage()), weakref.ref(array)
+    views = [view(tensor, "tensor"), view(array, "array")]
+    tensor.set_(torch.zeros(1))
+    del array
+    gc.collect()
+    assert memory() is not None and kept() is not None
+    del views
+    gc.collect()
+    assert memory() is None and kept() is None
 
 
 def test_swapped_in():
