@@ -82,7 +82,11 @@ enum { TURN = 4 }; /* columns at once */
 WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
   for (int n = 0; n < TURN; n++) {
     vf x = {0};
-    for (int lane = 0; lane < VL; lane++) x[lane] = rows[lane][at + n];
+    for (int lane = 0; lane < VL; lane++) {
+      float one; /* rows of bf16 pairs may begin at any byte */
+      memcpy(&one, (const char *)rows[lane] + (at + n) * (int64_t)sizeof one, sizeof one);
+      x[lane] = one;
+    }
     column[n] = x;
   }
 }

@@ -32,8 +32,9 @@ struct attn_gemm_kernel {
   int has_bf16;      /* multiplies pairs of bf16; otherwise A of a bf16 product is float32 */
   int rows, columns; /* of a tile */
   attn_gemm_tile *float_tile, *bf16_tile;
-  /* Transposes words: to (count, columns) = from (columns, count), its rows `step` words apart. */
-  void (*transpose)(uint32_t *to, const uint32_t *from, int64_t step, int64_t count);
+  /* Transposes words: to (count, columns) = from (columns, count), its rows `step` words apart, at
+   * any address. */
+  void (*transpose)(uint32_t *to, const void *from, int64_t step, int64_t count);
 };
 
 extern const struct attn_gemm_kernel attn_gemm_scalar;

@@ -100,9 +100,11 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   t->part = calloc((size_t)t->parts, sizeof *t->part);
   t->weights = attn_memory_allocate(NULL, ALIGNMENT, bytes), t->bytes = bytes;
   if (!t->part || !t->weights) status = out_of_memory(err, bytes);
-  if (!status) memset(t->weights, 0, bytes);
-  if (!status) status = make_halves(t, err);
-  t->first = t->weights + up(numbers), t->second = t->first + up(numbers);
+  if (!status) {
+    memset(t->weights, 0, bytes);
+    t->first = t->weights + up(numbers), t->second = t->first + up(numbers);
+    status = make_halves(t, err);
+  }
   for (int n = 0; n < t->parts && !status; n++)
     status = make_part(t, config, t->second + up(numbers) * (n + 1), &t->part[n], err);
   if (status)
