@@ -351,7 +351,8 @@ static void additive_gradients(const struct question *ask, const struct attn_ref
     g->d_k[j * width + e] += slope_term, g->d_k_size[j * width + e] += slope_size;
     g->d_additive[e] += d_z * t, g->d_additive_size[e] += size * fabs(t);
     double off = 12 * 0x1p-24 * (1 + t * t);
-    double slope_own = fabs(a) * (own * (1 - t * t + off) + size * off) + 0x1p-149;
+    double slope_own = fabs(a) * (own * (1 - t * t + off) + size * off);
+    slope_own += 0x1p-149 * (1 + g->d_scores_size[j]); /* scale a_e may be subnormal */
     add(g->d_q_own, e, slope_own), add(g->d_k_own, j * width + e, slope_own);
     add(g->d_additive_own, e, (own + 10 * 0x1p-24 * (size + own)) * fabs(t) + 0x1p-149);
   }

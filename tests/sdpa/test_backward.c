@@ -232,6 +232,27 @@ static void large_scores(attn_dtype dtype, int rounds) {
          attn_dtype_name(dtype), rounds, worst);
 }
 
+/* Law: so it is where a scale makes the vectors of additive scores subnormal, or 0. */
+static void subnormal_vectors_are_in_the_bound(void **state) {
+  (void)state;
+  const char *kernel;
+  for (int round = 0; round < ROUNDS(20); round++) {
+    struct scene *c = &scene;
+    draw_scene(c, 20);
+    c->additive_rank = 1 + round % 2;
+    c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = round % 4 < 2 ? 0x1p-142 : 0x1p-150;
+    for (int64_t n = 0; n < c->b * c->hq * c->l * c->ev; n++) c->d_o[n] *= 0x1p40;
+    for (int n = 0; (kernel = select_kernel(n)); n++) {
+      struct tensors t;
+      make_tensors(&t, c, ATTN_F32);
+      forward(&t), backward(&t);
+      hold(c, &t, &t, kernel, "subnormal vectors");
+      free_tensors(&t);
+    }
+    select_default();
+  }
+}
+
 static void large_scores_do_not_spoil_gradients(void **state) {
   (void)state;
   large_scores(ATTN_F32, ROUNDS(120));
@@ -413,6 +434,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_oracle_agrees_with_central_differences),
       cmocka_unit_test(every_gradient_is_within_the_bound),
       cmocka_unit_test(so_it_is_in_16_bits),
+      cmocka_unit_test(subnormal_vectors_are_in_the_bound),
       cmocka_unit_test(large_scores_do_not_spoil_gradients),
       cmocka_unit_test(nor_in_double),
       cmocka_unit_test(what_is_hidden_gives_nothing_and_leaks_nothing),
