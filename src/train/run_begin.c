@@ -31,7 +31,7 @@ static int tell(void *run, int64_t done, int64_t total) {
 }
 
 struct attn_watch *attn_run_phase(struct attn_run *r, enum attn_train_phase phase) {
-  r->state.phase = phase, r->state.validated = 0;
+  r->state.phase = (int32_t)phase, r->state.validated = 0;
   r->watch.stop = tell, r->watch.context = r, r->watch.name = "progress";
   return &r->watch;
 }
