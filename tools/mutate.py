@@ -298,6 +298,8 @@ MUTATIONS = [
     ("an old last one beside a new best", RUN, "r->replaces ? r->last_path : NULL", "NULL"),
     ("two runs of one name", "src/io/lock.c", "int taken = lock->fd < 0 ? -1 : attn_lock_take(AT_FDCWD, lock->path, lock->fd);", "int taken = 1;"),
     ("what was left over stays", "src/io/file.c", "attn_lock_clean(w->beside);", ""),
+    ("tensors are added without a lock", "src/io/store.c", "if (o[n].place.safetensors) status = lock(&o[n], err);", ""),
+    ("who adds a tensor is not waited for", "src/io/store.c", "n < ATTEMPTS && status == ATTN_ERR_FILE", "n < 1"),
     ("one batch of many", RUN, "n < t->how.accumulate && !status", "n < 1 && !status"),
     ("a run that diverges goes on", RUN, "return l->skipped < SKIPPED_MOST ?", "return 1 ?"),
     ("an example is read twice", RUN, "t->drawn++;", ""),

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from conftest import ATTN
+from safetensors.numpy import load_file
 
 SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
 TRAIN = ["train", "dates", "--config", SMALL, "--batch", "4", "--examples", "4", "--examine", "0", "--quiet"]
@@ -88,6 +89,15 @@ def test_links_and_other_places(attn, run, tmp_path):
     assert (tmp_path / "hard.npy").read_bytes() == before
     for place in "/dev/null", "/dev/stdout", ".":
         assert "regular file" in attn(*SHORT[:-1], place, "--replace", status=2).stderr
+
+
+def test_tensors_added_side_by_side_are_all_kept(run, tmp_path):
+    """Who adds a tensor to a file waits for who is adding one: none of them is lost."""
+    names = [f"t{n}" for n in range(8)]
+    for writer in [subprocess.Popen([ATTN, *run, f"all.safetensors:{name}"], cwd=tmp_path) for name in names]:
+        assert writer.wait() == 0
+    assert set(load_file(tmp_path / "all.safetensors")) == set(names)
+    assert not hidden(tmp_path)
 
 
 @pytest.mark.parametrize("command", [
