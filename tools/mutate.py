@@ -300,6 +300,7 @@ MUTATIONS = [
     ("what was left over stays", "src/io/file.c", "attn_lock_clean(w->beside);", ""),
     ("tensors are added without a lock", "src/io/store.c", "if (o[n].place.safetensors) status = lock(&o[n], err);", ""),
     ("who adds a tensor is not waited for", "src/io/store.c", "n < ATTEMPTS && status == ATTN_ERR_FILE", "n < 1"),
+    ("a vector of no numbers is given out", "src/model/embed.c", "if (!isfinite(squares))", "if (0)"),
     ("an export first removes the empty folder", "src/model/export.c", "if (!is_free(folder))", "if (!is_free(folder) || (rmdir(folder), 0))"),
     ("one batch of many", RUN, "n < t->how.accumulate && !status", "n < 1 && !status"),
     ("a run that diverges goes on", RUN, "return l->skipped < SKIPPED_MOST ?", "return 1 ?"),
