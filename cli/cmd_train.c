@@ -190,10 +190,12 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   }
   printf("%s after %lld steps, ", why(end->end), (long long)end->step);
   put_time(end->seconds, stdout);
-  if (end->best_step)
-    printf("; the best, of step %lld: %s\n", (long long)end->best_step, w->run.output);
-  else
+  if (end->best_step) {
+    printf("; the best, of step %lld: ", (long long)end->best_step);
+    attn_cli_put_plain(w->run.output, stdout), putchar('\n');
+  } else {
     printf("; nothing was left to do\n");
+  }
   if (card->examples)
     printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
            (long long)card->exact, (long long)card->examples,

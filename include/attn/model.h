@@ -298,7 +298,7 @@ typedef struct attn_embedding_how {
  *               ("[SEP]" is a bracket, a word, a bracket)
  *   how    in   NULL: as the model was made for
  *   out    out  (count, D), D the width that attn_model_describe tells; undefined after a failure
- *               but ATTN_ERR_ARGUMENT and ATTN_ERR_FORMAT, which leave it as it was
+ *               but ATTN_ERR_FORMAT and ATTN_ERR_ARGUMENT of a setting or text, which leave it
  *
  * A text longer than max_seq_length or the tokenizer's truncation is cut to it, its end put behind.
  * A vector does not depend on what else is asked in the same call (but for `together`), nor on the
@@ -306,7 +306,8 @@ typedef struct attn_embedding_how {
  * Accuracy  hidden vectors as float32 gives them; mean and length are summed in double and each
  *           rounded to float32 once.
  * Errors    ATTN_ERR_ARGUMENT (a setting; a model without an encoder; a text without tokens, or
- *           longer than the model has positions for where nothing says how to cut it),
+ *           longer than the model has positions for where nothing says how to cut it; "model": a
+ *           vector is not finite, as weights are that are not),
  *           ATTN_ERR_FORMAT (a text is not UTF-8), ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED.
  * Cost      each token once through the encoder; memory for one group's pass a thread.
  * Source    [Devlin et al. 2018]; [Reimers and Gurevych 2019] for pooling.

@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 
 #include "error.h"
+#include "lock.h"
 #include "safetensors.h"
+
+enum { ATTEMPTS = 500 }; /* of some 20 ms */
 
 size_t attn_array_path_split(const char *path, const char **name) {
   static const char suffix[] = ".safetensors";
@@ -149,6 +152,7 @@ struct output {
   char *target; /* the file's one name, so that two ways to write it are seen to be one */
   const attn_tensor *tensor;
   struct attn_file_writer writer; /* of the first output into that file */
+  struct attn_lock lock;          /* on a file that tensors are added to */
 };
 
 static int same_file(const struct output *a, const struct output *b) {
@@ -223,10 +227,21 @@ static attn_status put_safetensors(struct output *o, int first, int count, attn_
   return status;
 }
 
+/* From the reading of what is there to the rename: else another's tensor, added meanwhile, would be
+ * lost. Who adds is soon done and is waited for. */
+static attn_status lock(struct output *o, attn_error *err) {
+  attn_status status = ATTN_ERR_FILE;
+  for (int n = 0; n < ATTEMPTS && status == ATTN_ERR_FILE; n++)
+    status = attn_lock_begin(&o->lock, o->target, err);
+  return status;
+}
+
 static attn_status put_file(struct output *o, int n, int count, attn_error *err) {
+  attn_status status = ATTN_OK;
   for (int m = 0; m < n; m++)
     if (same_file(&o[m], &o[n])) return ATTN_OK; /* it went with that one */
-  attn_status status = attn_file_begin(&o[n].writer, o[n].target, err);
+  if (o[n].place.safetensors) status = lock(&o[n], err);
+  if (!status) status = attn_file_begin(&o[n].writer, o[n].target, err);
   if (!status)
     status = o[n].place.safetensors ? put_safetensors(o, n, count, err)
                                     : attn_npy_put(&o[n].writer, o[n].tensor, err);
@@ -235,7 +250,7 @@ static attn_status put_file(struct output *o, int n, int count, attn_error *err)
 
 static attn_status begin(struct output o[ATTN_OUTPUTS_MAX], int32_t count, attn_error *err) {
   memset(o, 0, ATTN_OUTPUTS_MAX * sizeof *o);
-  for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = -1;
+  for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = o[n].lock.fd = -1;
   if (count >= 0 && count <= ATTN_OUTPUTS_MAX) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
 }
@@ -243,6 +258,7 @@ static attn_status begin(struct output o[ATTN_OUTPUTS_MAX], int32_t count, attn_
 static void end(struct output *o) {
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) {
     attn_file_abandon(&o[n].writer);
+    attn_lock_end(&o[n].lock);
     free(o[n].target);
     free(o[n].place.file);
   }

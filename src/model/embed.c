@@ -58,13 +58,15 @@ static attn_status pool(void *job, int64_t index, const float *hidden, int64_t n
   float *to = j->out + index * width;
   double sum, squares = 0, length = 1;
   int64_t rows = j->how.pooling == ATTN_POOLING_FIRST ? 1 : n;
-  (void)err;
   for (int64_t d = 0; d < width; d++) {
     sum = 0;
     for (int64_t i = 0; i < rows; i++) sum += (double)hidden[i * width + d];
     to[d] = (float)(sum / (double)rows);
     squares += (double)to[d] * (double)to[d];
   }
+  if (!isfinite(squares))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "the vector of texts[%lld] is not finite",
+                     (long long)index);
   if (j->how.norm == ATTN_NORM_UNIT) length = fmax(sqrt(squares), LEAST_LENGTH);
   for (int64_t d = 0; d < width; d++) to[d] = (float)((double)to[d] / length);
   return ATTN_OK;

@@ -1,4 +1,5 @@
 /* export.c -- a model as the folder that transformers' from_pretrained reads. */
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ static char *tokenizer_text(const struct attn_model *m) {
 
 /* ---- The folder ---- */
 
+enum { BESIDE_ROOM = 48 };
 enum { CONFIG, GENERATION, WORDS, WORDS_CONFIG, TEXTS };
 
 static const char *const names[TEXTS + 1] = {"config.json", "generation_config.json",
@@ -119,14 +121,37 @@ static attn_status failed(const char *folder, const char *what, attn_error *err)
                    strerror(errno));
 }
 
-/* Beside its place first, so that it is there whole or not at all; an empty folder may be there. */
-static attn_status write_folder(const char *folder, const char *beside, const struct attn_model *m,
-                                char *const texts[TEXTS], attn_error *err) {
+/* Nothing, or an empty folder. */
+static int is_free(const char *folder) {
   struct stat info;
-  if (!stat(folder, &info) && rmdir(folder))
+  int entries = 0;
+  if (lstat(folder, &info)) return 1;
+  DIR *d = S_ISDIR(info.st_mode) ? opendir(folder) : NULL;
+  if (!d) return 0;
+  while (entries < 3 && readdir(d)) entries++; /* "." and ".." */
+  closedir(d);
+  return entries < 3;
+}
+
+/* A new folder beside: another's, or one that a killed process left, is not ours. */
+static int make_beside(char *beside) {
+  char *end = beside + strlen(beside);
+  for (int n = 0; n < 1000; n++) {
+    snprintf(end, BESIDE_ROOM, ".%ld-%d.part", (long)getpid(), n);
+    if (!mkdir(beside, 0777)) return 0;
+    if (errno != EEXIST) return -1;
+  }
+  return -1;
+}
+
+/* Beside its place first, so that it is there whole or not at all: the rename takes the place of an
+ * empty folder, and of no other. */
+static attn_status write_folder(const char *folder, char *beside, const struct attn_model *m,
+                                char *const texts[TEXTS], attn_error *err) {
+  if (!is_free(folder))
     return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s is there already; name a folder that is not",
                      folder);
-  if (mkdir(beside, 0777)) return failed(beside, "create", err);
+  if (make_beside(beside)) return failed(folder, "create", err);
   attn_status status = ATTN_OK;
   for (int n = 0; n <= TEXTS && !status; n++) status = write_one(beside, n, m, texts, err);
   if (!status && rename(beside, folder)) status = failed(folder, "create", err);
@@ -136,12 +161,12 @@ static attn_status write_folder(const char *folder, const char *beside, const st
 
 static attn_status write_beside(const char *given, const struct attn_model *m,
                                 char *const texts[TEXTS], attn_error *err) {
-  size_t length = strlen(given), bytes = length + 32;
+  size_t length = strlen(given), bytes = length + BESIDE_ROOM;
   while (length > 1 && given[length - 1] == '/') length--;
   char *folder = strndup(given, length), *beside = malloc(bytes);
   attn_status status = folder && beside ? ATTN_OK : out_of_memory(err);
   if (!status) {
-    snprintf(beside, bytes, "%s.%ld.part", folder, (long)getpid());
+    strcpy(beside, folder);
     status = write_folder(folder, beside, m, texts, err);
   }
   free(folder), free(beside);

@@ -92,6 +92,15 @@ def test_names_of_files_that_are_computed_with(files):
     is_plain(attn("run", "--q", b"no" + TORN, "--k", q, "--v", q, "--plan", cwd=files).stderr)
 
 
+def test_names_of_checkpoints(files):
+    """What training says at its end, and a run that goes on."""
+    tiny = ["--config", MODEL % "", "--steps", "1", "--examples", "1", "--batch", "1", "--examine", "1"]
+    shown("train", "reverse", *tiny, "-o", f"t{NAME}", cwd=files)
+    ended = json_of("train", "--resume", f"t{NAME}.last.safetensors", "-o", f"t{NAME}", cwd=files)
+    assert ended[-1]["output"] == f"t{NAME}"
+    shown("train", "--resume", f"t{NAME}.last.safetensors", "-o", f"t{NAME}", cwd=files)
+
+
 def test_documents(files):
     for command in ("check", "explain"):
         for path in ("lesson.md", "control.md", f"{NAME}.md", f"no{NAME}", b"no" + TORN):

@@ -7,9 +7,11 @@ import time
 import numpy as np
 import pytest
 from conftest import ATTN
+from safetensors.numpy import load_file
 
 SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
 TRAIN = ["train", "dates", "--config", SMALL, "--batch", "4", "--examples", "4", "--examine", "0", "--quiet"]
+MARIAN = '{"norm_first": false, "final_norm": false, "positions": "sinusoidal_halves", "tied_output": true, "output_bias": true, "width": 8}'
 LONG = [*TRAIN, "--steps", "100000000", "-o", "m.safetensors"]
 SHORT = [*TRAIN, "--steps", "2", "-o", "m.safetensors"]
 
@@ -88,6 +90,38 @@ def test_links_and_other_places(attn, run, tmp_path):
     assert (tmp_path / "hard.npy").read_bytes() == before
     for place in "/dev/null", "/dev/stdout", ".":
         assert "regular file" in attn(*SHORT[:-1], place, "--replace", status=2).stderr
+
+
+def test_tensors_added_side_by_side_are_all_kept(run, tmp_path):
+    """Who adds a tensor to a file waits for who is adding one: none of them is lost."""
+    names = [f"t{n}" for n in range(8)]
+    for writer in [subprocess.Popen([ATTN, *run, f"all.safetensors:{name}"], cwd=tmp_path) for name in names]:
+        assert writer.wait() == 0
+    assert set(load_file(tmp_path / "all.safetensors")) == set(names)
+    assert not hidden(tmp_path)
+
+
+def test_an_empty_folder_stays_where_an_export_fails(attn, tmp_path):
+    """And is taken where it succeeds; any other folder or link is refused."""
+    attn("train", "dates", "--config", MARIAN, *SHORT[4:])
+    (tmp_path / "empty").mkdir(), (tmp_path / "full" / "inner").mkdir(parents=True), (tmp_path / "link").symlink_to("gone")
+    before = set(os.listdir(tmp_path))
+    failed = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', ATTN, "export", "m.safetensors", "-o", "empty"],
+                            cwd=tmp_path, capture_output=True, text=True)
+    assert failed.returncode == 2 and "File too large" in failed.stderr
+    for name in "full", "link":
+        assert "is there already" in attn("export", "m.safetensors", "-o", name, status=2).stderr
+    assert set(os.listdir(tmp_path)) == before and not os.listdir(tmp_path / "empty")
+    attn("export", "m.safetensors", "-o", "empty")
+    assert set(os.listdir(tmp_path)) == before and "config.json" in os.listdir(tmp_path / "empty")
+
+
+def test_what_a_killed_export_left_stops_no_other(attn, tmp_path):
+    """A process of the same number, as the first of every container has."""
+    attn("train", "dates", "--config", MARIAN, *SHORT[4:])
+    script = 'mkdir "to.$$.part" "to.$$-0.part"; exec "$0" "$@"'
+    subprocess.run(["sh", "-c", script, ATTN, "export", "m.safetensors", "-o", "to"], cwd=tmp_path, check=True)
+    assert len(os.listdir(tmp_path / "to")) == 5
 
 
 @pytest.mark.parametrize("command", [

@@ -10,6 +10,8 @@ import time
 
 import pytest
 from conftest import ATTN
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
 DECODER = '{"kind": "decoder", "width": 8, "heads": 2, "hidden": 16, "decoder_layers": 1}'
@@ -346,6 +348,20 @@ def test_checkpoints_that_lie(attn, model, tmp_path, member, changes):
     rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)
     attn("train", "--resume", "lie.last.safetensors", "-o", "lie.safetensors", status=2)
     attn("generate", "lie.last.safetensors", "1+1", status=2 if member in ("config", "tokenizer") else 0)
+
+
+def test_weights_that_are_no_numbers_say_nothing(attn, model, tmp_path):
+    """No reply, no vector, no cosine of 0 is made of them."""
+    bad = load_file(model)
+    with safe_open(model, "numpy") as file:
+        metadata = file.metadata()
+    bad["encoder.norm.bias"][0] = float("nan")
+    save_file(bad, tmp_path / "bad.safetensors", metadata)
+    for command in (["generate", "bad.safetensors", "1+1"], ["show", "bad.safetensors", "--input", "1+1"],
+                    ["embed", "bad.safetensors", "1+1", "2+2"], ["embed", "bad.safetensors", "1+1", "--json"],
+                    ["embed", "bad.safetensors", "1+1", "-o", "v.npy"]):
+        assert "not finite" in attn(*command, status=2).stderr
+    assert not (tmp_path / "v.npy").exists()
 
 
 def test_files_that_are_no_checkpoints(attn, model, pairs, tmp_path):
