@@ -374,7 +374,7 @@ def empty_like(array, shape, dtype=None):
         torch = sys.modules["torch"]
         if dtype is None and shape == array.shape and type(array) is torch.Tensor:  # this is the quickest
             return torch.empty_like(array, memory_format=torch.contiguous_format)
-        return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype)
+        return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype, device=array.device)
     return np.empty(shape, dtype or str(array.dtype))
 
 

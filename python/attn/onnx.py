@@ -133,14 +133,20 @@ class _Node:
         import onnx
         node, = model.graph.node
         self.node = node
+        self.constants = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
         self.inputs = [i.name for i in model.graph.input]
         self.attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type == "Attention":
             self.attributes["want_qk"] = len(node.output) > 3 and bool(node.output[3])
 
     def run(self, inputs, **_):
-        values = dict(zip(self.inputs, inputs))
-        arguments = [values.get(name) if name else None for name in self.node.input]
+        names = self.inputs  # a constant may be an input, too, and then be given or not
+        if len(inputs) != len(names):
+            names = [name for name in names if name not in self.constants]
+        if len(inputs) != len(names):
+            raise ValueError(f"{len(inputs)} inputs are given; the model has {len(names)}: {', '.join(names)}")
+        values = {**self.constants, **dict(zip(names, inputs))}
+        arguments = [values[name] if name else None for name in self.node.input]
         results = _OPERATORS[self.node.op_type](*arguments, **self.attributes)
         results = results if isinstance(results, tuple) else (results,)
         return [np.ascontiguousarray(r) for r, name in zip(results, self.node.output) if name]
@@ -155,7 +161,7 @@ class Backend:
 
     @classmethod
     def is_compatible(cls, model, device="CPU", **_):
-        if len(model.graph.node) != 1:
+        if len(model.graph.node) != 1 or model.graph.sparse_initializer:
             return False
         return model.graph.node[0].op_type in _OPERATORS and model.graph.node[0].domain in ("", "ai.onnx")
 

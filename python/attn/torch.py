@@ -9,6 +9,7 @@ PyTorch's own path: never silently anything else.
 """
 import contextlib
 import functools
+import math
 from typing import Optional
 
 import torch
@@ -55,7 +56,13 @@ def _direct(body, operator, tensors, knobs):
             return body(*tensors, *knobs)
         except AttnError:
             pass
-    return operator(*tensors, *knobs)
+    return (_SEEN_BY_TRANSFORMS[operator].apply if _transformed() else operator)(*tensors, *knobs)
+
+
+def _transformed():
+    """Whether derivatives are taken by torch.func or in forward mode, where an operator's registered formula is of no use."""
+    return not torch.compiler.is_compiling() and (forward_ad._current_level >= 0 or
+                                                  _C._functorch.peek_interpreter_stack() is not None)
 
 
 # ---- The operator: rank 4, everything explicit ---------------------------------------------------------
@@ -76,8 +83,20 @@ def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dr
     return {**features, "dropout": dropout, "seed": seed % 2**64} if dropout else features
 
 
+def _one_device(**tensors):
+    """A meta tensor among others would make the operator return memory that nobody wrote."""
+    device = tensors["q"].device
+    for name, t in tensors.items():
+        if t is not None and t.device.type != device.type:
+            raise AttnTypeError(f"{name} is on {t.device}, but q is on {device}; all must be on one device", "ATTN_ERR_TYPE",
+                                name)
+
+
 @_op.register_fake
 def _(q, k, v, mask, sinks, *_):
+    _one_device(q=q, k=k, v=v, mask=mask, sinks=sinks)
+    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:  # the compiler sees only the operator
+        raise NotImplementedError("libattn::sdpa has no forward-mode derivative that could be compiled")
     kind = torch.float64 if q.dtype == torch.float64 else torch.float32
     return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1], dtype=kind)
 
@@ -97,6 +116,7 @@ _backward_op = torch.library.custom_op("libattn::sdpa_backward", mutates_args=()
 
 @_backward_op.register_fake
 def _(d_o, d_lse, q, k, v, o, lse, mask, sinks, want_mask, want_sinks, *_):
+    _one_device(q=q, k=k, v=v, o=o, lse=lse, d_o=d_o, d_lse=d_lse, mask=mask, sinks=sinks)
     dense = lambda t: t.new_empty(t.shape)
     return (dense(q), dense(k), dense(v), dense(mask) if want_mask else q.new_empty(0),
             dense(sinks) if want_sinks else q.new_empty(0))
@@ -135,6 +155,43 @@ class _Function(torch.autograd.Function):
     backward = staticmethod(_differentiate)
 
 
+class _Transformable(torch.autograd.Function):
+    """The operator where torch.func or forward mode takes derivatives: without a rule of its own, a tangent would be lost."""
+    generate_vmap_rule = True
+    forward = staticmethod(lambda *inputs: _op(*inputs))
+    backward = staticmethod(_differentiate)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _save(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[:5], *output)  # vmap asks for as many before it asks jvp
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        raise NotImplementedError("libattn::sdpa has no forward-mode derivative: use torch.func.vjp, grad or jacrev")
+
+
+class _TransformableBackward(torch.autograd.Function):
+    """Its gradients, whose own derivatives are refused."""
+    generate_vmap_rule = True
+    forward = staticmethod(lambda *inputs: _backward_op(*inputs))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise NotImplementedError("libattn::sdpa_backward: no autograd formula for gradients of gradients")
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        raise NotImplementedError("libattn::sdpa_backward: no forward-mode derivative")
+
+
+_SEEN_BY_TRANSFORMS = {_op: _Transformable, _backward_op: _TransformableBackward}
+
+
 def _forward_direct(*inputs):
     return (_Function.apply if _needs_graph(*inputs[:5]) else _forward)(*inputs)
 
@@ -169,7 +226,7 @@ def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", wind
          dropout=0.0, seed=None, return_lse=False):
     """attn.sdpa for tensors with gradients; q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev)."""
     if seed is None:
-        seed = int(torch.randint(1 << 62, ()).item()) if dropout else 0
+        seed = int(torch.randint(1 << 62, (), device="cpu").item()) if dropout else 0
     else:  # an operator's numbers have 63 bits and a sign
         seed = (whole(seed, "seed", 0, 2**64 - 1) + 2**63) % 2**64 - 2**63
     bottom_right = align is not None and choose(_sdpa.ALIGNS, align, "align") == _sdpa.ALIGNS["bottom-right"]
@@ -198,7 +255,7 @@ def _refuse(query, key, value, attn_mask):
 
 def _flat(t, lead):
     """(..., H, L, E) with the leading dimensions broadcast to lead, as rank 4."""
-    return t.expand(*lead, *t.shape[-3:]).reshape(-1, *t.shape[-3:])
+    return t.expand(*lead, *t.shape[-3:]).reshape(math.prod(lead), *t.shape[-3:])
 
 
 def _mask4(mask, lead, heads, rows, keys):
@@ -209,7 +266,7 @@ def _mask4(mask, lead, heads, rows, keys):
         mask = mask.unsqueeze(0)
     if mask.dim() == 4 and len(lead) <= 1:
         return mask
-    return mask.expand(*lead, *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
+    return _flat(mask, lead)
 
 
 def _fits(query, key, value, attn_mask, is_causal, enable_gqa):

@@ -8,6 +8,7 @@ import pytest
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
+from attn import sdpa
 from attn.onnx import Backend, layer_normalization, rms_normalization
 
 
@@ -60,3 +61,32 @@ def test_other_models_are_refused():
         Backend.prepare(model)
     node.op_type, node.domain = "RotaryEmbedding", "com.microsoft"  # another operator of that name
     assert not Backend.is_compatible(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [value("x")], [value("y")])))
+
+
+def masked_attention(**graph):
+    """Q, K, V and a constant mask M."""
+    value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
+    node = onnx.helper.make_node("Attention", ["Q", "K", "V", "M"], ["Y"])
+    inputs = [value(name) for name in graph.pop("inputs", "QKV")]
+    return onnx.helper.make_model(onnx.helper.make_graph([node], "g", inputs, [value("Y")], **graph))
+
+
+@pytest.mark.parametrize("inputs", ["QKV", "QKVM"])
+def test_constants_of_a_model_are_read(inputs):
+    """An initializer is what its input is: not given, its value counts; given, where the graph has it as an input, it does not."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(1, 2, 5, 4)).astype("f4") for _ in range(3))
+    mask, other = (rng.normal(size=(5, 5)).astype("f4") for _ in range(2))
+    ready = Backend.prepare(masked_attention(inputs=inputs, initializer=[onnx.numpy_helper.from_array(mask, "M")]))
+    assert np.array_equal(ready.run([q, k, v])[0], sdpa(q, k, v, mask=mask))
+    if inputs == "QKVM":
+        assert np.array_equal(ready.run([q, k, v, other])[0], sdpa(q, k, v, mask=other))
+    for wrong in ([q, k], [q, k, v, mask, mask]):
+        with pytest.raises(ValueError, match="inputs are given"):
+            ready.run(wrong)
+
+
+def test_sparse_constants_are_refused():
+    sparse = onnx.helper.make_sparse_tensor(onnx.helper.make_tensor("M", onnx.TensorProto.FLOAT, [1], [1.0]),
+                                            onnx.helper.make_tensor("at", onnx.TensorProto.INT64, [1], [0]), [5, 5])
+    assert not Backend.is_compatible(masked_attention(sparse_initializer=[sparse]))

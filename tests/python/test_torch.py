@@ -189,8 +189,77 @@ def test_who_must_see_the_operator_sees_it():
     with FakeTensorMode():
         assert call(torch.empty(1, 2, 5, 4)).shape == x.shape
     assert call(x.to("meta")).is_meta
-    with forward_ad.dual_level():  # no tangent comes out, and none is invented
-        assert forward_ad.unpack_dual(call(forward_ad.make_dual(x, x))).tangent is None
+
+
+def test_transforms_of_torch_func_in_reverse_mode():
+    """grad, vjp and jacrev, alone and under vmap, of every tensor that has a gradient: what autograd gives."""
+    q, k, v = (torch.randn(3, 1, 2, 5, 4, dtype=torch.float64) for _ in range(3))
+    mask, sinks = torch.randn(5, 5, dtype=torch.float64), torch.randn(2, dtype=torch.float64)
+
+    def loss(q, k, v, mask, sinks):
+        o, lse = sdpa(q, k, v, mask=mask, sinks=sinks, causal=True, return_lse=True)
+        return o.square().sum() + lse.sin().sum()
+    each = torch.func.vmap(torch.func.grad(loss, tuple(range(5))), (0, 0, 0, None, None))(q, k, v, mask, sinks)
+    for n in range(3):
+        leaves = [t.clone().requires_grad_() for t in (q[n], k[n], v[n], mask, sinks)]
+        want = torch.autograd.grad(loss(*leaves), leaves)
+        for got, one, batched in zip(torch.func.grad(loss, tuple(range(5)))(q[n], k[n], v[n], mask, sinks), want, each):
+            torch.testing.assert_close(got, one)
+            torch.testing.assert_close(batched[n], one)
+    call = lambda t: scaled_dot_product_attention(t, t, t)
+    torch.testing.assert_close(torch.func.jacrev(call)(q[0]), torch.autograd.functional.jacobian(call, q[0]))
+
+
+def test_no_derivative_is_lost_silently():
+    """Forward mode and gradients of gradients, in any nesting of transforms: refused, never zeros."""
+    x, func = torch.randn(1, 2, 5, 4), torch.func
+    call = lambda t: scaled_dot_product_attention(t, t, t)
+    loss = lambda t: call(t).square().sum()
+    refused = [lambda: func.jvp(call, (x,), (x,)), lambda: func.jacfwd(call)(x), lambda: func.hessian(loss)(x),
+               lambda: func.jvp(func.grad(loss), (x,), (x,)), lambda: func.jvp(func.vmap(call), (x[None],), (x[None],)),
+               lambda: func.vmap(lambda t: func.jvp(call, (t,), (t,)))(x[None]), lambda: func.jacrev(func.grad(loss))(x),
+               lambda: func.linearize(call, x),
+               lambda: torch.compile(lambda t: func.jvp(call, (t,), (t,)), backend="aot_eager")(x)]
+    for derivative in refused:
+        with pytest.raises(RuntimeError):
+            derivative()
+    with forward_ad.dual_level():
+        for y in (x, x.clone().requires_grad_()):
+            with pytest.raises(NotImplementedError, match="forward-mode"):
+                call(forward_ad.make_dual(y, x))
+        assert torch.equal(call(x), scaled_dot_product_attention(x, x, x))
+    out, tangent = func.jvp(lambda w: w * call(x), (torch.ones(()),), (torch.ones(()),))  # not a tangent of ours
+    torch.testing.assert_close(tangent, out)
+
+
+def test_meta_tensors_among_others_are_refused():
+    """PyTorch would run the shape function and hand out memory that nobody wrote."""
+    x, see = torch.randn(1, 2, 5, 4), torch.ones(5, 5, dtype=torch.bool)
+    meta = lambda t: t.to("meta")
+    for given in ((meta(x), x, x), (x, meta(x), x), (x, x, meta(x)), (x, x, x, meta(see)), (meta(x), meta(x), meta(x), see)):
+        with pytest.raises(TypeError, match="one device"):
+            scaled_dot_product_attention(*given)
+    with pytest.raises(TypeError, match="sinks is on meta"):
+        sdpa(x, x, x, sinks=torch.zeros(2, device="meta"))
+
+
+def test_results_are_where_the_inputs_are_whatever_the_default_device():
+    x, y = torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 3)
+    want = attn.sdpa(x, x, y)
+    with torch.device("meta"):
+        assert torch.equal(attn.sdpa(x, x, y, return_lse=True)[0], want)
+        assert torch.equal(scaled_dot_product_attention(x, x, y), want)
+        assert scaled_dot_product_attention(x, x, y, dropout_p=0.5).is_cpu
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3, 2)])
+@pytest.mark.parametrize("rows, keys", [(0, 3), (3, 0), (0, 0)])
+def test_no_queries_or_no_keys_in_any_rank(lead, rows, keys):
+    q, k = torch.randn(*lead, rows, 4, requires_grad=True), torch.randn(*lead, keys, 4)
+    o = scaled_dot_product_attention(q, k, k)
+    assert torch.equal(o, F.scaled_dot_product_attention(q, k, k))
+    assert torch.equal(*(torch.autograd.grad(f(q, k, k).sum(), q)[0] for f in
+                         (scaled_dot_product_attention, F.scaled_dot_product_attention)))
 
 
 def test_tensors_whose_memory_says_nothing():
