@@ -83,7 +83,7 @@ static void ask(const char *precision) {
   char path[128];
   attn_model *model;
   attn_error err;
-  attn_reply replies[4];
+  attn_reply replies[4] = {ATTN_REPLY_INIT};
   attn_generation how = ATTN_GENERATION_INIT;
   attn_embedding_how embedding = ATTN_EMBEDDING_HOW_INIT;
   how.precision = precision ? ATTN_BF16 : ATTN_F32, how.threads = embedding.threads = 1;
