@@ -59,6 +59,6 @@ int attn_cmd_export(int argc, char **argv) {
   const char *why = operands != 1 ? "which model? Name one"
                     : !folder     ? "which folder? Name it with -o"
                                   : NULL;
-  if (why) return fprintf(stderr, "attn export: %s\nTry: attn export --help\n", why), EXIT_TROUBLE;
+  if (why) return attn_cli_usage("export", "%s", why);
   return export_model(argv[1], folder, json);
 }
