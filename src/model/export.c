@@ -1,5 +1,4 @@
 /* export.c -- a model as the folder that transformers' from_pretrained reads. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,11 +113,6 @@ static void remove_all(const char *folder) {
   rmdir(folder);
 }
 
-static attn_status failed(const char *folder, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s: cannot %s: %s", folder, what,
-                   strerror(errno));
-}
-
 /* Beside its place first, so that it is there whole or not at all; an empty folder may be there. */
 static attn_status write_folder(const char *folder, const char *beside, const struct attn_model *m,
                                 char *const texts[TEXTS], attn_error *err) {
@@ -126,10 +120,10 @@ static attn_status write_folder(const char *folder, const char *beside, const st
   if (!stat(folder, &info) && rmdir(folder))
     return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s is there already; name a folder that is not",
                      folder);
-  if (mkdir(beside, 0777)) return failed(beside, "create", err);
+  if (mkdir(beside, 0777)) return attn_file_failed(folder, "create", err);
   attn_status status = ATTN_OK;
   for (int n = 0; n <= TEXTS && !status; n++) status = write_one(beside, n, m, texts, err);
-  if (!status && rename(beside, folder)) status = failed(folder, "create", err);
+  if (!status && rename(beside, folder)) status = attn_file_failed(folder, "create", err);
   if (status) remove_all(beside);
   return status;
 }
