@@ -250,7 +250,7 @@ MUTATIONS = [
     ("keys where queries belong", "src/model/foreign.c", "part == ATTN_KEYS ? q : part", "part == ATTN_KEYS ? 0 : part"),
     ("a matrix read as it lies", "src/model/foreign.c", "p->rank == 2 && name->turned)", "0)"),
     ("a tensor too many goes unseen", "src/model/foreign.c", "int idle = taken[n];", "int idle = 1 + taken[n];"),
-    ("what cannot be had is taken", "src/model/foreign_config.c", "value && !same(value, only)", "value && !only"),
+    ("what cannot be had is taken", "src/model/foreign_config.c", "value && !attn_json_same(value, only)", "value && !only"),
     ("the oracle forgets the window", REF, "return desc->window_right < 0 ||",
      "return desc->window_right < 0 || ahead > 3 ||"),
     ("two beams in one slot", BEAM, "l->next[n].slot = l->taken[slot] ? -1 : slot;", "l->next[n].slot = slot;"),
