@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "descriptor.h"
-#include "error.h"
 #include "element.h"
+#include "error.h"
 #include "problem.h"
 #include "ref.h"
 
