@@ -1,4 +1,5 @@
 /* export.c -- a model as the folder that transformers' from_pretrained reads. */
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,11 +114,22 @@ static void remove_all(const char *folder) {
   rmdir(folder);
 }
 
-/* Beside its place first, so that it is there whole or not at all; an empty folder may be there. */
+/* Is anything there but an empty folder? */
+static int is_taken(const char *folder) {
+  struct stat info;
+  int entries = 0;
+  DIR *d = opendir(folder);
+  if (!d) return !stat(folder, &info);
+  while (readdir(d)) entries++;
+  closedir(d);
+  return entries > 2; /* itself and the one above it */
+}
+
+/* Beside its place first, so that it is there whole or not at all; the rename replaces an empty
+ * folder. */
 static attn_status write_folder(const char *folder, const char *beside, const struct attn_model *m,
                                 char *const texts[TEXTS], attn_error *err) {
-  struct stat info;
-  if (!stat(folder, &info) && rmdir(folder))
+  if (is_taken(folder))
     return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s is there already; name a folder that is not",
                      folder);
   if (mkdir(beside, 0777)) return attn_file_failed(folder, "create", err);

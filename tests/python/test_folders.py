@@ -3,6 +3,7 @@ and by beams; the same log-probabilities; what would change either and is not do
 import copy
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -385,6 +386,18 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     build("marian", tmp_path / "theirs")
     message = attn("export", tmp_path / "theirs", "-o", tmp_path / "nowhere" / "to", status=2).stderr
     assert "nowhere" in message and "error: cannot create: No such file" in message, message
+
+
+def test_an_export_that_fails_changes_nothing(tmp_path):
+    """An empty folder may be named; where the disk is full it is there as before, and nothing beside it."""
+    build("marian", tmp_path / "theirs")
+    (tmp_path / "to").mkdir()
+    full = subprocess.run([ATTN, "export", tmp_path / "theirs", "-o", tmp_path / "to"], capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+    assert full.returncode == 2 and "File too large" in full.stderr, full.stderr
+    assert sorted(p.relative_to(tmp_path).parts[0] for p in tmp_path.rglob("*") if "theirs" not in p.parts) == ["to"]
+    attn("export", tmp_path / "theirs", "-o", tmp_path / "to")
+    assert (tmp_path / "to" / "model.safetensors").exists()
 
 
 @pytest.mark.parametrize("what, says", [
