@@ -712,11 +712,11 @@ typedef struct attn_sdpa_report {
  *              drawn with seed
  *
  * Cost     2 (E + Ev) S operations a row, in double, on desc's executor; 24 S + 40 Ev
- *          bytes for each worker, from desc's allocator (its workspace is not used).
- *          desc's progress function is told rows done.
+ *          bytes for each worker and at most 40 KiB, from desc's allocator (its workspace is not
+ *          used). desc's progress function is told rows done.
  * Errors   as attn_sdpa_forward; ATTN_ERR_ARGUMENT for a negative row_limit; *report is
  *          then as it was.
- * Threads  reentrant.
+ * Threads  reentrant; the same report for any number of threads.
  */
 ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q,
                                       const attn_tensor *k, const attn_tensor *v,
