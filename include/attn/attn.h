@@ -285,7 +285,7 @@ typedef struct attn_sdpa {
  *           proved: b_j is defined in docs/accuracy.md and at most 2^-24 (34 + 2 (E + 1) M + 3 d + 5 c +
  *           2 tau), where M bounds |scale| sum_e |q_e k_je|, d is how far the scores lie apart, c =
  *           ceil(log2 S) + 1 and tau = min(n, 96) + ceil(S / 96) for n visible keys; a mask of numbers, ALiBi,
- *           softcap and additive add to E + 1. Weights below 2^(2c - 126) may be 0. 16-bit types that and
+ *           softcap and additive add to E + 1, softcap 8 to the 34. Weights below 2^(2c - 126) may be 0. 16-bit types that and
  *           one rounding of theirs. A live NaN in q_i reaches row i; in k_j the rows that see j; in v_j
  *           those rows, in that column.
  * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L). Additive scores take
