@@ -40,7 +40,8 @@ static int export_model(const char *path, const char *folder, int json) {
   attn_cli_hold(0);
   if (!status) status = attn_model_describe(model, &facts, &err);
   attn_model_free(model);
-  if (status) return attn_cli_fail("export", path, &err);
+  int writes = status == ATTN_ERR_FILE; /* the folder is at fault then, not the model */
+  if (status) return attn_cli_fail("export", writes ? NULL : path, &err);
   put(folder, facts.weights, json);
   return EXIT_FINE;
 }

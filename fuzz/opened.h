@@ -23,7 +23,7 @@ static inline int count_text(void *context, const char *text, size_t bytes) {
 
 /* Greedily, by beams, drawn, in bf16: two tokens. */
 static inline void say(const attn_model *m) {
-  attn_reply replies[SOURCES * BEAMS];
+  attn_reply replies[SOURCES * BEAMS] = {ATTN_REPLY_INIT};
   attn_error err;
   for (int kind = 0; kind < 4; kind++) {
     attn_generation how = ATTN_GENERATION_INIT;
@@ -31,7 +31,10 @@ static inline void say(const attn_model *m) {
     if (kind == 1) how.beams = how.n_best = BEAMS;
     if (kind == 2) how.temperature = 1, how.top_k = 3;
     if (kind == 3) how.precision = ATTN_BF16, how.together = SOURCES;
-    if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) continue;
+    if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) {
+      MUST(strcmp(err.argument, "replies")); /* the model is refused, not this call */
+      continue;
+    }
     int64_t count = SOURCES * (kind == 1 ? BEAMS : 1);
     for (int64_t n = 0; n < count; n++)
       MUST(!replies[n].text || (replies[n].tokens <= 2 && !replies[n].text[replies[n].bytes]));

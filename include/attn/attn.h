@@ -285,7 +285,7 @@ typedef struct attn_sdpa {
  *           proved: b_j is defined in docs/accuracy.md and at most 2^-24 (34 + 2 (E + 1) M + 3 d + 5 c +
  *           2 tau), where M bounds |scale| sum_e |q_e k_je|, d is how far the scores lie apart, c =
  *           ceil(log2 S) + 1 and tau = min(n, 96) + ceil(S / 96) for n visible keys; a mask of numbers, ALiBi,
- *           softcap and additive add to E + 1. Weights below 2^(2c - 126) may be 0. 16-bit types that and
+ *           softcap and additive add to E + 1, softcap 8 to the 34. Weights below 2^(2c - 126) may be 0. 16-bit types that and
  *           one rounding of theirs. A live NaN in q_i reaches row i; in k_j the rows that see j; in v_j
  *           those rows, in that column.
  * Cost      2 B Hq L S (E + Ev) operations, causal about half; memory O(L). Additive scores take
@@ -712,11 +712,11 @@ typedef struct attn_sdpa_report {
  *              drawn with seed
  *
  * Cost     2 (E + Ev) S operations a row, in double, on desc's executor; 24 S + 40 Ev
- *          bytes for each worker, from desc's allocator (its workspace is not used).
- *          desc's progress function is told rows done.
+ *          bytes for each worker and at most 40 KiB, from desc's allocator (its workspace is not
+ *          used). desc's progress function is told rows done.
  * Errors   as attn_sdpa_forward; ATTN_ERR_ARGUMENT for a negative row_limit; *report is
  *          then as it was.
- * Threads  reentrant.
+ * Threads  reentrant; the same report for any number of threads.
  */
 ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q,
                                       const attn_tensor *k, const attn_tensor *v,

@@ -39,3 +39,8 @@ attn_status attn_json_read(const char *what, const char *text, size_t length, si
   return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column, "%s, line %d: %s", what,
                       problem.line, problem.text);
 }
+
+int attn_json_same(const json_t *a, const json_t *b) {
+  if (json_is_number(a) && json_is_number(b)) return json_number_value(a) == json_number_value(b);
+  return json_equal(a, b);
+}

@@ -19,4 +19,7 @@ json_t *attn_json_load(const char *text, size_t length, size_t flags, json_error
 attn_status attn_json_read(const char *what, const char *text, size_t length, size_t flags,
                            json_t **root, attn_error *err);
 
+/* Are they equal? 1 and 1.0 are. */
+int attn_json_same(const json_t *a, const json_t *b);
+
 #endif

@@ -41,7 +41,7 @@ static void say(int number, char *text, size_t bytes) {
     if (known[n].number == number) snprintf(text, bytes, "%s", known[n].text);
 }
 
-static attn_status failed(attn_error *err, const char *path, const char *what) {
+attn_status attn_file_failed(const char *path, const char *what, attn_error *err) {
   char text[128];
   int number = errno;
   attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
@@ -69,10 +69,10 @@ attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_err
   struct stat info;
   /* O_NONBLOCK: a pipe that nobody writes to must not hold us up before we see that it is one. */
   *bytes = (struct attn_bytes){NULL, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0, path};
-  if (bytes->fd < 0) return failed(err, path, "open");
+  if (bytes->fd < 0) return attn_file_failed(path, "open", err);
   attn_status status = ATTN_OK;
   if (fstat(bytes->fd, &info))
-    status = failed(err, path, "read");
+    status = attn_file_failed(path, "read", err);
   else if (!S_ISREG(info.st_mode))
     status = not_regular(err, path);
   else
@@ -95,7 +95,7 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   for (size_t done = 0; done < count;) {
     ssize_t n = pread(bytes->fd, (char *)to + done, count - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(err, bytes->path, "read");
+    if (n < 0) return attn_file_failed(bytes->path, "read", err);
     if (n == 0)
       return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: became shorter while it was read",
                        bytes->path);
@@ -147,7 +147,7 @@ attn_status attn_file_read(const char *path, size_t most, struct attn_watch *wat
 static attn_status join(const char *path, char *folder, const char *base, char **target,
                         attn_error *err) {
   char *absolute = realpath(folder, NULL);
-  if (!absolute) return failed(err, path, "create");
+  if (!absolute) return attn_file_failed(path, "create", err);
   size_t bytes = strlen(absolute) + strlen(base) + 2;
   *target = malloc(bytes);
   if (*target) snprintf(*target, bytes, "%s/%s", absolute, base);
@@ -173,20 +173,21 @@ attn_status attn_file_target(const char *path, char **target, attn_error *err) {
     /* A link to nothing: a rename would replace the link, not make what it points to. */
     int dangling = errno == ENOENT && !lstat(path, &info);
     if (dangling) return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a link to nothing", path);
-    return errno == ENOENT ? target_of_new(path, target, err) : failed(err, path, "create");
+    return errno == ENOENT ? target_of_new(path, target, err)
+                           : attn_file_failed(path, "create", err);
   }
   /* A rename would put a file in the place of a device or a folder, or of what nobody may write. */
   if (!S_ISREG(info.st_mode)) return not_regular(err, path);
   if (!(info.st_mode & 0222) || access(path, W_OK)) return read_only(err, path);
   *target = realpath(path, NULL);
-  return *target ? ATTN_OK : failed(err, path, "create");
+  return *target ? ATTN_OK : attn_file_failed(path, "create", err);
 }
 
 attn_status attn_file_writable(const char *target, attn_error *err) {
   char *folder = strdup(target);
   if (!folder) return no_memory(err);
   attn_status status = ATTN_OK;
-  if (access(dirname(folder), W_OK | X_OK)) status = failed(err, target, "create");
+  if (access(dirname(folder), W_OK | X_OK)) status = attn_file_failed(target, "create", err);
   free(folder);
   return status;
 }
@@ -218,7 +219,7 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
   int exists = !stat(w->path, &info);
   w->fd = create(w->beside, exists ? info.st_mode & 0777 : 0666);
   if (w->fd < 0) {
-    status = failed(err, path, "create");
+    status = attn_file_failed(path, "create", err);
     free(w->beside);
     w->beside = NULL; /* nothing to remove */
     attn_file_abandon(w);
@@ -233,17 +234,17 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
   for (size_t done = 0; done < size;) {
     ssize_t n = write(w->fd, (const char *)bytes + done, size - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(err, w->path, "write");
+    if (n < 0) return attn_file_failed(w->path, "write", err);
     done += (size_t)n;
   }
   return ATTN_OK;
 }
 
 attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
-  if (fsync(w->fd)) return failed(err, w->path, "write");
+  if (fsync(w->fd)) return attn_file_failed(w->path, "write", err);
   /* Some file systems tell at the close what failed, and our own keeps the lock. */
   int other = dup(w->fd);
-  return other >= 0 && close(other) ? failed(err, w->path, "write") : ATTN_OK;
+  return other >= 0 && close(other) ? attn_file_failed(w->path, "write", err) : ATTN_OK;
 }
 
 /* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
@@ -258,11 +259,12 @@ static int sync_folder(char *path) {
 }
 
 attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err) {
-  if (gone && unlink(gone) && errno != ENOENT) return failed(err, gone, "remove");
-  if (rename(w->beside, w->path)) return failed(err, w->path, "rename into place");
+  if (gone && unlink(gone) && errno != ENOENT) return attn_file_failed(gone, "remove", err);
+  if (rename(w->beside, w->path)) return attn_file_failed(w->path, "rename into place", err);
   free(w->beside);
   w->beside = NULL;
-  attn_status status = sync_folder(w->path) ? failed(err, w->path, "sync its folder") : ATTN_OK;
+  attn_status status =
+      sync_folder(w->path) ? attn_file_failed(w->path, "sync its folder", err) : ATTN_OK;
   attn_file_abandon(w);
   return status;
 }

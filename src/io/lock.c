@@ -15,6 +15,7 @@
 #endif
 
 #include "error.h"
+#include "file.h"
 
 /* A network's locks may be of this machine alone: another's writers would not be seen. */
 static int is_shared(int fd) {
@@ -75,18 +76,26 @@ char *attn_lock_beside(const char *path, size_t room) {
   return name;
 }
 
-attn_status attn_lock_begin(struct attn_lock *lock, const char *target, attn_error *err) {
+static attn_status refused(struct attn_lock *lock, const char *target, attn_error *err) {
+  attn_status status = attn_file_failed(target, "create", err);
+  attn_lock_end(lock);
+  return status;
+}
+
+attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int milliseconds,
+                            attn_error *err) {
   const char *base = strrchr(target, '/') + 1;
   size_t room = sizeof ATTN_BESIDE + strlen(base) + sizeof ATTN_LOCK;
   *lock = (struct attn_lock){-1, attn_lock_beside(target, room)};
   if (!lock->path) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
   snprintf(lock->path + strlen(lock->path), room, ATTN_BESIDE "%s" ATTN_LOCK, base);
-  for (int tries = 0; tries < 20; tries++) {
+  for (int tries = 0; tries <= milliseconds; tries++) {
     lock->fd = open(lock->path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-    int taken = lock->fd < 0 ? -1 : attn_lock_take(AT_FDCWD, lock->path, lock->fd);
-    if (taken) return ATTN_OK;
+    if (lock->fd < 0 && errno == ENAMETOOLONG) return ATTN_OK; /* the output's own name may fit */
+    if (lock->fd < 0) return refused(lock, target, err);
+    if (attn_lock_take(AT_FDCWD, lock->path, lock->fd)) return ATTN_OK;
     close(lock->fd), lock->fd = -1;
-    nanosleep(&(struct timespec){0, 1000000}, NULL); /* whoever cleans has it for no longer */
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
   free(lock->path), lock->path = NULL;
   return attn_fail(err, ATTN_ERR_FILE, NULL,

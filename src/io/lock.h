@@ -29,8 +29,11 @@ struct attn_lock {
   char *path; /* NULL: nothing is locked */
 };
 
-/* ATTN_ERR_FILE: somebody has it; ATTN_ERR_MEMORY. Where there are no locks it is had by all. */
-attn_status attn_lock_begin(struct attn_lock *lock, const char *target, attn_error *err);
+/* Waits at most so many milliseconds; attn_lock_clean has a lock for less than 20.
+ * ATTN_ERR_FILE: another process has it, or the folder takes no file; ATTN_ERR_MEMORY. Where the
+ * file system has no locks, or no room for the lock's longer name, every process gets it. */
+attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int milliseconds,
+                            attn_error *err);
 void attn_lock_end(struct attn_lock *lock); /* fine of one without a path */
 
 #endif

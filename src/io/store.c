@@ -7,7 +7,7 @@
 #include "lock.h"
 #include "safetensors.h"
 
-enum { ATTEMPTS = 500 }; /* of some 20 ms */
+enum { ADDING_MS = 10000 }; /* to wait for others that add to the same file */
 
 size_t attn_array_path_split(const char *path, const char **name) {
   static const char suffix[] = ".safetensors";
@@ -227,20 +227,12 @@ static attn_status put_safetensors(struct output *o, int first, int count, attn_
   return status;
 }
 
-/* From the reading of what is there to the rename: else another's tensor, added meanwhile, would be
- * lost. Who adds is soon done and is waited for. */
-static attn_status lock(struct output *o, attn_error *err) {
-  attn_status status = ATTN_ERR_FILE;
-  for (int n = 0; n < ATTEMPTS && status == ATTN_ERR_FILE; n++)
-    status = attn_lock_begin(&o->lock, o->target, err);
-  return status;
-}
-
 static attn_status put_file(struct output *o, int n, int count, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int m = 0; m < n; m++)
     if (same_file(&o[m], &o[n])) return ATTN_OK; /* it went with that one */
-  if (o[n].place.safetensors) status = lock(&o[n], err);
+  /* From the reading to the rename: a tensor that another process adds meanwhile would be lost. */
+  if (o[n].place.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, ADDING_MS, err);
   if (!status) status = attn_file_begin(&o[n].writer, o[n].target, err);
   if (!status)
     status = o[n].place.safetensors ? put_safetensors(o, n, count, err)

@@ -89,7 +89,8 @@ int32_t attn_tokenizer_special(const struct attn_tokenizer *tokenizer,
                                enum attn_tokenizer_mark which);
 
 /* ATTN_ERR_FORMAT where words 0 to 3 are not <pad>, <s>, </s>, <unk>, all special: models that are
- * trained here begin and end with these numbers. Of WordPiece alone they may be others. */
+ * trained here begin and end with these numbers. Reading has checked it, save of WordPiece and of
+ * foreign files. */
 attn_status attn_tokenizer_check_marks(const struct attn_tokenizer *tokenizer, attn_error *err);
 
 int attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);

@@ -116,11 +116,6 @@ static void remove_all(const char *folder) {
   rmdir(folder);
 }
 
-static attn_status failed(const char *folder, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s: cannot %s: %s", folder, what,
-                   strerror(errno));
-}
-
 /* Nothing, or an empty folder. */
 static int is_free(const char *folder) {
   struct stat info;
@@ -151,10 +146,10 @@ static attn_status write_folder(const char *folder, char *beside, const struct a
   if (!is_free(folder))
     return attn_fail(err, ATTN_ERR_FILE, NULL, "%.300s is there already; name a folder that is not",
                      folder);
-  if (make_beside(beside)) return failed(folder, "create", err);
+  if (make_beside(beside)) return attn_file_failed(folder, "create", err);
   attn_status status = ATTN_OK;
   for (int n = 0; n <= TEXTS && !status; n++) status = write_one(beside, n, m, texts, err);
-  if (!status && rename(beside, folder)) status = failed(folder, "create", err);
+  if (!status && rename(beside, folder)) status = attn_file_failed(folder, "create", err);
   if (status) remove_all(beside);
   return status;
 }

@@ -91,9 +91,7 @@ static const json_t *member(const struct reading *r, const char *name) {
 
 static int is_only(const json_t *value, const char *only) {
   json_t *expected = json_loads(only, JSON_DECODE_ANY, NULL);
-  int equal = json_is_number(value) && json_is_number(expected)
-                  ? json_number_value(value) == json_number_value(expected)
-                  : json_equal(value, expected);
+  int equal = attn_json_same(value, expected);
   json_decref(expected);
   return equal;
 }
@@ -127,10 +125,13 @@ static attn_status read_whole(const struct reading *r, const char *name, int64_t
                               int64_t most, int64_t *number) {
   const json_t *value = member(r, name);
   json_int_t given = json_integer_value(value);
-  if (value && (!json_is_integer(value) || given < least || given > most))
-    return refuse(r, name, "is no number that it may be");
-  if (value) *number = given;
-  return ATTN_OK;
+  if (!value) return ATTN_OK;
+  *number = given;
+  if (json_is_integer(value) && given >= least && given <= most) return ATTN_OK;
+  char must[64];
+  snprintf(must, sizeof must, "must be a whole number from %lld to %lld", (long long)least,
+           (long long)most);
+  return refuse(r, name, must);
 }
 
 /* decoder_start_token_id, or bos_token_id in its place. */

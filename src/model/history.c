@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump.h"
 #include "error.h"
 
 static json_t *object_of(const struct attn_safetensors *file, const char *name) {
   const char *text = attn_safetensors_word(file, name);
-  return text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+  json_error_t problem;
+  return text ? attn_json_load(text, strlen(text), 0, &problem) : NULL;
 }
 
 static int64_t whole(const json_t *root, const char *name) {

@@ -27,9 +27,9 @@ static attn_status check_choice(const struct attn_search *s, const struct attn_c
     return refuse(err, "end", "a token of the vocabulary, or -1");
   if (s->beams < 1 || s->beams > ATTN_BEAMS_MOST) return refuse(err, "beams", "0 .. 4096");
   if (s->n_best < 1 || s->n_best > s->beams) return refuse(err, "n_best", "at most beams");
-  double least = s->rule == ATTN_BEAM_RULE_HUGGING_FACE ? -10 : 0;
-  if (!(s->length_penalty >= least && s->length_penalty <= 10))
-    return refuse(err, "length_penalty", "in 0 .. 10");
+  int theirs = s->rule == ATTN_BEAM_RULE_HUGGING_FACE;
+  if (!(s->length_penalty >= (theirs ? -10 : 0) && s->length_penalty <= 10))
+    return refuse(err, "length_penalty", theirs ? "in -10 .. 10" : "in 0 .. 10");
   if (!(s->temperature >= 0 && isfinite(s->temperature)))
     return refuse(err, "temperature", "0 or a finite number above it");
   if (s->temperature > 0 && s->beams > 1) return refuse(err, "beams", "1 where tokens are drawn");

@@ -3,9 +3,9 @@
  *
  * N rows (tokens, of all sequences one after another), D, I, O, F widths, V words. Everything is
  * dense and row-major. A backward adds to the gradients it is given; NULL ones are not wanted.
- * Nothing is allocated but by matmul; sums are formed in an order that threads do not change. References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv
- * 2002.05202, [Hendrycks16] arXiv 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15.
- */
+ * Nothing is allocated but by matmul; sums are formed in an order that threads do not change.
+ * References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv
+ * 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15. */
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
@@ -14,10 +14,10 @@
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 
 struct attn_linear {
-  int64_t n, in, out;     /* N, I, O */
-  attn_dtype type; /* of x, w and factor: ATTN_F32 or ATTN_BF16 */
-  const void *x;          /* (N, I) */
-  const void *w;          /* (O, I) */
+  int64_t n, in, out; /* N, I, O */
+  attn_dtype type;    /* of x, w and factor: ATTN_F32 or ATTN_BF16 */
+  const void *x;      /* (N, I) */
+  const void *w;      /* (O, I) */
 };
 
 attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l,

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "allocator.h"
+#include "bf16.h"
 #include "element.h"
 #include "error.h"
 #include "gemm.h"
-#include "bf16.h"
 #include "threads.h"
 
 /* B is packed for so many columns at once: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. */

@@ -5,8 +5,8 @@
 
 #include "allocator.h"
 #include "attn/nn.h"
-#include "error.h"
 #include "bf16.h"
+#include "error.h"
 
 enum { ALIGNMENT = 64 };
 

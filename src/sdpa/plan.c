@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "error.h"
 #include "descriptor.h"
+#include "error.h"
 #include "problem.h"
 
 /* ATTN_ISA in the environment, or -1 where it is not set, or -2 where it names none. */

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "descriptor.h"
-#include "error.h"
 #include "element.h"
+#include "error.h"
 #include "problem.h"
 #include "ref.h"
+
+enum { SHARES_MOST = 256 };
 
 struct check {
   const struct attn_problem *p;
@@ -16,7 +18,8 @@ struct check {
   uint64_t seed;
   double *work; /* of all workers */
   size_t work_each;
-  attn_sdpa_report *partial; /* of each worker */
+  int64_t shares;            /* of the rows */
+  attn_sdpa_report *partial; /* of each share */
   struct attn_progress progress;
 };
 
@@ -146,10 +149,8 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
   r->rows++;
 }
 
-static void check_row(void *argument, int64_t index, int32_t worker) {
-  struct check *c = argument;
+static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_report *report) {
   const struct attn_problem *p = c->p;
-  if (c->progress.stop) return;
   int64_t number = row_number(c, index);
   double *work = c->work + (size_t)worker * c->work_each, *ev = work + 3 * p->keys;
   struct attn_ref_row row = {.i = number % p->rows,
@@ -165,8 +166,16 @@ static void check_row(void *argument, int64_t index, int32_t worker) {
                              .largest = ev + 4 * p->value_width};
   /* The caller's own mask: the oracle broadcasts by itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
-  compare_row(c, &row, &c->partial[worker]);
+  compare_row(c, &row, report);
   attn_progress_tell(&c->progress, &p->desc, 1);
+}
+
+/* Every so many-th row: each of these shares has a report of its own, so that their sum does not
+ * depend on the workers. */
+static void check_share(void *argument, int64_t index, int32_t worker) {
+  struct check *c = argument;
+  for (int64_t n = index; n < c->rows && !c->progress.stop; n += c->shares)
+    check_row(c, n, worker, &c->partial[index]);
 }
 
 static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
@@ -193,12 +202,12 @@ static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
 static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_error *err) {
   const struct attn_problem *p = c->p;
   attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c->rows_total};
-  memset(c->partial, 0, (size_t)p->workers * sizeof *c->partial);
+  memset(c->partial, 0, (size_t)c->shares * sizeof *c->partial);
   c->progress.total = c->rows;
-  attn_problem_parallel(p, c->rows, check_row, c);
+  attn_problem_parallel(p, c->shares, check_share, c);
   attn_status status = attn_progress_end(&c->progress, err);
   if (status) return status;
-  for (int32_t n = 0; n < p->workers; n++) merge(&sum, &c->partial[n]);
+  for (int64_t n = 0; n < c->shares; n++) merge(&sum, &c->partial[n]);
   if (sum.elements) sum.rms_error = sqrt(sum.rms_error / (double)sum.elements);
   attn_descriptor_fill(report, &sum, sizeof sum);
   return ATTN_OK;
@@ -220,9 +229,11 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   struct check c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
+  c.shares = c.rows < SHARES_MOST ? c.rows : SHARES_MOST;
   size_t bytes = bytes_of_work(&p, &c.work_each);
   c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
-  c.partial = c.work ? attn_problem_allocate(&p.desc, (size_t)p.workers * sizeof *c.partial) : NULL;
+  bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* there may be no row */
+  c.partial = c.work ? attn_problem_allocate(&p.desc, bytes) : NULL;
   if (c.partial)
     status = run_check(&c, report, err);
   else

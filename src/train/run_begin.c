@@ -70,7 +70,7 @@ static attn_status claim(const char *path, struct attn_lock *lock, attn_error *e
   char *target = NULL;
   attn_status status = attn_file_target(path, &target, err);
   if (!status) status = attn_file_writable(target, err);
-  if (!status) status = attn_lock_begin(lock, target, err);
+  if (!status) status = attn_lock_begin(lock, target, 20, err);
   free(target);
   return status;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "allocator.h"
-#include "error.h"
 #include "bf16.h"
+#include "error.h"
 #include "pass.h"
 #include "threads.h"
 

@@ -159,7 +159,6 @@ static void an_npy_file_is_listed(void **state) {
   attn_array_list_free(&list);
 }
 
-/* What must be refused, and what must then be untouched. */
 /* Whatever is wrong, and after however many sound entries: every door that opens the file says so,
  * and a list is left empty. */
 static void a_header_that_is_refused_lists_nothing(void **state) {
@@ -196,6 +195,7 @@ static void a_header_that_is_refused_lists_nothing(void **state) {
   }
 }
 
+/* What must be refused, and what must then be untouched. */
 static void impossible_outputs_are_refused(void **state) {
   (void)state;
   attn_tensor half = {numbers, ATTN_BF16, 1, {4}, {1}}, odd = {numbers, (attn_dtype)7, 1, {4}, {1}};

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "decoder.h"
 #include "bf16.h"
+#include "decoder.h"
 #include "models.h"
 
 enum { WORDS = 11 };
@@ -41,8 +41,7 @@ static struct attn_pack *pack_as(enum standing how) {
   if (how == PACKED) return pack;
   assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
   attn_network_set_halves(network, halves);
-  attn_bf16_write(&host, halves, network->parameters[0].value.x,
-                  network->numbers);
+  attn_bf16_write(&host, halves, network->parameters[0].value.x, network->numbers);
   tape.halves = 1;
   return pack;
 }

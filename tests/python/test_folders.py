@@ -3,6 +3,7 @@ and by beams; the same log-probabilities; what would change either and is not do
 import copy
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -275,7 +276,7 @@ def edit(path, change):
 
 def refused(folder, *says):
     message = attn("generate", folder, "w3", status=2).stderr
-    assert all(s in message for s in says) and ": error: " in message, message
+    assert all(s in message for s in says) and message.startswith(f"attn: {folder}") and ": error: " in message, message
 
 
 GENERATION = [
@@ -384,7 +385,19 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
     build("marian", tmp_path / "theirs")
     message = attn("export", tmp_path / "theirs", "-o", tmp_path / "nowhere" / "to", status=2).stderr
-    assert "nowhere" in message and ": error: " in message, message
+    assert "nowhere" in message and "error: cannot create: No such file" in message, message
+
+
+def test_an_export_that_fails_changes_nothing(tmp_path):
+    """An empty folder may be named; where the disk is full it is there as before, and nothing beside it."""
+    build("marian", tmp_path / "theirs")
+    (tmp_path / "to").mkdir()
+    full = subprocess.run([ATTN, "export", tmp_path / "theirs", "-o", tmp_path / "to"], capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+    assert full.returncode == 2 and "File too large" in full.stderr, full.stderr
+    assert sorted(p.relative_to(tmp_path).parts[0] for p in tmp_path.rglob("*") if "theirs" not in p.parts) == ["to"]
+    attn("export", tmp_path / "theirs", "-o", tmp_path / "to")
+    assert (tmp_path / "to" / "model.safetensors").exists()
 
 
 @pytest.mark.parametrize("what, says", [

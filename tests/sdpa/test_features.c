@@ -355,6 +355,24 @@ static void verify_samples_every_stretch_of_the_rows(void **state) {
   assert_true(found > 5 && found < 35);
 }
 
+/* Which threads compare which rows changes no bit of what is found. */
+static void a_report_does_not_depend_on_threads(void **state) {
+  (void)state;
+  enum { N = 600, D = 4 };
+  static float x[N * D], o[N * D];
+  for (int n = 0; n < N * D; n++) x[n] = uniform();
+  attn_tensor t = attn_tensor_dense(ATTN_F32, x, 1, 1, N, D), to = t;
+  attn_sdpa desc = ATTN_SDPA_INIT;
+  attn_sdpa_report one = {.struct_size = sizeof one}, all = one;
+  to.data = o, desc.threads = 1;
+  assert_int_equal(attn_sdpa_forward(NULL, &t, &t, &t, &to, NULL), ATTN_OK);
+  assert_int_equal(attn_sdpa_verify(&desc, &t, &t, &t, &to, 0, 0, &one, NULL), ATTN_OK);
+  for (int round = 0; round < 8; round++) {
+    assert_int_equal(attn_sdpa_verify(NULL, &t, &t, &t, &to, 0, 0, &all, NULL), ATTN_OK);
+    assert_memory_equal(&one, &all, sizeof one);
+  }
+}
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
@@ -363,6 +381,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(so_it_is_in_16_bits),
       cmocka_unit_test(so_it_is_in_float64),
       cmocka_unit_test(verify_finds_one_wrong_number),
-      cmocka_unit_test(verify_samples_every_stretch_of_the_rows)};
+      cmocka_unit_test(verify_samples_every_stretch_of_the_rows),
+      cmocka_unit_test(a_report_does_not_depend_on_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "element.h"
 #include "bf16.h"
+#include "element.h"
 #include "random.h"
 #include "trainer.h"
 
