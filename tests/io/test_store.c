@@ -1,11 +1,14 @@
 /* Files by name: written whole or not at all, read back as they were. */
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bytes.h"
 #include "faults.h"
+#include "lock.h"
 #include "unit.h"
 
 static char folder[64], home[4096];
@@ -142,6 +145,32 @@ static void a_safetensors_file_keeps_its_others(void **state) {
   m.at[m.size] = 0;
   assert_non_null(strstr((char *)m.at + 8, "\"by\":\"us\""));
   assert_memory_equal(m.at + m.size - 3, "xyz", 3);
+  assert_int_equal(files(), 1);
+}
+
+/* Who adds a tensor waits until another writer of the file is done. */
+static _Atomic int is_done;
+
+static void *end_soon(void *lock) {
+  usleep(50000);
+  is_done = 1;
+  attn_lock_end(lock);
+  return NULL;
+}
+
+static void a_tensor_is_added_when_others_are_done(void **state) {
+  (void)state;
+  struct attn_lock lock;
+  pthread_t thread;
+  char target[4200];
+  fill();
+  is_done = 0;
+  snprintf(target, sizeof target, "%s/x.safetensors", folder);
+  assert_int_equal(attn_lock_begin(&lock, target, 0, NULL), ATTN_OK);
+  assert_int_equal(pthread_create(&thread, NULL, end_soon, &lock), 0);
+  assert_int_equal(attn_array_write("x.safetensors:a", &tensor, NULL), ATTN_OK);
+  assert_true(is_done);
+  pthread_join(thread, NULL);
   assert_int_equal(files(), 1);
 }
 
@@ -381,6 +410,7 @@ int main(void) {
       IN_FOLDER(any_strides_are_written_in_order),
       IN_FOLDER(large_pieces_and_small_ones_keep_their_order),
       IN_FOLDER(a_safetensors_file_keeps_its_others),
+      IN_FOLDER(a_tensor_is_added_when_others_are_done),
       IN_FOLDER(an_npy_file_is_listed),
       IN_FOLDER(a_header_that_is_refused_lists_nothing),
       IN_FOLDER(impossible_outputs_are_refused),
