@@ -347,7 +347,6 @@ MUTATIONS = [
     ("e^x without the low half of log 2", "src/nn/exponential.h", "- k * -0x1.bd0106p-13f, p", ", p"),
     ("the last column of the bias's gradient", "src/nn/linear.c", "first, end - first);", "first, end - first - 1);"),
     ("equals count as right", "src/nn/loss.c", "while (v < target && x[v] < top) v++;", "v = target;"),
-    ("groups begin after a failure", "src/model/sharing.c", "  if (s->halted) return;\n", ""),
     ("the caller's stop is not heard", "src/base/watch.c", "if (w->stop(w->context, w->done, w->total)) w->stopped = 1;", "w->stop(w->context, w->done, w->total);"),
     ("places without a label", "src/model/batch.c", "labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;",
      "labels[n] = n < target_count ? target[n] : -1;"),
