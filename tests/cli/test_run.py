@@ -440,17 +440,28 @@ def test_an_interrupt_leaves_no_file(long_run, tmp_path, number):
     assert sorted(os.listdir(tmp_path)) == ["x.npy"]
 
 
-def test_progress_is_a_line_each_tenth(long_run):
-    run = long_run(14000)
+@pytest.fixture
+def two_second_run(long_run):
+    """A run long enough for progress, which begins after 1 s, on a CPU of any speed."""
+    tokens, seconds = 10000, 0
+    while seconds < 2:
+        tokens, begin = tokens * 7 // 5, time.monotonic()
+        assert long_run(tokens).wait(timeout=120) == 0
+        seconds = time.monotonic() - begin
+    return lambda **streams: long_run(tokens, **streams)
+
+
+def test_progress_is_a_line_each_tenth(two_second_run):
+    run = two_second_run()
     err = run.communicate(timeout=120)[1].decode()
     lines = err.splitlines()
     assert run.returncode == 0 and 2 <= len(lines) <= 10, err
     assert all("% , " not in line and "s left" in line for line in lines) and "\r" not in err
 
 
-def test_progress_is_redrawn_on_a_terminal(long_run):
+def test_progress_is_redrawn_on_a_terminal(two_second_run):
     host, guest = pty.openpty()
-    run = long_run(14000, stderr=guest)
+    run = two_second_run(stderr=guest)
     os.close(guest)
     shown = ""
     try:
