@@ -249,7 +249,7 @@ static void copy_piece(void *argument, int64_t index, int32_t worker) {
 }
 
 static void stream(const struct attn_host *host, float *x) {
-  attn_layer_run(host, 8, copy_piece, x);
+  attn_parallel_for(host, 8, copy_piece, x);
 }
 
 /* A copy moves three times its bytes' half: it reads the source and, but for streaming stores, the

@@ -45,7 +45,7 @@ static struct attn_value *attend(const struct step *s, const attn_cache *cache,
                                  int with_alibi) {
   const struct attn_config *c = s->pass.c;
   struct attn_tape *t = s->pass.tape;
-  struct attn_value *y = attn_tape_value(t, q->n, c->heads * c->value_width);
+  struct attn_value *y = attn_tape_variable(t, q->n, c->heads * c->value_width);
   attn_tensor slopes = {s->pass.n->slopes, ATTN_F32, 1, {c->heads}, {1}};
   attn_tensor tq = by_rows(q, 0, c->heads, c->key_width),
               ty = by_rows(y, 0, c->heads, c->value_width);
@@ -55,7 +55,7 @@ static struct attn_value *attend(const struct step *s, const attn_cache *cache,
                           .workspace = s->d->workspace,
                           .workspace_bytes = s->d->workspace_bytes,
                           .alibi = with_alibi ? &slopes : NULL};
-  if (attn_tape_runs(t))
+  if (attn_tape_is_computing(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
   return y;
 }
@@ -69,7 +69,7 @@ static struct attn_value *attend_self(const struct step *s, const struct attn_bl
   attn_pass_turn(&s->pass, qkv, s->text.places);
   attn_tensor k = by_rows(qkv, keys, c->kv_heads, c->key_width);
   attn_tensor v = by_rows(qkv, values, c->kv_heads, c->value_width);
-  if (attn_tape_runs(t))
+  if (attn_tape_is_computing(t))
     t->status = attn_cache_append(s->d->self[layer], s->slots, qkv->n, &k, &v, &t->error);
   return attn_pass_linear(
       &s->pass, attend(s, s->d->self[layer], s->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI),
@@ -87,11 +87,11 @@ static struct attn_value *run_block(const struct step *s, const struct attn_bloc
                                     struct attn_value *x) {
   const struct attn_pass *p = &s->pass;
   struct attn_norm_weights last = s->d->cross ? b->norm3 : b->norm2;
-  x = attn_pass_leave(p, x, attend_self(s, b, layer, attn_pass_enter(p, x, b->norm1)), b->norm1);
+  x = attn_pass_add_residual(p, x, attend_self(s, b, layer, attn_pass_pre_norm(p, x, b->norm1)), b->norm1);
   if (s->d->cross)
-    x = attn_pass_leave(p, x, attend_source(s, b, layer, attn_pass_enter(p, x, b->norm2)),
+    x = attn_pass_add_residual(p, x, attend_source(s, b, layer, attn_pass_pre_norm(p, x, b->norm2)),
                         b->norm2);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)), last);
 }
 
 static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const int64_t *slots,

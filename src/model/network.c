@@ -23,7 +23,7 @@ struct builder {
 };
 
 static const struct attn_value *add(struct builder *b, const char *name, int64_t rows,
-                                    int64_t width, int rank, enum attn_filling filling) {
+                                    int64_t width, int rank, enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
@@ -39,9 +39,9 @@ static struct attn_linear_weights linear(struct builder *b, const char *name, co
   char full[36];
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
-  l.w = add(b, full, out, in, 2, ATTN_FILL_XAVIER);
+  l.w = add(b, full, out, in, 2, ATTN_INIT_XAVIER);
   snprintf(full, sizeof full, "%s%s", name, b_suffix);
-  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_FILL_ZERO);
+  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_INIT_ZERO);
   return l;
 }
 
@@ -50,9 +50,9 @@ static struct attn_norm_weights norm(struct builder *b, const char *name) {
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   snprintf(full, sizeof full, "%s.weight", name);
-  w.scale = add(b, full, 1, c->width, 1, ATTN_FILL_ONE);
+  w.scale = add(b, full, 1, c->width, 1, ATTN_INIT_ONE);
   snprintf(full, sizeof full, "%s.bias", name);
-  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_FILL_ZERO);
+  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_INIT_ZERO);
   return w;
 }
 
@@ -112,7 +112,7 @@ static int are_sinusoids(enum attn_positions p) {
 static const struct attn_value *table(struct builder *b, const char *name, int64_t rows,
                                       int64_t width) {
   const struct attn_config *c = &b->n->config;
-  const struct attn_value *made = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
+  const struct attn_value *made = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scaled_embedding ? 1 / sqrt((double)c->width) : 0.02;
   return made;
@@ -130,14 +130,14 @@ static void build_output(struct builder *b) {
   n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
   n->output.number = n->linears++;
   if (!c->tied_output)
-    n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_FILL_XAVIER);
-  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_FILL_ZERO);
+    n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_INIT_XAVIER);
+  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_INIT_ZERO);
 }
 
 static void build_tables(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_config *c = &n->config;
-  int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
+  int64_t width = c->joining == ATTN_POSITION_MODE_CONCATENATE ? c->width - c->position_width : c->width;
   if (c->kind != ATTN_DECODER && !c->shared_embedding)
     n->source.table = table(b, "source_embedding.weight", c->source_words, width);
   if (c->kind != ATTN_ENCODER || c->shared_embedding)
@@ -241,7 +241,7 @@ static void set_half(struct attn_value *v, const float *first, uint16_t *halves)
   if (v->x) v->half = halves + (v->x - first);
 }
 
-void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
+void attn_network_set_bf16(struct attn_network *n, uint16_t *halves) {
   const float *first = n->parameters[0].value.x;
   for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
   for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
@@ -281,11 +281,11 @@ static float fill_one(const struct attn_parameter *p, uint64_t seed, uint32_t in
   double u = draw(seed, index, e, 0), v = draw(seed, index, e, 1);
   double reach = sqrt(6.0 / (double)(p->value.n + p->value.width));
   switch (p->filling) {
-    case ATTN_FILL_ONE:
+    case ATTN_INIT_ONE:
       return 1;
-    case ATTN_FILL_NORMAL: /* [Box58] */
+    case ATTN_INIT_NORMAL: /* [Box58] */
       return (float)(p->deviation * sqrt(-2 * log(u)) * cos(2 * pi * v));
-    case ATTN_FILL_XAVIER:
+    case ATTN_INIT_XAVIER:
       return (float)(reach * (2 * u - 1));
     default:
       return 0;

@@ -8,15 +8,15 @@
 #include "config.h"
 #include "tape.h"
 
-enum attn_filling { ATTN_FILL_ZERO, ATTN_FILL_ONE, ATTN_FILL_NORMAL, ATTN_FILL_XAVIER };
+enum attn_init { ATTN_INIT_ZERO, ATTN_INIT_ONE, ATTN_INIT_NORMAL, ATTN_INIT_XAVIER };
 
 struct attn_parameter {
   char name[64];
   struct attn_value value; /* (n, width), a vector as (1, width) */
   int rank;
   int64_t offset; /* of its first number in the block */
-  enum attn_filling filling;
-  double deviation; /* of ATTN_FILL_NORMAL */
+  enum attn_init filling;
+  double deviation; /* of ATTN_INIT_NORMAL */
   int decays;       /* matrices do, vectors do not */
 };
 
@@ -65,7 +65,7 @@ void attn_network_free(struct attn_network *network);
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
 
 /* Memory for the weights in bf16 beside those in float32: `numbers` of them. */
-void attn_network_set_halves(struct attn_network *network, uint16_t *halves);
+void attn_network_set_bf16(struct attn_network *network, uint16_t *halves);
 
 /* The network without gradients, over *weights of its own, which are to be freed after it. Both are
  * NULL or to be released after a failure too. */

@@ -50,7 +50,7 @@ void attn_pack_free(struct attn_pack *p) {
   free(p);
 }
 
-int attn_pack_is_half(const struct attn_pack *p) { return p && p->half; }
+int attn_pack_is_bf16(const struct attn_pack *p) { return p && p->half; }
 
 struct attn_packed *attn_pack_of(const struct attn_pack *p, struct attn_linear_weights l) {
   return p ? p->of[l.number] : NULL;

@@ -16,7 +16,7 @@ attn_status attn_pack_new(const struct attn_network *network, int half, int64_t 
                           struct attn_pack **pack, attn_error *err);
 void attn_pack_free(struct attn_pack *pack);
 
-int attn_pack_is_half(const struct attn_pack *pack);
+int attn_pack_is_bf16(const struct attn_pack *pack);
 
 /* NULL: they are multiplied as they stand. So is everything where pack is NULL. */
 struct attn_packed *attn_pack_of(const struct attn_pack *pack, struct attn_linear_weights weights);

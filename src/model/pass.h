@@ -24,9 +24,9 @@ struct attn_value *attn_pass_norm(const struct attn_pass *pass, struct attn_valu
                                   struct attn_norm_weights w);
 
 /* A sublayer f stands between these two: norm(x + f(x)), or x + f(norm(x)) [Xiong20]. */
-struct attn_value *attn_pass_enter(const struct attn_pass *pass, struct attn_value *x,
+struct attn_value *attn_pass_pre_norm(const struct attn_pass *pass, struct attn_value *x,
                                    struct attn_norm_weights w);
-struct attn_value *attn_pass_leave(const struct attn_pass *pass, struct attn_value *x,
+struct attn_value *attn_pass_add_residual(const struct attn_pass *pass, struct attn_value *x,
                                    struct attn_value *f, struct attn_norm_weights w);
 
 struct attn_value *attn_pass_feed_forward(const struct attn_pass *pass, const struct attn_block *b,

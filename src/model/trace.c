@@ -39,8 +39,8 @@ static attn_status show(struct attn_tape *tape, const struct attn_multihead *m,
   return status;
 }
 
-static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
-                  struct attn_rows k) {
+static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
+                  struct attn_row_view k) {
   struct trace *t = tape->watcher;
   struct attn_trace_site site = {.heads = m->heads,
                                  .kv_heads = m->kv_heads,

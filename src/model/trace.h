@@ -21,7 +21,7 @@ struct attn_trace_site {
   double scale;                          /* 1 / sqrt(E) */
   const float *slopes;                   /* (Hq): ALiBi's; NULL: none */
   const float *weights;                  /* (Hq, L, S): each row sums to 1 */
-  struct attn_rows q /* (L, Hq E) */, k; /* (S, H E); turned already where positions are rotary */
+  struct attn_row_view q /* (L, Hq E) */, k; /* (S, H E); turned already where positions are rotary */
 };
 
 /* Calls look for each attention in the order of computing: the encoder's layers, then of each of

@@ -13,7 +13,7 @@ size_t attn_pass_notes(const struct attn_config *c) {
 struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
                                     struct attn_linear_weights l) {
   struct attn_packed *packed = attn_pack_of(p->pack, l);
-  if (packed) return attn_tape_packed(p->tape, x, packed, l.w->n, attn_pack_is_half(p->pack));
+  if (packed) return attn_tape_linear_packed(p->tape, x, packed, l.w->n, attn_pack_is_bf16(p->pack));
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
@@ -22,12 +22,12 @@ struct attn_value *attn_pass_norm(const struct attn_pass *p, struct attn_value *
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
 }
 
-struct attn_value *attn_pass_enter(const struct attn_pass *p, struct attn_value *x,
+struct attn_value *attn_pass_pre_norm(const struct attn_pass *p, struct attn_value *x,
                                    struct attn_norm_weights w) {
   return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
 }
 
-struct attn_value *attn_pass_leave(const struct attn_pass *p, struct attn_value *x,
+struct attn_value *attn_pass_add_residual(const struct attn_pass *p, struct attn_value *x,
                                    struct attn_value *f, struct attn_norm_weights w) {
   struct attn_value *y = attn_tape_add(p->tape, x, f, p->c->dropout);
   return p->c->norm_first ? y : attn_pass_norm(p, y, w);
@@ -52,9 +52,9 @@ static struct attn_multihead heads_of(const struct attn_pass *p, const struct at
 
 void attn_pass_turn(const struct attn_pass *p, struct attn_value *qkv, const int32_t *places) {
   const struct attn_config *c = p->c;
-  const struct attn_turn turn = {
+  const struct attn_rotary_args turn = {
       0, c->heads + c->kv_heads, c->key_width, places, &p->n->cos, &p->n->sin};
-  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &turn);
+  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_rotary(p->tape, qkv, &turn);
 }
 
 static struct attn_value *attend_self(const struct attn_pass *p, const struct attn_block *b,
@@ -96,8 +96,8 @@ struct attn_value *attn_pass_feed_forward(const struct attn_pass *p, const struc
 
 static struct attn_value *encode_block(const struct attn_pass *p, const struct attn_block *b,
                                        struct attn_value *x, const struct attn_text *text) {
-  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), text, 0), b->norm1);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, b->norm2)),
+  x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), text, 0), b->norm1);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, b->norm2)),
                          b->norm2);
 }
 
@@ -105,20 +105,20 @@ static struct attn_value *decode_block(const struct attn_pass *p, const struct a
                                        struct attn_value *x, const struct attn_text *target,
                                        struct attn_value *memory, const struct attn_text *source) {
   struct attn_norm_weights last = memory ? b->norm3 : b->norm2;
-  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), target, 1),
+  x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), target, 1),
                       b->norm1);
   if (memory)
-    x = attn_pass_leave(
-        p, x, attend_source(p, b, attn_pass_enter(p, x, b->norm2), target, memory, source),
+    x = attn_pass_add_residual(
+        p, x, attend_source(p, b, attn_pass_pre_norm(p, x, b->norm2), target, memory, source),
         b->norm2);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)), last);
 }
 
 /* The vectors of each token's kind. */
 static struct attn_value *embed_types(const struct attn_pass *p, const struct attn_text *text,
                                       const struct attn_value *table) {
   size_t bytes = (size_t)text->n * sizeof *text->types;
-  int32_t *zeros = text->types ? NULL : attn_tape_bytes(p->tape, bytes);
+  int32_t *zeros = text->types ? NULL : attn_tape_allocate(p->tape, bytes);
   if (zeros) memset(zeros, 0, bytes);
   const struct attn_embedding e = {.n = text->n,
                                    .words = table->n,

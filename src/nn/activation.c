@@ -143,11 +143,11 @@ static body *const backward[] = {relu_back, gelu_back, gelu_tanh_back, swiglu_ba
 void attn_activation_forward(const struct attn_host *host, enum attn_activation kind, float *y,
                              const float *x, int64_t n, int64_t width) {
   struct call c = {.y = y, .x = x, .width = width};
-  attn_layer_rows(host, n, width, forward[kind], &c);
+  attn_parallel_rows(host, n, width, forward[kind], &c);
 }
 
 void attn_activation_backward(const struct attn_host *host, enum attn_activation kind, float *dx,
                               const float *dy, const float *x, int64_t n, int64_t width) {
   struct call c = {.dx = dx, .dy = dy, .x = x, .width = width};
-  attn_layer_rows(host, n, width, backward[kind], &c);
+  attn_parallel_rows(host, n, width, backward[kind], &c);
 }

@@ -6,10 +6,10 @@
 /* near = sum x / n, whose rounding error a second pass measures: rest = sum (x - near) / n.
  * x (n) in */
 static double first_mean(const struct attn_norm_call *c, int64_t row) {
-  const char *x_row = attn_row_at(&c->x, c->axis, row);
-  double x[ATTN_LINE], sum = 0;
+  const char *x_row = attn_row_data(&c->x, c->axis, row);
+  double x[ATTN_ROW_CHUNK], sum = 0;
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_row_load(&c->x, c->axis, x_row, from, count, x);
     sum += attn_line_sum(x, count);
   }
@@ -21,11 +21,11 @@ static double first_mean(const struct attn_norm_call *c, int64_t row) {
  *     var  = sum (x - near)^2 / n - rest^2                     [Chan83]
  * x (n) in */
 static struct attn_norm_row measure(const struct attn_norm_call *c, int64_t row) {
-  const char *x_row = attn_row_at(&c->x, c->axis, row);
+  const char *x_row = attn_row_data(&c->x, c->axis, row);
   struct attn_norm_row r = {.near = first_mean(c, row)};
-  double e[ATTN_LINE], sum = 0, squares = 0;
+  double e[ATTN_ROW_CHUNK], sum = 0, squares = 0;
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_row_load(&c->x, c->axis, x_row, from, count, e);
     for (int64_t i = 0; i < count; i++) e[i] -= r.near;
     sum += attn_line_sum(e, count);
@@ -40,7 +40,7 @@ static struct attn_norm_row measure(const struct attn_norm_call *c, int64_t row)
 
 static void store_statistic(const struct attn_norm_call *c, const attn_tensor *t, int64_t row,
                             double value) {
-  if (t->data) attn_line_store(t->dtype, attn_row_at(t, c->axis, row), 1, 1, &value);
+  if (t->data) attn_store_strided(t->dtype, attn_row_data(t, c->axis, row), 1, 1, &value);
 }
 
 /* mean = near + rest;  y = (x - mean) inverse scale + bias
@@ -68,18 +68,18 @@ attn_status attn_layer_norm_forward(const attn_norm *desc, const attn_tensor *x,
  *     d_x = (g - sum g / n - xhat sum (g xhat) / n) / s
  * x (n), scale (n), d_y (n) in; d_x (n) out */
 static void backward_row(struct attn_norm_call *c, int64_t row) {
-  double g[ATTN_LINE], xhat[ATTN_LINE], sum = 0, dot = 0;
+  double g[ATTN_ROW_CHUNK], xhat[ATTN_ROW_CHUNK], sum = 0, dot = 0;
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_norm_terms(c, row, from, count, g, xhat);
     for (int64_t i = 0; i < count; i++) xhat[i] *= g[i];
     sum += attn_line_sum(g, count);
     dot += attn_line_sum(xhat, count);
   }
   sum /= (double)c->n, dot /= (double)c->n;
-  char *d_x_row = attn_row_at(&c->d_x, c->axis, row);
+  char *d_x_row = attn_row_data(&c->d_x, c->axis, row);
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_norm_terms(c, row, from, count, g, xhat);
     for (int64_t i = 0; i < count; i++) g[i] = (g[i] - sum - xhat[i] * dot) * c->row[row].inverse;
     attn_row_store(&c->d_x, c->axis, d_x_row, from, count, g);

@@ -33,14 +33,14 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
 /* ---- Embedding (embedding.c): y_n = scale table[token_n], then positions ---- */
 
 /* Where a position's vector goes: added to the token's, or behind it. */
-enum attn_joining { ATTN_JOIN_ADD, ATTN_JOIN_CONCATENATE };
+enum attn_position_mode { ATTN_POSITION_MODE_ADD, ATTN_POSITION_MODE_CONCATENATE };
 
 struct attn_embedding {
-  int64_t n, words, width; /* N, V; of the table: D, or with ATTN_JOIN_CONCATENATE D - P */
+  int64_t n, words, width; /* N, V; of the table: D, or with ATTN_POSITION_MODE_CONCATENATE D - P */
   const int32_t *tokens;   /* (N), each in 0 .. V-1 */
   const int32_t *places;   /* (N): the row of the positions, from 0 in each sequence */
   float scale;             /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
-  enum attn_joining joining;
+  enum attn_position_mode joining;
   int64_t position_width; /* P; 0: no positions */
 };
 
@@ -123,44 +123,44 @@ struct attn_multihead {
 };
 
 /* Rows that are heads * width wide, step from row to row: parts of one projection may be given. */
-struct attn_rows {
+struct attn_row_view {
   float *at;
   int64_t n, step;
 };
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_rows o /* (N, Hq Ev) */, float *lse /* (Hq, N) */,
-                                   struct attn_rows q /* (N, Hq E) */,
-                                   struct attn_rows k /* (S, H E) */,
-                                   struct attn_rows v /* (S, H Ev) */, attn_error *err);
+                                   struct attn_row_view o /* (N, Hq Ev) */, float *lse /* (Hq, N) */,
+                                   struct attn_row_view q /* (N, Hq E) */,
+                                   struct attn_row_view k /* (S, H E) */,
+                                   struct attn_row_view v /* (S, H Ev) */, attn_error *err);
 
 /* What the forward weighs with, of one sequence and without dropout, for those who want to see it:
  * a pass of its own, so that looking changes no bit of the forward. */
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
                                    float *weights /* (Hq, N, S) */,
-                                   struct attn_rows q /* (N, Hq E) */,
-                                   struct attn_rows k /* (S, H E) */, attn_error *err);
+                                   struct attn_row_view q /* (N, Hq E) */,
+                                   struct attn_row_view k /* (S, H E) */, attn_error *err);
 
 /* dq, dk and dv are written, not added to. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
-                                    struct attn_rows d_o, struct attn_rows o, float *lse,
-                                    struct attn_rows q, struct attn_rows k, struct attn_rows v,
+                                    struct attn_row_view dq, struct attn_row_view dk, struct attn_row_view dv,
+                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
+                                    struct attn_row_view q, struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err);
 
 /* ---- Loss (loss.c): softmax, cross-entropy, label smoothing, in one ---- */
 
 struct attn_loss {
   double sum;      /* of the rows' losses, in nats */
-  int64_t rows;    /* that count: their target is not ATTN_NO_TARGET */
+  int64_t rows;    /* that count: their target is not ATTN_IGNORE_INDEX */
   int64_t correct; /* whose largest logit is the target's */
 };
-enum { ATTN_NO_TARGET = -1 };
+enum { ATTN_IGNORE_INDEX = -1 };
 
 /* loss_n = -sum_v t_v log softmax(logits_n)_v, t = (1 - smoothing) one-hot + smoothing / V
  * [Szegedy16 sec. 7]. The logits become their gradients: softmax - t, times scale, 0 in rows that
  * do not count. With evaluate they stay. */
-struct attn_loss attn_loss_forward(const struct attn_host *host, float *logits /* (N, V) in, out */,
+struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float *logits /* (N, V) in, out */,
                                    const int32_t *targets /* (N) */, int64_t n, int64_t words,
                                    double smoothing, float scale, int evaluate,
                                    double *scratch /* (N) */);

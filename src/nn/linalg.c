@@ -242,7 +242,7 @@ static int pack_rounded(struct attn_packed *p, const float *w) {
   for (int64_t o = 0; o < p->out && rounded; o += width) {
     int64_t count = least(p->out - o, width);
     for (int64_t n = 0; n < count; n++)
-      attn_bf16_write(&here, rounded + n * step, w + (o + n) * p->in, p->in);
+      attn_convert_to_bf16(&here, rounded + n * step, w + (o + n) * p->in, p->in);
     const struct attn_matrix b = {rounded, step, 1, ATTN_BF16};
     pack_panels(p->kernel, p->panels + o * words_of(p->type, p->in), &b,
                 (struct block){0, p->in, 0, count});

@@ -10,7 +10,7 @@
 #ifndef ATTN_NN_LINALG_H
 #define ATTN_NN_LINALG_H
 
-#include "layer.h"
+#include "layer_common.h"
 
 /* A matrix in memory, row by row, step elements from row to row. */
 struct attn_matrix {

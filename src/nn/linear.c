@@ -40,7 +40,7 @@ static struct attn_matrix w_of(const struct attn_linear *l, int transposed) {
 attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l, float *y,
                                 const float *b, attn_error *err) {
   struct bias p = {.y = y, .b = b, .width = l->out};
-  if (b) attn_layer_rows(host, l->n, l->out, start_rows, &p);
+  if (b) attn_parallel_rows(host, l->n, l->out, start_rows, &p);
   return attn_matmul(host, l->n, l->out, l->in, x_of(l), w_of(l, 1), y, l->out, b != NULL, err);
 }
 
@@ -51,7 +51,7 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
   const struct attn_matrix g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
   struct bias p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
-  if (db) attn_layer_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
+  if (db) attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
   if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
   if (dw && !status)
     status = attn_matmul(host, l->out, l->in, l->n, turned, x_of(l), dw, l->in, 1, err);

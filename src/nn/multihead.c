@@ -7,7 +7,7 @@ struct call {
 };
 
 /* (heads, n, width), as it lies in rows of all heads. */
-static attn_tensor by_heads(struct attn_rows r, int64_t heads, int64_t width) {
+static attn_tensor by_heads(struct attn_row_view r, int64_t heads, int64_t width) {
   return (attn_tensor){r.at, ATTN_F32, 3, {heads, r.n, width}, {width, r.step, 1}};
 }
 
@@ -35,8 +35,8 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
 }
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_rows o, float *lse, struct attn_rows q,
-                                   struct attn_rows k, struct attn_rows v, attn_error *err) {
+                                   struct attn_row_view o, float *lse, struct attn_row_view q,
+                                   struct attn_row_view k, struct attn_row_view v, attn_error *err) {
   struct call c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
@@ -46,7 +46,7 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
 }
 
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
-                                   float *weights, struct attn_rows q, struct attn_rows k,
+                                   float *weights, struct attn_row_view q, struct attn_row_view k,
                                    attn_error *err) {
   struct call c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
@@ -60,9 +60,9 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
 }
 
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
-                                    struct attn_rows d_o, struct attn_rows o, float *lse,
-                                    struct attn_rows q, struct attn_rows k, struct attn_rows v,
+                                    struct attn_row_view dq, struct attn_row_view dk, struct attn_row_view dv,
+                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
+                                    struct attn_row_view q, struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err) {
   struct call c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);

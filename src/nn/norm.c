@@ -184,24 +184,24 @@ static void run_rows(void *argument, int64_t index, int32_t worker) {
 }
 
 void attn_norm_rows(struct attn_norm_call *c, void (*body)(struct attn_norm_call *c, int64_t row)) {
-  struct rows r = {c, body, attn_layer_block(c->n)};
-  attn_layer_run(&c->host, c->rows / r.block + (c->rows % r.block != 0), run_rows, &r);
+  struct rows r = {c, body, attn_rows_per_task(c->n)};
+  attn_parallel_for(&c->host, c->rows / r.block + (c->rows % r.block != 0), run_rows, &r);
 }
 
 /* xhat (count) of elements from .. of a row */
 static void load_xhat(const struct attn_norm_call *c, const struct attn_norm_row *r, int64_t row,
                       int64_t from, int64_t count, double *xhat) {
-  attn_row_load(&c->x, c->axis, attn_row_at(&c->x, c->axis, row), from, count, xhat);
+  attn_row_load(&c->x, c->axis, attn_row_data(&c->x, c->axis, row), from, count, xhat);
   for (int64_t i = 0; i < count; i++) xhat[i] = ((xhat[i] - r->near) - r->rest) * r->inverse;
 }
 
 void attn_norm_write(const struct attn_norm_call *c, const struct attn_norm_row *r, int64_t row) {
-  const char *scale_row = attn_row_at(&c->scale, c->axis, row);
-  const char *bias_row = attn_row_at(&c->bias, c->axis, row);
-  char *y_row = attn_row_at(&c->y, c->axis, row);
-  double y[ATTN_LINE], scale[ATTN_LINE], bias[ATTN_LINE];
+  const char *scale_row = attn_row_data(&c->scale, c->axis, row);
+  const char *bias_row = attn_row_data(&c->bias, c->axis, row);
+  char *y_row = attn_row_data(&c->y, c->axis, row);
+  double y[ATTN_ROW_CHUNK], scale[ATTN_ROW_CHUNK], bias[ATTN_ROW_CHUNK];
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     load_xhat(c, r, row, from, count, y);
     attn_row_load(&c->scale, c->axis, scale_row, from, count, scale);
     attn_row_load(&c->bias, c->axis, bias_row, from, count, bias);
@@ -295,16 +295,16 @@ static void sum_block(void *argument, int64_t block, int32_t worker) {
 static void sum_over_rows(struct attn_norm_call *c, const attn_tensor *out, int times_xhat) {
   if (!out) return;
   struct sums s = plan_sums(c, out, times_xhat);
-  attn_layer_run(&c->host, s.kept_count / COLUMNS + (s.kept_count % COLUMNS != 0), sum_block, &s);
+  attn_parallel_for(&c->host, s.kept_count / COLUMNS + (s.kept_count % COLUMNS != 0), sum_block, &s);
 }
 
 /* ---- The backward -------------------------------------------------------- */
 
 void attn_norm_terms(const struct attn_norm_call *c, int64_t row, int64_t from, int64_t count,
                      double *g, double *xhat) {
-  double scale[ATTN_LINE];
-  attn_row_load(&c->d_y, c->axis, attn_row_at(&c->d_y, c->axis, row), from, count, g);
-  attn_row_load(&c->scale, c->axis, attn_row_at(&c->scale, c->axis, row), from, count, scale);
+  double scale[ATTN_ROW_CHUNK];
+  attn_row_load(&c->d_y, c->axis, attn_row_data(&c->d_y, c->axis, row), from, count, g);
+  attn_row_load(&c->scale, c->axis, attn_row_data(&c->scale, c->axis, row), from, count, scale);
   for (int64_t i = 0; i < count; i++) g[i] *= scale[i]; /* g = d_y scale */
   load_xhat(c, &c->row[row], row, from, count, xhat);
 }

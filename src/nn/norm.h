@@ -3,8 +3,8 @@
 #define ATTN_NN_NORM_H
 
 #include "attn/nn.h"
-#include "layer.h"
-#include "line.h"
+#include "layer_common.h"
+#include "tensor_rows.h"
 
 /* What is kept of a row: xhat = ((x - near) - rest) * inverse. near + rest is the mean: near a
  * first estimate, rest what the differences from it have left. Without a mean both are 0. */
@@ -51,7 +51,7 @@ void attn_norm_rows(struct attn_norm_call *c, void (*body)(struct attn_norm_call
 /* y (n) = xhat scale + bias of one row. */
 void attn_norm_write(const struct attn_norm_call *c, const struct attn_norm_row *r, int64_t row);
 
-/* Of elements from .. from + count - 1 of a row, count at most ATTN_LINE, in the backward:
+/* Of elements from .. from + count - 1 of a row, count at most ATTN_ROW_CHUNK, in the backward:
  * g (count) = d_y scale and xhat (count), out. */
 void attn_norm_terms(const struct attn_norm_call *c, int64_t row, int64_t from, int64_t count,
                      double *g, double *xhat);

@@ -83,13 +83,13 @@ static void add_all_back(void *argument, int64_t from, int64_t to) {
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
                            const float *x, const float *f, int64_t n, int64_t width) {
   struct call c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
-  attn_layer_rows(host, n, width, drop->probability > 0 ? add : add_all, &c);
+  attn_parallel_rows(host, n, width, drop->probability > 0 ? add : add_all, &c);
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
                             float *dx, float *df, const float *dy, int64_t n, int64_t width) {
   struct call c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
-  if (dx) attn_layer_rows(host, n, width, add_all_back, &c);
+  if (dx) attn_parallel_rows(host, n, width, add_all_back, &c);
   c.dx = df;
-  attn_layer_rows(host, n, width, drop->probability > 0 ? add_back : add_all_back, &c);
+  attn_parallel_rows(host, n, width, drop->probability > 0 ? add_back : add_all_back, &c);
 }

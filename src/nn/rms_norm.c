@@ -6,10 +6,10 @@
 /* 1 / s with s = sqrt(sum x^2 / n + epsilon); there is no mean to take away.
  * x (n) in */
 static struct attn_norm_row measure(const struct attn_norm_call *c, int64_t row) {
-  const char *x_row = attn_row_at(&c->x, c->axis, row);
-  double x[ATTN_LINE], squares = 0;
+  const char *x_row = attn_row_data(&c->x, c->axis, row);
+  double x[ATTN_ROW_CHUNK], squares = 0;
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_row_load(&c->x, c->axis, x_row, from, count, x);
     for (int64_t i = 0; i < count; i++) x[i] *= x[i];
     squares += attn_line_sum(x, count);
@@ -38,17 +38,17 @@ attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_tensor *x,
  *     d_x = (g - xhat sum (g xhat) / n) / s
  * x (n), scale (n), d_y (n) in; d_x (n) out */
 static void backward_row(struct attn_norm_call *c, int64_t row) {
-  double g[ATTN_LINE], xhat[ATTN_LINE], dot = 0;
+  double g[ATTN_ROW_CHUNK], xhat[ATTN_ROW_CHUNK], dot = 0;
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_norm_terms(c, row, from, count, g, xhat);
     for (int64_t i = 0; i < count; i++) xhat[i] *= g[i];
     dot += attn_line_sum(xhat, count);
   }
   dot /= (double)c->n;
-  char *d_x_row = attn_row_at(&c->d_x, c->axis, row);
+  char *d_x_row = attn_row_data(&c->d_x, c->axis, row);
   for (int64_t from = 0, count; from < c->n; from += count) {
-    count = c->n - from < ATTN_LINE ? c->n - from : ATTN_LINE;
+    count = c->n - from < ATTN_ROW_CHUNK ? c->n - from : ATTN_ROW_CHUNK;
     attn_norm_terms(c, row, from, count, g, xhat);
     for (int64_t i = 0; i < count; i++) g[i] = (g[i] - xhat[i] * dot) * c->row[row].inverse;
     attn_row_store(&c->d_x, c->axis, d_x_row, from, count, g);

@@ -6,8 +6,8 @@
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "layer.h"
-#include "line.h"
+#include "layer_common.h"
+#include "tensor_rows.h"
 #include "view.h"
 
 /* One validated call. */
@@ -132,7 +132,7 @@ static attn_status check_tensors(struct call *c, const attn_tensor *from, const 
   if (!status) status = by_heads(to, to_name, c->desc.heads, &c->to, err);
   c->heads = c->from.shape[1], c->length = c->from.shape[2], c->width = c->from.shape[3];
   c->rows = c->width ? c->from.shape[0] * c->heads * c->length : 0; /* of width 0 any number fits */
-  c->block = attn_layer_block(c->width);
+  c->block = attn_rows_per_task(c->width);
   return status;
 }
 
@@ -162,7 +162,7 @@ static void load_table(const struct call *c, const attn_tensor *t, int64_t b, in
   int64_t at = c->desc.positions ? position(c->desc.positions, b, l) * t->strides[0]
                                  : b * t->strides[0] + l * t->strides[1];
   int64_t step = t->strides[t->rank - 1];
-  attn_line_load(t->dtype, attn_view_at(t, at + k * step), step, count, to);
+  attn_load_strided(t->dtype, attn_view_at(t, at + k * step), step, count, to);
 }
 
 /*     forward                        backward, for it turns the other way
@@ -170,22 +170,22 @@ static void load_table(const struct call *c, const attn_tensor *t, int64_t b, in
  *     y2 = sin x1 + cos x2           dx2 = -sin dy1 + cos dy2
  * x (E) in, cos, sin (R/2) in, y (E) out, where x and y may be one */
 static void turn_row(const struct call *c, int64_t b, int64_t l, const char *x, char *y) {
-  double cos[ATTN_LINE], sin[ATTN_LINE], x1[ATTN_LINE], x2[ATTN_LINE], y1[ATTN_LINE], y2[ATTN_LINE];
+  double cos[ATTN_ROW_CHUNK], sin[ATTN_ROW_CHUNK], x1[ATTN_ROW_CHUNK], x2[ATTN_ROW_CHUNK], y1[ATTN_ROW_CHUNK], y2[ATTN_ROW_CHUNK];
   int64_t size = attn_real_size(c->from.dtype), in = c->from.strides[3], out = c->to.strides[3];
   for (int64_t k = 0, count; k < c->pairs; k += count) {
-    count = c->pairs - k < ATTN_LINE ? c->pairs - k : ATTN_LINE;
+    count = c->pairs - k < ATTN_ROW_CHUNK ? c->pairs - k : ATTN_ROW_CHUNK;
     int64_t first = c->first + k * c->step, second = c->second + k * c->step;
     load_table(c, &c->cos, b, l, k, count, cos);
     load_table(c, &c->sin, b, l, k, count, sin);
-    attn_line_load(c->from.dtype, x + first * in * size, c->step * in, count, x1);
-    attn_line_load(c->from.dtype, x + second * in * size, c->step * in, count, x2);
+    attn_load_strided(c->from.dtype, x + first * in * size, c->step * in, count, x1);
+    attn_load_strided(c->from.dtype, x + second * in * size, c->step * in, count, x2);
     for (int64_t n = 0; n < count; n++) {
       double s = c->direction * sin[n];
       y1[n] = cos[n] * x1[n] - s * x2[n];
       y2[n] = s * x1[n] + cos[n] * x2[n];
     }
-    attn_line_store(c->to.dtype, y + first * out * size, c->step * out, count, y1);
-    attn_line_store(c->to.dtype, y + second * out * size, c->step * out, count, y2);
+    attn_store_strided(c->to.dtype, y + first * out * size, c->step * out, count, y1);
+    attn_store_strided(c->to.dtype, y + second * out * size, c->step * out, count, y2);
   }
   for (int64_t e = 2 * c->pairs; e < c->width; e++) /* what is not turned: bit for bit */
     memmove(y + e * out * size, x + e * in * size, (size_t)size);
@@ -197,8 +197,8 @@ static void turn_rows(void *argument, int64_t index, int32_t worker) {
   (void)worker;
   for (int64_t row = index * c->block; row < end && row < c->rows; row++) {
     int64_t l = row % c->length, b = row / c->length / c->heads;
-    const char *x = attn_row_at(&c->from, 3, row);
-    turn_row(c, b, l, x, attn_row_at(&c->to, 3, row));
+    const char *x = attn_row_data(&c->from, 3, row);
+    turn_row(c, b, l, x, attn_row_data(&c->to, 3, row));
   }
 }
 
@@ -208,7 +208,7 @@ static attn_status turn(const attn_rotary *desc, double direction, const attn_te
   struct call c = {.direction = direction};
   attn_status status = check(&c, desc, from, from_name, cos, sin, to, to_name, err);
   if (status || !c.width) return status;
-  attn_layer_run(&c.host, c.rows / c.block + (c.rows % c.block != 0), turn_rows, &c);
+  attn_parallel_for(&c.host, c.rows / c.block + (c.rows % c.block != 0), turn_rows, &c);
   return ATTN_OK;
 }
 
@@ -254,7 +254,7 @@ static void fill_table(const attn_tensor *t, double base, int64_t first, double 
     for (int64_t k = 0; k < pairs; k++) {
       double frequency = pow(base, -(double)k / (double)pairs);
       double value = wave((double)(first + p) * frequency);
-      attn_line_store(t->dtype, attn_row_at(t, 2, at++), 1, 1, &value);
+      attn_store_strided(t->dtype, attn_row_data(t, 2, at++), 1, 1, &value);
     }
 }
 

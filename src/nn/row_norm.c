@@ -73,7 +73,7 @@ void attn_row_norm_forward(const struct attn_host *host, float *y, float *mean, 
                    .width = width,
                    .epsilon = (float)epsilon,
                    .root = root};
-  attn_layer_rows(host, n, width * 4, normalize, &c);
+  attn_parallel_rows(host, n, width * 4, normalize, &c);
 }
 
 /* ---- Backward: xhat = (x - mean) inverse, g = dy scale,
@@ -151,7 +151,7 @@ void attn_row_norm_backward(const struct attn_host *host, float *dx, float *d_sc
                    .n = n,
                    .width = width,
                    .root = root};
-  attn_layer_rows(host, n, width * 4, differentiate, &c);
+  attn_parallel_rows(host, n, width * 4, differentiate, &c);
   if (d_scale || d_bias)
-    attn_layer_rows(host, (width + COLUMNS - 1) / COLUMNS, n * COLUMNS * 2, sum_columns, &c);
+    attn_parallel_rows(host, (width + COLUMNS - 1) / COLUMNS, n * COLUMNS * 2, sum_columns, &c);
 }

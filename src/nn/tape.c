@@ -21,7 +21,7 @@ struct attn_node {
   union {
     struct attn_embedding embedding;
     enum attn_activation activation;
-    struct attn_turn turn;
+    struct attn_rotary_args turn;
     struct {
       uint16_t *half; /* x in bf16; NULL: x itself is multiplied */
     } linear;
@@ -51,8 +51,8 @@ static attn_status no_memory(attn_error *err, size_t bytes) {
 static size_t up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err) {
-  tape->notes = (struct attn_stack){malloc(notes), notes, 0, 0};
-  tape->numbers = (struct attn_stack){NULL, 0, 0, 0}, tape->factors_most = 0;
+  tape->notes = (struct attn_arena){malloc(notes), notes, 0, 0};
+  tape->numbers = (struct attn_arena){NULL, 0, 0, 0}, tape->factors_most = 0;
   return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
 }
 
@@ -66,7 +66,7 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
   size_t gradients = tape->gradients.places.most, all = bytes + gradients + tape->factors_most;
   char *memory = attn_memory_allocate(NULL, ALIGNMENT, all);
   if (!memory) return no_memory(err, all);
-  tape->numbers = (struct attn_stack){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
+  tape->numbers = (struct attn_arena){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
   tape->factors = memory + bytes + gradients;
   attn_tape_start(tape);
   return ATTN_OK;
@@ -88,7 +88,7 @@ void attn_tape_start(struct attn_tape *tape) {
   tape->last = NULL, tape->status = ATTN_OK, tape->drop.use = 0;
 }
 
-static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes) {
+static void *push(struct attn_tape *tape, struct attn_arena *stack, size_t bytes) {
   const size_t most = PTRDIFF_MAX / ALIGNMENT * ALIGNMENT; /* which no allocation gives */
   size_t at = stack->used, more = up(bytes);
   stack->used = more < most - at ? at + more : most;
@@ -100,16 +100,16 @@ static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes
   return NULL;
 }
 
-void *attn_tape_bytes(struct attn_tape *tape, size_t bytes) {
+void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
   return push(tape, &tape->numbers, bytes);
 }
 
-struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width) {
+struct attn_value *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
   static struct attn_value none;
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
   struct attn_value *made = push(tape, &tape->notes, sizeof *made);
-  float *x = attn_tape_bytes(tape, bytes);
-  float *dx = tape->training && !tape->shares_gradients ? attn_tape_bytes(tape, bytes) : NULL;
+  float *x = attn_tape_allocate(tape, bytes);
+  float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
   tape->values++;
   if (!made) return &none;
   if (dx) memset(dx, 0, bytes);
@@ -123,7 +123,7 @@ struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct at
   size_t bytes = (size_t)value->n * (size_t)value->width * sizeof *value->x;
   if (tape->training || tape->status) return value;
   tape->numbers.used = mark;
-  float *to = attn_tape_bytes(tape, bytes);
+  float *to = attn_tape_allocate(tape, bytes);
   if (to && value->x) memmove(to, value->x, bytes);
   value->x = to;
   return value;
@@ -131,11 +131,11 @@ struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct at
 
 /* ---- Calls ---- */
 
-int attn_tape_runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
+int attn_tape_is_computing(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
 
 /* Is the pass wanted no more? Its status says so then. */
 static int is_stopped(struct attn_tape *tape) {
-  if (!attn_tape_runs(tape) || !tape->stop || !tape->stop(tape->stop_context)) return 0;
+  if (!attn_tape_is_computing(tape) || !tape->stop || !tape->stop(tape->stop_context)) return 0;
   tape->status = attn_fail(&tape->error, ATTN_ERR_INTERRUPTED, NULL, "stopped by the caller");
   return 1;
 }
@@ -146,7 +146,7 @@ static void call(struct attn_tape *tape, const struct attn_node *node) {
   if (!kept) return;
   *kept = *node, kept->before = tape->last;
   if (tape->training) tape->last = kept;
-  if (attn_tape_runs(tape) && !is_stopped(tape)) kept->forward(tape, kept);
+  if (attn_tape_is_computing(tape) && !is_stopped(tape)) kept->forward(tape, kept);
 }
 
 /* ---- Gradients: 0 when the first reader's backward comes, done with after the maker's ---- */
@@ -164,24 +164,24 @@ static size_t bytes_of(const struct attn_value *v) {
 
 static void plan_place(struct attn_tape *t, struct attn_value *v) {
   struct attn_place *place = &t->gradients.place[v->number];
-  if (!place->bytes) attn_places_take(&t->gradients.places, place, bytes_of(v));
+  if (!place->bytes) attn_buffer_offsets_reserve(&t->gradients.places, place, bytes_of(v));
 }
 
 static attn_status plan_gradients(struct attn_tape *t, attn_error *err) {
-  struct attn_gradients *g = &t->gradients;
-  *g = (struct attn_gradients){.values = t->values};
+  struct attn_gradient_plan *g = &t->gradients;
+  *g = (struct attn_gradient_plan){.values = t->values};
   if (!t->training || !t->shares_gradients) return ATTN_OK;
   g->place = calloc((size_t)t->values + 1, sizeof *g->place);
   if (!g->place) return no_memory(err, (size_t)t->values * sizeof *g->place);
   for (const struct attn_node *n = t->last; n; n = n->before) {
     for_inputs(t, n, plan_place);
-    if (n->y) attn_places_give(&g->places, &g->place[n->y->number]);
+    if (n->y) attn_buffer_offsets_release(&g->places, &g->place[n->y->number]);
   }
   return ATTN_OK;
 }
 
 static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
-  const struct attn_gradients *g = &t->gradients;
+  const struct attn_gradient_plan *g = &t->gradients;
   if (v->number <= g->values && bytes_of(v) <= g->place[v->number].bytes) {
     v->dx = (float *)(void *)(g->memory + g->place[v->number].at);
     memset(v->dx, 0, bytes_of(v));
@@ -191,11 +191,11 @@ static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
 
 /* What nobody read has no gradient to send back. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_node *n = tape->last; n && attn_tape_runs(tape) && !is_stopped(tape);
+  for (struct attn_node *n = tape->last; n && attn_tape_is_computing(tape) && !is_stopped(tape);
        n = n->before) {
     if (n->y && !n->y->dx) continue;
     for_inputs(tape, n, begin_gradient);
-    if (attn_tape_runs(tape)) n->backward(tape, n);
+    if (attn_tape_is_computing(tape)) n->backward(tape, n);
   }
   tape->last = NULL;
 }
@@ -219,13 +219,13 @@ static struct attn_linear shapes(const struct attn_node *n) {
 
 static void linear(struct attn_tape *t, struct attn_node *n) {
   const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_bf16_write(&t->host, n->as.linear.half, n->x->x, l.n * l.in);
+  if (n->as.linear.half) attn_convert_to_bf16(&t->host, n->as.linear.half, n->x->x, l.n * l.in);
   t->status = attn_linear_forward(&t->host, &l, n->y->x, n->bias ? n->bias->x : NULL, &t->error);
 }
 
 static void linear_back(struct attn_tape *t, struct attn_node *n) {
   const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_bf16_write(&t->host, t->factors, n->y->dx, l.n * l.out);
+  if (n->as.linear.half) attn_convert_to_bf16(&t->host, t->factors, n->y->dx, l.n * l.out);
   t->status =
       attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
                            n->y->dx, n->as.linear.half ? t->factors : n->y->dx, &t->error);
@@ -235,7 +235,7 @@ static void linear_back(struct attn_tape *t, struct attn_node *n) {
 static void plan_factors(struct attn_tape *t, struct attn_node *n) {
   const size_t size = sizeof(uint16_t);
   size_t back = (size_t)n->y->n * (size_t)n->y->width * size;
-  n->as.linear.half = attn_tape_bytes(t, (size_t)n->x->n * (size_t)n->x->width * size);
+  n->as.linear.half = attn_tape_allocate(t, (size_t)n->x->n * (size_t)n->x->width * size);
   if (!t->training || back <= t->factors_most) return;
   if (!t->numbers.memory)
     t->factors_most = back;
@@ -245,7 +245,7 @@ static void plan_factors(struct attn_tape *t, struct attn_node *n) {
 
 struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
                                     const struct attn_value *w, const struct attn_value *b) {
-  struct attn_value *y = attn_tape_value(tape, x->n, w->n);
+  struct attn_value *y = attn_tape_variable(tape, x->n, w->n);
   struct attn_node node = {
       .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
   if (tape->halves) plan_factors(tape, &node);
@@ -255,16 +255,16 @@ struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x
 
 static void multiply_packed(struct attn_tape *t, struct attn_node *n) {
   uint16_t *half = n->as.packed.half;
-  if (half) attn_bf16_write(&t->host, half, n->x->x, n->x->n * n->x->width);
+  if (half) attn_convert_to_bf16(&t->host, half, n->x->x, n->x->n * n->x->width);
   attn_packed_multiply(n->as.packed.w, n->y->x, half ? (void *)half : n->x->x, n->x->n);
 }
 
-struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
+struct attn_value *attn_tape_linear_packed(struct attn_tape *tape, struct attn_value *x,
                                     struct attn_packed *packed, int64_t out, int half) {
-  struct attn_value *y = attn_tape_value(tape, x->n, out);
+  struct attn_value *y = attn_tape_variable(tape, x->n, out);
   struct attn_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
   size_t bytes = (size_t)x->n * (size_t)x->width * sizeof *node.as.packed.half;
-  if (half) node.as.packed.half = attn_tape_bytes(tape, bytes);
+  if (half) node.as.packed.half = attn_tape_allocate(tape, bytes);
   call(tape, &node);
   return y;
 }
@@ -284,8 +284,8 @@ static void embed_back(struct attn_tape *t, struct attn_node *n) {
 struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
                                    const struct attn_value *table,
                                    const struct attn_value *positions) {
-  int64_t behind = e->joining == ATTN_JOIN_CONCATENATE ? e->position_width : 0;
-  struct attn_value *y = attn_tape_value(tape, e->n, e->width + behind);
+  int64_t behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->position_width : 0;
+  struct attn_value *y = attn_tape_variable(tape, e->n, e->width + behind);
   call(tape, &(struct attn_node){.forward = embed,
                                  .backward = embed_back,
                                  .y = y,
@@ -312,13 +312,13 @@ static void norm_back(struct attn_tape *t, struct attn_node *n) {
 struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
                                   const struct attn_value *scale, const struct attn_value *bias,
                                   double epsilon, int root) {
-  struct attn_value *y = attn_tape_value(tape, x->n, x->width);
+  struct attn_value *y = attn_tape_variable(tape, x->n, x->width);
   struct attn_node node = {
       .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
   node.as.norm.epsilon = epsilon, node.as.norm.root = root;
   if (tape->training) {
-    node.as.norm.mean = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
-    node.as.norm.inverse = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
+    node.as.norm.mean = attn_tape_allocate(tape, (size_t)x->n * sizeof(float));
+    node.as.norm.inverse = attn_tape_allocate(tape, (size_t)x->n * sizeof(float));
   }
   call(tape, &node);
   return y;
@@ -337,7 +337,7 @@ static void activate_back(struct attn_tape *t, struct attn_node *n) {
 
 struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
                                       struct attn_value *x) {
-  struct attn_value *y = attn_tape_value(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
+  struct attn_value *y = attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
   call(tape,
        &(struct attn_node){
            .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
@@ -358,7 +358,7 @@ static void add_back(struct attn_tape *t, struct attn_node *n) {
 
 struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
                                  double dropout) {
-  struct attn_value *y = attn_tape_value(tape, f->n, f->width);
+  struct attn_value *y = attn_tape_variable(tape, f->n, f->width);
   call(tape, &(struct attn_node){.forward = add,
                                  .backward = add_back,
                                  .x = x,
@@ -370,12 +370,12 @@ struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, s
 
 /* ---- Attention ---- */
 
-static struct attn_rows values(struct attn_columns c) {
-  return (struct attn_rows){c.of->x + c.from, c.of->n, c.of->width};
+static struct attn_row_view values(struct attn_columns c) {
+  return (struct attn_row_view){c.of->x + c.from, c.of->n, c.of->width};
 }
 
-static struct attn_rows gradients(struct attn_columns c) {
-  return (struct attn_rows){c.of->dx + c.from, c.of->n, c.of->width};
+static struct attn_row_view gradients(struct attn_columns c) {
+  return (struct attn_row_view){c.of->dx + c.from, c.of->n, c.of->width};
 }
 
 static void attend(struct attn_tape *t, struct attn_node *n) {
@@ -398,13 +398,13 @@ static void attend_back(struct attn_tape *t, struct attn_node *n) {
 struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
                                     struct attn_columns q, struct attn_columns k,
                                     struct attn_columns v, double dropout) {
-  struct attn_value *y = attn_tape_value(tape, q.of->n, m->heads * m->value_width);
+  struct attn_value *y = attn_tape_variable(tape, q.of->n, m->heads * m->value_width);
   struct attn_node node = {
       .forward = attend, .backward = attend_back, .y = y, .from = {q.of, k.of, v.of}};
   node.as.attend.m = *m, node.as.attend.m.drop = draw_from(tape, dropout);
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
-    node.as.attend.lse = attn_tape_bytes(tape, (size_t)(m->heads * q.of->n) * sizeof(float));
+    node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->heads * q.of->n) * sizeof(float));
   call(tape, &node);
   return y;
 }
@@ -412,7 +412,7 @@ struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_mu
 /* ---- Rotary positions ---- */
 
 static void turn(struct attn_tape *t, struct attn_node *n, float *rows, int back) {
-  const struct attn_turn *r = &n->as.turn;
+  const struct attn_rotary_args *r = &n->as.turn;
   attn_tensor places = {(void *)(uintptr_t)r->places, ATTN_I32, 2, {1, n->x->n}, {0, 1}};
   const attn_rotary desc = {.struct_size = sizeof desc,
                             .positions = &places,
@@ -429,19 +429,19 @@ static void turn(struct attn_tape *t, struct attn_node *n, float *rows, int back
 static void turn_values(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->x, 0); }
 static void turn_back(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->dx, 1); }
 
-void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *r) {
+void attn_tape_rotary(struct attn_tape *tape, struct attn_value *x, const struct attn_rotary_args *r) {
   call(tape,
        &(struct attn_node){.forward = turn_values, .backward = turn_back, .x = x, .as.turn = *r});
 }
 
 /* ---- Loss: the end of the tape ---- */
 
-struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_value *logits,
                                 const int32_t *targets, double smoothing, float scale) {
   const struct attn_loss none = {0, 0, 0};
-  double *scratch = attn_tape_bytes(tape, (size_t)logits->n * sizeof *scratch);
-  if (!attn_tape_runs(tape)) return none;
+  double *scratch = attn_tape_allocate(tape, (size_t)logits->n * sizeof *scratch);
+  if (!attn_tape_is_computing(tape)) return none;
   if (tape->training) logits->dx = logits->x;
-  return attn_loss_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
+  return attn_cross_entropy_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
                            scale, !tape->training, scratch);
 }

@@ -10,7 +10,7 @@
 #define ATTN_NN_TAPE_H
 
 #include "layers.h"
-#include "places.h"
+#include "buffer_offsets.h"
 
 /* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
  * weights are such values too, and on a tape of halves have bf16 copies. */
@@ -25,15 +25,15 @@ struct attn_value {
  * call that reads their value to that of the call that made it. Which places can be shared follows
  * from the calls alone; a pass makes the same calls as the one that was measured, of no larger
  * values. */
-struct attn_gradients {
-  struct attn_places places;
+struct attn_gradient_plan {
+  struct attn_buffer_offsets places;
   struct attn_place *place; /* of each value, by its number */
   int64_t values;           /* how many were planned */
   char *memory;             /* behind the numbers */
 };
 
 /* Memory that is only added to, but for attn_tape_keep; aligned to 64. */
-struct attn_stack {
+struct attn_arena {
   char *memory;
   size_t size, used, most; /* most: that were ever used */
 };
@@ -42,19 +42,19 @@ struct attn_tape {
   struct attn_host host;
   int training;
   struct attn_dropout drop;         /* of this step; every use gets a number of its own */
-  struct attn_stack notes, numbers; /* numbers without memory: measure */
+  struct attn_arena notes, numbers; /* numbers without memory: measure */
   struct attn_node *last;
   int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
   int halves;           /* set before it measures; 1: linear layers multiply in bf16 */
   size_t factors_most;  /* bytes of one gradient in bf16, at most */
   void *factors;        /* at the end of the memory */
-  struct attn_gradients gradients;
+  struct attn_gradient_plan gradients;
   int64_t values; /* of this pass */
   attn_status status;
   attn_error error;
   /* NULL, or told of each attention before it is computed; may set the status. */
-  void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
-                struct attn_rows k);
+  void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
+                struct attn_row_view k);
   void *watcher; /* watch's own */
   /* NULL, or asked before each call of a layer and each backward: not 0 ends the pass with
    * ATTN_ERR_INTERRUPTED. */
@@ -73,7 +73,7 @@ attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err);
 attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err);
 
 /* Are calls made, or only measured, or is nothing done any more? */
-int attn_tape_runs(const struct attn_tape *tape);
+int attn_tape_is_computing(const struct attn_tape *tape);
 
 /* Releases both. */
 void attn_tape_close(struct attn_tape *tape);
@@ -83,7 +83,7 @@ void attn_tape_start(struct attn_tape *tape);
 
 /* Values of this shape in the tape's memory; their gradient is 0, or where gradients are shared
  * NULL until it is needed. */
-struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width);
+struct attn_value *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Where the numbers of what is to come begin. */
 size_t attn_tape_mark(const struct attn_tape *tape);
@@ -93,14 +93,14 @@ size_t attn_tape_mark(const struct attn_tape *tape);
 struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value);
 
 /* Bytes of the numbers' memory; NULL where it measures. */
-void *attn_tape_bytes(struct attn_tape *tape, size_t bytes);
+void *attn_tape_allocate(struct attn_tape *tape, size_t bytes);
 
 struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
                                     const struct attn_value *w, const struct attn_value *b);
 
 /* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
  */
-struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
+struct attn_value *attn_tape_linear_packed(struct attn_tape *tape, struct attn_value *x,
                                     struct attn_packed *packed, int64_t out, int half);
 
 struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
@@ -121,12 +121,12 @@ struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, s
 
 /* Turns the pairs of every head by its position: columns from .. from + heads width of x, in place
  * and back the same way, so that x must be nobody else's before. cos, sin (rows, width / 2). */
-struct attn_turn {
+struct attn_rotary_args {
   int64_t from, heads, width;
   const int32_t *places; /* (N): rows of the tables */
   const struct attn_value *cos, *sin;
 };
-void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *turn);
+void attn_tape_rotary(struct attn_tape *tape, struct attn_value *x, const struct attn_rotary_args *turn);
 
 /* Columns of a value from `from` on. Each must be read by this attention alone: its gradient is
  * written, not added to. */
@@ -139,7 +139,7 @@ struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_mu
                                     struct attn_columns v, double dropout);
 
 /* Training, the logits' values become their own gradient, times scale; and dx is x. */
-struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_value *logits,
                                 const int32_t *targets, double smoothing, float scale);
 
 void attn_tape_backward(struct attn_tape *tape);

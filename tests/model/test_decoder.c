@@ -40,8 +40,8 @@ static struct attn_pack *pack_as(enum standing how) {
   assert_int_equal(attn_pack_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
   assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
-  attn_network_set_halves(network, halves);
-  attn_bf16_write(&host, halves, network->parameters[0].value.x, network->numbers);
+  attn_network_set_bf16(network, halves);
+  attn_convert_to_bf16(&host, halves, network->parameters[0].value.x, network->numbers);
   tape.halves = 1;
   return pack;
 }

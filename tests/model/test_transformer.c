@@ -40,8 +40,8 @@ static struct attn_text target = {
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.notes = (struct attn_arena){malloc(MEMORY), MEMORY, 0, 0};
+  tape.numbers = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   for (int side = 0; side < 2; side++)
     for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
   return 0;
@@ -158,11 +158,11 @@ static void gradients_are_derivatives(void **state) {
 /* A step's gradients: bytes of the numbers and what is shared. */
 static void learn(struct attn_tape *t, float *gradients) {
   int32_t labels[TOKENS];
-  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_NO_TARGET;
+  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_IGNORE_INDEX;
   memset(block + numbers, 0, (size_t)numbers * sizeof *block);
   attn_tape_start(t);
   struct attn_value *y = attn_transformer_forward(network, t, &source, &target);
-  attn_tape_lose(t, y, labels, 0.1, 1);
+  attn_tape_cross_entropy(t, y, labels, 0.1, 1);
   attn_tape_backward(t);
   assert_int_equal(t->status, ATTN_OK);
   memcpy(gradients, block + numbers, (size_t)numbers * sizeof *block);
@@ -176,7 +176,7 @@ static void open_sharing(struct attn_tape *t) {
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
   assert_int_equal(attn_tape_open(t, MEMORY, NULL), ATTN_OK);
   struct attn_value *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
-  attn_tape_lose(t, y, NULL, 0, 1);
+  attn_tape_cross_entropy(t, y, NULL, 0, 1);
   assert_int_equal(attn_tape_reserve(t, NULL), ATTN_OK);
   memset(t->numbers.memory, 0xff, t->numbers.size + t->gradients.places.most);
 }

@@ -73,7 +73,7 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
                             : (uint32_t)below(65536) << 16 | (uint32_t)below(65536));
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     const struct attn_host host = {.threads = threads};
-    attn_bf16_write(&host, rounded, x, COUNT);
+    attn_convert_to_bf16(&host, rounded, x, COUNT);
     for (int64_t n = 0; n < COUNT; n++) expect_rounded(bits_of(x[n]), rounded[n]);
   }
 }
@@ -107,7 +107,7 @@ static void on_a_tape(struct layer *l, int32_t threads) {
   uint16_t half[OUT * IN];
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
                     b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
-  attn_bf16_write(&t.host, half, l->w, OUT * IN);
+  attn_convert_to_bf16(&t.host, half, l->w, OUT * IN);
   assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
@@ -180,7 +180,7 @@ static void a_layer_is_that_of_its_rounded_factors(void **state) {
 static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
                         uint16_t *half) {
   struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
-  attn_tape_value(t, room, 1);
+  attn_tape_variable(t, room, 1);
   struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
   if (!t->numbers.memory || t->status) return t->status;
   memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);

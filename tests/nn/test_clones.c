@@ -20,9 +20,9 @@ __typeof__(attn_residual_forward) plain_residual_forward;
 __typeof__(attn_residual_backward) plain_residual_backward;
 __typeof__(attn_row_norm_forward) plain_row_norm_forward;
 __typeof__(attn_row_norm_backward) plain_row_norm_backward;
-__typeof__(attn_loss_forward) plain_loss_forward;
+__typeof__(attn_cross_entropy_forward) plain_loss_forward;
 __typeof__(attn_adamw_step) plain_adamw_step;
-__typeof__(attn_bf16_write) plain_bf16_write;
+__typeof__(attn_convert_to_bf16) plain_bf16_write;
 
 enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
 
@@ -104,10 +104,10 @@ static void losses(void **state) {
     double scratch[2][ROWS], smoothing = chance(2) ? 0.1 : 0;
     int evaluate = chance(3);
     for (int row = 0; row < ROWS; row++)
-      targets[row] = chance(5) ? ATTN_NO_TARGET : (int32_t)below(width);
+      targets[row] = chance(5) ? ATTN_IGNORE_INDEX : (int32_t)below(width);
     memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
     struct attn_loss a =
-        attn_loss_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
+        attn_cross_entropy_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
     struct attn_loss b = plain_loss_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
                                             evaluate, scratch[1]);
     assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
@@ -134,7 +134,7 @@ static void roundings(void **state) {
   static uint16_t rounded[2][SIZE];
   for (int call = 0; call < CALLS; call++) {
     begin();
-    attn_bf16_write(&host, rounded[0], x, n * width),
+    attn_convert_to_bf16(&host, rounded[0], x, n * width),
         plain_bf16_write(&host, rounded[1], x, n * width);
     assert_memory_equal(rounded[0], rounded[1], sizeof rounded[0]);
   }

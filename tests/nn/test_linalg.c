@@ -38,7 +38,7 @@ static void *numbers_of(int64_t count, attn_dtype type) {
   float *x = numbers(count);
   uint16_t *rounded = malloc((size_t)count * sizeof *rounded);
   if (type == ATTN_F32) return free(rounded), x;
-  attn_bf16_write(&one_thread, rounded, x, count);
+  attn_convert_to_bf16(&one_thread, rounded, x, count);
   return free(x), rounded;
 }
 
@@ -221,7 +221,7 @@ static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias
         *y = numbers(ROWS * out);
   void *x = numbers_of(ROWS * in, type), *factor = w;
   if (type == ATTN_BF16)
-    attn_bf16_write(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
+    attn_convert_to_bf16(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
   const struct attn_matrix left = {x, in, 0, type}, right = {factor, in, 1, type};
   assert_int_equal(attn_packed_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
   for (int64_t r = 0; r < ROWS; r++)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "attn/nn.h"
-#include "boxes.h"
+#include "test_tensors.h"
 #include "select.h"
 
 typedef long double wide;

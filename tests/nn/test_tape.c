@@ -37,8 +37,8 @@ static float *weights; /* r */
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.training = 1, .host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.notes = (struct attn_arena){malloc(MEMORY), MEMORY, 0, 0};
+  tape.numbers = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   return 0;
 }
 
@@ -207,7 +207,7 @@ static struct attn_value *build_embedding(struct attn_tape *t, struct scene *s) 
                                    .tokens = tokens,
                                    .places = places,
                                    .scale = 1.5f,
-                                   .joining = s->kind ? ATTN_JOIN_CONCATENATE : ATTN_JOIN_ADD,
+                                   .joining = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
                                    .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
   return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
 }
@@ -284,8 +284,8 @@ static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
   static struct attn_value tables[2];
   tables[0] = cos_table, tables[1] = sin_table;
   struct attn_value *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  const struct attn_turn turn = {1, 2, 4, places, &tables[0], &tables[1]};
-  attn_tape_turn(t, x, &turn);
+  const struct attn_rotary_args turn = {1, 2, 4, places, &tables[0], &tables[1]};
+  attn_tape_rotary(t, x, &turn);
   return attn_tape_add(t, NULL, x, 0);
 }
 
@@ -299,14 +299,14 @@ static void rotary_positions(void **state) {
 /* ---- The loss ---- */
 
 enum { WORDS = 6 };
-static const int32_t targets[N] = {2, ATTN_NO_TARGET, 0, 5, 5, ATTN_NO_TARGET, 3};
+static const int32_t targets[N] = {2, ATTN_IGNORE_INDEX, 0, 5, 5, ATTN_IGNORE_INDEX, 3};
 
 static double loss_of(const float *logits, double smoothing, int evaluate, float *after) {
   double scratch[N];
   const struct attn_host host = {.threads = 1};
   memcpy(after, logits, N * WORDS * sizeof *after);
   struct attn_loss loss =
-      attn_loss_forward(&host, after, targets, N, WORDS, smoothing, 1, evaluate, scratch);
+      attn_cross_entropy_forward(&host, after, targets, N, WORDS, smoothing, 1, evaluate, scratch);
   assert_int_equal(loss.rows, 5);
   return loss.sum;
 }
@@ -344,8 +344,8 @@ static void what_is_likeliest_is_right(void **state) {
   for (int top = 0; top < MANY; top++)
     for (int32_t target = 0; target < MANY; target++) {
       for (int v = 0; v < MANY; v++) x[v] = v == top ? 2 : -1, other[v] = -2;
-      struct attn_loss one = attn_loss_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
-      struct attn_loss all = attn_loss_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
+      struct attn_loss one = attn_cross_entropy_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
+      struct attn_loss all = attn_cross_entropy_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
       assert_int_equal(one.correct, target == top);
       assert_int_equal(all.correct, target == 0);
       assert_near(one.sum, log(exp(2) + (MANY - 1) * exp(-1)) - (target == top ? 2 : -1), 1e-5);
@@ -390,13 +390,13 @@ static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
   (void)state;
   struct scene s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
-  struct attn_stack all = tape.numbers;
-  tape.numbers = (struct attn_stack){NULL, 0, 0, 0};
+  struct attn_arena all = tape.numbers;
+  tape.numbers = (struct attn_arena){NULL, 0, 0, 0};
   attn_tape_start(&tape);
   build_self(&tape, &s);
   size_t bytes = tape.numbers.used;
   for (int less = 0; less < 2; less++) {
-    tape.numbers = (struct attn_stack){all.memory, bytes - (size_t)less, 0, 0};
+    tape.numbers = (struct attn_arena){all.memory, bytes - (size_t)less, 0, 0};
     attn_tape_start(&tape);
     build_self(&tape, &s);
     assert_int_equal(tape.status, less ? ATTN_ERR_MEMORY : ATTN_OK);
@@ -409,16 +409,16 @@ static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
 static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
   (void)state;
   enum { THINGS = 40, ROUNDS = 2000 };
-  struct attn_places all = {NULL, 0};
+  struct attn_buffer_offsets all = {NULL, 0};
   struct attn_place place[THINGS];
   int lives[THINGS] = {0};
   size_t sum = 0, most = 0;
   for (int round = 0; round < ROUNDS; round++) {
     int n = (int)below(THINGS);
     if (lives[n])
-      attn_places_give(&all, &place[n]), sum -= place[n].bytes;
+      attn_buffer_offsets_release(&all, &place[n]), sum -= place[n].bytes;
     else
-      attn_places_take(&all, &place[n], 1 + (size_t)below(500)), sum += place[n].bytes;
+      attn_buffer_offsets_reserve(&all, &place[n], 1 + (size_t)below(500)), sum += place[n].bytes;
     lives[n] = !lives[n], most = sum > most ? sum : most;
     assert_true(all.most >= most && all.most < 2 * most);
     for (int k = 0; lives[n] && k < THINGS; k++)

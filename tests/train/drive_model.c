@@ -97,14 +97,14 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
   }
   attn_tape_start(&p->tape);
   if (t->halves)
-    attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
+    attn_convert_to_bf16(&p->tape.host, t->halves, t->weights, t->numbers);
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);
   float *said = allocate((size_t)(logits->n * logits->width) * sizeof *said);
   memcpy(said, logits->x, (size_t)(logits->n * logits->width) * sizeof *said);
   tensors[0].data = said;
-  attn_tape_lose(&p->tape, logits, p->batch->labels, t->how.smoothing, 1.0f / (float)logits->n);
+  attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, t->how.smoothing, 1.0f / (float)logits->n);
   attn_tape_backward(&p->tape);
   err = p->tape.error, check(p->tape.status);
   snprintf(path, sizeof path, "%s.%s", to, suffix);
@@ -151,10 +151,10 @@ static struct attn_text text_of(int side) {
 /* Twice: to measure, and to compute. */
 static struct attn_value *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_text source = text_of(0), target = text_of(1);
-  tape->notes = (struct attn_stack){allocate(1 << 20), 1 << 20, 0, 0};
+  tape->notes = (struct attn_arena){allocate(1 << 20), 1 << 20, 0, 0};
   attn_transformer_forward(n, tape, &source, &target);
   size_t bytes = tape->numbers.most;
-  tape->numbers = (struct attn_stack){aligned_alloc(64, bytes), bytes, 0, 0};
+  tape->numbers = (struct attn_arena){aligned_alloc(64, bytes), bytes, 0, 0};
   attn_tape_start(tape);
   struct attn_value *y = attn_transformer_forward(n, tape, &source, &target);
   err = tape->error, check(tape->status);

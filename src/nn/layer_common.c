@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "layer_common.h"
 
 #include <string.h>
 
@@ -16,13 +16,13 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
 
 /* ---- Threads and memory -------------------------------------------------- */
 
-void attn_layer_run(const struct attn_host *host, int64_t count,
+void attn_parallel_for(const struct attn_host *host, int64_t count,
                     void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   attn_threads_share(host->executor, workers, count, body, argument);
 }
 
-int64_t attn_layer_block(int64_t elements) {
+int64_t attn_rows_per_task(int64_t elements) {
   return elements < TASK_ELEMENTS ? TASK_ELEMENTS / (elements > 0 ? elements : 1) : 1;
 }
 
@@ -39,10 +39,10 @@ static void run_rows(void *argument, int64_t index, int32_t worker) {
   r->body(r->argument, from, from + (left < r->block ? left : r->block));
 }
 
-void attn_layer_rows(const struct attn_host *host, int64_t n, int64_t elements,
+void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t elements,
                      void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
-  struct rows r = {body, argument, n, attn_layer_block(elements)};
-  attn_layer_run(host, (n + r.block - 1) / r.block, run_rows, &r);
+  struct rows r = {body, argument, n, attn_rows_per_task(elements)};
+  attn_parallel_for(host, (n + r.block - 1) / r.block, run_rows, &r);
 }
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {

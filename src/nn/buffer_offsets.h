@@ -9,15 +9,15 @@ struct attn_place {
   struct attn_place *next; /* that lives, by rising `at` */
 };
 
-struct attn_places {
+struct attn_buffer_offsets {
   struct attn_place *first;
   size_t most; /* bytes that were ever needed */
 };
 
 /* The lowest place where it meets nothing that lives. */
-void attn_places_take(struct attn_places *all, struct attn_place *one, size_t bytes);
+void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_place *one, size_t bytes);
 
 /* It lives no more; its place is remembered. */
-void attn_places_give(struct attn_places *all, struct attn_place *one);
+void attn_buffer_offsets_release(struct attn_buffer_offsets *all, struct attn_place *one);
 
 #endif

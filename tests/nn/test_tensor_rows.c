@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "element.h"
-#include "line.h"
+#include "tensor_rows.h"
 
 static uint16_t stored(attn_dtype dtype, double value) {
   uint16_t half[3] = {7, 7, 7};
-  attn_line_store(dtype, (char *)&half[1], 1, 1, &value);
+  attn_store_strided(dtype, (char *)&half[1], 1, 1, &value);
   assert_true(half[0] == 7 && half[2] == 7);
   return half[1];
 }
@@ -57,9 +57,9 @@ static void at_the_ends(void **state) {
 
 static void sums_of_every_length(void **state) {
   (void)state;
-  double values[ATTN_LINE];
-  for (int64_t n = 0; n < ATTN_LINE; n++) values[n] = (double)n + 1;
-  for (int64_t n = 0; n <= ATTN_LINE; n++)
+  double values[ATTN_ROW_CHUNK];
+  for (int64_t n = 0; n < ATTN_ROW_CHUNK; n++) values[n] = (double)n + 1;
+  for (int64_t n = 0; n <= ATTN_ROW_CHUNK; n++)
     assert_true(attn_line_sum(values, n) == (double)(n * (n + 1) / 2));
 }
 

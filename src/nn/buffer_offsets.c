@@ -1,8 +1,8 @@
-#include "places.h"
+#include "buffer_offsets.h"
 
 enum { ALIGNMENT = 64 };
 
-void attn_places_take(struct attn_places *all, struct attn_place *one, size_t bytes) {
+void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_place *one, size_t bytes) {
   struct attn_place **link = &all->first;
   size_t at = 0;
   bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -12,7 +12,7 @@ void attn_places_take(struct attn_places *all, struct attn_place *one, size_t by
   if (all->most < at + bytes) all->most = at + bytes;
 }
 
-void attn_places_give(struct attn_places *all, struct attn_place *one) {
+void attn_buffer_offsets_release(struct attn_buffer_offsets *all, struct attn_place *one) {
   struct attn_place **link = &all->first;
   while (*link && *link != one) link = &(*link)->next;
   if (*link) *link = one->next;

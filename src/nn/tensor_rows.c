@@ -1,11 +1,11 @@
-#include "line.h"
+#include "tensor_rows.h"
 
 #include <string.h>
 
 #include "element.h"
 #include "view.h"
 
-void attn_line_load(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to) {
+void attn_load_strided(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to) {
   int64_t size = attn_real_size(dtype);
   if (dtype == ATTN_F32 && step == 1) {
     float value;
@@ -15,7 +15,7 @@ void attn_line_load(attn_dtype dtype, const char *at, int64_t step, int64_t coun
   for (int64_t n = 0; n < count; n++) to[n] = attn_load_real(dtype, at + n * step * size);
 }
 
-void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from) {
+void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from) {
   int64_t size = attn_real_size(dtype);
   if (dtype == ATTN_F32 && step == 1) {
     float value;
@@ -25,7 +25,7 @@ void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, co
   for (int64_t n = 0; n < count; n++) attn_store_real(dtype, at + n * step * size, from[n]);
 }
 
-char *attn_row_at(const attn_tensor *t, int first, int64_t index) {
+char *attn_row_data(const attn_tensor *t, int first, int64_t index) {
   return attn_view_at(t, attn_view_place(t->shape, t->strides, first, index));
 }
 
@@ -43,7 +43,7 @@ void attn_row_load(const attn_tensor *t, int first, const char *row, int64_t fro
                    double *to) {
   for (int64_t offset, length; count > 0; count -= length, from += length, to += length) {
     length = stretch(t, first, from, count, &offset);
-    attn_line_load(t->dtype, row + offset, t->strides[t->rank - 1], length, to);
+    attn_load_strided(t->dtype, row + offset, t->strides[t->rank - 1], length, to);
   }
 }
 
@@ -51,7 +51,7 @@ void attn_row_store(const attn_tensor *t, int first, char *row, int64_t from, in
                     const double *values) {
   for (int64_t offset, length; count > 0; count -= length, from += length, values += length) {
     length = stretch(t, first, from, count, &offset);
-    attn_line_store(t->dtype, row + offset, t->strides[t->rank - 1], length, values);
+    attn_store_strided(t->dtype, row + offset, t->strides[t->rank - 1], length, values);
   }
 }
 

@@ -94,13 +94,13 @@ static void run(void *argument, int64_t from, int64_t to) {
   }
 }
 
-struct attn_loss attn_loss_forward(const struct attn_host *host, float *logits,
+struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float *logits,
                                    const int32_t *targets, int64_t n, int64_t words,
                                    double smoothing, float scale, int evaluate, double *scratch) {
   _Atomic int64_t correct = 0;
   struct call c = {logits, targets, words, smoothing, scale, evaluate, scratch, &correct};
   struct attn_loss all = {0, 0, 0};
-  attn_layer_rows(host, n, words * 8, run, &c);
+  attn_parallel_rows(host, n, words * 8, run, &c);
   for (int64_t row = 0; row < n; row++) all.rows += targets[row] >= 0;
   all.correct = atomic_load(&correct);
   for (int64_t row = 0; row < n; row++) all.sum += scratch[row];

@@ -4,13 +4,13 @@
 
 #include "attn/attn.h"
 
-enum { ATTN_LINE = 256 }; /* the longest stretch that a layer handles at once */
+enum { ATTN_ROW_CHUNK = 256 }; /* the longest stretch that a layer handles at once */
 
 /* count elements, step elements apart, from at on. */
-void attn_line_load(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
+void attn_load_strided(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
 
 /* The other way: each to nearest, ties to even, whatever the type. */
-void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from);
+void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from);
 
 /* Elements from .. from + count - 1, row-major, of the last dimensions of t, from `first` on, of
  * the row whose first element stands at `row`. */
@@ -20,9 +20,9 @@ void attn_row_store(const attn_tensor *t, int first, char *row, int64_t from, in
                     const double *values);
 
 /* Where row number index begins, rows being what the dimensions before `first` count. */
-char *attn_row_at(const attn_tensor *t, int first, int64_t index);
+char *attn_row_data(const attn_tensor *t, int first, int64_t index);
 
-/* The sum of at most ATTN_LINE numbers, always in the same order: eight interleaved sums, so
+/* The sum of at most ATTN_ROW_CHUNK numbers, always in the same order: eight interleaved sums, so
  * that a compiler may use vectors. */
 double attn_line_sum(const double *values, int64_t count);
 
