@@ -22,7 +22,7 @@ static int64_t words_of(attn_dtype type, int64_t inner) {
   return type == ATTN_BF16 ? (inner + 1) / 2 : inner;
 }
 
-static const void *element_at(const struct attn_matrix *m, int64_t row, int64_t column) {
+static const void *element_at(const struct attn_gemm_operand *m, int64_t row, int64_t column) {
   int64_t at = m->transposed ? column * m->step + row : row * m->step + column;
   return (const char *)m->at + at * (m->type == ATTN_BF16 ? 2 : 4);
 }
@@ -46,7 +46,7 @@ static void pack_words(attn_dtype type, uint32_t *restrict to, const void *row, 
 }
 
 /* Rows of B are contiguous: each is read once, for all panels. */
-static void pack_straight(int64_t width, uint32_t *to, const struct attn_matrix *b,
+static void pack_straight(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
                           struct block at) {
   const int64_t words = words_of(b->type, at.depth) * width, each = b->type == ATTN_BF16 ? 2 : 1;
   for (int64_t k = 0; k < at.depth; k += each, to += width)
@@ -58,7 +58,7 @@ static void pack_straight(int64_t width, uint32_t *to, const struct attn_matrix 
 }
 
 /* Columns of B are contiguous. What is no whole panel of whole words goes number by number. */
-static void pack_edge(int64_t width, uint32_t *to, const struct attn_matrix *b, struct block at) {
+static void pack_edge(int64_t width, uint32_t *to, const struct attn_gemm_operand *b, struct block at) {
   memset(to, 0, (size_t)(words_of(b->type, at.depth) * width) * sizeof *to);
   for (int64_t k = 0; k < at.depth; k++)
     for (int64_t j = 0; j < at.columns; j++) {
@@ -71,7 +71,7 @@ static void pack_edge(int64_t width, uint32_t *to, const struct attn_matrix *b, 
 }
 
 static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
-                            const struct attn_matrix *b, struct block at) {
+                            const struct attn_gemm_operand *b, struct block at) {
   const int64_t end = at.column + at.columns, words = words_of(b->type, at.depth),
                 each = b->type == ATTN_BF16 ? 2 : 1;
   const int whole = at.depth % each == 0 && b->step % each == 0;
@@ -84,7 +84,7 @@ static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
   }
 }
 
-static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const struct attn_matrix *b,
+static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const struct attn_gemm_operand *b,
                         struct block at) {
   if (b->transposed)
     pack_transposed(g, to, b, at);
@@ -95,7 +95,7 @@ static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const st
 /* ---- Rows of A: where they are, or packed: word k of row r is work[k * rows + r] ---- */
 
 /* Of a transposed matrix, whose columns are contiguous. */
-static void pack_float_rows(uint32_t *work, const struct attn_matrix *a, int64_t row, int64_t rows,
+static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row, int64_t rows,
                             struct block at) {
   for (int64_t k = 0; k < at.depth; k++)
     memcpy(work + k * rows, element_at(a, row, at.inner + k), (size_t)rows * sizeof *work);
@@ -103,7 +103,7 @@ static void pack_float_rows(uint32_t *work, const struct attn_matrix *a, int64_t
 
 /* Pairs; or float32, where the kernel has no bf16: then an odd depth ends with a row of 0. */
 static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
-                           const struct attn_matrix *a, int64_t row, int64_t rows,
+                           const struct attn_gemm_operand *a, int64_t row, int64_t rows,
                            struct block at) {
   const int64_t across = a->transposed ? 1 : a->step;
   for (int64_t k = 0; k < at.depth; k += 2, work += g->has_bf16 ? rows : 2 * rows) {
@@ -119,7 +119,7 @@ static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
 }
 
 static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t *work,
-                                     const struct attn_matrix *a, int64_t row, int64_t rows,
+                                     const struct attn_gemm_operand *a, int64_t row, int64_t rows,
                                      struct block at) {
   const int64_t word = sizeof *work;
   if (!a->transposed && a->type == ATTN_F32)
@@ -142,7 +142,7 @@ struct target {
 };
 
 /* Tiles of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
-static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_matrix *a,
+static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_gemm_operand *a,
                            int64_t row, int64_t rows, const uint32_t *panels, int64_t panel_words,
                            struct block at, struct target to) {
   uint32_t work[ATTN_GEMM_DEPTH * ATTN_GEMM_MAX_ROWS];
@@ -164,7 +164,7 @@ static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_m
 struct product {
   const struct attn_gemm_kernel *kernel;
   int64_t rows, columns, inner;
-  struct attn_matrix a, b;
+  struct attn_gemm_operand a, b;
   struct target to;
   int by_rows; /* which of C's dimensions is shared out to threads */
   int64_t stretch;
@@ -208,7 +208,7 @@ static void clear(const struct product *p) {
 
 /* By columns, so that each is packed once, unless there are many more rows. */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
-                        struct attn_matrix a, struct attn_matrix b, float *c, int64_t c_step,
+                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c, int64_t c_step,
                         int add, attn_error *err) {
   struct product p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
   int32_t workers = attn_threads_workers(host->executor, host->threads);
@@ -243,7 +243,7 @@ static int pack_rounded(struct attn_packed *p, const float *w) {
     int64_t count = least(p->out - o, width);
     for (int64_t n = 0; n < count; n++)
       attn_convert_to_bf16(&here, rounded + n * step, w + (o + n) * p->in, p->in);
-    const struct attn_matrix b = {rounded, step, 1, ATTN_BF16};
+    const struct attn_gemm_operand b = {rounded, step, 1, ATTN_BF16};
     pack_panels(p->kernel, p->panels + o * words_of(p->type, p->in), &b,
                 (struct block){0, p->in, 0, count});
   }
@@ -257,7 +257,7 @@ static int pack(struct attn_packed *p, const float *w) {
   p->panels = attn_memory_allocate(NULL, ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
   if (!p->panels) return 0;
   if (p->type == ATTN_BF16) return pack_rounded(p, w);
-  const struct attn_matrix b = {w, p->in, 1, ATTN_F32};
+  const struct attn_gemm_operand b = {w, p->in, 1, ATTN_F32};
   pack_panels(p->kernel, p->panels, &b, (struct block){0, p->in, 0, p->out});
   return 1;
 }
@@ -280,7 +280,7 @@ void attn_packed_free(struct attn_packed *p) {
 }
 
 void attn_packed_multiply(const struct attn_packed *p, float *y, const void *x, int64_t n) {
-  const struct attn_matrix a = {x, p->in, 0, p->type};
+  const struct attn_gemm_operand a = {x, p->in, 0, p->type};
   const struct target to = {y, p->out, p->bias != NULL};
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in) * width;
   struct block at = {.columns = p->out};

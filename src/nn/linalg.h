@@ -13,7 +13,7 @@
 #include "layer_common.h"
 
 /* A matrix in memory, row by row, step elements from row to row. */
-struct attn_matrix {
+struct attn_gemm_operand {
   const void *at;
   int64_t step;
   int transposed;  /* the factor is the transpose of the matrix in memory */
@@ -23,7 +23,7 @@ struct attn_matrix {
 /* c (rows, columns) = or, with add, += a (rows, inner) b (inner, columns).
  * ATTN_ERR_MEMORY where there is none for 256 KiB of packed factors a thread. */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
-                        struct attn_matrix a, struct attn_matrix b, float *c, int64_t c_step,
+                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c, int64_t c_step,
                         int add, attn_error *err);
 
 /* ---- Weights that are multiplied again and again, by few rows each time ---- */

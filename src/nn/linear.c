@@ -28,12 +28,12 @@ static void sum_columns(void *argument, int64_t from, int64_t to) {
     add_columns(p->db + first, p->dy + row * p->width + first, end - first);
 }
 
-static struct attn_matrix x_of(const struct attn_linear *l) {
-  return (struct attn_matrix){l->x, l->in, 0, l->type};
+static struct attn_gemm_operand x_of(const struct attn_linear *l) {
+  return (struct attn_gemm_operand){l->x, l->in, 0, l->type};
 }
 
-static struct attn_matrix w_of(const struct attn_linear *l, int transposed) {
-  return (struct attn_matrix){l->w, l->in, transposed, l->type};
+static struct attn_gemm_operand w_of(const struct attn_linear *l, int transposed) {
+  return (struct attn_gemm_operand){l->w, l->in, transposed, l->type};
 }
 
 /* The bias is what the product is added to. */
@@ -48,7 +48,7 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx, float *dw, float *db, const float *dy,
                                  const void *factor, attn_error *err) {
-  const struct attn_matrix g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
+  const struct attn_gemm_operand g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
   struct bias p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
   if (db) attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);

@@ -14,7 +14,7 @@
 
 /* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
  * weights are such values too, and on a tape of halves have bf16 copies. */
-struct attn_value {
+struct attn_variable {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
   int64_t number; /* of a tape: which of its values; 0: dx is the caller's */
@@ -27,7 +27,7 @@ struct attn_value {
  * values. */
 struct attn_gradient_plan {
   struct attn_buffer_offsets places;
-  struct attn_place *place; /* of each value, by its number */
+  struct attn_buffer_span *place; /* of each value, by its number */
   int64_t values;           /* how many were planned */
   char *memory;             /* behind the numbers */
 };
@@ -43,7 +43,7 @@ struct attn_tape {
   int training;
   struct attn_dropout drop;         /* of this step; every use gets a number of its own */
   struct attn_arena notes, numbers; /* numbers without memory: measure */
-  struct attn_node *last;
+  struct attn_tape_node *last;
   int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
   int halves;           /* set before it measures; 1: linear layers multiply in bf16 */
   size_t factors_most;  /* bytes of one gradient in bf16, at most */
@@ -83,40 +83,40 @@ void attn_tape_start(struct attn_tape *tape);
 
 /* Values of this shape in the tape's memory; their gradient is 0, or where gradients are shared
  * NULL until it is needed. */
-struct attn_value *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
+struct attn_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Where the numbers of what is to come begin. */
 size_t attn_tape_mark(const struct attn_tape *tape);
 
 /* All values since the mark are forgotten but this one, whose numbers go there: layers work in the
  * same memory, one after another. A tape that trains forgets nothing. */
-struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value);
+struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_variable *value);
 
 /* Bytes of the numbers' memory; NULL where it measures. */
 void *attn_tape_allocate(struct attn_tape *tape, size_t bytes);
 
-struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
-                                    const struct attn_value *w, const struct attn_value *b);
+struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_variable *x,
+                                    const struct attn_variable *w, const struct attn_variable *b);
 
 /* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
  */
-struct attn_value *attn_tape_linear_packed(struct attn_tape *tape, struct attn_value *x,
+struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
                                     struct attn_packed *packed, int64_t out, int half);
 
-struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                   const struct attn_value *table,
-                                   const struct attn_value *positions);
+struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                   const struct attn_variable *table,
+                                   const struct attn_variable *positions);
 
 /* bias NULL: none; root: RMS normalization. */
-struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
-                                  const struct attn_value *scale, const struct attn_value *bias,
+struct attn_variable *attn_tape_norm(struct attn_tape *tape, struct attn_variable *x,
+                                  const struct attn_variable *scale, const struct attn_variable *bias,
                                   double epsilon, int root);
 
-struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                      struct attn_value *x);
+struct attn_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                      struct attn_variable *x);
 
 /* x + dropout(f); x NULL: dropout(f). */
-struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
+struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x, struct attn_variable *f,
                                  double dropout);
 
 /* Turns the pairs of every head by its position: columns from .. from + heads width of x, in place
@@ -124,22 +124,22 @@ struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, s
 struct attn_rotary_args {
   int64_t from, heads, width;
   const int32_t *places; /* (N): rows of the tables */
-  const struct attn_value *cos, *sin;
+  const struct attn_variable *cos, *sin;
 };
-void attn_tape_rotary(struct attn_tape *tape, struct attn_value *x, const struct attn_rotary_args *turn);
+void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x, const struct attn_rotary_args *turn);
 
 /* Columns of a value from `from` on. Each must be read by this attention alone: its gradient is
  * written, not added to. */
 struct attn_columns {
-  struct attn_value *of;
+  struct attn_variable *of;
   int64_t from;
 };
-struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
                                     struct attn_columns q, struct attn_columns k,
                                     struct attn_columns v, double dropout);
 
 /* Training, the logits' values become their own gradient, times scale; and dx is x. */
-struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_value *logits,
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_variable *logits,
                                 const int32_t *targets, double smoothing, float scale);
 
 void attn_tape_backward(struct attn_tape *tape);

@@ -105,7 +105,7 @@ static void draw_layer(struct layer *l) {
 static void on_a_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
   uint16_t half[OUT * IN];
-  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
+  struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
                     b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
   attn_convert_to_bf16(&t.host, half, l->w, OUT * IN);
   assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
@@ -179,9 +179,9 @@ static void a_layer_is_that_of_its_rounded_factors(void **state) {
 /* A layer of so many outputs behind a value of so many numbers, which only takes room. */
 static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
                         uint16_t *half) {
-  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
+  struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
   attn_tape_variable(t, room, 1);
-  struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
+  struct attn_variable *y = attn_tape_linear(t, &x, &w, NULL);
   if (!t->numbers.memory || t->status) return t->status;
   memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);
   attn_tape_backward(t);

@@ -20,9 +20,9 @@ __typeof__(attn_residual_forward) plain_residual_forward;
 __typeof__(attn_residual_backward) plain_residual_backward;
 __typeof__(attn_row_norm_forward) plain_row_norm_forward;
 __typeof__(attn_row_norm_backward) plain_row_norm_backward;
-__typeof__(attn_cross_entropy_forward) plain_loss_forward;
+__typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
 __typeof__(attn_adamw_step) plain_adamw_step;
-__typeof__(attn_convert_to_bf16) plain_bf16_write;
+__typeof__(attn_convert_to_bf16) plain_convert_to_bf16;
 
 enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
 
@@ -108,7 +108,7 @@ static void losses(void **state) {
     memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
     struct attn_loss a =
         attn_cross_entropy_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
-    struct attn_loss b = plain_loss_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
+    struct attn_loss b = plain_cross_entropy_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
                                             evaluate, scratch[1]);
     assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
     end();
@@ -135,7 +135,7 @@ static void roundings(void **state) {
   for (int call = 0; call < CALLS; call++) {
     begin();
     attn_convert_to_bf16(&host, rounded[0], x, n * width),
-        plain_bf16_write(&host, rounded[1], x, n * width);
+        plain_convert_to_bf16(&host, rounded[1], x, n * width);
     assert_memory_equal(rounded[0], rounded[1], sizeof rounded[0]);
   }
 }

@@ -42,14 +42,14 @@ static void *numbers_of(int64_t count, attn_dtype type) {
   return free(x), rounded;
 }
 
-static double element(struct attn_matrix m, int64_t row, int64_t column) {
+static double element(struct attn_gemm_operand m, int64_t row, int64_t column) {
   int64_t at = m.transposed ? column * m.step + row : row * m.step + column;
   if (m.type == ATTN_BF16) return (double)attn_from_bf16(((const uint16_t *)m.at)[at]);
   return (double)((const float *)m.at)[at];
 }
 
 /* Is it a sum of n products, and of `was`? */
-static void expect_sum(float is, double was, struct attn_matrix a, struct attn_matrix b, int64_t i,
+static void expect_sum(float is, double was, struct attn_gemm_operand a, struct attn_gemm_operand b, int64_t i,
                        int64_t j, int64_t inner) {
   double sum = was, size = fabs(was);
   for (int64_t k = 0; k < inner; k++) {
@@ -74,7 +74,7 @@ static void check(struct sizes s, int how, attn_dtype type, int32_t threads) {
   char *a = numbers_of((a_transposed ? s.inner : s.rows) * a_step + 1, type),
        *b = numbers_of((b_transposed ? s.columns : s.inner) * b_step + 1, type);
   float *c = numbers(s.rows * c_step), *was = malloc((size_t)(s.rows * c_step) * sizeof *was);
-  const struct attn_matrix left = {a + shift * size_of(type), a_step, a_transposed, type},
+  const struct attn_gemm_operand left = {a + shift * size_of(type), a_step, a_transposed, type},
                            right = {b + shift * size_of(type), b_step, b_transposed, type};
   memcpy(was, c, (size_t)(s.rows * c_step) * sizeof *was);
   assert_int_equal(
@@ -104,8 +104,8 @@ static void products_are_sums_of_products(void **state) {
 /* ---- Bits ---- */
 
 /* C, from the row and the column given, of a product that is otherwise the same. */
-static void expect_part(const float *whole, struct sizes s, struct attn_matrix a,
-                        struct attn_matrix b) {
+static void expect_part(const float *whole, struct sizes s, struct attn_gemm_operand a,
+                        struct attn_gemm_operand b) {
   const struct attn_host host = {.threads = 1 + (int32_t)below(4)};
   int64_t i = below(s.rows), j = below(s.columns), rows = 1 + below(s.rows - i),
           columns = 1 + below(s.columns - j);
@@ -128,7 +128,7 @@ static void an_element_knows_its_row_and_its_column_alone(void **state) {
       attn_dtype type = how >> 2 ? ATTN_BF16 : ATTN_F32;
       void *x = numbers_of(s.rows * s.inner, type), *w = numbers_of(s.inner * s.columns, type);
       float *c = numbers(s.rows * s.columns);
-      const struct attn_matrix a = {x, how & 1 ? s.rows : s.inner, how & 1, type},
+      const struct attn_gemm_operand a = {x, how & 1 ? s.rows : s.inner, how & 1, type},
                                b = {w, how & 2 ? s.inner : s.columns, how & 2, type};
       assert_int_equal(
           attn_matmul(&one_thread, s.rows, s.columns, s.inner, a, b, c, s.columns, 0, NULL),
@@ -222,7 +222,7 @@ static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias
   void *x = numbers_of(ROWS * in, type), *factor = w;
   if (type == ATTN_BF16)
     attn_convert_to_bf16(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
-  const struct attn_matrix left = {x, in, 0, type}, right = {factor, in, 1, type};
+  const struct attn_gemm_operand left = {x, in, 0, type}, right = {factor, in, 1, type};
   assert_int_equal(attn_packed_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
   for (int64_t r = 0; r < ROWS; r++)
     attn_packed_multiply(packed, alone + r * out,

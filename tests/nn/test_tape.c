@@ -24,9 +24,9 @@ static const double step = 1.0 / 32;
 
 /* Operands and what is made of them. */
 struct scene {
-  struct attn_value leaf[LEAVES];
+  struct attn_variable leaf[LEAVES];
   int leaves;
-  struct attn_value *(*build)(struct attn_tape *tape, struct scene *scene);
+  struct attn_variable *(*build)(struct attn_tape *tape, struct scene *scene);
   int kind;
   double dropout;
 };
@@ -48,9 +48,9 @@ static int end(void **state) {
   return 0;
 }
 
-static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
-  struct attn_value *v = &s->leaf[s->leaves++];
-  *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
+static struct attn_variable *leaf(struct scene *s, int64_t n, int64_t width) {
+  struct attn_variable *v = &s->leaf[s->leaves++];
+  *v = (struct attn_variable){calloc((size_t)(n * width), sizeof(float)),
                            calloc((size_t)(n * width), sizeof(float)),
                            n,
                            width,
@@ -64,7 +64,7 @@ static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
 static double run(struct scene *s, int differentiates, double *size) {
   double sum = 0;
   attn_tape_start(&tape);
-  struct attn_value *y = s->build(&tape, s);
+  struct attn_variable *y = s->build(&tape, s);
   assert_int_equal(tape.status, ATTN_OK);
   *size = 0;
   for (int64_t e = 0; e < y->n * y->width; e++) {
@@ -76,7 +76,7 @@ static double run(struct scene *s, int differentiates, double *size) {
   return sum;
 }
 
-static double moved(struct scene *s, struct attn_value *v, const float *direction, double by) {
+static double moved(struct scene *s, struct attn_variable *v, const float *direction, double by) {
   int64_t count = v->n * v->width;
   float *kept = malloc((size_t)count * sizeof *kept);
   double size;
@@ -89,7 +89,7 @@ static double moved(struct scene *s, struct attn_value *v, const float *directio
 }
 
 static void hold(struct scene *s, int number) {
-  struct attn_value *v = &s->leaf[number];
+  struct attn_variable *v = &s->leaf[number];
   int64_t count = v->n * v->width;
   float *direction = malloc((size_t)count * sizeof *direction);
   double exact = 0, size;
@@ -110,7 +110,7 @@ static void check(struct scene *s) {
   weights = malloc(MEMORY);
   for (int e = 0; e < 4096; e++) weights[e] = uniform();
   run(s, 1, &size);
-  struct attn_value kept[LEAVES];
+  struct attn_variable kept[LEAVES];
   memcpy(kept, s->leaf, sizeof kept);
   for (int n = 0; n < s->leaves; n++) hold(s, n);
   for (int n = 0; n < s->leaves; n++) free(s->leaf[n].x), free(s->leaf[n].dx);
@@ -119,7 +119,7 @@ static void check(struct scene *s) {
 
 /* ---- Layers ---- */
 
-static struct attn_value *build_linear(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_linear(struct attn_tape *t, struct scene *s) {
   return attn_tape_linear(t, &s->leaf[0], &s->leaf[1], s->leaves > 2 ? &s->leaf[2] : NULL);
 }
 
@@ -153,8 +153,8 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   }
 }
 
-static struct attn_value *build_norm(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y =
+static struct attn_variable *build_norm(struct attn_tape *t, struct scene *s) {
+  struct attn_variable *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
   return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are added */
 }
@@ -170,7 +170,7 @@ static void norms(void **state) {
     }
 }
 
-static struct attn_value *build_activation(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_activation(struct attn_tape *t, struct scene *s) {
   return attn_tape_activate(t, (enum attn_activation)s->kind, &s->leaf[0]);
 }
 
@@ -178,15 +178,15 @@ static void activations(void **state) {
   (void)state;
   for (int kind = ATTN_RELU; kind <= ATTN_SILU; kind++) {
     struct scene s = {.build = build_activation, .kind = kind};
-    struct attn_value *x = leaf(&s, N, 8);
+    struct attn_variable *x = leaf(&s, N, 8);
     /* ReLU has no derivative at 0: no step may come near. */
     for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
     check(&s);
   }
 }
 
-static struct attn_value *build_residual(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
+static struct attn_variable *build_residual(struct attn_tape *t, struct scene *s) {
+  struct attn_variable *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
   return attn_tape_add(t, NULL, y, s->dropout);
 }
 
@@ -199,7 +199,7 @@ static void residuals(void **state) {
   }
 }
 
-static struct attn_value *build_embedding(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *s) {
   static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
   const struct attn_embedding e = {.n = N,
                                    .words = 4,
@@ -240,9 +240,9 @@ static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }
 
-static struct attn_value *build_self(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_self(struct attn_tape *t, struct scene *s) {
   const struct attn_multihead m = heads(s, starts);
-  struct attn_value *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
   int64_t k = HEADS * E, v = k + KV_HEADS * E;
   return attn_tape_attend(t, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, k},
                           (struct attn_columns){qkv, v}, s->dropout);
@@ -257,10 +257,10 @@ static void self_attention(void **state) {
   }
 }
 
-static struct attn_value *build_cross(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_cross(struct attn_tape *t, struct scene *s) {
   const struct attn_multihead m = heads(s, source_starts);
-  struct attn_value *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  struct attn_value *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
+  struct attn_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
   return attn_tape_attend(t, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
                           (struct attn_columns){kv, KV_HEADS * E}, 0);
 }
@@ -272,18 +272,18 @@ static void cross_attention(void **state) {
   check(&s);
 }
 
-static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_turn(struct attn_tape *t, struct scene *s) {
   static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_value cos_table = {c, NULL, 4, 2, 0, NULL},
+  const struct attn_variable cos_table = {c, NULL, 4, 2, 0, NULL},
                           sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
                 w[p * 2 + k] = sinf((float)p / (float)(1 + 9 * k));
-  static struct attn_value tables[2];
+  static struct attn_variable tables[2];
   tables[0] = cos_table, tables[1] = sin_table;
-  struct attn_value *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
   const struct attn_rotary_args turn = {1, 2, 4, places, &tables[0], &tables[1]};
   attn_tape_rotary(t, x, &turn);
   return attn_tape_add(t, NULL, x, 0);
@@ -410,7 +410,7 @@ static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
   (void)state;
   enum { THINGS = 40, ROUNDS = 2000 };
   struct attn_buffer_offsets all = {NULL, 0};
-  struct attn_place place[THINGS];
+  struct attn_buffer_span place[THINGS];
   int lives[THINGS] = {0};
   size_t sum = 0, most = 0;
   for (int round = 0; round < ROUNDS; round++) {
@@ -428,8 +428,8 @@ static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
 }
 
 /* The last of two copies of either leaf; kind: of the first leaf first. */
-static struct attn_value *build_copies(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y = NULL;
+static struct attn_variable *build_copies(struct attn_tape *t, struct scene *s) {
+  struct attn_variable *y = NULL;
   for (int n = 0; n < 2; n++)
     y = attn_tape_add(t, NULL, attn_tape_add(t, NULL, &s->leaf[s->kind ? n : 1 - n], 0), 0);
   return y;
@@ -446,7 +446,7 @@ static void a_gradient_has_the_place_that_was_planned(void **state) {
     build_copies(&t, &s);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     s.kind = other;
-    struct attn_value *y = build_copies(&t, &s);
+    struct attn_variable *y = build_copies(&t, &s);
     y->dx = y->x;
     attn_tape_backward(&t);
     assert_int_equal(t.status, other ? ATTN_ERR_MEMORY : ATTN_OK);
