@@ -18,7 +18,8 @@ static void write_some(void *argument, int64_t from, int64_t to) {
   write(c->to + from, c->x + from, to - from);
 }
 
-void attn_convert_to_bf16(const struct attn_host *host, uint16_t *to, const float *x, int64_t count) {
+void attn_convert_to_bf16(const struct attn_host *host, uint16_t *to, const float *x,
+                          int64_t count) {
   struct call c = {to, x};
   attn_parallel_rows(host, count, 1, write_some, &c);
 }

@@ -5,6 +5,7 @@
 #include "layer_common.h"
 
 /* to[n] = x[n], n < count, rounded to nearest, ties to even. */
-void attn_convert_to_bf16(const struct attn_host *host, uint16_t *to, const float *x, int64_t count);
+void attn_convert_to_bf16(const struct attn_host *host, uint16_t *to, const float *x,
+                          int64_t count);
 
 #endif

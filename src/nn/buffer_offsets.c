@@ -2,7 +2,8 @@
 
 enum { ALIGNMENT = 64 };
 
-void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_buffer_span *one, size_t bytes) {
+void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_buffer_span *one,
+                                 size_t bytes) {
   struct attn_buffer_span **link = &all->first;
   size_t at = 0;
   bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -15,7 +15,8 @@ struct attn_buffer_offsets {
 };
 
 /* The lowest place where it meets nothing that lives. */
-void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_buffer_span *one, size_t bytes);
+void attn_buffer_offsets_reserve(struct attn_buffer_offsets *all, struct attn_buffer_span *one,
+                                 size_t bytes);
 
 /* It lives no more; its place is remembered. */
 void attn_buffer_offsets_release(struct attn_buffer_offsets *all, struct attn_buffer_span *one);

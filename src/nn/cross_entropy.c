@@ -95,8 +95,9 @@ static void run(void *argument, int64_t from, int64_t to) {
 }
 
 struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float *logits,
-                                   const int32_t *targets, int64_t n, int64_t words,
-                                   double smoothing, float scale, int evaluate, double *scratch) {
+                                            const int32_t *targets, int64_t n, int64_t words,
+                                            double smoothing, float scale, int evaluate,
+                                            double *scratch) {
   _Atomic int64_t correct = 0;
   struct call c = {logits, targets, words, smoothing, scale, evaluate, scratch, &correct};
   struct attn_loss all = {0, 0, 0};

@@ -15,7 +15,8 @@ static int64_t model_width(const struct attn_embedding *e) {
 static void look_up(void *argument, int64_t from, int64_t to) {
   const struct call *c = argument;
   const struct attn_embedding *e = c->e;
-  int64_t all = model_width(e), behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
+  int64_t all = model_width(e),
+          behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
   for (int64_t n = from; n < to; n++) {
     float *y = c->y + n * all;
     const float *word = c->table + e->tokens[n] * e->width;
@@ -36,7 +37,8 @@ void attn_embedding_forward(const struct attn_host *host, const struct attn_embe
 /* Rows of the tables come up again and again: one thread adds them, in the tokens' order. */
 void attn_embedding_backward(const struct attn_host *host, const struct attn_embedding *e,
                              float *d_table, float *d_positions, const float *dy) {
-  int64_t all = model_width(e), behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
+  int64_t all = model_width(e),
+          behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
   (void)host;
   for (int64_t n = 0; n < e->n; n++) {
     const float *g = dy + n * all;

@@ -17,7 +17,8 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
 /* ---- Threads and memory -------------------------------------------------- */
 
 void attn_parallel_for(const struct attn_host *host, int64_t count,
-                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
+                       void (*body)(void *argument, int64_t index, int32_t worker),
+                       void *argument) {
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   attn_threads_share(host->executor, workers, count, body, argument);
 }
@@ -40,9 +41,9 @@ static void run_rows(void *argument, int64_t index, int32_t worker) {
 }
 
 void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t elements,
-                     void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
+                        void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
   struct rows r = {body, argument, n, attn_rows_per_task(elements)};
-  attn_parallel_for(host, (n + r.block - 1) / r.block, run_rows, &r);
+  attn_parallel_for(host, n / r.block + (n % r.block != 0), run_rows, &r);
 }
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {

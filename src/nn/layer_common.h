@@ -15,11 +15,11 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err);
 
 /* body(argument, index, worker) for each index below count, on the host's threads or the pool. */
 void attn_parallel_for(const struct attn_host *host, int64_t count,
-                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
+                       void (*body)(void *argument, int64_t index, int32_t worker), void *argument);
 
 /* body(argument, from, to) for stretches of n rows of so many elements; each row is in one. */
 void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t elements,
-                     void (*body)(void *argument, int64_t from, int64_t to), void *argument);
+                        void (*body)(void *argument, int64_t from, int64_t to), void *argument);
 
 /* Items of so many elements each that are worth a task. */
 int64_t attn_rows_per_task(int64_t elements);

@@ -57,21 +57,29 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
 void attn_sinusoid_fill(float *table /* (rows, P) */, int64_t first, int64_t rows, int64_t width,
                         int halves);
 
-/* ---- Normalization (row_norm.c): attn/nn.h's of dense float32, summed in float32 ---- */
+/* ---- Normalization (norm.c): attn/nn.h's on dense float32 rows, computed in float32 ---- */
 
-/* mean and inverse deviation of each row are kept for the backward; NULL: not wanted. root: RMS
- * normalization, whose mean is 0. */
-void attn_row_norm_forward(const struct attn_host *host, float *y /* (N, D) */,
-                           float *mean /* (N) */, float *inverse /* (N) */,
-                           const float *x /* (N, D) */, const float *scale /* (D) */,
-                           const float *bias /* (D), NULL: 0 */, int64_t n, int64_t width,
-                           double epsilon, int root);
+/* Statistics of a row: xhat = ((x - mean) - rest) * inverse. rest is the rounding error of mean, 0
+ * in float32; RMS normalization has mean 0. */
+struct attn_norm_row {
+  double mean, rest, inverse;
+};
 
-void attn_row_norm_backward(const struct attn_host *host, float *dx /* (N, D) */,
-                            float *d_scale /* (D) */, float *d_bias /* (D) */,
-                            const float *dy /* (N, D) */, const float *x /* (N, D) */,
-                            const float *mean /* (N) */, const float *inverse /* (N) */,
-                            const float *scale /* (D) */, int64_t n, int64_t width, int root);
+struct attn_norm_layer {
+  int64_t n, width; /* N, D */
+  int rms;
+  double epsilon;
+  const float *x;            /* (N, D) */
+  const float *scale, *bias; /* (D); bias NULL: 0 */
+  struct attn_norm_row *row; /* (N)  out of the forward, NULL: not wanted; in of the backward */
+};
+
+void attn_norm_layer_forward(const struct attn_host *host, const struct attn_norm_layer *l,
+                             float *y /* (N, D) */);
+
+void attn_norm_layer_backward(const struct attn_host *host, const struct attn_norm_layer *l,
+                              float *d_x /* (N, D) */, float *d_scale /* (D) */,
+                              float *d_bias /* (D) */, const float *d_y /* (N, D) */);
 
 /* ---- Activations (activation.c) ---- */
 
@@ -129,8 +137,8 @@ struct attn_row_view {
 };
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_row_view o /* (N, Hq Ev) */, float *lse /* (Hq, N) */,
-                                   struct attn_row_view q /* (N, Hq E) */,
+                                   struct attn_row_view o /* (N, Hq Ev) */,
+                                   float *lse /* (Hq, N) */, struct attn_row_view q /* (N, Hq E) */,
                                    struct attn_row_view k /* (S, H E) */,
                                    struct attn_row_view v /* (S, H Ev) */, attn_error *err);
 
@@ -143,9 +151,10 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
 
 /* dq, dk and dv are written, not added to. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_row_view dq, struct attn_row_view dk, struct attn_row_view dv,
-                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
-                                    struct attn_row_view q, struct attn_row_view k, struct attn_row_view v,
+                                    struct attn_row_view dq, struct attn_row_view dk,
+                                    struct attn_row_view dv, struct attn_row_view d_o,
+                                    struct attn_row_view o, float *lse, struct attn_row_view q,
+                                    struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err);
 
 /* ---- Loss (loss.c): softmax, cross-entropy, label smoothing, in one ---- */
@@ -160,9 +169,10 @@ enum { ATTN_IGNORE_INDEX = -1 };
 /* loss_n = -sum_v t_v log softmax(logits_n)_v, t = (1 - smoothing) one-hot + smoothing / V
  * [Szegedy16 sec. 7]. The logits become their gradients: softmax - t, times scale, 0 in rows that
  * do not count. With evaluate they stay. */
-struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float *logits /* (N, V) in, out */,
-                                   const int32_t *targets /* (N) */, int64_t n, int64_t words,
-                                   double smoothing, float scale, int evaluate,
-                                   double *scratch /* (N) */);
+struct attn_loss attn_cross_entropy_forward(const struct attn_host *host,
+                                            float *logits /* (N, V) in, out */,
+                                            const int32_t *targets /* (N) */, int64_t n,
+                                            int64_t words, double smoothing, float scale,
+                                            int evaluate, double *scratch /* (N) */);
 
 #endif

@@ -58,7 +58,8 @@ static void pack_straight(int64_t width, uint32_t *to, const struct attn_gemm_op
 }
 
 /* Columns of B are contiguous. What is no whole panel of whole words goes number by number. */
-static void pack_edge(int64_t width, uint32_t *to, const struct attn_gemm_operand *b, struct block at) {
+static void pack_edge(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
+                      struct block at) {
   memset(to, 0, (size_t)(words_of(b->type, at.depth) * width) * sizeof *to);
   for (int64_t k = 0; k < at.depth; k++)
     for (int64_t j = 0; j < at.columns; j++) {
@@ -84,8 +85,8 @@ static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
   }
 }
 
-static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const struct attn_gemm_operand *b,
-                        struct block at) {
+static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to,
+                        const struct attn_gemm_operand *b, struct block at) {
   if (b->transposed)
     pack_transposed(g, to, b, at);
   else
@@ -95,8 +96,8 @@ static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const st
 /* ---- Rows of A: where they are, or packed: word k of row r is work[k * rows + r] ---- */
 
 /* Of a transposed matrix, whose columns are contiguous. */
-static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row, int64_t rows,
-                            struct block at) {
+static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row,
+                            int64_t rows, struct block at) {
   for (int64_t k = 0; k < at.depth; k++)
     memcpy(work + k * rows, element_at(a, row, at.inner + k), (size_t)rows * sizeof *work);
 }
@@ -208,8 +209,8 @@ static void clear(const struct product *p) {
 
 /* By columns, so that each is packed once, unless there are many more rows. */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
-                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c, int64_t c_step,
-                        int add, attn_error *err) {
+                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c,
+                        int64_t c_step, int add, attn_error *err) {
   struct product p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   if (!rows || !columns) return ATTN_OK;

@@ -23,8 +23,8 @@ struct attn_gemm_operand {
 /* c (rows, columns) = or, with add, += a (rows, inner) b (inner, columns).
  * ATTN_ERR_MEMORY where there is none for 256 KiB of packed factors a thread. */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
-                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c, int64_t c_step,
-                        int add, attn_error *err);
+                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c,
+                        int64_t c_step, int add, attn_error *err);
 
 /* ---- Weights that are multiplied again and again, by few rows each time ---- */
 

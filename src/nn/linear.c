@@ -48,10 +48,12 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx, float *dw, float *db, const float *dy,
                                  const void *factor, attn_error *err) {
-  const struct attn_gemm_operand g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
+  const struct attn_gemm_operand g = {factor, l->out, 0, l->type},
+                                 turned = {factor, l->out, 1, l->type};
   struct bias p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
-  if (db) attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
+  if (db)
+    attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
   if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
   if (dw && !status)
     status = attn_matmul(host, l->out, l->in, l->n, turned, x_of(l), dw, l->in, 1, err);

@@ -36,7 +36,8 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
                                    struct attn_row_view o, float *lse, struct attn_row_view q,
-                                   struct attn_row_view k, struct attn_row_view v, attn_error *err) {
+                                   struct attn_row_view k, struct attn_row_view v,
+                                   attn_error *err) {
   struct call c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
@@ -60,9 +61,10 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
 }
 
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_row_view dq, struct attn_row_view dk, struct attn_row_view dv,
-                                    struct attn_row_view d_o, struct attn_row_view o, float *lse,
-                                    struct attn_row_view q, struct attn_row_view k, struct attn_row_view v,
+                                    struct attn_row_view dq, struct attn_row_view dk,
+                                    struct attn_row_view dv, struct attn_row_view d_o,
+                                    struct attn_row_view o, float *lse, struct attn_row_view q,
+                                    struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err) {
   struct call c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);

@@ -170,7 +170,8 @@ static void load_table(const struct call *c, const attn_tensor *t, int64_t b, in
  *     y2 = sin x1 + cos x2           dx2 = -sin dy1 + cos dy2
  * x (E) in, cos, sin (R/2) in, y (E) out, where x and y may be one */
 static void turn_row(const struct call *c, int64_t b, int64_t l, const char *x, char *y) {
-  double cos[ATTN_ROW_CHUNK], sin[ATTN_ROW_CHUNK], x1[ATTN_ROW_CHUNK], x2[ATTN_ROW_CHUNK], y1[ATTN_ROW_CHUNK], y2[ATTN_ROW_CHUNK];
+  double cos[ATTN_ROW_CHUNK], sin[ATTN_ROW_CHUNK], x1[ATTN_ROW_CHUNK], x2[ATTN_ROW_CHUNK],
+      y1[ATTN_ROW_CHUNK], y2[ATTN_ROW_CHUNK];
   int64_t size = attn_real_size(c->from.dtype), in = c->from.strides[3], out = c->to.strides[3];
   for (int64_t k = 0, count; k < c->pairs; k += count) {
     count = c->pairs - k < ATTN_ROW_CHUNK ? c->pairs - k : ATTN_ROW_CHUNK;

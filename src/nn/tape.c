@@ -31,8 +31,8 @@ struct attn_tape_node {
     } packed;
     struct {
       double epsilon;
-      int root;
-      float *mean, *inverse;
+      int rms;
+      struct attn_norm_row *row; /* kept for the backward */
     } norm;
     struct {
       struct attn_multihead m;
@@ -119,7 +119,8 @@ struct attn_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int6
 
 size_t attn_tape_mark(const struct attn_tape *tape) { return tape->numbers.used; }
 
-struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_variable *value) {
+struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                     struct attn_variable *value) {
   size_t bytes = (size_t)value->n * (size_t)value->width * sizeof *value->x;
   if (tape->training || tape->status) return value;
   tape->numbers.used = mark;
@@ -131,7 +132,9 @@ struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark, struct
 
 /* ---- Calls ---- */
 
-int attn_tape_is_computing(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
+int attn_tape_is_computing(const struct attn_tape *tape) {
+  return tape->numbers.memory && !tape->status;
+}
 
 /* Is the pass wanted no more? Its status says so then. */
 static int is_stopped(struct attn_tape *tape) {
@@ -191,8 +194,8 @@ static void begin_gradient(struct attn_tape *t, struct attn_variable *v) {
 
 /* What nobody read has no gradient to send back. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_tape_node *n = tape->last; n && attn_tape_is_computing(tape) && !is_stopped(tape);
-       n = n->before) {
+  for (struct attn_tape_node *n = tape->last;
+       n && attn_tape_is_computing(tape) && !is_stopped(tape); n = n->before) {
     if (n->y && !n->y->dx) continue;
     for_inputs(tape, n, begin_gradient);
     if (attn_tape_is_computing(tape)) n->backward(tape, n);
@@ -244,7 +247,8 @@ static void plan_factors(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_variable *x,
-                                    const struct attn_variable *w, const struct attn_variable *b) {
+                                       const struct attn_variable *w,
+                                       const struct attn_variable *b) {
   struct attn_variable *y = attn_tape_variable(tape, x->n, w->n);
   struct attn_tape_node node = {
       .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
@@ -260,7 +264,7 @@ static void multiply_packed(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                    struct attn_packed *packed, int64_t out, int half) {
+                                              struct attn_packed *packed, int64_t out, int half) {
   struct attn_variable *y = attn_tape_variable(tape, x->n, out);
   struct attn_tape_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
   size_t bytes = (size_t)x->n * (size_t)x->width * sizeof *node.as.packed.half;
@@ -282,44 +286,52 @@ static void embed_back(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                   const struct attn_variable *table,
-                                   const struct attn_variable *positions) {
+                                      const struct attn_variable *table,
+                                      const struct attn_variable *positions) {
   int64_t behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->position_width : 0;
   struct attn_variable *y = attn_tape_variable(tape, e->n, e->width + behind);
   call(tape, &(struct attn_tape_node){.forward = embed,
-                                 .backward = embed_back,
-                                 .y = y,
-                                 .weight = table,
-                                 .bias = positions,
-                                 .as.embedding = *e});
+                                      .backward = embed_back,
+                                      .y = y,
+                                      .weight = table,
+                                      .bias = positions,
+                                      .as.embedding = *e});
   return y;
 }
 
 /* ---- Normalization ---- */
 
+static struct attn_norm_layer norm_layer(const struct attn_tape_node *n) {
+  return (struct attn_norm_layer){.n = n->x->n,
+                                  .width = n->x->width,
+                                  .rms = n->as.norm.rms,
+                                  .epsilon = n->as.norm.epsilon,
+                                  .x = n->x->x,
+                                  .scale = n->weight->x,
+                                  .bias = n->bias ? n->bias->x : NULL,
+                                  .row = n->as.norm.row};
+}
+
 static void norm(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_row_norm_forward(&t->host, n->y->x, n->as.norm.mean, n->as.norm.inverse, n->x->x,
-                        n->weight->x, n->bias ? n->bias->x : NULL, n->x->n, n->x->width,
-                        n->as.norm.epsilon, n->as.norm.root);
+  const struct attn_norm_layer l = norm_layer(n);
+  attn_norm_layer_forward(&t->host, &l, n->y->x);
 }
 
 static void norm_back(struct attn_tape *t, struct attn_tape_node *n) {
-  attn_row_norm_backward(&t->host, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL, n->y->dx,
-                         n->x->x, n->as.norm.mean, n->as.norm.inverse, n->weight->x, n->x->n,
-                         n->x->width, n->as.norm.root);
+  const struct attn_norm_layer l = norm_layer(n);
+  attn_norm_layer_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
+                           n->y->dx);
 }
 
 struct attn_variable *attn_tape_norm(struct attn_tape *tape, struct attn_variable *x,
-                                  const struct attn_variable *scale, const struct attn_variable *bias,
-                                  double epsilon, int root) {
+                                     const struct attn_variable *scale,
+                                     const struct attn_variable *bias, double epsilon, int rms) {
   struct attn_variable *y = attn_tape_variable(tape, x->n, x->width);
   struct attn_tape_node node = {
       .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
-  node.as.norm.epsilon = epsilon, node.as.norm.root = root;
-  if (tape->training) {
-    node.as.norm.mean = attn_tape_allocate(tape, (size_t)x->n * sizeof(float));
-    node.as.norm.inverse = attn_tape_allocate(tape, (size_t)x->n * sizeof(float));
-  }
+  node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
+  if (tape->training)
+    node.as.norm.row = attn_tape_allocate(tape, (size_t)x->n * sizeof *node.as.norm.row);
   call(tape, &node);
   return y;
 }
@@ -336,8 +348,9 @@ static void activate_back(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 struct attn_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                      struct attn_variable *x) {
-  struct attn_variable *y = attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
+                                         struct attn_variable *x) {
+  struct attn_variable *y =
+      attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
   call(tape,
        &(struct attn_tape_node){
            .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
@@ -356,15 +369,15 @@ static void add_back(struct attn_tape *t, struct attn_tape_node *n) {
                          n->y->width);
 }
 
-struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x, struct attn_variable *f,
-                                 double dropout) {
+struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x,
+                                    struct attn_variable *f, double dropout) {
   struct attn_variable *y = attn_tape_variable(tape, f->n, f->width);
   call(tape, &(struct attn_tape_node){.forward = add,
-                                 .backward = add_back,
-                                 .x = x,
-                                 .f = f,
-                                 .y = y,
-                                 .drop = draw_from(tape, dropout)});
+                                      .backward = add_back,
+                                      .x = x,
+                                      .f = f,
+                                      .y = y,
+                                      .drop = draw_from(tape, dropout)});
   return y;
 }
 
@@ -396,8 +409,8 @@ static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
 }
 
 struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                    struct attn_columns q, struct attn_columns k,
-                                    struct attn_columns v, double dropout) {
+                                       struct attn_columns q, struct attn_columns k,
+                                       struct attn_columns v, double dropout) {
   struct attn_variable *y = attn_tape_variable(tape, q.of->n, m->heads * m->value_width);
   struct attn_tape_node node = {
       .forward = attend, .backward = attend_back, .y = y, .from = {q.of, k.of, v.of}};
@@ -429,19 +442,20 @@ static void turn(struct attn_tape *t, struct attn_tape_node *n, float *rows, int
 static void turn_values(struct attn_tape *t, struct attn_tape_node *n) { turn(t, n, n->x->x, 0); }
 static void turn_back(struct attn_tape *t, struct attn_tape_node *n) { turn(t, n, n->x->dx, 1); }
 
-void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x, const struct attn_rotary_args *r) {
-  call(tape,
-       &(struct attn_tape_node){.forward = turn_values, .backward = turn_back, .x = x, .as.turn = *r});
+void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x,
+                      const struct attn_rotary_args *r) {
+  call(tape, &(struct attn_tape_node){
+                 .forward = turn_values, .backward = turn_back, .x = x, .as.turn = *r});
 }
 
 /* ---- Loss: the end of the tape ---- */
 
 struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_variable *logits,
-                                const int32_t *targets, double smoothing, float scale) {
+                                         const int32_t *targets, double smoothing, float scale) {
   const struct attn_loss none = {0, 0, 0};
   double *scratch = attn_tape_allocate(tape, (size_t)logits->n * sizeof *scratch);
   if (!attn_tape_is_computing(tape)) return none;
   if (tape->training) logits->dx = logits->x;
-  return attn_cross_entropy_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
-                           scale, !tape->training, scratch);
+  return attn_cross_entropy_forward(&tape->host, logits->x, targets, logits->n, logits->width,
+                                    smoothing, scale, !tape->training, scratch);
 }

@@ -28,8 +28,8 @@ struct attn_variable {
 struct attn_gradient_plan {
   struct attn_buffer_offsets places;
   struct attn_buffer_span *place; /* of each value, by its number */
-  int64_t values;           /* how many were planned */
-  char *memory;             /* behind the numbers */
+  int64_t values;                 /* how many were planned */
+  char *memory;                   /* behind the numbers */
 };
 
 /* Memory that is only added to, but for attn_tape_keep; aligned to 64. */
@@ -90,34 +90,36 @@ size_t attn_tape_mark(const struct attn_tape *tape);
 
 /* All values since the mark are forgotten but this one, whose numbers go there: layers work in the
  * same memory, one after another. A tape that trains forgets nothing. */
-struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_variable *value);
+struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                     struct attn_variable *value);
 
 /* Bytes of the numbers' memory; NULL where it measures. */
 void *attn_tape_allocate(struct attn_tape *tape, size_t bytes);
 
 struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_variable *x,
-                                    const struct attn_variable *w, const struct attn_variable *b);
+                                       const struct attn_variable *w,
+                                       const struct attn_variable *b);
 
 /* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
  */
 struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                    struct attn_packed *packed, int64_t out, int half);
+                                              struct attn_packed *packed, int64_t out, int half);
 
 struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                   const struct attn_variable *table,
-                                   const struct attn_variable *positions);
+                                      const struct attn_variable *table,
+                                      const struct attn_variable *positions);
 
-/* bias NULL: none; root: RMS normalization. */
+/* bias NULL: 0; rms: RMS normalization. */
 struct attn_variable *attn_tape_norm(struct attn_tape *tape, struct attn_variable *x,
-                                  const struct attn_variable *scale, const struct attn_variable *bias,
-                                  double epsilon, int root);
+                                     const struct attn_variable *scale,
+                                     const struct attn_variable *bias, double epsilon, int rms);
 
 struct attn_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                      struct attn_variable *x);
+                                         struct attn_variable *x);
 
 /* x + dropout(f); x NULL: dropout(f). */
-struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x, struct attn_variable *f,
-                                 double dropout);
+struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x,
+                                    struct attn_variable *f, double dropout);
 
 /* Turns the pairs of every head by its position: columns from .. from + heads width of x, in place
  * and back the same way, so that x must be nobody else's before. cos, sin (rows, width / 2). */
@@ -126,7 +128,8 @@ struct attn_rotary_args {
   const int32_t *places; /* (N): rows of the tables */
   const struct attn_variable *cos, *sin;
 };
-void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x, const struct attn_rotary_args *turn);
+void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x,
+                      const struct attn_rotary_args *turn);
 
 /* Columns of a value from `from` on. Each must be read by this attention alone: its gradient is
  * written, not added to. */
@@ -135,12 +138,12 @@ struct attn_columns {
   int64_t from;
 };
 struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                    struct attn_columns q, struct attn_columns k,
-                                    struct attn_columns v, double dropout);
+                                       struct attn_columns q, struct attn_columns k,
+                                       struct attn_columns v, double dropout);
 
 /* Training, the logits' values become their own gradient, times scale; and dx is x. */
 struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_variable *logits,
-                                const int32_t *targets, double smoothing, float scale);
+                                         const int32_t *targets, double smoothing, float scale);
 
 void attn_tape_backward(struct attn_tape *tape);
 

@@ -15,7 +15,8 @@ void attn_load_strided(attn_dtype dtype, const char *at, int64_t step, int64_t c
   for (int64_t n = 0; n < count; n++) to[n] = attn_load_real(dtype, at + n * step * size);
 }
 
-void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from) {
+void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count,
+                        const double *from) {
   int64_t size = attn_real_size(dtype);
   if (dtype == ATTN_F32 && step == 1) {
     float value;
@@ -25,42 +26,34 @@ void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count,
   for (int64_t n = 0; n < count; n++) attn_store_real(dtype, at + n * step * size, from[n]);
 }
 
-char *attn_row_data(const attn_tensor *t, int first, int64_t index) {
-  return attn_view_at(t, attn_view_place(t->shape, t->strides, first, index));
+char *attn_row_data(const attn_tensor *t, int first, int64_t row) {
+  return attn_view_at(t, attn_view_place(t->shape, t->strides, first, row));
 }
 
-/* The stretch from element `from` to the end of the innermost dimension, at most count long:
- * its first element's offset in *offset. */
-static int64_t stretch(const attn_tensor *t, int first, int64_t from, int64_t count,
-                       int64_t *offset) {
+/* Elements from `from` to the end of the innermost dimension, at most count; *offset: the first's.
+ */
+static int64_t contiguous(const attn_tensor *t, int first, int64_t from, int64_t count,
+                          int64_t *offset) {
   int64_t inner = t->shape[t->rank - 1], left = inner - from % inner;
   *offset = attn_view_place(t->shape + first, t->strides + first, t->rank - first, from) *
             attn_real_size(t->dtype);
   return left < count ? left : count;
 }
 
-void attn_row_load(const attn_tensor *t, int first, const char *row, int64_t from, int64_t count,
+void attn_row_load(const attn_tensor *t, int first, int64_t row, int64_t from, int64_t count,
                    double *to) {
-  for (int64_t offset, length; count > 0; count -= length, from += length, to += length) {
-    length = stretch(t, first, from, count, &offset);
-    attn_load_strided(t->dtype, row + offset, t->strides[t->rank - 1], length, to);
+  const char *data = attn_row_data(t, first, row);
+  for (int64_t offset, n; count > 0; count -= n, from += n, to += n) {
+    n = contiguous(t, first, from, count, &offset);
+    attn_load_strided(t->dtype, data + offset, t->strides[t->rank - 1], n, to);
   }
 }
 
-void attn_row_store(const attn_tensor *t, int first, char *row, int64_t from, int64_t count,
+void attn_row_store(const attn_tensor *t, int first, int64_t row, int64_t from, int64_t count,
                     const double *values) {
-  for (int64_t offset, length; count > 0; count -= length, from += length, values += length) {
-    length = stretch(t, first, from, count, &offset);
-    attn_store_strided(t->dtype, row + offset, t->strides[t->rank - 1], length, values);
+  char *data = attn_row_data(t, first, row);
+  for (int64_t offset, n; count > 0; count -= n, from += n, values += n) {
+    n = contiguous(t, first, from, count, &offset);
+    attn_store_strided(t->dtype, data + offset, t->strides[t->rank - 1], n, values);
   }
-}
-
-double attn_line_sum(const double *values, int64_t count) {
-  double lane[8] = {0}, sum = 0;
-  int64_t whole = count / 8 * 8;
-  for (int64_t n = 0; n < whole; n += 8)
-    for (int m = 0; m < 8; m++) lane[m] += values[n + m];
-  for (int64_t n = whole; n < count; n++) lane[n - whole] += values[n];
-  for (int m = 0; m < 8; m++) sum += lane[m];
-  return sum;
 }

@@ -106,7 +106,7 @@ static void on_a_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
   uint16_t half[OUT * IN];
   struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
-                    b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
+                       b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
   attn_convert_to_bf16(&t.host, half, l->w, OUT * IN);
   assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
   attn_tape_linear(&t, &x, &w, &b);

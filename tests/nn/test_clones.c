@@ -18,8 +18,8 @@ __typeof__(attn_activation_forward) plain_activation_forward;
 __typeof__(attn_activation_backward) plain_activation_backward;
 __typeof__(attn_residual_forward) plain_residual_forward;
 __typeof__(attn_residual_backward) plain_residual_backward;
-__typeof__(attn_row_norm_forward) plain_row_norm_forward;
-__typeof__(attn_row_norm_backward) plain_row_norm_backward;
+__typeof__(attn_norm_layer_forward) plain_norm_layer_forward;
+__typeof__(attn_norm_layer_backward) plain_norm_layer_backward;
 __typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
 __typeof__(attn_adamw_step) plain_adamw_step;
 __typeof__(attn_convert_to_bf16) plain_convert_to_bf16;
@@ -78,20 +78,18 @@ static void residuals(void **state) {
 
 static void norms(void **state) {
   (void)state;
-  float mean[ROWS] = {0}, inverse[ROWS], plain_mean[ROWS], plain_inverse[ROWS];
+  struct attn_norm_row row[ROWS], plain_row[ROWS];
   for (int call = 0; call < CALLS; call++) {
-    int root = chance(2);
-    const float *bias = chance(2) ? weight + WIDTH : NULL;
     begin();
-    attn_row_norm_forward(&host, ours[0], mean, inverse, x, weight, bias, n, width, 1e-5, root);
-    plain_row_norm_forward(&host, theirs[0], plain_mean, plain_inverse, x, weight, bias, n, width,
-                           1e-5, root);
-    assert_memory_equal(mean, plain_mean, (size_t)n * sizeof *mean);
-    assert_memory_equal(inverse, plain_inverse, (size_t)n * sizeof *inverse);
-    attn_row_norm_backward(&host, ours[1], ours[2], ours[3], f, x, mean, inverse, weight, n, width,
-                           root);
-    plain_row_norm_backward(&host, theirs[1], theirs[2], theirs[3], f, x, mean, inverse, weight, n,
-                            width, root);
+    const struct attn_norm_layer l = {
+        n, width, chance(2), 1e-5, x, weight, chance(2) ? weight + WIDTH : NULL, row};
+    struct attn_norm_layer plain = l;
+    plain.row = plain_row;
+    attn_norm_layer_forward(&host, &l, ours[0]);
+    plain_norm_layer_forward(&host, &plain, theirs[0]);
+    assert_memory_equal(row, plain_row, (size_t)n * sizeof *row);
+    attn_norm_layer_backward(&host, &l, ours[1], ours[2], ours[3], f);
+    plain_norm_layer_backward(&host, &plain, theirs[1], theirs[2], theirs[3], f);
     end();
   }
 }
@@ -106,10 +104,10 @@ static void losses(void **state) {
     for (int row = 0; row < ROWS; row++)
       targets[row] = chance(5) ? ATTN_IGNORE_INDEX : (int32_t)below(width);
     memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
-    struct attn_loss a =
-        attn_cross_entropy_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
-    struct attn_loss b = plain_cross_entropy_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
-                                            evaluate, scratch[1]);
+    struct attn_loss a = attn_cross_entropy_forward(&host, ours[0], targets, n, width, smoothing,
+                                                    0.3f, evaluate, scratch[0]);
+    struct attn_loss b = plain_cross_entropy_forward(&host, theirs[0], targets, n, width, smoothing,
+                                                     0.3f, evaluate, scratch[1]);
     assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
     end();
   }

@@ -49,8 +49,8 @@ static double element(struct attn_gemm_operand m, int64_t row, int64_t column) {
 }
 
 /* Is it a sum of n products, and of `was`? */
-static void expect_sum(float is, double was, struct attn_gemm_operand a, struct attn_gemm_operand b, int64_t i,
-                       int64_t j, int64_t inner) {
+static void expect_sum(float is, double was, struct attn_gemm_operand a, struct attn_gemm_operand b,
+                       int64_t i, int64_t j, int64_t inner) {
   double sum = was, size = fabs(was);
   for (int64_t k = 0; k < inner; k++) {
     double term = element(a, i, k) * element(b, k, j);
@@ -75,7 +75,7 @@ static void check(struct sizes s, int how, attn_dtype type, int32_t threads) {
        *b = numbers_of((b_transposed ? s.columns : s.inner) * b_step + 1, type);
   float *c = numbers(s.rows * c_step), *was = malloc((size_t)(s.rows * c_step) * sizeof *was);
   const struct attn_gemm_operand left = {a + shift * size_of(type), a_step, a_transposed, type},
-                           right = {b + shift * size_of(type), b_step, b_transposed, type};
+                                 right = {b + shift * size_of(type), b_step, b_transposed, type};
   memcpy(was, c, (size_t)(s.rows * c_step) * sizeof *was);
   assert_int_equal(
       attn_matmul(&host, s.rows, s.columns, s.inner, left, right, c, c_step, add, NULL), ATTN_OK);
@@ -129,7 +129,7 @@ static void an_element_knows_its_row_and_its_column_alone(void **state) {
       void *x = numbers_of(s.rows * s.inner, type), *w = numbers_of(s.inner * s.columns, type);
       float *c = numbers(s.rows * s.columns);
       const struct attn_gemm_operand a = {x, how & 1 ? s.rows : s.inner, how & 1, type},
-                               b = {w, how & 2 ? s.inner : s.columns, how & 2, type};
+                                     b = {w, how & 2 ? s.inner : s.columns, how & 2, type};
       assert_int_equal(
           attn_matmul(&one_thread, s.rows, s.columns, s.inner, a, b, c, s.columns, 0, NULL),
           ATTN_OK);

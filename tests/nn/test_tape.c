@@ -51,11 +51,11 @@ static int end(void **state) {
 static struct attn_variable *leaf(struct scene *s, int64_t n, int64_t width) {
   struct attn_variable *v = &s->leaf[s->leaves++];
   *v = (struct attn_variable){calloc((size_t)(n * width), sizeof(float)),
-                           calloc((size_t)(n * width), sizeof(float)),
-                           n,
-                           width,
-                           0,
-                           NULL};
+                              calloc((size_t)(n * width), sizeof(float)),
+                              n,
+                              width,
+                              0,
+                              NULL};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
@@ -201,14 +201,15 @@ static void residuals(void **state) {
 
 static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *s) {
   static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
-  const struct attn_embedding e = {.n = N,
-                                   .words = 4,
-                                   .width = s->leaf[0].width,
-                                   .tokens = tokens,
-                                   .places = places,
-                                   .scale = 1.5f,
-                                   .joining = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
-                                   .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
+  const struct attn_embedding e = {
+      .n = N,
+      .words = 4,
+      .width = s->leaf[0].width,
+      .tokens = tokens,
+      .places = places,
+      .scale = 1.5f,
+      .joining = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
+      .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
   return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
 }
 
@@ -276,7 +277,7 @@ static struct attn_variable *build_turn(struct attn_tape *t, struct scene *s) {
   static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
   const struct attn_variable cos_table = {c, NULL, 4, 2, 0, NULL},
-                          sin_table = {w, NULL, 4, 2, 0, NULL};
+                             sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
@@ -344,8 +345,10 @@ static void what_is_likeliest_is_right(void **state) {
   for (int top = 0; top < MANY; top++)
     for (int32_t target = 0; target < MANY; target++) {
       for (int v = 0; v < MANY; v++) x[v] = v == top ? 2 : -1, other[v] = -2;
-      struct attn_loss one = attn_cross_entropy_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
-      struct attn_loss all = attn_cross_entropy_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
+      struct attn_loss one =
+          attn_cross_entropy_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
+      struct attn_loss all =
+          attn_cross_entropy_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
       assert_int_equal(one.correct, target == top);
       assert_int_equal(all.correct, target == 0);
       assert_near(one.sum, log(exp(2) + (MANY - 1) * exp(-1)) - (target == top ? 2 : -1), 1e-5);
