@@ -3,17 +3,17 @@
 #include <stdlib.h>
 
 #include "error.h"
-#include "linalg.h"
+#include "matmul.h"
 
 struct attn_pack {
   int half, count;
   int64_t least;
-  struct attn_packed *of[]; /* of each linear layer, by its number */
+  struct attn_packed_matrix *of[]; /* of each linear layer, by its number */
 };
 
 static attn_status add(struct attn_pack *p, struct attn_linear_weights l, attn_error *err) {
   if (!l.w || (!p->half && l.w->n * l.w->width < p->least)) return ATTN_OK;
-  return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
+  return attn_packed_matrix_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
                          p->half ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
 }
 
@@ -46,12 +46,12 @@ attn_status attn_pack_new(const struct attn_network *n, int half, int64_t least,
 }
 
 void attn_pack_free(struct attn_pack *p) {
-  for (int n = 0; p && n < p->count; n++) attn_packed_free(p->of[n]);
+  for (int n = 0; p && n < p->count; n++) attn_packed_matrix_free(p->of[n]);
   free(p);
 }
 
-int attn_pack_is_bf16(const struct attn_pack *p) { return p && p->half; }
+int attn_packed_weights_is_bf16(const struct attn_pack *p) { return p && p->half; }
 
-struct attn_packed *attn_pack_of(const struct attn_pack *p, struct attn_linear_weights l) {
+struct attn_packed_matrix *attn_pack_of(const struct attn_pack *p, struct attn_linear_weights l) {
   return p ? p->of[l.number] : NULL;
 }

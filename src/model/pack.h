@@ -16,9 +16,9 @@ attn_status attn_pack_new(const struct attn_network *network, int half, int64_t 
                           struct attn_pack **pack, attn_error *err);
 void attn_pack_free(struct attn_pack *pack);
 
-int attn_pack_is_bf16(const struct attn_pack *pack);
+int attn_packed_weights_is_bf16(const struct attn_pack *pack);
 
 /* NULL: they are multiplied as they stand. So is everything where pack is NULL. */
-struct attn_packed *attn_pack_of(const struct attn_pack *pack, struct attn_linear_weights weights);
+struct attn_packed_matrix *attn_pack_of(const struct attn_pack *pack, struct attn_linear_weights weights);
 
 #endif

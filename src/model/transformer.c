@@ -12,8 +12,8 @@ size_t attn_pass_notes(const struct attn_config *c) {
 
 struct attn_variable *attn_pass_linear(const struct attn_pass *p, struct attn_variable *x,
                                     struct attn_linear_weights l) {
-  struct attn_packed *packed = attn_pack_of(p->pack, l);
-  if (packed) return attn_tape_linear_packed(p->tape, x, packed, l.w->n, attn_pack_is_bf16(p->pack));
+  struct attn_packed_matrix *packed = attn_pack_of(p->pack, l);
+  if (packed) return attn_tape_linear_packed(p->tape, x, packed, l.w->n, attn_packed_weights_is_bf16(p->pack));
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 

@@ -9,7 +9,7 @@
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
-#include "linalg.h"
+#include "matmul.h"
 
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 

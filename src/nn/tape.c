@@ -26,7 +26,7 @@ struct attn_tape_node {
       uint16_t *half; /* x in bf16; NULL: x itself is multiplied */
     } linear;
     struct {
-      struct attn_packed *w;
+      struct attn_packed_matrix *w;
       uint16_t *half;
     } packed;
     struct {
@@ -260,11 +260,11 @@ struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_varia
 static void multiply_packed(struct attn_tape *t, struct attn_tape_node *n) {
   uint16_t *half = n->as.packed.half;
   if (half) attn_convert_to_bf16(&t->host, half, n->x->x, n->x->n * n->x->width);
-  attn_packed_multiply(n->as.packed.w, n->y->x, half ? (void *)half : n->x->x, n->x->n);
+  attn_packed_matmul(n->as.packed.w, n->y->x, half ? (void *)half : n->x->x, n->x->n);
 }
 
 struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                              struct attn_packed *packed, int64_t out, int half) {
+                                              struct attn_packed_matrix *packed, int64_t out, int half) {
   struct attn_variable *y = attn_tape_variable(tape, x->n, out);
   struct attn_tape_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
   size_t bytes = (size_t)x->n * (size_t)x->width * sizeof *node.as.packed.half;

@@ -103,7 +103,7 @@ struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_varia
 /* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
  */
 struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                              struct attn_packed *packed, int64_t out, int half);
+                                              struct attn_packed_matrix *packed, int64_t out, int half);
 
 struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
                                       const struct attn_variable *table,

@@ -29,16 +29,16 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
 /* ---- Weights that are multiplied again and again, by few rows each time ---- */
 
 /* A copy of weights in the order in which products read them. Threads may share it. */
-struct attn_packed;
+struct attn_packed_matrix;
 
 /* Of w (out, in), kept as type: ATTN_F32, or ATTN_BF16, rounded. b (out) is NULL or must outlive
  * the result. */
-attn_status attn_packed_new(const float *w, const float *b, int64_t in, int64_t out,
-                            attn_dtype type, struct attn_packed **packed, attn_error *err);
-void attn_packed_free(struct attn_packed *packed);
+attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
+                            attn_dtype type, struct attn_packed_matrix **packed, attn_error *err);
+void attn_packed_matrix_free(struct attn_packed_matrix *packed);
 
 /* y (n, out) = x w^T + b of x (n, in) of the weights' type, on the caller's thread. No memory is
  * allocated. */
-void attn_packed_multiply(const struct attn_packed *packed, float *y, const void *x, int64_t n);
+void attn_packed_matmul(const struct attn_packed_matrix *packed, float *y, const void *x, int64_t n);
 
 #endif

@@ -17,7 +17,7 @@
 #include "bf16.h"
 #include "element.h"
 #include "gemm.h"
-#include "linalg.h"
+#include "matmul.h"
 #include "random.h"
 
 extern const struct attn_gemm_kernel model_gemm_avx512; /* model_gemm.c */
@@ -216,21 +216,21 @@ static void a_tile_of_bf16_is_a_sum_too(void **state) {
 static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias) {
   enum { ROWS = 70 };
   static const int64_t counts[] = {0, 1, 2, 5, 11, 31, 32, 64, ROWS};
-  struct attn_packed *packed;
+  struct attn_packed_matrix *packed;
   float *w = numbers(out * in), *b = numbers(out), *alone = numbers(ROWS * out),
         *y = numbers(ROWS * out);
   void *x = numbers_of(ROWS * in, type), *factor = w;
   if (type == ATTN_BF16)
     attn_convert_to_bf16(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
   const struct attn_gemm_operand left = {x, in, 0, type}, right = {factor, in, 1, type};
-  assert_int_equal(attn_packed_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
+  assert_int_equal(attn_packed_matrix_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
   for (int64_t r = 0; r < ROWS; r++)
-    attn_packed_multiply(packed, alone + r * out,
+    attn_packed_matmul(packed, alone + r * out,
                          (const char *)x + (size_t)(r * in) * size_of(type), 1);
   for (int64_t e = 0; e < ROWS * out; e++)
     expect_sum(alone[e], with_bias ? (double)b[e % out] : 0, left, right, e / out, e % out, in);
   for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
-    attn_packed_multiply(packed, y, x, counts[n]);
+    attn_packed_matmul(packed, y, x, counts[n]);
     assert_memory_equal(y, alone, (size_t)(counts[n] * out) * sizeof *y);
   }
   if (with_bias)
@@ -238,7 +238,7 @@ static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias
   assert_int_equal(attn_matmul(&one_thread, ROWS, out, in, left, right, y, out, with_bias, NULL),
                    ATTN_OK);
   assert_memory_equal(y, alone, (size_t)(ROWS * out) * sizeof *y);
-  attn_packed_free(packed);
+  attn_packed_matrix_free(packed);
   if (factor != w) free(factor);
   free(w), free(b), free(alone), free(y), free(x);
 }

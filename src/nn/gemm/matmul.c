@@ -1,4 +1,4 @@
-#include "linalg.h"
+#include "matmul.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -227,7 +227,7 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
 
 /* ---- Packed weights ---- */
 
-struct attn_packed {
+struct attn_packed_matrix {
   const struct attn_gemm_kernel *kernel;
   int64_t in, out;
   attn_dtype type;
@@ -236,7 +236,7 @@ struct attn_packed {
 };
 
 /* Through rows of bf16, a panel's at a time. */
-static int pack_rounded(struct attn_packed *p, const float *w) {
+static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
   const struct attn_host here = {.threads = 1};
   int64_t width = p->kernel->columns, step = p->in + p->in % 2;
   uint16_t *rounded = calloc((size_t)(width * step), sizeof *rounded);
@@ -252,7 +252,7 @@ static int pack_rounded(struct attn_packed *p, const float *w) {
   return rounded != NULL;
 }
 
-static int pack(struct attn_packed *p, const float *w) {
+static int pack(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in);
   int64_t padded = (p->out + width - 1) / width * width;
   p->panels = attn_memory_allocate(NULL, ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
@@ -263,24 +263,24 @@ static int pack(struct attn_packed *p, const float *w) {
   return 1;
 }
 
-attn_status attn_packed_new(const float *w, const float *b, int64_t in, int64_t out,
-                            attn_dtype type, struct attn_packed **packed, attn_error *err) {
-  struct attn_packed *p = calloc(1, sizeof *p);
+attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
+                            attn_dtype type, struct attn_packed_matrix **packed, attn_error *err) {
+  struct attn_packed_matrix *p = calloc(1, sizeof *p);
   if (p) {
-    *p = (struct attn_packed){attn_gemm_best(), in, out, type, b, NULL};
+    *p = (struct attn_packed_matrix){attn_gemm_best(), in, out, type, b, NULL};
     if (pack(p, w)) return *packed = p, ATTN_OK;
   }
-  attn_packed_free(p);
+  attn_packed_matrix_free(p);
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to pack weights of (%lld, %lld)",
                    (long long)out, (long long)in);
 }
 
-void attn_packed_free(struct attn_packed *p) {
+void attn_packed_matrix_free(struct attn_packed_matrix *p) {
   if (p) attn_memory_release(NULL, p->panels);
   free(p);
 }
 
-void attn_packed_multiply(const struct attn_packed *p, float *y, const void *x, int64_t n) {
+void attn_packed_matmul(const struct attn_packed_matrix *p, float *y, const void *x, int64_t n) {
   const struct attn_gemm_operand a = {x, p->in, 0, p->type};
   const struct target to = {y, p->out, p->bias != NULL};
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in) * width;
