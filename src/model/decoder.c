@@ -35,14 +35,15 @@ struct step {
 };
 
 /* (rows, heads, 1, width): columns of a value from `from` on, a sequence for each row. */
-static attn_tensor by_rows(const struct attn_variable *v, int64_t from, int64_t heads, int64_t width) {
+static attn_tensor by_rows(const struct attn_variable *v, int64_t from, int64_t heads,
+                           int64_t width) {
   return (attn_tensor){
       v->x ? v->x + from : NULL, ATTN_F32, 4, {v->n, heads, 1, width}, {v->width, width, 0, 1}};
 }
 
 static struct attn_variable *attend(const struct step *s, const attn_cache *cache,
-                                 const int64_t *sequences, const struct attn_variable *q,
-                                 int with_alibi) {
+                                    const int64_t *sequences, const struct attn_variable *q,
+                                    int with_alibi) {
   const struct attn_config *c = s->pass.c;
   struct attn_tape *t = s->pass.tape;
   struct attn_variable *y = attn_tape_variable(t, q->n, c->heads * c->value_width);
@@ -61,7 +62,7 @@ static struct attn_variable *attend(const struct step *s, const attn_cache *cach
 }
 
 static struct attn_variable *attend_self(const struct step *s, const struct attn_block *b,
-                                      int64_t layer, struct attn_variable *x) {
+                                         int64_t layer, struct attn_variable *x) {
   const struct attn_config *c = s->pass.c;
   struct attn_tape *t = s->pass.tape;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
@@ -77,25 +78,27 @@ static struct attn_variable *attend_self(const struct step *s, const struct attn
 }
 
 static struct attn_variable *attend_source(const struct step *s, const struct attn_block *b,
-                                        int64_t layer, struct attn_variable *x) {
+                                           int64_t layer, struct attn_variable *x) {
   struct attn_variable *q = attn_pass_linear(&s->pass, x, b->cross_q);
   return attn_pass_linear(&s->pass, attend(s, s->d->cross[layer], s->d->sources, q, 0),
                           b->cross_out);
 }
 
-static struct attn_variable *run_block(const struct step *s, const struct attn_block *b, int64_t layer,
-                                    struct attn_variable *x) {
+static struct attn_variable *run_block(const struct step *s, const struct attn_block *b,
+                                       int64_t layer, struct attn_variable *x) {
   const struct attn_pass *p = &s->pass;
   struct attn_norm_weights last = s->d->cross ? b->norm3 : b->norm2;
-  x = attn_pass_add_residual(p, x, attend_self(s, b, layer, attn_pass_pre_norm(p, x, b->norm1)), b->norm1);
+  x = attn_pass_add_residual(p, x, attend_self(s, b, layer, attn_pass_pre_norm(p, x, b->norm1)),
+                             b->norm1);
   if (s->d->cross)
     x = attn_pass_add_residual(p, x, attend_source(s, b, layer, attn_pass_pre_norm(p, x, b->norm2)),
-                        b->norm2);
-  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)), last);
+                               b->norm2);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)),
+                                last);
 }
 
 static struct attn_variable *run_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
-                                   const int32_t *tokens) {
+                                      const int32_t *tokens) {
   const struct attn_network *n = d->network;
   const struct step s = {.pass = {n, &n->config, &d->tape, d->pack},
                          .d = d,
@@ -161,8 +164,8 @@ static int64_t longest_of(const struct attn_text *source) {
 }
 
 /* Keys and values of each source, from one layer's projection of them all. */
-static attn_status keep_source(struct attn_decoder *d, const struct attn_variable *kv, int64_t layer,
-                               const struct attn_text *source, attn_error *err) {
+static attn_status keep_source(struct attn_decoder *d, const struct attn_variable *kv,
+                               int64_t layer, const struct attn_text *source, attn_error *err) {
   const struct attn_config *c = &d->network->config;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < source->sequences && !status; n++) {
@@ -194,9 +197,8 @@ static attn_status keep_sources(struct attn_decoder *d, struct attn_variable *me
                                 const struct attn_text *source, attn_error *err) {
   struct attn_tape tape = {.host = d->tape.host};
   const struct attn_pass p = {d->network, &d->network->config, &tape, d->pack};
-  attn_status status = attn_tape_open(&tape, attn_pass_notes(p.c), err);
-  if (!status) attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
-  if (!status) status = attn_tape_reserve(&tape, err);
+  attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
+  attn_status status = attn_tape_reserve(&tape, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = keep_layer(d, &p, l, memory, source, err);
   attn_tape_close(&tape);
@@ -204,8 +206,6 @@ static attn_status keep_sources(struct attn_decoder *d, struct attn_variable *me
 }
 
 static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
-  attn_status status = attn_tape_open(&d->tape, attn_pass_notes(&d->network->config), err);
-  if (status) return status;
   run_step(d, d->slots, NULL, NULL);
   return attn_tape_reserve(&d->tape, err);
 }

@@ -23,7 +23,7 @@ struct builder {
 };
 
 static const struct attn_variable *add(struct builder *b, const char *name, int64_t rows,
-                                    int64_t width, int rank, enum attn_init filling) {
+                                       int64_t width, int rank, enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
@@ -110,7 +110,7 @@ static int are_sinusoids(enum attn_positions p) {
 }
 
 static const struct attn_variable *table(struct builder *b, const char *name, int64_t rows,
-                                      int64_t width) {
+                                         int64_t width) {
   const struct attn_config *c = &b->n->config;
   const struct attn_variable *made = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
@@ -137,7 +137,8 @@ static void build_output(struct builder *b) {
 static void build_tables(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_config *c = &n->config;
-  int64_t width = c->joining == ATTN_POSITION_MODE_CONCATENATE ? c->width - c->position_width : c->width;
+  int64_t width =
+      c->joining == ATTN_POSITION_MODE_CONCATENATE ? c->width - c->position_width : c->width;
   if (c->kind != ATTN_DECODER && !c->shared_embedding)
     n->source.table = table(b, "source_embedding.weight", c->source_words, width);
   if (c->kind != ATTN_ENCODER || c->shared_embedding)
@@ -237,14 +238,14 @@ void attn_network_free(struct attn_network *n) {
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
 }
 
-static void set_half(struct attn_variable *v, const float *first, uint16_t *halves) {
-  if (v->x) v->half = halves + (v->x - first);
+static void set_bf16(struct attn_variable *v, const float *first, uint16_t *bf16) {
+  if (v->x) v->bf16 = bf16 + (v->x - first);
 }
 
-void attn_network_set_bf16(struct attn_network *n, uint16_t *halves) {
+void attn_network_set_bf16(struct attn_network *n, uint16_t *bf16) {
   const float *first = n->parameters[0].value.x;
-  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
-  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
+  for (int p = 0; p < n->count; p++) set_bf16(&n->parameters[p].value, first, bf16);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_bf16(&n->parts[p], first, bf16);
 }
 
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,

@@ -46,7 +46,8 @@ struct attn_network {
   int count, linears;
   int64_t numbers; /* of all parameters */
   struct attn_block *encoder, *decoder;
-  struct attn_variable *parts; /* rows of others, by themselves: the cross-attention's projections */
+  struct attn_variable
+      *parts; /* rows of others, by themselves: the cross-attention's projections */
   struct attn_embedding_weights source, target;
   struct attn_norm_weights encoder_norm, decoder_norm;
   struct attn_linear_weights transform, output;
@@ -65,7 +66,7 @@ void attn_network_free(struct attn_network *network);
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
 
 /* Memory for the weights in bf16 beside those in float32: `numbers` of them. */
-void attn_network_set_bf16(struct attn_network *network, uint16_t *halves);
+void attn_network_set_bf16(struct attn_network *network, uint16_t *bf16);
 
 /* The network without gradients, over *weights of its own, which are to be freed after it. Both are
  * NULL or to be released after a failure too. */

@@ -5,30 +5,27 @@
 
 #include "pass.h"
 
-/* A layer makes at most 25 calls, of some 450 bytes each; the ends are less than a layer. */
-size_t attn_pass_notes(const struct attn_config *c) {
-  return ((size_t)c->encoder_layers + (size_t)c->decoder_layers + 2) << 14;
-}
-
 struct attn_variable *attn_pass_linear(const struct attn_pass *p, struct attn_variable *x,
-                                    struct attn_linear_weights l) {
+                                       struct attn_linear_weights l) {
   struct attn_packed_matrix *packed = attn_pack_of(p->pack, l);
-  if (packed) return attn_tape_linear_packed(p->tape, x, packed, l.w->n, attn_packed_weights_is_bf16(p->pack));
+  if (packed)
+    return attn_tape_linear_packed(p->tape, x, packed, l.w->n,
+                                   attn_packed_weights_is_bf16(p->pack));
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
 struct attn_variable *attn_pass_norm(const struct attn_pass *p, struct attn_variable *x,
-                                  struct attn_norm_weights w) {
+                                     struct attn_norm_weights w) {
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
 }
 
 struct attn_variable *attn_pass_pre_norm(const struct attn_pass *p, struct attn_variable *x,
-                                   struct attn_norm_weights w) {
+                                         struct attn_norm_weights w) {
   return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
 }
 
 struct attn_variable *attn_pass_add_residual(const struct attn_pass *p, struct attn_variable *x,
-                                   struct attn_variable *f, struct attn_norm_weights w) {
+                                             struct attn_variable *f, struct attn_norm_weights w) {
   struct attn_variable *y = attn_tape_add(p->tape, x, f, p->c->dropout);
   return p->c->norm_first ? y : attn_pass_norm(p, y, w);
 }
@@ -58,8 +55,8 @@ void attn_pass_turn(const struct attn_pass *p, struct attn_variable *qkv, const 
 }
 
 static struct attn_variable *attend_self(const struct attn_pass *p, const struct attn_block *b,
-                                      struct attn_variable *x, const struct attn_text *text,
-                                      int causal) {
+                                         struct attn_variable *x, const struct attn_text *text,
+                                         int causal) {
   const struct attn_config *c = p->c;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
   const struct attn_multihead m = heads_of(p, text, text, causal);
@@ -73,11 +70,12 @@ static struct attn_variable *attend_self(const struct attn_pass *p, const struct
 }
 
 static struct attn_variable *attend_source(const struct attn_pass *p, const struct attn_block *b,
-                                        struct attn_variable *x, const struct attn_text *target,
-                                        struct attn_variable *memory, const struct attn_text *source) {
+                                           struct attn_variable *x, const struct attn_text *target,
+                                           struct attn_variable *memory,
+                                           const struct attn_text *source) {
   const struct attn_multihead m = heads_of(p, target, source, 0);
   struct attn_variable *q = attn_pass_linear(p, x, b->cross_q),
-                    *kv = attn_pass_linear(p, memory, b->cross_kv);
+                       *kv = attn_pass_linear(p, memory, b->cross_kv);
   int64_t values = p->c->kv_heads * p->c->key_width;
   return attn_pass_linear(
       p,
@@ -89,39 +87,42 @@ static struct attn_variable *attend_source(const struct attn_pass *p, const stru
 /* ---- Layers ---- */
 
 struct attn_variable *attn_pass_feed_forward(const struct attn_pass *p, const struct attn_block *b,
-                                          struct attn_variable *x) {
+                                             struct attn_variable *x) {
   struct attn_variable *inner = attn_pass_linear(p, x, b->linear1);
   return attn_pass_linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
 }
 
 static struct attn_variable *encode_block(const struct attn_pass *p, const struct attn_block *b,
-                                       struct attn_variable *x, const struct attn_text *text) {
-  x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), text, 0), b->norm1);
-  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, b->norm2)),
-                         b->norm2);
+                                          struct attn_variable *x, const struct attn_text *text) {
+  x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), text, 0),
+                             b->norm1);
+  return attn_pass_add_residual(
+      p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, b->norm2)), b->norm2);
 }
 
 static struct attn_variable *decode_block(const struct attn_pass *p, const struct attn_block *b,
-                                       struct attn_variable *x, const struct attn_text *target,
-                                       struct attn_variable *memory, const struct attn_text *source) {
+                                          struct attn_variable *x, const struct attn_text *target,
+                                          struct attn_variable *memory,
+                                          const struct attn_text *source) {
   struct attn_norm_weights last = memory ? b->norm3 : b->norm2;
   x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), target, 1),
-                      b->norm1);
+                             b->norm1);
   if (memory)
     x = attn_pass_add_residual(
         p, x, attend_source(p, b, attn_pass_pre_norm(p, x, b->norm2), target, memory, source),
         b->norm2);
-  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)), last);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)),
+                                last);
 }
 
 /* The vectors of each token's kind. */
 static struct attn_variable *embed_types(const struct attn_pass *p, const struct attn_text *text,
-                                      const struct attn_variable *table) {
+                                         const struct attn_variable *table) {
   size_t bytes = (size_t)text->n * sizeof *text->types;
   int32_t *zeros = text->types ? NULL : attn_tape_allocate(p->tape, bytes);
   if (zeros) memset(zeros, 0, bytes);
   const struct attn_embedding e = {.n = text->n,
-                                   .words = table->n,
+                                   .vocab_size = table->n,
                                    .width = table->width,
                                    .tokens = zeros ? zeros : text->types,
                                    .scale = 1};
@@ -129,15 +130,15 @@ static struct attn_variable *embed_types(const struct attn_pass *p, const struct
 }
 
 struct attn_variable *attn_pass_embed(const struct attn_pass *p, const struct attn_text *text,
-                                   const struct attn_embedding_weights *w) {
+                                      const struct attn_embedding_weights *w) {
   const struct attn_variable *table = w->table, *places = w->places;
   const struct attn_embedding e = {
       .n = text->n,
-      .words = table->n,
+      .vocab_size = table->n,
       .width = table->width,
       .tokens = text->tokens,
-      .places = text->places,
-      .joining = p->c->joining,
+      .position_ids = text->places,
+      .position_mode = p->c->joining,
       .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
       .position_width = places ? places->width : 0};
   struct attn_variable *x = attn_tape_embed(p->tape, &e, table, places);
@@ -162,7 +163,7 @@ static struct attn_variable *encode(const struct attn_pass *p, const struct attn
 }
 
 struct attn_variable *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
-                                           const struct attn_text *source) {
+                                              const struct attn_text *source) {
   return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
 }
 
@@ -172,13 +173,11 @@ static struct attn_variable *label(const struct attn_pass *p, const struct attn_
 
 static attn_status run_alone(const struct attn_pass *p,
                              struct attn_variable *(*body)(const struct attn_pass *,
-                                                        const struct attn_text *),
+                                                           const struct attn_text *),
                              const struct attn_text *source, struct attn_variable **y,
                              attn_error *err) {
-  attn_status status = attn_tape_open(p->tape, attn_pass_notes(p->c), err);
-  if (status) return status;
   body(p, source);
-  status = attn_tape_reserve(p->tape, err);
+  attn_status status = attn_tape_reserve(p->tape, err);
   if (status) return status;
   *y = body(p, source);
   return attn_tape_status(p->tape, err);
@@ -198,9 +197,9 @@ attn_status attn_transformer_label_alone(const struct attn_network *n, const str
 }
 
 struct attn_variable *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
-                                           const struct attn_text *target,
-                                           struct attn_variable *memory,
-                                           const struct attn_text *source) {
+                                              const struct attn_text *target,
+                                              struct attn_variable *memory,
+                                              const struct attn_text *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
   size_t mark = attn_tape_mark(tape);
   begin_text(tape, target);
@@ -222,13 +221,13 @@ struct attn_variable *attn_pass_project(const struct attn_pass *p, struct attn_v
 }
 
 struct attn_variable *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
-                                            struct attn_variable *hidden) {
+                                               struct attn_variable *hidden) {
   return attn_pass_project(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
 }
 
 struct attn_variable *attn_transformer_forward(const struct attn_network *n, struct attn_tape *tape,
-                                            const struct attn_text *source,
-                                            const struct attn_text *target) {
+                                               const struct attn_text *source,
+                                               const struct attn_text *target) {
   enum attn_model_kind kind = n->config.kind;
   struct attn_variable *hidden = NULL;
   if (kind != ATTN_DECODER) hidden = attn_transformer_encode(n, tape, source);

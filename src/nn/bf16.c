@@ -3,7 +3,7 @@
 #include "clones.h"
 #include "element.h"
 
-struct call {
+struct bf16_args {
   uint16_t *to;
   const float *x;
 };
@@ -14,12 +14,12 @@ static void write(uint16_t *restrict to, const float *restrict x, int64_t n) {
 }
 
 static void write_some(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct bf16_args *c = argument;
   write(c->to + from, c->x + from, to - from);
 }
 
 void attn_convert_to_bf16(const struct attn_host *host, uint16_t *to, const float *x,
                           int64_t count) {
-  struct call c = {to, x};
+  struct bf16_args c = {to, x};
   attn_parallel_rows(host, count, 1, write_some, &c);
 }

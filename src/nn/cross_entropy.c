@@ -8,7 +8,7 @@
 
 enum { LANES = 16 };
 
-struct call {
+struct cross_entropy_args {
   float *logits;
   const int32_t *targets;
   int64_t words;
@@ -69,7 +69,8 @@ static inline double mean_of(const float *x, int64_t count) {
 }
 
 /* Exponentials become (e_v / sum - t_v) scale. */
-static inline void differentiate(const struct call *c, float *x, int32_t target, double sum) {
+static inline void differentiate(const struct cross_entropy_args *c, float *x, int32_t target,
+                                 double sum) {
   float each = (float)(c->smoothing / (double)c->words), share = (float)(1 / sum), by = c->scale;
   for (int64_t v = 0, words = c->words; v < words; v++) x[v] = (x[v] * share - each) * by;
   x[target] -= (float)(1 - c->smoothing) * c->scale;
@@ -77,7 +78,7 @@ static inline void differentiate(const struct call *c, float *x, int32_t target,
 
 ATTN_CLONES
 static void run(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct cross_entropy_args *c = argument;
   for (int64_t n = from; n < to; n++) {
     float *x = c->logits + n * c->words;
     int32_t target = c->targets[n];
@@ -99,7 +100,8 @@ struct attn_loss attn_cross_entropy_forward(const struct attn_host *host, float 
                                             double smoothing, float scale, int evaluate,
                                             double *scratch) {
   _Atomic int64_t correct = 0;
-  struct call c = {logits, targets, words, smoothing, scale, evaluate, scratch, &correct};
+  struct cross_entropy_args c = {logits, targets,  words,   smoothing,
+                                 scale,  evaluate, scratch, &correct};
   struct attn_loss all = {0, 0, 0};
   attn_parallel_rows(host, n, words * 8, run, &c);
   for (int64_t row = 0; row < n; row++) all.rows += targets[row] >= 0;

@@ -2,27 +2,28 @@
 
 #include "layers.h"
 
-struct call {
+struct embedding_args {
   const struct attn_embedding *e;
   float *y, *d_table, *d_positions;
   const float *table, *positions, *dy;
 };
 
 static int64_t model_width(const struct attn_embedding *e) {
-  return e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width + e->position_width : e->width;
+  return e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->width + e->position_width
+                                                            : e->width;
 }
 
 static void look_up(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct embedding_args *c = argument;
   const struct attn_embedding *e = c->e;
   int64_t all = model_width(e),
-          behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
+          behind = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
   for (int64_t n = from; n < to; n++) {
     float *y = c->y + n * all;
     const float *word = c->table + e->tokens[n] * e->width;
     for (int64_t d = 0; d < e->width; d++) y[d] = word[d] * e->scale;
     if (!e->position_width) continue;
-    const float *place = c->positions + e->places[n] * e->position_width;
+    const float *place = c->positions + e->position_ids[n] * e->position_width;
     for (int64_t d = 0; d < e->position_width; d++)
       y[behind + d] = behind ? place[d] : y[d] + place[d];
   }
@@ -30,7 +31,7 @@ static void look_up(void *argument, int64_t from, int64_t to) {
 
 void attn_embedding_forward(const struct attn_host *host, const struct attn_embedding *e, float *y,
                             const float *table, const float *positions) {
-  struct call c = {.e = e, .y = y, .table = table, .positions = positions};
+  struct embedding_args c = {.e = e, .y = y, .table = table, .positions = positions};
   attn_parallel_rows(host, e->n, model_width(e), look_up, &c);
 }
 
@@ -38,14 +39,14 @@ void attn_embedding_forward(const struct attn_host *host, const struct attn_embe
 void attn_embedding_backward(const struct attn_host *host, const struct attn_embedding *e,
                              float *d_table, float *d_positions, const float *dy) {
   int64_t all = model_width(e),
-          behind = e->joining == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
+          behind = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->width : 0;
   (void)host;
   for (int64_t n = 0; n < e->n; n++) {
     const float *g = dy + n * all;
     float *word = d_table + e->tokens[n] * e->width;
     for (int64_t d = 0; d_table && d < e->width; d++) word[d] += g[d] * e->scale;
     if (!d_positions) continue;
-    float *place = d_positions + e->places[n] * e->position_width;
+    float *place = d_positions + e->position_ids[n] * e->position_width;
     for (int64_t d = 0; d < e->position_width; d++) place[d] += g[behind + d];
   }
 }

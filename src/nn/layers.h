@@ -9,7 +9,7 @@
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
-#include "matmul.h"
+#include "gemm/matmul.h"
 
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 
@@ -32,15 +32,16 @@ attn_status attn_linear_backward(const struct attn_host *host, const struct attn
 
 /* ---- Embedding (embedding.c): y_n = scale table[token_n], then positions ---- */
 
-/* Where a position's vector goes: added to the token's, or behind it. */
+/* The position's vector is added to the token's or follows it. */
 enum attn_position_mode { ATTN_POSITION_MODE_ADD, ATTN_POSITION_MODE_CONCATENATE };
 
 struct attn_embedding {
-  int64_t n, words, width; /* N, V; of the table: D, or with ATTN_POSITION_MODE_CONCATENATE D - P */
-  const int32_t *tokens;   /* (N), each in 0 .. V-1 */
-  const int32_t *places;   /* (N): the row of the positions, from 0 in each sequence */
-  float scale;             /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
-  enum attn_position_mode joining;
+  int64_t n, vocab_size;       /* N, V */
+  int64_t width;               /* of the table: D, or with ATTN_POSITION_MODE_CONCATENATE D - P */
+  const int32_t *tokens;       /* (N), each in 0 .. V-1 */
+  const int32_t *position_ids; /* (N): rows of the positions, from 0 in each sequence */
+  float scale;                 /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
+  enum attn_position_mode position_mode;
   int64_t position_width; /* P; 0: no positions */
 };
 

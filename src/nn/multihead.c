@@ -1,7 +1,7 @@
 #include "layers.h"
 
 /* Views of one call, for the core. */
-struct call {
+struct sdpa_args {
   attn_sdpa desc;
   attn_tensor query_starts, key_starts, alibi, lse;
 };
@@ -16,7 +16,7 @@ static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
 }
 
 static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
-                     int64_t n, struct call *c) {
+                     int64_t n, struct sdpa_args *c) {
   c->query_starts = starts_of(m->query_starts, m->sequences);
   c->key_starts = starts_of(m->key_starts, m->sequences);
   c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->heads, n}, {n, 1}};
@@ -38,7 +38,7 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
                                    struct attn_row_view o, float *lse, struct attn_row_view q,
                                    struct attn_row_view k, struct attn_row_view v,
                                    attn_error *err) {
-  struct call c;
+  struct sdpa_args c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
   attn_tensor to = by_heads(o, m->heads, m->value_width);
@@ -49,7 +49,7 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
                                    float *weights, struct attn_row_view q, struct attn_row_view k,
                                    attn_error *err) {
-  struct call c;
+  struct sdpa_args c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(k, m->kv_heads, 0), to = by_heads(q, m->heads, 0);
   attn_tensor tw = {weights, ATTN_F32, 3, {m->heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
@@ -66,7 +66,7 @@ attn_status attn_multihead_backward(const struct attn_host *host, const struct a
                                     struct attn_row_view o, float *lse, struct attn_row_view q,
                                     struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err) {
-  struct call c;
+  struct sdpa_args c;
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
   attn_tensor to = by_heads(o, m->heads, m->value_width);

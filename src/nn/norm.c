@@ -394,7 +394,7 @@ static attn_status run_backward(struct norm_call *c, const attn_norm_gradients *
 static attn_status backward(struct norm_call *c, const attn_norm *desc, const attn_tensor *x,
                             const attn_tensor *scale, const attn_tensor *d_y,
                             const attn_norm_gradients *gradients, attn_error *err) {
-  attn_norm_gradients g;
+  attn_norm_gradients g = ATTN_NORM_GRADIENTS_INIT;
   attn_status status = attn_descriptor_require(gradients, &g, sizeof g, sizeof g, "gradients", err);
   const struct attn_named_view out[] = {
       {g.d_x, "d_x"}, {g.d_bias, "d_bias"}, {g.d_scale, "d_scale"}};

@@ -2,7 +2,7 @@
 #include "layers.h"
 #include "philox.h"
 
-struct call {
+struct residual_args {
   const struct attn_dropout *drop;
   float *y, *dx, *df;
   const float *x, *f, *dy;
@@ -33,7 +33,7 @@ static inline int64_t block_end(int64_t element, int64_t end) {
 
 ATTN_CLONES
 static void add(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
   float keep[BLOCK];
   for (int64_t e = before + from * c->width, next; e < end; e = next) {
@@ -47,7 +47,7 @@ static void add(void *argument, int64_t from, int64_t to) {
 
 ATTN_CLONES
 static void add_back(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
   float keep[BLOCK];
   for (int64_t e = before + from * c->width, next; e < end; e = next) {
@@ -63,7 +63,7 @@ static void add_back(void *argument, int64_t from, int64_t to) {
 
 ATTN_CLONES
 static void add_all(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   const float *x = c->x, *f = c->f;
   float *y = c->y;
   for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = (x ? x[n] : 0) + f[n];
@@ -75,20 +75,20 @@ static inline void add_gradient(float *restrict sum, const float *restrict more,
 
 ATTN_CLONES
 static void add_all_back(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   int64_t at = from * c->width;
   add_gradient(c->dx + at, c->dy + at, (to - from) * c->width);
 }
 
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
                            const float *x, const float *f, int64_t n, int64_t width) {
-  struct call c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
+  struct residual_args c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
   attn_parallel_rows(host, n, width, drop->probability > 0 ? add : add_all, &c);
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
                             float *dx, float *df, const float *dy, int64_t n, int64_t width) {
-  struct call c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
+  struct residual_args c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
   if (dx) attn_parallel_rows(host, n, width, add_all_back, &c);
   c.dx = df;
   attn_parallel_rows(host, n, width, drop->probability > 0 ? add_back : add_all_back, &c);

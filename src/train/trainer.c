@@ -53,18 +53,15 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 /* Memory for a pass of `tokens` on either side, and its backward. */
 static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_text text = p->batch->source;
-  size_t notes = attn_pass_notes(&p->network->config);
   p->tape = (struct attn_tape){.training = 1,
                                .shares_gradients = 1,
-                               .halves = t->halves != NULL,
+                               .bf16 = t->halves != NULL,
                                .host.threads = t->parts > 1 ? 1 : t->threads};
-  attn_status status = attn_tape_open(&p->tape, notes, err);
-  if (status) return status;
   text.n = part_tokens(t);
   struct attn_variable *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
   attn_tape_cross_entropy(&p->tape, logits, NULL, 0, 1);
-  status = attn_tape_reserve(&p->tape, err);
-  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most + p->tape.factors_most;
+  attn_status status = attn_tape_reserve(&p->tape, err);
+  t->bytes += attn_tape_memory_bytes(&p->tape);
   return status;
 }
 

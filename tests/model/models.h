@@ -27,11 +27,10 @@ static const struct attn_text source = {.n = SOURCE_TOKENS,
 
 static void make_tape(struct attn_tape *t) {
   *t = (struct attn_tape){.host.threads = 2};
-  t->notes = (struct attn_arena){malloc(MEMORY), MEMORY, 0, 0};
-  t->numbers = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  t->data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
 }
 
-static void free_tape(struct attn_tape *t) { free(t->notes.memory), free(t->numbers.memory); }
+static void free_tape(struct attn_tape *t) { attn_tape_close(t); }
 
 static int begin(void **state) {
   (void)state;

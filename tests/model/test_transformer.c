@@ -40,8 +40,7 @@ static struct attn_text target = {
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.host.threads = 2};
-  tape.notes = (struct attn_arena){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   for (int side = 0; side < 2; side++)
     for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
   return 0;
@@ -49,7 +48,7 @@ static int begin(void **state) {
 
 static int end(void **state) {
   (void)state;
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
   return 0;
 }
 
@@ -174,11 +173,10 @@ static void open_sharing(struct attn_tape *t) {
   longer[0].n += 3, longer[1].n += 5;
   *t = (struct attn_tape){
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
-  assert_int_equal(attn_tape_open(t, MEMORY, NULL), ATTN_OK);
   struct attn_variable *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
   attn_tape_cross_entropy(t, y, NULL, 0, 1);
   assert_int_equal(attn_tape_reserve(t, NULL), ATTN_OK);
-  memset(t->numbers.memory, 0xff, t->numbers.size + t->gradients.places.most);
+  memset(t->data.memory, 0xff, t->data.size + t->gradients.offsets.peak);
 }
 
 static void gradients_that_share_memory_are_the_same_bits(void **state) {
@@ -193,7 +191,7 @@ static void gradients_that_share_memory_are_the_same_bits(void **state) {
     open_sharing(&sharing);
     learn(&sharing, shared), learn(&sharing, shared);
     assert_memory_equal(own, shared, (size_t)numbers * sizeof *own);
-    assert_true(sharing.gradients.places.most < sharing.numbers.size / 2);
+    assert_true(sharing.gradients.offsets.peak < sharing.data.size / 2);
     attn_tape_close(&sharing), free(own), free(shared), close_network();
   }
   tape.training = 0;

@@ -18,8 +18,6 @@
 #include "random.h"
 #include "tape.h"
 
-enum { NOTES = 1 << 14 };
-
 /* ---- Rounding ---- */
 
 static float of_bits(uint32_t bits) {
@@ -103,12 +101,11 @@ static void draw_layer(struct layer *l) {
 
 /* Twice: to measure, and to compute. */
 static void on_a_tape(struct layer *l, int32_t threads) {
-  struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
+  struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = threads};
   uint16_t half[OUT * IN];
   struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
                        b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
   attn_convert_to_bf16(&t.host, half, l->w, OUT * IN);
-  assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
   y = attn_tape_linear(&t, &x, &w, &b);
@@ -182,7 +179,7 @@ static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64
   struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
   attn_tape_variable(t, room, 1);
   struct attn_variable *y = attn_tape_linear(t, &x, &w, NULL);
-  if (!t->numbers.memory || t->status) return t->status;
+  if (!t->data.memory || t->status) return t->status;
   memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);
   attn_tape_backward(t);
   return t->status;
@@ -194,10 +191,9 @@ static void a_step_has_the_memory_that_was_planned(void **state) {
   static struct layer l;
   uint16_t half[OUT * IN] = {0};
   for (int larger = 0; larger < 2; larger++) {
-    struct attn_tape t = {.training = 1, .halves = 1, .host.threads = 1};
-    assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
+    struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = 1};
     step(&t, &l, OUT - 1, 8 * N, half);
-    assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * sizeof *half);
+    assert_int_equal(t.bf16_gradient_bytes, (size_t)(N * (OUT - 1)) * sizeof *half);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, half),
                      larger ? ATTN_ERR_MEMORY : ATTN_OK);

@@ -16,8 +16,8 @@
 
 #include "bf16.h"
 #include "element.h"
-#include "gemm.h"
-#include "matmul.h"
+#include "gemm/gemm.h"
+#include "gemm/matmul.h"
 #include "random.h"
 
 extern const struct attn_gemm_kernel model_gemm_avx512; /* model_gemm.c */
@@ -223,10 +223,11 @@ static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias
   if (type == ATTN_BF16)
     attn_convert_to_bf16(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
   const struct attn_gemm_operand left = {x, in, 0, type}, right = {factor, in, 1, type};
-  assert_int_equal(attn_packed_matrix_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
+  assert_int_equal(attn_packed_matrix_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL),
+                   ATTN_OK);
   for (int64_t r = 0; r < ROWS; r++)
-    attn_packed_matmul(packed, alone + r * out,
-                         (const char *)x + (size_t)(r * in) * size_of(type), 1);
+    attn_packed_matmul(packed, alone + r * out, (const char *)x + (size_t)(r * in) * size_of(type),
+                       1);
   for (int64_t e = 0; e < ROWS * out; e++)
     expect_sum(alone[e], with_bias ? (double)b[e % out] : 0, left, right, e / out, e % out, in);
   for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {

@@ -37,14 +37,13 @@ static float *weights; /* r */
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.training = 1, .host.threads = 2};
-  tape.notes = (struct attn_arena){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   return 0;
 }
 
 static int end(void **state) {
   (void)state;
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
   return 0;
 }
 
@@ -203,12 +202,12 @@ static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *
   static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
   const struct attn_embedding e = {
       .n = N,
-      .words = 4,
+      .vocab_size = 4,
       .width = s->leaf[0].width,
       .tokens = tokens,
-      .places = places,
+      .position_ids = places,
       .scale = 1.5f,
-      .joining = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
+      .position_mode = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
       .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
   return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
 }
@@ -393,40 +392,41 @@ static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
   (void)state;
   struct scene s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
-  struct attn_arena all = tape.numbers;
-  tape.numbers = (struct attn_arena){NULL, 0, 0, 0};
+  struct attn_arena all = tape.data;
+  tape.data = (struct attn_arena){NULL, 0, 0, 0};
   attn_tape_start(&tape);
   build_self(&tape, &s);
-  size_t bytes = tape.numbers.used;
+  size_t bytes = tape.data.used;
   for (int less = 0; less < 2; less++) {
-    tape.numbers = (struct attn_arena){all.memory, bytes - (size_t)less, 0, 0};
+    tape.data = (struct attn_arena){all.memory, bytes - (size_t)less, 0, 0};
     attn_tape_start(&tape);
     build_self(&tape, &s);
     assert_int_equal(tape.status, less ? ATTN_ERR_MEMORY : ATTN_OK);
   }
-  tape.numbers = all;
+  tape.data = all;
   free(s.leaf[0].x), free(s.leaf[0].dx);
 }
 
-/* Whatever comes and goes, in any order. */
-static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
+/* Buffers begin and end in random order. */
+static void live_buffers_do_not_overlap(void **state) {
   (void)state;
-  enum { THINGS = 40, ROUNDS = 2000 };
+  enum { BUFFERS = 40, ROUNDS = 2000 };
   struct attn_buffer_offsets all = {NULL, 0};
-  struct attn_buffer_span place[THINGS];
-  int lives[THINGS] = {0};
-  size_t sum = 0, most = 0;
+  struct attn_buffer_span span[BUFFERS];
+  int is_live[BUFFERS] = {0};
+  size_t live_bytes = 0, max_bytes = 0;
   for (int round = 0; round < ROUNDS; round++) {
-    int n = (int)below(THINGS);
-    if (lives[n])
-      attn_buffer_offsets_release(&all, &place[n]), sum -= place[n].bytes;
+    int n = (int)below(BUFFERS);
+    if (is_live[n])
+      attn_buffer_offsets_release(&all, &span[n]), live_bytes -= span[n].bytes;
     else
-      attn_buffer_offsets_reserve(&all, &place[n], 1 + (size_t)below(500)), sum += place[n].bytes;
-    lives[n] = !lives[n], most = sum > most ? sum : most;
-    assert_true(all.most >= most && all.most < 2 * most);
-    for (int k = 0; lives[n] && k < THINGS; k++)
-      assert_true(k == n || !lives[k] || place[k].at + place[k].bytes <= place[n].at ||
-                  place[n].at + place[n].bytes <= place[k].at);
+      attn_buffer_offsets_reserve(&all, &span[n], 1 + (size_t)below(500)),
+          live_bytes += span[n].bytes;
+    is_live[n] = !is_live[n], max_bytes = live_bytes > max_bytes ? live_bytes : max_bytes;
+    assert_true(all.peak >= max_bytes && all.peak < 2 * max_bytes);
+    for (int k = 0; is_live[n] && k < BUFFERS; k++)
+      assert_true(k == n || !is_live[k] || span[k].offset + span[k].bytes <= span[n].offset ||
+                  span[n].offset + span[n].bytes <= span[k].offset);
   }
 }
 
@@ -445,7 +445,6 @@ static void a_gradient_has_the_place_that_was_planned(void **state) {
     struct scene s = {.build = build_copies};
     struct attn_tape t = {.training = 1, .shares_gradients = 1, .host.threads = 1};
     leaf(&s, N, 9), leaf(&s, N, 50);
-    assert_int_equal(attn_tape_open(&t, MEMORY, NULL), ATTN_OK);
     build_copies(&t, &s);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     s.kind = other;
@@ -476,7 +475,7 @@ int main(int argc, char **argv) {
                                      LAW(what_is_likeliest_is_right),
                                      LAW(sinusoids_are_unique_steady_endless_and_repeatable),
                                      LAW(a_tape_measures_what_it_takes_and_refuses_more),
-                                     LAW(what_lives_at_one_time_has_no_memory_in_common),
+                                     LAW(live_buffers_do_not_overlap),
                                      LAW(a_gradient_has_the_place_that_was_planned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

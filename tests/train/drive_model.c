@@ -151,10 +151,9 @@ static struct attn_text text_of(int side) {
 /* Twice: to measure, and to compute. */
 static struct attn_variable *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_text source = text_of(0), target = text_of(1);
-  tape->notes = (struct attn_arena){allocate(1 << 20), 1 << 20, 0, 0};
   attn_transformer_forward(n, tape, &source, &target);
-  size_t bytes = tape->numbers.most;
-  tape->numbers = (struct attn_arena){aligned_alloc(64, bytes), bytes, 0, 0};
+  size_t bytes = tape->data.peak;
+  tape->data = (struct attn_arena){aligned_alloc(64, bytes), bytes, 0, 0};
   attn_tape_start(tape);
   struct attn_variable *y = attn_transformer_forward(n, tape, &source, &target);
   err = tape->error, check(tape->status);
@@ -185,7 +184,7 @@ static void read_foreign(const char *config, const char *weights_path, const cha
   write_tensors(to, &name, &logits, 1);
   write_again(to, family, n);
   attn_network_free(n), free(weights);
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
 }
 
 int main(int argc, char **argv) {

@@ -12,7 +12,7 @@
 #include "threads.h"
 
 /* B is packed for so many columns at once: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. */
-enum { BLOCK_COLUMNS = 256, WORTH_SHARING = 1 << 18, ALIGNMENT = 64 };
+enum { BLOCK_COLUMNS = 256, PARALLEL_MIN = 1 << 18 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -30,7 +30,7 @@ static const void *element_at(const struct attn_gemm_operand *m, int64_t row, in
 static uint32_t pair(uint32_t low, uint32_t high) { return low | high << 16; }
 
 /* Where a block of B begins, and how far its inner dimension reaches. */
-struct block {
+struct block_range {
   int64_t inner, depth, column, columns;
 };
 
@@ -47,7 +47,7 @@ static void pack_words(attn_dtype type, uint32_t *restrict to, const void *row, 
 
 /* Rows of B are contiguous: each is read once, for all panels. */
 static void pack_straight(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
-                          struct block at) {
+                          struct block_range at) {
   const int64_t words = words_of(b->type, at.depth) * width, each = b->type == ATTN_BF16 ? 2 : 1;
   for (int64_t k = 0; k < at.depth; k += each, to += width)
     for (int64_t j = 0; j < at.columns; j += width) {
@@ -59,7 +59,7 @@ static void pack_straight(int64_t width, uint32_t *to, const struct attn_gemm_op
 
 /* Columns of B are contiguous. What is no whole panel of whole words goes number by number. */
 static void pack_edge(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
-                      struct block at) {
+                      struct block_range at) {
   memset(to, 0, (size_t)(words_of(b->type, at.depth) * width) * sizeof *to);
   for (int64_t k = 0; k < at.depth; k++)
     for (int64_t j = 0; j < at.columns; j++) {
@@ -72,7 +72,7 @@ static void pack_edge(int64_t width, uint32_t *to, const struct attn_gemm_operan
 }
 
 static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
-                            const struct attn_gemm_operand *b, struct block at) {
+                            const struct attn_gemm_operand *b, struct block_range at) {
   const int64_t end = at.column + at.columns, words = words_of(b->type, at.depth),
                 each = b->type == ATTN_BF16 ? 2 : 1;
   const int whole = at.depth % each == 0 && b->step % each == 0;
@@ -86,7 +86,7 @@ static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
 }
 
 static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to,
-                        const struct attn_gemm_operand *b, struct block at) {
+                        const struct attn_gemm_operand *b, struct block_range at) {
   if (b->transposed)
     pack_transposed(g, to, b, at);
   else
@@ -97,7 +97,7 @@ static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to,
 
 /* Of a transposed matrix, whose columns are contiguous. */
 static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row,
-                            int64_t rows, struct block at) {
+                            int64_t rows, struct block_range at) {
   for (int64_t k = 0; k < at.depth; k++)
     memcpy(work + k * rows, element_at(a, row, at.inner + k), (size_t)rows * sizeof *work);
 }
@@ -105,7 +105,7 @@ static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, i
 /* Pairs; or float32, where the kernel has no bf16: then an odd depth ends with a row of 0. */
 static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
                            const struct attn_gemm_operand *a, int64_t row, int64_t rows,
-                           struct block at) {
+                           struct block_range at) {
   const int64_t across = a->transposed ? 1 : a->step;
   for (int64_t k = 0; k < at.depth; k += 2, work += g->has_bf16 ? rows : 2 * rows) {
     const uint16_t *low = element_at(a, row, at.inner + k), *high = low;
@@ -121,7 +121,7 @@ static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
 
 static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t *work,
                                      const struct attn_gemm_operand *a, int64_t row, int64_t rows,
-                                     struct block at) {
+                                     struct block_range at) {
   const int64_t word = sizeof *work;
   if (!a->transposed && a->type == ATTN_F32)
     return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word, word};
@@ -136,7 +136,7 @@ static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t 
 
 /* ---- A block of C: some columns, ATTN_GEMM_DEPTH of the inner dimension ---- */
 
-struct target {
+struct output_tiles {
   float *c;
   int64_t step;
   int add;
@@ -145,7 +145,7 @@ struct target {
 /* Tiles of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
 static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_gemm_operand *a,
                            int64_t row, int64_t rows, const uint32_t *panels, int64_t panel_words,
-                           struct block at, struct target to) {
+                           struct block_range at, struct output_tiles to) {
   uint32_t work[ATTN_GEMM_DEPTH * ATTN_GEMM_MAX_ROWS];
   attn_gemm_tile *tile = a->type == ATTN_BF16 ? g->bf16_tile : g->float_tile;
   int64_t end = row + rows;
@@ -162,19 +162,19 @@ static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_g
 
 /* ---- Products of any matrices ---- */
 
-struct product {
+struct matmul_args {
   const struct attn_gemm_kernel *kernel;
   int64_t rows, columns, inner;
   struct attn_gemm_operand a, b;
-  struct target to;
+  struct output_tiles to;
   int by_rows; /* which of C's dimensions is shared out to threads */
   int64_t stretch;
   _Atomic int failed;
 };
 
-static void multiply(const struct product *p, int64_t row, int64_t rows, int64_t column,
+static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, uint32_t *panels) {
-  struct block at = {0};
+  struct block_range at = {0};
   for (; at.inner < p->inner; at.inner += ATTN_GEMM_DEPTH)
     for (int64_t j = 0; j < columns; j += BLOCK_COLUMNS) {
       at.depth = least(p->inner - at.inner, ATTN_GEMM_DEPTH);
@@ -186,11 +186,11 @@ static void multiply(const struct product *p, int64_t row, int64_t rows, int64_t
 }
 
 static void run_stretch(void *argument, int64_t index, int32_t worker) {
-  struct product *p = argument;
+  struct matmul_args *p = argument;
   int64_t from = index * p->stretch, all = p->by_rows ? p->rows : p->columns;
   int64_t count = least(all - from, p->stretch);
   uint32_t *panels =
-      attn_memory_allocate(NULL, ALIGNMENT, sizeof *panels * ATTN_GEMM_DEPTH * BLOCK_COLUMNS);
+      attn_memory_allocate(NULL, ATTN_ALIGNMENT, sizeof *panels * ATTN_GEMM_DEPTH * BLOCK_COLUMNS);
   (void)worker;
   if (!panels)
     atomic_store(&p->failed, 1);
@@ -202,7 +202,7 @@ static void run_stretch(void *argument, int64_t index, int32_t worker) {
 }
 
 /* C = 0, where nothing is summed. */
-static void clear(const struct product *p) {
+static void clear(const struct matmul_args *p) {
   for (int64_t row = 0; row < p->rows && !p->to.add; row++)
     memset(p->to.c + row * p->to.step, 0, (size_t)p->columns * sizeof(float));
 }
@@ -211,11 +211,11 @@ static void clear(const struct product *p) {
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
                         struct attn_gemm_operand a, struct attn_gemm_operand b, float *c,
                         int64_t c_step, int add, attn_error *err) {
-  struct product p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
+  struct matmul_args p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   if (!rows || !columns) return ATTN_OK;
   if (!inner) return clear(&p), ATTN_OK;
-  if (rows * columns * inner < WORTH_SHARING) workers = 1;
+  if (rows * columns * inner < PARALLEL_MIN) workers = 1;
   p.by_rows = rows >= 4 * columns;
   int64_t all = p.by_rows ? rows : columns, unit = p.by_rows ? p.kernel->rows : p.kernel->columns;
   p.stretch = ((all + workers - 1) / workers + unit - 1) / unit * unit;
@@ -246,7 +246,7 @@ static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
       attn_convert_to_bf16(&here, rounded + n * step, w + (o + n) * p->in, p->in);
     const struct attn_gemm_operand b = {rounded, step, 1, ATTN_BF16};
     pack_panels(p->kernel, p->panels + o * words_of(p->type, p->in), &b,
-                (struct block){0, p->in, 0, count});
+                (struct block_range){0, p->in, 0, count});
   }
   free(rounded);
   return rounded != NULL;
@@ -255,16 +255,18 @@ static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
 static int pack(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in);
   int64_t padded = (p->out + width - 1) / width * width;
-  p->panels = attn_memory_allocate(NULL, ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
+  p->panels =
+      attn_memory_allocate(NULL, ATTN_ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
   if (!p->panels) return 0;
   if (p->type == ATTN_BF16) return pack_rounded(p, w);
   const struct attn_gemm_operand b = {w, p->in, 1, ATTN_F32};
-  pack_panels(p->kernel, p->panels, &b, (struct block){0, p->in, 0, p->out});
+  pack_panels(p->kernel, p->panels, &b, (struct block_range){0, p->in, 0, p->out});
   return 1;
 }
 
 attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
-                            attn_dtype type, struct attn_packed_matrix **packed, attn_error *err) {
+                                   attn_dtype type, struct attn_packed_matrix **packed,
+                                   attn_error *err) {
   struct attn_packed_matrix *p = calloc(1, sizeof *p);
   if (p) {
     *p = (struct attn_packed_matrix){attn_gemm_best(), in, out, type, b, NULL};
@@ -282,9 +284,9 @@ void attn_packed_matrix_free(struct attn_packed_matrix *p) {
 
 void attn_packed_matmul(const struct attn_packed_matrix *p, float *y, const void *x, int64_t n) {
   const struct attn_gemm_operand a = {x, p->in, 0, p->type};
-  const struct target to = {y, p->out, p->bias != NULL};
+  const struct output_tiles to = {y, p->out, p->bias != NULL};
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in) * width;
-  struct block at = {.columns = p->out};
+  struct block_range at = {.columns = p->out};
   for (int64_t row = 0; row < n && p->bias; row++)
     memcpy(y + row * p->out, p->bias, (size_t)p->out * sizeof *y);
   for (; at.inner < p->in; at.inner += ATTN_GEMM_DEPTH) {

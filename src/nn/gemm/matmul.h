@@ -34,11 +34,13 @@ struct attn_packed_matrix;
 /* Of w (out, in), kept as type: ATTN_F32, or ATTN_BF16, rounded. b (out) is NULL or must outlive
  * the result. */
 attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
-                            attn_dtype type, struct attn_packed_matrix **packed, attn_error *err);
+                                   attn_dtype type, struct attn_packed_matrix **packed,
+                                   attn_error *err);
 void attn_packed_matrix_free(struct attn_packed_matrix *packed);
 
 /* y (n, out) = x w^T + b of x (n, in) of the weights' type, on the caller's thread. No memory is
  * allocated. */
-void attn_packed_matmul(const struct attn_packed_matrix *packed, float *y, const void *x, int64_t n);
+void attn_packed_matmul(const struct attn_packed_matrix *packed, float *y, const void *x,
+                        int64_t n);
 
 #endif
