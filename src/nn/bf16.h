@@ -1,4 +1,4 @@
-/* bf16.h -- float32 rounded to bf16, as products of bf16 read it. */
+/* bf16.h -- conversion of float32 to bf16, for products in bf16. */
 #ifndef ATTN_NN_BF16_H
 #define ATTN_NN_BF16_H
 

@@ -20,7 +20,7 @@ static void add_columns(float *restrict db, const float *restrict dy, int64_t n)
   for (int64_t o = 0; o < n; o++) db[o] += dy[o];
 }
 
-/* Stretches of columns, so that each sum is one thread's. */
+/* Ranges of columns: each sum is one thread's. */
 static void sum_columns(void *argument, int64_t from, int64_t to) {
   const struct bias_args *p = argument;
   int64_t first = from * COLUMNS, end = to * COLUMNS < p->width ? to * COLUMNS : p->width;
@@ -36,7 +36,7 @@ static struct attn_gemm_operand w_of(const struct attn_linear *l, int transposed
   return (struct attn_gemm_operand){l->w, l->in, transposed, l->type};
 }
 
-/* The bias is what the product is added to. */
+/* The product is added to the bias. */
 attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l, float *y,
                                 const float *b, attn_error *err) {
   struct bias_args p = {.y = y, .b = b, .width = l->out};
@@ -47,15 +47,15 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
 /* y = x W^T + b:  dx = dy W,  dW = dy^T x,  db = sum of dy's rows. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx, float *dw, float *db, const float *dy,
-                                 const void *factor, attn_error *err) {
-  const struct attn_gemm_operand g = {factor, l->out, 0, l->type},
-                                 turned = {factor, l->out, 1, l->type};
+                                 const void *dy_operand, attn_error *err) {
+  const struct attn_gemm_operand g = {dy_operand, l->out, 0, l->type},
+                                 g_t = {dy_operand, l->out, 1, l->type};
   struct bias_args p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
   if (db)
     attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
   if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
   if (dw && !status)
-    status = attn_matmul(host, l->out, l->in, l->n, turned, x_of(l), dw, l->in, 1, err);
+    status = attn_matmul(host, l->out, l->in, l->n, g_t, x_of(l), dw, l->in, 1, err);
   return status;
 }

@@ -1,12 +1,12 @@
 #include "layers.h"
 
-/* Views of one call, for the core. */
+/* One call of attn/attn.h and the tensors that its descriptor points to. */
 struct sdpa_args {
   attn_sdpa desc;
   attn_tensor query_starts, key_starts, alibi, lse;
 };
 
-/* (heads, n, width), as it lies in rows of all heads. */
+/* (heads, n, width), a view of rows of all heads. */
 static attn_tensor by_heads(struct attn_row_view r, int64_t heads, int64_t width) {
   return (attn_tensor){r.at, ATTN_F32, 3, {heads, r.n, width}, {width, r.step, 1}};
 }
@@ -31,7 +31,7 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
   if (m->drop.probability <= 0) return;
   c->desc.flags |= ATTN_SDPA_DROPOUT, c->desc.dropout = m->drop.probability;
   c->desc.seed = m->drop.seed, c->desc.origin_batch = m->drop.first_sequence;
-  c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0 is the residuals' */
+  c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0: residuals */
 }
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
@@ -53,9 +53,9 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
   attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
   attn_tensor tv = by_heads(k, m->kv_heads, 0), to = by_heads(q, m->heads, 0);
   attn_tensor tw = {weights, ATTN_F32, 3, {m->heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
-  struct attn_multihead certain = *m;
-  certain.drop.probability = 0;
-  describe(host, &certain, NULL, q.n, &c);
+  struct attn_multihead without_dropout = *m;
+  without_dropout.drop.probability = 0;
+  describe(host, &without_dropout, NULL, q.n, &c);
   c.desc.weights = &tw;
   return attn_sdpa_forward(&c.desc, &tq, &tk, &tv, &to, err);
 }

@@ -1,4 +1,4 @@
-/* rotary.c -- pairs of numbers turned by the angle of their position [Su21]. */
+/* rotary.c -- rotary position embedding: pairs rotated by the angle of their position [Su21]. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct rotary_call {
   int64_t rows;                        /* B H L */
 };
 
-/* ---- The door ------------------------------------------------------------ */
+/* ---- Checks of arguments ------------------------------------------------- */
 
 /* (B, L, H * E) seen as (B, H, L, E); rank 4 as it is. */
 static attn_status by_heads(const attn_tensor *t, const char *name, int64_t heads, attn_tensor *to,
@@ -41,12 +41,12 @@ static attn_status by_heads(const attn_tensor *t, const char *name, int64_t head
                      "heads is %lld; with %s %s it must be given and divide the last dimension",
                      (long long)heads, name, attn_view_text(t, text));
   const int64_t *n = t->shape, *s = t->strides, width = n[2] / heads;
-  int64_t step = n[0] && n[1] ? width * s[2] : 0; /* without elements strides may be anything */
+  int64_t step = n[0] && n[1] ? width * s[2] : 0; /* strides of an empty tensor are arbitrary */
   *to = (attn_tensor){t->data, t->dtype, 4, {n[0], heads, n[1], width}, {s[0], step, s[1], s[2]}};
   return ATTN_OK;
 }
 
-static attn_status check_knobs(struct rotary_call *c, attn_error *err) {
+static attn_status check_desc(struct rotary_call *c, attn_error *err) {
   const attn_rotary *d = &c->desc;
   if (d->flags & ~(uint64_t)ATTN_ROTARY_INTERLEAVED)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "flags", "flags has unknown bits 0x%llx",
@@ -59,13 +59,13 @@ static attn_status check_knobs(struct rotary_call *c, attn_error *err) {
 }
 
 static attn_status choose_pairs(struct rotary_call *c, attn_error *err) {
-  int64_t turned = c->desc.rotary_dim ? c->desc.rotary_dim : c->width;
-  if (turned < 0 || turned % 2 || turned > c->width)
+  int64_t dim = c->desc.rotary_dim ? c->desc.rotary_dim : c->width;
+  if (dim < 0 || dim % 2 || dim > c->width)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "rotary_dim",
-                     "rotary_dim is %lld; it must be even and at most E = %lld", (long long)turned,
+                     "rotary_dim is %lld; it must be even and at most E = %lld", (long long)dim,
                      (long long)c->width);
   int interleaved = (c->desc.flags & ATTN_ROTARY_INTERLEAVED) != 0;
-  c->pairs = turned / 2;
+  c->pairs = dim / 2;
   c->first = 0;
   c->second = interleaved ? 1 : c->pairs;
   c->step = interleaved ? 2 : 1;
@@ -132,7 +132,8 @@ static attn_status check_tensors(struct rotary_call *c, const attn_tensor *from,
   status = by_heads(from, from_name, c->desc.heads, &c->from, err);
   if (!status) status = by_heads(to, to_name, c->desc.heads, &c->to, err);
   c->heads = c->from.shape[1], c->length = c->from.shape[2], c->width = c->from.shape[3];
-  c->rows = c->width ? c->from.shape[0] * c->heads * c->length : 0; /* of width 0 any number fits */
+  c->rows =
+      c->width ? c->from.shape[0] * c->heads * c->length : 0; /* E = 0: any number of heads fits */
   return status;
 }
 
@@ -141,7 +142,7 @@ static attn_status check(struct rotary_call *c, const attn_rotary *desc, const a
                          const attn_tensor *to, const char *to_name, attn_error *err) {
   attn_status status =
       attn_descriptor_copy(desc, &c->desc, sizeof c->desc, sizeof c->desc, "struct_size", err);
-  if (!status) status = check_knobs(c, err);
+  if (!status) status = check_desc(c, err);
   if (!status) status = check_tensors(c, from, from_name, to, to_name, err);
   if (!status) status = choose_pairs(c, err);
   if (!status) status = check_table(c, cos, "cos", &c->cos, err);
@@ -154,9 +155,9 @@ static attn_status check(struct rotary_call *c, const attn_rotary *desc, const a
   return status ? status : attn_views_check_apart(&out, 1, in, 3, err);
 }
 
-/* ---- The turn ------------------------------------------------------------ */
+/* ---- Rotation ------------------------------------------------------------ */
 
-/* The table's row (R/2) for token l of sequence b, from pair k on: count numbers. */
+/* count values of the table's row for token l of sequence b, from pair k on. */
 static void load_table(const struct rotary_call *c, const attn_tensor *t, int64_t b, int64_t l,
                        int64_t k, int64_t count, double *to) {
   int64_t at = c->desc.positions ? position(c->desc.positions, b, l) * t->strides[0]
@@ -165,10 +166,10 @@ static void load_table(const struct rotary_call *c, const attn_tensor *t, int64_
   attn_load_strided(t->dtype, attn_view_at(t, at + k * step), step, count, to);
 }
 
-/*     forward                        backward, for it turns the other way
+/*     forward                        backward: the inverse rotation
  *     y1 = cos x1 - sin x2           dx1 =  cos dy1 + sin dy2
  *     y2 = sin x1 + cos x2           dx2 = -sin dy1 + cos dy2
- * x (E) in, cos, sin (R/2) in, y (E) out, where x and y may be one */
+ * x (E) in, cos, sin (R/2) in, y (E) out; y may be x */
 static void rotate_row(const struct rotary_call *c, int64_t b, int64_t l, const char *x, char *y) {
   double cos[ATTN_ROW_CHUNK], sin[ATTN_ROW_CHUNK], x1[ATTN_ROW_CHUNK], x2[ATTN_ROW_CHUNK],
       y1[ATTN_ROW_CHUNK], y2[ATTN_ROW_CHUNK];
@@ -188,7 +189,7 @@ static void rotate_row(const struct rotary_call *c, int64_t b, int64_t l, const 
     attn_store_strided(c->to.dtype, y + first * out * size, c->step * out, count, y1);
     attn_store_strided(c->to.dtype, y + second * out * size, c->step * out, count, y2);
   }
-  for (int64_t e = 2 * c->pairs; e < c->width; e++) /* what is not turned: bit for bit */
+  for (int64_t e = 2 * c->pairs; e < c->width; e++) /* elements that are not rotated are copied */
     memmove(y + e * out * size, x + e * in * size, (size_t)size);
 }
 
@@ -237,8 +238,8 @@ static attn_status check_tables(double base, int64_t first, const attn_tensor *c
   status = attn_layer_check_shape(sin, "sin", cos->shape, 2, err);
   const struct attn_named_view out = {cos, "cos"}, in = {sin, "sin"};
   if (!status) status = attn_views_check_apart(&out, 1, &in, 1, err);
-  const int64_t most = (int64_t)1 << 53; /* beyond it positions are no longer exact doubles */
-  if (!status && (first < 0 || first > most || cos->shape[0] > most - first))
+  const int64_t max = (int64_t)1 << 53; /* larger positions are not exact in double */
+  if (!status && (first < 0 || first > max || cos->shape[0] > max - first))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "first",
                      "first is %lld; it must be at least 0, and first + P at most 2^53",
                      (long long)first);
