@@ -26,7 +26,8 @@ static void place(const struct attn_config *c, int64_t n, struct attn_trace_site
 static attn_status show(struct attn_tape *tape, const struct attn_multihead *m,
                         struct attn_trace_site *site) {
   struct trace *t = tape->watcher;
-  float *weights = calloc((size_t)m->heads, (size_t)(site->queries * site->keys) * sizeof *weights);
+  float *weights =
+      calloc((size_t)m->num_heads, (size_t)(site->queries * site->keys) * sizeof *weights);
   if (!weights)
     return attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL, "no memory for %lld weights of each head",
                      (long long)(site->queries * site->keys));
@@ -42,13 +43,13 @@ static attn_status show(struct attn_tape *tape, const struct attn_multihead *m,
 static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
                   struct attn_row_view k) {
   struct trace *t = tape->watcher;
-  struct attn_trace_site site = {.heads = m->heads,
-                                 .kv_heads = m->kv_heads,
-                                 .width = m->key_width,
+  struct attn_trace_site site = {.heads = m->num_heads,
+                                 .kv_heads = m->num_kv_heads,
+                                 .width = m->head_dim,
                                  .queries = q.n,
                                  .keys = k.n,
                                  .causal = m->causal,
-                                 .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->key_width),
+                                 .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->head_dim),
                                  .slopes = m->alibi,
                                  .q = q,
                                  .k = k};

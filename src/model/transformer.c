@@ -36,10 +36,10 @@ static struct attn_multihead heads_of(const struct attn_pass *p, const struct at
                                       const struct attn_text *keys, int causal) {
   const struct attn_config *c = p->c;
   return (struct attn_multihead){
-      .heads = c->heads,
-      .kv_heads = c->kv_heads,
-      .key_width = c->key_width,
-      .value_width = c->value_width,
+      .num_heads = c->heads,
+      .num_kv_heads = c->kv_heads,
+      .head_dim = c->key_width,
+      .value_head_dim = c->value_width,
       .sequences = queries->sequences,
       .query_starts = queries->starts,
       .key_starts = keys->starts,
@@ -140,7 +140,7 @@ struct attn_variable *attn_pass_embed(const struct attn_pass *p, const struct at
       .position_ids = text->places,
       .position_mode = p->c->joining,
       .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
-      .position_width = places ? places->width : 0};
+      .position_dim = places ? places->width : 0};
   struct attn_variable *x = attn_tape_embed(p->tape, &e, table, places);
   if (w->types) x = attn_tape_add(p->tape, x, embed_types(p, text, w->types), 0);
   x = attn_pass_norm(p, x, w->norm);

@@ -14,7 +14,7 @@ static int64_t position_offset(const struct attn_embedding *e) {
 }
 
 static int64_t model_width(const struct attn_embedding *e) {
-  return e->width + (position_offset(e) ? e->position_width : 0);
+  return e->width + (position_offset(e) ? e->position_dim : 0);
 }
 
 static void look_up(void *argument, int64_t from, int64_t to) {
@@ -25,9 +25,9 @@ static void look_up(void *argument, int64_t from, int64_t to) {
     float *y = c->y + n * width;
     const float *token = c->table + e->tokens[n] * e->width;
     for (int64_t d = 0; d < e->width; d++) y[d] = token[d] * e->scale;
-    if (!e->position_width) continue;
-    const float *position = c->positions + e->position_ids[n] * e->position_width;
-    for (int64_t d = 0; d < e->position_width; d++)
+    if (!e->position_dim) continue;
+    const float *position = c->positions + e->position_ids[n] * e->position_dim;
+    for (int64_t d = 0; d < e->position_dim; d++)
       y[offset + d] = offset ? position[d] : y[d] + position[d];
   }
 }
@@ -48,8 +48,8 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
     float *token = d_table + e->tokens[n] * e->width;
     for (int64_t d = 0; d_table && d < e->width; d++) token[d] += g[d] * e->scale;
     if (!d_positions) continue;
-    float *position = d_positions + e->position_ids[n] * e->position_width;
-    for (int64_t d = 0; d < e->position_width; d++) position[d] += g[offset + d];
+    float *position = d_positions + e->position_ids[n] * e->position_dim;
+    for (int64_t d = 0; d < e->position_dim; d++) position[d] += g[offset + d];
   }
 }
 

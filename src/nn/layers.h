@@ -43,7 +43,7 @@ struct attn_embedding {
   const int32_t *position_ids; /* (N): rows of the positions, from 0 in each sequence */
   float scale;                 /* sqrt(D) in [Vaswani17 3.4], else 1 */
   enum attn_position_mode position_mode;
-  int64_t position_width; /* P; 0: no positions */
+  int64_t position_dim; /* P; 0: no positions */
 };
 
 void attn_embedding_forward(const struct attn_host *host, const struct attn_embedding *e,
@@ -123,7 +123,7 @@ void attn_residual_backward(const struct attn_host *host, const struct attn_drop
 /* ---- Multi-head attention (multihead.c): attn/attn.h's, over packed sequences ---- */
 
 struct attn_multihead {
-  int64_t heads, kv_heads, key_width, value_width; /* Hq, H, E, Ev */
+  int64_t num_heads, num_kv_heads, head_dim, value_head_dim; /* Hq, H, E, Ev */
   int64_t sequences;
   const int64_t *query_starts, *key_starts; /* (sequences + 1): cumulative lengths */
   int causal;

@@ -19,8 +19,8 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
                      int64_t n, struct sdpa_args *c) {
   c->query_starts = starts_of(m->query_starts, m->sequences);
   c->key_starts = starts_of(m->key_starts, m->sequences);
-  c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->heads, n}, {n, 1}};
-  c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->heads}, {1}};
+  c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->num_heads, n}, {n, 1}};
+  c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->num_heads}, {1}};
   c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
                         .executor = host->executor,
                         .allocator = host->allocator,
@@ -39,9 +39,10 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
                                    struct attn_row_view k, struct attn_row_view v,
                                    attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
-  attn_tensor to = by_heads(o, m->heads, m->value_width);
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
+  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
   describe(host, m, lse, q.n, &c);
   return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
 }
@@ -50,9 +51,10 @@ attn_status attn_multihead_weights(const struct attn_host *host, const struct at
                                    float *weights, struct attn_row_view q, struct attn_row_view k,
                                    attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(k, m->kv_heads, 0), to = by_heads(q, m->heads, 0);
-  attn_tensor tw = {weights, ATTN_F32, 3, {m->heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(k, m->num_kv_heads, 0), to = by_heads(q, m->num_heads, 0);
+  attn_tensor tw = {weights, ATTN_F32, 3, {m->num_heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
   struct attn_multihead without_dropout = *m;
   without_dropout.drop.probability = 0;
   describe(host, &without_dropout, NULL, q.n, &c);
@@ -67,13 +69,14 @@ attn_status attn_multihead_backward(const struct attn_host *host, const struct a
                                     struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err) {
   struct sdpa_args c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
-  attn_tensor to = by_heads(o, m->heads, m->value_width);
-  attn_tensor t_d_o = by_heads(d_o, m->heads, m->value_width);
-  attn_tensor t_dq = by_heads(dq, m->heads, m->key_width);
-  attn_tensor t_dk = by_heads(dk, m->kv_heads, m->key_width);
-  attn_tensor t_dv = by_heads(dv, m->kv_heads, m->value_width);
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
+  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
+  attn_tensor t_d_o = by_heads(d_o, m->num_heads, m->value_head_dim);
+  attn_tensor t_dq = by_heads(dq, m->num_heads, m->head_dim);
+  attn_tensor t_dk = by_heads(dk, m->num_kv_heads, m->head_dim);
+  attn_tensor t_dv = by_heads(dv, m->num_kv_heads, m->value_head_dim);
   const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
   describe(host, m, lse, q.n, &c);
   return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.query_starts,

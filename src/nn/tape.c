@@ -318,7 +318,7 @@ static void embed_back(struct attn_tape *t, struct attn_tape_node *n) {
 struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
                                       const struct attn_variable *table,
                                       const struct attn_variable *positions) {
-  int64_t more = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->position_width : 0;
+  int64_t more = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->position_dim : 0;
   struct attn_variable *y = attn_tape_variable(tape, e->n, e->width + more);
   call(tape, &(struct attn_tape_node){.forward = embed,
                                       .backward = embed_back,
@@ -441,13 +441,13 @@ static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
 struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
                                        struct attn_columns q, struct attn_columns k,
                                        struct attn_columns v, double dropout) {
-  struct attn_variable *y = attn_tape_variable(tape, q.of->n, m->heads * m->value_width);
+  struct attn_variable *y = attn_tape_variable(tape, q.of->n, m->num_heads * m->value_head_dim);
   struct attn_tape_node node = {
       .forward = attend, .backward = attend_back, .y = y, .qkv = {q.of, k.of, v.of}};
   node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
-    node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->heads * q.of->n) * sizeof(float));
+    node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));
   call(tape, &node);
   return y;
 }

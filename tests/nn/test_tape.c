@@ -208,7 +208,7 @@ static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *
       .position_ids = places,
       .scale = 1.5f,
       .position_mode = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
-      .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
+      .position_dim = s->leaves > 1 ? s->leaf[1].width : 0};
   return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
 }
 
@@ -229,10 +229,10 @@ static const int64_t starts[] = {0, 4, N}, source_starts[] = {0, 2, 6};
 static const float slopes[HEADS] = {0.5f, 0.25f, 0.125f, 0.0625f};
 
 static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
-  return (struct attn_multihead){.heads = HEADS,
-                                 .kv_heads = KV_HEADS,
-                                 .key_width = E,
-                                 .value_width = EV,
+  return (struct attn_multihead){.num_heads = HEADS,
+                                 .num_kv_heads = KV_HEADS,
+                                 .head_dim = E,
+                                 .value_head_dim = EV,
                                  .sequences = 2,
                                  .query_starts = starts,
                                  .key_starts = keys,
