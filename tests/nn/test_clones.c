@@ -1,6 +1,6 @@
-/* Law: what ATTN_CLONES chooses for this CPU gives the bits of the same source compiled for the
- * baseline alone, whose functions are called plain_ here (CMakeLists.txt). Of any width, so that no
- * remainder is missed, with numbers of all sizes. Proves nothing on a CPU without AVX2. */
+/* The version that ATTN_CLONES selects on this CPU has the bits of the same source compiled for the
+ * baseline, whose functions are named plain_ here (CMakeLists.txt). Tested for all widths and for
+ * values of all magnitudes. Tests nothing on a CPU without AVX2. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
 
 static const struct attn_host host = {.threads = 1};
 static float x[SIZE], f[SIZE], weight[SIZE];
-static float ours[4][SIZE], theirs[4][SIZE]; /* what a call writes to, or adds to */
+static float ours[4][SIZE], theirs[4][SIZE]; /* outputs, and gradients that are accumulated */
 static int64_t n, width;
 
 static void draw(float *to, float scale) {

@@ -1,8 +1,8 @@
-/* Law: what a tape sends back is the derivative of what it computed, for every layer.
+/* The gradients of a tape are the derivatives of what it computed, for every layer.
  *
- * The loss is sum r y with random r. Along a random direction d of one operand its derivative is
- * sum dx d; differences of fourth order say the same, up to their rounding, of some 32 u sum |r y|
- * / e for steps of e, and their own error, of the order e^4.
+ * The loss is sum r y with random r. Its derivative along a random direction d of one operand is
+ * sum dx d, and is compared to differences of fourth order, up to their rounding, of some 32 u sum
+ * |r y| / e for steps of e, and their truncation error, of the order e^4.
  *
  *     test_tape [SEED] */
 #include <math.h>
@@ -22,7 +22,7 @@
 enum { LEAVES = 4, N = 7, MEMORY = 1 << 20 };
 static const double step = 1.0 / 32;
 
-/* Operands and what is made of them. */
+/* Operands and the function that builds y from them. */
 struct scene {
   struct attn_variable leaf[LEAVES];
   int leaves;
@@ -87,7 +87,7 @@ static double moved(struct scene *s, struct attn_variable *v, const float *direc
   return sum;
 }
 
-static void hold(struct scene *s, int number) {
+static void check_derivative(struct scene *s, int number) {
   struct attn_variable *v = &s->leaf[number];
   int64_t count = v->n * v->width;
   float *direction = malloc((size_t)count * sizeof *direction);
@@ -100,7 +100,7 @@ static void hold(struct scene *s, int number) {
   run(s, 0, &size);
   double bound = size * (32 * 0x1p-24 / step + 4096 * pow(step, 4) / 24);
   if (!(fabs(found - exact) <= bound))
-    fail_msg("operand %d: derivative %g, differences say %g +- %g", number, exact, found, bound);
+    fail_msg("operand %d: derivative %g, differences give %g +- %g", number, exact, found, bound);
   free(direction);
 }
 
@@ -111,7 +111,7 @@ static void check(struct scene *s) {
   run(s, 1, &size);
   struct attn_variable kept[LEAVES];
   memcpy(kept, s->leaf, sizeof kept);
-  for (int n = 0; n < s->leaves; n++) hold(s, n);
+  for (int n = 0; n < s->leaves; n++) check_derivative(s, n);
   for (int n = 0; n < s->leaves; n++) free(s->leaf[n].x), free(s->leaf[n].dx);
   free(weights);
 }
@@ -132,7 +132,7 @@ static void linear(void **state) {
   }
 }
 
-/* Of more columns than one thread takes. */
+/* More columns than one thread sums. */
 static void sums_of_biases_do_not_depend_on_threads(void **state) {
   (void)state;
   enum { OUT = 600 };
@@ -155,16 +155,16 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
 static struct attn_variable *build_norm(struct attn_tape *t, struct scene *s) {
   struct attn_variable *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
-  return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are added */
+  return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are accumulated */
 }
 
 static void norms(void **state) {
   (void)state;
-  for (int root = 0; root < 2; root++)
+  for (int rms = 0; rms < 2; rms++)
     for (int n = 1; n <= N; n += 6) {
-      struct scene s = {.build = build_norm, .kind = root};
+      struct scene s = {.build = build_norm, .kind = rms};
       leaf(&s, n, 8), leaf(&s, 1, 8);
-      if (!root) leaf(&s, 1, 8);
+      if (!rms) leaf(&s, 1, 8);
       check(&s);
     }
 }
@@ -178,7 +178,7 @@ static void activations(void **state) {
   for (int kind = ATTN_RELU; kind <= ATTN_SILU; kind++) {
     struct scene s = {.build = build_activation, .kind = kind};
     struct attn_variable *x = leaf(&s, N, 8);
-    /* ReLU has no derivative at 0: no step may come near. */
+    /* ReLU has no derivative at 0: keep x away from it. */
     for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
     check(&s);
   }
@@ -199,13 +199,13 @@ static void residuals(void **state) {
 }
 
 static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *s) {
-  static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
+  static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   const struct attn_embedding e = {
       .n = N,
       .vocab_size = 4,
       .width = s->leaf[0].width,
       .tokens = tokens,
-      .position_ids = places,
+      .position_ids = position_ids,
       .scale = 1.5f,
       .position_mode = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
       .position_dim = s->leaves > 1 ? s->leaf[1].width : 0};
@@ -272,8 +272,8 @@ static void cross_attention(void **state) {
   check(&s);
 }
 
-static struct attn_variable *build_turn(struct attn_tape *t, struct scene *s) {
-  static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
+static struct attn_variable *build_rotary(struct attn_tape *t, struct scene *s) {
+  static const int32_t position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
   const struct attn_variable cos_table = {c, NULL, 4, 2, 0, NULL},
                              sin_table = {w, NULL, 4, 2, 0, NULL};
@@ -284,58 +284,59 @@ static struct attn_variable *build_turn(struct attn_tape *t, struct scene *s) {
   static struct attn_variable tables[2];
   tables[0] = cos_table, tables[1] = sin_table;
   struct attn_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  const struct attn_rotary_args turn = {1, 2, 4, places, &tables[0], &tables[1]};
-  attn_tape_rotary(t, x, &turn);
+  const struct attn_rotary_args args = {1, 2, 4, position_ids, &tables[0], &tables[1]};
+  attn_tape_rotary(t, x, &args);
   return attn_tape_add(t, NULL, x, 0);
 }
 
 static void rotary_positions(void **state) {
   (void)state;
-  struct scene s = {.build = build_turn};
+  struct scene s = {.build = build_rotary};
   leaf(&s, N, 10);
   check(&s);
 }
 
 /* ---- The loss ---- */
 
-enum { WORDS = 6 };
+enum { VOCAB_SIZE = 6 };
 static const int32_t targets[N] = {2, ATTN_IGNORE_INDEX, 0, 5, 5, ATTN_IGNORE_INDEX, 3};
 
 static double loss_of(const float *logits, double smoothing, int evaluate, float *after) {
   double scratch[N];
   const struct attn_host host = {.threads = 1};
-  memcpy(after, logits, N * WORDS * sizeof *after);
-  struct attn_loss loss =
-      attn_cross_entropy_forward(&host, after, targets, N, WORDS, smoothing, 1, evaluate, scratch);
+  memcpy(after, logits, N * VOCAB_SIZE * sizeof *after);
+  struct attn_loss loss = attn_cross_entropy_forward(&host, after, targets, N, VOCAB_SIZE,
+                                                     smoothing, 1, evaluate, scratch);
   assert_int_equal(loss.rows, 5);
   return loss.sum;
 }
 
-static void loss_is_cross_entropy_and_its_gradient_too(void **state) {
+static void the_loss_and_its_gradient_are_cross_entropy(void **state) {
   (void)state;
-  float logits[N * WORDS], gradient[N * WORDS], other[N * WORDS];
-  for (int e = 0; e < N * WORDS; e++) logits[e] = 3 * uniform();
+  float logits[N * VOCAB_SIZE], gradient[N * VOCAB_SIZE], other[N * VOCAB_SIZE];
+  for (int e = 0; e < N * VOCAB_SIZE; e++) logits[e] = 3 * uniform();
   for (double smoothing = 0; smoothing < 0.3; smoothing += 0.125) {
-    double sum = loss_of(logits, smoothing, 0, gradient), truth = 0;
+    double sum = loss_of(logits, smoothing, 0, gradient), expected = 0;
     for (int n = 0; n < N; n++) {
       double all = 0;
-      for (int v = 0; v < WORDS; v++) all += exp((double)logits[n * WORDS + v]);
-      for (int v = 0; targets[n] >= 0 && v < WORDS; v++) {
-        double t = smoothing / WORDS + (v == targets[n] ? 1 - smoothing : 0);
-        double p = exp((double)logits[n * WORDS + v]) / all;
-        truth -= t * log(p);
-        assert_near(gradient[n * WORDS + v], p - t, 1e-6);
+      for (int v = 0; v < VOCAB_SIZE; v++) all += exp((double)logits[n * VOCAB_SIZE + v]);
+      for (int v = 0; targets[n] >= 0 && v < VOCAB_SIZE; v++) {
+        double t = smoothing / VOCAB_SIZE + (v == targets[n] ? 1 - smoothing : 0);
+        double p = exp((double)logits[n * VOCAB_SIZE + v]) / all;
+        expected -= t * log(p);
+        assert_near(gradient[n * VOCAB_SIZE + v], p - t, 1e-6);
       }
-      for (int v = 0; targets[n] < 0 && v < WORDS; v++) assert_true(gradient[n * WORDS + v] == 0);
+      for (int v = 0; targets[n] < 0 && v < VOCAB_SIZE; v++)
+        assert_true(gradient[n * VOCAB_SIZE + v] == 0);
     }
-    assert_near(sum, truth, 1e-5);
+    assert_near(sum, expected, 1e-5);
     loss_of(logits, smoothing, 1, other);
     assert_memory_equal(other, logits, sizeof other); /* evaluating changes nothing */
   }
 }
 
-/* Wherever the largest stands; of equals the first is what the model says. */
-static void what_is_likeliest_is_right(void **state) {
+/* For every position of the maximum; of equal logits the first is the prediction. */
+static void correct_counts_targets_with_the_largest_logit(void **state) {
   (void)state;
   enum { MANY = 37 };
   const struct attn_host host = {.threads = 1};
@@ -354,9 +355,9 @@ static void what_is_likeliest_is_right(void **state) {
     }
 }
 
-/* ---- Positions [Vaswani17 3.5], and what is wished of them ---- */
+/* ---- Sinusoidal positions [Vaswani17 3.5] ---- */
 
-static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
+static void sinusoidal_positions(void **state) {
   (void)state;
   enum { ROWS = 300, WIDTH = 32 };
   static float table[ROWS * WIDTH], later[ROWS * WIDTH];
@@ -368,7 +369,7 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
     for (int o = 0; o < p; o++)
       assert_memory_not_equal(table + p * WIDTH, table + o * WIDTH, WIDTH * 4);
   }
-  for (int apart = 1; apart < 50; apart += 7) { /* the distance depends on the difference alone */
+  for (int apart = 1; apart < 50; apart += 7) { /* the distance depends only on the difference */
     double first = 0;
     for (int p = 0; p + apart < ROWS; p += 17) {
       double sum = 0;
@@ -379,7 +380,7 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
     }
   }
   attn_sinusoid_fill(later, 0, ROWS, WIDTH, 1);
-  for (int p = 0; p < ROWS; p++) /* sines first: the same numbers elsewhere */
+  for (int p = 0; p < ROWS; p++) /* sines first: the same values, reordered */
     for (int d = 0; d < WIDTH; d++)
       assert_true(later[p * WIDTH + d / 2 + d % 2 * WIDTH / 2] == table[p * WIDTH + d]);
   for (int p = 0; p < ROWS; p += 50) /* the formula */
@@ -388,7 +389,7 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
 
 /* ---- Memory ---- */
 
-static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
+static void a_step_larger_than_measured_fails(void **state) {
   (void)state;
   struct scene s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
@@ -430,7 +431,7 @@ static void live_buffers_do_not_overlap(void **state) {
   }
 }
 
-/* The last of two copies of either leaf; kind: of the first leaf first. */
+/* Copies both leaves twice and returns the last copy; kind: the first leaf first. */
 static struct attn_variable *build_copies(struct attn_tape *t, struct scene *s) {
   struct attn_variable *y = NULL;
   for (int n = 0; n < 2; n++)
@@ -438,8 +439,8 @@ static struct attn_variable *build_copies(struct attn_tape *t, struct scene *s) 
   return y;
 }
 
-/* Other calls than those that were measured, of as many numbers. */
-static void a_gradient_has_the_place_that_was_planned(void **state) {
+/* Calls other than the measured ones, of the same total size, fail. */
+static void calls_must_be_those_that_were_planned(void **state) {
   (void)state;
   for (int other = 0; other < 2; other++) {
     struct scene s = {.build = build_copies};
@@ -458,24 +459,24 @@ static void a_gradient_has_the_place_that_was_planned(void **state) {
   }
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(linear),
-                                     LAW(sums_of_biases_do_not_depend_on_threads),
-                                     LAW(norms),
-                                     LAW(activations),
-                                     LAW(residuals),
-                                     LAW(embeddings),
-                                     LAW(self_attention),
-                                     LAW(cross_attention),
-                                     LAW(rotary_positions),
-                                     LAW(loss_is_cross_entropy_and_its_gradient_too),
-                                     LAW(what_is_likeliest_is_right),
-                                     LAW(sinusoids_are_unique_steady_endless_and_repeatable),
-                                     LAW(a_tape_measures_what_it_takes_and_refuses_more),
-                                     LAW(live_buffers_do_not_overlap),
-                                     LAW(a_gradient_has_the_place_that_was_planned)};
+  const struct CMUnitTest tests[] = {TEST(linear),
+                                     TEST(sums_of_biases_do_not_depend_on_threads),
+                                     TEST(norms),
+                                     TEST(activations),
+                                     TEST(residuals),
+                                     TEST(embeddings),
+                                     TEST(self_attention),
+                                     TEST(cross_attention),
+                                     TEST(rotary_positions),
+                                     TEST(the_loss_and_its_gradient_are_cross_entropy),
+                                     TEST(correct_counts_targets_with_the_largest_logit),
+                                     TEST(sinusoidal_positions),
+                                     TEST(a_step_larger_than_measured_fails),
+                                     TEST(live_buffers_do_not_overlap),
+                                     TEST(calls_must_be_those_that_were_planned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
