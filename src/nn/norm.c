@@ -43,10 +43,6 @@ static void store_statistics(const struct norm_call *c, int64_t row, struct attn
 
 /* ---- In double: any type and layout, ATTN_ROW_CHUNK elements at a time ---- */
 
-static inline int64_t chunk_f64(const struct norm_call *c, int64_t at) {
-  return c->n - at < ATTN_ROW_CHUNK ? c->n - at : ATTN_ROW_CHUNK;
-}
-
 static const double *load_f64(const struct norm_call *c, const attn_tensor *t, int64_t row,
                               int64_t at, int64_t n, double *buffer) {
   if (!t->data) return NULL;
@@ -70,6 +66,7 @@ static void store_f64(const struct norm_call *c, const attn_tensor *t, int64_t r
 #define COMPENSATED 1
 #define ACCUMULATE 0
 #define CHUNK ATTN_ROW_CHUNK
+#define BUFFER ATTN_ROW_CHUNK
 #include "norm_rows.inc"
 #undef NAME
 #undef REAL
@@ -77,10 +74,9 @@ static void store_f64(const struct norm_call *c, const attn_tensor *t, int64_t r
 #undef COMPENSATED
 #undef ACCUMULATE
 #undef CHUNK
+#undef BUFFER
 
 /* ---- In float32: whole dense rows, in place; gradients are added to ---- */
-
-static inline int64_t chunk_f32(const struct norm_call *c, int64_t at) { return c->n - at; }
 
 static inline float *output_f32(const attn_tensor *t, int64_t row, int64_t at, float *buffer) {
   (void)buffer;
@@ -103,7 +99,8 @@ static inline void store_f32(const struct norm_call *c, const attn_tensor *t, in
 #define SQRT sqrtf
 #define COMPENSATED 0
 #define ACCUMULATE 1
-#define CHUNK 1
+#define CHUNK INT64_MAX
+#define BUFFER 1
 #include "norm_rows.inc"
 
 /* Some four passes over a row. */
@@ -278,17 +275,18 @@ attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_tensor *x,
 
 /* ---- d_scale and d_bias: sums over the dimensions in which they broadcast ---- */
 
-/* x's dimensions in another order: first those that the output keeps, then those summed over.
- * `row` counts rows. Each element is summed by one task in row-major order, so that the result does
- * not depend on threads. */
+/* x's dimensions in another order: first those that the output keeps, then those summed over. An
+ * element is summed by one task, in row-major order, so that the result does not depend on threads.
+ */
 struct broadcast_sum {
   const struct norm_call *c;
   const attn_tensor *out;
   int times_xhat; /* d_scale */
   int kept, rank; /* dimensions */
-  int64_t kept_count, summed_count;
-  int64_t shape[ATTN_RANK_MAX];
-  int64_t x[ATTN_RANK_MAX], d_y[ATTN_RANK_MAX], row[ATTN_RANK_MAX], to[ATTN_RANK_MAX]; /* strides */
+  int64_t kept_count, summed_count, shape[ATTN_RANK_MAX];
+  struct broadcast_strides {
+    int64_t x[ATTN_RANK_MAX], d_y[ATTN_RANK_MAX], row[ATTN_RANK_MAX], out[ATTN_RANK_MAX];
+  } by; /* row: index of the row in c->row */
 };
 
 static void add_dimensions(struct broadcast_sum *s, int kept) {
@@ -298,24 +296,24 @@ static void add_dimensions(struct broadcast_sum *s, int kept) {
     int at = d - (x->rank - s->out->rank), is_kept = at >= 0 && s->out->shape[at] == x->shape[d];
     if (d < s->c->axis && x->shape[d]) rows /= x->shape[d];
     if (is_kept != kept) continue;
-    s->shape[s->rank] = x->shape[d];
-    s->x[s->rank] = x->strides[d], s->d_y[s->rank] = s->c->d_y.strides[d];
-    s->row[s->rank] = d < s->c->axis ? rows : 0;
-    s->to[s->rank++] = is_kept ? s->out->strides[at] : 0;
+    s->shape[s->rank] = x->shape[d], s->by.row[s->rank] = d < s->c->axis ? rows : 0;
+    s->by.x[s->rank] = x->strides[d], s->by.d_y[s->rank] = s->c->d_y.strides[d];
+    s->by.out[s->rank++] = is_kept ? s->out->strides[at] : 0;
     *(kept ? &s->kept_count : &s->summed_count) *= x->shape[d];
   }
 }
 
-/* Offsets of an element of x and of d_y, and its row. */
+/* Of an element: offsets in x and d_y, and the index of its row. */
 struct sum_offsets {
   int64_t x, d_y, row;
 };
 
-static struct sum_offsets offsets_of(const struct broadcast_sum *s, int first, int rank,
+static struct sum_offsets offsets_of(const struct broadcast_sum *s, int first, int end,
                                      int64_t index) {
-  return (struct sum_offsets){attn_view_place(s->shape + first, s->x + first, rank, index),
-                              attn_view_place(s->shape + first, s->d_y + first, rank, index),
-                              attn_view_place(s->shape + first, s->row + first, rank, index)};
+  const int64_t *shape = s->shape + first;
+  return (struct sum_offsets){attn_view_place(shape, s->by.x + first, end - first, index),
+                              attn_view_place(shape, s->by.d_y + first, end - first, index),
+                              attn_view_place(shape, s->by.row + first, end - first, index)};
 }
 
 static double term(const struct broadcast_sum *s, struct sum_offsets a, struct sum_offsets b) {
@@ -336,11 +334,11 @@ static void sum_block(void *argument, int64_t block, int32_t worker) {
   (void)worker;
   for (int64_t j = 0; j < count; j++) kept[j] = offsets_of(s, 0, s->kept, first + j);
   for (int64_t i = 0; i < s->summed_count; i++) {
-    const struct sum_offsets summed = offsets_of(s, s->kept, s->rank - s->kept, i);
+    const struct sum_offsets summed = offsets_of(s, s->kept, s->rank, i);
     for (int64_t j = 0; j < count; j++) sum[j] += term(s, kept[j], summed);
   }
   for (int64_t j = 0; j < count; j++) {
-    int64_t at = attn_view_place(s->shape, s->to, s->kept, first + j);
+    int64_t at = attn_view_place(s->shape, s->by.out, s->kept, first + j);
     attn_store_real(s->out->dtype, attn_view_at(s->out, at), sum[j]);
   }
 }

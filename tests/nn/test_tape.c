@@ -23,10 +23,10 @@ enum { LEAVES = 4, N = 7, MEMORY = 1 << 20 };
 static const double step = 1.0 / 32;
 
 /* Operands and the function that builds y from them. */
-struct scene {
+struct layer_case {
   struct attn_variable leaf[LEAVES];
   int leaves;
-  struct attn_variable *(*build)(struct attn_tape *tape, struct scene *scene);
+  struct attn_variable *(*build)(struct attn_tape *tape, struct layer_case *layer);
   int kind;
   double dropout;
 };
@@ -47,7 +47,7 @@ static int end(void **state) {
   return 0;
 }
 
-static struct attn_variable *leaf(struct scene *s, int64_t n, int64_t width) {
+static struct attn_variable *leaf(struct layer_case *s, int64_t n, int64_t width) {
   struct attn_variable *v = &s->leaf[s->leaves++];
   *v = (struct attn_variable){calloc((size_t)(n * width), sizeof(float)),
                               calloc((size_t)(n * width), sizeof(float)),
@@ -60,7 +60,7 @@ static struct attn_variable *leaf(struct scene *s, int64_t n, int64_t width) {
 }
 
 /* The loss; *size is the sum of its terms' magnitudes. */
-static double run(struct scene *s, int differentiates, double *size) {
+static double run(struct layer_case *s, int differentiates, double *size) {
   double sum = 0;
   attn_tape_start(&tape);
   struct attn_variable *y = s->build(&tape, s);
@@ -75,7 +75,8 @@ static double run(struct scene *s, int differentiates, double *size) {
   return sum;
 }
 
-static double moved(struct scene *s, struct attn_variable *v, const float *direction, double by) {
+static double moved(struct layer_case *s, struct attn_variable *v, const float *direction,
+                    double by) {
   int64_t count = v->n * v->width;
   float *kept = malloc((size_t)count * sizeof *kept);
   double size;
@@ -87,7 +88,7 @@ static double moved(struct scene *s, struct attn_variable *v, const float *direc
   return sum;
 }
 
-static void check_derivative(struct scene *s, int number) {
+static void check_derivative(struct layer_case *s, int number) {
   struct attn_variable *v = &s->leaf[number];
   int64_t count = v->n * v->width;
   float *direction = malloc((size_t)count * sizeof *direction);
@@ -104,7 +105,7 @@ static void check_derivative(struct scene *s, int number) {
   free(direction);
 }
 
-static void check(struct scene *s) {
+static void check(struct layer_case *s) {
   double size;
   weights = malloc(MEMORY);
   for (int e = 0; e < 4096; e++) weights[e] = uniform();
@@ -118,14 +119,14 @@ static void check(struct scene *s) {
 
 /* ---- Layers ---- */
 
-static struct attn_variable *build_linear(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_linear(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_linear(t, &s->leaf[0], &s->leaf[1], s->leaves > 2 ? &s->leaf[2] : NULL);
 }
 
 static void linear(void **state) {
   (void)state;
   for (int bias = 0; bias < 2; bias++) {
-    struct scene s = {.build = build_linear};
+    struct layer_case s = {.build = build_linear};
     leaf(&s, N, 5), leaf(&s, 9, 5);
     if (bias) leaf(&s, 1, 9);
     check(&s);
@@ -152,7 +153,7 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   }
 }
 
-static struct attn_variable *build_norm(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_norm(struct attn_tape *t, struct layer_case *s) {
   struct attn_variable *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
   return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are accumulated */
@@ -162,21 +163,21 @@ static void norms(void **state) {
   (void)state;
   for (int rms = 0; rms < 2; rms++)
     for (int n = 1; n <= N; n += 6) {
-      struct scene s = {.build = build_norm, .kind = rms};
+      struct layer_case s = {.build = build_norm, .kind = rms};
       leaf(&s, n, 8), leaf(&s, 1, 8);
       if (!rms) leaf(&s, 1, 8);
       check(&s);
     }
 }
 
-static struct attn_variable *build_activation(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_activation(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_activate(t, (enum attn_activation)s->kind, &s->leaf[0]);
 }
 
 static void activations(void **state) {
   (void)state;
   for (int kind = ATTN_RELU; kind <= ATTN_SILU; kind++) {
-    struct scene s = {.build = build_activation, .kind = kind};
+    struct layer_case s = {.build = build_activation, .kind = kind};
     struct attn_variable *x = leaf(&s, N, 8);
     /* ReLU has no derivative at 0: keep x away from it. */
     for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
@@ -184,7 +185,7 @@ static void activations(void **state) {
   }
 }
 
-static struct attn_variable *build_residual(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_residual(struct attn_tape *t, struct layer_case *s) {
   struct attn_variable *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
   return attn_tape_add(t, NULL, y, s->dropout);
 }
@@ -192,13 +193,13 @@ static struct attn_variable *build_residual(struct attn_tape *t, struct scene *s
 static void residuals(void **state) {
   (void)state;
   for (int drops = 0; drops < 2; drops++) {
-    struct scene s = {.build = build_residual, .dropout = drops * 0.4};
+    struct layer_case s = {.build = build_residual, .dropout = drops * 0.4};
     leaf(&s, N, 5), leaf(&s, N, 5);
     check(&s);
   }
 }
 
-static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_embedding(struct attn_tape *t, struct layer_case *s) {
   static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   const struct attn_embedding e = {
       .n = N,
@@ -215,7 +216,7 @@ static struct attn_variable *build_embedding(struct attn_tape *t, struct scene *
 static void embeddings(void **state) {
   (void)state;
   for (int kind = 0; kind < 3; kind++) {
-    struct scene s = {.build = build_embedding, .kind = kind == 1};
+    struct layer_case s = {.build = build_embedding, .kind = kind == 1};
     leaf(&s, 4, 6);
     if (kind < 2) leaf(&s, 4, kind ? 2 : 6);
     check(&s);
@@ -228,7 +229,7 @@ enum { HEADS = 4, KV_HEADS = 2, E = 4, EV = 3 };
 static const int64_t starts[] = {0, 4, N}, source_starts[] = {0, 2, 6};
 static const float slopes[HEADS] = {0.5f, 0.25f, 0.125f, 0.0625f};
 
-static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
+static struct attn_multihead heads(const struct layer_case *s, const int64_t *keys) {
   return (struct attn_multihead){.num_heads = HEADS,
                                  .num_kv_heads = KV_HEADS,
                                  .head_dim = E,
@@ -240,7 +241,7 @@ static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }
 
-static struct attn_variable *build_self(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_self(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, starts);
   struct attn_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
   int64_t k = HEADS * E, v = k + KV_HEADS * E;
@@ -251,13 +252,13 @@ static struct attn_variable *build_self(struct attn_tape *t, struct scene *s) {
 static void self_attention(void **state) {
   (void)state;
   for (int kind = 0; kind < 4; kind++) {
-    struct scene s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
+    struct layer_case s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
     leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
     check(&s);
   }
 }
 
-static struct attn_variable *build_cross(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_cross(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, source_starts);
   struct attn_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
   struct attn_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
@@ -267,12 +268,12 @@ static struct attn_variable *build_cross(struct attn_tape *t, struct scene *s) {
 
 static void cross_attention(void **state) {
   (void)state;
-  struct scene s = {.build = build_cross};
+  struct layer_case s = {.build = build_cross};
   leaf(&s, N, HEADS * E), leaf(&s, 6, KV_HEADS * (E + EV));
   check(&s);
 }
 
-static struct attn_variable *build_rotary(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_rotary(struct attn_tape *t, struct layer_case *s) {
   static const int32_t position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
   const struct attn_variable cos_table = {c, NULL, 4, 2, 0, NULL},
@@ -291,7 +292,7 @@ static struct attn_variable *build_rotary(struct attn_tape *t, struct scene *s) 
 
 static void rotary_positions(void **state) {
   (void)state;
-  struct scene s = {.build = build_rotary};
+  struct layer_case s = {.build = build_rotary};
   leaf(&s, N, 10);
   check(&s);
 }
@@ -391,7 +392,7 @@ static void sinusoidal_positions(void **state) {
 
 static void a_step_larger_than_measured_fails(void **state) {
   (void)state;
-  struct scene s = {.build = build_self, .kind = 1};
+  struct layer_case s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
   struct attn_arena all = tape.data;
   tape.data = (struct attn_arena){NULL, 0, 0, 0};
@@ -432,7 +433,7 @@ static void live_buffers_do_not_overlap(void **state) {
 }
 
 /* Copies both leaves twice and returns the last copy; kind: the first leaf first. */
-static struct attn_variable *build_copies(struct attn_tape *t, struct scene *s) {
+static struct attn_variable *build_copies(struct attn_tape *t, struct layer_case *s) {
   struct attn_variable *y = NULL;
   for (int n = 0; n < 2; n++)
     y = attn_tape_add(t, NULL, attn_tape_add(t, NULL, &s->leaf[s->kind ? n : 1 - n], 0), 0);
@@ -443,7 +444,7 @@ static struct attn_variable *build_copies(struct attn_tape *t, struct scene *s) 
 static void calls_must_be_those_that_were_planned(void **state) {
   (void)state;
   for (int other = 0; other < 2; other++) {
-    struct scene s = {.build = build_copies};
+    struct layer_case s = {.build = build_copies};
     struct attn_tape t = {.training = 1, .shares_gradients = 1, .host.threads = 1};
     leaf(&s, N, 9), leaf(&s, N, 50);
     build_copies(&t, &s);
