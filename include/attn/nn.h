@@ -54,11 +54,9 @@ typedef struct attn_rotary {
 } attn_rotary;
 
 #ifdef __cplusplus
-#define ATTN_ROTARY_INIT \
-  { sizeof(attn_rotary) }
+#define ATTN_ROTARY_INIT { sizeof(attn_rotary) }
 #else
-#define ATTN_ROTARY_INIT \
-  { .struct_size = sizeof(attn_rotary) }
+#define ATTN_ROTARY_INIT { .struct_size = sizeof(attn_rotary) }
 #endif
 
 /**
@@ -138,11 +136,9 @@ typedef struct attn_norm {
 } attn_norm;
 
 #ifdef __cplusplus
-#define ATTN_NORM_INIT \
-  { sizeof(attn_norm) }
+#define ATTN_NORM_INIT { sizeof(attn_norm) }
 #else
-#define ATTN_NORM_INIT \
-  { .struct_size = sizeof(attn_norm) }
+#define ATTN_NORM_INIT { .struct_size = sizeof(attn_norm) }
 #endif
 
 /**
@@ -159,9 +155,9 @@ typedef struct attn_norm {
  *
  * A NaN or an infinity makes its row NaN and no other row. The mean of a row of no elements is NaN.
  *
- * Accuracy  |y - exact| <= u |y| + |scale| e + 2^-51 (|scale xhat| + |bias|) with xhat = (x - mean)
- * / s and e, some n 2^-53, in docs/accuracy.md: for float32 one rounding, however far the mean is
- *           from 0. float64 needs squares that do not overflow: |x| < 10^150.
+ * Accuracy  |y - exact| <= u |y| + |scale| e + 2^-51 (|scale xhat| + |bias|), where
+ *           xhat = (x - mean) / s and e is some n 2^-53, docs/accuracy.md: for float32 one rounding,
+ *           however far the mean is from 0. float64 needs squares that do not overflow: |x| < 10^150.
  * Cost      9 operations per element in three passes over the row; allocates no memory.
  * Source    ONNX LayerNormalization-17.
  */
@@ -175,16 +171,13 @@ typedef struct attn_norm_gradients {
   size_t struct_size;         /* sizeof(attn_norm_gradients) */
   const attn_tensor *d_x;     /* out  of x's shape; may be d_y or x itself */
   const attn_tensor *d_scale; /* out  of scale's shape, summed where it broadcasts */
-  const attn_tensor
-      *d_bias; /* out  of the bias's shape, which broadcasts to x's. Layer normalization only */
+  const attn_tensor *d_bias;  /* out  of the bias's shape. attn_layer_norm_backward only */
 } attn_norm_gradients;
 
 #ifdef __cplusplus
-#define ATTN_NORM_GRADIENTS_INIT \
-  { sizeof(attn_norm_gradients) }
+#define ATTN_NORM_GRADIENTS_INIT { sizeof(attn_norm_gradients) }
 #else
-#define ATTN_NORM_GRADIENTS_INIT \
-  { .struct_size = sizeof(attn_norm_gradients) }
+#define ATTN_NORM_GRADIENTS_INIT { .struct_size = sizeof(attn_norm_gradients) }
 #endif
 
 /**
