@@ -127,7 +127,7 @@ static void train_step(void *argument) {
 static double working_weights(const struct attn_network *n) {
   double sum = 0;
   for (int p = 0; p < n->count; p++) {
-    const struct attn_variable *v = &n->parameters[p].value;
+    const struct attn_tape_variable *v = &n->parameters[p].value;
     int looked_up = v == n->source.table || v == n->target.table || v == n->source.places ||
                     v == n->target.places;
     if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
@@ -164,8 +164,8 @@ static double decoder_weights(const struct attn_network *n) {
   double sum = (double)(n->output.w->n * n->output.w->width);
   for (int64_t l = 0; l < n->config.decoder_layers; l++) {
     const struct attn_block *b = &n->decoder[l];
-    const struct attn_variable *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
-                                    b->cross_out.w, b->linear1.w,  b->linear2.w};
+    const struct attn_tape_variable *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
+                                            b->cross_out.w, b->linear1.w,  b->linear2.w};
     for (size_t k = 0; k < sizeof w / sizeof *w; k++)
       sum += w[k] ? (double)(w[k]->n * w[k]->width) : 0;
   }

@@ -22,12 +22,12 @@ struct builder {
   int parts;
 };
 
-static const struct attn_variable *add(struct builder *b, const char *name, int64_t rows,
-                                       int64_t width, int rank, enum attn_init filling) {
+static const struct attn_tape_variable *add(struct builder *b, const char *name, int64_t rows,
+                                            int64_t width, int rank, enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
-  p->value = (struct attn_variable){.n = rows, .width = width};
+  p->value = (struct attn_tape_variable){.n = rows, .width = width};
   if (b->weights) p->value.x = b->weights + p->offset;
   if (b->gradients) p->value.dx = b->gradients + p->offset;
   b->n->numbers += rows * width;
@@ -59,7 +59,7 @@ static struct attn_norm_weights norm(struct builder *b, const char *name) {
 /* Rows from .. from + rows of both. */
 static struct attn_linear_weights part(struct builder *b, struct attn_linear_weights l,
                                        int64_t from, int64_t rows) {
-  struct attn_variable *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
+  struct attn_tape_variable *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
   if (w->dx) w->dx += from * w->width;
@@ -109,10 +109,10 @@ static int are_sinusoids(enum attn_positions p) {
   return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
 }
 
-static const struct attn_variable *table(struct builder *b, const char *name, int64_t rows,
-                                         int64_t width) {
+static const struct attn_tape_variable *table(struct builder *b, const char *name, int64_t rows,
+                                              int64_t width) {
   const struct attn_config *c = &b->n->config;
-  const struct attn_variable *made = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
+  const struct attn_tape_variable *made = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scaled_embedding ? 1 / sqrt((double)c->width) : 0.02;
   return made;
@@ -191,9 +191,11 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_variable){.x = n->tables, .n = c->length, .width = c->position_width};
-  n->cos = (struct attn_variable){.x = n->tables + sinusoid, .n = c->length, .width = half};
-  n->sin = (struct attn_variable){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
+  n->sinusoid =
+      (struct attn_tape_variable){.x = n->tables, .n = c->length, .width = c->position_width};
+  n->cos = (struct attn_tape_variable){.x = n->tables + sinusoid, .n = c->length, .width = half};
+  n->sin =
+      (struct attn_tape_variable){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
   if (sinusoid)
@@ -238,7 +240,7 @@ void attn_network_free(struct attn_network *n) {
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
 }
 
-static void set_bf16(struct attn_variable *v, const float *first, uint16_t *bf16) {
+static void set_bf16(struct attn_tape_variable *v, const float *first, uint16_t *bf16) {
   if (v->x) v->bf16 = bf16 + (v->x - first);
 }
 

@@ -12,7 +12,7 @@ enum attn_init { ATTN_INIT_ZERO, ATTN_INIT_ONE, ATTN_INIT_NORMAL, ATTN_INIT_XAVI
 
 struct attn_parameter {
   char name[64];
-  struct attn_variable value; /* (n, width), a vector as (1, width) */
+  struct attn_tape_variable value; /* (n, width), a vector as (1, width) */
   int rank;
   int64_t offset; /* of its first number in the block */
   enum attn_init filling;
@@ -21,14 +21,14 @@ struct attn_parameter {
 };
 
 struct attn_norm_weights {
-  const struct attn_variable *scale, *bias;
+  const struct attn_tape_variable *scale, *bias;
 };
 struct attn_linear_weights {
-  const struct attn_variable *w, *b;
+  const struct attn_tape_variable *w, *b;
   int number; /* of all that the network has */
 };
 struct attn_embedding_weights {
-  const struct attn_variable *table, *places, *types;
+  const struct attn_tape_variable *table, *places, *types;
   struct attn_norm_weights norm;
 };
 
@@ -46,13 +46,13 @@ struct attn_network {
   int count, linears;
   int64_t numbers; /* of all parameters */
   struct attn_block *encoder, *decoder;
-  struct attn_variable
+  struct attn_tape_variable
       *parts; /* rows of others, by themselves: the cross-attention's projections */
   struct attn_embedding_weights source, target;
   struct attn_norm_weights encoder_norm, decoder_norm;
   struct attn_linear_weights transform, output;
   struct attn_norm_weights transform_norm;
-  struct attn_variable sinusoid, cos, sin; /* tables that are not learned */
+  struct attn_tape_variable sinusoid, cos, sin; /* tables that are not learned */
   float *tables, *slopes;
 };
 

@@ -19,6 +19,7 @@ void attn_pack_free(struct attn_pack *pack);
 int attn_packed_weights_is_bf16(const struct attn_pack *pack);
 
 /* NULL: they are multiplied as they stand. So is everything where pack is NULL. */
-struct attn_packed_matrix *attn_pack_of(const struct attn_pack *pack, struct attn_linear_weights weights);
+struct attn_packed_matrix *attn_pack_of(const struct attn_pack *pack,
+                                        struct attn_linear_weights weights);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "pass.h"
 
-struct attn_variable *attn_pass_linear(const struct attn_pass *p, struct attn_variable *x,
-                                       struct attn_linear_weights l) {
+struct attn_tape_variable *attn_pass_linear(const struct attn_pass *p, struct attn_tape_variable *x,
+                                            struct attn_linear_weights l) {
   struct attn_packed_matrix *packed = attn_pack_of(p->pack, l);
   if (packed)
     return attn_tape_linear_packed(p->tape, x, packed, l.w->n,
@@ -14,19 +14,22 @@ struct attn_variable *attn_pass_linear(const struct attn_pass *p, struct attn_va
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
-struct attn_variable *attn_pass_norm(const struct attn_pass *p, struct attn_variable *x,
-                                     struct attn_norm_weights w) {
+struct attn_tape_variable *attn_pass_norm(const struct attn_pass *p, struct attn_tape_variable *x,
+                                          struct attn_norm_weights w) {
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
 }
 
-struct attn_variable *attn_pass_pre_norm(const struct attn_pass *p, struct attn_variable *x,
-                                         struct attn_norm_weights w) {
+struct attn_tape_variable *attn_pass_pre_norm(const struct attn_pass *p,
+                                              struct attn_tape_variable *x,
+                                              struct attn_norm_weights w) {
   return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
 }
 
-struct attn_variable *attn_pass_add_residual(const struct attn_pass *p, struct attn_variable *x,
-                                             struct attn_variable *f, struct attn_norm_weights w) {
-  struct attn_variable *y = attn_tape_add(p->tape, x, f, p->c->dropout);
+struct attn_tape_variable *attn_pass_add_residual(const struct attn_pass *p,
+                                                  struct attn_tape_variable *x,
+                                                  struct attn_tape_variable *f,
+                                                  struct attn_norm_weights w) {
+  struct attn_tape_variable *y = attn_tape_add(p->tape, x, f, p->c->dropout);
   return p->c->norm_first ? y : attn_pass_norm(p, y, w);
 }
 
@@ -47,20 +50,21 @@ static struct attn_multihead heads_of(const struct attn_pass *p, const struct at
       .alibi = c->positions == ATTN_POSITIONS_ALIBI && queries == keys ? p->n->slopes : NULL};
 }
 
-void attn_pass_turn(const struct attn_pass *p, struct attn_variable *qkv, const int32_t *places) {
+void attn_pass_turn(const struct attn_pass *p, struct attn_tape_variable *qkv,
+                    const int32_t *places) {
   const struct attn_config *c = p->c;
   const struct attn_rotary_args turn = {
       0, c->heads + c->kv_heads, c->key_width, places, &p->n->cos, &p->n->sin};
   if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_rotary(p->tape, qkv, &turn);
 }
 
-static struct attn_variable *attend_self(const struct attn_pass *p, const struct attn_block *b,
-                                         struct attn_variable *x, const struct attn_text *text,
-                                         int causal) {
+static struct attn_tape_variable *attend_self(const struct attn_pass *p, const struct attn_block *b,
+                                              struct attn_tape_variable *x,
+                                              const struct attn_text *text, int causal) {
   const struct attn_config *c = p->c;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
   const struct attn_multihead m = heads_of(p, text, text, causal);
-  struct attn_variable *qkv = attn_pass_linear(p, x, b->self_in);
+  struct attn_tape_variable *qkv = attn_pass_linear(p, x, b->self_in);
   attn_pass_turn(p, qkv, text->places);
   return attn_pass_linear(
       p,
@@ -69,13 +73,15 @@ static struct attn_variable *attend_self(const struct attn_pass *p, const struct
       b->self_out);
 }
 
-static struct attn_variable *attend_source(const struct attn_pass *p, const struct attn_block *b,
-                                           struct attn_variable *x, const struct attn_text *target,
-                                           struct attn_variable *memory,
-                                           const struct attn_text *source) {
+static struct attn_tape_variable *attend_source(const struct attn_pass *p,
+                                                const struct attn_block *b,
+                                                struct attn_tape_variable *x,
+                                                const struct attn_text *target,
+                                                struct attn_tape_variable *memory,
+                                                const struct attn_text *source) {
   const struct attn_multihead m = heads_of(p, target, source, 0);
-  struct attn_variable *q = attn_pass_linear(p, x, b->cross_q),
-                       *kv = attn_pass_linear(p, memory, b->cross_kv);
+  struct attn_tape_variable *q = attn_pass_linear(p, x, b->cross_q),
+                            *kv = attn_pass_linear(p, memory, b->cross_kv);
   int64_t values = p->c->kv_heads * p->c->key_width;
   return attn_pass_linear(
       p,
@@ -86,24 +92,29 @@ static struct attn_variable *attend_source(const struct attn_pass *p, const stru
 
 /* ---- Layers ---- */
 
-struct attn_variable *attn_pass_feed_forward(const struct attn_pass *p, const struct attn_block *b,
-                                             struct attn_variable *x) {
-  struct attn_variable *inner = attn_pass_linear(p, x, b->linear1);
+struct attn_tape_variable *attn_pass_feed_forward(const struct attn_pass *p,
+                                                  const struct attn_block *b,
+                                                  struct attn_tape_variable *x) {
+  struct attn_tape_variable *inner = attn_pass_linear(p, x, b->linear1);
   return attn_pass_linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
 }
 
-static struct attn_variable *encode_block(const struct attn_pass *p, const struct attn_block *b,
-                                          struct attn_variable *x, const struct attn_text *text) {
+static struct attn_tape_variable *encode_block(const struct attn_pass *p,
+                                               const struct attn_block *b,
+                                               struct attn_tape_variable *x,
+                                               const struct attn_text *text) {
   x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), text, 0),
                              b->norm1);
   return attn_pass_add_residual(
       p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, b->norm2)), b->norm2);
 }
 
-static struct attn_variable *decode_block(const struct attn_pass *p, const struct attn_block *b,
-                                          struct attn_variable *x, const struct attn_text *target,
-                                          struct attn_variable *memory,
-                                          const struct attn_text *source) {
+static struct attn_tape_variable *decode_block(const struct attn_pass *p,
+                                               const struct attn_block *b,
+                                               struct attn_tape_variable *x,
+                                               const struct attn_text *target,
+                                               struct attn_tape_variable *memory,
+                                               const struct attn_text *source) {
   struct attn_norm_weights last = memory ? b->norm3 : b->norm2;
   x = attn_pass_add_residual(p, x, attend_self(p, b, attn_pass_pre_norm(p, x, b->norm1), target, 1),
                              b->norm1);
@@ -116,8 +127,9 @@ static struct attn_variable *decode_block(const struct attn_pass *p, const struc
 }
 
 /* The vectors of each token's kind. */
-static struct attn_variable *embed_types(const struct attn_pass *p, const struct attn_text *text,
-                                         const struct attn_variable *table) {
+static struct attn_tape_variable *embed_types(const struct attn_pass *p,
+                                              const struct attn_text *text,
+                                              const struct attn_tape_variable *table) {
   size_t bytes = (size_t)text->n * sizeof *text->types;
   int32_t *zeros = text->types ? NULL : attn_tape_allocate(p->tape, bytes);
   if (zeros) memset(zeros, 0, bytes);
@@ -129,9 +141,9 @@ static struct attn_variable *embed_types(const struct attn_pass *p, const struct
   return attn_tape_embed(p->tape, &e, table, NULL);
 }
 
-struct attn_variable *attn_pass_embed(const struct attn_pass *p, const struct attn_text *text,
-                                      const struct attn_embedding_weights *w) {
-  const struct attn_variable *table = w->table, *places = w->places;
+struct attn_tape_variable *attn_pass_embed(const struct attn_pass *p, const struct attn_text *text,
+                                           const struct attn_embedding_weights *w) {
+  const struct attn_tape_variable *table = w->table, *places = w->places;
   const struct attn_embedding e = {
       .n = text->n,
       .vocab_size = table->n,
@@ -141,7 +153,7 @@ struct attn_variable *attn_pass_embed(const struct attn_pass *p, const struct at
       .position_mode = p->c->joining,
       .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
       .position_dim = places ? places->width : 0};
-  struct attn_variable *x = attn_tape_embed(p->tape, &e, table, places);
+  struct attn_tape_variable *x = attn_tape_embed(p->tape, &e, table, places);
   if (w->types) x = attn_tape_add(p->tape, x, embed_types(p, text, w->types), 0);
   x = attn_pass_norm(p, x, w->norm);
   return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
@@ -153,28 +165,30 @@ static void begin_text(struct attn_tape *tape, const struct attn_text *text) {
   tape->drop.first_row = text->first_row, tape->drop.first_sequence = text->first_sequence;
 }
 
-static struct attn_variable *encode(const struct attn_pass *p, const struct attn_text *source) {
+static struct attn_tape_variable *encode(const struct attn_pass *p,
+                                         const struct attn_text *source) {
   size_t mark = attn_tape_mark(p->tape);
   begin_text(p->tape, source);
-  struct attn_variable *x = attn_pass_embed(p, source, &p->n->source);
+  struct attn_tape_variable *x = attn_pass_embed(p, source, &p->n->source);
   for (int64_t l = 0; l < p->c->encoder_layers; l++)
     x = attn_tape_keep(p->tape, mark, encode_block(p, &p->n->encoder[l], x, source));
   return attn_pass_norm(p, x, p->n->encoder_norm);
 }
 
-struct attn_variable *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
-                                              const struct attn_text *source) {
+struct attn_tape_variable *attn_transformer_encode(const struct attn_network *n,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_text *source) {
   return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
 }
 
-static struct attn_variable *label(const struct attn_pass *p, const struct attn_text *source) {
+static struct attn_tape_variable *label(const struct attn_pass *p, const struct attn_text *source) {
   return attn_pass_project(p, encode(p, source));
 }
 
 static attn_status run_alone(const struct attn_pass *p,
-                             struct attn_variable *(*body)(const struct attn_pass *,
-                                                           const struct attn_text *),
-                             const struct attn_text *source, struct attn_variable **y,
+                             struct attn_tape_variable *(*body)(const struct attn_pass *,
+                                                                const struct attn_text *),
+                             const struct attn_text *source, struct attn_tape_variable **y,
                              attn_error *err) {
   body(p, source);
   attn_status status = attn_tape_reserve(p->tape, err);
@@ -186,30 +200,32 @@ static attn_status run_alone(const struct attn_pass *p,
 attn_status attn_transformer_encode_alone(const struct attn_network *n,
                                           const struct attn_pack *pack, struct attn_tape *tape,
                                           const struct attn_text *source,
-                                          struct attn_variable **hidden, attn_error *err) {
+                                          struct attn_tape_variable **hidden, attn_error *err) {
   return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, encode, source, hidden, err);
 }
 
 attn_status attn_transformer_label_alone(const struct attn_network *n, const struct attn_pack *pack,
                                          struct attn_tape *tape, const struct attn_text *source,
-                                         struct attn_variable **logits, attn_error *err) {
+                                         struct attn_tape_variable **logits, attn_error *err) {
   return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, label, source, logits, err);
 }
 
-struct attn_variable *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
-                                              const struct attn_text *target,
-                                              struct attn_variable *memory,
-                                              const struct attn_text *source) {
+struct attn_tape_variable *attn_transformer_decode(const struct attn_network *n,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_text *target,
+                                                   struct attn_tape_variable *memory,
+                                                   const struct attn_text *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
   size_t mark = attn_tape_mark(tape);
   begin_text(tape, target);
-  struct attn_variable *x = attn_pass_embed(&p, target, &n->target);
+  struct attn_tape_variable *x = attn_pass_embed(&p, target, &n->target);
   for (int64_t l = 0; l < p.c->decoder_layers; l++)
     x = attn_tape_keep(tape, mark, decode_block(&p, &n->decoder[l], x, target, memory, source));
   return attn_pass_norm(&p, x, n->decoder_norm);
 }
 
-struct attn_variable *attn_pass_project(const struct attn_pass *p, struct attn_variable *hidden) {
+struct attn_tape_variable *attn_pass_project(const struct attn_pass *p,
+                                             struct attn_tape_variable *hidden) {
   const struct attn_network *n = p->n;
   if (p->c->head == ATTN_HEAD_NONE) return hidden;
   if (p->c->head == ATTN_HEAD_TRANSFORM) {
@@ -220,16 +236,18 @@ struct attn_variable *attn_pass_project(const struct attn_pass *p, struct attn_v
   return attn_pass_linear(p, hidden, n->output);
 }
 
-struct attn_variable *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
-                                               struct attn_variable *hidden) {
+struct attn_tape_variable *attn_transformer_project(const struct attn_network *n,
+                                                    struct attn_tape *tape,
+                                                    struct attn_tape_variable *hidden) {
   return attn_pass_project(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
 }
 
-struct attn_variable *attn_transformer_forward(const struct attn_network *n, struct attn_tape *tape,
-                                               const struct attn_text *source,
-                                               const struct attn_text *target) {
+struct attn_tape_variable *attn_transformer_forward(const struct attn_network *n,
+                                                    struct attn_tape *tape,
+                                                    const struct attn_text *source,
+                                                    const struct attn_text *target) {
   enum attn_model_kind kind = n->config.kind;
-  struct attn_variable *hidden = NULL;
+  struct attn_tape_variable *hidden = NULL;
   if (kind != ATTN_DECODER) hidden = attn_transformer_encode(n, tape, source);
   if (kind != ATTN_ENCODER) hidden = attn_transformer_decode(n, tape, target, hidden, source);
   return attn_transformer_project(n, tape, hidden);

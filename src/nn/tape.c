@@ -22,8 +22,8 @@ struct attn_tape_node {
   void (*forward)(struct attn_tape *tape, struct attn_tape_node *node);
   void (*backward)(struct attn_tape *tape, struct attn_tape_node *node);
   struct attn_tape_node *previous;
-  struct attn_variable *x, *f, *y, *qkv[3]; /* f: added to x; qkv: an attention's */
-  const struct attn_variable *weight, *bias;
+  struct attn_tape_variable *x, *f, *y, *qkv[3]; /* f: added to x; qkv: an attention's */
+  const struct attn_tape_variable *weight, *bias;
   struct attn_dropout drop;
   union {
     struct attn_embedding embedding;
@@ -126,22 +126,23 @@ void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
   return NULL;
 }
 
-struct attn_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
-  static struct attn_variable none;
+struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
+  static struct attn_tape_variable none;
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
-  struct attn_variable *v = record(tape, sizeof *v);
+  struct attn_tape_variable *v = record(tape, sizeof *v);
   float *x = attn_tape_allocate(tape, bytes);
   float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
   tape->variables++;
   if (!v) return &none;
   if (dx) memset(dx, 0, bytes);
-  *v = (struct attn_variable){x, dx, n, width, tape->training ? tape->variables : 0, NULL};
+  *v = (struct attn_tape_variable){x, dx, n, width, tape->training ? tape->variables : 0, NULL};
   return v;
 }
 
 size_t attn_tape_mark(const struct attn_tape *tape) { return tape->data.used; }
 
-struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_variable *v) {
+struct attn_tape_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                          struct attn_tape_variable *v) {
   size_t bytes = (size_t)v->n * (size_t)v->width * sizeof *v->x;
   if (tape->training || tape->status) return v;
   tape->data.used = mark;
@@ -175,17 +176,17 @@ static void call(struct attn_tape *tape, const struct attn_tape_node *node) {
 /* ---- Gradients: 0 before the backward of the last reader, free after the writer's ---- */
 
 static void for_inputs(struct attn_tape *t, const struct attn_tape_node *n,
-                       void (*body)(struct attn_tape *tape, struct attn_variable *v)) {
-  struct attn_variable *const inputs[] = {n->x, n->f, n->qkv[0], n->qkv[1], n->qkv[2]};
+                       void (*body)(struct attn_tape *tape, struct attn_tape_variable *v)) {
+  struct attn_tape_variable *const inputs[] = {n->x, n->f, n->qkv[0], n->qkv[1], n->qkv[2]};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
     if (inputs[k] && inputs[k]->id && !inputs[k]->dx) body(t, inputs[k]);
 }
 
-static size_t bytes_of(const struct attn_variable *v) {
+static size_t bytes_of(const struct attn_tape_variable *v) {
   return (size_t)v->n * (size_t)v->width * sizeof *v->dx;
 }
 
-static void plan_gradient(struct attn_tape *t, struct attn_variable *v) {
+static void plan_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
   struct attn_buffer_span *span = &t->gradients.span[v->id];
   if (!span->bytes) attn_buffer_offsets_reserve(&t->gradients.offsets, span, bytes_of(v));
 }
@@ -207,7 +208,7 @@ static void larger_than_planned(struct attn_tape *t) {
   t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
 }
 
-static void begin_gradient(struct attn_tape *t, struct attn_variable *v) {
+static void begin_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
   const struct attn_gradient_plan *g = &t->gradients;
   if (v->id > g->count || bytes_of(v) > g->span[v->id].bytes) {
     larger_than_planned(t);
@@ -262,12 +263,12 @@ static void linear_back(struct attn_tape *t, struct attn_tape_node *n) {
                                    n->bias ? n->bias->dx : NULL, n->y->dx, dy, &t->error);
 }
 
-static uint16_t *allocate_bf16(struct attn_tape *t, const struct attn_variable *x) {
+static uint16_t *allocate_bf16(struct attn_tape *t, const struct attn_tape_variable *x) {
   return attn_tape_allocate(t, (size_t)x->n * (size_t)x->width * sizeof(uint16_t));
 }
 
 /* Memory for dy in bf16, which all backwards share. */
-static void plan_bf16_gradient(struct attn_tape *t, const struct attn_variable *y) {
+static void plan_bf16_gradient(struct attn_tape *t, const struct attn_tape_variable *y) {
   size_t bytes = (size_t)y->n * (size_t)y->width * sizeof(uint16_t);
   if (!t->training || bytes <= t->bf16_gradient_bytes) return;
   if (!t->data.memory)
@@ -276,10 +277,10 @@ static void plan_bf16_gradient(struct attn_tape *t, const struct attn_variable *
     larger_than_planned(t);
 }
 
-struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_variable *x,
-                                       const struct attn_variable *w,
-                                       const struct attn_variable *b) {
-  struct attn_variable *y = attn_tape_variable(tape, x->n, w->n);
+struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const struct attn_tape_variable *w,
+                                            const struct attn_tape_variable *b) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, w->n);
   struct attn_tape_node node = {
       .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
   if (tape->bf16) node.as.linear.x = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
@@ -293,10 +294,11 @@ static void linear_packed(struct attn_tape *t, struct attn_tape_node *n) {
   attn_packed_matmul(n->as.linear.w, n->y->x, bf16 ? (void *)bf16 : n->x->x, n->x->n);
 }
 
-struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                              struct attn_packed_matrix *packed, int64_t out,
-                                              int bf16) {
-  struct attn_variable *y = attn_tape_variable(tape, x->n, out);
+struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
+                                                   struct attn_tape_variable *x,
+                                                   struct attn_packed_matrix *packed, int64_t out,
+                                                   int bf16) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, out);
   struct attn_tape_node node = {.forward = linear_packed, .x = x, .y = y, .as.linear.w = packed};
   if (bf16) node.as.linear.x = allocate_bf16(tape, x);
   call(tape, &node);
@@ -315,11 +317,11 @@ static void embed_back(struct attn_tape *t, struct attn_tape_node *n) {
                           n->y->dx);
 }
 
-struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                      const struct attn_variable *table,
-                                      const struct attn_variable *positions) {
+struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                           const struct attn_tape_variable *table,
+                                           const struct attn_tape_variable *positions) {
   int64_t more = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->position_dim : 0;
-  struct attn_variable *y = attn_tape_variable(tape, e->n, e->width + more);
+  struct attn_tape_variable *y = attn_tape_variable(tape, e->n, e->width + more);
   call(tape, &(struct attn_tape_node){.forward = embed,
                                       .backward = embed_back,
                                       .y = y,
@@ -353,10 +355,11 @@ static void norm_back(struct attn_tape *t, struct attn_tape_node *n) {
                            n->y->dx);
 }
 
-struct attn_variable *attn_tape_norm(struct attn_tape *tape, struct attn_variable *x,
-                                     const struct attn_variable *scale,
-                                     const struct attn_variable *bias, double epsilon, int rms) {
-  struct attn_variable *y = attn_tape_variable(tape, x->n, x->width);
+struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
+                                          const struct attn_tape_variable *scale,
+                                          const struct attn_tape_variable *bias, double epsilon,
+                                          int rms) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, x->width);
   struct attn_tape_node node = {
       .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
   node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
@@ -377,9 +380,9 @@ static void activate_back(struct attn_tape *t, struct attn_tape_node *n) {
                            n->y->width);
 }
 
-struct attn_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                         struct attn_variable *x) {
-  struct attn_variable *y =
+struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                              struct attn_tape_variable *x) {
+  struct attn_tape_variable *y =
       attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
   call(tape,
        &(struct attn_tape_node){
@@ -399,9 +402,9 @@ static void add_back(struct attn_tape *t, struct attn_tape_node *n) {
                          n->y->width);
 }
 
-struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x,
-                                    struct attn_variable *f, double dropout) {
-  struct attn_variable *y = attn_tape_variable(tape, f->n, f->width);
+struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
+                                         struct attn_tape_variable *f, double dropout) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, f->n, f->width);
   call(tape, &(struct attn_tape_node){.forward = add,
                                       .backward = add_back,
                                       .x = x,
@@ -438,10 +441,11 @@ static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
                                       values(q), values(k), values(v), &t->error);
 }
 
-struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                       struct attn_columns q, struct attn_columns k,
-                                       struct attn_columns v, double dropout) {
-  struct attn_variable *y = attn_tape_variable(tape, q.of->n, m->num_heads * m->value_head_dim);
+struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            struct attn_columns q, struct attn_columns k,
+                                            struct attn_columns v, double dropout) {
+  struct attn_tape_variable *y =
+      attn_tape_variable(tape, q.of->n, m->num_heads * m->value_head_dim);
   struct attn_tape_node node = {
       .forward = attend, .backward = attend_back, .y = y, .qkv = {q.of, k.of, v.of}};
   node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
@@ -474,7 +478,7 @@ static void rotary_back(struct attn_tape *t, struct attn_tape_node *n) {
   rotate(t, n, n->x->dx, 1);
 }
 
-void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x,
+void attn_tape_rotary(struct attn_tape *tape, struct attn_tape_variable *x,
                       const struct attn_rotary_args *args) {
   call(tape, &(struct attn_tape_node){
                  .forward = rotary, .backward = rotary_back, .x = x, .as.rotary = *args});
@@ -482,7 +486,7 @@ void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x,
 
 /* ---- Loss: the last call ---- */
 
-struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_variable *logits,
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_tape_variable *logits,
                                          const int32_t *targets, double smoothing, float scale) {
   const struct attn_loss none = {0, 0, 0};
   double *scratch = attn_tape_allocate(tape, (size_t)logits->n * sizeof *scratch);

@@ -15,7 +15,7 @@
 
 /* A matrix and its gradient, which is accumulated; dx NULL: no gradient. A model's weights are
  * variables too. */
-struct attn_variable {
+struct attn_tape_variable {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
   int64_t id;     /* of a tape's variable, from 1; 0: dx is the caller's memory */
@@ -84,66 +84,68 @@ void attn_tape_start(struct attn_tape *tape);
 
 /* A variable in the tape's memory. Its gradient is 0, or with shared gradients NULL until it is
  * needed. */
-struct attn_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
+struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Where the values of the next calls begin. */
 size_t attn_tape_mark(const struct attn_tape *tape);
 
 /* Discards all variables since the mark but this one, whose values move there, so that layers
  * reuse the same memory. A training tape discards nothing. */
-struct attn_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
-                                     struct attn_variable *variable);
+struct attn_tape_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                          struct attn_tape_variable *variable);
 
 /* Bytes of the memory of values; NULL while measuring. */
 void *attn_tape_allocate(struct attn_tape *tape, size_t bytes);
 
-struct attn_variable *attn_tape_linear(struct attn_tape *tape, struct attn_variable *x,
-                                       const struct attn_variable *w,
-                                       const struct attn_variable *b);
+struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const struct attn_tape_variable *w,
+                                            const struct attn_tape_variable *b);
 
 /* The same with packed weights of `out` outputs, for inference; bf16: as they were packed. */
-struct attn_variable *attn_tape_linear_packed(struct attn_tape *tape, struct attn_variable *x,
-                                              struct attn_packed_matrix *packed, int64_t out,
-                                              int bf16);
+struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
+                                                   struct attn_tape_variable *x,
+                                                   struct attn_packed_matrix *packed, int64_t out,
+                                                   int bf16);
 
-struct attn_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                      const struct attn_variable *table,
-                                      const struct attn_variable *positions);
+struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                           const struct attn_tape_variable *table,
+                                           const struct attn_tape_variable *positions);
 
 /* bias NULL: 0; rms: RMS normalization. */
-struct attn_variable *attn_tape_norm(struct attn_tape *tape, struct attn_variable *x,
-                                     const struct attn_variable *scale,
-                                     const struct attn_variable *bias, double epsilon, int rms);
+struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
+                                          const struct attn_tape_variable *scale,
+                                          const struct attn_tape_variable *bias, double epsilon,
+                                          int rms);
 
-struct attn_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                         struct attn_variable *x);
+struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                              struct attn_tape_variable *x);
 
 /* x + dropout(f); x NULL: dropout(f). */
-struct attn_variable *attn_tape_add(struct attn_tape *tape, struct attn_variable *x,
-                                    struct attn_variable *f, double dropout);
+struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
+                                         struct attn_tape_variable *f, double dropout);
 
 /* Rotates the pairs of each head by the angle of its position: columns from .. from + heads width
  * of x, in place. Nothing else may have read x before. cos, sin (rows, width / 2). */
 struct attn_rotary_args {
   int64_t from, heads, width;
   const int32_t *position_ids; /* (N): rows of the tables */
-  const struct attn_variable *cos, *sin;
+  const struct attn_tape_variable *cos, *sin;
 };
-void attn_tape_rotary(struct attn_tape *tape, struct attn_variable *x,
+void attn_tape_rotary(struct attn_tape *tape, struct attn_tape_variable *x,
                       const struct attn_rotary_args *args);
 
 /* Columns of a variable from `from` on. Only this attention may read them: their gradient is
  * written, not accumulated. */
 struct attn_columns {
-  struct attn_variable *of;
+  struct attn_tape_variable *of;
   int64_t from;
 };
-struct attn_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                       struct attn_columns q, struct attn_columns k,
-                                       struct attn_columns v, double dropout);
+struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            struct attn_columns q, struct attn_columns k,
+                                            struct attn_columns v, double dropout);
 
 /* While training, the logits become their own gradient, times scale, and their dx is x. */
-struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_variable *logits,
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_tape_variable *logits,
                                          const int32_t *targets, double smoothing, float scale);
 
 void attn_tape_backward(struct attn_tape *tape);

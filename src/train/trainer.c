@@ -58,7 +58,7 @@ static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_e
                                .bf16 = t->halves != NULL,
                                .host.threads = t->parts > 1 ? 1 : t->threads};
   text.n = part_tokens(t);
-  struct attn_variable *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
+  struct attn_tape_variable *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
   attn_tape_cross_entropy(&p->tape, logits, NULL, 0, 1);
   attn_status status = attn_tape_reserve(&p->tape, err);
   t->bytes += attn_tape_memory_bytes(&p->tape);
@@ -153,7 +153,7 @@ static void run_part(void *argument, int64_t index, int32_t worker) {
   attn_tape_start(&p->tape);
   p->loss = (struct attn_loss){0, 0, 0};
   if (!p->batch->sequences) return;
-  struct attn_variable *logits =
+  struct attn_tape_variable *logits =
       attn_transformer_forward(p->network, &p->tape, &p->batch->source, &p->batch->target);
   double smoothing = p->tape.training ? t->how.smoothing : 0;
   p->loss = attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, smoothing, 1);

@@ -90,7 +90,7 @@ static inline const float *whole(const int32_t *tokens, int64_t count, int64_t o
   const struct attn_text asked = {
       .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
   attn_tape_start(&tape);
-  const struct attn_variable *y = attn_transformer_forward(network, &tape, &asked, &said);
+  const struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &asked, &said);
   assert_int_equal(tape.status, ATTN_OK);
   return y->x;
 }

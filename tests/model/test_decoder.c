@@ -15,7 +15,7 @@
 enum { WORDS = 11 };
 
 static struct attn_tape encoding;
-static struct attn_variable *memory; /* the sources encoded, or NULL */
+static struct attn_tape_variable *memory; /* the sources encoded, or NULL */
 
 static void close_decodable(void) { free_tape(&encoding), close_network(); }
 
@@ -115,7 +115,7 @@ static void a_long_sequence_has_room(void **state) {
     assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
   attn_transformer_forward(network, &exact, NULL, &text);
   assert_int_equal(attn_tape_reserve(&exact, NULL), ATTN_OK);
-  const struct attn_variable *y = attn_transformer_forward(network, &exact, NULL, &text);
+  const struct attn_tape_variable *y = attn_transformer_forward(network, &exact, NULL, &text);
   assert_int_equal(exact.status, ATTN_OK);
   expect_near(logits, y->x + (LONG - 1) * WORDS, NEAR_LOGIT);
   attn_tape_close(&exact);

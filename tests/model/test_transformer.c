@@ -73,9 +73,9 @@ static void open_network(const char *more) {
 static void close_network(void) { attn_network_free(network), free(block); }
 
 /* Logits of both, or of one, in the tape's memory. */
-static struct attn_variable *forward(void) {
+static struct attn_tape_variable *forward(void) {
   attn_tape_start(&tape);
-  struct attn_variable *y = attn_transformer_forward(network, &tape, &source, &target);
+  struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &source, &target);
   if (tape.status) fail_msg("%s", tape.error.message);
   return y;
 }
@@ -104,7 +104,7 @@ static const char *const variants[] = {
 
 static double loss(const float *r, int differentiates, double *size) {
   double sum = 0;
-  struct attn_variable *y = forward();
+  struct attn_tape_variable *y = forward();
   *size = 0;
   for (int64_t e = 0; e < y->n * y->width; e++) {
     double term = (double)r[e] * (double)y->x[e];
@@ -160,7 +160,7 @@ static void learn(struct attn_tape *t, float *gradients) {
   for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_IGNORE_INDEX;
   memset(block + numbers, 0, (size_t)numbers * sizeof *block);
   attn_tape_start(t);
-  struct attn_variable *y = attn_transformer_forward(network, t, &source, &target);
+  struct attn_tape_variable *y = attn_transformer_forward(network, t, &source, &target);
   attn_tape_cross_entropy(t, y, labels, 0.1, 1);
   attn_tape_backward(t);
   assert_int_equal(t->status, ATTN_OK);
@@ -173,7 +173,7 @@ static void open_sharing(struct attn_tape *t) {
   longer[0].n += 3, longer[1].n += 5;
   *t = (struct attn_tape){
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
-  struct attn_variable *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
+  struct attn_tape_variable *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
   attn_tape_cross_entropy(t, y, NULL, 0, 1);
   assert_int_equal(attn_tape_reserve(t, NULL), ATTN_OK);
   memset(t->data.memory, 0xff, t->data.size + t->gradients.offsets.peak);
@@ -236,7 +236,7 @@ static void every_weight_counts(void **state) {
     open_network(variants[n]);
     logits_to(before);
     for (int p = 0; p < network->count; p++) {
-      const struct attn_variable *v = &network->parameters[p].value;
+      const struct attn_tape_variable *v = &network->parameters[p].value;
       for (int64_t e = 0; e < v->n * v->width; e++) v->x[e] += e % 2 ? 0.25f : -0.5f;
       logits_to(after);
       if (!memcmp(before, after, sizeof after))
@@ -296,7 +296,7 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
     struct attn_text kept_source = source, kept_target = target;
     logits_to(together);
     source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
-    const struct attn_variable *alone = forward();
+    const struct attn_tape_variable *alone = forward();
     for (int64_t e = 0; e < alone->n * WORDS; e++) /* products of other sizes may round otherwise */
       assert_true(fabs((double)(alone->x[e] - together[e])) < 1e-4);
     source = kept_source, target = kept_target;

@@ -91,8 +91,8 @@ static void draw_layer(struct layer *l) {
 static void run_on_tape(struct layer *l, int32_t threads) {
   struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = threads};
   uint16_t bf16[OUT * IN];
-  struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, bf16},
-                       b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
+  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, bf16},
+                            b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
   attn_convert_to_bf16(&t.host, bf16, l->w, OUT * IN);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
@@ -164,9 +164,9 @@ static void a_layer_on_a_tape_has_the_bits_of_attn_linear(void **state) {
 /* One layer of `out` outputs, after a variable of `extra` elements that only takes memory. */
 static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t extra,
                         uint16_t *bf16) {
-  struct attn_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, bf16};
+  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, bf16};
   attn_tape_variable(t, extra, 1);
-  struct attn_variable *y = attn_tape_linear(t, &x, &w, NULL);
+  struct attn_tape_variable *y = attn_tape_linear(t, &x, &w, NULL);
   if (!t->data.memory || t->status) return t->status;
   memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);
   attn_tape_backward(t);

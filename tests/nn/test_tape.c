@@ -24,9 +24,9 @@ static const double step = 1.0 / 32;
 
 /* Operands and the function that builds y from them. */
 struct layer_case {
-  struct attn_variable leaf[LEAVES];
+  struct attn_tape_variable leaf[LEAVES];
   int leaves;
-  struct attn_variable *(*build)(struct attn_tape *tape, struct layer_case *layer);
+  struct attn_tape_variable *(*build)(struct attn_tape *tape, struct layer_case *layer);
   int kind;
   double dropout;
 };
@@ -47,14 +47,14 @@ static int end(void **state) {
   return 0;
 }
 
-static struct attn_variable *leaf(struct layer_case *s, int64_t n, int64_t width) {
-  struct attn_variable *v = &s->leaf[s->leaves++];
-  *v = (struct attn_variable){calloc((size_t)(n * width), sizeof(float)),
-                              calloc((size_t)(n * width), sizeof(float)),
-                              n,
-                              width,
-                              0,
-                              NULL};
+static struct attn_tape_variable *leaf(struct layer_case *s, int64_t n, int64_t width) {
+  struct attn_tape_variable *v = &s->leaf[s->leaves++];
+  *v = (struct attn_tape_variable){calloc((size_t)(n * width), sizeof(float)),
+                                   calloc((size_t)(n * width), sizeof(float)),
+                                   n,
+                                   width,
+                                   0,
+                                   NULL};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
@@ -63,7 +63,7 @@ static struct attn_variable *leaf(struct layer_case *s, int64_t n, int64_t width
 static double run(struct layer_case *s, int differentiates, double *size) {
   double sum = 0;
   attn_tape_start(&tape);
-  struct attn_variable *y = s->build(&tape, s);
+  struct attn_tape_variable *y = s->build(&tape, s);
   assert_int_equal(tape.status, ATTN_OK);
   *size = 0;
   for (int64_t e = 0; e < y->n * y->width; e++) {
@@ -75,7 +75,7 @@ static double run(struct layer_case *s, int differentiates, double *size) {
   return sum;
 }
 
-static double moved(struct layer_case *s, struct attn_variable *v, const float *direction,
+static double moved(struct layer_case *s, struct attn_tape_variable *v, const float *direction,
                     double by) {
   int64_t count = v->n * v->width;
   float *kept = malloc((size_t)count * sizeof *kept);
@@ -89,7 +89,7 @@ static double moved(struct layer_case *s, struct attn_variable *v, const float *
 }
 
 static void check_derivative(struct layer_case *s, int number) {
-  struct attn_variable *v = &s->leaf[number];
+  struct attn_tape_variable *v = &s->leaf[number];
   int64_t count = v->n * v->width;
   float *direction = malloc((size_t)count * sizeof *direction);
   double exact = 0, size;
@@ -110,7 +110,7 @@ static void check(struct layer_case *s) {
   weights = malloc(MEMORY);
   for (int e = 0; e < 4096; e++) weights[e] = uniform();
   run(s, 1, &size);
-  struct attn_variable kept[LEAVES];
+  struct attn_tape_variable kept[LEAVES];
   memcpy(kept, s->leaf, sizeof kept);
   for (int n = 0; n < s->leaves; n++) check_derivative(s, n);
   for (int n = 0; n < s->leaves; n++) free(s->leaf[n].x), free(s->leaf[n].dx);
@@ -119,7 +119,7 @@ static void check(struct layer_case *s) {
 
 /* ---- Layers ---- */
 
-static struct attn_variable *build_linear(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_linear(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_linear(t, &s->leaf[0], &s->leaf[1], s->leaves > 2 ? &s->leaf[2] : NULL);
 }
 
@@ -153,8 +153,8 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   }
 }
 
-static struct attn_variable *build_norm(struct attn_tape *t, struct layer_case *s) {
-  struct attn_variable *y =
+static struct attn_tape_variable *build_norm(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
   return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are accumulated */
 }
@@ -170,7 +170,7 @@ static void norms(void **state) {
     }
 }
 
-static struct attn_variable *build_activation(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_activation(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_activate(t, (enum attn_activation)s->kind, &s->leaf[0]);
 }
 
@@ -178,15 +178,15 @@ static void activations(void **state) {
   (void)state;
   for (int kind = ATTN_RELU; kind <= ATTN_SILU; kind++) {
     struct layer_case s = {.build = build_activation, .kind = kind};
-    struct attn_variable *x = leaf(&s, N, 8);
+    struct attn_tape_variable *x = leaf(&s, N, 8);
     /* ReLU has no derivative at 0: keep x away from it. */
     for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
     check(&s);
   }
 }
 
-static struct attn_variable *build_residual(struct attn_tape *t, struct layer_case *s) {
-  struct attn_variable *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
+static struct attn_tape_variable *build_residual(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
   return attn_tape_add(t, NULL, y, s->dropout);
 }
 
@@ -199,7 +199,7 @@ static void residuals(void **state) {
   }
 }
 
-static struct attn_variable *build_embedding(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_embedding(struct attn_tape *t, struct layer_case *s) {
   static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   const struct attn_embedding e = {
       .n = N,
@@ -241,9 +241,9 @@ static struct attn_multihead heads(const struct layer_case *s, const int64_t *ke
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }
 
-static struct attn_variable *build_self(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_self(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, starts);
-  struct attn_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_tape_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
   int64_t k = HEADS * E, v = k + KV_HEADS * E;
   return attn_tape_attend(t, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, k},
                           (struct attn_columns){qkv, v}, s->dropout);
@@ -258,10 +258,10 @@ static void self_attention(void **state) {
   }
 }
 
-static struct attn_variable *build_cross(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_cross(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, source_starts);
-  struct attn_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  struct attn_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
+  struct attn_tape_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_tape_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
   return attn_tape_attend(t, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
                           (struct attn_columns){kv, KV_HEADS * E}, 0);
 }
@@ -273,18 +273,18 @@ static void cross_attention(void **state) {
   check(&s);
 }
 
-static struct attn_variable *build_rotary(struct attn_tape *t, struct layer_case *s) {
+static struct attn_tape_variable *build_rotary(struct attn_tape *t, struct layer_case *s) {
   static const int32_t position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_variable cos_table = {c, NULL, 4, 2, 0, NULL},
-                             sin_table = {w, NULL, 4, 2, 0, NULL};
+  const struct attn_tape_variable cos_table = {c, NULL, 4, 2, 0, NULL},
+                                  sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
                 w[p * 2 + k] = sinf((float)p / (float)(1 + 9 * k));
-  static struct attn_variable tables[2];
+  static struct attn_tape_variable tables[2];
   tables[0] = cos_table, tables[1] = sin_table;
-  struct attn_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_tape_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
   const struct attn_rotary_args args = {1, 2, 4, position_ids, &tables[0], &tables[1]};
   attn_tape_rotary(t, x, &args);
   return attn_tape_add(t, NULL, x, 0);
@@ -433,8 +433,8 @@ static void live_buffers_do_not_overlap(void **state) {
 }
 
 /* Copies both leaves twice and returns the last copy; kind: the first leaf first. */
-static struct attn_variable *build_copies(struct attn_tape *t, struct layer_case *s) {
-  struct attn_variable *y = NULL;
+static struct attn_tape_variable *build_copies(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y = NULL;
   for (int n = 0; n < 2; n++)
     y = attn_tape_add(t, NULL, attn_tape_add(t, NULL, &s->leaf[s->kind ? n : 1 - n], 0), 0);
   return y;
@@ -450,7 +450,7 @@ static void calls_must_be_those_that_were_planned(void **state) {
     build_copies(&t, &s);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     s.kind = other;
-    struct attn_variable *y = build_copies(&t, &s);
+    struct attn_tape_variable *y = build_copies(&t, &s);
     y->dx = y->x;
     attn_tape_backward(&t);
     assert_int_equal(t.status, other ? ATTN_ERR_MEMORY : ATTN_OK);
