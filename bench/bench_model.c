@@ -127,7 +127,7 @@ static void train_step(void *argument) {
 static double working_weights(const struct attn_network *n) {
   double sum = 0;
   for (int p = 0; p < n->count; p++) {
-    const struct attn_value *v = &n->parameters[p].value;
+    const struct attn_tape_variable *v = &n->parameters[p].value;
     int looked_up = v == n->source.table || v == n->target.table || v == n->source.places ||
                     v == n->target.places;
     if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
@@ -164,8 +164,8 @@ static double decoder_weights(const struct attn_network *n) {
   double sum = (double)(n->output.w->n * n->output.w->width);
   for (int64_t l = 0; l < n->config.decoder_layers; l++) {
     const struct attn_block *b = &n->decoder[l];
-    const struct attn_value *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
-                                    b->cross_out.w, b->linear1.w,  b->linear2.w};
+    const struct attn_tape_variable *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
+                                            b->cross_out.w, b->linear1.w,  b->linear2.w};
     for (size_t k = 0; k < sizeof w / sizeof *w; k++)
       sum += w[k] ? (double)(w[k]->n * w[k]->width) : 0;
   }
@@ -230,7 +230,7 @@ static double best_of(void (*body)(const struct attn_host *, float *), int32_t t
 }
 
 static void multiply_as(const struct attn_host *host, attn_dtype type, float *x) {
-  const struct attn_matrix a = {x, SIDE, 0, type}, b = {x + SIDE * SIDE, SIDE, 0, type};
+  const struct attn_gemm_operand a = {x, SIDE, 0, type}, b = {x + SIDE * SIDE, SIDE, 0, type};
   check(attn_matmul(host, SIDE, SIDE, SIDE, a, b, x + 2 * SIDE * SIDE, SIDE, 0, &err));
 }
 
@@ -249,7 +249,7 @@ static void copy_piece(void *argument, int64_t index, int32_t worker) {
 }
 
 static void stream(const struct attn_host *host, float *x) {
-  attn_layer_run(host, 8, copy_piece, x);
+  attn_parallel_for(host, 8, copy_piece, x);
 }
 
 /* A copy moves three times its bytes' half: it reads the source and, but for streaming stores, the

@@ -5,19 +5,19 @@
  *     attn_rms_norm_forward(NULL, &x, &scale, &y, &err);
  *     attn_rotary_forward(NULL, &q, &cos, &sin, &q, &err);
  *
- * Layers keep nothing: a backward takes the forward's inputs and recomputes the little
- * it needs, in double, rather than read rounded leftovers.
+ * The functions keep no state: a backward takes the forward's inputs and recomputes in
+ * double what it needs of the forward.
  *
- * Types    Each tensor is float32, float64, float16 or bfloat16, whatever the others are, save
- *          where a function says otherwise. Everything is computed in double and rounded
- *          once, to nearest, to the type of where it goes.
- * Views    Any strides, also 0 and negative ones for inputs. An output may be an input
- *          where a function says so, and only as the same view (data, type, strides);
+ * Types    Each tensor is float32, float64, float16 or bfloat16, independently of the others,
+ *          unless a function states otherwise. Everything is computed in double and rounded
+ *          once, to nearest, to the output's type.
+ * Views    Any strides; inputs may have strides of 0 and negative ones. An output may be an
+ *          input where a function allows it, and only as the same view (data, type, strides);
  *          any other overlap is an error. Columns of one matrix do not overlap.
- * Errors   ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY; no output has been touched then.
+ * Errors   ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY; outputs are unchanged then.
  * Threads  Reentrant; outputs of concurrent calls must not overlap. The same bits for any
- *          number of threads and any executor. Where the caller gives no executor, work
- *          is done by a pool as attn.h describes it, libattn-model's own.
+ *          number of threads and any executor. Without an executor, libattn-model's own
+ *          thread pool is used, as attn.h describes.
  *
  * References: [Su21] arXiv 2104.09864; [Ba16] arXiv 1607.06450; [Zhang19] arXiv 1910.07467;
  *             ONNX RotaryEmbedding-23, LayerNormalization-17, RMSNormalization-23.
@@ -31,25 +31,25 @@
 extern "C" {
 #endif
 
-/* ---- Rotary positions ---------------------------------------------------- */
+/* ---- Rotary position embedding ------------------------------------------- */
 
 /** Bits of attn_rotary.flags. An unknown bit is an error. */
 typedef enum attn_rotary_flag {
-  ATTN_ROTARY_INTERLEAVED = 1, /* pairs (0, 1), (2, 3), ..; else (k, k + R/2): "rotate half" */
+  ATTN_ROTARY_INTERLEAVED = 1, /* pairs (0, 1), (2, 3), ..; else (k, k + R/2), "rotate half" */
 } attn_rotary_flag;
 
 /**
- * Which numbers of a head are turned, and by which row of the tables.
- * R = rotary_dim of the E numbers of each head are turned, the others copied.
+ * Describes which elements of a head are rotated, and by which row of the tables.
+ * The first R = rotary_dim of the E elements of each head are rotated, the others copied.
  */
 typedef struct attn_rotary {
-  size_t struct_size; /* sizeof(attn_rotary) */
-  uint64_t flags;     /* attn_rotary_flag bits */
-  int64_t rotary_dim; /* R: even, 0 < R <= E; 0: E, which must be even then */
-  int64_t heads;      /* H, with tensors of rank 3; with rank 4 it may be 0 */
-  const attn_tensor *positions;  /* in   (B, L) int32 or int64, each in 0 .. P-1; NULL: none */
+  size_t struct_size;            /* sizeof(attn_rotary) */
+  uint64_t flags;                /* attn_rotary_flag bits */
+  int64_t rotary_dim;            /* R: even, 0 < R <= E; 0: E, which must be even then */
+  int64_t heads;                 /* H; required for tensors of rank 3, may be 0 for rank 4 */
+  const attn_tensor *positions;  /* in   (B, L) int32 or int64, each in 0 .. P-1, or NULL */
   const attn_executor *executor; /* NULL: the library's pool */
-  int32_t threads;               /* at most this many at a time; 0: as many as the executor has */
+  int32_t threads;               /* at most; 0: as many as the executor has */
   int32_t reserved;              /* 0 */
 } attn_rotary;
 
@@ -60,20 +60,20 @@ typedef struct attn_rotary {
 #endif
 
 /**
- * Turns each pair (x1, x2) of a head by the angle of its position:
+ * Rotates each pair (x1, x2) of a head by the angle of its position:
  *
  *     y1 = cos x1 - sin x2
  *     y2 = sin x1 + cos x2                                     [Su21 eq. 34]
  *
- *   desc      in   NULL: all of E, halves, no positions
+ *   desc      in   NULL: R = E, pairs (k, k + R/2), no positions
  *   x         in   (B, H, L, E), or (B, L, H * E) with desc->heads
- *   cos, sin  in   with positions (P, R/2), else (B, L, R/2); a batch stride of 0 serves all
+ *   cos, sin  in   with positions (P, R/2), else (B, L, R/2); a batch stride of 0 shares them
  *   y         out  of x's shape and type; may be x itself
  *
- * Accuracy  |y - exact| <= u |y| + 2^-52 (|cos x1| + |sin x2|), likewise for y2, from the tables
- *           as given; u is y's unit roundoff, docs/accuracy.md.
- * Cost      6 operations a pair; no memory.
- * Errors    ATTN_ERR_ARGUMENT too for a position outside the tables.
+ * Accuracy  |y - exact| <= u |y| + 2^-52 (|cos x1| + |sin x2|), likewise for y2, for the
+ *           given tables; u is y's unit roundoff, docs/accuracy.md.
+ * Cost      6 operations per pair; allocates no memory.
+ * Errors    ATTN_ERR_ARGUMENT also for a position outside the tables.
  * Source    ONNX RotaryEmbedding-23.
  */
 ATTN_API attn_status attn_rotary_forward(const attn_rotary *desc, const attn_tensor *x,
@@ -81,16 +81,16 @@ ATTN_API attn_status attn_rotary_forward(const attn_rotary *desc, const attn_ten
                                          const attn_tensor *y, attn_error *err);
 
 /**
- * The gradient of x given y's: the same turn the other way.
+ * Computes the gradient of x from that of y: the inverse rotation.
  *
  *     dx1 =  cos dy1 + sin dy2
  *     dx2 = -sin dy1 + cos dy2
  *
- *   desc, cos, sin  in   the forward's
+ *   desc, cos, sin  in   as in the forward
  *   d_y             in   of y's shape
  *   d_x             out  of d_y's shape and type; may be d_y itself
  *
- * The tables get no gradient. Accuracy, cost, errors as attn_rotary_forward.
+ * The tables have no gradient. Accuracy, cost, errors as attn_rotary_forward.
  */
 ATTN_API attn_status attn_rotary_backward(const attn_rotary *desc, const attn_tensor *cos,
                                           const attn_tensor *sin, const attn_tensor *d_y,
@@ -106,33 +106,33 @@ ATTN_API attn_status attn_rotary_backward(const attn_rotary *desc, const attn_te
  *   cos, sin  out  (P, R/2) both
  *
  * Accuracy  |cos - exact| <= u + 2^-53 (4 + |ln base|) angle, sin alike: the angle is
- *           formed in double, whose error grows with it; docs/accuracy.md.
- * Cost      a power and a wave for each element, some 100 ns; one thread.
- * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE: nothing is written.
+ *           computed in double, its error grows with it; docs/accuracy.md.
+ * Cost      pow and cos or sin for each element, some 100 ns; one thread.
+ * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE.
  */
 ATTN_API attn_status attn_rotary_tables(double base, int64_t first, const attn_tensor *cos,
                                         const attn_tensor *sin, attn_error *err);
 
 /* ---- Normalization ------------------------------------------------------- */
 
-/** Which optional fields of attn_norm are live. An unknown bit is an error. */
+/** Which optional members of attn_norm are set. An unknown bit is an error. */
 typedef enum attn_norm_flag {
   ATTN_NORM_EPSILON = 1, /* .epsilon; else 1e-5 */
   ATTN_NORM_AXIS = 2,    /* .axis; else -1: the last dimension */
 } attn_norm_flag;
 
 /**
- * What is normalized together: dimensions axis .. rank - 1 of x, whose product is n below;
- * a row is one choice of the others. Both normalizations take this descriptor.
+ * Describes a normalization. Dimensions axis .. rank - 1 of x are normalized together: they are
+ * a row of n elements; each choice of the other dimensions is one row.
  */
 typedef struct attn_norm {
   size_t struct_size; /* sizeof(attn_norm) */
   uint64_t flags;     /* attn_norm_flag bits */
   double epsilon;     /* finite, at least 0; with 0 a row of variance 0 becomes NaN (0/0) */
   int32_t axis;       /* -rank .. rank-1; negative ones count from the end */
-  int32_t threads;    /* at most this many at a time; 0: as many as the executor has */
+  int32_t threads;    /* at most; 0: as many as the executor has */
   const attn_executor *executor;   /* NULL: the library's pool */
-  const attn_allocator *allocator; /* NULL: aligned_alloc and free; only the backward asks for memory */
+  const attn_allocator *allocator; /* NULL: aligned_alloc and free; used by the backward only */
 } attn_norm;
 
 #ifdef __cplusplus
@@ -142,7 +142,7 @@ typedef struct attn_norm {
 #endif
 
 /**
- * Layer normalization: each row gets mean 0 and variance 1, then scale and bias.
+ * Applies layer normalization: mean 0 and variance 1 in each row, then scale and bias.
  *
  *     mean = sum x / n,  s = sqrt(sum (x - mean)^2 / n + epsilon),
  *     y = (x - mean) / s * scale + bias                        [Ba16 eq. 3, 4]
@@ -151,14 +151,14 @@ typedef struct attn_norm {
  *   x            in   rank at least 1
  *   scale, bias  in   each broadcasts to x's shape as in NumPy; NULL: 1 and 0
  *   y            out  of x's shape; may be x itself
- *   mean, inv_std_dev  out  x's shape with 1 from axis on: the mean, and 1 / s; NULL: not wanted
+ *   mean, inv_std_dev  out  mean and 1 / s, of x's shape with 1 from axis on; NULL: not computed
  *
- * A NaN or an infinity makes its own row NaN and no other. A row of no elements has mean NaN.
+ * A NaN or an infinity makes its row NaN and no other row. The mean of a row of no elements is NaN.
  *
- * Accuracy  |y - exact| <= u |y| + |scale| e + 2^-51 (|scale xhat| + |bias|) with xhat = (x - mean) / s
- *           and e, some n 2^-53, in docs/accuracy.md: however far the mean lies from 0, float32 gets
- *           a result rounded but once. float64 needs squares that do not overflow: |x| < 10^150.
- * Cost      9 operations an element in three passes over the row; no memory.
+ * Accuracy  |y - exact| <= u |y| + |scale| e + 2^-51 (|scale xhat| + |bias|), where
+ *           xhat = (x - mean) / s and e is some n 2^-53, docs/accuracy.md: for float32 one rounding,
+ *           however far the mean is from 0. float64 needs squares that do not overflow: |x| < 10^150.
+ * Cost      9 operations per element in three passes over the row; allocates no memory.
  * Source    ONNX LayerNormalization-17.
  */
 ATTN_API attn_status attn_layer_norm_forward(const attn_norm *desc, const attn_tensor *x,
@@ -166,12 +166,12 @@ ATTN_API attn_status attn_layer_norm_forward(const attn_norm *desc, const attn_t
                                              const attn_tensor *y, const attn_tensor *mean,
                                              const attn_tensor *inv_std_dev, attn_error *err);
 
-/** Where gradients go. NULL: not wanted. Each is written whole, not added to. */
+/** The gradients to compute; NULL: not computed. They are written, not accumulated. */
 typedef struct attn_norm_gradients {
   size_t struct_size;         /* sizeof(attn_norm_gradients) */
   const attn_tensor *d_x;     /* out  of x's shape; may be d_y or x itself */
   const attn_tensor *d_scale; /* out  of scale's shape, summed where it broadcasts */
-  const attn_tensor *d_bias;  /* out  any shape that broadcasts to x's: the bias's. Layer norm only */
+  const attn_tensor *d_bias;  /* out  of the bias's shape. attn_layer_norm_backward only */
 } attn_norm_gradients;
 
 #ifdef __cplusplus
@@ -181,17 +181,17 @@ typedef struct attn_norm_gradients {
 #endif
 
 /**
- * Gradients of attn_layer_norm_forward(desc, x, scale, bias, y, ..) given y's, d_y:
+ * Computes the gradients of attn_layer_norm_forward(desc, x, scale, bias, y, ..) from y's, d_y:
  *
  *     g = d_y scale,  d_x = (g - sum g / n - xhat sum (g xhat) / n) / s
  *     d_scale = sum d_y xhat,  d_bias = sum d_y      over what they broadcast to
  *
- *   desc, x, scale  in   the forward's
+ *   desc, x, scale  in   as in the forward
  *   d_y             in   of x's shape
  *
  * Accuracy  u |exact| and a few n 2^-53 of the sum of the terms' magnitudes, docs/accuracy.md.
- * Cost      20 operations an element, six passes; 24 bytes a row from the allocator.
- *           Sums over rows are shared out by columns, so few columns mean few threads.
+ * Cost      20 operations per element in six passes; allocates 24 bytes per row. Threads share
+ *           the columns of d_scale and d_bias, so few columns use few threads.
  */
 ATTN_API attn_status attn_layer_norm_backward(const attn_norm *desc, const attn_tensor *x,
                                               const attn_tensor *scale, const attn_tensor *d_y,
@@ -199,7 +199,7 @@ ATTN_API attn_status attn_layer_norm_backward(const attn_norm *desc, const attn_
                                               attn_error *err);
 
 /**
- * RMS normalization: layer normalization without the mean.
+ * Applies RMS normalization: layer normalization without the mean.
  *
  *     s = sqrt(sum x^2 / n + epsilon),  y = x / s * scale      [Zhang19 eq. 4]
  *
@@ -208,11 +208,11 @@ ATTN_API attn_status attn_layer_norm_backward(const attn_norm *desc, const attn_
  *   scale  in   broadcasts to x's shape as in NumPy; NULL: 1
  *   y      out  of x's shape; may be x itself
  *
- * A NaN makes its row NaN and no other; an infinity becomes NaN and the others of its row 0.
+ * A NaN makes its row NaN and no other row; an infinity becomes NaN and the rest of its row 0.
  *
  * Accuracy  |y - exact| <= (u + (n/2 + 8) 2^-53) |y|. float64 needs squares that neither overflow
  *           nor vanish: |x| < 10^150, and epsilon above 0 or some |x| > 10^-140.
- * Cost      5 operations an element in two passes; no memory.
+ * Cost      5 operations per element in two passes; allocates no memory.
  * Source    ONNX RMSNormalization-23.
  */
 ATTN_API attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_tensor *x,
@@ -220,7 +220,7 @@ ATTN_API attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_ten
                                            attn_error *err);
 
 /**
- * Gradients of attn_rms_norm_forward(desc, x, scale, y) given y's, d_y:
+ * Computes the gradients of attn_rms_norm_forward(desc, x, scale, y) from y's, d_y:
  *
  *     g = d_y scale,  d_x = (g - xhat sum (g xhat) / n) / s,  d_scale = sum d_y xhat
  *

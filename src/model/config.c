@@ -126,7 +126,7 @@ static void complete(struct attn_config *c) {
   if (!c->kv_heads) c->kv_heads = c->heads;
   if (!c->key_width) c->key_width = c->width / c->heads;
   if (!c->value_width) c->value_width = c->key_width;
-  if (!c->position_width || c->joining == ATTN_JOIN_ADD) c->position_width = c->width;
+  if (!c->position_width || c->joining == ATTN_POSITION_MODE_ADD) c->position_width = c->width;
   if (c->output_bias == UNSAID) c->output_bias = c->bias && !c->tied_output;
   if (c->kind == ATTN_DECODER) c->encoder_layers = 0;
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
@@ -161,9 +161,9 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
   if (c->hidden > MOST) return wrong(err, "hidden", "is more than 2^24");
   if (c->positions == ATTN_POSITIONS_ROTARY && c->key_width % 2)
     return wrong(err, "key_width", "must be even with rotary positions");
-  if (c->joining == ATTN_JOIN_CONCATENATE && c->position_width >= c->width)
+  if (c->joining == ATTN_POSITION_MODE_CONCATENATE && c->position_width >= c->width)
     return wrong(err, "position_width", "must leave some of the width to the tokens");
-  if (c->joining == ATTN_JOIN_CONCATENATE && c->tied_output)
+  if (c->joining == ATTN_POSITION_MODE_CONCATENATE && c->tied_output)
     return wrong(err, "tied_output", "needs position_joining \"add\": the table is narrower else");
   if (c->shared_embedding && c->source_words != c->target_words)
     return wrong(err, "shared_embedding", "needs two vocabularies of one size");

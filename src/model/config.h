@@ -33,8 +33,8 @@ struct attn_config {
   int64_t encoder_layers, decoder_layers;
   int64_t length; /* the longest sequence: rows of the tables of positions */
   enum attn_positions positions;
-  enum attn_joining joining;
-  int64_t position_width; /* with ATTN_JOIN_CONCATENATE, else D */
+  enum attn_position_mode joining;
+  int64_t position_width; /* with ATTN_POSITION_MODE_CONCATENATE, else D */
   double rotary_base;
   enum attn_activation activation;
   int rms_norm, norm_first, final_norm, bias;

@@ -35,17 +35,18 @@ struct step {
 };
 
 /* (rows, heads, 1, width): columns of a value from `from` on, a sequence for each row. */
-static attn_tensor by_rows(const struct attn_value *v, int64_t from, int64_t heads, int64_t width) {
+static attn_tensor by_rows(const struct attn_tape_variable *v, int64_t from, int64_t heads,
+                           int64_t width) {
   return (attn_tensor){
       v->x ? v->x + from : NULL, ATTN_F32, 4, {v->n, heads, 1, width}, {v->width, width, 0, 1}};
 }
 
-static struct attn_value *attend(const struct step *s, const attn_cache *cache,
-                                 const int64_t *sequences, const struct attn_value *q,
-                                 int with_alibi) {
+static struct attn_tape_variable *attend(const struct step *s, const attn_cache *cache,
+                                         const int64_t *sequences,
+                                         const struct attn_tape_variable *q, int with_alibi) {
   const struct attn_config *c = s->pass.c;
   struct attn_tape *t = s->pass.tape;
-  struct attn_value *y = attn_tape_value(t, q->n, c->heads * c->value_width);
+  struct attn_tape_variable *y = attn_tape_variable(t, q->n, c->heads * c->value_width);
   attn_tensor slopes = {s->pass.n->slopes, ATTN_F32, 1, {c->heads}, {1}};
   attn_tensor tq = by_rows(q, 0, c->heads, c->key_width),
               ty = by_rows(y, 0, c->heads, c->value_width);
@@ -55,47 +56,49 @@ static struct attn_value *attend(const struct step *s, const attn_cache *cache,
                           .workspace = s->d->workspace,
                           .workspace_bytes = s->d->workspace_bytes,
                           .alibi = with_alibi ? &slopes : NULL};
-  if (attn_tape_runs(t))
+  if (attn_tape_is_computing(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
   return y;
 }
 
-static struct attn_value *attend_self(const struct step *s, const struct attn_block *b,
-                                      int64_t layer, struct attn_value *x) {
+static struct attn_tape_variable *attend_self(const struct step *s, const struct attn_block *b,
+                                              int64_t layer, struct attn_tape_variable *x) {
   const struct attn_config *c = s->pass.c;
   struct attn_tape *t = s->pass.tape;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
-  struct attn_value *qkv = attn_pass_linear(&s->pass, x, b->self_in);
+  struct attn_tape_variable *qkv = attn_pass_linear(&s->pass, x, b->self_in);
   attn_pass_turn(&s->pass, qkv, s->text.places);
   attn_tensor k = by_rows(qkv, keys, c->kv_heads, c->key_width);
   attn_tensor v = by_rows(qkv, values, c->kv_heads, c->value_width);
-  if (attn_tape_runs(t))
+  if (attn_tape_is_computing(t))
     t->status = attn_cache_append(s->d->self[layer], s->slots, qkv->n, &k, &v, &t->error);
   return attn_pass_linear(
       &s->pass, attend(s, s->d->self[layer], s->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI),
       b->self_out);
 }
 
-static struct attn_value *attend_source(const struct step *s, const struct attn_block *b,
-                                        int64_t layer, struct attn_value *x) {
-  struct attn_value *q = attn_pass_linear(&s->pass, x, b->cross_q);
+static struct attn_tape_variable *attend_source(const struct step *s, const struct attn_block *b,
+                                                int64_t layer, struct attn_tape_variable *x) {
+  struct attn_tape_variable *q = attn_pass_linear(&s->pass, x, b->cross_q);
   return attn_pass_linear(&s->pass, attend(s, s->d->cross[layer], s->d->sources, q, 0),
                           b->cross_out);
 }
 
-static struct attn_value *run_block(const struct step *s, const struct attn_block *b, int64_t layer,
-                                    struct attn_value *x) {
+static struct attn_tape_variable *run_block(const struct step *s, const struct attn_block *b,
+                                            int64_t layer, struct attn_tape_variable *x) {
   const struct attn_pass *p = &s->pass;
   struct attn_norm_weights last = s->d->cross ? b->norm3 : b->norm2;
-  x = attn_pass_leave(p, x, attend_self(s, b, layer, attn_pass_enter(p, x, b->norm1)), b->norm1);
+  x = attn_pass_add_residual(p, x, attend_self(s, b, layer, attn_pass_pre_norm(p, x, b->norm1)),
+                             b->norm1);
   if (s->d->cross)
-    x = attn_pass_leave(p, x, attend_source(s, b, layer, attn_pass_enter(p, x, b->norm2)),
-                        b->norm2);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
+    x = attn_pass_add_residual(p, x, attend_source(s, b, layer, attn_pass_pre_norm(p, x, b->norm2)),
+                               b->norm2);
+  return attn_pass_add_residual(p, x, attn_pass_feed_forward(p, b, attn_pass_pre_norm(p, x, last)),
+                                last);
 }
 
-static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
-                                   const int32_t *tokens) {
+static struct attn_tape_variable *run_step(struct attn_decoder *d, int64_t count,
+                                           const int64_t *slots, const int32_t *tokens) {
   const struct attn_network *n = d->network;
   const struct step s = {.pass = {n, &n->config, &d->tape, d->pack},
                          .d = d,
@@ -103,7 +106,7 @@ static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const 
                          .text = {.n = count, .tokens = tokens, .places = d->places}};
   attn_tape_start(&d->tape);
   size_t mark = attn_tape_mark(&d->tape);
-  struct attn_value *x = attn_pass_embed(&s.pass, &s.text, &n->target);
+  struct attn_tape_variable *x = attn_pass_embed(&s.pass, &s.text, &n->target);
   for (int64_t l = 0; l < d->layers; l++)
     x = attn_tape_keep(&d->tape, mark, run_block(&s, &n->decoder[l], l, x));
   return attn_pass_project(&s.pass, attn_pass_norm(&s.pass, x, n->decoder_norm));
@@ -161,8 +164,8 @@ static int64_t longest_of(const struct attn_text *source) {
 }
 
 /* Keys and values of each source, from one layer's projection of them all. */
-static attn_status keep_source(struct attn_decoder *d, const struct attn_value *kv, int64_t layer,
-                               const struct attn_text *source, attn_error *err) {
+static attn_status keep_source(struct attn_decoder *d, const struct attn_tape_variable *kv,
+                               int64_t layer, const struct attn_text *source, attn_error *err) {
   const struct attn_config *c = &d->network->config;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < source->sequences && !status; n++) {
@@ -181,22 +184,21 @@ static attn_status keep_source(struct attn_decoder *d, const struct attn_value *
 }
 
 static attn_status keep_layer(struct attn_decoder *d, const struct attn_pass *p, int64_t layer,
-                              struct attn_value *memory, const struct attn_text *source,
+                              struct attn_tape_variable *memory, const struct attn_text *source,
                               attn_error *err) {
   attn_tape_start(p->tape);
-  struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder[layer].cross_kv);
+  struct attn_tape_variable *kv = attn_pass_linear(p, memory, p->n->decoder[layer].cross_kv);
   attn_status status = attn_tape_status(p->tape, err);
   if (!status) status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
   return status ? status : keep_source(d, kv, layer, source, err);
 }
 
-static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memory,
+static attn_status keep_sources(struct attn_decoder *d, struct attn_tape_variable *memory,
                                 const struct attn_text *source, attn_error *err) {
   struct attn_tape tape = {.host = d->tape.host};
   const struct attn_pass p = {d->network, &d->network->config, &tape, d->pack};
-  attn_status status = attn_tape_open(&tape, attn_pass_notes(p.c), err);
-  if (!status) attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
-  if (!status) status = attn_tape_reserve(&tape, err);
+  attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
+  attn_status status = attn_tape_reserve(&tape, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = keep_layer(d, &p, l, memory, source, err);
   attn_tape_close(&tape);
@@ -204,8 +206,6 @@ static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memor
 }
 
 static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
-  attn_status status = attn_tape_open(&d->tape, attn_pass_notes(&d->network->config), err);
-  if (status) return status;
   run_step(d, d->slots, NULL, NULL);
   return attn_tape_reserve(&d->tape, err);
 }
@@ -233,7 +233,7 @@ static attn_status make_workspace(struct attn_decoder *d, const struct attn_text
   return d->workspace ? ATTN_OK : out_of_memory(err);
 }
 
-static attn_status fill(struct attn_decoder *d, struct attn_value *memory,
+static attn_status fill(struct attn_decoder *d, struct attn_tape_variable *memory,
                         const struct attn_text *source, int64_t tokens, attn_error *err) {
   d->self = calloc((size_t)d->layers + 1, sizeof *d->self);
   d->cross = memory ? calloc((size_t)d->layers + 1, sizeof *d->cross) : NULL;
@@ -252,7 +252,7 @@ static attn_status fill(struct attn_decoder *d, struct attn_value *memory,
 }
 
 attn_status attn_decoder_new(const struct attn_network *network, const struct attn_pack *pack,
-                             struct attn_value *memory, const struct attn_text *source,
+                             struct attn_tape_variable *memory, const struct attn_text *source,
                              int64_t slots, int64_t tokens, int32_t threads,
                              struct attn_decoder **decoder, attn_error *err) {
   const struct attn_config *c = &network->config;

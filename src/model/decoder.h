@@ -12,7 +12,7 @@ struct attn_decoder;
  * are no more needed afterwards; NULL, both, where there is no encoder. Slot n begins empty, with
  * source n. pack: of the network, or NULL. threads: 0 for all; packed products take one. */
 attn_status attn_decoder_new(const struct attn_network *network, const struct attn_pack *pack,
-                             struct attn_value *memory, const struct attn_text *source,
+                             struct attn_tape_variable *memory, const struct attn_text *source,
                              int64_t slots, int64_t tokens, int32_t threads,
                              struct attn_decoder **decoder, attn_error *err);
 void attn_decoder_free(struct attn_decoder *decoder);

@@ -13,7 +13,7 @@ static attn_status read_group(void *job, int64_t first, int64_t count, attn_erro
   const struct attn_encoding *e = j->e;
   struct attn_text_part part = {.places = NULL};
   struct attn_tape tape = {.host.threads = 1}; /* sums are the same with any number of threads */
-  struct attn_value *y = NULL;
+  struct attn_tape_variable *y = NULL;
   attn_status status = attn_text_part_new(&part, e->texts, first, count, err);
   if (!status)
     status = (e->labels ? attn_transformer_label_alone : attn_transformer_encode_alone)(

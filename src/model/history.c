@@ -46,7 +46,7 @@ attn_status attn_history_read(const struct attn_safetensors *file, struct attn_h
   json_t *training = object_of(file, "training"), *run = object_of(file, "run");
   const char *precision = json_string_value(json_object_get(training, "precision"));
   memset(h, 0, sizeof *h);
-  h->halves = precision && !strcmp(precision, "bf16");
+  h->bf16 = precision && !strcmp(precision, "bf16");
   h->step = whole(training, "step");
   int kept = read_run(h, run, whole(training, "steps"));
   json_decref(training), json_decref(run);

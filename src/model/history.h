@@ -6,7 +6,7 @@
 
 struct attn_history {
   char *task, *data;     /* what it learned from; NULL: nothing says */
-  int halves;            /* trained with products of bf16 */
+  int bf16;              /* trained with products of bf16 */
   int64_t step;          /* of this file's weights; 0: nothing says */
   int64_t held_out_step; /* of the validation that exact and loss are of; 0: there was none */
   int64_t held_out_most; /* examples of it, at most */

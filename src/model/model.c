@@ -108,14 +108,14 @@ void attn_model_free(attn_model *m) {
 }
 
 /* Of two threads that make one, one keeps its own. */
-attn_status attn_model_pack(const struct attn_model *model, int half, const struct attn_pack **pack,
+attn_status attn_model_pack(const struct attn_model *model, int bf16, const struct attn_pack **pack,
                             attn_error *err) {
   struct attn_model *m = (struct attn_model *)(uintptr_t)model;
-  struct attn_pack *made = atomic_load(&m->pack[half]), *other = NULL;
+  struct attn_pack *made = atomic_load(&m->pack[bf16]), *other = NULL;
   if (!made) {
-    attn_status status = attn_pack_new(m->network, half, ATTN_PACK_WORTH, &made, err);
+    attn_status status = attn_pack_new(m->network, bf16, ATTN_PACK_WORTH, &made, err);
     if (status) return status;
-    if (!atomic_compare_exchange_strong(&m->pack[half], &other, made))
+    if (!atomic_compare_exchange_strong(&m->pack[bf16], &other, made))
       attn_pack_free(made), made = other;
   }
   *pack = made;
@@ -144,7 +144,7 @@ attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, at
                                 .training = h->task || h->data,
                                 .task = h->task,
                                 .data = h->data,
-                                .precision = h->halves ? "bf16" : "float32",
+                                .precision = h->bf16 ? "bf16" : "float32",
                                 .step = h->step,
                                 .held_out_step = h->held_out_step,
                                 .held_out_most = h->held_out_most,

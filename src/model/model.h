@@ -28,7 +28,7 @@ struct attn_model {
 };
 
 /* The weights as generation multiplies them; the model's own. Threads may ask at once. */
-attn_status attn_model_pack(const struct attn_model *model, int half, const struct attn_pack **pack,
+attn_status attn_model_pack(const struct attn_model *model, int bf16, const struct attn_pack **pack,
                             attn_error *err);
 
 /* What an encoder reads of a text, to be freed: its tokens, before them what begins one, where

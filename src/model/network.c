@@ -22,12 +22,12 @@ struct builder {
   int parts;
 };
 
-static const struct attn_value *add(struct builder *b, const char *name, int64_t rows,
-                                    int64_t width, int rank, enum attn_filling filling) {
+static const struct attn_tape_variable *add(struct builder *b, const char *name, int64_t rows,
+                                            int64_t width, int rank, enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
-  p->value = (struct attn_value){.n = rows, .width = width};
+  p->value = (struct attn_tape_variable){.n = rows, .width = width};
   if (b->weights) p->value.x = b->weights + p->offset;
   if (b->gradients) p->value.dx = b->gradients + p->offset;
   b->n->numbers += rows * width;
@@ -39,9 +39,9 @@ static struct attn_linear_weights linear(struct builder *b, const char *name, co
   char full[36];
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
-  l.w = add(b, full, out, in, 2, ATTN_FILL_XAVIER);
+  l.w = add(b, full, out, in, 2, ATTN_INIT_XAVIER);
   snprintf(full, sizeof full, "%s%s", name, b_suffix);
-  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_FILL_ZERO);
+  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_INIT_ZERO);
   return l;
 }
 
@@ -50,16 +50,16 @@ static struct attn_norm_weights norm(struct builder *b, const char *name) {
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   snprintf(full, sizeof full, "%s.weight", name);
-  w.scale = add(b, full, 1, c->width, 1, ATTN_FILL_ONE);
+  w.scale = add(b, full, 1, c->width, 1, ATTN_INIT_ONE);
   snprintf(full, sizeof full, "%s.bias", name);
-  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_FILL_ZERO);
+  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_INIT_ZERO);
   return w;
 }
 
 /* Rows from .. from + rows of both. */
 static struct attn_linear_weights part(struct builder *b, struct attn_linear_weights l,
                                        int64_t from, int64_t rows) {
-  struct attn_value *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
+  struct attn_tape_variable *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
   if (w->dx) w->dx += from * w->width;
@@ -109,10 +109,10 @@ static int are_sinusoids(enum attn_positions p) {
   return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
 }
 
-static const struct attn_value *table(struct builder *b, const char *name, int64_t rows,
-                                      int64_t width) {
+static const struct attn_tape_variable *table(struct builder *b, const char *name, int64_t rows,
+                                              int64_t width) {
   const struct attn_config *c = &b->n->config;
-  const struct attn_value *made = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
+  const struct attn_tape_variable *made = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scaled_embedding ? 1 / sqrt((double)c->width) : 0.02;
   return made;
@@ -130,14 +130,15 @@ static void build_output(struct builder *b) {
   n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
   n->output.number = n->linears++;
   if (!c->tied_output)
-    n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_FILL_XAVIER);
-  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_FILL_ZERO);
+    n->output.w = add(b, "output.weight", c->target_words, c->width, 2, ATTN_INIT_XAVIER);
+  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->target_words, 1, ATTN_INIT_ZERO);
 }
 
 static void build_tables(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_config *c = &n->config;
-  int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
+  int64_t width =
+      c->joining == ATTN_POSITION_MODE_CONCATENATE ? c->width - c->position_width : c->width;
   if (c->kind != ATTN_DECODER && !c->shared_embedding)
     n->source.table = table(b, "source_embedding.weight", c->source_words, width);
   if (c->kind != ATTN_ENCODER || c->shared_embedding)
@@ -190,9 +191,11 @@ static attn_status make_tables(struct attn_network *n, attn_error *err) {
   int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->length, .width = c->position_width};
-  n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->length, .width = half};
-  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
+  n->sinusoid =
+      (struct attn_tape_variable){.x = n->tables, .n = c->length, .width = c->position_width};
+  n->cos = (struct attn_tape_variable){.x = n->tables + sinusoid, .n = c->length, .width = half};
+  n->sin =
+      (struct attn_tape_variable){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
   n->slopes = n->tables + sinusoid + 2 * turns;
   fill_slopes(n->slopes, c->heads);
   if (sinusoid)
@@ -237,14 +240,14 @@ void attn_network_free(struct attn_network *n) {
   free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
 }
 
-static void set_half(struct attn_value *v, const float *first, uint16_t *halves) {
-  if (v->x) v->half = halves + (v->x - first);
+static void set_bf16(struct attn_tape_variable *v, const float *first, uint16_t *bf16) {
+  if (v->x) v->bf16 = bf16 + (v->x - first);
 }
 
-void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
+void attn_network_set_bf16(struct attn_network *n, uint16_t *bf16) {
   const float *first = n->parameters[0].value.x;
-  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
-  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
+  for (int p = 0; p < n->count; p++) set_bf16(&n->parameters[p].value, first, bf16);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_bf16(&n->parts[p], first, bf16);
 }
 
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers,
@@ -281,11 +284,11 @@ static float fill_one(const struct attn_parameter *p, uint64_t seed, uint32_t in
   double u = draw(seed, index, e, 0), v = draw(seed, index, e, 1);
   double reach = sqrt(6.0 / (double)(p->value.n + p->value.width));
   switch (p->filling) {
-    case ATTN_FILL_ONE:
+    case ATTN_INIT_ONE:
       return 1;
-    case ATTN_FILL_NORMAL: /* [Box58] */
+    case ATTN_INIT_NORMAL: /* [Box58] */
       return (float)(p->deviation * sqrt(-2 * log(u)) * cos(2 * pi * v));
-    case ATTN_FILL_XAVIER:
+    case ATTN_INIT_XAVIER:
       return (float)(reach * (2 * u - 1));
     default:
       return 0;

@@ -8,27 +8,27 @@
 #include "config.h"
 #include "tape.h"
 
-enum attn_filling { ATTN_FILL_ZERO, ATTN_FILL_ONE, ATTN_FILL_NORMAL, ATTN_FILL_XAVIER };
+enum attn_init { ATTN_INIT_ZERO, ATTN_INIT_ONE, ATTN_INIT_NORMAL, ATTN_INIT_XAVIER };
 
 struct attn_parameter {
   char name[64];
-  struct attn_value value; /* (n, width), a vector as (1, width) */
+  struct attn_tape_variable value; /* (n, width), a vector as (1, width) */
   int rank;
   int64_t offset; /* of its first number in the block */
-  enum attn_filling filling;
-  double deviation; /* of ATTN_FILL_NORMAL */
+  enum attn_init filling;
+  double deviation; /* of ATTN_INIT_NORMAL */
   int decays;       /* matrices do, vectors do not */
 };
 
 struct attn_norm_weights {
-  const struct attn_value *scale, *bias;
+  const struct attn_tape_variable *scale, *bias;
 };
 struct attn_linear_weights {
-  const struct attn_value *w, *b;
+  const struct attn_tape_variable *w, *b;
   int number; /* of all that the network has */
 };
 struct attn_embedding_weights {
-  const struct attn_value *table, *places, *types;
+  const struct attn_tape_variable *table, *places, *types;
   struct attn_norm_weights norm;
 };
 
@@ -46,12 +46,13 @@ struct attn_network {
   int count, linears;
   int64_t numbers; /* of all parameters */
   struct attn_block *encoder, *decoder;
-  struct attn_value *parts; /* rows of others, by themselves: the cross-attention's projections */
+  struct attn_tape_variable
+      *parts; /* rows of others, by themselves: the cross-attention's projections */
   struct attn_embedding_weights source, target;
   struct attn_norm_weights encoder_norm, decoder_norm;
   struct attn_linear_weights transform, output;
   struct attn_norm_weights transform_norm;
-  struct attn_value sinusoid, cos, sin; /* tables that are not learned */
+  struct attn_tape_variable sinusoid, cos, sin; /* tables that are not learned */
   float *tables, *slopes;
 };
 
@@ -65,7 +66,7 @@ void attn_network_free(struct attn_network *network);
 attn_status attn_network_count(const struct attn_config *config, int64_t *numbers, attn_error *err);
 
 /* Memory for the weights in bf16 beside those in float32: `numbers` of them. */
-void attn_network_set_halves(struct attn_network *network, uint16_t *halves);
+void attn_network_set_bf16(struct attn_network *network, uint16_t *bf16);
 
 /* The network without gradients, over *weights of its own, which are to be freed after it. Both are
  * NULL or to be released after a failure too. */

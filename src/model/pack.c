@@ -3,18 +3,18 @@
 #include <stdlib.h>
 
 #include "error.h"
-#include "linalg.h"
+#include "gemm/matmul.h"
 
 struct attn_pack {
-  int half, count;
+  int bf16, count;
   int64_t least;
-  struct attn_packed *of[]; /* of each linear layer, by its number */
+  struct attn_packed_matrix *of[]; /* of each linear layer, by its number */
 };
 
 static attn_status add(struct attn_pack *p, struct attn_linear_weights l, attn_error *err) {
-  if (!l.w || (!p->half && l.w->n * l.w->width < p->least)) return ATTN_OK;
-  return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
-                         p->half ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
+  if (!l.w || (!p->bf16 && l.w->n * l.w->width < p->least)) return ATTN_OK;
+  return attn_packed_matrix_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
+                                p->bf16 ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
 }
 
 static attn_status add_block(struct attn_pack *p, const struct attn_block *b, attn_error *err) {
@@ -25,18 +25,18 @@ static attn_status add_block(struct attn_pack *p, const struct attn_block *b, at
   return status;
 }
 
-attn_status attn_pack_new(const struct attn_network *n, int half, int64_t least,
+attn_status attn_pack_new(const struct attn_network *n, int bf16, int64_t least,
                           struct attn_pack **pack, attn_error *err) {
   struct attn_pack *p = calloc(1, sizeof *p + (size_t)n->linears * sizeof *p->of);
   if (!p) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pack");
-  p->half = half, p->least = least, p->count = n->linears;
+  p->bf16 = bf16, p->least = least, p->count = n->linears;
   attn_status status = add(p, n->transform, err);
   if (!status) status = add(p, n->output, err);
   for (int64_t l = 0; l < n->config.decoder_layers && !status; l++) {
     status = add_block(p, &n->decoder[l], err);
-    if (!status && half) status = add(p, n->decoder[l].cross_kv, err);
+    if (!status && bf16) status = add(p, n->decoder[l].cross_kv, err);
   }
-  for (int64_t l = 0; l < n->config.encoder_layers && half && !status; l++)
+  for (int64_t l = 0; l < n->config.encoder_layers && bf16 && !status; l++)
     status = add_block(p, &n->encoder[l], err);
   if (status)
     attn_pack_free(p);
@@ -46,12 +46,12 @@ attn_status attn_pack_new(const struct attn_network *n, int half, int64_t least,
 }
 
 void attn_pack_free(struct attn_pack *p) {
-  for (int n = 0; p && n < p->count; n++) attn_packed_free(p->of[n]);
+  for (int n = 0; p && n < p->count; n++) attn_packed_matrix_free(p->of[n]);
   free(p);
 }
 
-int attn_pack_is_half(const struct attn_pack *p) { return p && p->half; }
+int attn_packed_weights_is_bf16(const struct attn_pack *p) { return p && p->bf16; }
 
-struct attn_packed *attn_pack_of(const struct attn_pack *p, struct attn_linear_weights l) {
+struct attn_packed_matrix *attn_pack_of(const struct attn_pack *p, struct attn_linear_weights l) {
   return p ? p->of[l.number] : NULL;
 }

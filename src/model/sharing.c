@@ -30,7 +30,7 @@ attn_status attn_sharing_run(struct attn_sharing *s, attn_error *err) {
   attn_status status = ATTN_OK;
   if (!(s->outcomes = calloc((size_t)groups + 1, sizeof *s->outcomes)))
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld groups", (long long)groups);
-  attn_layer_run(&host, groups, run_group, s);
+  attn_parallel_for(&host, groups, run_group, s);
   for (int64_t n = 0; n < groups && !status; n++) {
     status = s->outcomes[n].status;
     if (status && err) *err = s->outcomes[n].error;

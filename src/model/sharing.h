@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "layer.h"
+#include "layer_common.h"
 #include "watch.h"
 
 struct attn_sharing {

@@ -90,7 +90,7 @@ struct group {
   int64_t count, *reads, *slots;
   int32_t *tokens;
   struct attn_tape tape;
-  struct attn_value *memory;
+  struct attn_tape_variable *memory;
   struct attn_decoder *decoder;
 };
 

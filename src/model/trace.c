@@ -26,7 +26,8 @@ static void place(const struct attn_config *c, int64_t n, struct attn_trace_site
 static attn_status show(struct attn_tape *tape, const struct attn_multihead *m,
                         struct attn_trace_site *site) {
   struct trace *t = tape->watcher;
-  float *weights = calloc((size_t)m->heads, (size_t)(site->queries * site->keys) * sizeof *weights);
+  float *weights =
+      calloc((size_t)m->num_heads, (size_t)(site->queries * site->keys) * sizeof *weights);
   if (!weights)
     return attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL, "no memory for %lld weights of each head",
                      (long long)(site->queries * site->keys));
@@ -39,16 +40,16 @@ static attn_status show(struct attn_tape *tape, const struct attn_multihead *m,
   return status;
 }
 
-static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
-                  struct attn_rows k) {
+static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
+                  struct attn_row_view k) {
   struct trace *t = tape->watcher;
-  struct attn_trace_site site = {.heads = m->heads,
-                                 .kv_heads = m->kv_heads,
-                                 .width = m->key_width,
+  struct attn_trace_site site = {.heads = m->num_heads,
+                                 .kv_heads = m->num_kv_heads,
+                                 .width = m->head_dim,
                                  .queries = q.n,
                                  .keys = k.n,
                                  .causal = m->causal,
-                                 .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->key_width),
+                                 .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->head_dim),
                                  .slopes = m->alibi,
                                  .q = q,
                                  .k = k};
@@ -85,10 +86,8 @@ static attn_status open_side(struct side *s, const char *name, const int32_t *to
 static attn_status run(struct trace *t, struct attn_tape *tape, const struct side *source,
                        const struct side *target, attn_error *err) {
   const struct attn_network *n = t->network;
-  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
-  if (status) return status;
   attn_transformer_forward(n, tape, &source->text, &target->text);
-  status = attn_tape_reserve(tape, err);
+  attn_status status = attn_tape_reserve(tape, err);
   if (status) return status;
   tape->watch = watch, tape->watcher = t;
   attn_transformer_forward(n, tape, &source->text, &target->text);

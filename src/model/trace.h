@@ -14,14 +14,15 @@ enum attn_trace_kind {
 /* One attention. All pointers are good until the function that is given it returns. */
 struct attn_trace_site {
   enum attn_trace_kind kind;
-  int64_t layer;                         /* from 0, of the encoder or the decoder */
-  int64_t heads, kv_heads, width;        /* Hq, H, E; head h has key/value head h / (Hq / H) */
-  int64_t queries, keys;                 /* L, S */
-  int causal;                            /* query i sees keys 0 .. i */
-  double scale;                          /* 1 / sqrt(E) */
-  const float *slopes;                   /* (Hq): ALiBi's; NULL: none */
-  const float *weights;                  /* (Hq, L, S): each row sums to 1 */
-  struct attn_rows q /* (L, Hq E) */, k; /* (S, H E); turned already where positions are rotary */
+  int64_t layer;                  /* from 0, of the encoder or the decoder */
+  int64_t heads, kv_heads, width; /* Hq, H, E; head h has key/value head h / (Hq / H) */
+  int64_t queries, keys;          /* L, S */
+  int causal;                     /* query i sees keys 0 .. i */
+  double scale;                   /* 1 / sqrt(E) */
+  const float *slopes;            /* (Hq): ALiBi's; NULL: none */
+  const float *weights;           /* (Hq, L, S): each row sums to 1 */
+  struct attn_row_view q /* (L, Hq E) */,
+      k; /* (S, H E); turned already where positions are rotary */
 };
 
 /* Calls look for each attention in the order of computing: the encoder's layers, then of each of

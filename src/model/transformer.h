@@ -15,35 +15,39 @@ struct attn_text {
 };
 
 /* Hidden vectors (source->n, D). */
-struct attn_value *attn_transformer_encode(const struct attn_network *network,
-                                           struct attn_tape *tape, const struct attn_text *source);
+struct attn_tape_variable *attn_transformer_encode(const struct attn_network *network,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_text *source);
 
 /* The same by itself, in memory of the tape's that is measured first, on as many threads as the
  * tape says, by packed weights where pack is not NULL. attn_tape_close in every case. */
 attn_status attn_transformer_encode_alone(const struct attn_network *network,
                                           const struct attn_pack *pack, struct attn_tape *tape,
                                           const struct attn_text *source,
-                                          struct attn_value **hidden, attn_error *err);
+                                          struct attn_tape_variable **hidden, attn_error *err);
 
 /* Likewise the logits (source->n, V) of the encoder's hidden vectors. */
 attn_status attn_transformer_label_alone(const struct attn_network *network,
                                          const struct attn_pack *pack, struct attn_tape *tape,
-                                         const struct attn_text *source, struct attn_value **logits,
-                                         attn_error *err);
+                                         const struct attn_text *source,
+                                         struct attn_tape_variable **logits, attn_error *err);
 
 /* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */
-struct attn_value *attn_transformer_decode(const struct attn_network *network,
-                                           struct attn_tape *tape, const struct attn_text *target,
-                                           struct attn_value *memory,
-                                           const struct attn_text *source);
+struct attn_tape_variable *attn_transformer_decode(const struct attn_network *network,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_text *target,
+                                                   struct attn_tape_variable *memory,
+                                                   const struct attn_text *source);
 
 /* Logits (n, V) of hidden vectors; without a head themselves. */
-struct attn_value *attn_transformer_project(const struct attn_network *network,
-                                            struct attn_tape *tape, struct attn_value *hidden);
+struct attn_tape_variable *attn_transformer_project(const struct attn_network *network,
+                                                    struct attn_tape *tape,
+                                                    struct attn_tape_variable *hidden);
 
 /* All three: logits of the target's tokens, of an encoder the source's. */
-struct attn_value *attn_transformer_forward(const struct attn_network *network,
-                                            struct attn_tape *tape, const struct attn_text *source,
-                                            const struct attn_text *target);
+struct attn_tape_variable *attn_transformer_forward(const struct attn_network *network,
+                                                    struct attn_tape *tape,
+                                                    const struct attn_text *source,
+                                                    const struct attn_text *target);
 
 #endif

@@ -74,8 +74,8 @@ static void begin_table(struct writing *w, const char *title, char *const *above
 }
 
 /* Seventeen digits give a number back. */
-static void put_rows(struct writing *w, const char *title, const struct attn_rows *x, int64_t from,
-                     int64_t width, char *const *names) {
+static void put_rows(struct writing *w, const char *title, const struct attn_row_view *x,
+                     int64_t from, int64_t width, char *const *names) {
   begin_table(w, title, NULL, width);
   for (int64_t n = 0; n < x->n; n++) {
     put_name(w, names[n]);

@@ -1,15 +1,15 @@
-/* exponential.h -- e^x in float32 without a branch or a call, so that loops over it are vectors. */
+/* exponential.h -- e^x in float32 without branches or calls, so that loops over it vectorize. */
 #ifndef ATTN_NN_EXPONENTIAL_H
 #define ATTN_NN_EXPONENTIAL_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* x = k log 2 + r: e^x = 2^k e^r, e^r a polynomial of degree 7 (Cephes). Within 2^-23 of e^x, as a
- * share of it, for x in -87 .. 88; 0 below, NaN for NaN; above, x counts as 88. */
+/* x = k log 2 + r: e^x = 2^k e^r, e^r a polynomial of degree 7 (Cephes). The relative
+ * error is at most 2^-23 for x in -87 .. 88. Below, the result is 0; above, e^88; of NaN, NaN. */
 static inline float attn_exponential(float x) {
-  const float shift = 0x1.8p23f; /* what is added to it is rounded to whole numbers */
-  float least = x > 88 ? 88 : x, z = least < -87 ? -87 : least, e;
+  const float shift = 0x1.8p23f; /* adding it rounds to an integer */
+  float clamped = x > 88 ? 88 : x, z = clamped < -87 ? -87 : clamped, e;
   float shifted = z * 0x1.715476p0f + shift, k = shifted - shift;
   float r = z - k * 0x1.63p-1f - k * -0x1.bd0106p-13f, p = 1.9875691500e-4f;
   uint32_t bits, of_shift = 0x4b400000;

@@ -1,21 +1,22 @@
-/* layers.h -- the layers of a model, in float32 but for what products read: each a forward and,
- * beside it, its backward.
+/* layers.h -- the layers of a model, each a forward and a backward, in float32; linear layers can
+ * multiply in bf16.
  *
- * N rows (tokens, of all sequences one after another), D, I, O, F widths, V words. Everything is
- * dense and row-major. A backward adds to the gradients it is given; NULL ones are not wanted.
- * Nothing is allocated but by matmul; sums are formed in an order that threads do not change.
+ * N rows (the tokens of all sequences, concatenated), D, I, O, F widths, V the vocabulary's size.
+ * Everything is dense and row-major. A backward adds to the gradients it is given; a NULL gradient
+ * is not computed. Only matrix products allocate memory. Results do not depend on the number of
+ * threads.
  * References: [Vaswani17] arXiv 1706.03762, [Shazeer20] arXiv 2002.05202, [Hendrycks16] arXiv
  * 1606.08415, [Szegedy16] arXiv 1512.00567, [Srivastava14] JMLR 15. */
 #ifndef ATTN_NN_LAYERS_H
 #define ATTN_NN_LAYERS_H
 
-#include "linalg.h"
+#include "gemm/matmul.h"
 
 /* ---- Linear (linear.c): y = x W^T + b ---- */
 
 struct attn_linear {
   int64_t n, in, out; /* N, I, O */
-  attn_dtype type;    /* of x, w and factor: ATTN_F32 or ATTN_BF16 */
+  attn_dtype type;    /* of x, w and dy_operand: ATTN_F32 or ATTN_BF16 */
   const void *x;      /* (N, I) */
   const void *w;      /* (O, I) */
 };
@@ -24,24 +25,25 @@ attn_status attn_linear_forward(const struct attn_host *host, const struct attn_
                                 float *y /* (N, O) */, const float *b /* (O), NULL: 0 */,
                                 attn_error *err);
 
-/* factor: dy of the same type; in float32 dy itself. */
+/* dy_operand: dy in l->type; for float32 dy itself. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx /* (N, I) */, float *dw /* (O, I) */,
                                  float *db /* (O) */, const float *dy /* (N, O) */,
-                                 const void *factor /* (N, O) */, attn_error *err);
+                                 const void *dy_operand /* (N, O) */, attn_error *err);
 
 /* ---- Embedding (embedding.c): y_n = scale table[token_n], then positions ---- */
 
-/* Where a position's vector goes: added to the token's, or behind it. */
-enum attn_joining { ATTN_JOIN_ADD, ATTN_JOIN_CONCATENATE };
+/* The position's vector is added to the token's or follows it. */
+enum attn_position_mode { ATTN_POSITION_MODE_ADD, ATTN_POSITION_MODE_CONCATENATE };
 
 struct attn_embedding {
-  int64_t n, words, width; /* N, V; of the table: D, or with ATTN_JOIN_CONCATENATE D - P */
-  const int32_t *tokens;   /* (N), each in 0 .. V-1 */
-  const int32_t *places;   /* (N): the row of the positions, from 0 in each sequence */
-  float scale;             /* sqrt(D) in [Vaswani17 3.4], 1 elsewhere */
-  enum attn_joining joining;
-  int64_t position_width; /* P; 0: no positions */
+  int64_t n, vocab_size;       /* N, V */
+  int64_t width;               /* of the table: D, or with ATTN_POSITION_MODE_CONCATENATE D - P */
+  const int32_t *tokens;       /* (N), each in 0 .. V-1 */
+  const int32_t *position_ids; /* (N): rows of the positions, from 0 in each sequence */
+  float scale;                 /* sqrt(D) in [Vaswani17 3.4], else 1 */
+  enum attn_position_mode position_mode;
+  int64_t position_dim; /* P; 0: no positions */
 };
 
 void attn_embedding_forward(const struct attn_host *host, const struct attn_embedding *e,
@@ -52,35 +54,43 @@ void attn_embedding_backward(const struct attn_host *host, const struct attn_emb
                              float *d_table /* (V, width) */, float *d_positions /* (rows, P) */,
                              const float *dy /* (N, D) */);
 
-/* table[p][2k] = sin(p / 10000^(2k/P)), table[p][2k+1] = cos of it  [Vaswani17 3.5]; halves: the
- * same numbers, all sines before all cosines. */
+/* Positions first .. first + rows - 1: table[p][2k] = sin(p / 10000^(2k/P)), table[p][2k+1] = cos
+ * of the same angle [Vaswani17 3.5]; sines_first: the same values, all sines before all cosines. */
 void attn_sinusoid_fill(float *table /* (rows, P) */, int64_t first, int64_t rows, int64_t width,
-                        int halves);
+                        int sines_first);
 
-/* ---- Normalization (row_norm.c): attn/nn.h's of dense float32, summed in float32 ---- */
+/* ---- Normalization (norm.c): attn/nn.h's on dense float32 rows, computed in float32 ---- */
 
-/* mean and inverse deviation of each row are kept for the backward; NULL: not wanted. root: RMS
- * normalization, whose mean is 0. */
-void attn_row_norm_forward(const struct attn_host *host, float *y /* (N, D) */,
-                           float *mean /* (N) */, float *inverse /* (N) */,
-                           const float *x /* (N, D) */, const float *scale /* (D) */,
-                           const float *bias /* (D), NULL: 0 */, int64_t n, int64_t width,
-                           double epsilon, int root);
+/* Statistics of a row: xhat = ((x - mean) - rest) * inverse. rest is the rounding error of mean, 0
+ * in float32; RMS normalization has mean 0. */
+struct attn_norm_row {
+  double mean, rest, inverse;
+};
 
-void attn_row_norm_backward(const struct attn_host *host, float *dx /* (N, D) */,
-                            float *d_scale /* (D) */, float *d_bias /* (D) */,
-                            const float *dy /* (N, D) */, const float *x /* (N, D) */,
-                            const float *mean /* (N) */, const float *inverse /* (N) */,
-                            const float *scale /* (D) */, int64_t n, int64_t width, int root);
+struct attn_norm_layer {
+  int64_t n, width; /* N, D */
+  int rms;
+  double epsilon;
+  const float *x;            /* (N, D) */
+  const float *scale, *bias; /* (D); bias NULL: 0 */
+  struct attn_norm_row *row; /* (N)  out of the forward, NULL: not wanted; in of the backward */
+};
+
+void attn_norm_layer_forward(const struct attn_host *host, const struct attn_norm_layer *l,
+                             float *y /* (N, D) */);
+
+void attn_norm_layer_backward(const struct attn_host *host, const struct attn_norm_layer *l,
+                              float *d_x /* (N, D) */, float *d_scale /* (D) */,
+                              float *d_bias /* (D) */, const float *d_y /* (N, D) */);
 
 /* ---- Activations (activation.c) ---- */
 
 enum attn_activation {
   ATTN_RELU,
   ATTN_GELU,      /* x Phi(x)  [Hendrycks16] */
-  ATTN_GELU_TANH, /* its approximation by tanh, as GPT-2 has it */
+  ATTN_GELU_TANH, /* approximated by tanh, as in GPT-2 */
   ATTN_SWIGLU,    /* silu(x1) x2, x = (x1, x2)  [Shazeer20]; y is half as wide */
-  ATTN_SILU,      /* x / (1 + e^-x)  [Hendrycks16]; Swish elsewhere */
+  ATTN_SILU,      /* x / (1 + e^-x)  [Hendrycks16]; also called Swish */
 };
 
 void attn_activation_forward(const struct attn_host *host, enum attn_activation kind,
@@ -93,13 +103,13 @@ void attn_activation_backward(const struct attn_host *host, enum attn_activation
 
 /* ---- Residual and dropout (residual.c): y = x + dropout(f) ---- */
 
-/* Which numbers are dropped: a function of the seed, the use and the element alone, however rows
- * are shared out. */
+/* Which elements are dropped depends only on the seed, the use and the element's index in the whole
+ * batch. */
 struct attn_dropout {
-  double probability; /* 0: nothing is */
+  double probability; /* 0: no dropout */
   uint64_t seed;
-  uint32_t use;                      /* what tells one use of the seed from others; below 2^16 */
-  int64_t first_row, first_sequence; /* of the whole batch, where these are a part of it */
+  uint32_t use;                      /* distinguishes the uses of one seed; below 2^16 */
+  int64_t first_row, first_sequence; /* index in the whole batch of the first row, sequence */
 };
 
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop,
@@ -110,59 +120,61 @@ void attn_residual_backward(const struct attn_host *host, const struct attn_drop
                             float *dx /* (N, D) */, float *df /* (N, D) */,
                             const float *dy /* (N, D) */, int64_t n, int64_t width);
 
-/* ---- Multi-head attention (multihead.c): the core's, over packed sequences ---- */
+/* ---- Multi-head attention (multihead.c): attn/attn.h's, over packed sequences ---- */
 
 struct attn_multihead {
-  int64_t heads, kv_heads, key_width, value_width; /* Hq, H, E, Ev */
+  int64_t num_heads, num_kv_heads, head_dim, value_head_dim; /* Hq, H, E, Ev */
   int64_t sequences;
-  const int64_t *query_starts, *key_starts; /* (sequences + 1): the first of each, the end */
+  const int64_t *query_starts, *key_starts; /* (sequences + 1): cumulative lengths */
   int causal;
   const float *alibi; /* (Hq), NULL: none */
   double scale;       /* 0: 1 / sqrt(E) */
   struct attn_dropout drop;
 };
 
-/* Rows that are heads * width wide, step from row to row: parts of one projection may be given. */
-struct attn_rows {
+/* Rows of heads * width elements, `step` elements apart, such as a part of one projection. */
+struct attn_row_view {
   float *at;
   int64_t n, step;
 };
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_rows o /* (N, Hq Ev) */, float *lse /* (Hq, N) */,
-                                   struct attn_rows q /* (N, Hq E) */,
-                                   struct attn_rows k /* (S, H E) */,
-                                   struct attn_rows v /* (S, H Ev) */, attn_error *err);
+                                   struct attn_row_view o /* (N, Hq Ev) */,
+                                   float *lse /* (Hq, N) */, struct attn_row_view q /* (N, Hq E) */,
+                                   struct attn_row_view k /* (S, H E) */,
+                                   struct attn_row_view v /* (S, H Ev) */, attn_error *err);
 
-/* What the forward weighs with, of one sequence and without dropout, for those who want to see it:
- * a pass of its own, so that looking changes no bit of the forward. */
+/* The attention weights of one sequence without dropout. A pass of its own, so that asking for the
+ * weights does not change the bits of the forward. */
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
                                    float *weights /* (Hq, N, S) */,
-                                   struct attn_rows q /* (N, Hq E) */,
-                                   struct attn_rows k /* (S, H E) */, attn_error *err);
+                                   struct attn_row_view q /* (N, Hq E) */,
+                                   struct attn_row_view k /* (S, H E) */, attn_error *err);
 
-/* dq, dk and dv are written, not added to. */
+/* dq, dk and dv are written, not accumulated. */
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
-                                    struct attn_rows d_o, struct attn_rows o, float *lse,
-                                    struct attn_rows q, struct attn_rows k, struct attn_rows v,
+                                    struct attn_row_view dq, struct attn_row_view dk,
+                                    struct attn_row_view dv, struct attn_row_view d_o,
+                                    struct attn_row_view o, float *lse, struct attn_row_view q,
+                                    struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err);
 
-/* ---- Loss (loss.c): softmax, cross-entropy, label smoothing, in one ---- */
+/* ---- Loss (cross_entropy.c): softmax and cross-entropy with label smoothing ---- */
 
 struct attn_loss {
-  double sum;      /* of the rows' losses, in nats */
-  int64_t rows;    /* that count: their target is not ATTN_NO_TARGET */
-  int64_t correct; /* whose largest logit is the target's */
+  double sum;      /* of the losses of all rows, in nats */
+  int64_t rows;    /* rows whose target is not ATTN_IGNORE_INDEX */
+  int64_t correct; /* rows whose largest logit is the target's; of equal ones the first */
 };
-enum { ATTN_NO_TARGET = -1 };
+enum { ATTN_IGNORE_INDEX = -1 };
 
 /* loss_n = -sum_v t_v log softmax(logits_n)_v, t = (1 - smoothing) one-hot + smoothing / V
- * [Szegedy16 sec. 7]. The logits become their gradients: softmax - t, times scale, 0 in rows that
- * do not count. With evaluate they stay. */
-struct attn_loss attn_loss_forward(const struct attn_host *host, float *logits /* (N, V) in, out */,
-                                   const int32_t *targets /* (N) */, int64_t n, int64_t words,
-                                   double smoothing, float scale, int evaluate,
-                                   double *scratch /* (N) */);
+ * [Szegedy16 sec. 7]. The logits are replaced by their gradients, (softmax - t) scale, and by 0 in
+ * ignored rows. evaluate: the logits are not changed. */
+struct attn_loss attn_cross_entropy_forward(const struct attn_host *host,
+                                            float *logits /* (N, V) in, out */,
+                                            const int32_t *targets /* (N) */, int64_t n,
+                                            int64_t vocab_size, double smoothing, float scale,
+                                            int evaluate, double *scratch /* (N) */);
 
 #endif

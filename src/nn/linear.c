@@ -4,14 +4,14 @@
 
 enum { COLUMNS = 256 };
 
-struct bias {
+struct bias_args {
   float *y, *db;
   const float *b, *dy;
   int64_t n, width;
 };
 
 static void start_rows(void *argument, int64_t from, int64_t to) {
-  const struct bias *p = argument;
+  const struct bias_args *p = argument;
   for (int64_t row = from; row < to; row++)
     memcpy(p->y + row * p->width, p->b, (size_t)p->width * sizeof *p->y);
 }
@@ -20,40 +20,42 @@ static void add_columns(float *restrict db, const float *restrict dy, int64_t n)
   for (int64_t o = 0; o < n; o++) db[o] += dy[o];
 }
 
-/* Stretches of columns, so that each sum is one thread's. */
+/* Ranges of columns: each sum is one thread's. */
 static void sum_columns(void *argument, int64_t from, int64_t to) {
-  const struct bias *p = argument;
+  const struct bias_args *p = argument;
   int64_t first = from * COLUMNS, end = to * COLUMNS < p->width ? to * COLUMNS : p->width;
   for (int64_t row = 0; row < p->n; row++)
     add_columns(p->db + first, p->dy + row * p->width + first, end - first);
 }
 
-static struct attn_matrix x_of(const struct attn_linear *l) {
-  return (struct attn_matrix){l->x, l->in, 0, l->type};
+static struct attn_gemm_operand x_of(const struct attn_linear *l) {
+  return (struct attn_gemm_operand){l->x, l->in, 0, l->type};
 }
 
-static struct attn_matrix w_of(const struct attn_linear *l, int transposed) {
-  return (struct attn_matrix){l->w, l->in, transposed, l->type};
+static struct attn_gemm_operand w_of(const struct attn_linear *l, int transposed) {
+  return (struct attn_gemm_operand){l->w, l->in, transposed, l->type};
 }
 
-/* The bias is what the product is added to. */
+/* The product is added to the bias. */
 attn_status attn_linear_forward(const struct attn_host *host, const struct attn_linear *l, float *y,
                                 const float *b, attn_error *err) {
-  struct bias p = {.y = y, .b = b, .width = l->out};
-  if (b) attn_layer_rows(host, l->n, l->out, start_rows, &p);
+  struct bias_args p = {.y = y, .b = b, .width = l->out};
+  if (b) attn_parallel_rows(host, l->n, l->out, start_rows, &p);
   return attn_matmul(host, l->n, l->out, l->in, x_of(l), w_of(l, 1), y, l->out, b != NULL, err);
 }
 
 /* y = x W^T + b:  dx = dy W,  dW = dy^T x,  db = sum of dy's rows. */
 attn_status attn_linear_backward(const struct attn_host *host, const struct attn_linear *l,
                                  float *dx, float *dw, float *db, const float *dy,
-                                 const void *factor, attn_error *err) {
-  const struct attn_matrix g = {factor, l->out, 0, l->type}, turned = {factor, l->out, 1, l->type};
-  struct bias p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
+                                 const void *dy_operand, attn_error *err) {
+  const struct attn_gemm_operand g = {dy_operand, l->out, 0, l->type},
+                                 g_t = {dy_operand, l->out, 1, l->type};
+  struct bias_args p = {.db = db, .dy = dy, .n = l->n, .width = l->out};
   attn_status status = ATTN_OK;
-  if (db) attn_layer_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
+  if (db)
+    attn_parallel_rows(host, (l->out + COLUMNS - 1) / COLUMNS, l->n * COLUMNS, sum_columns, &p);
   if (dx) status = attn_matmul(host, l->n, l->in, l->out, g, w_of(l, 0), dx, l->in, 1, err);
   if (dw && !status)
-    status = attn_matmul(host, l->out, l->in, l->n, turned, x_of(l), dw, l->in, 1, err);
+    status = attn_matmul(host, l->out, l->in, l->n, g_t, x_of(l), dw, l->in, 1, err);
   return status;
 }

@@ -1,13 +1,13 @@
 #include "layers.h"
 
-/* Views of one call, for the core. */
-struct call {
+/* One call of attn/attn.h and the tensors that its descriptor points to. */
+struct sdpa_args {
   attn_sdpa desc;
   attn_tensor query_starts, key_starts, alibi, lse;
 };
 
-/* (heads, n, width), as it lies in rows of all heads. */
-static attn_tensor by_heads(struct attn_rows r, int64_t heads, int64_t width) {
+/* (heads, n, width), a view of rows of all heads. */
+static attn_tensor by_heads(struct attn_row_view r, int64_t heads, int64_t width) {
   return (attn_tensor){r.at, ATTN_F32, 3, {heads, r.n, width}, {width, r.step, 1}};
 }
 
@@ -16,11 +16,11 @@ static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
 }
 
 static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
-                     int64_t n, struct call *c) {
+                     int64_t n, struct sdpa_args *c) {
   c->query_starts = starts_of(m->query_starts, m->sequences);
   c->key_starts = starts_of(m->key_starts, m->sequences);
-  c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->heads, n}, {n, 1}};
-  c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->heads}, {1}};
+  c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->num_heads, n}, {n, 1}};
+  c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->num_heads}, {1}};
   c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
                         .executor = host->executor,
                         .allocator = host->allocator,
@@ -31,47 +31,52 @@ static void describe(const struct attn_host *host, const struct attn_multihead *
   if (m->drop.probability <= 0) return;
   c->desc.flags |= ATTN_SDPA_DROPOUT, c->desc.dropout = m->drop.probability;
   c->desc.seed = m->drop.seed, c->desc.origin_batch = m->drop.first_sequence;
-  c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0 is the residuals' */
+  c->desc.origin_head = (int64_t)(m->drop.use + 1) << 16; /* 0: residuals */
 }
 
 attn_status attn_multihead_forward(const struct attn_host *host, const struct attn_multihead *m,
-                                   struct attn_rows o, float *lse, struct attn_rows q,
-                                   struct attn_rows k, struct attn_rows v, attn_error *err) {
-  struct call c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
-  attn_tensor to = by_heads(o, m->heads, m->value_width);
+                                   struct attn_row_view o, float *lse, struct attn_row_view q,
+                                   struct attn_row_view k, struct attn_row_view v,
+                                   attn_error *err) {
+  struct sdpa_args c;
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
+  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
   describe(host, m, lse, q.n, &c);
   return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
 }
 
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
-                                   float *weights, struct attn_rows q, struct attn_rows k,
+                                   float *weights, struct attn_row_view q, struct attn_row_view k,
                                    attn_error *err) {
-  struct call c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(k, m->kv_heads, 0), to = by_heads(q, m->heads, 0);
-  attn_tensor tw = {weights, ATTN_F32, 3, {m->heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
-  struct attn_multihead certain = *m;
-  certain.drop.probability = 0;
-  describe(host, &certain, NULL, q.n, &c);
+  struct sdpa_args c;
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(k, m->num_kv_heads, 0), to = by_heads(q, m->num_heads, 0);
+  attn_tensor tw = {weights, ATTN_F32, 3, {m->num_heads, q.n, k.n}, {q.n * k.n, k.n, 1}};
+  struct attn_multihead without_dropout = *m;
+  without_dropout.drop.probability = 0;
+  describe(host, &without_dropout, NULL, q.n, &c);
   c.desc.weights = &tw;
   return attn_sdpa_forward(&c.desc, &tq, &tk, &tv, &to, err);
 }
 
 attn_status attn_multihead_backward(const struct attn_host *host, const struct attn_multihead *m,
-                                    struct attn_rows dq, struct attn_rows dk, struct attn_rows dv,
-                                    struct attn_rows d_o, struct attn_rows o, float *lse,
-                                    struct attn_rows q, struct attn_rows k, struct attn_rows v,
+                                    struct attn_row_view dq, struct attn_row_view dk,
+                                    struct attn_row_view dv, struct attn_row_view d_o,
+                                    struct attn_row_view o, float *lse, struct attn_row_view q,
+                                    struct attn_row_view k, struct attn_row_view v,
                                     attn_error *err) {
-  struct call c;
-  attn_tensor tq = by_heads(q, m->heads, m->key_width), tk = by_heads(k, m->kv_heads, m->key_width);
-  attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
-  attn_tensor to = by_heads(o, m->heads, m->value_width);
-  attn_tensor t_d_o = by_heads(d_o, m->heads, m->value_width);
-  attn_tensor t_dq = by_heads(dq, m->heads, m->key_width);
-  attn_tensor t_dk = by_heads(dk, m->kv_heads, m->key_width);
-  attn_tensor t_dv = by_heads(dv, m->kv_heads, m->value_width);
+  struct sdpa_args c;
+  attn_tensor tq = by_heads(q, m->num_heads, m->head_dim),
+              tk = by_heads(k, m->num_kv_heads, m->head_dim);
+  attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
+  attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
+  attn_tensor t_d_o = by_heads(d_o, m->num_heads, m->value_head_dim);
+  attn_tensor t_dq = by_heads(dq, m->num_heads, m->head_dim);
+  attn_tensor t_dk = by_heads(dk, m->num_kv_heads, m->head_dim);
+  attn_tensor t_dv = by_heads(dv, m->num_kv_heads, m->value_head_dim);
   const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
   describe(host, m, lse, q.n, &c);
   return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.query_starts,

@@ -1,4 +1,4 @@
-/* normal.h -- the normal distribution in float32 without a branch or a call, as exponential.h. */
+/* normal.h -- the normal distribution in float32 without branches or calls, as exponential.h. */
 #ifndef ATTN_NN_NORMAL_H
 #define ATTN_NN_NORMAL_H
 
@@ -9,11 +9,11 @@ struct attn_normal {
   float density; /* phi(x) = e^(-x^2 / 2) / sqrt(2 pi) */
 };
 
-/* Within 1 of 0 Phi(x) is 1/2 and x times a polynomial of x^2. Beyond, with a = |x|,
+/* For |x| < 1, Phi(x) is 1/2 plus x times a polynomial of x^2. Else, with a = |x|,
  *     Phi(-a) = e^(-a^2 / 2) R(a):
- * R falls like 1 / a, so that R(a) (a + 3) is nearly even and a polynomial of u has it, where
- *     u = (a - 3) / (a + 3) = 1 - 6 / (a + 3).
- * Where e^(-a^2 / 2) is 0 so is Phi. */
+ * R falls like 1 / a, so R(a) (a + 3) varies little, and a polynomial of
+ *     u = (a - 3) / (a + 3) = 1 - 6 / (a + 3)
+ * approximates it. Where e^(-a^2 / 2) underflows to 0, so does Phi. */
 static inline struct attn_normal attn_normal(float x) {
   float a = x < 0 ? -x : x, t = 1 / (a + 3), u = 1 - 6 * t, z = x * x;
   float e = attn_exponential(-0.5f * z), q = -7.664678e-6f, p = -1.0194756e-3f, tail;

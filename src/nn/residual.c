@@ -2,18 +2,19 @@
 #include "layers.h"
 #include "philox.h"
 
-struct call {
+struct residual_args {
   const struct attn_dropout *drop;
   float *y, *dx, *df;
   const float *x, *f, *dy;
   int64_t width;
 };
 
-/* What elements are multiplied with, from the first of BLOCK on: 0, or 1 / (1 - probability). Four
- * share a counter; the counters of a block are drawn side by side. */
+/* Dropout multiplies each element by 0 or 1 / (1 - probability). Four elements share a counter of
+ * Philox; the counters of a block are drawn in one loop, which is vectorized. */
 enum { DRAWS = 16, BLOCK = 4 * DRAWS };
 
-static inline void draw(const struct attn_dropout *drop, int64_t block, float *restrict keep) {
+static inline void draw_factors(const struct attn_dropout *drop, int64_t block,
+                                float *restrict factor) {
   const float kept = (float)(1 / (1 - drop->probability));
   const uint32_t threshold = attn_dropout_threshold(drop->probability), use = drop->use;
   const uint64_t seed = drop->seed, first = (uint64_t)block * DRAWS;
@@ -22,7 +23,7 @@ static inline void draw(const struct attn_dropout *drop, int64_t block, float *r
     const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, use};
     uint32_t random[4];
     attn_philox(seed, counter, random);
-    for (int k = 0; k < 4; k++) keep[4 * n + k] = random[k] < threshold ? 0 : kept;
+    for (int k = 0; k < 4; k++) factor[4 * n + k] = random[k] < threshold ? 0 : kept;
   }
 }
 
@@ -33,37 +34,37 @@ static inline int64_t block_end(int64_t element, int64_t end) {
 
 ATTN_CLONES
 static void add(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
   float keep[BLOCK];
   for (int64_t e = before + from * c->width, next; e < end; e = next) {
     const float *x = c->x ? c->x + (e - before) : NULL, *f = c->f + (e - before);
     float *y = c->y + (e - before), *k = keep + e % BLOCK;
     next = block_end(e, end);
-    draw(c->drop, e / BLOCK, keep);
+    draw_factors(c->drop, e / BLOCK, keep);
     for (int64_t n = 0; n < next - e; n++) y[n] = (x ? x[n] : 0) + f[n] * k[n];
   }
 }
 
 ATTN_CLONES
 static void add_back(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+  const struct residual_args *c = argument;
   const int64_t before = c->drop->first_row * c->width, end = before + to * c->width;
   float keep[BLOCK];
   for (int64_t e = before + from * c->width, next; e < end; e = next) {
     const float *dy = c->dy + (e - before), *k = keep + e % BLOCK;
     float *df = c->df + (e - before);
     next = block_end(e, end);
-    draw(c->drop, e / BLOCK, keep);
+    draw_factors(c->drop, e / BLOCK, keep);
     for (int64_t n = 0; n < next - e; n++) df[n] += dy[n] * k[n];
   }
 }
 
-/* ---- The same where nothing is dropped ---- */
+/* ---- Without dropout ---- */
 
 ATTN_CLONES
-static void add_all(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+static void add_plain(void *argument, int64_t from, int64_t to) {
+  const struct residual_args *c = argument;
   const float *x = c->x, *f = c->f;
   float *y = c->y;
   for (int64_t n = from * c->width, end = to * c->width; n < end; n++) y[n] = (x ? x[n] : 0) + f[n];
@@ -74,22 +75,22 @@ static inline void add_gradient(float *restrict sum, const float *restrict more,
 }
 
 ATTN_CLONES
-static void add_all_back(void *argument, int64_t from, int64_t to) {
-  const struct call *c = argument;
+static void add_plain_back(void *argument, int64_t from, int64_t to) {
+  const struct residual_args *c = argument;
   int64_t at = from * c->width;
   add_gradient(c->dx + at, c->dy + at, (to - from) * c->width);
 }
 
 void attn_residual_forward(const struct attn_host *host, const struct attn_dropout *drop, float *y,
                            const float *x, const float *f, int64_t n, int64_t width) {
-  struct call c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
-  attn_layer_rows(host, n, width, drop->probability > 0 ? add : add_all, &c);
+  struct residual_args c = {.drop = drop, .y = y, .x = x, .f = f, .width = width};
+  attn_parallel_rows(host, n, width, drop->probability > 0 ? add : add_plain, &c);
 }
 
 void attn_residual_backward(const struct attn_host *host, const struct attn_dropout *drop,
                             float *dx, float *df, const float *dy, int64_t n, int64_t width) {
-  struct call c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
-  if (dx) attn_layer_rows(host, n, width, add_all_back, &c);
+  struct residual_args c = {.drop = drop, .dx = dx, .df = df, .dy = dy, .width = width};
+  if (dx) attn_parallel_rows(host, n, width, add_plain_back, &c);
   c.dx = df;
-  attn_layer_rows(host, n, width, drop->probability > 0 ? add_back : add_all_back, &c);
+  attn_parallel_rows(host, n, width, drop->probability > 0 ? add_back : add_plain_back, &c);
 }

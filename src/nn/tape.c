@@ -8,31 +8,35 @@
 #include "bf16.h"
 #include "error.h"
 
-enum { ALIGNMENT = 64 };
+enum { RECORD_BLOCK = 1 << 16 }; /* bytes; a call of a layer takes some 450 */
 
-/* One call of a layer. Pointers to what the caller owns must last until the backward. */
-struct attn_node {
-  void (*forward)(struct attn_tape *tape, struct attn_node *node);
-  void (*backward)(struct attn_tape *tape, struct attn_node *node);
-  struct attn_node *before;
-  struct attn_value *x, *f, *y, *from[3]; /* from: an attention's */
-  const struct attn_value *weight, *bias;
+/* Calls and variables. Blocks are added as needed and reused by the next pass. */
+struct attn_tape_records {
+  struct attn_tape_records *next;
+  size_t used;
+  _Alignas(ATTN_ALIGNMENT) char memory[RECORD_BLOCK];
+};
+
+/* One call of a layer. Pointers to the caller's data must stay valid until the backward. */
+struct attn_tape_node {
+  void (*forward)(struct attn_tape *tape, struct attn_tape_node *node);
+  void (*backward)(struct attn_tape *tape, struct attn_tape_node *node);
+  struct attn_tape_node *previous;
+  struct attn_tape_variable *x, *f, *y, *qkv[3]; /* f: added to x; qkv: an attention's */
+  const struct attn_tape_variable *weight, *bias;
   struct attn_dropout drop;
   union {
     struct attn_embedding embedding;
     enum attn_activation activation;
-    struct attn_turn turn;
+    struct attn_rotary_args rotary;
     struct {
-      uint16_t *half; /* x in bf16; NULL: x itself is multiplied */
+      uint16_t *x; /* in bf16; NULL: x itself is multiplied */
+      struct attn_packed_matrix *w;
     } linear;
     struct {
-      struct attn_packed *w;
-      uint16_t *half;
-    } packed;
-    struct {
       double epsilon;
-      int root;
-      float *mean, *inverse;
+      int rms;
+      struct attn_norm_row *row; /* kept for the backward */
     } norm;
     struct {
       struct attn_multihead m;
@@ -45,31 +49,30 @@ struct attn_node {
 /* ---- Memory ---- */
 
 static attn_status no_memory(attn_error *err, size_t bytes) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pass of %zu bytes", bytes);
-}
-
-static size_t up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err) {
-  tape->notes = (struct attn_stack){malloc(notes), notes, 0, 0};
-  tape->numbers = (struct attn_stack){NULL, 0, 0, 0}, tape->factors_most = 0;
-  return tape->notes.memory ? ATTN_OK : no_memory(err, notes);
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "cannot allocate %zu bytes for a pass", bytes);
 }
 
 static attn_status plan_gradients(struct attn_tape *tape, attn_error *err);
 
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err) {
-  size_t bytes = tape->numbers.most;
+  size_t bytes = tape->data.peak;
   attn_status status = attn_tape_status(tape, err);
   if (!status) status = plan_gradients(tape, err);
   if (status) return status;
-  size_t gradients = tape->gradients.places.most, all = bytes + gradients + tape->factors_most;
-  char *memory = attn_memory_allocate(NULL, ALIGNMENT, all);
+  size_t gradients = tape->gradients.offsets.peak,
+         all = bytes + gradients + tape->bf16_gradient_bytes;
+  char *memory = attn_memory_allocate(NULL, ATTN_ALIGNMENT, all);
   if (!memory) return no_memory(err, all);
-  tape->numbers = (struct attn_stack){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
-  tape->factors = memory + bytes + gradients;
+  tape->data = (struct attn_arena){memory, bytes, 0, 0}, tape->gradients.memory = memory + bytes;
+  tape->bf16_gradient = memory + bytes + gradients;
   attn_tape_start(tape);
   return ATTN_OK;
+}
+
+size_t attn_tape_memory_bytes(const struct attn_tape *tape) {
+  size_t bytes = tape->data.size + tape->gradients.offsets.peak + tape->bf16_gradient_bytes;
+  for (const struct attn_tape_records *r = tape->records; r; r = r->next) bytes += sizeof *r;
+  return bytes;
 }
 
 attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err) {
@@ -78,130 +81,156 @@ attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err) {
 }
 
 void attn_tape_close(struct attn_tape *tape) {
-  free(tape->notes.memory), free(tape->gradients.place);
-  attn_memory_release(NULL, tape->numbers.memory);
-  tape->notes.memory = tape->numbers.memory = NULL, tape->gradients.place = NULL;
+  for (struct attn_tape_records *r = tape->records, *next; r; r = next)
+    next = r->next, attn_memory_release(NULL, r);
+  free(tape->gradients.span);
+  attn_memory_release(NULL, tape->data.memory);
+  tape->records = tape->record = NULL, tape->data = (struct attn_arena){NULL, 0, 0, 0};
+  tape->gradients = (struct attn_gradient_plan){.span = NULL}, tape->bf16_gradient_bytes = 0;
 }
 
 void attn_tape_start(struct attn_tape *tape) {
-  tape->notes.used = tape->numbers.used = 0, tape->values = 0;
+  tape->record = NULL, tape->data.used = 0, tape->variables = 0;
   tape->last = NULL, tape->status = ATTN_OK, tape->drop.use = 0;
 }
 
-static void *push(struct attn_tape *tape, struct attn_stack *stack, size_t bytes) {
-  const size_t most = PTRDIFF_MAX / ALIGNMENT * ALIGNMENT; /* which no allocation gives */
-  size_t at = stack->used, more = up(bytes);
-  stack->used = more < most - at ? at + more : most;
-  if (stack->used > stack->most) stack->most = stack->used;
-  if (!stack->memory || tape->status) return NULL;
-  if (stack->used <= stack->size) return stack->memory + at;
+/* Memory for a call or a variable, at most RECORD_BLOCK; NULL after a failure. */
+static void *record(struct attn_tape *tape, size_t bytes) {
+  struct attn_tape_records *r = tape->record, *next;
+  bytes = attn_align_up(bytes);
+  if (tape->status) return NULL;
+  if (!r || bytes > RECORD_BLOCK - r->used) {
+    next = r ? r->next : tape->records;
+    if (!next) {
+      next = attn_memory_allocate(NULL, ATTN_ALIGNMENT, sizeof *next);
+      if (!next) return tape->status = no_memory(&tape->error, sizeof *next), NULL;
+      next->next = NULL;
+      *(r ? &r->next : &tape->records) = next;
+    }
+    next->used = 0, tape->record = r = next;
+  }
+  r->used += bytes;
+  return r->memory + r->used - bytes;
+}
+
+void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
+  const size_t max = PTRDIFF_MAX / ATTN_ALIGNMENT * ATTN_ALIGNMENT; /* no allocation has it */
+  struct attn_arena *data = &tape->data;
+  size_t at = data->used, more = attn_align_up(bytes);
+  data->used = more < max - at ? at + more : max;
+  if (data->used > data->peak) data->peak = data->used;
+  if (!data->memory || tape->status) return NULL;
+  if (data->used <= data->size) return data->memory + at;
   tape->status = attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL,
-                           "a step needs more than the %zu bytes that were planned", stack->size);
+                           "a step needs more than the %zu bytes that were planned", data->size);
   return NULL;
 }
 
-void *attn_tape_bytes(struct attn_tape *tape, size_t bytes) {
-  return push(tape, &tape->numbers, bytes);
-}
-
-struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width) {
-  static struct attn_value none;
+struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
+  static struct attn_tape_variable none;
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
-  struct attn_value *made = push(tape, &tape->notes, sizeof *made);
-  float *x = attn_tape_bytes(tape, bytes);
-  float *dx = tape->training && !tape->shares_gradients ? attn_tape_bytes(tape, bytes) : NULL;
-  tape->values++;
-  if (!made) return &none;
+  struct attn_tape_variable *v = record(tape, sizeof *v);
+  float *x = attn_tape_allocate(tape, bytes);
+  float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
+  tape->variables++;
+  if (!v) return &none;
   if (dx) memset(dx, 0, bytes);
-  *made = (struct attn_value){x, dx, n, width, tape->training ? tape->values : 0, NULL};
-  return made;
+  *v = (struct attn_tape_variable){x, dx, n, width, tape->training ? tape->variables : 0, NULL};
+  return v;
 }
 
-size_t attn_tape_mark(const struct attn_tape *tape) { return tape->numbers.used; }
+size_t attn_tape_mark(const struct attn_tape *tape) { return tape->data.used; }
 
-struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value) {
-  size_t bytes = (size_t)value->n * (size_t)value->width * sizeof *value->x;
-  if (tape->training || tape->status) return value;
-  tape->numbers.used = mark;
-  float *to = attn_tape_bytes(tape, bytes);
-  if (to && value->x) memmove(to, value->x, bytes);
-  value->x = to;
-  return value;
+struct attn_tape_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                          struct attn_tape_variable *v) {
+  size_t bytes = (size_t)v->n * (size_t)v->width * sizeof *v->x;
+  if (tape->training || tape->status) return v;
+  tape->data.used = mark;
+  float *to = attn_tape_allocate(tape, bytes);
+  if (to && v->x) memmove(to, v->x, bytes);
+  v->x = to;
+  return v;
 }
 
 /* ---- Calls ---- */
 
-int attn_tape_runs(const struct attn_tape *tape) { return tape->numbers.memory && !tape->status; }
+int attn_tape_is_computing(const struct attn_tape *tape) {
+  return tape->data.memory && !tape->status;
+}
 
-/* Is the pass wanted no more? Its status says so then. */
 static int is_stopped(struct attn_tape *tape) {
-  if (!attn_tape_runs(tape) || !tape->stop || !tape->stop(tape->stop_context)) return 0;
+  if (!attn_tape_is_computing(tape) || !tape->stop || !tape->stop(tape->stop_context)) return 0;
   tape->status = attn_fail(&tape->error, ATTN_ERR_INTERRUPTED, NULL, "stopped by the caller");
   return 1;
 }
 
-/* Notes a call and makes it; what is not trained is forgotten at once. */
-static void call(struct attn_tape *tape, const struct attn_node *node) {
-  struct attn_node *kept = push(tape, &tape->notes, sizeof *kept);
+/* Records a call and computes it; only a training tape keeps it for the backward. */
+static void call(struct attn_tape *tape, const struct attn_tape_node *node) {
+  struct attn_tape_node *kept = record(tape, sizeof *kept);
   if (!kept) return;
-  *kept = *node, kept->before = tape->last;
+  *kept = *node, kept->previous = tape->last;
   if (tape->training) tape->last = kept;
-  if (attn_tape_runs(tape) && !is_stopped(tape)) kept->forward(tape, kept);
+  if (attn_tape_is_computing(tape) && !is_stopped(tape)) kept->forward(tape, kept);
 }
 
-/* ---- Gradients: 0 when the first reader's backward comes, done with after the maker's ---- */
+/* ---- Gradients: 0 before the backward of the last reader, free after the writer's ---- */
 
-static void for_inputs(struct attn_tape *t, const struct attn_node *n,
-                       void (*body)(struct attn_tape *tape, struct attn_value *v)) {
-  struct attn_value *const inputs[] = {n->x, n->f, n->from[0], n->from[1], n->from[2]};
+static void for_inputs(struct attn_tape *t, const struct attn_tape_node *n,
+                       void (*body)(struct attn_tape *tape, struct attn_tape_variable *v)) {
+  struct attn_tape_variable *const inputs[] = {n->x, n->f, n->qkv[0], n->qkv[1], n->qkv[2]};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-    if (inputs[k] && inputs[k]->number && !inputs[k]->dx) body(t, inputs[k]);
+    if (inputs[k] && inputs[k]->id && !inputs[k]->dx) body(t, inputs[k]);
 }
 
-static size_t bytes_of(const struct attn_value *v) {
+static size_t bytes_of(const struct attn_tape_variable *v) {
   return (size_t)v->n * (size_t)v->width * sizeof *v->dx;
 }
 
-static void plan_place(struct attn_tape *t, struct attn_value *v) {
-  struct attn_place *place = &t->gradients.place[v->number];
-  if (!place->bytes) attn_places_take(&t->gradients.places, place, bytes_of(v));
+static void plan_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
+  struct attn_buffer_span *span = &t->gradients.span[v->id];
+  if (!span->bytes) attn_buffer_offsets_reserve(&t->gradients.offsets, span, bytes_of(v));
 }
 
 static attn_status plan_gradients(struct attn_tape *t, attn_error *err) {
-  struct attn_gradients *g = &t->gradients;
-  *g = (struct attn_gradients){.values = t->values};
+  struct attn_gradient_plan *g = &t->gradients;
+  *g = (struct attn_gradient_plan){.count = t->variables};
   if (!t->training || !t->shares_gradients) return ATTN_OK;
-  g->place = calloc((size_t)t->values + 1, sizeof *g->place);
-  if (!g->place) return no_memory(err, (size_t)t->values * sizeof *g->place);
-  for (const struct attn_node *n = t->last; n; n = n->before) {
-    for_inputs(t, n, plan_place);
-    if (n->y) attn_places_give(&g->places, &g->place[n->y->number]);
+  g->span = calloc((size_t)t->variables + 1, sizeof *g->span);
+  if (!g->span) return no_memory(err, (size_t)t->variables * sizeof *g->span);
+  for (const struct attn_tape_node *n = t->last; n; n = n->previous) {
+    for_inputs(t, n, plan_gradient);
+    if (n->y) attn_buffer_offsets_release(&g->offsets, &g->span[n->y->id]);
   }
   return ATTN_OK;
 }
 
-static void begin_gradient(struct attn_tape *t, struct attn_value *v) {
-  const struct attn_gradients *g = &t->gradients;
-  if (v->number <= g->values && bytes_of(v) <= g->place[v->number].bytes) {
-    v->dx = (float *)(void *)(g->memory + g->place[v->number].at);
-    memset(v->dx, 0, bytes_of(v));
-  } else
-    t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
+static void larger_than_planned(struct attn_tape *t) {
+  t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
 }
 
-/* What nobody read has no gradient to send back. */
+static void begin_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
+  const struct attn_gradient_plan *g = &t->gradients;
+  if (v->id > g->count || bytes_of(v) > g->span[v->id].bytes) {
+    larger_than_planned(t);
+    return;
+  }
+  v->dx = (float *)(void *)(g->memory + g->span[v->id].offset);
+  memset(v->dx, 0, bytes_of(v));
+}
+
+/* A variable that nothing reads has no gradient: its call is skipped. */
 void attn_tape_backward(struct attn_tape *tape) {
-  for (struct attn_node *n = tape->last; n && attn_tape_runs(tape) && !is_stopped(tape);
-       n = n->before) {
+  for (struct attn_tape_node *n = tape->last;
+       n && attn_tape_is_computing(tape) && !is_stopped(tape); n = n->previous) {
     if (n->y && !n->y->dx) continue;
     for_inputs(tape, n, begin_gradient);
-    if (attn_tape_runs(tape)) n->backward(tape, n);
+    if (attn_tape_is_computing(tape)) n->backward(tape, n);
   }
   tape->last = NULL;
 }
 
-/* Each use draws numbers of its own. */
-static struct attn_dropout draw_from(struct attn_tape *tape, double probability) {
+/* Every use of the seed draws other values. */
+static struct attn_dropout next_dropout(struct attn_tape *tape, double probability) {
   struct attn_dropout drop = tape->drop;
   drop.probability = tape->training ? probability : 0;
   tape->drop.use++;
@@ -210,175 +239,192 @@ static struct attn_dropout draw_from(struct attn_tape *tape, double probability)
 
 /* ---- Linear ---- */
 
-/* What is multiplied: the values themselves, or their roundings to bf16. */
-static struct attn_linear shapes(const struct attn_node *n) {
+/* In float32, or with x and the weight rounded to bf16. */
+static struct attn_linear linear_of(const struct attn_tape_node *n) {
   struct attn_linear l = {n->x->n, n->x->width, n->y->width, ATTN_F32, n->x->x, n->weight->x};
-  if (n->as.linear.half) l.type = ATTN_BF16, l.x = n->as.linear.half, l.w = n->weight->half;
+  if (n->as.linear.x) l.type = ATTN_BF16, l.x = n->as.linear.x, l.w = n->weight->bf16;
   return l;
 }
 
-static void linear(struct attn_tape *t, struct attn_node *n) {
-  const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_bf16_write(&t->host, n->as.linear.half, n->x->x, l.n * l.in);
+static void linear(struct attn_tape *t, struct attn_tape_node *n) {
+  const struct attn_linear l = linear_of(n);
+  if (n->as.linear.x) attn_convert_to_bf16(&t->host, n->as.linear.x, n->x->x, l.n * l.in);
   t->status = attn_linear_forward(&t->host, &l, n->y->x, n->bias ? n->bias->x : NULL, &t->error);
 }
 
-static void linear_back(struct attn_tape *t, struct attn_node *n) {
-  const struct attn_linear l = shapes(n);
-  if (n->as.linear.half) attn_bf16_write(&t->host, t->factors, n->y->dx, l.n * l.out);
-  t->status =
-      attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
-                           n->y->dx, n->as.linear.half ? t->factors : n->y->dx, &t->error);
+static void linear_back(struct attn_tape *t, struct attn_tape_node *n) {
+  const struct attn_linear l = linear_of(n);
+  const void *dy = n->y->dx;
+  if (n->as.linear.x) {
+    attn_convert_to_bf16(&t->host, t->bf16_gradient, n->y->dx, l.n * l.out);
+    dy = t->bf16_gradient;
+  }
+  t->status = attn_linear_backward(&t->host, &l, n->x->dx, n->weight->dx,
+                                   n->bias ? n->bias->dx : NULL, n->y->dx, dy, &t->error);
 }
 
-/* Memory for x in bf16; all backwards share one piece for dy. */
-static void plan_factors(struct attn_tape *t, struct attn_node *n) {
-  const size_t size = sizeof(uint16_t);
-  size_t back = (size_t)n->y->n * (size_t)n->y->width * size;
-  n->as.linear.half = attn_tape_bytes(t, (size_t)n->x->n * (size_t)n->x->width * size);
-  if (!t->training || back <= t->factors_most) return;
-  if (!t->numbers.memory)
-    t->factors_most = back;
+static uint16_t *allocate_bf16(struct attn_tape *t, const struct attn_tape_variable *x) {
+  return attn_tape_allocate(t, (size_t)x->n * (size_t)x->width * sizeof(uint16_t));
+}
+
+/* Memory for dy in bf16, which all backwards share. */
+static void plan_bf16_gradient(struct attn_tape *t, const struct attn_tape_variable *y) {
+  size_t bytes = (size_t)y->n * (size_t)y->width * sizeof(uint16_t);
+  if (!t->training || bytes <= t->bf16_gradient_bytes) return;
+  if (!t->data.memory)
+    t->bf16_gradient_bytes = bytes;
   else if (!t->status)
-    t->status = attn_fail(&t->error, ATTN_ERR_MEMORY, NULL, "a step is larger than was planned");
+    larger_than_planned(t);
 }
 
-struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
-                                    const struct attn_value *w, const struct attn_value *b) {
-  struct attn_value *y = attn_tape_value(tape, x->n, w->n);
-  struct attn_node node = {
+struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const struct attn_tape_variable *w,
+                                            const struct attn_tape_variable *b) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, w->n);
+  struct attn_tape_node node = {
       .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
-  if (tape->halves) plan_factors(tape, &node);
+  if (tape->bf16) node.as.linear.x = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
   call(tape, &node);
   return y;
 }
 
-static void multiply_packed(struct attn_tape *t, struct attn_node *n) {
-  uint16_t *half = n->as.packed.half;
-  if (half) attn_bf16_write(&t->host, half, n->x->x, n->x->n * n->x->width);
-  attn_packed_multiply(n->as.packed.w, n->y->x, half ? (void *)half : n->x->x, n->x->n);
+static void linear_packed(struct attn_tape *t, struct attn_tape_node *n) {
+  uint16_t *bf16 = n->as.linear.x;
+  if (bf16) attn_convert_to_bf16(&t->host, bf16, n->x->x, n->x->n * n->x->width);
+  attn_packed_matmul(n->as.linear.w, n->y->x, bf16 ? (void *)bf16 : n->x->x, n->x->n);
 }
 
-struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
-                                    struct attn_packed *packed, int64_t out, int half) {
-  struct attn_value *y = attn_tape_value(tape, x->n, out);
-  struct attn_node node = {.forward = multiply_packed, .x = x, .y = y, .as.packed.w = packed};
-  size_t bytes = (size_t)x->n * (size_t)x->width * sizeof *node.as.packed.half;
-  if (half) node.as.packed.half = attn_tape_bytes(tape, bytes);
+struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
+                                                   struct attn_tape_variable *x,
+                                                   struct attn_packed_matrix *packed, int64_t out,
+                                                   int bf16) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, out);
+  struct attn_tape_node node = {.forward = linear_packed, .x = x, .y = y, .as.linear.w = packed};
+  if (bf16) node.as.linear.x = allocate_bf16(tape, x);
   call(tape, &node);
   return y;
 }
 
-/* ---- Embedding: bias holds the positions ---- */
+/* ---- Embedding: bias is the table of positions ---- */
 
-static void embed(struct attn_tape *t, struct attn_node *n) {
+static void embed(struct attn_tape *t, struct attn_tape_node *n) {
   attn_embedding_forward(&t->host, &n->as.embedding, n->y->x, n->weight->x,
                          n->bias ? n->bias->x : NULL);
 }
 
-static void embed_back(struct attn_tape *t, struct attn_node *n) {
+static void embed_back(struct attn_tape *t, struct attn_tape_node *n) {
   attn_embedding_backward(&t->host, &n->as.embedding, n->weight->dx, n->bias ? n->bias->dx : NULL,
                           n->y->dx);
 }
 
-struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                   const struct attn_value *table,
-                                   const struct attn_value *positions) {
-  int64_t behind = e->joining == ATTN_JOIN_CONCATENATE ? e->position_width : 0;
-  struct attn_value *y = attn_tape_value(tape, e->n, e->width + behind);
-  call(tape, &(struct attn_node){.forward = embed,
-                                 .backward = embed_back,
-                                 .y = y,
-                                 .weight = table,
-                                 .bias = positions,
-                                 .as.embedding = *e});
+struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                           const struct attn_tape_variable *table,
+                                           const struct attn_tape_variable *positions) {
+  int64_t more = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->position_dim : 0;
+  struct attn_tape_variable *y = attn_tape_variable(tape, e->n, e->width + more);
+  call(tape, &(struct attn_tape_node){.forward = embed,
+                                      .backward = embed_back,
+                                      .y = y,
+                                      .weight = table,
+                                      .bias = positions,
+                                      .as.embedding = *e});
   return y;
 }
 
 /* ---- Normalization ---- */
 
-static void norm(struct attn_tape *t, struct attn_node *n) {
-  attn_row_norm_forward(&t->host, n->y->x, n->as.norm.mean, n->as.norm.inverse, n->x->x,
-                        n->weight->x, n->bias ? n->bias->x : NULL, n->x->n, n->x->width,
-                        n->as.norm.epsilon, n->as.norm.root);
+static struct attn_norm_layer norm_layer(const struct attn_tape_node *n) {
+  return (struct attn_norm_layer){.n = n->x->n,
+                                  .width = n->x->width,
+                                  .rms = n->as.norm.rms,
+                                  .epsilon = n->as.norm.epsilon,
+                                  .x = n->x->x,
+                                  .scale = n->weight->x,
+                                  .bias = n->bias ? n->bias->x : NULL,
+                                  .row = n->as.norm.row};
 }
 
-static void norm_back(struct attn_tape *t, struct attn_node *n) {
-  attn_row_norm_backward(&t->host, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL, n->y->dx,
-                         n->x->x, n->as.norm.mean, n->as.norm.inverse, n->weight->x, n->x->n,
-                         n->x->width, n->as.norm.root);
+static void norm(struct attn_tape *t, struct attn_tape_node *n) {
+  const struct attn_norm_layer l = norm_layer(n);
+  attn_norm_layer_forward(&t->host, &l, n->y->x);
 }
 
-struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
-                                  const struct attn_value *scale, const struct attn_value *bias,
-                                  double epsilon, int root) {
-  struct attn_value *y = attn_tape_value(tape, x->n, x->width);
-  struct attn_node node = {
+static void norm_back(struct attn_tape *t, struct attn_tape_node *n) {
+  const struct attn_norm_layer l = norm_layer(n);
+  attn_norm_layer_backward(&t->host, &l, n->x->dx, n->weight->dx, n->bias ? n->bias->dx : NULL,
+                           n->y->dx);
+}
+
+struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
+                                          const struct attn_tape_variable *scale,
+                                          const struct attn_tape_variable *bias, double epsilon,
+                                          int rms) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, x->n, x->width);
+  struct attn_tape_node node = {
       .forward = norm, .backward = norm_back, .x = x, .y = y, .weight = scale, .bias = bias};
-  node.as.norm.epsilon = epsilon, node.as.norm.root = root;
-  if (tape->training) {
-    node.as.norm.mean = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
-    node.as.norm.inverse = attn_tape_bytes(tape, (size_t)x->n * sizeof(float));
-  }
+  node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
+  if (tape->training)
+    node.as.norm.row = attn_tape_allocate(tape, (size_t)x->n * sizeof *node.as.norm.row);
   call(tape, &node);
   return y;
 }
 
 /* ---- Activation ---- */
 
-static void activate(struct attn_tape *t, struct attn_node *n) {
+static void activate(struct attn_tape *t, struct attn_tape_node *n) {
   attn_activation_forward(&t->host, n->as.activation, n->y->x, n->x->x, n->y->n, n->y->width);
 }
 
-static void activate_back(struct attn_tape *t, struct attn_node *n) {
+static void activate_back(struct attn_tape *t, struct attn_tape_node *n) {
   attn_activation_backward(&t->host, n->as.activation, n->x->dx, n->y->dx, n->x->x, n->y->n,
                            n->y->width);
 }
 
-struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                      struct attn_value *x) {
-  struct attn_value *y = attn_tape_value(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
+struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                              struct attn_tape_variable *x) {
+  struct attn_tape_variable *y =
+      attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
   call(tape,
-       &(struct attn_node){
+       &(struct attn_tape_node){
            .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
   return y;
 }
 
 /* ---- Residual ---- */
 
-static void add(struct attn_tape *t, struct attn_node *n) {
+static void add(struct attn_tape *t, struct attn_tape_node *n) {
   attn_residual_forward(&t->host, &n->drop, n->y->x, n->x ? n->x->x : NULL, n->f->x, n->y->n,
                         n->y->width);
 }
 
-static void add_back(struct attn_tape *t, struct attn_node *n) {
+static void add_back(struct attn_tape *t, struct attn_tape_node *n) {
   attn_residual_backward(&t->host, &n->drop, n->x ? n->x->dx : NULL, n->f->dx, n->y->dx, n->y->n,
                          n->y->width);
 }
 
-struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
-                                 double dropout) {
-  struct attn_value *y = attn_tape_value(tape, f->n, f->width);
-  call(tape, &(struct attn_node){.forward = add,
-                                 .backward = add_back,
-                                 .x = x,
-                                 .f = f,
-                                 .y = y,
-                                 .drop = draw_from(tape, dropout)});
+struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
+                                         struct attn_tape_variable *f, double dropout) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, f->n, f->width);
+  call(tape, &(struct attn_tape_node){.forward = add,
+                                      .backward = add_back,
+                                      .x = x,
+                                      .f = f,
+                                      .y = y,
+                                      .drop = next_dropout(tape, dropout)});
   return y;
 }
 
 /* ---- Attention ---- */
 
-static struct attn_rows values(struct attn_columns c) {
-  return (struct attn_rows){c.of->x + c.from, c.of->n, c.of->width};
+static struct attn_row_view values(struct attn_columns c) {
+  return (struct attn_row_view){c.of->x + c.from, c.of->n, c.of->width};
 }
 
-static struct attn_rows gradients(struct attn_columns c) {
-  return (struct attn_rows){c.of->dx + c.from, c.of->n, c.of->width};
+static struct attn_row_view gradients(struct attn_columns c) {
+  return (struct attn_row_view){c.of->dx + c.from, c.of->n, c.of->width};
 }
 
-static void attend(struct attn_tape *t, struct attn_node *n) {
+static void attend(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_columns o = {n->y, 0};
   if (t->watch) t->watch(t, &n->as.attend.m, values(n->as.attend.q), values(n->as.attend.k));
   if (t->status) return;
@@ -387,7 +433,7 @@ static void attend(struct attn_tape *t, struct attn_node *n) {
                                      values(n->as.attend.v), &t->error);
 }
 
-static void attend_back(struct attn_tape *t, struct attn_node *n) {
+static void attend_back(struct attn_tape *t, struct attn_tape_node *n) {
   const struct attn_columns o = {n->y, 0}, q = n->as.attend.q, k = n->as.attend.k,
                             v = n->as.attend.v;
   t->status = attn_multihead_backward(&t->host, &n->as.attend.m, gradients(q), gradients(k),
@@ -395,27 +441,28 @@ static void attend_back(struct attn_tape *t, struct attn_node *n) {
                                       values(q), values(k), values(v), &t->error);
 }
 
-struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                    struct attn_columns q, struct attn_columns k,
-                                    struct attn_columns v, double dropout) {
-  struct attn_value *y = attn_tape_value(tape, q.of->n, m->heads * m->value_width);
-  struct attn_node node = {
-      .forward = attend, .backward = attend_back, .y = y, .from = {q.of, k.of, v.of}};
-  node.as.attend.m = *m, node.as.attend.m.drop = draw_from(tape, dropout);
+struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            struct attn_columns q, struct attn_columns k,
+                                            struct attn_columns v, double dropout) {
+  struct attn_tape_variable *y =
+      attn_tape_variable(tape, q.of->n, m->num_heads * m->value_head_dim);
+  struct attn_tape_node node = {
+      .forward = attend, .backward = attend_back, .y = y, .qkv = {q.of, k.of, v.of}};
+  node.as.attend.m = *m, node.as.attend.m.drop = next_dropout(tape, dropout);
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
-    node.as.attend.lse = attn_tape_bytes(tape, (size_t)(m->heads * q.of->n) * sizeof(float));
+    node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));
   call(tape, &node);
   return y;
 }
 
 /* ---- Rotary positions ---- */
 
-static void turn(struct attn_tape *t, struct attn_node *n, float *rows, int back) {
-  const struct attn_turn *r = &n->as.turn;
-  attn_tensor places = {(void *)(uintptr_t)r->places, ATTN_I32, 2, {1, n->x->n}, {0, 1}};
+static void rotate(struct attn_tape *t, struct attn_tape_node *n, float *rows, int back) {
+  const struct attn_rotary_args *r = &n->as.rotary;
+  attn_tensor positions = {(void *)(uintptr_t)r->position_ids, ATTN_I32, 2, {1, n->x->n}, {0, 1}};
   const attn_rotary desc = {.struct_size = sizeof desc,
-                            .positions = &places,
+                            .positions = &positions,
                             .executor = t->host.executor,
                             .threads = t->host.threads};
   attn_tensor x = {
@@ -426,22 +473,25 @@ static void turn(struct attn_tape *t, struct attn_node *n, float *rows, int back
                    : attn_rotary_forward(&desc, &x, &cos, &sin, &x, &t->error);
 }
 
-static void turn_values(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->x, 0); }
-static void turn_back(struct attn_tape *t, struct attn_node *n) { turn(t, n, n->x->dx, 1); }
-
-void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *r) {
-  call(tape,
-       &(struct attn_node){.forward = turn_values, .backward = turn_back, .x = x, .as.turn = *r});
+static void rotary(struct attn_tape *t, struct attn_tape_node *n) { rotate(t, n, n->x->x, 0); }
+static void rotary_back(struct attn_tape *t, struct attn_tape_node *n) {
+  rotate(t, n, n->x->dx, 1);
 }
 
-/* ---- Loss: the end of the tape ---- */
+void attn_tape_rotary(struct attn_tape *tape, struct attn_tape_variable *x,
+                      const struct attn_rotary_args *args) {
+  call(tape, &(struct attn_tape_node){
+                 .forward = rotary, .backward = rotary_back, .x = x, .as.rotary = *args});
+}
 
-struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
-                                const int32_t *targets, double smoothing, float scale) {
+/* ---- Loss: the last call ---- */
+
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_tape_variable *logits,
+                                         const int32_t *targets, double smoothing, float scale) {
   const struct attn_loss none = {0, 0, 0};
-  double *scratch = attn_tape_bytes(tape, (size_t)logits->n * sizeof *scratch);
-  if (!attn_tape_runs(tape)) return none;
+  double *scratch = attn_tape_allocate(tape, (size_t)logits->n * sizeof *scratch);
+  if (!attn_tape_is_computing(tape)) return none;
   if (tape->training) logits->dx = logits->x;
-  return attn_loss_forward(&tape->host, logits->x, targets, logits->n, logits->width, smoothing,
-                           scale, !tape->training, scratch);
+  return attn_cross_entropy_forward(&tape->host, logits->x, targets, logits->n, logits->width,
+                                    smoothing, scale, !tape->training, scratch);
 }

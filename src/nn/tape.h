@@ -1,146 +1,152 @@
-/* tape.h -- what a model computed, in order, so that gradients can be sent back through it.
+/* tape.h -- the operations of a model's forward pass, recorded for the backward pass.
  *
- * A model's forward is a row of calls, each of one layer; a training tape notes each call, and
- * attn_tape_backward makes their backwards in reverse. All numbers stand in one piece of memory
- * that is measured before: without it a tape computes nothing and only counts. What is noted of
- * calls and shapes stands in another, small one.
+ * A forward pass is a sequence of calls, each of one layer. A training tape records every call;
+ * attn_tape_backward runs their backwards in reverse. All values and gradients are in one block of
+ * memory. Its size is measured first: a tape without memory computes nothing and only counts.
  *
- * The first failure sticks: calls after it do nothing, and their values must not be read. */
+ *     make the calls once, attn_tape_reserve, then for each pass attn_tape_start and the same calls
+ *
+ * The first failure is kept: later calls do nothing, and their variables must not be read. */
 #ifndef ATTN_NN_TAPE_H
 #define ATTN_NN_TAPE_H
 
+#include "buffer_offsets.h"
 #include "layers.h"
-#include "places.h"
 
-/* A matrix of numbers and its gradient, which is added to; NULL where none is wanted. A model's
- * weights are such values too, and on a tape of halves have bf16 copies. */
-struct attn_value {
+/* A matrix and its gradient, which is accumulated; dx NULL: no gradient. A model's weights are
+ * variables too. */
+struct attn_tape_variable {
   float *x, *dx; /* (n, width) */
   int64_t n, width;
-  int64_t number; /* of a tape: which of its values; 0: dx is the caller's */
-  uint16_t *half; /* of a weight, x in bf16; or NULL */
+  int64_t id;     /* of a tape's variable, from 1; 0: dx is the caller's memory */
+  uint16_t *bf16; /* of a weight: x in bf16, where the tape computes in bf16; or NULL */
 };
 
-/* Memory of gradients that stand only as long as they are needed: from the backward of the last
- * call that reads their value to that of the call that made it. Which places can be shared follows
- * from the calls alone; a pass makes the same calls as the one that was measured, of no larger
- * values. */
-struct attn_gradients {
-  struct attn_places places;
-  struct attn_place *place; /* of each value, by its number */
-  int64_t values;           /* how many were planned */
-  char *memory;             /* behind the numbers */
-};
-
-/* Memory that is only added to, but for attn_tape_keep; aligned to 64. */
-struct attn_stack {
+/* Where gradients are that exist only while they are needed: from the backward of the last call
+ * that reads their variable to the backward of the call that computed it. Planned from the recorded
+ * calls; each pass must make the same calls, with no larger variables. */
+struct attn_gradient_plan {
+  struct attn_buffer_offsets offsets;
+  struct attn_buffer_span *span; /* by id */
+  int64_t count;                 /* variables that were planned */
   char *memory;
-  size_t size, used, most; /* most: that were ever used */
+};
+
+/* Memory that is allocated upwards; aligned to ATTN_ALIGNMENT. */
+struct attn_arena {
+  char *memory;
+  size_t size, used, peak; /* peak: the largest value of used so far */
 };
 
 struct attn_tape {
   struct attn_host host;
   int training;
-  struct attn_dropout drop;         /* of this step; every use gets a number of its own */
-  struct attn_stack notes, numbers; /* numbers without memory: measure */
-  struct attn_node *last;
-  int shares_gradients; /* set before it measures; 0: every value keeps a gradient of its own */
-  int halves;           /* set before it measures; 1: linear layers multiply in bf16 */
-  size_t factors_most;  /* bytes of one gradient in bf16, at most */
-  void *factors;        /* at the end of the memory */
-  struct attn_gradients gradients;
-  int64_t values; /* of this pass */
+  struct attn_dropout drop;                   /* of this pass; `use` counts the uses */
+  struct attn_arena data;                     /* values; without memory: measuring */
+  struct attn_tape_records *records, *record; /* calls and variables: first block, current block */
+  struct attn_tape_node *last;
+  int shares_gradients; /* set before measuring; 0: every variable has a gradient of its own */
+  int bf16;             /* set before measuring; 1: linear layers multiply in bf16 */
+  size_t bf16_gradient_bytes; /* of the largest gradient in bf16 */
+  void *bf16_gradient;        /* after the gradients */
+  struct attn_gradient_plan gradients;
+  int64_t variables; /* of this pass */
   attn_status status;
   attn_error error;
-  /* NULL, or told of each attention before it is computed; may set the status. */
-  void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_rows q,
-                struct attn_rows k);
-  void *watcher; /* watch's own */
-  /* NULL, or asked before each call of a layer and each backward: not 0 ends the pass with
-   * ATTN_ERR_INTERRUPTED. */
+  /* Called before each attention is computed; may set the status. NULL: not called. */
+  void (*watch)(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
+                struct attn_row_view k);
+  void *watcher; /* for watch */
+  /* Called before each layer's forward and backward: a result other than 0 ends the pass with
+   * ATTN_ERR_INTERRUPTED. NULL: not called. */
   int (*stop)(void *context);
   void *stop_context;
 };
 
-/* Memory for so many bytes of notes; the numbers are to be measured then. */
-attn_status attn_tape_open(struct attn_tape *tape, size_t notes, attn_error *err);
-
-/* Memory for the numbers that were measured, and shared gradients; the tape starts anew. The
- * measurement's failure, where it failed. */
+/* Allocates the memory that was measured, with shared gradients, and starts the tape. Returns the
+ * failure of the measurement, if it failed. */
 attn_status attn_tape_reserve(struct attn_tape *tape, attn_error *err);
 
-/* The first failure, if there was one. */
+/* Bytes that a reserved tape has allocated. */
+size_t attn_tape_memory_bytes(const struct attn_tape *tape);
+
+/* The first failure, if any. */
 attn_status attn_tape_status(const struct attn_tape *tape, attn_error *err);
 
-/* Are calls made, or only measured, or is nothing done any more? */
-int attn_tape_runs(const struct attn_tape *tape);
+/* 1 where calls are computed; 0 while measuring and after a failure. */
+int attn_tape_is_computing(const struct attn_tape *tape);
 
-/* Releases both. */
+/* Releases all memory. */
 void attn_tape_close(struct attn_tape *tape);
 
-/* Forgets all calls, so that a step or a measurement can begin. */
+/* Discards all calls and variables: a new pass or measurement begins. */
 void attn_tape_start(struct attn_tape *tape);
 
-/* Values of this shape in the tape's memory; their gradient is 0, or where gradients are shared
- * NULL until it is needed. */
-struct attn_value *attn_tape_value(struct attn_tape *tape, int64_t n, int64_t width);
+/* A variable in the tape's memory. Its gradient is 0, or with shared gradients NULL until it is
+ * needed. */
+struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
 
-/* Where the numbers of what is to come begin. */
+/* Where the values of the next calls begin. */
 size_t attn_tape_mark(const struct attn_tape *tape);
 
-/* All values since the mark are forgotten but this one, whose numbers go there: layers work in the
- * same memory, one after another. A tape that trains forgets nothing. */
-struct attn_value *attn_tape_keep(struct attn_tape *tape, size_t mark, struct attn_value *value);
+/* Discards all variables since the mark but this one, whose values move there, so that layers
+ * reuse the same memory. A training tape discards nothing. */
+struct attn_tape_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,
+                                          struct attn_tape_variable *variable);
 
-/* Bytes of the numbers' memory; NULL where it measures. */
-void *attn_tape_bytes(struct attn_tape *tape, size_t bytes);
+/* Bytes of the memory of values; NULL while measuring. */
+void *attn_tape_allocate(struct attn_tape *tape, size_t bytes);
 
-struct attn_value *attn_tape_linear(struct attn_tape *tape, struct attn_value *x,
-                                    const struct attn_value *w, const struct attn_value *b);
+struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const struct attn_tape_variable *w,
+                                            const struct attn_tape_variable *b);
 
-/* The same by packed weights of `out` outputs, where nothing is trained; half as they were packed.
- */
-struct attn_value *attn_tape_packed(struct attn_tape *tape, struct attn_value *x,
-                                    struct attn_packed *packed, int64_t out, int half);
+/* The same with packed weights of `out` outputs, for inference; bf16: as they were packed. */
+struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
+                                                   struct attn_tape_variable *x,
+                                                   struct attn_packed_matrix *packed, int64_t out,
+                                                   int bf16);
 
-struct attn_value *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
-                                   const struct attn_value *table,
-                                   const struct attn_value *positions);
+struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct attn_embedding *e,
+                                           const struct attn_tape_variable *table,
+                                           const struct attn_tape_variable *positions);
 
-/* bias NULL: none; root: RMS normalization. */
-struct attn_value *attn_tape_norm(struct attn_tape *tape, struct attn_value *x,
-                                  const struct attn_value *scale, const struct attn_value *bias,
-                                  double epsilon, int root);
+/* bias NULL: 0; rms: RMS normalization. */
+struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_tape_variable *x,
+                                          const struct attn_tape_variable *scale,
+                                          const struct attn_tape_variable *bias, double epsilon,
+                                          int rms);
 
-struct attn_value *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
-                                      struct attn_value *x);
+struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_activation kind,
+                                              struct attn_tape_variable *x);
 
 /* x + dropout(f); x NULL: dropout(f). */
-struct attn_value *attn_tape_add(struct attn_tape *tape, struct attn_value *x, struct attn_value *f,
-                                 double dropout);
+struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
+                                         struct attn_tape_variable *f, double dropout);
 
-/* Turns the pairs of every head by its position: columns from .. from + heads width of x, in place
- * and back the same way, so that x must be nobody else's before. cos, sin (rows, width / 2). */
-struct attn_turn {
+/* Rotates the pairs of each head by the angle of its position: columns from .. from + heads width
+ * of x, in place. Nothing else may have read x before. cos, sin (rows, width / 2). */
+struct attn_rotary_args {
   int64_t from, heads, width;
-  const int32_t *places; /* (N): rows of the tables */
-  const struct attn_value *cos, *sin;
+  const int32_t *position_ids; /* (N): rows of the tables */
+  const struct attn_tape_variable *cos, *sin;
 };
-void attn_tape_turn(struct attn_tape *tape, struct attn_value *x, const struct attn_turn *turn);
+void attn_tape_rotary(struct attn_tape *tape, struct attn_tape_variable *x,
+                      const struct attn_rotary_args *args);
 
-/* Columns of a value from `from` on. Each must be read by this attention alone: its gradient is
- * written, not added to. */
+/* Columns of a variable from `from` on. Only this attention may read them: their gradient is
+ * written, not accumulated. */
 struct attn_columns {
-  struct attn_value *of;
+  struct attn_tape_variable *of;
   int64_t from;
 };
-struct attn_value *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
-                                    struct attn_columns q, struct attn_columns k,
-                                    struct attn_columns v, double dropout);
+struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct attn_multihead *m,
+                                            struct attn_columns q, struct attn_columns k,
+                                            struct attn_columns v, double dropout);
 
-/* Training, the logits' values become their own gradient, times scale; and dx is x. */
-struct attn_loss attn_tape_lose(struct attn_tape *tape, struct attn_value *logits,
-                                const int32_t *targets, double smoothing, float scale);
+/* While training, the logits become their own gradient, times scale, and their dx is x. */
+struct attn_loss attn_tape_cross_entropy(struct attn_tape *tape, struct attn_tape_variable *logits,
+                                         const int32_t *targets, double smoothing, float scale);
 
 void attn_tape_backward(struct attn_tape *tape);
 

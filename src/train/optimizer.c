@@ -35,7 +35,7 @@ void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam
                    .shrink = (float)(numbers->decays ? rate * adam->decay : 0),
                    .scale = (float)scale,
                    .correct_v = (float)(1 / (1 - pow(adam->beta2, t)))};
-  attn_layer_rows(host, numbers->n, 4, update, &c);
+  attn_parallel_rows(host, numbers->n, 4, update, &c);
 }
 
 enum { PIECES = 64 };
@@ -65,7 +65,7 @@ static void sum_piece(void *argument, int64_t index, int32_t worker) {
 double attn_sum_of_squares(const struct attn_host *host, const float *x, int64_t n) {
   struct squares s = {.x = x, .n = n, .piece = n / PIECES + 1};
   double sum = 0;
-  attn_layer_run(host, PIECES, sum_piece, &s);
+  attn_parallel_for(host, PIECES, sum_piece, &s);
   for (int k = 0; k < PIECES; k++) sum += s.sums[k];
   return sum;
 }

@@ -2,7 +2,7 @@
 #ifndef ATTN_TRAIN_OPTIMIZER_H
 #define ATTN_TRAIN_OPTIMIZER_H
 
-#include "layer.h"
+#include "layer_common.h"
 
 struct attn_adamw {
   double beta1, beta2, epsilon, decay;

@@ -53,25 +53,22 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 /* Memory for a pass of `tokens` on either side, and its backward. */
 static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_text text = p->batch->source;
-  size_t notes = attn_pass_notes(&p->network->config);
   p->tape = (struct attn_tape){.training = 1,
                                .shares_gradients = 1,
-                               .halves = t->halves != NULL,
+                               .bf16 = t->halves != NULL,
                                .host.threads = t->parts > 1 ? 1 : t->threads};
-  attn_status status = attn_tape_open(&p->tape, notes, err);
-  if (status) return status;
   text.n = part_tokens(t);
-  struct attn_value *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
-  attn_tape_lose(&p->tape, logits, NULL, 0, 1);
-  status = attn_tape_reserve(&p->tape, err);
-  t->bytes += notes + p->tape.numbers.size + p->tape.gradients.places.most + p->tape.factors_most;
+  struct attn_tape_variable *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
+  attn_tape_cross_entropy(&p->tape, logits, NULL, 0, 1);
+  attn_status status = attn_tape_reserve(&p->tape, err);
+  t->bytes += attn_tape_memory_bytes(&p->tape);
   return status;
 }
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
                              float *gradients, struct attn_part *p, attn_error *err) {
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
-  if (!status && t->halves) attn_network_set_halves(p->network, t->halves);
+  if (!status && t->halves) attn_network_set_bf16(p->network, t->halves);
   if (!status) status = attn_batch_new(share_of(t), part_tokens(t), &p->batch, err);
   return status ? status : open_tape(t, p, err);
 }
@@ -152,14 +149,14 @@ static void run_part(void *argument, int64_t index, int32_t worker) {
   struct attn_part *p = &t->part[index];
   (void)worker;
   if (!t->gathered.rows)
-    attn_layer_rows(&p->tape.host, t->numbers, 1, clear, gradients_of(t, (int)index));
+    attn_parallel_rows(&p->tape.host, t->numbers, 1, clear, gradients_of(t, (int)index));
   attn_tape_start(&p->tape);
   p->loss = (struct attn_loss){0, 0, 0};
   if (!p->batch->sequences) return;
-  struct attn_value *logits =
+  struct attn_tape_variable *logits =
       attn_transformer_forward(p->network, &p->tape, &p->batch->source, &p->batch->target);
   double smoothing = p->tape.training ? t->how.smoothing : 0;
-  p->loss = attn_tape_lose(&p->tape, logits, p->batch->labels, smoothing, 1);
+  p->loss = attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, smoothing, 1);
   if (p->tape.training) attn_tape_backward(&p->tape);
 }
 
@@ -232,7 +229,7 @@ static attn_status run_parts(struct attn_trainer *t, int training, struct attn_l
                              attn_error *err) {
   const struct attn_host host = {.threads = t->threads};
   place_parts(t);
-  if (t->halves) attn_bf16_write(&host, t->halves, t->weights, t->numbers);
+  if (t->halves) attn_convert_to_bf16(&host, t->halves, t->weights, t->numbers);
   for (int n = 0; n < t->parts; n++) {
     struct attn_tape *tape = &t->part[n].tape;
     tape->training = training, tape->stop_context = t;

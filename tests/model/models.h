@@ -27,11 +27,10 @@ static const struct attn_text source = {.n = SOURCE_TOKENS,
 
 static void make_tape(struct attn_tape *t) {
   *t = (struct attn_tape){.host.threads = 2};
-  t->notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
-  t->numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  t->data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
 }
 
-static void free_tape(struct attn_tape *t) { free(t->notes.memory), free(t->numbers.memory); }
+static void free_tape(struct attn_tape *t) { attn_tape_close(t); }
 
 static int begin(void **state) {
   (void)state;
@@ -91,7 +90,7 @@ static inline const float *whole(const int32_t *tokens, int64_t count, int64_t o
   const struct attn_text asked = {
       .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
   attn_tape_start(&tape);
-  const struct attn_value *y = attn_transformer_forward(network, &tape, &asked, &said);
+  const struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &asked, &said);
   assert_int_equal(tape.status, ATTN_OK);
   return y->x;
 }

@@ -15,7 +15,7 @@
 enum { WORDS = 11 };
 
 static struct attn_tape encoding;
-static struct attn_value *memory; /* the sources encoded, or NULL */
+static struct attn_tape_variable *memory; /* the sources encoded, or NULL */
 
 static void close_decodable(void) { free_tape(&encoding), close_network(); }
 
@@ -40,9 +40,9 @@ static struct attn_pack *pack_as(enum standing how) {
   assert_int_equal(attn_pack_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
   assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
-  attn_network_set_halves(network, halves);
-  attn_bf16_write(&host, halves, network->parameters[0].value.x, network->numbers);
-  tape.halves = 1;
+  attn_network_set_bf16(network, halves);
+  attn_convert_to_bf16(&host, halves, network->parameters[0].value.x, network->numbers);
+  tape.bf16 = 1;
   return pack;
 }
 
@@ -50,7 +50,7 @@ static struct attn_pack *open_decodable(const char *more, enum standing how) {
   open_network(more, WORDS, 5);
   make_tape(&encoding);
   struct attn_pack *pack = pack_as(how);
-  encoding.halves = tape.halves;
+  encoding.bf16 = tape.bf16;
   memory = network->config.kind == ATTN_DECODER
                ? NULL
                : attn_transformer_encode(network, &encoding, &source);
@@ -92,7 +92,7 @@ static void a_step_is_the_whole_pass(void **state) {
             nears[how]);
     }
     attn_decoder_free(d), attn_pack_free(pack);
-    tape.halves = 0;
+    tape.bf16 = 0;
     close_decodable();
   }
 }
@@ -113,10 +113,9 @@ static void a_long_sequence_has_room(void **state) {
   assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
   for (int n = 0; n < LONG; n++)
     assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);
-  assert_int_equal(attn_tape_open(&exact, MEMORY, NULL), ATTN_OK);
   attn_transformer_forward(network, &exact, NULL, &text);
   assert_int_equal(attn_tape_reserve(&exact, NULL), ATTN_OK);
-  const struct attn_value *y = attn_transformer_forward(network, &exact, NULL, &text);
+  const struct attn_tape_variable *y = attn_transformer_forward(network, &exact, NULL, &text);
   assert_int_equal(exact.status, ATTN_OK);
   expect_near(logits, y->x + (LONG - 1) * WORDS, NEAR_LOGIT);
   attn_tape_close(&exact);

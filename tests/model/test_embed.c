@@ -107,7 +107,6 @@ static void hidden_of(const int32_t *tokens, int64_t n, float *out) {
   const struct attn_text text = {
       .n = n, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
   struct attn_tape tape = {.host.threads = 1};
-  assert_int_equal(attn_tape_open(&tape, 1 << 20, NULL), ATTN_OK);
   attn_transformer_encode(model->network, &tape, &text);
   assert_int_equal(attn_tape_reserve(&tape, NULL), ATTN_OK);
   memcpy(out, attn_transformer_encode(model->network, &tape, &text)->x,

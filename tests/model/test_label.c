@@ -49,7 +49,7 @@ static void label(const struct attn_text *text, const struct attn_search *how, s
   if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
 }
 
-static const struct attn_value *parameter(const char *name) {
+static const struct attn_tape_variable *parameter(const char *name) {
   for (int n = 0; n < network->count; n++)
     if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
   fail_msg("no %s", name);

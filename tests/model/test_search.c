@@ -519,7 +519,7 @@ static void what_cannot_be_searched_is_refused(void **state) {
   close_network();
 }
 
-static const struct attn_value *parameter(const char *name) {
+static const struct attn_tape_variable *parameter(const char *name) {
   for (int n = 0; n < network->count; n++)
     if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
   fail_msg("no %s", name);

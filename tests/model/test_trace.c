@@ -127,7 +127,7 @@ static void every_attention_is_shown_as_it_is(void **state) {
 
 /* ---- q and k are the layer's ---- */
 
-static const struct attn_value *parameter(const char *name) {
+static const struct attn_tape_variable *parameter(const char *name) {
   for (int n = 0; n < network->count; n++)
     if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
   fail_msg("no %s", name);
@@ -139,7 +139,7 @@ static const struct attn_value *parameter(const char *name) {
 static void expect_projected(float got, const char *layer, int64_t row, const double *x) {
   char name[80];
   snprintf(name, sizeof name, "%s.in_proj_weight", layer);
-  const struct attn_value *w = parameter(name);
+  const struct attn_tape_variable *w = parameter(name);
   snprintf(name, sizeof name, "%s.in_proj_bias", layer);
   double sum = (double)parameter(name)->x[row], size = fabs(sum);
   for (int64_t e = 0; e < w->width; e++) {
@@ -155,9 +155,9 @@ static void hold_first_projection(const struct attn_trace_site *s) {
   const struct attn_config *c = &network->config;
   int encodes = s->kind == ATTN_TRACE_ENCODER;
   if (s->layer != 0 || s->kind == ATTN_TRACE_CROSS) return;
-  const struct attn_value *words_of =
+  const struct attn_tape_variable *words_of =
       parameter(encodes ? "source_embedding.weight" : "target_embedding.weight");
-  const struct attn_value *places_of =
+  const struct attn_tape_variable *places_of =
       parameter(encodes ? "source_positions.weight" : "target_positions.weight");
   for (int64_t i = 0; i < s->queries; i++) {
     double x[16];
@@ -178,7 +178,7 @@ static void hold_keys_of_the_source(const struct attn_trace_site *s) {
       .n = ASKED, .sequences = 1, .tokens = source_tokens, .places = places, .starts = starts};
   if (s->kind != ATTN_TRACE_CROSS || s->layer != 1) return;
   attn_tape_start(&tape);
-  const struct attn_value *hidden = attn_transformer_encode(network, &tape, &text);
+  const struct attn_tape_variable *hidden = attn_transformer_encode(network, &tape, &text);
   for (int64_t j = 0; j < s->keys; j++) {
     double x[16];
     for (int e = 0; e < 16; e++) x[e] = (double)hidden->x[j * 16 + e];

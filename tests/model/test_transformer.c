@@ -40,8 +40,7 @@ static struct attn_text target = {
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   for (int side = 0; side < 2; side++)
     for (int n = 0; n < TOKENS; n++) tokens[side][n] = (int32_t)below(WORDS);
   return 0;
@@ -49,7 +48,7 @@ static int begin(void **state) {
 
 static int end(void **state) {
   (void)state;
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
   return 0;
 }
 
@@ -74,9 +73,9 @@ static void open_network(const char *more) {
 static void close_network(void) { attn_network_free(network), free(block); }
 
 /* Logits of both, or of one, in the tape's memory. */
-static struct attn_value *forward(void) {
+static struct attn_tape_variable *forward(void) {
   attn_tape_start(&tape);
-  struct attn_value *y = attn_transformer_forward(network, &tape, &source, &target);
+  struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &source, &target);
   if (tape.status) fail_msg("%s", tape.error.message);
   return y;
 }
@@ -105,7 +104,7 @@ static const char *const variants[] = {
 
 static double loss(const float *r, int differentiates, double *size) {
   double sum = 0;
-  struct attn_value *y = forward();
+  struct attn_tape_variable *y = forward();
   *size = 0;
   for (int64_t e = 0; e < y->n * y->width; e++) {
     double term = (double)r[e] * (double)y->x[e];
@@ -158,11 +157,11 @@ static void gradients_are_derivatives(void **state) {
 /* A step's gradients: bytes of the numbers and what is shared. */
 static void learn(struct attn_tape *t, float *gradients) {
   int32_t labels[TOKENS];
-  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_NO_TARGET;
+  for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_IGNORE_INDEX;
   memset(block + numbers, 0, (size_t)numbers * sizeof *block);
   attn_tape_start(t);
-  struct attn_value *y = attn_transformer_forward(network, t, &source, &target);
-  attn_tape_lose(t, y, labels, 0.1, 1);
+  struct attn_tape_variable *y = attn_transformer_forward(network, t, &source, &target);
+  attn_tape_cross_entropy(t, y, labels, 0.1, 1);
   attn_tape_backward(t);
   assert_int_equal(t->status, ATTN_OK);
   memcpy(gradients, block + numbers, (size_t)numbers * sizeof *block);
@@ -174,11 +173,10 @@ static void open_sharing(struct attn_tape *t) {
   longer[0].n += 3, longer[1].n += 5;
   *t = (struct attn_tape){
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
-  assert_int_equal(attn_tape_open(t, MEMORY, NULL), ATTN_OK);
-  struct attn_value *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
-  attn_tape_lose(t, y, NULL, 0, 1);
+  struct attn_tape_variable *y = attn_transformer_forward(network, t, &longer[0], &longer[1]);
+  attn_tape_cross_entropy(t, y, NULL, 0, 1);
   assert_int_equal(attn_tape_reserve(t, NULL), ATTN_OK);
-  memset(t->numbers.memory, 0xff, t->numbers.size + t->gradients.places.most);
+  memset(t->data.memory, 0xff, t->data.size + t->gradients.offsets.peak);
 }
 
 static void gradients_that_share_memory_are_the_same_bits(void **state) {
@@ -193,7 +191,7 @@ static void gradients_that_share_memory_are_the_same_bits(void **state) {
     open_sharing(&sharing);
     learn(&sharing, shared), learn(&sharing, shared);
     assert_memory_equal(own, shared, (size_t)numbers * sizeof *own);
-    assert_true(sharing.gradients.places.most < sharing.numbers.size / 2);
+    assert_true(sharing.gradients.offsets.peak < sharing.data.size / 2);
     attn_tape_close(&sharing), free(own), free(shared), close_network();
   }
   tape.training = 0;
@@ -238,7 +236,7 @@ static void every_weight_counts(void **state) {
     open_network(variants[n]);
     logits_to(before);
     for (int p = 0; p < network->count; p++) {
-      const struct attn_value *v = &network->parameters[p].value;
+      const struct attn_tape_variable *v = &network->parameters[p].value;
       for (int64_t e = 0; e < v->n * v->width; e++) v->x[e] += e % 2 ? 0.25f : -0.5f;
       logits_to(after);
       if (!memcmp(before, after, sizeof after))
@@ -298,7 +296,7 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
     struct attn_text kept_source = source, kept_target = target;
     logits_to(together);
     source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
-    const struct attn_value *alone = forward();
+    const struct attn_tape_variable *alone = forward();
     for (int64_t e = 0; e < alone->n * WORDS; e++) /* products of other sizes may round otherwise */
       assert_true(fabs((double)(alone->x[e] - together[e])) < 1e-4);
     source = kept_source, target = kept_target;

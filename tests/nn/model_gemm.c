@@ -6,4 +6,4 @@
 #define GEMM model_gemm_avx512
 #define GEMM_NAME "avx512 (software model)"
 #define GEMM_ISA ATTN_ISA_AVX512
-#include "gemm.inc"
+#include "gemm/gemm.inc"

@@ -1,8 +1,7 @@
-/* Laws of bf16 in linear layers: a number is rounded to the nearest, ties to even; a layer on a
- * tape of halves is, bit for bit, the layer of what its factors round to, forward and backward, and
- * these products are sums of products: |error| <= n u sum |a b|, n products and u = 2^-24; its
- * bias' gradient is of what was never rounded; a step has the memory that was planned or is
- * refused.
+/* Linear layers in bf16. float32 is rounded to the nearest bf16, ties to even. A layer on a bf16
+ * tape has the bits of attn_linear on rounded operands, forward and backward, with |error| <= n u
+ * sum |a b| for n products, u = 2^-24. The gradient of the bias is computed from the unrounded dy.
+ * A step that needs more memory than was planned fails.
  *
  *     test_bf16 [SEED] */
 #include <math.h>
@@ -15,50 +14,37 @@
 #include <cmocka.h>
 
 #include "bf16.h"
+#include "float_bits.h"
 #include "random.h"
 #include "tape.h"
 
-enum { NOTES = 1 << 14 };
-
 /* ---- Rounding ---- */
 
-static float of_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static uint32_t bits_of(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-/* By definition: of the two numbers of 16 bits beside it the nearer, of two as near the even one.
- * Beyond the largest stands what would be next, 2^128, and means infinity. */
+/* By definition: the nearer of the two neighbours of 16 bits, in a tie the even one. The successor
+ * of the largest finite value counts as 2^128 and means infinity. */
 static double value_of(uint32_t high) {
   if ((high & 0x7FFF) == 0x7F80) return high & 0x8000 ? -0x1p128 : 0x1p128;
-  return (double)of_bits(high << 16);
+  return (double)float_of_bits(high << 16);
 }
 
 static uint32_t nearest(uint32_t bits) {
   uint32_t below_it = bits >> 16, above = below_it + 1;
-  double x = (double)of_bits(bits), down = fabs(x - value_of(below_it)),
+  double x = (double)float_of_bits(bits), down = fabs(x - value_of(below_it)),
          up = fabs(value_of(above) - x);
   if (down == 0) return below_it;
   return up < down || (!(down < up) && below_it & 1) ? above : below_it;
 }
 
-/* NaN stays one, infinity too. */
+/* NaN and infinity are kept. */
 static void expect_rounded(uint32_t bits, uint32_t is) {
-  float x = of_bits(bits);
+  float x = float_of_bits(bits);
   uint32_t expected = isinf(x) ? bits >> 16 : nearest(bits);
-  if (isnan(x) ? !isnan(of_bits(is << 16)) : is != expected)
-    fail_msg("%08x is written as %04x, not %04x", bits, is, expected);
+  if (isnan(x) ? !isnan(float_of_bits(is << 16)) : is != expected)
+    fail_msg("%08x is rounded to %04x, expected %04x", bits, is, expected);
 }
 
-/* Corners of every upper half that is one: subnormals, ones, the largest, infinity, NaN. */
-static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
+/* Edge cases of the upper 16 bits: subnormals, 1, the largest, infinity, NaN. */
+static void values_round_to_nearest_ties_to_even(void **state) {
   (void)state;
   static const uint32_t high[] = {0x0000, 0x0001, 0x0002, 0x007F, 0x0080, 0x3F7F, 0x3F80,
                                   0x3F81, 0x7F7E, 0x7F7F, 0x7F80, 0x7F81, 0x7FC0, 0x7FFF},
@@ -68,13 +54,13 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
   static float x[COUNT];
   static uint16_t rounded[COUNT];
   for (int n = 0; n < COUNT; n++)
-    x[n] =
-        of_bits(n < CORNERS ? (high[n / 2 / LOW] | (uint32_t)n % 2 << 15) << 16 | low[n / 2 % LOW]
-                            : (uint32_t)below(65536) << 16 | (uint32_t)below(65536));
+    x[n] = float_of_bits(n < CORNERS
+                             ? (high[n / 2 / LOW] | (uint32_t)n % 2 << 15) << 16 | low[n / 2 % LOW]
+                             : (uint32_t)below(65536) << 16 | (uint32_t)below(65536));
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     const struct attn_host host = {.threads = threads};
-    attn_bf16_write(&host, rounded, x, COUNT);
-    for (int64_t n = 0; n < COUNT; n++) expect_rounded(bits_of(x[n]), rounded[n]);
+    attn_convert_to_bf16(&host, rounded, x, COUNT);
+    for (int64_t n = 0; n < COUNT; n++) expect_rounded(bits_of_float(x[n]), rounded[n]);
   }
 }
 
@@ -83,15 +69,15 @@ static void numbers_round_to_the_nearest_and_ties_to_even(void **state) {
 enum { N = 37, IN = 19, OUT = 45 };
 
 struct layer {
-  float x[N * IN], w[OUT * IN], b[OUT], dy[N * OUT];   /* what it is given */
-  float dx[N * IN], dw[OUT * IN], db[OUT], y[N * OUT]; /* gradients are added to */
-  float rx[N * IN], rw[OUT * IN], rdy[N * OUT];        /* rounded by the definition above */
+  float x[N * IN], w[OUT * IN], b[OUT], dy[N * OUT];   /* inputs */
+  float dx[N * IN], dw[OUT * IN], db[OUT], y[N * OUT]; /* gradients are accumulated */
+  float rx[N * IN], rw[OUT * IN], rdy[N * OUT];        /* rounded as defined above */
 };
 
 static void draw(float *x, float *rounded, int count) {
   for (int e = 0; e < count; e++) {
     x[e] = uniform();
-    if (rounded) rounded[e] = of_bits(nearest(bits_of(x[e])) << 16);
+    if (rounded) rounded[e] = float_of_bits(nearest(bits_of_float(x[e])) << 16);
   }
 }
 
@@ -101,14 +87,13 @@ static void draw_layer(struct layer *l) {
   draw(l->db, NULL, OUT);
 }
 
-/* Twice: to measure, and to compute. */
-static void on_a_tape(struct layer *l, int32_t threads) {
-  struct attn_tape t = {.training = 1, .halves = 1, .host.threads = threads};
-  uint16_t half[OUT * IN];
-  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, half},
-                    b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
-  attn_bf16_write(&t.host, half, l->w, OUT * IN);
-  assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
+/* The first call measures, the second computes. */
+static void run_on_tape(struct layer *l, int32_t threads) {
+  struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = threads};
+  uint16_t bf16[OUT * IN];
+  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, OUT, IN, 0, bf16},
+                            b = {l->b, l->db, 1, OUT, 0, NULL}, *y = NULL;
+  attn_convert_to_bf16(&t.host, bf16, l->w, OUT * IN);
   attn_tape_linear(&t, &x, &w, &b);
   assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
   y = attn_tape_linear(&t, &x, &w, &b);
@@ -120,10 +105,10 @@ static void on_a_tape(struct layer *l, int32_t threads) {
 }
 
 static void to_bf16(uint16_t *to, const float *rounded, int count) {
-  for (int e = 0; e < count; e++) to[e] = (uint16_t)(bits_of(rounded[e]) >> 16);
+  for (int e = 0; e < count; e++) to[e] = (uint16_t)(bits_of_float(rounded[e]) >> 16);
 }
 
-static void by_hand(struct layer *l, int32_t threads) {
+static void run_attn_linear(struct layer *l, int32_t threads) {
   uint16_t x[N * IN], w[OUT * IN], dy[N * OUT];
   to_bf16(x, l->rx, N * IN), to_bf16(w, l->rw, OUT * IN), to_bf16(dy, l->rdy, N * OUT);
   const struct attn_host host = {.threads = threads};
@@ -133,7 +118,7 @@ static void by_hand(struct layer *l, int32_t threads) {
                    ATTN_OK);
 }
 
-/* sum over k of a[k a_step] b[k b_step], to what was there. */
+/* is = was + sum over k of a[k a_step] b[k b_step] */
 static void expect_sum(float is, float was, const float *a, int a_step, const float *b, int b_step,
                        int count) {
   double sum = (double)was, size = fabs(sum);
@@ -159,53 +144,52 @@ static void expect_sums(const struct layer *is, const struct layer *was) {
   for (int o = 0; o < OUT; o++) expect_sum(is->db[o], was->db[o], was->dy + o, OUT, &one, 0, N);
 }
 
-static void a_layer_is_that_of_its_rounded_factors(void **state) {
+static void a_layer_on_a_tape_has_the_bits_of_attn_linear(void **state) {
   (void)state;
   static struct layer was, on_tape, hand;
   for (int32_t threads = 1; threads <= 3; threads++) {
     draw_layer(&was), on_tape = hand = was;
-    on_a_tape(&on_tape, threads), by_hand(&hand, threads);
+    run_on_tape(&on_tape, threads), run_attn_linear(&hand, threads);
     assert_memory_equal(on_tape.y, hand.y, sizeof hand.y);
     assert_memory_equal(on_tape.dx, hand.dx, sizeof hand.dx);
     assert_memory_equal(on_tape.dw, hand.dw, sizeof hand.dw);
     assert_memory_equal(on_tape.db, hand.db, sizeof hand.db);
     expect_sums(&on_tape, &was);
-    assert_memory_equal(on_tape.w, was.w, sizeof was.w); /* what is learned stays float32 */
+    assert_memory_equal(on_tape.w, was.w, sizeof was.w); /* weights stay float32 */
   }
 }
 
 /* ---- Memory ---- */
 
-/* A layer of so many outputs behind a value of so many numbers, which only takes room. */
-static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t room,
-                        uint16_t *half) {
-  struct attn_value x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, half};
-  attn_tape_value(t, room, 1);
-  struct attn_value *y = attn_tape_linear(t, &x, &w, NULL);
-  if (!t->numbers.memory || t->status) return t->status;
+/* One layer of `out` outputs, after a variable of `extra` elements that only takes memory. */
+static attn_status step(struct attn_tape *t, struct layer *l, int64_t out, int64_t extra,
+                        uint16_t *bf16) {
+  struct attn_tape_variable x = {l->x, l->dx, N, IN, 0, NULL}, w = {l->w, l->dw, out, IN, 0, bf16};
+  attn_tape_variable(t, extra, 1);
+  struct attn_tape_variable *y = attn_tape_linear(t, &x, &w, NULL);
+  if (!t->data.memory || t->status) return t->status;
   memset(y->dx, 0, (size_t)(N * out) * sizeof *y->dx);
   attn_tape_backward(t);
   return t->status;
 }
 
-/* What is refused for its outputs has numbers enough: its gradient as factors has no room. */
-static void a_step_has_the_memory_that_was_planned(void **state) {
+/* In the failing step the values fit, but not its gradient in bf16. */
+static void a_step_larger_than_planned_fails(void **state) {
   (void)state;
   static struct layer l;
-  uint16_t half[OUT * IN] = {0};
+  uint16_t bf16[OUT * IN] = {0};
   for (int larger = 0; larger < 2; larger++) {
-    struct attn_tape t = {.training = 1, .halves = 1, .host.threads = 1};
-    assert_int_equal(attn_tape_open(&t, NOTES, NULL), ATTN_OK);
-    step(&t, &l, OUT - 1, 8 * N, half);
-    assert_int_equal(t.factors_most, (size_t)(N * (OUT - 1)) * sizeof *half);
+    struct attn_tape t = {.training = 1, .bf16 = 1, .host.threads = 1};
+    step(&t, &l, OUT - 1, 8 * N, bf16);
+    assert_int_equal(t.bf16_gradient_bytes, (size_t)(N * (OUT - 1)) * sizeof *bf16);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
-    assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, half),
+    assert_int_equal(step(&t, &l, larger ? OUT : OUT - 1, larger ? 1 : 8 * N, bf16),
                      larger ? ATTN_ERR_MEMORY : ATTN_OK);
     if (larger) assert_non_null(strstr(t.error.message, "a step is larger than was planned"));
-    attn_tape_start(&t); /* it is as it was */
-    assert_int_equal(step(&t, &l, OUT - 1, 8 * N, half), ATTN_OK);
+    attn_tape_start(&t); /* the tape is still usable */
+    assert_int_equal(step(&t, &l, OUT - 1, 8 * N, bf16), ATTN_OK);
     attn_tape_start(&t);
-    assert_int_equal(step(&t, &l, OUT - 1, 16 * N, half), ATTN_ERR_MEMORY);
+    assert_int_equal(step(&t, &l, OUT - 1, 16 * N, bf16), ATTN_ERR_MEMORY);
     attn_tape_close(&t);
   }
 }
@@ -213,8 +197,8 @@ static void a_step_has_the_memory_that_was_planned(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers_round_to_the_nearest_and_ties_to_even),
-      cmocka_unit_test(a_layer_is_that_of_its_rounded_factors),
-      cmocka_unit_test(a_step_has_the_memory_that_was_planned)};
+      cmocka_unit_test(values_round_to_nearest_ties_to_even),
+      cmocka_unit_test(a_layer_on_a_tape_has_the_bits_of_attn_linear),
+      cmocka_unit_test(a_step_larger_than_planned_fails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Law: what ATTN_CLONES chooses for this CPU gives the bits of the same source compiled for the
- * baseline alone, whose functions are called plain_ here (CMakeLists.txt). Of any width, so that no
- * remainder is missed, with numbers of all sizes. Proves nothing on a CPU without AVX2. */
+/* The version that ATTN_CLONES selects on this CPU has the bits of the same source compiled for the
+ * baseline, whose functions are named plain_ here (CMakeLists.txt). Tested for all widths and for
+ * values of all magnitudes. Tests nothing on a CPU without AVX2. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,17 +18,17 @@ __typeof__(attn_activation_forward) plain_activation_forward;
 __typeof__(attn_activation_backward) plain_activation_backward;
 __typeof__(attn_residual_forward) plain_residual_forward;
 __typeof__(attn_residual_backward) plain_residual_backward;
-__typeof__(attn_row_norm_forward) plain_row_norm_forward;
-__typeof__(attn_row_norm_backward) plain_row_norm_backward;
-__typeof__(attn_loss_forward) plain_loss_forward;
+__typeof__(attn_norm_layer_forward) plain_norm_layer_forward;
+__typeof__(attn_norm_layer_backward) plain_norm_layer_backward;
+__typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
 __typeof__(attn_adamw_step) plain_adamw_step;
-__typeof__(attn_bf16_write) plain_bf16_write;
+__typeof__(attn_convert_to_bf16) plain_convert_to_bf16;
 
 enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
 
 static const struct attn_host host = {.threads = 1};
 static float x[SIZE], f[SIZE], weight[SIZE];
-static float ours[4][SIZE], theirs[4][SIZE]; /* what a call writes to, or adds to */
+static float ours[4][SIZE], theirs[4][SIZE]; /* outputs, and gradients that are accumulated */
 static int64_t n, width;
 
 static void draw(float *to, float scale) {
@@ -78,20 +78,18 @@ static void residuals(void **state) {
 
 static void norms(void **state) {
   (void)state;
-  float mean[ROWS] = {0}, inverse[ROWS], plain_mean[ROWS], plain_inverse[ROWS];
+  struct attn_norm_row row[ROWS], plain_row[ROWS];
   for (int call = 0; call < CALLS; call++) {
-    int root = chance(2);
-    const float *bias = chance(2) ? weight + WIDTH : NULL;
     begin();
-    attn_row_norm_forward(&host, ours[0], mean, inverse, x, weight, bias, n, width, 1e-5, root);
-    plain_row_norm_forward(&host, theirs[0], plain_mean, plain_inverse, x, weight, bias, n, width,
-                           1e-5, root);
-    assert_memory_equal(mean, plain_mean, (size_t)n * sizeof *mean);
-    assert_memory_equal(inverse, plain_inverse, (size_t)n * sizeof *inverse);
-    attn_row_norm_backward(&host, ours[1], ours[2], ours[3], f, x, mean, inverse, weight, n, width,
-                           root);
-    plain_row_norm_backward(&host, theirs[1], theirs[2], theirs[3], f, x, mean, inverse, weight, n,
-                            width, root);
+    const struct attn_norm_layer l = {
+        n, width, chance(2), 1e-5, x, weight, chance(2) ? weight + WIDTH : NULL, row};
+    struct attn_norm_layer plain = l;
+    plain.row = plain_row;
+    attn_norm_layer_forward(&host, &l, ours[0]);
+    plain_norm_layer_forward(&host, &plain, theirs[0]);
+    assert_memory_equal(row, plain_row, (size_t)n * sizeof *row);
+    attn_norm_layer_backward(&host, &l, ours[1], ours[2], ours[3], f);
+    plain_norm_layer_backward(&host, &plain, theirs[1], theirs[2], theirs[3], f);
     end();
   }
 }
@@ -104,12 +102,12 @@ static void losses(void **state) {
     double scratch[2][ROWS], smoothing = chance(2) ? 0.1 : 0;
     int evaluate = chance(3);
     for (int row = 0; row < ROWS; row++)
-      targets[row] = chance(5) ? ATTN_NO_TARGET : (int32_t)below(width);
+      targets[row] = chance(5) ? ATTN_IGNORE_INDEX : (int32_t)below(width);
     memcpy(ours[0], x, sizeof x), memcpy(theirs[0], x, sizeof x);
-    struct attn_loss a =
-        attn_loss_forward(&host, ours[0], targets, n, width, smoothing, 0.3f, evaluate, scratch[0]);
-    struct attn_loss b = plain_loss_forward(&host, theirs[0], targets, n, width, smoothing, 0.3f,
-                                            evaluate, scratch[1]);
+    struct attn_loss a = attn_cross_entropy_forward(&host, ours[0], targets, n, width, smoothing,
+                                                    0.3f, evaluate, scratch[0]);
+    struct attn_loss b = plain_cross_entropy_forward(&host, theirs[0], targets, n, width, smoothing,
+                                                     0.3f, evaluate, scratch[1]);
     assert_true(a.sum == b.sum && a.rows == b.rows && a.correct == b.correct);
     end();
   }
@@ -134,8 +132,8 @@ static void roundings(void **state) {
   static uint16_t rounded[2][SIZE];
   for (int call = 0; call < CALLS; call++) {
     begin();
-    attn_bf16_write(&host, rounded[0], x, n * width),
-        plain_bf16_write(&host, rounded[1], x, n * width);
+    attn_convert_to_bf16(&host, rounded[0], x, n * width),
+        plain_convert_to_bf16(&host, rounded[1], x, n * width);
     assert_memory_equal(rounded[0], rounded[1], sizeof rounded[0]);
   }
 }

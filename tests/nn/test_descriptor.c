@@ -1,7 +1,6 @@
-/* Law: of every struct that a caller gives with its struct_size, one that is shorter than was ever
- * published or absurdly long is refused; one that is longer is taken where it is zero behind what
- * this library knows, and refused where it is not, for that would be silently not done. One that is
- * given to be filled is filled as far as both know it. */
+/* Every struct with a struct_size. Input: sizes below the first published one or absurdly large are
+ * errors; a larger struct is accepted if the bytes after what this library knows are 0, else it is
+ * an error, for a request must not be ignored. Output: filled as far as both sides know it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +27,7 @@ static int begin(void **state) {
   return 0;
 }
 
-/* ---- A call with each struct; the others are as they should be ---- */
+/* ---- One call for each struct; all other arguments are valid ---- */
 
 static attn_status with_sdpa(void *given, attn_error *err) {
   return attn_sdpa_forward(given, &x, &x, &x, &y, err);
@@ -109,50 +108,51 @@ static attn_status with_rotary(void *given, attn_error *err) {
   return attn_rotary_forward(given, &x, &tables, &tables, &y, err);
 }
 
-/* ---- The law ---- */
+/* ---- Input ---- */
 
 struct kind {
-  const char *type, *argument; /* what the error names */
+  const char *type, *argument; /* named by the error */
   attn_status (*call)(void *given, attn_error *err);
   size_t size, least;
   const void *good;
 };
 
-/* As many bytes as the struct_size says, so that a sanitizer sees what is read behind them. */
+/* The struct has struct_size bytes, so that a sanitizer detects reads past it. */
 static attn_status call(const struct kind *k, size_t size, int mark, attn_error *err) {
-  _Alignas(16) char room[1024];
-  assert_true(k->size + MORE < sizeof room);
-  memset(room, 0, sizeof room);
-  memcpy(room, k->good, k->size);
-  memcpy(room, &size, sizeof size);
-  if (size <= sizeof room) {
-    if (size < k->size) memset(room + size, 0xAA, k->size - size);
-    if (mark >= 0) room[mark] = 1;
+  _Alignas(16) char buffer[1024];
+  assert_true(k->size + MORE < sizeof buffer);
+  memset(buffer, 0, sizeof buffer);
+  memcpy(buffer, k->good, k->size);
+  memcpy(buffer, &size, sizeof size);
+  if (size <= sizeof buffer) {
+    if (size < k->size) memset(buffer + size, 0xAA, k->size - size);
+    if (mark >= 0) buffer[mark] = 1;
   }
   memset(err, 0, sizeof *err);
-  return k->call(room, err);
+  return k->call(buffer, err);
 }
 
-static void refused(const struct kind *k, size_t size, int mark) {
+static void expect_error(const struct kind *k, size_t size, int mark) {
   attn_error err;
   if (call(k, size, mark, &err) != ATTN_ERR_ARGUMENT || strcmp(err.argument, k->argument) ||
       !strstr(err.message, "struct_size"))
     fail_msg("%s of %zu bytes: \"%s\", \"%s\"", k->type, size, err.argument, err.message);
 }
 
-static void taken(const struct kind *k, size_t size) {
+static void expect_success(const struct kind *k, size_t size) {
   attn_error err;
   if (call(k, size, -1, &err)) fail_msg("%s of %zu bytes: %s", k->type, size, err.message);
 }
 
-static void obeys(const struct kind *k) {
-  refused(k, 0, -1), refused(k, sizeof(size_t), -1), refused(k, k->least - 1, -1);
-  refused(k, 65537, -1), refused(k, SIZE_MAX, -1);
-  taken(k, k->least), taken(k, k->size), taken(k, k->size + 1), taken(k, k->size + MORE);
-  for (size_t n = k->size; n < k->size + MORE; n++) refused(k, k->size + MORE, (int)n);
+static void check_sizes(const struct kind *k) {
+  expect_error(k, 0, -1), expect_error(k, sizeof(size_t), -1), expect_error(k, k->least - 1, -1);
+  expect_error(k, 65537, -1), expect_error(k, SIZE_MAX, -1);
+  expect_success(k, k->least), expect_success(k, k->size), expect_success(k, k->size + 1),
+      expect_success(k, k->size + MORE);
+  for (size_t n = k->size; n < k->size + MORE; n++) expect_error(k, k->size + MORE, (int)n);
 }
 
-static void every_struct_obeys(void **state) {
+static void input_structs_of_all_sizes(void **state) {
   (void)state;
   attn_sdpa sdpa = ATTN_SDPA_INIT;
   attn_score score = ATTN_SCORE_INIT;
@@ -182,10 +182,10 @@ static void every_struct_obeys(void **state) {
       KIND("struct_size", with_norm, norm, sizeof norm),
       KIND("gradients", with_norm_gradients, norm_gradients, sizeof norm_gradients),
       KIND("struct_size", with_rotary, rotary, sizeof rotary)};
-  for (size_t n = 0; n < sizeof all / sizeof *all; n++) obeys(&all[n]);
+  for (size_t n = 0; n < sizeof all / sizeof *all; n++) check_sizes(&all[n]);
 }
 
-/* ---- What is given to be filled ---- */
+/* ---- Output ---- */
 
 static attn_status fill_machine(void *given, attn_error *err) {
   (void)err;
@@ -201,9 +201,9 @@ static attn_status fill_report(void *given, attn_error *err) {
   return status ? status : attn_sdpa_verify(NULL, &x, &x, &x, &y, 0, 0, given, err);
 }
 
-/* A longer one is filled with zeros behind what this library knows; its size stays; one that is
- * refused is left as it was. */
-static void what_is_filled_obeys(void **state) {
+/* A larger one is filled with 0 after what this library knows; struct_size does not change; on an
+ * error nothing is written. */
+static void output_structs_of_all_sizes(void **state) {
   (void)state;
   static const struct {
     attn_status (*call)(void *given, attn_error *err);
@@ -212,19 +212,19 @@ static void what_is_filled_obeys(void **state) {
              {fill_plan, sizeof(attn_plan)},
              {fill_report, sizeof(attn_sdpa_report)}};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    size_t sizes[] = {0, 8, all[k].size - 1, 65537, all[k].size, all[k].size + MORE}, told;
+    size_t sizes[] = {0, 8, all[k].size - 1, 65537, all[k].size, all[k].size + MORE}, size_after;
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
-      _Alignas(16) unsigned char room[1024], before[1024];
-      memset(room, 0x5A, sizeof room), memcpy(room, &sizes[n], sizeof sizes[n]);
-      memcpy(before, room, sizeof room);
-      attn_status status = all[k].call(room, NULL);
+      _Alignas(16) unsigned char buffer[1024], before[1024];
+      memset(buffer, 0x5A, sizeof buffer), memcpy(buffer, &sizes[n], sizeof sizes[n]);
+      memcpy(before, buffer, sizeof buffer);
+      attn_status status = all[k].call(buffer, NULL);
       assert_int_equal(status, n < 4 ? ATTN_ERR_ARGUMENT : ATTN_OK);
-      memcpy(&told, room, sizeof told);
-      assert_int_equal(told, sizes[n]);
-      if (status) assert_memory_equal(room, before, sizeof room);
-      for (size_t at = all[k].size; !status && at < sizeof room; at++)
-        assert_int_equal(room[at], at < sizes[n] ? 0 : 0x5A);
-      if (!status) assert_memory_not_equal(room + 8, before + 8, all[k].size - 8);
+      memcpy(&size_after, buffer, sizeof size_after);
+      assert_int_equal(size_after, sizes[n]);
+      if (status) assert_memory_equal(buffer, before, sizeof buffer);
+      for (size_t at = all[k].size; !status && at < sizeof buffer; at++)
+        assert_int_equal(buffer[at], at < sizes[n] ? 0 : 0x5A);
+      if (!status) assert_memory_not_equal(buffer + 8, before + 8, all[k].size - 8);
     }
   }
 }
@@ -236,7 +236,7 @@ struct now {
   int64_t a, b;
 };
 
-static void a_copy_is_whole_or_zero(void **state) {
+static void a_copy_is_complete_or_zero(void **state) {
   (void)state;
   const struct now given = {offsetof(struct now, b), 1, 2}, zero = {sizeof zero, 0, 0};
   const struct now older = {sizeof older, 1, 0};
@@ -258,8 +258,8 @@ static void a_copy_is_whole_or_zero(void **state) {
   assert_string_equal(err.message, "x is NULL");
 }
 
-/* An older caller's ends sooner. */
-static void a_fill_goes_as_far_as_the_caller_knows(void **state) {
+/* An older caller's struct is shorter. */
+static void a_fill_ends_at_the_callers_size(void **state) {
   (void)state;
   const struct now from = {sizeof from, 1, 2};
   struct now to = {offsetof(struct now, b), 7, 7};
@@ -272,9 +272,9 @@ static void a_fill_goes_as_far_as_the_caller_knows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup(every_struct_obeys, begin),
-                                     cmocka_unit_test_setup(what_is_filled_obeys, begin),
-                                     cmocka_unit_test(a_copy_is_whole_or_zero),
-                                     cmocka_unit_test(a_fill_goes_as_far_as_the_caller_knows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_setup(input_structs_of_all_sizes, begin),
+                                     cmocka_unit_test_setup(output_structs_of_all_sizes, begin),
+                                     cmocka_unit_test(a_copy_is_complete_or_zero),
+                                     cmocka_unit_test(a_fill_ends_at_the_callers_size)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

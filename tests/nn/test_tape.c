@@ -1,8 +1,8 @@
-/* Law: what a tape sends back is the derivative of what it computed, for every layer.
+/* The gradients of a tape are the derivatives of what it computed, for every layer.
  *
- * The loss is sum r y with random r. Along a random direction d of one operand its derivative is
- * sum dx d; differences of fourth order say the same, up to their rounding, of some 32 u sum |r y|
- * / e for steps of e, and their own error, of the order e^4.
+ * The loss is sum r y with random r. Its derivative along a random direction d of one operand is
+ * sum dx d, and is compared to differences of fourth order, up to their rounding, of some 32 u sum
+ * |r y| / e for steps of e, and their truncation error, of the order e^4.
  *
  *     test_tape [SEED] */
 #include <math.h>
@@ -22,11 +22,11 @@
 enum { LEAVES = 4, N = 7, MEMORY = 1 << 20 };
 static const double step = 1.0 / 32;
 
-/* Operands and what is made of them. */
-struct scene {
-  struct attn_value leaf[LEAVES];
+/* Operands and the function that builds y from them. */
+struct layer_case {
+  struct attn_tape_variable leaf[LEAVES];
   int leaves;
-  struct attn_value *(*build)(struct attn_tape *tape, struct scene *scene);
+  struct attn_tape_variable *(*build)(struct attn_tape *tape, struct layer_case *layer);
   int kind;
   double dropout;
 };
@@ -37,34 +37,33 @@ static float *weights; /* r */
 static int begin(void **state) {
   (void)state;
   tape = (struct attn_tape){.training = 1, .host.threads = 2};
-  tape.notes = (struct attn_stack){malloc(MEMORY), MEMORY, 0, 0};
-  tape.numbers = (struct attn_stack){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
+  tape.data = (struct attn_arena){aligned_alloc(64, MEMORY), MEMORY, 0, 0};
   return 0;
 }
 
 static int end(void **state) {
   (void)state;
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
   return 0;
 }
 
-static struct attn_value *leaf(struct scene *s, int64_t n, int64_t width) {
-  struct attn_value *v = &s->leaf[s->leaves++];
-  *v = (struct attn_value){calloc((size_t)(n * width), sizeof(float)),
-                           calloc((size_t)(n * width), sizeof(float)),
-                           n,
-                           width,
-                           0,
-                           NULL};
+static struct attn_tape_variable *leaf(struct layer_case *s, int64_t n, int64_t width) {
+  struct attn_tape_variable *v = &s->leaf[s->leaves++];
+  *v = (struct attn_tape_variable){calloc((size_t)(n * width), sizeof(float)),
+                                   calloc((size_t)(n * width), sizeof(float)),
+                                   n,
+                                   width,
+                                   0,
+                                   NULL};
   for (int64_t e = 0; e < n * width; e++) v->x[e] = uniform();
   return v;
 }
 
 /* The loss; *size is the sum of its terms' magnitudes. */
-static double run(struct scene *s, int differentiates, double *size) {
+static double run(struct layer_case *s, int differentiates, double *size) {
   double sum = 0;
   attn_tape_start(&tape);
-  struct attn_value *y = s->build(&tape, s);
+  struct attn_tape_variable *y = s->build(&tape, s);
   assert_int_equal(tape.status, ATTN_OK);
   *size = 0;
   for (int64_t e = 0; e < y->n * y->width; e++) {
@@ -76,7 +75,8 @@ static double run(struct scene *s, int differentiates, double *size) {
   return sum;
 }
 
-static double moved(struct scene *s, struct attn_value *v, const float *direction, double by) {
+static double moved(struct layer_case *s, struct attn_tape_variable *v, const float *direction,
+                    double by) {
   int64_t count = v->n * v->width;
   float *kept = malloc((size_t)count * sizeof *kept);
   double size;
@@ -88,8 +88,8 @@ static double moved(struct scene *s, struct attn_value *v, const float *directio
   return sum;
 }
 
-static void hold(struct scene *s, int number) {
-  struct attn_value *v = &s->leaf[number];
+static void check_derivative(struct layer_case *s, int number) {
+  struct attn_tape_variable *v = &s->leaf[number];
   int64_t count = v->n * v->width;
   float *direction = malloc((size_t)count * sizeof *direction);
   double exact = 0, size;
@@ -101,39 +101,39 @@ static void hold(struct scene *s, int number) {
   run(s, 0, &size);
   double bound = size * (32 * 0x1p-24 / step + 4096 * pow(step, 4) / 24);
   if (!(fabs(found - exact) <= bound))
-    fail_msg("operand %d: derivative %g, differences say %g +- %g", number, exact, found, bound);
+    fail_msg("operand %d: derivative %g, differences give %g +- %g", number, exact, found, bound);
   free(direction);
 }
 
-static void check(struct scene *s) {
+static void check(struct layer_case *s) {
   double size;
   weights = malloc(MEMORY);
   for (int e = 0; e < 4096; e++) weights[e] = uniform();
   run(s, 1, &size);
-  struct attn_value kept[LEAVES];
+  struct attn_tape_variable kept[LEAVES];
   memcpy(kept, s->leaf, sizeof kept);
-  for (int n = 0; n < s->leaves; n++) hold(s, n);
+  for (int n = 0; n < s->leaves; n++) check_derivative(s, n);
   for (int n = 0; n < s->leaves; n++) free(s->leaf[n].x), free(s->leaf[n].dx);
   free(weights);
 }
 
 /* ---- Layers ---- */
 
-static struct attn_value *build_linear(struct attn_tape *t, struct scene *s) {
+static struct attn_tape_variable *build_linear(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_linear(t, &s->leaf[0], &s->leaf[1], s->leaves > 2 ? &s->leaf[2] : NULL);
 }
 
 static void linear(void **state) {
   (void)state;
   for (int bias = 0; bias < 2; bias++) {
-    struct scene s = {.build = build_linear};
+    struct layer_case s = {.build = build_linear};
     leaf(&s, N, 5), leaf(&s, 9, 5);
     if (bias) leaf(&s, 1, 9);
     check(&s);
   }
 }
 
-/* Of more columns than one thread takes. */
+/* More columns than one thread sums. */
 static void sums_of_biases_do_not_depend_on_threads(void **state) {
   (void)state;
   enum { OUT = 600 };
@@ -153,69 +153,70 @@ static void sums_of_biases_do_not_depend_on_threads(void **state) {
   }
 }
 
-static struct attn_value *build_norm(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y =
+static struct attn_tape_variable *build_norm(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y =
       attn_tape_norm(t, &s->leaf[0], &s->leaf[1], s->kind ? NULL : &s->leaf[2], 1e-2, s->kind);
-  return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are added */
+  return attn_tape_add(t, &s->leaf[0], y, 0); /* two readers: gradients are accumulated */
 }
 
 static void norms(void **state) {
   (void)state;
-  for (int root = 0; root < 2; root++)
+  for (int rms = 0; rms < 2; rms++)
     for (int n = 1; n <= N; n += 6) {
-      struct scene s = {.build = build_norm, .kind = root};
+      struct layer_case s = {.build = build_norm, .kind = rms};
       leaf(&s, n, 8), leaf(&s, 1, 8);
-      if (!root) leaf(&s, 1, 8);
+      if (!rms) leaf(&s, 1, 8);
       check(&s);
     }
 }
 
-static struct attn_value *build_activation(struct attn_tape *t, struct scene *s) {
+static struct attn_tape_variable *build_activation(struct attn_tape *t, struct layer_case *s) {
   return attn_tape_activate(t, (enum attn_activation)s->kind, &s->leaf[0]);
 }
 
 static void activations(void **state) {
   (void)state;
   for (int kind = ATTN_RELU; kind <= ATTN_SILU; kind++) {
-    struct scene s = {.build = build_activation, .kind = kind};
-    struct attn_value *x = leaf(&s, N, 8);
-    /* ReLU has no derivative at 0: no step may come near. */
+    struct layer_case s = {.build = build_activation, .kind = kind};
+    struct attn_tape_variable *x = leaf(&s, N, 8);
+    /* ReLU has no derivative at 0: keep x away from it. */
     for (int e = 0; e < N * 8; e++) x->x[e] = 3 * x->x[e] + (x->x[e] < 0 ? -0.1f : 0.1f);
     check(&s);
   }
 }
 
-static struct attn_value *build_residual(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
+static struct attn_tape_variable *build_residual(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y = attn_tape_add(t, &s->leaf[0], &s->leaf[1], s->dropout);
   return attn_tape_add(t, NULL, y, s->dropout);
 }
 
 static void residuals(void **state) {
   (void)state;
   for (int drops = 0; drops < 2; drops++) {
-    struct scene s = {.build = build_residual, .dropout = drops * 0.4};
+    struct layer_case s = {.build = build_residual, .dropout = drops * 0.4};
     leaf(&s, N, 5), leaf(&s, N, 5);
     check(&s);
   }
 }
 
-static struct attn_value *build_embedding(struct attn_tape *t, struct scene *s) {
-  static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, places[N] = {0, 1, 2, 3, 0, 1, 2};
-  const struct attn_embedding e = {.n = N,
-                                   .words = 4,
-                                   .width = s->leaf[0].width,
-                                   .tokens = tokens,
-                                   .places = places,
-                                   .scale = 1.5f,
-                                   .joining = s->kind ? ATTN_JOIN_CONCATENATE : ATTN_JOIN_ADD,
-                                   .position_width = s->leaves > 1 ? s->leaf[1].width : 0};
+static struct attn_tape_variable *build_embedding(struct attn_tape *t, struct layer_case *s) {
+  static const int32_t tokens[N] = {3, 0, 3, 2, 1, 1, 3}, position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
+  const struct attn_embedding e = {
+      .n = N,
+      .vocab_size = 4,
+      .width = s->leaf[0].width,
+      .tokens = tokens,
+      .position_ids = position_ids,
+      .scale = 1.5f,
+      .position_mode = s->kind ? ATTN_POSITION_MODE_CONCATENATE : ATTN_POSITION_MODE_ADD,
+      .position_dim = s->leaves > 1 ? s->leaf[1].width : 0};
   return attn_tape_embed(t, &e, &s->leaf[0], s->leaves > 1 ? &s->leaf[1] : NULL);
 }
 
 static void embeddings(void **state) {
   (void)state;
   for (int kind = 0; kind < 3; kind++) {
-    struct scene s = {.build = build_embedding, .kind = kind == 1};
+    struct layer_case s = {.build = build_embedding, .kind = kind == 1};
     leaf(&s, 4, 6);
     if (kind < 2) leaf(&s, 4, kind ? 2 : 6);
     check(&s);
@@ -228,11 +229,11 @@ enum { HEADS = 4, KV_HEADS = 2, E = 4, EV = 3 };
 static const int64_t starts[] = {0, 4, N}, source_starts[] = {0, 2, 6};
 static const float slopes[HEADS] = {0.5f, 0.25f, 0.125f, 0.0625f};
 
-static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
-  return (struct attn_multihead){.heads = HEADS,
-                                 .kv_heads = KV_HEADS,
-                                 .key_width = E,
-                                 .value_width = EV,
+static struct attn_multihead heads(const struct layer_case *s, const int64_t *keys) {
+  return (struct attn_multihead){.num_heads = HEADS,
+                                 .num_kv_heads = KV_HEADS,
+                                 .head_dim = E,
+                                 .value_head_dim = EV,
                                  .sequences = 2,
                                  .query_starts = starts,
                                  .key_starts = keys,
@@ -240,9 +241,9 @@ static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }
 
-static struct attn_value *build_self(struct attn_tape *t, struct scene *s) {
+static struct attn_tape_variable *build_self(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, starts);
-  struct attn_value *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_tape_variable *qkv = attn_tape_add(t, NULL, &s->leaf[0], 0);
   int64_t k = HEADS * E, v = k + KV_HEADS * E;
   return attn_tape_attend(t, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, k},
                           (struct attn_columns){qkv, v}, s->dropout);
@@ -251,91 +252,92 @@ static struct attn_value *build_self(struct attn_tape *t, struct scene *s) {
 static void self_attention(void **state) {
   (void)state;
   for (int kind = 0; kind < 4; kind++) {
-    struct scene s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
+    struct layer_case s = {.build = build_self, .kind = kind, .dropout = kind == 3 ? 0.3 : 0};
     leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
     check(&s);
   }
 }
 
-static struct attn_value *build_cross(struct attn_tape *t, struct scene *s) {
+static struct attn_tape_variable *build_cross(struct attn_tape *t, struct layer_case *s) {
   const struct attn_multihead m = heads(s, source_starts);
-  struct attn_value *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  struct attn_value *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
+  struct attn_tape_variable *q = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  struct attn_tape_variable *kv = attn_tape_add(t, NULL, &s->leaf[1], 0);
   return attn_tape_attend(t, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
                           (struct attn_columns){kv, KV_HEADS * E}, 0);
 }
 
 static void cross_attention(void **state) {
   (void)state;
-  struct scene s = {.build = build_cross};
+  struct layer_case s = {.build = build_cross};
   leaf(&s, N, HEADS * E), leaf(&s, 6, KV_HEADS * (E + EV));
   check(&s);
 }
 
-static struct attn_value *build_turn(struct attn_tape *t, struct scene *s) {
-  static const int32_t places[N] = {0, 1, 2, 3, 0, 1, 2};
+static struct attn_tape_variable *build_rotary(struct attn_tape *t, struct layer_case *s) {
+  static const int32_t position_ids[N] = {0, 1, 2, 3, 0, 1, 2};
   static float c[4 * 2], w[4 * 2];
-  const struct attn_value cos_table = {c, NULL, 4, 2, 0, NULL},
-                          sin_table = {w, NULL, 4, 2, 0, NULL};
+  const struct attn_tape_variable cos_table = {c, NULL, 4, 2, 0, NULL},
+                                  sin_table = {w, NULL, 4, 2, 0, NULL};
   for (int p = 0; p < 4; p++)
     for (int k = 0; k < 2; k++)
       c[p * 2 + k] = cosf((float)p / (float)(1 + 9 * k)),
                 w[p * 2 + k] = sinf((float)p / (float)(1 + 9 * k));
-  static struct attn_value tables[2];
+  static struct attn_tape_variable tables[2];
   tables[0] = cos_table, tables[1] = sin_table;
-  struct attn_value *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
-  const struct attn_turn turn = {1, 2, 4, places, &tables[0], &tables[1]};
-  attn_tape_turn(t, x, &turn);
+  struct attn_tape_variable *x = attn_tape_add(t, NULL, &s->leaf[0], 0);
+  const struct attn_rotary_args args = {1, 2, 4, position_ids, &tables[0], &tables[1]};
+  attn_tape_rotary(t, x, &args);
   return attn_tape_add(t, NULL, x, 0);
 }
 
 static void rotary_positions(void **state) {
   (void)state;
-  struct scene s = {.build = build_turn};
+  struct layer_case s = {.build = build_rotary};
   leaf(&s, N, 10);
   check(&s);
 }
 
 /* ---- The loss ---- */
 
-enum { WORDS = 6 };
-static const int32_t targets[N] = {2, ATTN_NO_TARGET, 0, 5, 5, ATTN_NO_TARGET, 3};
+enum { VOCAB_SIZE = 6 };
+static const int32_t targets[N] = {2, ATTN_IGNORE_INDEX, 0, 5, 5, ATTN_IGNORE_INDEX, 3};
 
 static double loss_of(const float *logits, double smoothing, int evaluate, float *after) {
   double scratch[N];
   const struct attn_host host = {.threads = 1};
-  memcpy(after, logits, N * WORDS * sizeof *after);
-  struct attn_loss loss =
-      attn_loss_forward(&host, after, targets, N, WORDS, smoothing, 1, evaluate, scratch);
+  memcpy(after, logits, N * VOCAB_SIZE * sizeof *after);
+  struct attn_loss loss = attn_cross_entropy_forward(&host, after, targets, N, VOCAB_SIZE,
+                                                     smoothing, 1, evaluate, scratch);
   assert_int_equal(loss.rows, 5);
   return loss.sum;
 }
 
-static void loss_is_cross_entropy_and_its_gradient_too(void **state) {
+static void the_loss_and_its_gradient_are_cross_entropy(void **state) {
   (void)state;
-  float logits[N * WORDS], gradient[N * WORDS], other[N * WORDS];
-  for (int e = 0; e < N * WORDS; e++) logits[e] = 3 * uniform();
+  float logits[N * VOCAB_SIZE], gradient[N * VOCAB_SIZE], other[N * VOCAB_SIZE];
+  for (int e = 0; e < N * VOCAB_SIZE; e++) logits[e] = 3 * uniform();
   for (double smoothing = 0; smoothing < 0.3; smoothing += 0.125) {
-    double sum = loss_of(logits, smoothing, 0, gradient), truth = 0;
+    double sum = loss_of(logits, smoothing, 0, gradient), expected = 0;
     for (int n = 0; n < N; n++) {
       double all = 0;
-      for (int v = 0; v < WORDS; v++) all += exp((double)logits[n * WORDS + v]);
-      for (int v = 0; targets[n] >= 0 && v < WORDS; v++) {
-        double t = smoothing / WORDS + (v == targets[n] ? 1 - smoothing : 0);
-        double p = exp((double)logits[n * WORDS + v]) / all;
-        truth -= t * log(p);
-        assert_near(gradient[n * WORDS + v], p - t, 1e-6);
+      for (int v = 0; v < VOCAB_SIZE; v++) all += exp((double)logits[n * VOCAB_SIZE + v]);
+      for (int v = 0; targets[n] >= 0 && v < VOCAB_SIZE; v++) {
+        double t = smoothing / VOCAB_SIZE + (v == targets[n] ? 1 - smoothing : 0);
+        double p = exp((double)logits[n * VOCAB_SIZE + v]) / all;
+        expected -= t * log(p);
+        assert_near(gradient[n * VOCAB_SIZE + v], p - t, 1e-6);
       }
-      for (int v = 0; targets[n] < 0 && v < WORDS; v++) assert_true(gradient[n * WORDS + v] == 0);
+      for (int v = 0; targets[n] < 0 && v < VOCAB_SIZE; v++)
+        assert_true(gradient[n * VOCAB_SIZE + v] == 0);
     }
-    assert_near(sum, truth, 1e-5);
+    assert_near(sum, expected, 1e-5);
     loss_of(logits, smoothing, 1, other);
     assert_memory_equal(other, logits, sizeof other); /* evaluating changes nothing */
   }
 }
 
-/* Wherever the largest stands; of equals the first is what the model says. */
-static void what_is_likeliest_is_right(void **state) {
+/* For every position of the maximum; of equal logits the first is the prediction. */
+static void correct_counts_targets_with_the_largest_logit(void **state) {
   (void)state;
   enum { MANY = 37 };
   const struct attn_host host = {.threads = 1};
@@ -344,17 +346,19 @@ static void what_is_likeliest_is_right(void **state) {
   for (int top = 0; top < MANY; top++)
     for (int32_t target = 0; target < MANY; target++) {
       for (int v = 0; v < MANY; v++) x[v] = v == top ? 2 : -1, other[v] = -2;
-      struct attn_loss one = attn_loss_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
-      struct attn_loss all = attn_loss_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
+      struct attn_loss one =
+          attn_cross_entropy_forward(&host, x, &target, 1, MANY, 0, 1, 0, &scratch);
+      struct attn_loss all =
+          attn_cross_entropy_forward(&host, other, &target, 1, MANY, 0, 1, 1, &scratch);
       assert_int_equal(one.correct, target == top);
       assert_int_equal(all.correct, target == 0);
       assert_near(one.sum, log(exp(2) + (MANY - 1) * exp(-1)) - (target == top ? 2 : -1), 1e-5);
     }
 }
 
-/* ---- Positions [Vaswani17 3.5], and what is wished of them ---- */
+/* ---- Sinusoidal positions [Vaswani17 3.5] ---- */
 
-static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
+static void sinusoidal_positions(void **state) {
   (void)state;
   enum { ROWS = 300, WIDTH = 32 };
   static float table[ROWS * WIDTH], later[ROWS * WIDTH];
@@ -366,7 +370,7 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
     for (int o = 0; o < p; o++)
       assert_memory_not_equal(table + p * WIDTH, table + o * WIDTH, WIDTH * 4);
   }
-  for (int apart = 1; apart < 50; apart += 7) { /* the distance depends on the difference alone */
+  for (int apart = 1; apart < 50; apart += 7) { /* the distance depends only on the difference */
     double first = 0;
     for (int p = 0; p + apart < ROWS; p += 17) {
       double sum = 0;
@@ -377,7 +381,7 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
     }
   }
   attn_sinusoid_fill(later, 0, ROWS, WIDTH, 1);
-  for (int p = 0; p < ROWS; p++) /* sines first: the same numbers elsewhere */
+  for (int p = 0; p < ROWS; p++) /* sines first: the same values, reordered */
     for (int d = 0; d < WIDTH; d++)
       assert_true(later[p * WIDTH + d / 2 + d % 2 * WIDTH / 2] == table[p * WIDTH + d]);
   for (int p = 0; p < ROWS; p += 50) /* the formula */
@@ -386,67 +390,67 @@ static void sinusoids_are_unique_steady_endless_and_repeatable(void **state) {
 
 /* ---- Memory ---- */
 
-static void a_tape_measures_what_it_takes_and_refuses_more(void **state) {
+static void a_step_larger_than_measured_fails(void **state) {
   (void)state;
-  struct scene s = {.build = build_self, .kind = 1};
+  struct layer_case s = {.build = build_self, .kind = 1};
   leaf(&s, N, HEADS * E + KV_HEADS * (E + EV));
-  struct attn_stack all = tape.numbers;
-  tape.numbers = (struct attn_stack){NULL, 0, 0, 0};
+  struct attn_arena all = tape.data;
+  tape.data = (struct attn_arena){NULL, 0, 0, 0};
   attn_tape_start(&tape);
   build_self(&tape, &s);
-  size_t bytes = tape.numbers.used;
+  size_t bytes = tape.data.used;
   for (int less = 0; less < 2; less++) {
-    tape.numbers = (struct attn_stack){all.memory, bytes - (size_t)less, 0, 0};
+    tape.data = (struct attn_arena){all.memory, bytes - (size_t)less, 0, 0};
     attn_tape_start(&tape);
     build_self(&tape, &s);
     assert_int_equal(tape.status, less ? ATTN_ERR_MEMORY : ATTN_OK);
   }
-  tape.numbers = all;
+  tape.data = all;
   free(s.leaf[0].x), free(s.leaf[0].dx);
 }
 
-/* Whatever comes and goes, in any order. */
-static void what_lives_at_one_time_has_no_memory_in_common(void **state) {
+/* Buffers begin and end in random order. */
+static void live_buffers_do_not_overlap(void **state) {
   (void)state;
-  enum { THINGS = 40, ROUNDS = 2000 };
-  struct attn_places all = {NULL, 0};
-  struct attn_place place[THINGS];
-  int lives[THINGS] = {0};
-  size_t sum = 0, most = 0;
+  enum { BUFFERS = 40, ROUNDS = 2000 };
+  struct attn_buffer_offsets all = {NULL, 0};
+  struct attn_buffer_span span[BUFFERS];
+  int is_live[BUFFERS] = {0};
+  size_t live_bytes = 0, max_bytes = 0;
   for (int round = 0; round < ROUNDS; round++) {
-    int n = (int)below(THINGS);
-    if (lives[n])
-      attn_places_give(&all, &place[n]), sum -= place[n].bytes;
+    int n = (int)below(BUFFERS);
+    if (is_live[n])
+      attn_buffer_offsets_release(&all, &span[n]), live_bytes -= span[n].bytes;
     else
-      attn_places_take(&all, &place[n], 1 + (size_t)below(500)), sum += place[n].bytes;
-    lives[n] = !lives[n], most = sum > most ? sum : most;
-    assert_true(all.most >= most && all.most < 2 * most);
-    for (int k = 0; lives[n] && k < THINGS; k++)
-      assert_true(k == n || !lives[k] || place[k].at + place[k].bytes <= place[n].at ||
-                  place[n].at + place[n].bytes <= place[k].at);
+      attn_buffer_offsets_reserve(&all, &span[n], 1 + (size_t)below(500)),
+          live_bytes += span[n].bytes;
+    is_live[n] = !is_live[n], max_bytes = live_bytes > max_bytes ? live_bytes : max_bytes;
+    assert_true(all.peak >= max_bytes && all.peak < 2 * max_bytes);
+    for (int k = 0; is_live[n] && k < BUFFERS; k++)
+      assert_true(k == n || !is_live[k] || span[k].offset + span[k].bytes <= span[n].offset ||
+                  span[n].offset + span[n].bytes <= span[k].offset);
   }
 }
 
-/* The last of two copies of either leaf; kind: of the first leaf first. */
-static struct attn_value *build_copies(struct attn_tape *t, struct scene *s) {
-  struct attn_value *y = NULL;
+/* Copies both leaves twice and returns the last copy; kind: the first leaf first. */
+static struct attn_tape_variable *build_copies(struct attn_tape *t, struct layer_case *s) {
+  struct attn_tape_variable *y = NULL;
   for (int n = 0; n < 2; n++)
     y = attn_tape_add(t, NULL, attn_tape_add(t, NULL, &s->leaf[s->kind ? n : 1 - n], 0), 0);
   return y;
 }
 
-/* Other calls than those that were measured, of as many numbers. */
-static void a_gradient_has_the_place_that_was_planned(void **state) {
+/* Calls other than the measured ones, of the same total size, fail. */
+static void calls_must_be_those_that_were_planned(void **state) {
   (void)state;
   for (int other = 0; other < 2; other++) {
-    struct scene s = {.build = build_copies};
+    struct layer_case s = {.build = build_copies};
     struct attn_tape t = {.training = 1, .shares_gradients = 1, .host.threads = 1};
     leaf(&s, N, 9), leaf(&s, N, 50);
-    assert_int_equal(attn_tape_open(&t, MEMORY, NULL), ATTN_OK);
     build_copies(&t, &s);
     assert_int_equal(attn_tape_reserve(&t, NULL), ATTN_OK);
     s.kind = other;
-    struct attn_value *y = build_copies(&t, &s);
+    struct attn_tape_variable *y = build_copies(&t, &s);
     y->dx = y->x;
     attn_tape_backward(&t);
     assert_int_equal(t.status, other ? ATTN_ERR_MEMORY : ATTN_OK);
@@ -456,24 +460,24 @@ static void a_gradient_has_the_place_that_was_planned(void **state) {
   }
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(linear),
-                                     LAW(sums_of_biases_do_not_depend_on_threads),
-                                     LAW(norms),
-                                     LAW(activations),
-                                     LAW(residuals),
-                                     LAW(embeddings),
-                                     LAW(self_attention),
-                                     LAW(cross_attention),
-                                     LAW(rotary_positions),
-                                     LAW(loss_is_cross_entropy_and_its_gradient_too),
-                                     LAW(what_is_likeliest_is_right),
-                                     LAW(sinusoids_are_unique_steady_endless_and_repeatable),
-                                     LAW(a_tape_measures_what_it_takes_and_refuses_more),
-                                     LAW(what_lives_at_one_time_has_no_memory_in_common),
-                                     LAW(a_gradient_has_the_place_that_was_planned)};
+  const struct CMUnitTest tests[] = {TEST(linear),
+                                     TEST(sums_of_biases_do_not_depend_on_threads),
+                                     TEST(norms),
+                                     TEST(activations),
+                                     TEST(residuals),
+                                     TEST(embeddings),
+                                     TEST(self_attention),
+                                     TEST(cross_attention),
+                                     TEST(rotary_positions),
+                                     TEST(the_loss_and_its_gradient_are_cross_entropy),
+                                     TEST(correct_counts_targets_with_the_largest_logit),
+                                     TEST(sinusoidal_positions),
+                                     TEST(a_step_larger_than_measured_fails),
+                                     TEST(live_buffers_do_not_overlap),
+                                     TEST(calls_must_be_those_that_were_planned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

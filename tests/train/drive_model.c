@@ -90,21 +90,21 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
   char path[LINE];
   add_examples(t);
   for (int k = 0; k < n->count; k++) {
-    struct attn_value *v = &n->parameters[k].value;
+    struct attn_tape_variable *v = &n->parameters[k].value;
     memset(v->dx, 0, (size_t)(v->n * v->width) * sizeof *v->dx);
     names[k + 1] = n->parameters[k].name;
     tensors[k + 1] = tensor_of(v->dx, v->n, v->width, n->parameters[k].rank);
   }
   attn_tape_start(&p->tape);
-  if (t->halves)
-    attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
-  struct attn_value *logits =
+  if (t->halves) attn_convert_to_bf16(&p->tape.host, t->halves, t->weights, t->numbers);
+  struct attn_tape_variable *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);
   float *said = allocate((size_t)(logits->n * logits->width) * sizeof *said);
   memcpy(said, logits->x, (size_t)(logits->n * logits->width) * sizeof *said);
   tensors[0].data = said;
-  attn_tape_lose(&p->tape, logits, p->batch->labels, t->how.smoothing, 1.0f / (float)logits->n);
+  attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, t->how.smoothing,
+                          1.0f / (float)logits->n);
   attn_tape_backward(&p->tape);
   err = p->tape.error, check(p->tape.status);
   snprintf(path, sizeof path, "%s.%s", to, suffix);
@@ -149,14 +149,13 @@ static struct attn_text text_of(int side) {
 }
 
 /* Twice: to measure, and to compute. */
-static struct attn_value *forward(const struct attn_network *n, struct attn_tape *tape) {
+static struct attn_tape_variable *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_text source = text_of(0), target = text_of(1);
-  tape->notes = (struct attn_stack){allocate(1 << 20), 1 << 20, 0, 0};
   attn_transformer_forward(n, tape, &source, &target);
-  size_t bytes = tape->numbers.most;
-  tape->numbers = (struct attn_stack){aligned_alloc(64, bytes), bytes, 0, 0};
+  size_t bytes = tape->data.peak;
+  tape->data = (struct attn_arena){aligned_alloc(64, bytes), bytes, 0, 0};
   attn_tape_start(tape);
-  struct attn_value *y = attn_transformer_forward(n, tape, &source, &target);
+  struct attn_tape_variable *y = attn_transformer_forward(n, tape, &source, &target);
   err = tape->error, check(tape->status);
   return y;
 }
@@ -180,12 +179,12 @@ static void read_foreign(const char *config, const char *weights_path, const cha
   struct attn_tape tape = {.host.threads = 1};
   float *weights;
   check(attn_foreign_load(config, weights_path, &family, &n, &weights, &err));
-  struct attn_value *y = forward(n, &tape);
+  struct attn_tape_variable *y = forward(n, &tape);
   attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);
   write_tensors(to, &name, &logits, 1);
   write_again(to, family, n);
   attn_network_free(n), free(weights);
-  free(tape.notes.memory), free(tape.numbers.memory);
+  attn_tape_close(&tape);
 }
 
 int main(int argc, char **argv) {

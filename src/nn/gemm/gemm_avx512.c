@@ -1,4 +1,4 @@
-/* AVX-512: 12 x 2 sums, 2 vectors of B of 32 registers; broadcasts are operands of the FMA. */
+/* AVX-512. 26 of 32 registers: 12 x 2 sums, 2 vectors of B; broadcasts are operands of the FMA. */
 #include "vec_avx512.h"
 #define ROWS 12
 #define GEMM attn_gemm_avx512

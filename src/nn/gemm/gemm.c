@@ -22,7 +22,7 @@ int attn_gemm_runs(const struct attn_gemm_kernel *kernel) {
   return kernel->isa <= attn_cpu_isa() && (!kernel->has_bf16 || attn_cpu_has_bf16());
 }
 
-/* Asked of the CPU once: CPUID is slow in a virtual machine. */
+/* Detected once: CPUID is slow in a virtual machine. */
 const struct attn_gemm_kernel *attn_gemm_best(void) {
   static _Atomic(const struct attn_gemm_kernel *) known;
   const struct attn_gemm_kernel *best = atomic_load(&known), *entry;

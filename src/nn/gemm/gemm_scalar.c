@@ -1,4 +1,4 @@
-/* Plain C, four lanes: what every machine can run. */
+/* Portable C, four lanes. */
 #define VL 4
 #define FUSED 0
 #include "vec_generic.h"

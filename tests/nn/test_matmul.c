@@ -1,10 +1,8 @@
-/* Laws of matrix products.
+/* Matrix products, for all transpositions, random_floats of threads and micro-kernels.
  *
- * A product is the sum of its products, whatever is transposed, however it is shared out over
- * threads, whatever kernel computes it: |error| <= (n + 1) u sum |a b|, n products and u = 2^-24
- * [Higham02 sec. 3.1]. The bits of an element are those of its row and its column alone: the same
- * beside other rows and columns, with any number of threads, packed or not; of float32 on CPUs with
- * FMA they are the chain of fmaf that gemm.h states. */
+ * |error| <= (n + 1) u sum |a b| for n products, u = 2^-24 [Higham02 sec. 3.1]. The bits of an
+ * element depend only on its row and its column: not on other rows and columns, threads or packing.
+ * For float32 with FMA they are the chain of fmaf that gemm.h specifies. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +14,8 @@
 
 #include "bf16.h"
 #include "element.h"
-#include "gemm.h"
-#include "linalg.h"
+#include "gemm/gemm.h"
+#include "gemm/matmul.h"
 #include "random.h"
 
 extern const struct attn_gemm_kernel model_gemm_avx512; /* model_gemm.c */
@@ -28,29 +26,29 @@ static size_t size_of(attn_dtype type) {
   return type == ATTN_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-static float *numbers(int64_t count) {
+static float *random_floats(int64_t count) {
   float *x = malloc((size_t)count * sizeof *x);
   for (int64_t n = 0; n < count; n++) x[n] = uniform();
   return x;
 }
 
-static void *numbers_of(int64_t count, attn_dtype type) {
-  float *x = numbers(count);
+static void *random_elements(int64_t count, attn_dtype type) {
+  float *x = random_floats(count);
   uint16_t *rounded = malloc((size_t)count * sizeof *rounded);
   if (type == ATTN_F32) return free(rounded), x;
-  attn_bf16_write(&one_thread, rounded, x, count);
+  attn_convert_to_bf16(&one_thread, rounded, x, count);
   return free(x), rounded;
 }
 
-static double element(struct attn_matrix m, int64_t row, int64_t column) {
+static double element(struct attn_gemm_operand m, int64_t row, int64_t column) {
   int64_t at = m.transposed ? column * m.step + row : row * m.step + column;
   if (m.type == ATTN_BF16) return (double)attn_from_bf16(((const uint16_t *)m.at)[at]);
   return (double)((const float *)m.at)[at];
 }
 
-/* Is it a sum of n products, and of `was`? */
-static void expect_sum(float is, double was, struct attn_matrix a, struct attn_matrix b, int64_t i,
-                       int64_t j, int64_t inner) {
+/* is = was + the sum of the products, within the bound */
+static void expect_sum(float is, double was, struct attn_gemm_operand a, struct attn_gemm_operand b,
+                       int64_t i, int64_t j, int64_t inner) {
   double sum = was, size = fabs(was);
   for (int64_t k = 0; k < inner; k++) {
     double term = element(a, i, k) * element(b, k, j);
@@ -70,12 +68,12 @@ static void check(struct sizes s, int how, attn_dtype type, int32_t threads) {
   const struct attn_host host = {.threads = threads};
   int64_t a_step = (a_transposed ? s.rows : s.inner) + 3,
           b_step = (b_transposed ? s.inner : s.columns) + 1 + below(2), c_step = s.columns + 2;
-  const size_t shift = (size_t)below(2); /* bf16 may begin at any even address */
-  char *a = numbers_of((a_transposed ? s.inner : s.rows) * a_step + 1, type),
-       *b = numbers_of((b_transposed ? s.columns : s.inner) * b_step + 1, type);
-  float *c = numbers(s.rows * c_step), *was = malloc((size_t)(s.rows * c_step) * sizeof *was);
-  const struct attn_matrix left = {a + shift * size_of(type), a_step, a_transposed, type},
-                           right = {b + shift * size_of(type), b_step, b_transposed, type};
+  const size_t shift = (size_t)below(2); /* bf16 operands may be at any even address */
+  char *a = random_elements((a_transposed ? s.inner : s.rows) * a_step + 1, type),
+       *b = random_elements((b_transposed ? s.columns : s.inner) * b_step + 1, type);
+  float *c = random_floats(s.rows * c_step), *was = malloc((size_t)(s.rows * c_step) * sizeof *was);
+  const struct attn_gemm_operand left = {a + shift * size_of(type), a_step, a_transposed, type},
+                                 right = {b + shift * size_of(type), b_step, b_transposed, type};
   memcpy(was, c, (size_t)(s.rows * c_step) * sizeof *was);
   assert_int_equal(
       attn_matmul(&host, s.rows, s.columns, s.inner, left, right, c, c_step, add, NULL), ATTN_OK);
@@ -83,13 +81,13 @@ static void check(struct sizes s, int how, attn_dtype type, int32_t threads) {
     for (int64_t j = 0; j < s.columns; j++)
       expect_sum(c[i * c_step + j], add ? (double)was[i * c_step + j] : 0, left, right, i, j,
                  s.inner);
-    for (int64_t j = s.columns; j < c_step; j++) /* what lies between rows is not C's */
+    for (int64_t j = s.columns; j < c_step; j++) /* the gaps between rows are not written */
       assert_true(c[i * c_step + j] == was[i * c_step + j]);
   }
   free(a), free(b), free(c), free(was);
 }
 
-static void products_are_sums_of_products(void **state) {
+static void products_are_within_the_error_bound(void **state) {
   (void)state;
   static const struct sizes sizes[] = {{1, 1, 1},     {5, 7, 3},     {130, 70, 40}, {33, 150, 60},
                                        {64, 64, 70},  {2, 300, 515}, {300, 2, 257}, {13, 37, 600},
@@ -103,13 +101,13 @@ static void products_are_sums_of_products(void **state) {
 
 /* ---- Bits ---- */
 
-/* C, from the row and the column given, of a product that is otherwise the same. */
-static void expect_part(const float *whole, struct sizes s, struct attn_matrix a,
-                        struct attn_matrix b) {
+/* A product of some of the rows and columns has the same bits. */
+static void expect_part(const float *whole, struct sizes s, struct attn_gemm_operand a,
+                        struct attn_gemm_operand b) {
   const struct attn_host host = {.threads = 1 + (int32_t)below(4)};
   int64_t i = below(s.rows), j = below(s.columns), rows = 1 + below(s.rows - i),
           columns = 1 + below(s.columns - j);
-  float *c = numbers(rows * columns);
+  float *c = random_floats(rows * columns);
   a.at = (const char *)a.at + (size_t)(a.transposed ? i : i * a.step) * size_of(a.type);
   b.at = (const char *)b.at + (size_t)(b.transposed ? j * b.step : j) * size_of(b.type);
   assert_int_equal(attn_matmul(&host, rows, columns, s.inner, a, b, c, columns, 0, NULL), ATTN_OK);
@@ -119,17 +117,18 @@ static void expect_part(const float *whole, struct sizes s, struct attn_matrix a
   free(c);
 }
 
-static void an_element_knows_its_row_and_its_column_alone(void **state) {
+static void bits_depend_only_on_the_row_and_the_column(void **state) {
   (void)state;
   static const struct sizes sizes[] = {{90, 120, 70}, {40, 300, 513}, {300, 40, 300}};
   for (int n = 0; n < 3; n++)
     for (int how = 0; how < 8; how++) {
       const struct sizes s = sizes[n];
       attn_dtype type = how >> 2 ? ATTN_BF16 : ATTN_F32;
-      void *x = numbers_of(s.rows * s.inner, type), *w = numbers_of(s.inner * s.columns, type);
-      float *c = numbers(s.rows * s.columns);
-      const struct attn_matrix a = {x, how & 1 ? s.rows : s.inner, how & 1, type},
-                               b = {w, how & 2 ? s.inner : s.columns, how & 2, type};
+      void *x = random_elements(s.rows * s.inner, type),
+           *w = random_elements(s.inner * s.columns, type);
+      float *c = random_floats(s.rows * s.columns);
+      const struct attn_gemm_operand a = {x, how & 1 ? s.rows : s.inner, how & 1, type},
+                                     b = {w, how & 2 ? s.inner : s.columns, how & 2, type};
       assert_int_equal(
           attn_matmul(&one_thread, s.rows, s.columns, s.inner, a, b, c, s.columns, 0, NULL),
           ATTN_OK);
@@ -142,7 +141,7 @@ static void an_element_knows_its_row_and_its_column_alone(void **state) {
 
 enum { DEPTH = 50 };
 
-/* A tile of every kernel that this machine can run, the chain of fmaf beside it. */
+/* Compares a tile to the chain of fmaf. */
 static void check_tile(const struct attn_gemm_kernel *g, int rows, int64_t columns, int add) {
   float a[ATTN_GEMM_MAX_ROWS * DEPTH], panel[DEPTH * ATTN_GEMM_MAX_COLUMNS] = {0},
                                                      c[ATTN_GEMM_MAX_ROWS * ATTN_GEMM_MAX_COLUMNS],
@@ -182,8 +181,8 @@ static void a_tile_is_one_chain_of_products(void **state) {
   }
 }
 
-/* bf16: the pair of products as its instructions add it has no promised order. */
-static void a_tile_of_bf16_is_a_sum_too(void **state) {
+/* The order in which bf16 instructions add a pair of products is not specified. */
+static void a_tile_of_bf16_is_within_the_error_bound(void **state) {
   (void)state;
   const struct attn_gemm_kernel *g = &model_gemm_avx512;
   for (int n = -1; g; g = attn_gemm_entry(++n)) {
@@ -212,25 +211,26 @@ static void a_tile_of_bf16_is_a_sum_too(void **state) {
 
 /* ---- Packed weights ---- */
 
-/* Each row has the bits that it has alone, beside any number of others, and of attn_matmul. */
+/* For any number of rows, each row has the bits of a product of one row, and of attn_matmul. */
 static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias) {
   enum { ROWS = 70 };
   static const int64_t counts[] = {0, 1, 2, 5, 11, 31, 32, 64, ROWS};
-  struct attn_packed *packed;
-  float *w = numbers(out * in), *b = numbers(out), *alone = numbers(ROWS * out),
-        *y = numbers(ROWS * out);
-  void *x = numbers_of(ROWS * in, type), *factor = w;
+  struct attn_packed_matrix *packed;
+  float *w = random_floats(out * in), *b = random_floats(out), *alone = random_floats(ROWS * out),
+        *y = random_floats(ROWS * out);
+  void *x = random_elements(ROWS * in, type), *factor = w;
   if (type == ATTN_BF16)
-    attn_bf16_write(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
-  const struct attn_matrix left = {x, in, 0, type}, right = {factor, in, 1, type};
-  assert_int_equal(attn_packed_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL), ATTN_OK);
+    attn_convert_to_bf16(&one_thread, factor = malloc((size_t)(out * in) * 2), w, out * in);
+  const struct attn_gemm_operand left = {x, in, 0, type}, right = {factor, in, 1, type};
+  assert_int_equal(attn_packed_matrix_new(w, with_bias ? b : NULL, in, out, type, &packed, NULL),
+                   ATTN_OK);
   for (int64_t r = 0; r < ROWS; r++)
-    attn_packed_multiply(packed, alone + r * out,
-                         (const char *)x + (size_t)(r * in) * size_of(type), 1);
+    attn_packed_matmul(packed, alone + r * out, (const char *)x + (size_t)(r * in) * size_of(type),
+                       1);
   for (int64_t e = 0; e < ROWS * out; e++)
     expect_sum(alone[e], with_bias ? (double)b[e % out] : 0, left, right, e / out, e % out, in);
   for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
-    attn_packed_multiply(packed, y, x, counts[n]);
+    attn_packed_matmul(packed, y, x, counts[n]);
     assert_memory_equal(y, alone, (size_t)(counts[n] * out) * sizeof *y);
   }
   if (with_bias)
@@ -238,12 +238,12 @@ static void check_packed(int64_t in, int64_t out, attn_dtype type, int with_bias
   assert_int_equal(attn_matmul(&one_thread, ROWS, out, in, left, right, y, out, with_bias, NULL),
                    ATTN_OK);
   assert_memory_equal(y, alone, (size_t)(ROWS * out) * sizeof *y);
-  attn_packed_free(packed);
+  attn_packed_matrix_free(packed);
   if (factor != w) free(factor);
   free(w), free(b), free(alone), free(y), free(x);
 }
 
-static void packed_weights_are_the_same_weights(void **state) {
+static void packed_products_have_the_same_bits(void **state) {
   (void)state;
   static const attn_dtype types[] = {ATTN_F32, ATTN_BF16};
   for (int bias = 0; bias < 2; bias++)
@@ -259,11 +259,10 @@ static void packed_weights_are_the_same_weights(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products_are_sums_of_products),
-      cmocka_unit_test(an_element_knows_its_row_and_its_column_alone),
-      cmocka_unit_test(a_tile_is_one_chain_of_products),
-      cmocka_unit_test(a_tile_of_bf16_is_a_sum_too),
-      cmocka_unit_test(packed_weights_are_the_same_weights)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_within_the_error_bound),
+                                     cmocka_unit_test(bits_depend_only_on_the_row_and_the_column),
+                                     cmocka_unit_test(a_tile_is_one_chain_of_products),
+                                     cmocka_unit_test(a_tile_of_bf16_is_within_the_error_bound),
+                                     cmocka_unit_test(packed_products_have_the_same_bits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

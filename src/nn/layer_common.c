@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "layer_common.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "threads.h"
 #include "view.h"
 
-enum { TASK_ELEMENTS = 16384, ALIGNMENT = 64 };
+enum { TASK_ELEMENTS = 16384 };
 
 attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
   attn_status status = attn_threads_check(host->executor, host->threads, err);
@@ -16,39 +16,37 @@ attn_status attn_host_check(const struct attn_host *host, attn_error *err) {
 
 /* ---- Threads and memory -------------------------------------------------- */
 
-void attn_layer_run(const struct attn_host *host, int64_t count,
-                    void (*body)(void *argument, int64_t index, int32_t worker), void *argument) {
+void attn_parallel_for(const struct attn_host *host, int64_t count,
+                       void (*body)(void *argument, int64_t index, int32_t worker),
+                       void *argument) {
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   attn_threads_share(host->executor, workers, count, body, argument);
 }
 
-int64_t attn_layer_block(int64_t elements) {
-  return elements < TASK_ELEMENTS ? TASK_ELEMENTS / (elements > 0 ? elements : 1) : 1;
-}
-
-struct rows {
+struct parallel_rows {
   void (*body)(void *argument, int64_t from, int64_t to);
   void *argument;
-  int64_t n, block;
+  int64_t n, block; /* rows of a task */
 };
 
 static void run_rows(void *argument, int64_t index, int32_t worker) {
-  const struct rows *r = argument;
+  const struct parallel_rows *r = argument;
   int64_t from = index * r->block, left = r->n - from;
   (void)worker;
   r->body(r->argument, from, from + (left < r->block ? left : r->block));
 }
 
-void attn_layer_rows(const struct attn_host *host, int64_t n, int64_t elements,
-                     void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
-  struct rows r = {body, argument, n, attn_layer_block(elements)};
-  attn_layer_run(host, (n + r.block - 1) / r.block, run_rows, &r);
+void attn_parallel_rows(const struct attn_host *host, int64_t n, int64_t cost,
+                        void (*body)(void *argument, int64_t from, int64_t to), void *argument) {
+  int64_t block = cost < TASK_ELEMENTS ? TASK_ELEMENTS / (cost > 0 ? cost : 1) : 1;
+  struct parallel_rows r = {body, argument, n, block};
+  attn_parallel_for(host, n / block + (n % block != 0), run_rows, &r);
 }
 
 void *attn_host_allocate(const struct attn_host *host, int64_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow((size_t)count, size, &bytes)) return NULL;
-  return attn_memory_allocate(host->allocator, ALIGNMENT, bytes);
+  return attn_memory_allocate(host->allocator, ATTN_ALIGNMENT, bytes);
 }
 
 void attn_host_release(const struct attn_host *host, void *memory) {
@@ -78,15 +76,9 @@ attn_status attn_layer_check_shape(const attn_tensor *t, const char *name, const
                    attn_view_text(t, got), attn_view_text(&wanted, text));
 }
 
-attn_status attn_layer_check_apart(const attn_tensor *out, const char *out_name,
-                                   const attn_tensor *other, const char *name, attn_error *err) {
-  if (!attn_views_overlap(out, other)) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, out_name, "%s overlaps %s in memory", out_name, name);
-}
-
 attn_status attn_layer_check_in_place(const attn_tensor *out, const char *out_name,
                                       const attn_tensor *in, const char *name, attn_error *err) {
   if (attn_views_same(out, in) || !attn_views_overlap(out, in)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, out_name,
-                   "%s overlaps %s in memory and is not the same view of it", out_name, name);
+                   "%s overlaps %s in memory but is not the same view", out_name, name);
 }

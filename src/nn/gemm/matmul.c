@@ -1,4 +1,4 @@
-#include "linalg.h"
+#include "matmul.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,30 +11,31 @@
 #include "gemm.h"
 #include "threads.h"
 
-/* B is packed for so many columns at once: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. */
-enum { BLOCK_COLUMNS = 256, WORTH_SHARING = 1 << 18, ALIGNMENT = 64 };
+/* Columns of a packed block of B: with ATTN_GEMM_DEPTH, 256 KiB, which stay in L2. Products with
+ * fewer multiplications than PARALLEL_MIN run on one thread. */
+enum { BLOCK_COLUMNS = 256, PARALLEL_MIN = 1 << 18 };
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* ---- Packing: words, each a float32 or a pair of bf16 (k, k + 1) ---- */
+/* ---- Packing of B into 32-bit words, each a float32 or a pair of bf16 (k, k + 1) ---- */
 
 static int64_t words_of(attn_dtype type, int64_t inner) {
   return type == ATTN_BF16 ? (inner + 1) / 2 : inner;
 }
 
-static const void *element_at(const struct attn_matrix *m, int64_t row, int64_t column) {
+static const void *element_at(const struct attn_gemm_operand *m, int64_t row, int64_t column) {
   int64_t at = m->transposed ? column * m->step + row : row * m->step + column;
   return (const char *)m->at + at * (m->type == ATTN_BF16 ? 2 : 4);
 }
 
 static uint32_t pair(uint32_t low, uint32_t high) { return low | high << 16; }
 
-/* Where a block of B begins, and how far its inner dimension reaches. */
-struct block {
+/* A block of B: `depth` of the inner dimension from `inner` on, `columns` from `column` on. */
+struct block_range {
   int64_t inner, depth, column, columns;
 };
 
-/* Some columns of one row of words; high NULL: the pair's second is 0. */
+/* One row of a panel; high NULL: the second of each pair is 0. */
 static void pack_words(attn_dtype type, uint32_t *restrict to, const void *row, const void *high,
                        int64_t columns, int64_t width) {
   const uint16_t *low = row, *next = high;
@@ -45,20 +46,21 @@ static void pack_words(attn_dtype type, uint32_t *restrict to, const void *row, 
   for (int64_t j = columns; j < width; j++) to[j] = 0;
 }
 
-/* Rows of B are contiguous: each is read once, for all panels. */
-static void pack_straight(int64_t width, uint32_t *to, const struct attn_matrix *b,
-                          struct block at) {
+/* B is not transposed: each row is read once, for all panels. */
+static void pack_rows(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
+                      struct block_range at) {
   const int64_t words = words_of(b->type, at.depth) * width, each = b->type == ATTN_BF16 ? 2 : 1;
   for (int64_t k = 0; k < at.depth; k += each, to += width)
     for (int64_t j = 0; j < at.columns; j += width) {
       const void *row = element_at(b, at.inner + k, at.column + j), *high = NULL;
       if (each == 2 && k + 1 < at.depth) high = element_at(b, at.inner + k + 1, at.column + j);
-      pack_words(b->type, to + j / width * words, row, high, least(at.columns - j, width), width);
+      pack_words(b->type, to + j / width * words, row, high, min(at.columns - j, width), width);
     }
 }
 
-/* Columns of B are contiguous. What is no whole panel of whole words goes number by number. */
-static void pack_edge(int64_t width, uint32_t *to, const struct attn_matrix *b, struct block at) {
+/* B is transposed: a panel that is not full, or of an odd depth, element by element. */
+static void pack_partial(int64_t width, uint32_t *to, const struct attn_gemm_operand *b,
+                         struct block_range at) {
   memset(to, 0, (size_t)(words_of(b->type, at.depth) * width) * sizeof *to);
   for (int64_t k = 0; k < at.depth; k++)
     for (int64_t j = 0; j < at.columns; j++) {
@@ -71,40 +73,40 @@ static void pack_edge(int64_t width, uint32_t *to, const struct attn_matrix *b, 
 }
 
 static void pack_transposed(const struct attn_gemm_kernel *g, uint32_t *to,
-                            const struct attn_matrix *b, struct block at) {
+                            const struct attn_gemm_operand *b, struct block_range at) {
   const int64_t end = at.column + at.columns, words = words_of(b->type, at.depth),
                 each = b->type == ATTN_BF16 ? 2 : 1;
   const int whole = at.depth % each == 0 && b->step % each == 0;
   for (; at.column < end; at.column += g->columns, to += words * g->columns) {
-    at.columns = least(end - at.column, g->columns);
+    at.columns = min(end - at.column, g->columns);
     if (whole && at.columns == g->columns)
       g->transpose(to, element_at(b, at.inner, at.column), b->step / each, words);
     else
-      pack_edge(g->columns, to, b, at);
+      pack_partial(g->columns, to, b, at);
   }
 }
 
-static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to, const struct attn_matrix *b,
-                        struct block at) {
+static void pack_panels(const struct attn_gemm_kernel *g, uint32_t *to,
+                        const struct attn_gemm_operand *b, struct block_range at) {
   if (b->transposed)
     pack_transposed(g, to, b, at);
   else
-    pack_straight(g->columns, to, b, at);
+    pack_rows(g->columns, to, b, at);
 }
 
-/* ---- Rows of A: where they are, or packed: word k of row r is work[k * rows + r] ---- */
+/* ---- Rows of A: read in place, or packed: word k of row r is work[k * rows + r] ---- */
 
-/* Of a transposed matrix, whose columns are contiguous. */
-static void pack_float_rows(uint32_t *work, const struct attn_matrix *a, int64_t row, int64_t rows,
-                            struct block at) {
+/* A is transposed. */
+static void pack_float_rows(uint32_t *work, const struct attn_gemm_operand *a, int64_t row,
+                            int64_t rows, struct block_range at) {
   for (int64_t k = 0; k < at.depth; k++)
     memcpy(work + k * rows, element_at(a, row, at.inner + k), (size_t)rows * sizeof *work);
 }
 
-/* Pairs; or float32, where the kernel has no bf16: then an odd depth ends with a row of 0. */
+/* Pairs of bf16; or float32 for kernels without bf16, an odd depth padded with 0. */
 static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
-                           const struct attn_matrix *a, int64_t row, int64_t rows,
-                           struct block at) {
+                           const struct attn_gemm_operand *a, int64_t row, int64_t rows,
+                           struct block_range at) {
   const int64_t across = a->transposed ? 1 : a->step;
   for (int64_t k = 0; k < at.depth; k += 2, work += g->has_bf16 ? rows : 2 * rows) {
     const uint16_t *low = element_at(a, row, at.inner + k), *high = low;
@@ -119,8 +121,8 @@ static void pack_bf16_rows(const struct attn_gemm_kernel *g, uint32_t *work,
 }
 
 static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t *work,
-                                     const struct attn_matrix *a, int64_t row, int64_t rows,
-                                     struct block at) {
+                                     const struct attn_gemm_operand *a, int64_t row, int64_t rows,
+                                     struct block_range at) {
   const int64_t word = sizeof *work;
   if (!a->transposed && a->type == ATTN_F32)
     return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word, word};
@@ -133,18 +135,18 @@ static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t 
   return (struct attn_gemm_rows){(const char *)work, word, rows * word};
 }
 
-/* ---- A block of C: some columns, ATTN_GEMM_DEPTH of the inner dimension ---- */
+/* ---- Some columns of C, plus the products of one block of the inner dimension ---- */
 
-struct target {
+struct output_tiles {
   float *c;
   int64_t step;
   int add;
 };
 
-/* Tiles of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
-static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_matrix *a,
+/* The tiles are of nearly equal height: 13 rows are 7 and 6, not 12 and 1. */
+static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_gemm_operand *a,
                            int64_t row, int64_t rows, const uint32_t *panels, int64_t panel_words,
-                           struct block at, struct target to) {
+                           struct block_range at, struct output_tiles to) {
   uint32_t work[ATTN_GEMM_DEPTH * ATTN_GEMM_MAX_ROWS];
   attn_gemm_tile *tile = a->type == ATTN_BF16 ? g->bf16_tile : g->float_tile;
   int64_t end = row + rows;
@@ -154,42 +156,42 @@ static void multiply_block(const struct attn_gemm_kernel *g, const struct attn_m
     float *c = to.c + row * to.step + at.column;
     for (int64_t j = 0; j < at.columns; j += g->columns)
       tile((int)count, at.depth, &from, panels + j / g->columns * panel_words, c + j, to.step,
-           least(at.columns - j, g->columns), to.add || at.inner);
+           min(at.columns - j, g->columns), to.add || at.inner);
     row += count;
   }
 }
 
-/* ---- Products of any matrices ---- */
+/* ---- Matrix products ---- */
 
-struct product {
+struct matmul_args {
   const struct attn_gemm_kernel *kernel;
   int64_t rows, columns, inner;
-  struct attn_matrix a, b;
-  struct target to;
-  int by_rows; /* which of C's dimensions is shared out to threads */
-  int64_t stretch;
+  struct attn_gemm_operand a, b;
+  struct output_tiles to;
+  int by_rows;  /* the threads share rows of C, else columns */
+  int64_t part; /* rows or columns of a task */
   _Atomic int failed;
 };
 
-static void multiply(const struct product *p, int64_t row, int64_t rows, int64_t column,
+static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, uint32_t *panels) {
-  struct block at = {0};
+  struct block_range at = {0};
   for (; at.inner < p->inner; at.inner += ATTN_GEMM_DEPTH)
     for (int64_t j = 0; j < columns; j += BLOCK_COLUMNS) {
-      at.depth = least(p->inner - at.inner, ATTN_GEMM_DEPTH);
-      at.column = column + j, at.columns = least(columns - j, BLOCK_COLUMNS);
+      at.depth = min(p->inner - at.inner, ATTN_GEMM_DEPTH);
+      at.column = column + j, at.columns = min(columns - j, BLOCK_COLUMNS);
       pack_panels(p->kernel, panels, &p->b, at);
       multiply_block(p->kernel, &p->a, row, rows, panels,
                      words_of(p->b.type, at.depth) * p->kernel->columns, at, p->to);
     }
 }
 
-static void run_stretch(void *argument, int64_t index, int32_t worker) {
-  struct product *p = argument;
-  int64_t from = index * p->stretch, all = p->by_rows ? p->rows : p->columns;
-  int64_t count = least(all - from, p->stretch);
+static void run_part(void *argument, int64_t index, int32_t worker) {
+  struct matmul_args *p = argument;
+  int64_t from = index * p->part, all = p->by_rows ? p->rows : p->columns;
+  int64_t count = min(all - from, p->part);
   uint32_t *panels =
-      attn_memory_allocate(NULL, ALIGNMENT, sizeof *panels * ATTN_GEMM_DEPTH * BLOCK_COLUMNS);
+      attn_memory_allocate(NULL, ATTN_ALIGNMENT, sizeof *panels * ATTN_GEMM_DEPTH * BLOCK_COLUMNS);
   (void)worker;
   if (!panels)
     atomic_store(&p->failed, 1);
@@ -200,94 +202,99 @@ static void run_stretch(void *argument, int64_t index, int32_t worker) {
   attn_memory_release(NULL, panels);
 }
 
-/* C = 0, where nothing is summed. */
-static void clear(const struct product *p) {
+/* inner = 0. */
+static void clear(const struct matmul_args *p) {
   for (int64_t row = 0; row < p->rows && !p->to.add; row++)
     memset(p->to.c + row * p->to.step, 0, (size_t)p->columns * sizeof(float));
 }
 
-/* By columns, so that each is packed once, unless there are many more rows. */
+/* Threads share the columns, so that each column is packed once, unless there are many more rows.
+ */
 attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t columns, int64_t inner,
-                        struct attn_matrix a, struct attn_matrix b, float *c, int64_t c_step,
-                        int add, attn_error *err) {
-  struct product p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
+                        struct attn_gemm_operand a, struct attn_gemm_operand b, float *c,
+                        int64_t c_step, int add, attn_error *err) {
+  struct matmul_args p = {attn_gemm_best(), rows, columns, inner, a, b, {c, c_step, add}, 0, 0, 0};
   int32_t workers = attn_threads_workers(host->executor, host->threads);
   if (!rows || !columns) return ATTN_OK;
   if (!inner) return clear(&p), ATTN_OK;
-  if (rows * columns * inner < WORTH_SHARING) workers = 1;
+  if (rows * columns * inner < PARALLEL_MIN) workers = 1;
   p.by_rows = rows >= 4 * columns;
   int64_t all = p.by_rows ? rows : columns, unit = p.by_rows ? p.kernel->rows : p.kernel->columns;
-  p.stretch = ((all + workers - 1) / workers + unit - 1) / unit * unit;
-  attn_threads_share(host->executor, workers, (all + p.stretch - 1) / p.stretch, run_stretch, &p);
+  p.part = ((all + workers - 1) / workers + unit - 1) / unit * unit;
+  attn_threads_share(host->executor, workers, (all + p.part - 1) / p.part, run_part, &p);
   if (!p.failed) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to multiply (%lld, %lld) by (%lld, %lld)",
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL,
+                   "cannot allocate memory to multiply (%lld, %lld) by (%lld, %lld)",
                    (long long)rows, (long long)inner, (long long)inner, (long long)columns);
 }
 
 /* ---- Packed weights ---- */
 
-struct attn_packed {
+struct attn_packed_matrix {
   const struct attn_gemm_kernel *kernel;
   int64_t in, out;
   attn_dtype type;
   const float *bias;
-  uint32_t *panels; /* each the whole inner dimension */
+  uint32_t *panels; /* each of the whole inner dimension */
 };
 
-/* Through rows of bf16, a panel's at a time. */
-static int pack_rounded(struct attn_packed *p, const float *w) {
+/* Rounds the rows of one panel at a time. */
+static int pack_rounded(struct attn_packed_matrix *p, const float *w) {
   const struct attn_host here = {.threads = 1};
   int64_t width = p->kernel->columns, step = p->in + p->in % 2;
   uint16_t *rounded = calloc((size_t)(width * step), sizeof *rounded);
   for (int64_t o = 0; o < p->out && rounded; o += width) {
-    int64_t count = least(p->out - o, width);
+    int64_t count = min(p->out - o, width);
     for (int64_t n = 0; n < count; n++)
-      attn_bf16_write(&here, rounded + n * step, w + (o + n) * p->in, p->in);
-    const struct attn_matrix b = {rounded, step, 1, ATTN_BF16};
+      attn_convert_to_bf16(&here, rounded + n * step, w + (o + n) * p->in, p->in);
+    const struct attn_gemm_operand b = {rounded, step, 1, ATTN_BF16};
     pack_panels(p->kernel, p->panels + o * words_of(p->type, p->in), &b,
-                (struct block){0, p->in, 0, count});
+                (struct block_range){0, p->in, 0, count});
   }
   free(rounded);
   return rounded != NULL;
 }
 
-static int pack(struct attn_packed *p, const float *w) {
+static int pack(struct attn_packed_matrix *p, const float *w) {
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in);
   int64_t padded = (p->out + width - 1) / width * width;
-  p->panels = attn_memory_allocate(NULL, ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
+  p->panels =
+      attn_memory_allocate(NULL, ATTN_ALIGNMENT, (size_t)(padded * words) * sizeof *p->panels);
   if (!p->panels) return 0;
   if (p->type == ATTN_BF16) return pack_rounded(p, w);
-  const struct attn_matrix b = {w, p->in, 1, ATTN_F32};
-  pack_panels(p->kernel, p->panels, &b, (struct block){0, p->in, 0, p->out});
+  const struct attn_gemm_operand b = {w, p->in, 1, ATTN_F32};
+  pack_panels(p->kernel, p->panels, &b, (struct block_range){0, p->in, 0, p->out});
   return 1;
 }
 
-attn_status attn_packed_new(const float *w, const float *b, int64_t in, int64_t out,
-                            attn_dtype type, struct attn_packed **packed, attn_error *err) {
-  struct attn_packed *p = calloc(1, sizeof *p);
+attn_status attn_packed_matrix_new(const float *w, const float *b, int64_t in, int64_t out,
+                                   attn_dtype type, struct attn_packed_matrix **packed,
+                                   attn_error *err) {
+  struct attn_packed_matrix *p = calloc(1, sizeof *p);
   if (p) {
-    *p = (struct attn_packed){attn_gemm_best(), in, out, type, b, NULL};
+    *p = (struct attn_packed_matrix){attn_gemm_best(), in, out, type, b, NULL};
     if (pack(p, w)) return *packed = p, ATTN_OK;
   }
-  attn_packed_free(p);
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to pack weights of (%lld, %lld)",
-                   (long long)out, (long long)in);
+  attn_packed_matrix_free(p);
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL,
+                   "cannot allocate packed weights of shape (%lld, %lld)", (long long)out,
+                   (long long)in);
 }
 
-void attn_packed_free(struct attn_packed *p) {
+void attn_packed_matrix_free(struct attn_packed_matrix *p) {
   if (p) attn_memory_release(NULL, p->panels);
   free(p);
 }
 
-void attn_packed_multiply(const struct attn_packed *p, float *y, const void *x, int64_t n) {
-  const struct attn_matrix a = {x, p->in, 0, p->type};
-  const struct target to = {y, p->out, p->bias != NULL};
+void attn_packed_matmul(const struct attn_packed_matrix *p, float *y, const void *x, int64_t n) {
+  const struct attn_gemm_operand a = {x, p->in, 0, p->type};
+  const struct output_tiles to = {y, p->out, p->bias != NULL};
   int64_t width = p->kernel->columns, words = words_of(p->type, p->in) * width;
-  struct block at = {.columns = p->out};
+  struct block_range at = {.columns = p->out};
   for (int64_t row = 0; row < n && p->bias; row++)
     memcpy(y + row * p->out, p->bias, (size_t)p->out * sizeof *y);
   for (; at.inner < p->in; at.inner += ATTN_GEMM_DEPTH) {
-    at.depth = least(p->in - at.inner, ATTN_GEMM_DEPTH);
+    at.depth = min(p->in - at.inner, ATTN_GEMM_DEPTH);
     multiply_block(p->kernel, &a, 0, n, p->panels + words_of(p->type, at.inner) * width, words, at,
                    to);
   }

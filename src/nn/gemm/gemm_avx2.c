@@ -1,4 +1,4 @@
-/* AVX2 and FMA: 6 x 2 sums, 2 vectors of B, 1 broadcast of 16 registers. */
+/* AVX2 and FMA. 15 of 16 registers: 6 x 2 sums, 2 vectors of B, 1 broadcast. */
 #include "vec_avx2.h"
 #define ROWS 6
 #define GEMM attn_gemm_avx2
