@@ -42,7 +42,7 @@ static const struct preset {
 
 struct wish {
   const struct preset *preset;
-  struct attn_config config;
+  struct attn_model_config config;
   int64_t batch, tokens, beams, steps;
   int32_t threads;
   int half; /* bf16 */
@@ -100,7 +100,7 @@ static int32_t *some_tokens(int64_t count, int64_t words) {
   uint64_t state = 1;
   for (int64_t n = 0; n < count; n++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    tokens[n] = ATTN_TOKENS_SPECIAL + (int32_t)((state >> 33) % (uint64_t)(words - 4));
+    tokens[n] = ATTN_NUM_SPECIAL_TOKENS + (int32_t)((state >> 33) % (uint64_t)(words - 4));
   }
   return tokens;
 }
@@ -144,8 +144,8 @@ static void train(const struct wish *w) {
                               .threads = w->threads,
                               .halves = w->half};
   struct training t = {.w = w};
-  t.source = some_tokens(w->batch * w->tokens, w->config.source_words);
-  t.target = some_tokens(w->batch * w->tokens, w->config.target_words);
+  t.source = some_tokens(w->batch * w->tokens, w->config.source_vocab_size);
+  t.target = some_tokens(w->batch * w->tokens, w->config.target_vocab_size);
   how.tokens = w->batch * w->tokens;
   check(attn_trainer_new(&w->config, &how, &t.trainer, &err));
   double tokens = (double)(w->batch * w->tokens);
@@ -174,9 +174,9 @@ static double decoder_weights(const struct attn_network *n) {
 
 struct decoding {
   struct attn_network *network;
-  struct attn_text source;
-  struct attn_search how;
-  struct attn_found found;
+  struct attn_token_batch source;
+  struct attn_search_config how;
+  struct attn_search_results found;
 };
 
 static void decode_step(void *argument) {
@@ -193,13 +193,13 @@ static void decode(const struct wish *w) {
                                .beams = w->beams,
                                .together = w->batch,
                                .threads = w->threads}};
-  check(attn_network_make(&w->config, &d.network, &weights, &err));
-  attn_network_fill(d.network, 1);
-  struct attn_pack *pack;
-  check(attn_pack_new(d.network, w->half, ATTN_PACK_WORTH, &pack, &err));
+  check(attn_network_allocate(&w->config, &d.network, &weights, &err));
+  attn_network_init_weights(d.network, 1);
+  struct attn_packed_weights *pack;
+  check(attn_packed_weights_new(d.network, w->half, ATTN_PACKED_WEIGHTS_MIN, &pack, &err));
   d.how.pack = pack;
-  d.source = (struct attn_text){.n = w->batch * w->tokens, .sequences = w->batch};
-  d.source.tokens = some_tokens(d.source.n, w->config.source_words);
+  d.source = (struct attn_token_batch){.n = w->batch * w->tokens, .sequences = w->batch};
+  d.source.tokens = some_tokens(d.source.n, w->config.source_vocab_size);
   int64_t *starts = allocate(w->batch + 1, sizeof *starts);
   for (int64_t n = 0; n <= w->batch; n++) starts[n] = n * w->tokens;
   d.source.starts = starts;
@@ -208,7 +208,7 @@ static void decode(const struct wish *w) {
   printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->numbers, tokens,
          decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
-  attn_pack_free(pack), attn_network_free(d.network);
+  attn_packed_weights_free(pack), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
 }
 
@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc < 3 || !read_wish(&w, argc - 2, argv + 2)) return usage();
-  check(attn_config_parse(w.preset->config, strlen(w.preset->config), &w.config, &err));
+  check(attn_model_config_parse(w.preset->config, strlen(w.preset->config), &w.config, &err));
   if (!strcmp(argv[1], "train"))
     train(&w);
   else if (!strcmp(argv[1], "decode"))

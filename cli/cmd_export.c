@@ -31,7 +31,7 @@ static void put(const char *folder, int64_t weights, int json) {
 }
 
 static int export_model(const char *path, const char *folder, int json) {
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   attn_error err;
   attn_model *model;
   if (attn_model_open(path, &model, &err)) return attn_cli_fail("export", path, &err);

@@ -39,21 +39,21 @@ static const char help[] =
 enum { BLOCK = 16 }; /* times `together`: work for all threads */
 
 struct wishes {
-  attn_generation how;
+  attn_generation_config how;
   int64_t beams, n_best, top_k, threads, seed, together;
   const char *precision;
   int json, wants_help;
 };
 
-static void put_reply_json(const attn_reply *r) {
+static void put_reply_json(const attn_generation_result *r) {
   printf("{\"text\": "), attn_cli_json_text(r->text);
   printf(", \"log_p\": "), attn_cli_json_number(r->log_p);
   printf(", \"score\": "), attn_cli_json_number(r->score);
   printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->tokens, r->ended ? "true" : "false");
 }
 
-static void put_json(const attn_model *model, const char *source, const attn_reply *replies,
-                     int64_t n_best) {
+static void put_json(const attn_model *model, const char *source,
+                     const attn_generation_result *replies, int64_t n_best) {
   printf("{\"source\": "), attn_cli_json_text(source), printf(", ");
   attn_cli_json_unknown(model, source), printf(", \"replies\": [");
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
@@ -64,7 +64,7 @@ static void put_json(const attn_model *model, const char *source, const attn_rep
 }
 
 /* One reply is a line of its own; several stand below each other with what they score. */
-static void put_text(const attn_reply *replies, int64_t n_best) {
+static void put_text(const attn_generation_result *replies, int64_t n_best) {
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
     if (n_best > 1) printf("%9.4f  ", replies[n].score);
     attn_cli_put_plain(replies[n].text, stdout);
@@ -73,7 +73,7 @@ static void put_text(const attn_reply *replies, int64_t n_best) {
 }
 
 static void put(const attn_model *model, const struct wishes *w, const char *const *sources,
-                const attn_reply *replies, int64_t count) {
+                const attn_generation_result *replies, int64_t count) {
   int64_t n_best = w->how.n_best ? w->how.n_best : 1;
   for (int64_t n = 0; n < count; n++)
     if (w->json)
@@ -86,13 +86,13 @@ static void put(const attn_model *model, const struct wishes *w, const char *con
 static attn_status say(const attn_model *model, const struct wishes *w, const char *const *sources,
                        int64_t count, int silent, attn_error *err) {
   int64_t all = count * (w->how.n_best ? w->how.n_best : 1);
-  attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
+  attn_generation_result *replies = calloc((size_t)all + 1, sizeof *replies);
   *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
   if (!replies) return ATTN_ERR_MEMORY;
   replies->struct_size = sizeof *replies;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
   if (!status && !silent) put(model, w, sources, replies, count);
-  attn_replies_free(replies, status ? 0 : all);
+  attn_generation_results_free(replies, status ? 0 : all);
   free(replies);
   return status;
 }
@@ -239,7 +239,7 @@ static int generate(struct wishes *w, int operands, char **argv) {
 }
 
 int attn_cmd_generate(int argc, char **argv) {
-  struct wishes w = {.how = ATTN_GENERATION_INIT};
+  struct wishes w = {.how = ATTN_GENERATION_CONFIG_INIT};
   int operands;
   const struct attn_cli_option table[] = {
       {"--beams", OPTION_WHOLE, &w.beams, NULL},

@@ -12,7 +12,7 @@ static void put(const char *text) { attn_cli_put_plain(text, stdout); }
 
 /* ---- For a person ---- */
 
-static void print_layers(const attn_model_facts *f) {
+static void print_layers(const attn_model_info *f) {
   printf("layers      ");
   if (f->encoder_layers && f->decoder_layers)
     printf("%d of the encoder, %d of the decoder", (int)f->encoder_layers, (int)f->decoder_layers);
@@ -24,7 +24,7 @@ static void print_layers(const attn_model_facts *f) {
          (long long)f->width, (long long)f->hidden, (long long)f->length);
 }
 
-static void print_training(const attn_model_facts *f) {
+static void print_training(const attn_model_info *f) {
   if (!f->training) {
     puts("trained     the file says nothing of it");
     return;
@@ -33,17 +33,18 @@ static void print_training(const attn_model_facts *f) {
          f->task ? "the task" : "the file");
   put(f->task ? f->task : f->data);
   printf("\nheld out    ");
-  if (!f->held_out_step) {
+  if (!f->validation_step) {
     puts("not validated yet");
     return;
   }
-  if (!isnan(f->held_out_exact)) printf("%.2f %% of replies right, ", 100 * f->held_out_exact);
-  printf("loss %.4f nats a token: training's own validation\n", f->held_out_loss);
+  if (!isnan(f->validation_exact_match))
+    printf("%.2f %% of replies right, ", 100 * f->validation_exact_match);
+  printf("loss %.4f nats a token: training's own validation\n", f->validation_loss);
   printf("            at step %lld, greedily, on up to %lld examples that it never learns from\n",
-         (long long)f->held_out_step, (long long)f->held_out_most);
+         (long long)f->validation_step, (long long)f->validation_max_examples);
 }
 
-static void print_text(const char *path, const attn_model_facts *f) {
+static void print_text(const char *path, const attn_model_info *f) {
   put(path);
   printf(": %s\n", f->kind);
   print_layers(f);
@@ -72,7 +73,7 @@ static void real_member(const char *name, double value) {
   attn_cli_json_number(value);
 }
 
-static void print_training_json(const attn_model_facts *f) {
+static void print_training_json(const attn_model_info *f) {
   printf(", \"training\": ");
   if (!f->training) {
     printf("null");
@@ -82,10 +83,10 @@ static void print_training_json(const attn_model_facts *f) {
   text_member("task", f->task), text_member("data", f->data);
   text_member("precision", f->precision);
   printf(", \"held_out\": ");
-  if (f->held_out_step) {
-    printf("{\"step\": %lld", (long long)f->held_out_step);
-    whole_member("examples_at_most", f->held_out_most);
-    real_member("exact", f->held_out_exact), real_member("loss", f->held_out_loss);
+  if (f->validation_step) {
+    printf("{\"step\": %lld", (long long)f->validation_step);
+    whole_member("examples_at_most", f->validation_max_examples);
+    real_member("exact", f->validation_exact_match), real_member("loss", f->validation_loss);
     printf("}");
   } else {
     printf("null");
@@ -93,7 +94,7 @@ static void print_training_json(const attn_model_facts *f) {
   printf("}");
 }
 
-static void print_json(const char *path, const attn_model_facts *f) {
+static void print_json(const char *path, const attn_model_info *f) {
   printf("{\"file\": ");
   attn_cli_json_text(path);
   text_member("kind", f->kind);
@@ -112,7 +113,7 @@ static void print_json(const char *path, const attn_model_facts *f) {
 int attn_info_model(const char *path, int json, int *printed) {
   attn_model *model;
   attn_error err;
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   if (attn_model_open(path, &model, &err)) return attn_cli_fail("info", path, &err);
   attn_model_describe(model, &facts, NULL);
   if (json && (*printed)++) printf(", ");

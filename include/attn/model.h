@@ -3,7 +3,7 @@
  * Part of libattn-model. Experimental: may change until 1.0.
  *
  *     attn_model *model;
- *     attn_reply reply = ATTN_REPLY_INIT;
+ *     attn_generation_result reply = ATTN_GENERATION_RESULT_INIT;
  *     const char *source = "平成三年五月十二日";
  *     attn_model_open("dates.safetensors", &model, &err);
  *     attn_model_generate(model, &source, 1, NULL, &reply, &err);   -> "1991-05-12"
@@ -41,7 +41,7 @@ typedef struct attn_model attn_model;
  * Of an encoder sentence-transformers' modules.json, the pooling's config.json and
  * sentence_bert_config.json, where they are there, say what a text's one vector is. Of the others
  * generation_config.json, or where there is none config.json, says how a reply begins, ends and is
- * searched for (see attn_generation). All is computed in float32, without dropout.
+ * searched for (see attn_generation_config). All is computed in float32, without dropout.
  *
  * What such a file says that changes a number or a reply, and would not be done here, is refused
  * with the member's name and value, never left out.
@@ -56,7 +56,7 @@ ATTN_API attn_status attn_model_open(const char *path, attn_model **model, attn_
  * generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json. A decoder
  * becomes a GPT2LMHeadModel, an encoder-decoder a MarianMTModel, an encoder a BertModel or
  * BertForMaskedLM, with the same logits, and greedily the same replies; beams are then
- * transformers' (see attn_generation).
+ * transformers' (see attn_generation_config).
  *
  *   folder  in   where nothing is, or an empty folder; it appears whole or not at all
  *
@@ -73,41 +73,42 @@ ATTN_API void attn_model_free(attn_model *model);
  * 1 where path is what attn_model_open opens: a folder, or a safetensors file whose metadata say
  * that it is a checkpoint; else 0. Reads the header only: such a model may still be damaged.
  */
-ATTN_API int32_t attn_model_recognize(const char *path);
+ATTN_API int32_t attn_model_probe(const char *path);
 
 /** What a model is, and how it was trained. Strings live as long as the model. */
-typedef struct attn_model_facts {
-  size_t struct_size;   /* in: sizeof(attn_model_facts) */
-  const char *config;   /* its JSON; lives as long as the model */
-  int64_t weights;      /* how many numbers */
-  int64_t words;        /* of the vocabulary */
-  int64_t length;       /* the longest sequence, in tokens */
+typedef struct attn_model_info {
+  size_t struct_size; /* in: sizeof(attn_model_info) */
+  const char *config; /* its JSON; lives as long as the model */
+  int64_t weights;    /* how many numbers */
+  int64_t words;      /* of the vocabulary */
+  int64_t length;     /* the longest sequence, in tokens */
   int32_t encoder_layers, decoder_layers, heads;
-  int64_t width;        /* of hidden vectors, and so of embeddings: D */
-  const char *kind;     /* "encoder-decoder", "decoder" or "encoder" */
+  int64_t width;         /* of hidden vectors, and so of embeddings: D */
+  const char *kind;      /* "encoder-decoder", "decoder" or "encoder" */
   const char *tokenizer; /* "characters", "words", "bpe" or "wordpiece" */
-  int64_t hidden;       /* width inside feed-forward layers: F */
+  int64_t hidden;        /* width inside feed-forward layers: F */
   int32_t kv_heads;
-  int32_t training;     /* 1: the checkpoint tells how it was trained, as below */
+  int32_t training;        /* 1: the checkpoint tells how it was trained, as below */
   const char *task, *data; /* what it learned from: a task's name or a file's; NULL */
-  const char *precision; /* of training's products: "float32" or "bf16" */
-  int64_t step;         /* steps of training so far */
-  int64_t held_out_step; /* of the validation, during training and greedily, on examples that are
+  const char *precision;   /* of training's products: "float32" or "bf16" */
+  int64_t step;            /* steps of training so far */
+  int64_t validation_step; /* of the validation, during training and greedily, on examples that are
                            never trained on, that the next three are of; 0: there was none */
-  int64_t held_out_most; /* how many examples it asked, at most */
-  double held_out_exact; /* share of whole replies that were right; NaN: there are no pairs */
-  double held_out_loss; /* nats a token; NaN: none */
-} attn_model_facts;
+  int64_t validation_max_examples; /* how many examples it asked, at most */
+  double
+      validation_exact_match; /* share of whole replies that were right; NaN: there are no pairs */
+  double validation_loss;     /* nats a token; NaN: none */
+} attn_model_info;
 
 /** Fills facts. Errors: ATTN_ERR_ARGUMENT (struct_size). */
-ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_facts *facts,
+ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_info *facts,
                                          attn_error *err);
 
 /** A part of a text that a vocabulary has no token for: the model reads <unk> there. */
-typedef struct attn_unknown_part {
+typedef struct attn_unknown_span {
   int64_t offset, bytes; /* in the text */
   int64_t character;     /* of the text, from 1: where the part begins */
-} attn_unknown_part;
+} attn_unknown_span;
 
 /**
  * Finds every part of a text that the model's vocabulary has no token for. Other functions take
@@ -119,11 +120,12 @@ typedef struct attn_unknown_part {
  *
  * Errors  ATTN_ERR_ARGUMENT (room), ATTN_ERR_FORMAT (not UTF-8), ATTN_ERR_MEMORY.
  */
-ATTN_API attn_status attn_model_unknown(const attn_model *model, const char *text, int64_t room,
-                                        attn_unknown_part *parts, int64_t *count, attn_error *err);
+ATTN_API attn_status attn_model_find_unknown(const attn_model *model, const char *text,
+                                             int64_t room, attn_unknown_span *parts, int64_t *count,
+                                             attn_error *err);
 
 /** How to say something. Zero beside struct_size: greedily. */
-typedef struct attn_generation {
+typedef struct attn_generation_config {
   size_t struct_size;
   int32_t beams;         /* hypotheses kept at each step; 1: greedy, or sampling. 0: 1, or a
                             folder's num_beams */
@@ -144,33 +146,37 @@ typedef struct attn_generation {
   int (*progress)(void *context, int64_t done, int64_t total); /* sources; may be NULL. Nonzero
                             stops with ATTN_ERR_INTERRUPTED */
   void *progress_context;
-  int32_t precision;     /* ATTN_F32, or 0: that too. ATTN_BF16: linear layers multiply weights and
-                            inputs that are rounded to bf16, and sum in float32: half the bytes
-                            where memory is the limit. CPUs without such products gain where few
-                            rows are multiplied, and lose where many are */
-} attn_generation;
+  int32_t precision; /* ATTN_F32, or 0: that too. ATTN_BF16: linear layers multiply weights and
+                        inputs that are rounded to bf16, and sum in float32: half the bytes
+                        where memory is the limit. CPUs without such products gain where few
+                        rows are multiplied, and lose where many are */
+} attn_generation_config;
 
 #ifdef __cplusplus
-#define ATTN_GENERATION_INIT { sizeof(attn_generation) }
+#define ATTN_GENERATION_CONFIG_INIT \
+  { sizeof(attn_generation_config) }
 #else
-#define ATTN_GENERATION_INIT { .struct_size = sizeof(attn_generation) }
+#define ATTN_GENERATION_CONFIG_INIT \
+  { .struct_size = sizeof(attn_generation_config) }
 #endif
 
-/** What a model said. Released by attn_replies_free. */
-typedef struct attn_reply {
-  size_t struct_size; /* in: sizeof(attn_reply), of the first of an array for all */
-  char *text;      /* UTF-8 where the vocabulary is; 0 behind it */
-  int64_t bytes;   /* of text */
-  int64_t tokens;  /* said, the end not counted */
-  double log_p;    /* sum over the tokens, the end with them, in nats */
-  double score;    /* by which hypotheses are compared: log_p and the length penalty */
-  int32_t ended;   /* 0: cut off at `most`, or where an encoder's places were all said */
-} attn_reply;
+/** What a model said. Released by attn_generation_results_free. */
+typedef struct attn_generation_result {
+  size_t struct_size; /* in: sizeof(attn_generation_result), of the first of an array for all */
+  char *text;         /* UTF-8 where the vocabulary is; 0 behind it */
+  int64_t bytes;      /* of text */
+  int64_t tokens;     /* said, the end not counted */
+  double log_p;       /* sum over the tokens, the end with them, in nats */
+  double score;       /* by which hypotheses are compared: log_p and the length penalty */
+  int32_t ended;      /* 0: cut off at `most`, or where an encoder's places were all said */
+} attn_generation_result;
 
 #ifdef __cplusplus
-#define ATTN_REPLY_INIT { sizeof(attn_reply) }
+#define ATTN_GENERATION_RESULT_INIT \
+  { sizeof(attn_generation_result) }
 #else
-#define ATTN_REPLY_INIT { .struct_size = sizeof(attn_reply) }
+#define ATTN_GENERATION_RESULT_INIT \
+  { .struct_size = sizeof(attn_generation_result) }
 #endif
 
 /**
@@ -196,12 +202,12 @@ typedef struct attn_reply {
  *         again, which the model keeps.
  */
 ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,
-                                         int64_t count, const attn_generation *how,
-                                         attn_reply *replies, attn_error *err);
+                                         int64_t count, const attn_generation_config *how,
+                                         attn_generation_result *replies, attn_error *err);
 
-/** Releases count replies and empties them; the first one's struct_size is their distance, 0: nothing
-    is done. */
-ATTN_API void attn_replies_free(attn_reply *replies, int64_t count);
+/** Releases count replies and empties them; the first one's struct_size is their distance, 0:
+   nothing is done. */
+ATTN_API void attn_generation_results_free(attn_generation_result *replies, int64_t count);
 
 /* ---- Looking inside ----------------------------------------------------------- */
 
@@ -227,18 +233,16 @@ typedef struct attn_attention {
  * Shows every attention of a pass over a source and a target: the encoder's layers, then of each of
  * the decoder's itself and the source; of each layer head by head.
  *
- *   source  in   what the encoder reads. A decoder alone reads source and, where it is given, target
- *                behind it: one of them may be NULL
- *   target  in   what the decoder says; NULL: what it says greedily. Not for an encoder alone
- *   look    in   called with each; nonzero stops
+ *   source  in   what the encoder reads. A decoder alone reads source and, where it is given,
+ * target behind it: one of them may be NULL target  in   what the decoder says; NULL: what it says
+ * greedily. Not for an encoder alone look    in   called with each; nonzero stops
  *
  * Accuracy  as attn_sdpa_forward's weights, of the layer's own q and k.
  * Errors    as attn_model_generate; ATTN_ERR_INTERRUPTED (look).
  */
-ATTN_API attn_status attn_model_look(const attn_model *model, const char *source,
-                                     const char *target, int32_t threads,
-                                     int (*look)(void *context, const attn_attention *attention),
-                                     void *context, attn_error *err);
+ATTN_API attn_status attn_model_visit_attention(
+    const attn_model *model, const char *source, const char *target, int32_t threads,
+    int (*look)(void *context, const attn_attention *attention), void *context, attn_error *err);
 
 /**
  * Writes one head's attention as a lesson (Markdown, lesson.h): its q and k with all their digits,
@@ -247,8 +251,8 @@ ATTN_API attn_status attn_model_look(const attn_model *model, const char *source
  *
  *   kind, layer, head  in   which; layer and head from 0
  *
- * Errors  as attn_model_look; ATTN_ERR_ARGUMENT where there is no such layer or head, or positions
- *         are ALiBi, which no lesson has; ATTN_ERR_FILE where the sink stops.
+ * Errors  as attn_model_visit_attention; ATTN_ERR_ARGUMENT where there is no such layer or head, or
+ * positions are ALiBi, which no lesson has; ATTN_ERR_FILE where the sink stops.
  */
 ATTN_API attn_status attn_model_write_lesson(const attn_model *model, const char *source,
                                              const char *target, attn_attention_kind kind,
@@ -259,22 +263,22 @@ ATTN_API attn_status attn_model_write_lesson(const attn_model *model, const char
 
 /** What becomes of the encoder's hidden vectors. */
 typedef enum attn_pooling_kind {
-  ATTN_POOLING_OWN = 0,   /* as the model's folder says; where it says nothing, the mean */
-  ATTN_POOLING_MEAN = 1,  /* of all tokens, those that begin and end a text with them */
-  ATTN_POOLING_FIRST = 2, /* that of the first token, BERT's [CLS] */
+  ATTN_POOLING_DEFAULT = 0, /* as the model's folder says; where it says nothing, the mean */
+  ATTN_POOLING_MEAN = 1,    /* of all tokens, those that begin and end a text with them */
+  ATTN_POOLING_CLS = 2,     /* that of the first token, BERT's [CLS] */
 } attn_pooling_kind;
 
-typedef enum attn_norm_kind {
-  ATTN_NORM_OWN = 0,  /* as the folder says; where it says nothing, 1 */
-  ATTN_NORM_UNIT = 1, /* divided by its Euclidean length, which is 1 then */
-  ATTN_NORM_NONE = 2,
-} attn_norm_kind;
+typedef enum attn_normalize_kind {
+  ATTN_NORMALIZE_DEFAULT = 0, /* as the folder says; where it says nothing, 1 */
+  ATTN_NORMALIZE_L2 = 1,      /* divided by its Euclidean length, which is 1 then */
+  ATTN_NORMALIZE_NONE = 2,
+} attn_normalize_kind;
 
 /** How to embed. Zero beside struct_size: as the model was made for. */
-typedef struct attn_embedding_how {
+typedef struct attn_embedding_config {
   size_t struct_size;
   int32_t pooling;  /* attn_pooling_kind */
-  int32_t norm;     /* attn_norm_kind */
+  int32_t norm;     /* attn_normalize_kind */
   int32_t threads;  /* 0: all */
   int32_t together; /* texts that go through each layer side by side: faster where they are short,
                        but sums may then be formed in another order, and neighbours change the last
@@ -282,19 +286,22 @@ typedef struct attn_embedding_how {
   int (*progress)(void *context, int64_t done, int64_t total); /* texts; may be NULL. Nonzero stops
                        with ATTN_ERR_INTERRUPTED */
   void *progress_context;
-} attn_embedding_how;
+} attn_embedding_config;
 
 #ifdef __cplusplus
-#define ATTN_EMBEDDING_HOW_INIT { sizeof(attn_embedding_how) }
+#define ATTN_EMBEDDING_CONFIG_INIT \
+  { sizeof(attn_embedding_config) }
 #else
-#define ATTN_EMBEDDING_HOW_INIT { .struct_size = sizeof(attn_embedding_how) }
+#define ATTN_EMBEDDING_CONFIG_INIT \
+  { .struct_size = sizeof(attn_embedding_config) }
 #endif
 
 /**
  * Embeds each text: the encoder's hidden vectors, pooled into one. The product of two vectors of
  * length 1 is the cosine that tells how alike their texts are.
  *
- *   texts  in   count texts, UTF-8, each ends in 0. What one says is never taken for a special token
+ *   texts  in   count texts, UTF-8, each ends in 0. What one says is never taken for a special
+ * token
  *               ("[SEP]" is a bracket, a word, a bracket)
  *   how    in   NULL: as the model was made for
  *   out    out  (count, D), D the width that attn_model_describe tells; undefined after a failure
@@ -313,7 +320,7 @@ typedef struct attn_embedding_how {
  * Source    [Devlin et al. 2018]; [Reimers and Gurevych 2019] for pooling.
  */
 ATTN_API attn_status attn_model_embed(const attn_model *model, const char *const *texts,
-                                      int64_t count, const attn_embedding_how *how, float *out,
+                                      int64_t count, const attn_embedding_config *how, float *out,
                                       attn_error *err);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ static const char *const joinings[] = {"add", "concatenate", NULL};
 static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "swiglu", "silu", NULL};
 static const char *const heads[] = {"linear", "transform", "none", NULL};
 
-#define AT(member) offsetof(struct attn_config, member)
+#define AT(member) offsetof(struct attn_model_config, member)
 static const struct choice choices[] = {{"kind", AT(kind), kinds},
                                         {"positions", AT(positions), positions},
                                         {"position_joining", AT(joining), joinings},
@@ -36,8 +36,8 @@ static const struct number {
   const char *name;
   size_t at;
   int64_t least, most;
-} numbers[] = {{"source_vocabulary", AT(source_words), 1, MOST},
-               {"vocabulary", AT(target_words), 1, MOST},
+} numbers[] = {{"source_vocabulary", AT(source_vocab_size), 1, MOST},
+               {"vocabulary", AT(target_vocab_size), 1, MOST},
                {"width", AT(width), 1, MOST},
                {"hidden", AT(hidden), 1, MOST},
                {"heads", AT(heads), 1, MOST},
@@ -74,7 +74,7 @@ static attn_status wrong(attn_error *err, const char *name, const char *what) {
 }
 
 static attn_status read_choice(const struct choice *c, const json_t *value,
-                               struct attn_config *config, attn_error *err) {
+                               struct attn_model_config *config, attn_error *err) {
   const char *word = json_string_value(value);
   for (int n = 0; word && c->words[n]; n++)
     if (!strcmp(word, c->words[n])) {
@@ -88,7 +88,7 @@ static attn_status read_choice(const struct choice *c, const json_t *value,
 }
 
 static attn_status read_number(const struct number *n, const json_t *value,
-                               struct attn_config *config, attn_error *err) {
+                               struct attn_model_config *config, attn_error *err) {
   json_int_t given = json_integer_value(value);
   if (!json_is_integer(value) || given < n->least || given > n->most)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
@@ -98,8 +98,8 @@ static attn_status read_number(const struct number *n, const json_t *value,
   return ATTN_OK;
 }
 
-static attn_status read_member(const char *name, const json_t *value, struct attn_config *config,
-                               attn_error *err) {
+static attn_status read_member(const char *name, const json_t *value,
+                               struct attn_model_config *config, attn_error *err) {
   for (size_t n = 0; n < COUNT(choices); n++)
     if (!strcmp(name, choices[n].name)) return read_choice(&choices[n], value, config, err);
   for (size_t n = 0; n < COUNT(numbers); n++)
@@ -120,8 +120,8 @@ static attn_status read_member(const char *name, const json_t *value, struct att
 }
 
 /* What was not said follows from what was. */
-static void complete(struct attn_config *c) {
-  if (!c->source_words) c->source_words = c->target_words;
+static void complete(struct attn_model_config *c) {
+  if (!c->source_vocab_size) c->source_vocab_size = c->target_vocab_size;
   if (!c->hidden) c->hidden = 4 * c->width;
   if (!c->kv_heads) c->kv_heads = c->heads;
   if (!c->key_width) c->key_width = c->width / c->heads;
@@ -134,16 +134,16 @@ static void complete(struct attn_config *c) {
 
 /* About, and not less: of the weights and of the tables of positions. Sizes that are computed from
  * these numbers stay far below 2^63. */
-static double count(const struct attn_config *c) {
+static double count(const struct attn_model_config *c) {
   double across = (double)(c->heads + c->kv_heads) * (double)(c->key_width + c->value_width);
   double layers = (double)(c->encoder_layers + 2 * c->decoder_layers);
-  double ends = (double)(c->source_words + 2 * c->target_words + 2 * c->length);
+  double ends = (double)(c->source_vocab_size + 2 * c->target_vocab_size + 2 * c->length);
   return (double)(c->width + 1) * (layers * (across + 3 * (double)c->hidden + 6) + ends) +
          (double)c->length * (double)c->key_width;
 }
 
 /* Numbers of the tables of positions that no file holds: opening a model computes them. */
-static double computed(const struct attn_config *c) {
+static double computed(const struct attn_model_config *c) {
   int sinusoidal =
       c->positions == ATTN_POSITIONS_SINUSOIDAL || c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES;
   int64_t width = sinusoidal                              ? c->position_width
@@ -152,8 +152,8 @@ static double computed(const struct attn_config *c) {
   return (double)c->length * (double)width;
 }
 
-static attn_status check(const struct attn_config *c, attn_error *err) {
-  if (!c->target_words) return wrong(err, "vocabulary", "is missing");
+static attn_status check(const struct attn_model_config *c, attn_error *err) {
+  if (!c->target_vocab_size) return wrong(err, "vocabulary", "is missing");
   if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
   if (c->key_width < 1) return wrong(err, "heads", "are more than the width");
   if (c->heads * c->key_width > MOST || c->heads * c->value_width > MOST)
@@ -165,9 +165,9 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
     return wrong(err, "position_width", "must leave some of the width to the tokens");
   if (c->joining == ATTN_JOIN_CONCATENATE && c->tied_output)
     return wrong(err, "tied_output", "needs position_joining \"add\": the table is narrower else");
-  if (c->shared_embedding && c->source_words != c->target_words)
+  if (c->shared_embedding && c->source_vocab_size != c->target_vocab_size)
     return wrong(err, "shared_embedding", "needs two vocabularies of one size");
-  if (c->kind == ATTN_ENCODER && c->tied_output && c->source_words != c->target_words)
+  if (c->kind == ATTN_ENCODER && c->tied_output && c->source_vocab_size != c->target_vocab_size)
     return wrong(err, "tied_output", "needs two vocabularies of one size in an encoder");
   if (c->token_types && c->kind == ATTN_DECODER)
     return wrong(err, "token_types", "are the source's: they need an encoder");
@@ -186,23 +186,23 @@ static attn_status check(const struct attn_config *c, attn_error *err) {
 }
 
 /* Where 0 stands, complete() says what follows. */
-static const struct attn_config defaults = {.width = 512,
-                                            .heads = 8,
-                                            .encoder_layers = 6,
-                                            .decoder_layers = 6,
-                                            .length = 512,
-                                            .rotary_base = 10000,
-                                            .norm_first = 1,
-                                            .final_norm = 1,
-                                            .bias = 1,
-                                            .output_bias = UNSAID,
-                                            .scaled_embedding = 1,
-                                            .epsilon = 1e-5,
-                                            .dropout = 0.1};
+static const struct attn_model_config defaults = {.width = 512,
+                                                  .heads = 8,
+                                                  .encoder_layers = 6,
+                                                  .decoder_layers = 6,
+                                                  .length = 512,
+                                                  .rotary_base = 10000,
+                                                  .norm_first = 1,
+                                                  .final_norm = 1,
+                                                  .bias = 1,
+                                                  .output_bias = UNSAID,
+                                                  .scaled_embedding = 1,
+                                                  .epsilon = 1e-5,
+                                                  .dropout = 0.1};
 
-attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
-                              attn_error *err) {
-  struct attn_config c = defaults;
+attn_status attn_model_config_parse(const char *json, size_t length,
+                                    struct attn_model_config *config, attn_error *err) {
+  struct attn_model_config c = defaults;
   json_t *root, *value;
   const char *name;
   attn_status status = attn_json_read("model configuration", json, length, 0, &root, err);
@@ -218,9 +218,9 @@ attn_status attn_config_parse(const char *json, size_t length, struct attn_confi
 
 /* ---- Writing ---- */
 
-const char *attn_config_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
+const char *attn_model_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
 
-char *attn_config_write(const struct attn_config *config) {
+char *attn_model_config_write(const struct attn_model_config *config) {
   json_t *root = json_object();
   for (size_t n = 0; n < COUNT(choices); n++) {
     int chosen;

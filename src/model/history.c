@@ -34,15 +34,15 @@ static int64_t validated(int64_t step, int64_t steps, int64_t every) {
   return step >= steps || !every ? step : step - step % every;
 }
 
-static int read_run(struct attn_history *h, const json_t *run, int64_t steps) {
+static int read_run(struct attn_training_history *h, const json_t *run, int64_t steps) {
   h->exact = real(run, "exact"), h->loss = real(run, "loss");
-  h->held_out_most = whole(run, "examples");
-  if (!isnan(h->loss)) h->held_out_step = validated(h->step, steps, whole(run, "validate_every"));
+  h->validation_max_examples = whole(run, "examples");
+  if (!isnan(h->loss)) h->validation_step = validated(h->step, steps, whole(run, "validate_every"));
   return copy(run, "task", &h->task) && copy(run, "data", &h->data);
 }
 
-attn_status attn_history_read(const struct attn_safetensors *file, struct attn_history *h,
-                              attn_error *err) {
+attn_status attn_training_history_read(const struct attn_safetensors *file,
+                                       struct attn_training_history *h, attn_error *err) {
   json_t *training = object_of(file, "training"), *run = object_of(file, "run");
   const char *precision = json_string_value(json_object_get(training, "precision"));
   memset(h, 0, sizeof *h);
@@ -53,7 +53,7 @@ attn_status attn_history_read(const struct attn_safetensors *file, struct attn_h
   return kept ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
 }
 
-void attn_history_free(struct attn_history *h) {
+void attn_training_history_free(struct attn_training_history *h) {
   free(h->task), free(h->data);
   h->task = h->data = NULL;
 }

@@ -13,27 +13,27 @@
 
 /* The words before the network: it takes more memory. */
 static attn_status read_words(struct attn_model *m, const struct attn_safetensors *file,
-                              struct attn_config *config, attn_error *err) {
+                              struct attn_model_config *config, attn_error *err) {
   const char *text = attn_safetensors_word(file, "config");
   const char *words = attn_safetensors_word(file, "tokenizer");
   if (!text || !words)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
                      text ? "tokenizer" : "config");
-  attn_status status = attn_config_parse(text, strlen(text), config, err);
-  if (!status) m->generating = attn_generating_own(config);
+  attn_status status = attn_model_config_parse(text, strlen(text), config, err);
+  if (!status) m->generating = attn_generation_defaults_of_checkpoint(config);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
   if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
-  if (!status) status = attn_history_read(file, &m->history, err);
+  if (!status) status = attn_training_history_read(file, &m->history, err);
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
-  if (!status && (config->target_words != count ||
-                  (config->kind != ATTN_DECODER && config->source_words != count)))
+  if (!status && (config->target_vocab_size != count ||
+                  (config->kind != ATTN_DECODER && config->source_vocab_size != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
                        "checkpoint: the tokenizer has %lld words, the model %lld and %lld",
-                       (long long)count, (long long)config->source_words,
-                       (long long)config->target_words);
+                       (long long)count, (long long)config->source_vocab_size,
+                       (long long)config->target_vocab_size);
   return status;
 }
 
@@ -52,12 +52,12 @@ static attn_status check_count(const struct attn_safetensors *file, const struct
 static attn_status read_model(const struct attn_bytes *bytes, struct attn_model *m,
                               attn_error *err) {
   struct attn_safetensors file = {NULL, NULL, 0};
-  struct attn_config config;
+  struct attn_model_config config;
   attn_status status = attn_safetensors_open(bytes, &file, err);
   if (!status) status = read_words(m, &file, &config, err);
   if (!status)
     status = attn_weights_check_size("checkpoint", bytes->size, sizeof *m->weights, &config, err);
-  if (!status) status = attn_network_make(&config, &m->network, &m->weights, err);
+  if (!status) status = attn_network_allocate(&config, &m->network, &m->weights, err);
   if (!status) status = attn_weights_read(bytes, &file, m->network, "", m->weights, err);
   if (!status) status = check_count(&file, m->network, err);
   attn_safetensors_close(&file);
@@ -84,16 +84,14 @@ static int is_checkpoint(const char *path) {
   return is;
 }
 
-int32_t attn_model_recognize(const char *path) {
-  return attn_folder_is(path) || is_checkpoint(path);
-}
+int32_t attn_model_probe(const char *path) { return attn_is_folder(path) || is_checkpoint(path); }
 
 attn_status attn_model_open(const char *path, attn_model **model, attn_error *err) {
   *model = NULL;
   struct attn_model *m = calloc(1, sizeof *m);
   if (!m) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
   attn_status status =
-      attn_folder_is(path) ? attn_folder_read(path, m, err) : read_checkpoint(path, m, err);
+      attn_is_folder(path) ? attn_folder_read(path, m, err) : read_checkpoint(path, m, err);
   if (status) return attn_model_free(m), status;
   *model = m;
   return ATTN_OK;
@@ -101,61 +99,62 @@ attn_status attn_model_open(const char *path, attn_model **model, attn_error *er
 
 void attn_model_free(attn_model *m) {
   if (!m) return;
-  attn_pack_free(m->pack[0]), attn_pack_free(m->pack[1]);
+  attn_packed_weights_free(m->pack[0]), attn_packed_weights_free(m->pack[1]);
   attn_network_free(m->network), attn_tokenizer_free(m->tokenizer);
-  attn_history_free(&m->history);
+  attn_training_history_free(&m->history);
   free(m->generating.never), free(m->weights), free(m->config), free(m);
 }
 
 /* Of two threads that make one, one keeps its own. */
-attn_status attn_model_pack(const struct attn_model *model, int half, const struct attn_pack **pack,
-                            attn_error *err) {
+attn_status attn_model_packed_weights(const struct attn_model *model, int half,
+                                      const struct attn_packed_weights **pack, attn_error *err) {
   struct attn_model *m = (struct attn_model *)(uintptr_t)model;
-  struct attn_pack *made = atomic_load(&m->pack[half]), *other = NULL;
+  struct attn_packed_weights *made = atomic_load(&m->pack[half]), *other = NULL;
   if (!made) {
-    attn_status status = attn_pack_new(m->network, half, ATTN_PACK_WORTH, &made, err);
+    attn_status status =
+        attn_packed_weights_new(m->network, half, ATTN_PACKED_WEIGHTS_MIN, &made, err);
     if (status) return status;
     if (!atomic_compare_exchange_strong(&m->pack[half], &other, made))
-      attn_pack_free(made), made = other;
+      attn_packed_weights_free(made), made = other;
   }
   *pack = made;
   return ATTN_OK;
 }
 
-attn_status attn_model_describe(const attn_model *m, attn_model_facts *facts, attn_error *err) {
-  const struct attn_config *c = &m->network->config;
-  const struct attn_history *h = &m->history;
+attn_status attn_model_describe(const attn_model *m, attn_model_info *facts, attn_error *err) {
+  const struct attn_model_config *c = &m->network->config;
+  const struct attn_training_history *h = &m->history;
   attn_status status =
-      attn_descriptor_expect(facts, sizeof *facts, offsetof(attn_model_facts, width), "facts", err);
+      attn_descriptor_expect(facts, sizeof *facts, offsetof(attn_model_info, width), "facts", err);
   if (status) return status;
-  const attn_model_facts all = {.struct_size = sizeof all,
-                                .config = m->config,
-                                .weights = m->network->numbers,
-                                .words = c->target_words,
-                                .length = c->length,
-                                .encoder_layers = (int32_t)c->encoder_layers,
-                                .decoder_layers = (int32_t)c->decoder_layers,
-                                .heads = (int32_t)c->heads,
-                                .width = c->width,
-                                .kind = attn_config_kind_name(c->kind),
-                                .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
-                                .hidden = c->hidden,
-                                .kv_heads = (int32_t)c->kv_heads,
-                                .training = h->task || h->data,
-                                .task = h->task,
-                                .data = h->data,
-                                .precision = h->halves ? "bf16" : "float32",
-                                .step = h->step,
-                                .held_out_step = h->held_out_step,
-                                .held_out_most = h->held_out_most,
-                                .held_out_exact = h->held_out_step ? h->exact : NAN,
-                                .held_out_loss = h->held_out_step ? h->loss : NAN};
+  const attn_model_info all = {.struct_size = sizeof all,
+                               .config = m->config,
+                               .weights = m->network->numbers,
+                               .words = c->target_vocab_size,
+                               .length = c->length,
+                               .encoder_layers = (int32_t)c->encoder_layers,
+                               .decoder_layers = (int32_t)c->decoder_layers,
+                               .heads = (int32_t)c->heads,
+                               .width = c->width,
+                               .kind = attn_model_kind_name(c->kind),
+                               .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
+                               .hidden = c->hidden,
+                               .kv_heads = (int32_t)c->kv_heads,
+                               .training = h->task || h->data,
+                               .task = h->task,
+                               .data = h->data,
+                               .precision = h->halves ? "bf16" : "float32",
+                               .step = h->step,
+                               .validation_step = h->validation_step,
+                               .validation_max_examples = h->validation_max_examples,
+                               .validation_exact_match = h->validation_step ? h->exact : NAN,
+                               .validation_loss = h->validation_step ? h->loss : NAN};
   attn_descriptor_fill(facts, &all, sizeof all);
   return ATTN_OK;
 }
 
-attn_status attn_model_encode(const struct attn_model *m, const char *text, const char *what,
-                              int32_t **tokens, int64_t *count, attn_error *err) {
+attn_status attn_model_tokenize(const struct attn_model *m, const char *text, const char *what,
+                                int32_t **tokens, int64_t *count, attn_error *err) {
   size_t room = strlen(text), used;
   int32_t *ids = malloc((room + 1) * sizeof *ids);
   if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
@@ -169,8 +168,8 @@ attn_status attn_model_encode(const struct attn_model *m, const char *text, cons
   return ATTN_OK;
 }
 
-attn_status attn_model_unknown(const attn_model *m, const char *text, int64_t room,
-                               attn_unknown_part *parts, int64_t *count, attn_error *err) {
+attn_status attn_model_find_unknown(const attn_model *m, const char *text, int64_t room,
+                                    attn_unknown_span *parts, int64_t *count, attn_error *err) {
   struct attn_unknown *all;
   size_t found, at = 0;
   int64_t column = 1;
@@ -180,7 +179,7 @@ attn_status attn_model_unknown(const attn_model *m, const char *text, int64_t ro
   if (status) return status;
   for (size_t n = 0; n < found && (int64_t)n < room; n++) {
     for (; at < all[n].at; at++) column += (text[at] & 0xC0) != 0x80;
-    parts[n] = (attn_unknown_part){(int64_t)all[n].at, (int64_t)all[n].bytes, column};
+    parts[n] = (attn_unknown_span){(int64_t)all[n].at, (int64_t)all[n].bytes, column};
   }
   *count = (int64_t)found;
   free(all);
@@ -193,8 +192,9 @@ static int64_t cut(const struct attn_model *m, int64_t count, int64_t around) {
   return most && count + around > most ? most - around : count;
 }
 
-attn_status attn_model_encode_whole(const struct attn_model *m, const char *text, const char *what,
-                                    int32_t **tokens, int64_t *count, attn_error *err) {
+attn_status attn_model_tokenize_source(const struct attn_model *m, const char *text,
+                                       const char *what, int32_t **tokens, int64_t *count,
+                                       attn_error *err) {
   int32_t begin = m->generating.before, end = m->generating.behind;
   size_t room = strlen(text), used = 0;
   int32_t *ids = malloc((room + 2) * sizeof *ids), first = begin >= 0, around = first + (end >= 0);

@@ -16,7 +16,7 @@ attn_tensor attn_weights_tensor(const struct attn_parameter *p, float *block) {
 }
 
 attn_status attn_weights_check_size(const char *what, size_t bytes, size_t each,
-                                    const struct attn_config *config, attn_error *err) {
+                                    const struct attn_model_config *config, attn_error *err) {
   int64_t numbers = 0;
   attn_status status = attn_network_count(config, &numbers, err);
   if (status || (int64_t)(bytes / each) >= numbers) return status;

@@ -17,6 +17,6 @@ attn_status attn_weights_read(const struct attn_bytes *bytes, const struct attn_
 /* Before memory is taken for them: can a file of so many bytes hold the numbers that config
  * describes, of `each` bytes or more? ATTN_ERR_FORMAT, what: its name for messages. */
 attn_status attn_weights_check_size(const char *what, size_t bytes, size_t each,
-                                    const struct attn_config *config, attn_error *err);
+                                    const struct attn_model_config *config, attn_error *err);
 
 #endif

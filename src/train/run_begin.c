@@ -182,7 +182,7 @@ static int set_default(json_t *root, const char *name, json_t *value) {
 
 /* Members that were not given. Examples were measured: no position is missing. */
 static attn_status complete(json_t *root, const struct attn_run *r, int64_t longest,
-                            struct attn_config *config, attn_error *err) {
+                            struct attn_model_config *config, attn_error *err) {
   int64_t words = attn_tokenizer_words(r->tokenizer);
   int failed =
       set_default(root, "width", json_integer(64)) || set_default(root, "heads", json_integer(4)) ||
@@ -195,12 +195,12 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
       set_default(root, "length", json_integer(longest > LENGTH_LEAST ? longest : LENGTH_LEAST));
   char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
   attn_status status =
-      text ? attn_config_parse(text, strlen(text), config, err) : out_of_memory(err);
+      text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text);
-  if (!status && (config->target_words != words || config->source_words != words))
+  if (!status && (config->target_vocab_size != words || config->source_vocab_size != words))
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
                        "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
-                       (long long)config->target_words, (long long)words);
+                       (long long)config->target_vocab_size, (long long)words);
   if (!status && config->kind != ATTN_ENCODER && config->decoder_layers < 1)
     status = wrong(err, "config", "has no decoder, and would say nothing");
   if (!status && config->kind != ATTN_DECODER && config->encoder_layers < 1)
@@ -300,7 +300,7 @@ static attn_status plan(const attn_train *w, const struct attn_task *task, struc
 
 static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t *root,
                                 attn_error *err) {
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_training how;
   struct attn_lengths lengths = {1, 0, 0};
   r->examples.length = length_of(root);
@@ -413,10 +413,10 @@ static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, att
   int64_t words = attn_tokenizer_words(r->tokenizer);
   if (c->config.kind != ATTN_ENCODER && c->config.decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
-  if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;
+  if (words == c->config.target_vocab_size && words == c->config.source_vocab_size) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "checkpoint: the tokenizer has %lld words, the model %lld", (long long)words,
-                   (long long)c->config.target_words);
+                   (long long)c->config.target_vocab_size);
 }
 
 static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_error *err) {

@@ -19,11 +19,11 @@ static int64_t words;
 static int32_t source_tokens[SOURCE_TOKENS], places[LENGTH];
 static const int32_t source_places[SOURCE_TOKENS] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2};
 static const int64_t source_starts[SOURCES + 1] = {0, 4, 11, 14};
-static const struct attn_text source = {.n = SOURCE_TOKENS,
-                                        .sequences = SOURCES,
-                                        .tokens = source_tokens,
-                                        .places = source_places,
-                                        .starts = source_starts};
+static const struct attn_token_batch source = {.n = SOURCE_TOKENS,
+                                               .sequences = SOURCES,
+                                               .tokens = source_tokens,
+                                               .places = source_places,
+                                               .starts = source_starts};
 
 static void make_tape(struct attn_tape *t) {
   *t = (struct attn_tape){.host.threads = 2};
@@ -63,7 +63,7 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   char json[600];
-  struct attn_config config;
+  struct attn_model_config config;
   attn_error err;
   words = vocabulary;
   char length[40];
@@ -73,9 +73,9 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
            "\"encoder_layers\": 2%s%s%s%s}",
            (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
            strstr(more, "length") ? "" : length, *more ? ", " : "", more);
-  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
-  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
-  attn_network_fill(network, seed);
+  if (attn_model_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
+  assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
+  attn_network_init_weights(network, seed);
   for (int64_t n = 0; n < network->numbers; n++) block[n] *= 1.5f;
   for (int n = 0; n < SOURCE_TOKENS; n++) source_tokens[n] = (int32_t)below(words);
 }
@@ -86,9 +86,9 @@ static void close_network(void) { attn_network_free(network), free(block); }
 static inline const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
   int64_t one[2] = {0, n};
-  const struct attn_text said = {
+  const struct attn_token_batch said = {
       .n = count, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
-  const struct attn_text asked = {
+  const struct attn_token_batch asked = {
       .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
   attn_tape_start(&tape);
   const struct attn_value *y = attn_transformer_forward(network, &tape, &asked, &said);

@@ -12,15 +12,15 @@
 #include "config.h"
 #include "network.h"
 
-static attn_status parse(const char *json, struct attn_config *c, attn_error *err) {
-  return attn_config_parse(json, strlen(json), c, err);
+static attn_status parse(const char *json, struct attn_model_config *c, attn_error *err) {
+  return attn_model_config_parse(json, strlen(json), c, err);
 }
 
 static void defaults_follow_from_what_is_said(void **state) {
   (void)state;
-  struct attn_config c;
+  struct attn_model_config c;
   assert_int_equal(parse("{\"vocabulary\": 100, \"width\": 64, \"heads\": 4}", &c, NULL), ATTN_OK);
-  assert_int_equal(c.source_words, 100), assert_int_equal(c.hidden, 256);
+  assert_int_equal(c.source_vocab_size, 100), assert_int_equal(c.hidden, 256);
   assert_int_equal(c.key_width, 16), assert_int_equal(c.kv_heads, 4);
   assert_int_equal(c.encoder_layers, 6), assert_int_equal(c.kind, ATTN_ENCODER_DECODER);
   assert_int_equal(c.output_bias, 1);
@@ -32,14 +32,14 @@ static void defaults_follow_from_what_is_said(void **state) {
 
 static void what_is_written_is_read_back(void **state) {
   (void)state;
-  struct attn_config c, again;
+  struct attn_model_config c, again;
   const char *json =
       "{\"kind\": \"decoder\", \"vocabulary\": 7, \"positions\": \"rotary\", \"heads\": 2,"
       "\"width\": 8, \"activation\": \"swiglu\", \"rms_norm\": true, \"dropout\": 0.25}";
   assert_int_equal(parse(json, &c, NULL), ATTN_OK);
-  char *text = attn_config_write(&c);
+  char *text = attn_model_config_write(&c);
   assert_int_equal(parse(text, &again, NULL), ATTN_OK);
-  char *twice = attn_config_write(&again);
+  char *twice = attn_model_config_write(&again);
   assert_string_equal(text, twice);
   assert_int_equal(again.kind, ATTN_DECODER), assert_int_equal(again.activation, ATTN_SWIGLU);
   free(text), free(twice);
@@ -87,7 +87,7 @@ static void what_cannot_be_is_refused_by_name(void **state) {
       {"{\"vocabulary\": 9, \"length\": 1048577, \"positions\": \"rotary\"}", "length"},
   };
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
-    struct attn_config c = {.width = 42};
+    struct attn_model_config c = {.width = 42};
     attn_error err;
     if (parse(wrong[n].json, &c, &err) != ATTN_ERR_FORMAT || !strstr(err.message, wrong[n].says))
       fail_msg("%s: %s", wrong[n].json, err.message);
@@ -102,15 +102,15 @@ static void a_nul_anywhere_is_refused(void **state) {
   enum { LENGTH = sizeof json - 1 };
   for (size_t at = 0; at <= LENGTH; at++) {
     char text[LENGTH + 1];
-    struct attn_config c;
+    struct attn_model_config c;
     memcpy(text, json, at), text[at] = 0, memcpy(text + at + 1, json + at, LENGTH - at);
-    assert_int_equal(attn_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
+    assert_int_equal(attn_model_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
   }
 }
 
 static void tables_up_to_their_limit_are_let_through(void **state) {
   (void)state;
-  struct attn_config c;
+  struct attn_model_config c;
   assert_int_equal(parse("{\"vocabulary\": 9, \"length\": 131072}", &c, NULL), ATTN_OK);
   assert_int_equal(
       parse("{\"vocabulary\": 9, \"length\": 1048576, \"positions\": \"rotary\"}", &c, NULL),
@@ -128,7 +128,7 @@ static void names_are_torchs(void **state) {
                                      "decoder.layers.0.norm3.bias",
                                      "encoder.norm.weight",
                                      "decoder.norm.bias"};
-  struct attn_config c;
+  struct attn_model_config c;
   struct attn_network *n;
   assert_int_equal(parse("{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"encoder_layers\": 2,"
                          "\"decoder_layers\": 2}",

@@ -32,12 +32,12 @@ enum standing { PLAIN, PACKED, PACKED_HALVES, STANDINGS };
 static const double nears[STANDINGS] = {NEAR_LOGIT, NEAR_LOGIT, 0x1p-5};
 
 /* Packs what there is; the whole pass then is of halves too. */
-static struct attn_pack *pack_as(enum standing how) {
-  struct attn_pack *pack = NULL;
+static struct attn_packed_weights *pack_as(enum standing how) {
+  struct attn_packed_weights *pack = NULL;
   static uint16_t halves[1 << 16];
   const struct attn_host host = {.threads = 1};
   if (how == PLAIN) return NULL;
-  assert_int_equal(attn_pack_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
+  assert_int_equal(attn_packed_weights_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
   assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
   attn_network_set_halves(network, halves);
@@ -46,10 +46,10 @@ static struct attn_pack *pack_as(enum standing how) {
   return pack;
 }
 
-static struct attn_pack *open_decodable(const char *more, enum standing how) {
+static struct attn_packed_weights *open_decodable(const char *more, enum standing how) {
   open_network(more, WORDS, 5);
   make_tape(&encoding);
-  struct attn_pack *pack = pack_as(how);
+  struct attn_packed_weights *pack = pack_as(how);
   encoding.halves = tape.halves;
   memory = network->config.kind == ATTN_DECODER
                ? NULL
@@ -66,7 +66,7 @@ static void a_step_is_the_whole_pass(void **state) {
     int32_t said[SLOTS][LENGTH];
     int64_t counts[SLOTS] = {0}, of[SLOTS] = {0, 1, 2, 0, 0};
     struct attn_decoder *d;
-    struct attn_pack *pack = open_decodable(variants[v / STANDINGS], how);
+    struct attn_packed_weights *pack = open_decodable(variants[v / STANDINGS], how);
     assert_int_equal(attn_decoder_new(network, pack, memory, memory ? &source : NULL, SLOTS, LENGTH,
                                       2, &d, NULL),
                      ATTN_OK);
@@ -91,7 +91,7 @@ static void a_step_is_the_whole_pass(void **state) {
             whole(said[slots[n]], counts[slots[n]], of[slots[n]]) + (counts[slots[n]] - 1) * WORDS,
             nears[how]);
     }
-    attn_decoder_free(d), attn_pack_free(pack);
+    attn_decoder_free(d), attn_packed_weights_free(pack);
     tape.halves = 0;
     close_decodable();
   }
@@ -103,7 +103,7 @@ static void a_long_sequence_has_room(void **state) {
   enum { LONG = 3200 };
   static int32_t tokens[LONG], stands[LONG];
   const int64_t starts[] = {0, LONG}, slot = 1;
-  const struct attn_text text = {
+  const struct attn_token_batch text = {
       .n = LONG, .sequences = 1, .tokens = tokens, .places = stands, .starts = starts};
   const float *logits = NULL;
   struct attn_decoder *d;

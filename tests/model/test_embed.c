@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "foreign.h"
+#include "huggingface.h"
 #include "model.h"
 #include "random.h"
 #include "scarce.h"
@@ -61,15 +61,15 @@ static void take_away(const char *name) {
 
 static void put_weights(const char *config) {
   char path[128];
-  struct attn_config c;
+  struct attn_model_config c;
   struct attn_network *n;
-  const struct attn_family *f;
-  assert_int_equal(attn_foreign_config(config, strlen(config), &c, &f, NULL), ATTN_OK);
+  const struct attn_hf_family *f;
+  assert_int_equal(attn_hf_config_parse(config, strlen(config), &c, &f, NULL), ATTN_OK);
   float *block;
-  assert_int_equal(attn_network_make(&c, &n, &block, NULL), ATTN_OK);
+  assert_int_equal(attn_network_allocate(&c, &n, &block, NULL), ATTN_OK);
   for (int64_t e = 0; e < n->numbers; e++) block[e] = uniform();
   snprintf(path, sizeof path, "%s/model.safetensors", folder);
-  assert_int_equal(attn_foreign_write(path, f, n, NULL), ATTN_OK);
+  assert_int_equal(attn_hf_weights_write(path, f, n, NULL), ATTN_OK);
   attn_network_free(n), free(block);
 }
 
@@ -94,7 +94,7 @@ static int end(void **state) {
   return folder_end();
 }
 
-static void embed(const char *const *which, int64_t count, attn_embedding_how how, float *out) {
+static void embed(const char *const *which, int64_t count, attn_embedding_config how, float *out) {
   attn_error err;
   how.struct_size = sizeof how;
   if (attn_model_embed(model, which, count, &how, out, &err)) fail_msg("%s", err.message);
@@ -104,7 +104,7 @@ static void embed(const char *const *which, int64_t count, attn_embedding_how ho
 static void hidden_of(const int32_t *tokens, int64_t n, float *out) {
   static const int32_t places[LENGTH] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
   const int64_t starts[] = {0, n};
-  const struct attn_text text = {
+  const struct attn_token_batch text = {
       .n = n, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
   struct attn_tape tape = {.host.threads = 1};
   assert_int_equal(attn_tape_open(&tape, 1 << 20, NULL), ATTN_OK);
@@ -124,33 +124,33 @@ static void vectors_are_hidden_vectors_pooled(void **state) {
   hidden_of(tokens, 6, hidden);
   for (int e = 0; e < 6 * D; e++) mean[e % D] += hidden[e] / 6.0;
   for (int d = 0; d < D; d++) squares += mean[d] * mean[d], other += hidden[d] * hidden[d];
-  embed(texts + 1, 1, (attn_embedding_how){.norm = ATTN_NORM_NONE}, out);
+  embed(texts + 1, 1, (attn_embedding_config){.norm = ATTN_NORMALIZE_NONE}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d]) < 1e-6);
-  embed(texts + 1, 1, (attn_embedding_how){.norm = 0}, out);
+  embed(texts + 1, 1, (attn_embedding_config){.norm = 0}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d] / sqrt(squares)) < 1e-6);
-  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST}, out);
+  embed(texts + 1, 1, (attn_embedding_config){.pooling = ATTN_POOLING_CLS}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - hidden[d] / sqrt(other)) < 1e-6);
-  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST, .norm = ATTN_NORM_NONE},
-        out);
+  embed(texts + 1, 1,
+        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .norm = ATTN_NORMALIZE_NONE}, out);
   assert_memory_equal(out, hidden, sizeof out);
 }
 
 static void threads_and_neighbours_change_no_bit(void **state) {
   (void)state;
   float all[TEXTS * D], again[TEXTS * D], one[D];
-  embed(texts, TEXTS, (attn_embedding_how){.threads = 1}, all);
-  embed(texts, TEXTS, (attn_embedding_how){.threads = 4}, again);
+  embed(texts, TEXTS, (attn_embedding_config){.threads = 1}, all);
+  embed(texts, TEXTS, (attn_embedding_config){.threads = 4}, again);
   assert_memory_equal(again, all, sizeof all);
   for (int n = 0; n < TEXTS; n++) {
-    embed(texts + n, 1, (attn_embedding_how){.threads = 0}, one);
+    embed(texts + n, 1, (attn_embedding_config){.threads = 0}, one);
     assert_memory_equal(one, all + (ptrdiff_t)n * D, sizeof one);
   }
   /* Other orders of sums: some hundred roundings of numbers that are at most 1. */
   for (int together = 2; together < 9; together++) {
-    embed(texts, TEXTS, (attn_embedding_how){.together = together}, again);
+    embed(texts, TEXTS, (attn_embedding_config){.together = together}, again);
     for (int e = 0; e < TEXTS * D; e++) assert_true(fabsf(again[e] - all[e]) < 1e-5F);
   }
-  embed(texts, 0, (attn_embedding_how){.threads = 1}, NULL);
+  embed(texts, 0, (attn_embedding_config){.threads = 1}, NULL);
 }
 
 /* A text that is cut has the vector of what is left of it. */
@@ -160,7 +160,7 @@ static void long_texts_are_cut_before_their_end(void **state) {
   const char *five = "abbbb";
   float out[4 * D], left[D], before[D] = {7};
   attn_error err;
-  embed(long_ones, 1, (attn_embedding_how){.threads = 1}, out); /* nine tokens: they fit */
+  embed(long_ones, 1, (attn_embedding_config){.threads = 1}, out); /* nine tokens: they fit */
   *out = 7;
   assert_int_equal(attn_model_embed(model, long_ones + 1, 1, NULL, out, &err), ATTN_ERR_ARGUMENT);
   assert_string_equal(err.argument, "texts");
@@ -168,18 +168,18 @@ static void long_texts_are_cut_before_their_end(void **state) {
   put("tokenizer.json",
       WORDS("\"truncation\":{\"max_length\":6,\"strategy\":\"LongestFirst\",\"stride\":0},"));
   reopen();
-  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  embed(long_ones, 4, (attn_embedding_config){.threads = 1}, out);
   for (int n = 0; n < 4; n++) assert_memory_equal(out + (ptrdiff_t)n * D, out, D * sizeof *out);
   put("sentence_bert_config.json", "{\"max_seq_length\": 7}");
   reopen();
-  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  embed(long_ones, 4, (attn_embedding_config){.threads = 1}, out);
   assert_memory_equal(out + D, out, D * sizeof *out);
-  embed(&five, 1, (attn_embedding_how){.threads = 1}, left);
+  embed(&five, 1, (attn_embedding_config){.threads = 1}, left);
   assert_memory_equal(left, out, sizeof left);
   assert_memory_not_equal(out + (ptrdiff_t)2 * D, out, D * sizeof *out);
   put("sentence_bert_config.json", "{\"max_seq_length\": 1000}");
   reopen();
-  embed(long_ones, 4, (attn_embedding_how){.threads = 1}, out);
+  embed(long_ones, 4, (attn_embedding_config){.threads = 1}, out);
   assert_memory_equal(out + (ptrdiff_t)3 * D, out + D, D * sizeof *out);
   take_away("sentence_bert_config.json");
   put("tokenizer.json", WORDS(""));
@@ -197,9 +197,9 @@ static void what_the_folder_says_is_the_default(void **state) {
       "\"path\": \"P\"}]");
   put("P/config.json", "{\"pooling_mode_cls_token\": true, \"pooling_mode_mean_tokens\": false}");
   reopen();
-  embed(texts + 1, 1, (attn_embedding_how){.threads = 1}, own);
-  embed(texts + 1, 1, (attn_embedding_how){.pooling = ATTN_POOLING_FIRST, .norm = ATTN_NORM_NONE},
-        asked);
+  embed(texts + 1, 1, (attn_embedding_config){.threads = 1}, own);
+  embed(texts + 1, 1,
+        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .norm = ATTN_NORMALIZE_NONE}, asked);
   assert_memory_equal(own, asked, sizeof own);
   take_away("modules.json");
   reopen();
@@ -214,7 +214,7 @@ static int stop(void *context, int64_t done, int64_t total) {
 static void bad_calls_are_told(void **state) {
   (void)state;
   static const struct {
-    attn_embedding_how how;
+    attn_embedding_config how;
     int64_t count;
     const char *argument;
   } bad[] = {{{.pooling = 3}, 1, "pooling"},  {{.pooling = -1}, 1, "pooling"},
@@ -225,7 +225,7 @@ static void bad_calls_are_told(void **state) {
   float out[TEXTS * D] = {7};
   attn_error err;
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
-    attn_embedding_how how = bad[n].how;
+    attn_embedding_config how = bad[n].how;
     how.struct_size = sizeof how;
     assert_int_equal(attn_model_embed(model, texts, bad[n].count, &how, out, &err),
                      ATTN_ERR_ARGUMENT);
@@ -234,7 +234,8 @@ static void bad_calls_are_told(void **state) {
   assert_int_equal(attn_model_embed(model, &no_text, 1, NULL, out, &err), ATTN_ERR_FORMAT);
   assert_true(out[0] == 7);
   int calls = 0;
-  attn_embedding_how how = {sizeof how, .threads = 1, .progress = stop, .progress_context = &calls};
+  attn_embedding_config how = {sizeof how, .threads = 1, .progress = stop,
+                               .progress_context = &calls};
   assert_int_equal(attn_model_embed(model, texts, TEXTS, &how, out, &err), ATTN_ERR_INTERRUPTED);
   assert_int_equal(calls, 2);
 }
@@ -249,7 +250,7 @@ static void a_folder_says_nothing(void **state) {
       "\"intermediate_size\": 20, \"max_position_embeddings\": 9}";
   attn_error err;
   for (int head = 0; head < 2; head++) {
-    attn_reply reply = ATTN_REPLY_INIT;
+    attn_generation_result reply = ATTN_GENERATION_RESULT_INIT;
     if (head) put("config.json", masked), put_weights(masked), reopen();
     assert_int_equal(attn_model_generate(model, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "model");
@@ -261,7 +262,7 @@ static void a_folder_says_nothing(void **state) {
 static void each_allocation_may_fail(void **state) {
   (void)state;
   float out[TEXTS * D];
-  const attn_embedding_how how = {sizeof how, .threads = 1, .together = 3};
+  const attn_embedding_config how = {sizeof how, .threads = 1, .together = 3};
   for (int fail_at = 1;; fail_at++) {
     scarce_begin(fail_at);
     attn_status status = attn_model_embed(model, texts, TEXTS, &how, out, NULL);
@@ -322,14 +323,14 @@ static int look(void *context, const attn_attention *a) {
 static void its_attention_may_be_looked_at(void **state) {
   (void)state;
   int seen = 0;
-  assert_int_equal(attn_model_look(model, "ab ba", NULL, 1, look, &seen, NULL), ATTN_OK);
+  assert_int_equal(attn_model_visit_attention(model, "ab ba", NULL, 1, look, &seen, NULL), ATTN_OK);
   assert_int_equal(seen, 4);
 }
 
 static void facts_grow_at_their_end(void **state) {
   (void)state;
-  attn_model_facts facts = {.struct_size = sizeof facts}, old = {.width = 77};
-  old.struct_size = offsetof(attn_model_facts, width);
+  attn_model_info facts = {.struct_size = sizeof facts}, old = {.width = 77};
+  old.struct_size = offsetof(attn_model_info, width);
   assert_int_equal(attn_model_describe(model, &facts, NULL), ATTN_OK);
   assert_int_equal(facts.width, D);
   assert_int_equal(attn_model_describe(model, &old, NULL), ATTN_OK);

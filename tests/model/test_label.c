@@ -28,7 +28,7 @@ static const char *const encoders[] = {
 };
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
-static const struct attn_search plain = {.most = MOST, .begin = BEGIN, .end = END};
+static const struct attn_search_config plain = {.most = MOST, .begin = BEGIN, .end = END};
 
 struct finds {
   int32_t tokens[SOURCES * MOST];
@@ -38,13 +38,14 @@ struct finds {
   float log_p[SOURCES * MOST];
 };
 
-static struct attn_found all_of(struct finds *f) {
+static struct attn_search_results all_of(struct finds *f) {
   memset(f, 0x55, sizeof *f);
-  return (struct attn_found){f->tokens, f->counts, f->ended, f->scores, f->log_p};
+  return (struct attn_search_results){f->tokens, f->counts, f->ended, f->scores, f->log_p};
 }
 
-static void label(const struct attn_text *text, const struct attn_search *how, struct finds *f) {
-  const struct attn_found found = all_of(f);
+static void label(const struct attn_token_batch *text, const struct attn_search_config *how,
+                  struct finds *f) {
+  const struct attn_search_results found = all_of(f);
   attn_error err;
   if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
 }
@@ -69,7 +70,7 @@ static int64_t places_of(int64_t s) { return source_starts[s + 1] - source_start
 /* Log-probabilities are as near as a search's: test_search.c derives it. */
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
-static void hold(const struct attn_search *how, const struct finds *f, int64_t s) {
+static void hold(const struct attn_search_config *how, const struct finds *f, int64_t s) {
   int64_t steps = f->counts[s] + f->ended[s], at = s * how->most;
   int64_t room = places_of(s) < how->most ? places_of(s) : how->most;
   const float *logits = whole(NULL, 0, s);
@@ -95,7 +96,7 @@ static void each_place_says_the_likeliest(void **state) {
   int ends = 0, cuts = 0;
   for (int variant = 0; variant < ENCODERS; variant++)
     for (uint64_t seed = 0; seed < 8; seed++) {
-      struct attn_search how = plain;
+      struct attn_search_config how = plain;
       open_encoder(variant, seed);
       how.most = 1 + below(MOST), how.together = 1 + below(SOURCES);
       how.length_penalty = seed % 2 ? 1.5 : 0;
@@ -115,11 +116,11 @@ static void what_is_not_wanted_is_left_alone(void **state) {
   static struct finds f, g;
   open_encoder(0, 5);
   label(&source, &plain, &f);
-  const struct attn_found some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+  const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
   assert_int_equal(attn_search_run(network, &source, &plain, &some, NULL), ATTN_OK);
   assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
   assert_memory_equal(f.counts, g.counts, sizeof f.counts);
-  const struct attn_text none = {.starts = source_starts};
+  const struct attn_token_batch none = {.starts = source_starts};
   label(&none, &plain, &g), all_of(&f);
   assert_memory_equal(&f, &g, sizeof f);
   close_network();
@@ -148,17 +149,17 @@ static void neither_neighbours_nor_threads_change_a_bit(void **state) {
   static struct finds all, again, one;
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < ENCODERS; variant++) {
-    struct attn_search how = plain;
+    struct attn_search_config how = plain;
     open_encoder(variant, 5);
     how.threads = 1, label(&source, &how, &all);
     how.threads = 1 + (int32_t)below(4), label(&source, &how, &again);
     assert_memory_equal(&all, &again, sizeof all);
     for (int64_t s = 0; s < SOURCES; s++) {
       const int64_t starts[] = {0, places_of(s)};
-      const struct attn_text alone = {.n = places_of(s),
-                                      .sequences = 1,
-                                      .tokens = source_tokens + source_starts[s],
-                                      .starts = starts};
+      const struct attn_token_batch alone = {.n = places_of(s),
+                                             .sequences = 1,
+                                             .tokens = source_tokens + source_starts[s],
+                                             .starts = starts};
       how.threads = 0, label(&alone, &how, &one);
       assert_true(one.counts[0] == all.counts[s] && one.ended[0] == all.ended[s]);
       assert_memory_equal(&one.scores[0], &all.scores[s], sizeof(double));
@@ -172,10 +173,11 @@ static void neither_neighbours_nor_threads_change_a_bit(void **state) {
 
 /* ---- What is refused ---- */
 
-static void expect_refused(const struct attn_text *text, const struct attn_search *how,
-                           attn_status status, const char *argument) {
+static void expect_refused(const struct attn_token_batch *text,
+                           const struct attn_search_config *how, attn_status status,
+                           const char *argument) {
   static struct finds f, untouched;
-  const struct attn_found found = all_of(&f);
+  const struct attn_search_results found = all_of(&f);
   attn_error err = {.argument = ""};
   all_of(&untouched);
   assert_int_equal(attn_search_run(network, text, how, &found, &err), status);
@@ -188,7 +190,7 @@ static void what_only_a_search_can_do_is_refused(void **state) {
   (void)state;
 #define REFUSED(name, ...)                                  \
   do {                                                      \
-    struct attn_search bad = plain;                         \
+    struct attn_search_config bad = plain;                  \
     bad.__VA_ARGS__;                                        \
     expect_refused(&source, &bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
@@ -207,7 +209,7 @@ static void what_only_a_search_can_do_is_refused(void **state) {
   source_tokens[7] = WORDS, expect_refused(&source, &plain, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = -1, expect_refused(&source, &plain, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = kept;
-  struct attn_text gap = source;
+  struct attn_token_batch gap = source;
   gap.starts = (const int64_t[]){0, 4, 4, 14};
   expect_refused(&gap, &plain, ATTN_ERR_ARGUMENT, "source");
   parameter("output.bias")->x[4] = (float)NAN;
@@ -233,7 +235,7 @@ static void it_can_be_watched_and_stopped(void **state) {
   (void)state;
   static struct finds f;
   struct watch w = {0};
-  struct attn_search how = plain;
+  struct attn_search_config how = plain;
   how.stop = watch, how.context = &w, how.threads = 1;
   open_network(encoders[0], WORDS, 5);
   label(&source, &how, &f);
@@ -249,12 +251,12 @@ static void it_can_be_watched_and_stopped(void **state) {
 static void each_allocation_may_fail(void **state) {
   (void)state;
   static struct finds expected, f;
-  struct attn_search how = plain;
+  struct attn_search_config how = plain;
   how.threads = 1, how.together = 2;
   open_network(encoders[0], WORDS, 5);
   label(&source, &how, &expected);
   for (int fails_at = 1;; fails_at++) {
-    const struct attn_found found = all_of(&f);
+    const struct attn_search_results found = all_of(&f);
     scarce_begin(fails_at);
     attn_status status = attn_search_run(network, &source, &how, &found, NULL);
     scarce_end();

@@ -59,7 +59,7 @@ static attn_model *open_model(void) {
   return m;
 }
 
-static void expect_same(const attn_reply *a, const attn_reply *b) {
+static void expect_same(const attn_generation_result *a, const attn_generation_result *b) {
   assert_string_equal(a->text, b->text);
   assert_true(a->bytes == b->bytes && a->tokens == b->tokens && a->ended == b->ended);
   assert_memory_equal(&a->log_p, &b->log_p, sizeof a->log_p);
@@ -71,16 +71,17 @@ static void expect_same(const attn_reply *a, const attn_reply *b) {
 static void a_reply_depends_on_its_text_alone(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
   for (int kind = 0; kind < (facts.decoder_layers ? 4 : 1); kind++) {
-    attn_generation how = ATTN_GENERATION_INIT;
+    attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
     how.beams = kind == 1 ? 3 : 0, how.n_best = kind == 1 ? 2 : 0, how.most = 12;
     how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
     how.precision = kind == 3 ? ATTN_BF16 : 0;
     int n_best = kind == 1 ? 2 : 1;
-    attn_reply all[TEXTS * 2] = {ATTN_REPLY_INIT}, again[TEXTS * 2] = {ATTN_REPLY_INIT};
-    attn_reply one[2] = {ATTN_REPLY_INIT};
+    attn_generation_result all[TEXTS * 2] = {ATTN_GENERATION_RESULT_INIT},
+                                       again[TEXTS * 2] = {ATTN_GENERATION_RESULT_INIT};
+    attn_generation_result one[2] = {ATTN_GENERATION_RESULT_INIT};
     how.threads = 1;
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, all, NULL), ATTN_OK);
     how.threads = 3;
@@ -89,9 +90,10 @@ static void a_reply_depends_on_its_text_alone(void **state) {
     for (int n = 0; n < TEXTS && kind != 2; n++) { /* what is drawn depends on the index as well */
       assert_int_equal(attn_model_generate(m, &texts[n], 1, &how, one, NULL), ATTN_OK);
       for (int k = 0; k < n_best; k++) expect_same(&all[n * n_best + k], &one[k]);
-      attn_replies_free(one, n_best);
+      attn_generation_results_free(one, n_best);
     }
-    attn_replies_free(all, TEXTS * n_best), attn_replies_free(again, TEXTS * n_best);
+    attn_generation_results_free(all, TEXTS * n_best),
+        attn_generation_results_free(again, TEXTS * n_best);
     assert_null(all[0].text);
   }
   attn_model_free(m);
@@ -101,15 +103,15 @@ static void a_reply_depends_on_its_text_alone(void **state) {
 static void an_older_caller_is_served(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply old = ATTN_REPLY_INIT, now = ATTN_REPLY_INIT;
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result old = ATTN_GENERATION_RESULT_INIT, now = ATTN_GENERATION_RESULT_INIT;
   assert_int_equal(attn_model_generate(m, texts, 1, &how, &now, NULL), ATTN_OK);
-  how.struct_size = offsetof(attn_generation, precision), how.precision = -1;
+  how.struct_size = offsetof(attn_generation_config, precision), how.precision = -1;
   assert_int_equal(attn_model_generate(m, texts, 1, &how, &old, NULL), ATTN_OK);
   expect_same(&old, &now);
   how.struct_size--;
   assert_int_equal(attn_model_generate(m, texts, 1, &how, &old, NULL), ATTN_ERR_ARGUMENT);
-  attn_replies_free(&now, 1), attn_replies_free(&old, 1);
+  attn_generation_results_free(&now, 1), attn_generation_results_free(&old, 1);
   attn_model_free(m);
 }
 
@@ -118,12 +120,12 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
   (void)state;
   enum { MORE = 16 };
   struct longer {
-    attn_reply reply;
+    attn_generation_result reply;
     unsigned char more[MORE];
   } longer[3];
   static const size_t bad[] = {0, 8, sizeof(attn_task_facts) - 1, 65537};
   attn_model *m = open_model();
-  attn_reply now[3] = {ATTN_REPLY_INIT};
+  attn_generation_result now[3] = {ATTN_GENERATION_RESULT_INIT};
   attn_error err;
   memset(longer, 0x5A, sizeof longer), longer[0].reply.struct_size = sizeof *longer;
   assert_int_equal(attn_model_generate(m, texts, 3, NULL, now, NULL), ATTN_OK);
@@ -133,10 +135,10 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
     assert_int_equal(longer[n].reply.struct_size, sizeof *longer);
     for (int b = 0; b < MORE; b++) assert_int_equal(longer[n].more[b], 0);
   }
-  attn_replies_free(now, 3), attn_replies_free(&longer[0].reply, 3);
+  attn_generation_results_free(now, 3), attn_generation_results_free(&longer[0].reply, 3);
   for (int n = 0; n < 3; n++) assert_null(longer[n].reply.text);
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
-    attn_reply reply = {.struct_size = bad[n], .bytes = 7};
+    attn_generation_result reply = {.struct_size = bad[n], .bytes = 7};
     attn_score_card card = {.struct_size = bad[n], .examples = 7};
     attn_train_state at = {.struct_size = bad[n], .step = 7};
     attn_task_facts task = {.struct_size = bad[n]};
@@ -158,8 +160,8 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
 static void replies_say_what_they_are(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply replies[TEXTS] = {ATTN_REPLY_INIT};
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result replies[TEXTS] = {ATTN_GENERATION_RESULT_INIT};
   for (how.most = 1; how.most < 70; how.most += 17) {
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
     for (int n = 0; n < TEXTS; n++) {
@@ -169,7 +171,7 @@ static void replies_say_what_they_are(void **state) {
       assert_true(replies[n].tokens + replies[n].ended <= how.most);
       assert_true(replies[n].ended || replies[n].tokens >= 1);
     }
-    attn_replies_free(replies, TEXTS);
+    attn_generation_results_free(replies, TEXTS);
   }
   attn_model_free(m);
 }
@@ -178,19 +180,20 @@ static void replies_say_what_they_are(void **state) {
 static void a_decoder_alone_goes_on(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
   assert_true(facts.encoder_layers == 0 && facts.decoder_layers == 1 && facts.heads == 2);
   const char *asked[] = {"1+1\t", "12+34\t", ""};
-  attn_reply replies[3] = {ATTN_REPLY_INIT}, one = ATTN_REPLY_INIT;
+  attn_generation_result replies[3] = {ATTN_GENERATION_RESULT_INIT},
+                         one = ATTN_GENERATION_RESULT_INIT;
   assert_int_equal(attn_model_generate(m, asked, 3, NULL, replies, NULL), ATTN_OK);
   for (int n = 0; n < 3; n++) {
     assert_int_equal(attn_model_generate(m, &asked[n], 1, NULL, &one, NULL), ATTN_OK);
     if (n != 1) assert_true(one.tokens + (int64_t)strlen(asked[n]) <= facts.length);
     assert_true(!strncmp(one.text, replies[n].text, strlen(replies[n].text)));
-    attn_replies_free(&one, 1);
+    attn_generation_results_free(&one, 1);
   }
-  attn_replies_free(replies, 3);
+  attn_generation_results_free(replies, 3);
   attn_score_card card = ATTN_SCORE_CARD_INIT;
   assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
@@ -206,29 +209,31 @@ static int count_heads(void *context, const attn_attention *a) {
 static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply replies[TEXTS] = {ATTN_REPLY_INIT};
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result replies[TEXTS] = {ATTN_GENERATION_RESULT_INIT};
   attn_score_card card = ATTN_SCORE_CARD_INIT;
   int heads = 0;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   for (int n = 0; n < TEXTS; n++)
     assert_true(replies[n].tokens + replies[n].ended <= (int64_t)strlen(texts[n]) + 1);
-  attn_replies_free(replies, TEXTS);
+  attn_generation_results_free(replies, TEXTS);
   how.together = 4;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
-  attn_replies_free(replies, TEXTS);
+  attn_generation_results_free(replies, TEXTS);
   assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.aligned == 0);
-  assert_int_equal(attn_model_look(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
+  assert_int_equal(attn_model_visit_attention(m, "12+34", NULL, 1, count_heads, &heads, NULL),
+                   ATTN_OK);
   assert_int_equal(heads, 2);
   attn_model_free(m);
 }
 
 static void expect_refused(const attn_model *m, const char *text, int64_t count,
-                           const attn_generation *how, attn_status status, const char *says) {
+                           const attn_generation_config *how, attn_status status,
+                           const char *says) {
   attn_error err = {.message = ""};
   const char *sources[2] = {"1+1", text};
-  attn_reply replies[2] = {ATTN_REPLY_INIT};
+  attn_generation_result replies[2] = {ATTN_GENERATION_RESULT_INIT};
   assert_int_equal(attn_model_generate(m, sources, count, how, replies, &err), status);
   if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
   assert_true(!replies[0].text && !replies[1].text);
@@ -241,7 +246,7 @@ static int stop(void *context, int64_t done, int64_t total) {
 static void what_an_encoder_cannot_be_asked_is_refused(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_generation how = ATTN_GENERATION_INIT;
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
   char longer[100] = "";
   memset(longer, '1', sizeof longer - 1);
   expect_refused(m, longer, 2, NULL, ATTN_ERR_ARGUMENT, "99 tokens");
@@ -265,7 +270,7 @@ static void what_cannot_be_asked_is_refused(void **state) {
   expect_refused(m, "", -1, NULL, ATTN_ERR_ARGUMENT, "count");
 #define REFUSED(status, says, ...)                            \
   do {                                                        \
-    attn_generation how = ATTN_GENERATION_INIT;               \
+    attn_generation_config how = ATTN_GENERATION_CONFIG_INIT; \
     __VA_ARGS__;                                              \
     expect_refused(m, "2", 2, &how, ATTN_ERR_##status, says); \
   } while (0)
@@ -279,7 +284,7 @@ static void what_cannot_be_asked_is_refused(void **state) {
   REFUSED(ARGUMENT, "", how.length_penalty = (double)INFINITY);
   REFUSED(INTERRUPTED, "", how.progress = stop);
   assert_int_equal(attn_model_generate(m, NULL, 0, NULL, NULL, NULL), ATTN_OK);
-  attn_model_facts facts = {.struct_size = 1};
+  attn_model_info facts = {.struct_size = 1};
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_ERR_ARGUMENT);
   attn_model_free(m);
 }
@@ -288,26 +293,26 @@ static void what_cannot_be_asked_is_refused(void **state) {
 static void unknown_parts_are_told(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_unknown_part parts[8];
+  attn_unknown_span parts[8];
   int64_t count;
   attn_error err;
   for (int n = 0; n < TEXTS; n++) {
-    assert_int_equal(attn_model_unknown(m, texts[n], 0, NULL, &count, NULL), ATTN_OK);
+    assert_int_equal(attn_model_find_unknown(m, texts[n], 0, NULL, &count, NULL), ATTN_OK);
     assert_true(count == 0);
   }
   static const char text[] = "1\xE7\xA7\x81+x2\xC3\xA9";
   static const int64_t offset[] = {1, 5, 7}, character[] = {2, 4, 6}, length[] = {3, 1, 2};
   for (int64_t room = 0; room < 5; room++) {
     memset(parts, 0x55, sizeof parts);
-    assert_int_equal(attn_model_unknown(m, text, room, parts, &count, NULL), ATTN_OK);
+    assert_int_equal(attn_model_find_unknown(m, text, room, parts, &count, NULL), ATTN_OK);
     assert_true(count == 3);
     for (int64_t n = 0; n < 3 && n < room; n++)
       assert_true(parts[n].offset == offset[n] && parts[n].character == character[n] &&
                   parts[n].bytes == length[n]);
     if (room < 5) assert_int_equal(*(unsigned char *)&parts[room < 3 ? room : 3], 0x55);
   }
-  assert_int_equal(attn_model_unknown(m, text, -1, parts, &count, &err), ATTN_ERR_ARGUMENT);
-  assert_int_equal(attn_model_unknown(m, "1\xFF", 1, parts, &count, &err), ATTN_ERR_FORMAT);
+  assert_int_equal(attn_model_find_unknown(m, text, -1, parts, &count, &err), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_model_find_unknown(m, "1\xFF", 1, parts, &count, &err), ATTN_ERR_FORMAT);
   assert_true(count == 0);
   attn_model_free(m);
 }
@@ -316,15 +321,15 @@ static void unknown_parts_are_told(void **state) {
 static void a_checkpoint_tells_its_training(void **state) {
   (void)state;
   attn_model *m = open_model();
-  attn_model_facts facts = {.struct_size = sizeof facts};
-  assert_int_equal(attn_model_recognize(path), 1);
-  assert_int_equal(attn_model_recognize(folder), 1);
-  assert_int_equal(attn_model_recognize("/dev/null"), 0);
-  assert_int_equal(attn_model_recognize("/nowhere"), 0);
+  attn_model_info facts = {.struct_size = sizeof facts};
+  assert_int_equal(attn_model_probe(path), 1);
+  assert_int_equal(attn_model_probe(folder), 1);
+  assert_int_equal(attn_model_probe("/dev/null"), 0);
+  assert_int_equal(attn_model_probe("/nowhere"), 0);
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
-  assert_true(facts.training && facts.step == 30 && facts.held_out_step == 30);
-  assert_true(facts.held_out_most == 4 && facts.held_out_loss > 0);
-  assert_true(facts.held_out_exact >= 0 && facts.held_out_exact <= 1);
+  assert_true(facts.training && facts.step == 30 && facts.validation_step == 30);
+  assert_true(facts.validation_max_examples == 4 && facts.validation_loss > 0);
+  assert_true(facts.validation_exact_match >= 0 && facts.validation_exact_match <= 1);
   assert_string_equal(facts.task, "addition");
   assert_null(facts.data);
   assert_string_equal(facts.precision, "float32");

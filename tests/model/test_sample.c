@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "beam.h"
+#include "beam_state.h"
 #include "models.h"
 
 enum { WORDS = 11, FEW = 4, BEGIN = 1 };
@@ -17,7 +17,7 @@ static void ties_and_edges_of_a_draw(void **state) {
   (void)state;
   const float equal[] = {1, 1, 1, 1}, odd[] = {-INFINITY, 0, 2, -INFINITY, 2, -INFINITY};
   const double last = 1 - 0x1p-53;
-  struct attn_search how = {.temperature = 1, .top_p = 1};
+  struct attn_search_config how = {.temperature = 1, .top_p = 1};
   int32_t order[6];
   double weights[6];
   for (int32_t n = 0; n < 4; n++)
@@ -44,7 +44,7 @@ static void ties_and_edges_of_a_draw(void **state) {
 }
 
 /* What may be drawn, by sorting; p becomes the probabilities. */
-static int cut_plainly(const struct attn_search *how, double *p, int n) {
+static int cut_plainly(const struct attn_search_config *how, double *p, int n) {
   double q[WORDS], sum = 0, mass = 0;
   int kept = 0, most = how->top_k ? (int)how->top_k : n;
   memset(q, 0, sizeof q);
@@ -89,8 +89,9 @@ static void tokens_come_as_often_as_is_likely(void **state) {
   (void)state;
   static int64_t starts[DRAWS + 1];
   static int32_t tokens[2 * DRAWS];
-  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
-  struct attn_search how[] = {
+  const struct attn_token_batch empty = {
+      .n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  struct attn_search_config how[] = {
       {.temperature = 1, .top_p = 1, .seed = 1},
       {.temperature = 0.5, .top_p = 1, .seed = 2},
       {.temperature = 2, .top_p = 1, .top_k = 3, .seed = 3},
@@ -108,7 +109,7 @@ static void tokens_come_as_often_as_is_likely(void **state) {
     for (int v = 0; v < WORDS; v++) p[v] /= sum;
     int kept = cut_plainly(&how[way], p, WORDS);
     how[way].most = 1, how[way].begin = BEGIN, how[way].end = -1, how[way].together = 500;
-    const struct attn_found found = {.tokens = tokens};
+    const struct attn_search_results found = {.tokens = tokens};
     assert_int_equal(attn_search_run(network, &empty, &how[way], &found, NULL), ATTN_OK);
     for (int n = 0; n < DRAWS; n++) seen[tokens[n]]++;
     assert_true(kept > 1 && chi_square_of(seen, p, WORDS) < chi_square[kept - 1]);
@@ -121,10 +122,11 @@ static void steps_are_drawn_for_themselves(void **state) {
   (void)state;
   static int64_t starts[DRAWS + 1];
   static int32_t tokens[2 * DRAWS];
-  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
-  const struct attn_search how = {
+  const struct attn_token_batch empty = {
+      .n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  const struct attn_search_config how = {
       .most = 2, .begin = BEGIN, .end = -1, .temperature = 1, .seed = 6, .together = 500};
-  const struct attn_found found = {.tokens = tokens};
+  const struct attn_search_results found = {.tokens = tokens};
   double p[FEW * FEW];
   int64_t seen[FEW * FEW] = {0};
   open_undecided(FEW);

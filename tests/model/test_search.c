@@ -31,13 +31,14 @@ struct finds {
   float log_p[SOURCES * ROOM];
 };
 
-static struct attn_found all_of(struct finds *f) {
+static struct attn_search_results all_of(struct finds *f) {
   memset(f, 0x55, sizeof *f);
-  return (struct attn_found){f->tokens, f->counts, f->ended, f->scores, f->log_p};
+  return (struct attn_search_results){f->tokens, f->counts, f->ended, f->scores, f->log_p};
 }
 
-static void search(const struct attn_text *text, const struct attn_search *how, struct finds *f) {
-  const struct attn_found found = all_of(f);
+static void search(const struct attn_token_batch *text, const struct attn_search_config *how,
+                   struct finds *f) {
+  const struct attn_search_results found = all_of(f);
   attn_error err;
   if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
 }
@@ -59,7 +60,8 @@ static int64_t put_before(int32_t *read, int64_t of) {
 }
 
 /* Holds number n of source `of` against the whole pass over what it says. */
-static void hold(const struct attn_search *how, const struct finds *f, int64_t of, int64_t n) {
+static void hold(const struct attn_search_config *how, const struct finds *f, int64_t of,
+                 int64_t n) {
   int64_t best = how->n_best ? how->n_best : 1, at = of * best + n, steps;
   int32_t read[LENGTH + 1];
   int64_t before = put_before(read, of);
@@ -85,7 +87,7 @@ static void hold(const struct attn_search *how, const struct finds *f, int64_t o
 static void greedy_says_the_likeliest(void **state) {
   (void)state;
   static struct finds f;
-  const struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  const struct attn_search_config how = {.most = MOST, .begin = BEGIN, .end = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
     search(&source, &how, &f);
@@ -111,15 +113,15 @@ static void greedy_says_the_likeliest(void **state) {
 static void greedy_is_one_beam_and_no_temperature(void **state) {
   (void)state;
   static struct finds f, g;
-  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  struct attn_search_config how = {.most = MOST, .begin = BEGIN, .end = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
     search(&source, &how, &f);
-    struct attn_search beam = how;
+    struct attn_search_config beam = how;
     beam.beams = 1, beam.length_penalty = 2, beam.top_k = 3, beam.top_p = 0.5;
     search(&source, &beam, &g);
     assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
-    const struct attn_found some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+    const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
     assert_int_equal(attn_search_run(network, &source, &how, &some, NULL), ATTN_OK);
     assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
     assert_memory_equal(f.counts, g.counts, sizeof f.counts);
@@ -131,7 +133,7 @@ static void greedy_is_one_beam_and_no_temperature(void **state) {
 static void greedy_ends_where_the_end_is_said(void **state) {
   (void)state;
   static struct finds endless, f;
-  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = -1};
+  struct attn_search_config how = {.most = MOST, .begin = BEGIN, .end = -1};
   open_network("", WORDS, 5);
   search(&source, &how, &endless);
   for (how.end = 0; how.end < WORDS; how.end++) {
@@ -209,7 +211,7 @@ static void a_wide_beam_finds_the_best_of_all(void **state) {
   static struct finds f;
   static struct string all[STRINGS];
   const double alphas[] = {0, 0.6, 1, 3};
-  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END, .beams = 128};
+  struct attn_search_config how = {.most = SHORT, .begin = BEGIN, .end = FEW_END, .beams = 128};
   for (int round = 0; round < 24; round++) {
     how.rule = rule = round % 2 ? ATTN_BEAM_RULE_HUGGING_FACE : ATTN_BEAM_RULE_WU;
     open_network(variants[round % VARIANTS], FEW, 20 + (uint64_t)round);
@@ -237,7 +239,8 @@ static void replies_keep_to_their_limits(void **state) {
   (void)state;
   static struct finds f, g;
   const int32_t never[] = {3, 4, 5, 6};
-  struct attn_search how = {.begin = BEGIN, .end = END, .beams = 4, .never = never, .nevers = 4};
+  struct attn_search_config how = {
+      .begin = BEGIN, .end = END, .beams = 4, .never = never, .nevers = 4};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
     how.most = 7, how.longest = 0, how.forced_end = 1, how.rule = ATTN_BEAM_RULE_HUGGING_FACE;
@@ -302,7 +305,7 @@ static void a_narrow_beam_is_as_defined(void **state) {
   static struct finds f;
   static struct string all[STRINGS * FEW];
   int told = 0;
-  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END};
+  struct attn_search_config how = {.most = SHORT, .begin = BEGIN, .end = FEW_END};
   for (int round = 0; round < 72; round++) {
     open_network(variants[round % VARIANTS], FEW, 50 + (uint64_t)round);
     how.beams = 1 + below(6), how.n_best = 1 + below(how.beams);
@@ -324,7 +327,7 @@ static void a_narrow_beam_is_as_defined(void **state) {
 
 /* ---- Bits ---- */
 
-static const struct attn_search ways[] = {
+static const struct attn_search_config ways[] = {
     {.most = MOST, .begin = BEGIN, .end = END},
     {.most = MOST, .begin = BEGIN, .end = END, .beams = 5, .n_best = BEST, .length_penalty = 0.6},
     {.most = MOST, .begin = BEGIN, .end = END, .temperature = 1.2, .seed = 3},
@@ -337,16 +340,16 @@ static void neighbours_change_no_bit(void **state) {
   static struct finds together, alone;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
+      struct attn_search_config how = ways[way];
       int64_t best = how.n_best ? how.n_best : 1;
       open_network(variants[variant], WORDS, 5);
       search(&source, &how, &together);
       for (int64_t s = 0; s < SOURCES; s++) {
         int64_t starts[2] = {0, source_starts[s + 1] - source_starts[s]};
-        const struct attn_text one = {.n = starts[1],
-                                      .sequences = 1,
-                                      .tokens = source_tokens + source_starts[s],
-                                      .starts = starts};
+        const struct attn_token_batch one = {.n = starts[1],
+                                             .sequences = 1,
+                                             .tokens = source_tokens + source_starts[s],
+                                             .starts = starts};
         how.first_sequence = s;
         search(&one, &how, &alone);
         assert_memory_equal(alone.counts, together.counts + s * best, (size_t)best * 8);
@@ -366,7 +369,7 @@ static void threads_change_no_bit(void **state) {
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
+      struct attn_search_config how = ways[way];
       open_network(variants[variant], WORDS, 5);
       how.threads = 1, search(&source, &how, &one);
       how.threads = 1 + (int32_t)below(4), search(&source, &how, &many);
@@ -384,7 +387,7 @@ static void what_is_found_together_has_the_score_it_says(void **state) {
   static struct finds f;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
+      struct attn_search_config how = ways[way];
       how.together = 2 + way % 2;
       open_network(variants[variant], WORDS, 5);
       search(&source, &how, &f);
@@ -399,7 +402,8 @@ static void what_is_found_together_has_the_score_it_says(void **state) {
 static void of_equals_the_first_are_kept(void **state) {
   (void)state;
   static struct finds f;
-  struct attn_search how = {.most = 3, .begin = BEGIN, .end = FEW_END, .beams = 4, .n_best = 4};
+  struct attn_search_config how = {
+      .most = 3, .begin = BEGIN, .end = FEW_END, .beams = 4, .n_best = 4};
   open_network("", FEW, 1);
   memset(block, 0, (size_t)network->numbers * sizeof *block); /* everything is as likely */
   search(&source, &how, &f);
@@ -425,15 +429,16 @@ static void each_source_has_its_own_room(void **state) {
   static int32_t long_tokens[LENGTH + 1], long_places[LENGTH + 1];
   open_network("\"kind\": \"decoder\"", WORDS, 5);
   for (int begin = -1; begin <= BEGIN; begin += BEGIN + 1) {
-    struct attn_search how = {.most = LENGTH, .begin = begin, .end = -1, .together = SOURCES};
+    struct attn_search_config how = {
+        .most = LENGTH, .begin = begin, .end = -1, .together = SOURCES};
     search(&source, &how, &all);
     for (int s = 0; s < SOURCES; s++) {
       const int64_t count = source_starts[s + 1] - source_starts[s], starts[] = {0, count};
-      const struct attn_text text = {.n = count,
-                                     .sequences = 1,
-                                     .tokens = source_tokens + source_starts[s],
-                                     .places = source_places,
-                                     .starts = starts};
+      const struct attn_token_batch text = {.n = count,
+                                            .sequences = 1,
+                                            .tokens = source_tokens + source_starts[s],
+                                            .places = source_places,
+                                            .starts = starts};
       search(&text, &how, &one);
       assert_int_equal(one.counts[0], LENGTH - count - (begin >= 0) + 1);
       assert_int_equal(all.counts[s], one.counts[0]);
@@ -442,12 +447,12 @@ static void each_source_has_its_own_room(void **state) {
     }
     for (int64_t count = LENGTH - (begin >= 0); count <= LENGTH + (begin < 0); count++) {
       const int64_t starts[] = {0, count};
-      const struct attn_text text = {.n = count,
-                                     .sequences = 1,
-                                     .tokens = long_tokens,
-                                     .places = long_places,
-                                     .starts = starts};
-      const struct attn_found found = all_of(&one);
+      const struct attn_token_batch text = {.n = count,
+                                            .sequences = 1,
+                                            .tokens = long_tokens,
+                                            .places = long_places,
+                                            .starts = starts};
+      const struct attn_search_results found = all_of(&one);
       int fits = count == LENGTH - (begin >= 0);
       assert_int_equal(attn_search_run(network, &text, &how, &found, NULL),
                        fits ? ATTN_OK : ATTN_ERR_ARGUMENT);
@@ -459,10 +464,10 @@ static void each_source_has_its_own_room(void **state) {
 
 /* ---- What cannot be ---- */
 
-static void expect_refused(const struct attn_text *text, struct attn_search how, attn_status status,
-                           const char *argument) {
+static void expect_refused(const struct attn_token_batch *text, struct attn_search_config how,
+                           attn_status status, const char *argument) {
   static struct finds f, untouched;
-  const struct attn_found found = all_of(&f);
+  const struct attn_search_results found = all_of(&f);
   attn_error err = {0};
   all_of(&untouched);
   assert_int_equal(attn_search_run(network, text, &how, &found, &err), status);
@@ -473,10 +478,10 @@ static void expect_refused(const struct attn_text *text, struct attn_search how,
 
 static void what_cannot_be_searched_is_refused(void **state) {
   (void)state;
-  const struct attn_search good = {.most = MOST, .begin = BEGIN, .end = END};
+  const struct attn_search_config good = {.most = MOST, .begin = BEGIN, .end = END};
 #define REFUSED(name, ...)                                 \
   do {                                                     \
-    struct attn_search bad = good;                         \
+    struct attn_search_config bad = good;                  \
     bad.__VA_ARGS__;                                       \
     expect_refused(&source, bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
@@ -489,7 +494,7 @@ static void what_cannot_be_searched_is_refused(void **state) {
   REFUSED("end", end = WORDS);
   REFUSED("end", end = -2);
   REFUSED("beams", beams = -1);
-  REFUSED("beams", beams = ATTN_BEAMS_MOST + 1);
+  REFUSED("beams", beams = ATTN_NUM_BEAMS_MAX + 1);
   REFUSED("n_best", n_best = 2);
   REFUSED("n_best", n_best = -1);
   REFUSED("length_penalty", length_penalty = -0.1);
@@ -509,7 +514,7 @@ static void what_cannot_be_searched_is_refused(void **state) {
   const int64_t gap[] = {0, 4, 4, 14}, back[] = {0, 11, 4, 14}, late[] = {1, 4, 11, 14};
   const int64_t *const wrong[] = {gap, back, late};
   for (int n = 0; n < 3; n++) {
-    struct attn_text text = source;
+    struct attn_token_batch text = source;
     text.starts = wrong[n];
     expect_refused(&text, good, ATTN_ERR_ARGUMENT, "source");
   }
@@ -575,8 +580,8 @@ static void a_search_can_be_watched_and_stopped(void **state) {
   (void)state;
   static struct finds f;
   struct watch w = {0};
-  struct attn_search how = ways[1];
-  const struct attn_found found = all_of(&f);
+  struct attn_search_config how = ways[1];
+  const struct attn_search_results found = all_of(&f);
   how.stop = watch, how.context = &w, how.threads = 1;
   open_network("", WORDS, 5);
   assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_OK);
@@ -597,11 +602,11 @@ static void each_allocation_may_fail(void **state) {
   static struct finds expected, f;
   open_network("", WORDS, 5);
   for (int way = 1; way < WAYS; way++) {
-    struct attn_search how = ways[way];
+    struct attn_search_config how = ways[way];
     how.threads = 1, how.most = 3;
     search(&source, &how, &expected);
     for (int fails_at = 1;; fails_at++) {
-      const struct attn_found found = all_of(&f);
+      const struct attn_search_results found = all_of(&f);
       scarce_begin(fails_at);
       attn_status status = attn_search_run(network, &source, &how, &found, NULL);
       scarce_end();

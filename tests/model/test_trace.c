@@ -20,13 +20,13 @@ static const int32_t target_tokens[SAID] = {1, 3, 5, 7, 9, 10, 8, 6, 4};
 
 struct seen {
   int count, stop_at;
-  struct attn_trace_site site[SEEN];
+  struct attn_traced_attention site[SEEN];
   float weights[SEEN][WEIGHTS];
-  void (*hold)(const struct attn_trace_site *site);
+  void (*hold)(const struct attn_traced_attention *site);
 };
 static struct seen seen;
 
-static int look(void *context, const struct attn_trace_site *site) {
+static int look(void *context, const struct attn_traced_attention *site) {
   struct seen *s = context;
   size_t bytes = (size_t)(site->heads * site->queries * site->keys) * sizeof(float);
   assert_true(s->count < SEEN && bytes <= sizeof s->weights[0]);
@@ -36,7 +36,7 @@ static int look(void *context, const struct attn_trace_site *site) {
   return s->count == s->stop_at;
 }
 
-static attn_status trace(void (*hold)(const struct attn_trace_site *), int stop_at,
+static attn_status trace(void (*hold)(const struct attn_traced_attention *), int stop_at,
                          int32_t threads) {
   memset(&seen, 0, sizeof seen);
   seen.hold = hold, seen.stop_at = stop_at;
@@ -48,7 +48,7 @@ static attn_status trace(void (*hold)(const struct attn_trace_site *), int stop_
 
 /* One row in double, from the equations; the corollary of docs/accuracy.md, with ALiBi.
  * S is the largest of the sums of magnitudes. */
-static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
+static void hold_row(const struct attn_traced_attention *s, int64_t h, int64_t i) {
   double scores[SAID], top = -INFINITY, most = 0, sum = 0, all = 0;
   int64_t group = s->heads / s->kv_heads, visible = s->causal ? i + 1 : s->keys;
   const float *w = s->weights + (h * s->queries + i) * s->keys;
@@ -67,10 +67,10 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   double c = ceil(log2((double)s->keys)) + 1, n = (double)visible;
   double b = 34 + 2 * ((double)s->width + (s->slopes ? 2 : 1)) * most + 2 * n + 5 * c;
   for (int64_t j = 0; j < s->keys; j++) {
-    struct attn_trace_cell cell;
+    struct attn_traced_weight cell;
     double p = j < visible ? exp(scores[j] - top) / sum : 0;
     double bound = p * expm1(0x1p-24 * (b + 3 * (top - (j < visible ? scores[j] : top))));
-    attn_trace_explain(s, h, i, j, &cell);
+    attn_traced_weight_get(s, h, i, j, &cell);
     assert_ptr_equal(cell.q, s->q.at + i * s->q.step + h * s->width);
     assert_ptr_equal(cell.k, s->k.at + j * s->k.step + h / group * s->width);
     assert_true(fabs(cell.weight - p) <= 1e-13 * p);
@@ -83,14 +83,14 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   assert_true(fabs(all - 1) <= expm1(0x1p-24 * (b + 3 * 2 * most)));
 }
 
-static void hold_weights(const struct attn_trace_site *s) {
+static void hold_weights(const struct attn_traced_attention *s) {
   for (int64_t h = 0; h < s->heads; h++)
     for (int64_t i = 0; i < s->queries; i++) hold_row(s, h, i);
 }
 
 static void expect_site(int n, enum attn_trace_kind kind, int64_t layer, int64_t queries,
                         int64_t keys) {
-  const struct attn_trace_site *s = &seen.site[n];
+  const struct attn_traced_attention *s = &seen.site[n];
   assert_int_equal(s->kind, kind);
   assert_int_equal(s->layer, layer);
   assert_int_equal(s->queries, queries);
@@ -104,7 +104,7 @@ static void expect_site(int n, enum attn_trace_kind kind, int64_t layer, int64_t
 }
 
 static void expect_order(void) {
-  const struct attn_config *c = &network->config;
+  const struct attn_model_config *c = &network->config;
   int n = 0;
   for (int64_t l = 0; l < c->encoder_layers; l++)
     expect_site(n++, ATTN_TRACE_ENCODER, l, ASKED, ASKED);
@@ -151,8 +151,8 @@ static void expect_projected(float got, const char *layer, int64_t row, const do
 
 /* Each half holds with x known: tokens embedded before the first layer, and the encoder's hidden
  * vectors, which another pass computes in the same way. */
-static void hold_first_projection(const struct attn_trace_site *s) {
-  const struct attn_config *c = &network->config;
+static void hold_first_projection(const struct attn_traced_attention *s) {
+  const struct attn_model_config *c = &network->config;
   int encodes = s->kind == ATTN_TRACE_ENCODER;
   if (s->layer != 0 || s->kind == ATTN_TRACE_CROSS) return;
   const struct attn_value *words_of =
@@ -172,9 +172,9 @@ static void hold_first_projection(const struct attn_trace_site *s) {
   }
 }
 
-static void hold_keys_of_the_source(const struct attn_trace_site *s) {
+static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
   const int64_t starts[2] = {0, ASKED};
-  const struct attn_text text = {
+  const struct attn_token_batch text = {
       .n = ASKED, .sequences = 1, .tokens = source_tokens, .places = places, .starts = starts};
   if (s->kind != ATTN_TRACE_CROSS || s->layer != 1) return;
   attn_tape_start(&tape);
@@ -231,7 +231,7 @@ static void looking_changes_nothing(void **state) {
   close_network();
 }
 
-static int count_sites(void *context, const struct attn_trace_site *site) {
+static int count_sites(void *context, const struct attn_traced_attention *site) {
   (void)site;
   ++*(int *)context;
   return 0;
@@ -241,13 +241,13 @@ static int count_sites(void *context, const struct attn_trace_site *site) {
 static void a_deep_model_has_room(void **state) {
   (void)state;
   int sites = 0;
-  struct attn_config config;
+  struct attn_model_config config;
   const char *json =
       "{\"vocabulary\": 11, \"width\": 4, \"hidden\": 4, \"heads\": 1, \"length\": 16, "
       "\"encoder_layers\": 400, \"decoder_layers\": 400, \"positions\": \"rotary\"}";
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
-  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
-  attn_network_fill(network, 5);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
+  attn_network_init_weights(network, 5);
   assert_int_equal(attn_transformer_trace(network, source_tokens, ASKED, target_tokens, SAID, 1,
                                           count_sites, &sites, NULL),
                    ATTN_OK);

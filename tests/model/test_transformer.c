@@ -28,13 +28,13 @@ static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
                                           {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
 static const int32_t types[TOKENS] = {0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
 static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
-static struct attn_text source = {.n = TOKENS,
-                                  .sequences = 2,
-                                  .tokens = tokens[0],
-                                  .places = places[0],
-                                  .starts = starts[0],
-                                  .types = types};
-static struct attn_text target = {
+static struct attn_token_batch source = {.n = TOKENS,
+                                         .sequences = 2,
+                                         .tokens = tokens[0],
+                                         .places = places[0],
+                                         .starts = starts[0],
+                                         .types = types};
+static struct attn_token_batch target = {
     .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
 
 static int begin(void **state) {
@@ -55,7 +55,7 @@ static int end(void **state) {
 
 static void open_network(const char *more) {
   char json[600];
-  struct attn_config config;
+  struct attn_model_config config;
   attn_error err;
   /* GELU, not ReLU: where a step crosses a corner differences say nothing. */
   snprintf(json, sizeof json,
@@ -64,11 +64,12 @@ static void open_network(const char *more) {
            "%s%s%s%s}",
            WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
            strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
-  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s: %s", json, err.message);
+  if (attn_model_config_parse(json, strlen(json), &config, &err))
+    fail_msg("%s: %s", json, err.message);
   assert_int_equal(attn_network_count(&config, &numbers, &err), ATTN_OK);
   block = calloc((size_t)numbers * 2, sizeof *block);
   assert_int_equal(attn_network_new(&config, block, block + numbers, &network, &err), ATTN_OK);
-  attn_network_fill(network, 5);
+  attn_network_init_weights(network, 5);
 }
 
 static void close_network(void) { attn_network_free(network), free(block); }
@@ -170,7 +171,7 @@ static void learn(struct attn_tape *t, float *gradients) {
 
 /* A tape that was measured for longer texts; what stands in its memory does not count. */
 static void open_sharing(struct attn_tape *t) {
-  struct attn_text longer[2] = {source, target};
+  struct attn_token_batch longer[2] = {source, target};
   longer[0].n += 3, longer[1].n += 5;
   *t = (struct attn_tape){
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
@@ -295,7 +296,7 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
   float together[TOKENS * WORDS];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     open_network(variants[n]);
-    struct attn_text kept_source = source, kept_target = target;
+    struct attn_token_batch kept_source = source, kept_target = target;
     logits_to(together);
     source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
     const struct attn_value *alone = forward();

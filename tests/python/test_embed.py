@@ -1,5 +1,5 @@
 """Texts as vectors: BERT folders opened by the command, against Hugging Face's code; with a package's weights where it is
-installed. The bound is test_foreign's, of the pooled vectors."""
+installed. The bound is test_huggingface's, of the pooled vectors."""
 import copy
 import json
 import os

@@ -341,7 +341,7 @@ PASSED = {
     problem_type use_cache pad_token_id bos_token_id eos_token_id decoder_start_token_id forced_eos_token_id _name_or_path
     model_type output_attentions is_encoder_decoder""".split(),
 }
-# Sizes, which the weights then do not have, and what test_foreign refuses or varies.
+# Sizes, which the weights then do not have, and what test_huggingface refuses or varies.
 SIZES = {
     "gpt2": "vocab_size n_positions n_embd n_layer n_head n_inner layer_norm_epsilon tie_word_embeddings".split(),
     "marian": """vocab_size max_position_embeddings encoder_layers encoder_ffn_dim encoder_attention_heads decoder_layers d_model

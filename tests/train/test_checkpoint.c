@@ -52,9 +52,9 @@ static struct attn_trainer *new_trainer(void) {
                                     .seed = 0xFEDCBA9876543210u,
                                     .threads = 2,
                                     .halves = halves};
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_trainer *t;
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_OK);
   return t;
 }
@@ -67,8 +67,9 @@ static void make_step(struct attn_trainer *t) {
     int64_t counts[2] = {0, 0};
     attn_task_addition(1, t->drawn, 0, &pair);
     for (const char *c = pair.source; *c; c++)
-      source[counts[0]++] = ATTN_TOKENS_SPECIAL + (*c == '+' ? 10 : *c - '0');
-    for (const char *c = pair.target; *c; c++) target[counts[1]++] = ATTN_TOKENS_SPECIAL + *c - '0';
+      source[counts[0]++] = ATTN_NUM_SPECIAL_TOKENS + (*c == '+' ? 10 : *c - '0');
+    for (const char *c = pair.target; *c; c++)
+      target[counts[1]++] = ATTN_NUM_SPECIAL_TOKENS + *c - '0';
     if (!attn_trainer_add(t, source, counts[0], target, counts[1])) abort();
   }
   if (attn_trainer_step(t, &step, NULL) || step.skipped) abort();

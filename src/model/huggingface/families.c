@@ -1,0 +1,226 @@
+/* families.c -- the families, member by member and tensor by tensor.
+ * [huggingface/transformers, models/{bert,gpt2,marian}/configuration_*.py and modeling_*.py] */
+#include "families.h"
+
+#include <stddef.h>
+
+#define ACTIVATIONS                                                                              \
+  {"activation", "relu", "relu"}, {"activation", "gelu", "gelu"},                                \
+      {"activation", "gelu_new", "gelu_tanh"}, {"activation", "gelu_pytorch_tanh", "gelu_tanh"}, \
+      {"activation", "silu", "silu"}, {                                                          \
+    "activation", "swish", "silu"                                                                \
+  }
+
+/* ---- BERT: an encoder, post-norm; the norm behind the embedding, kinds of tokens ---- */
+
+static const struct attn_hf_member bert_members[] = {
+    {"architectures", "head", NULL},
+    {"vocab_size", "vocabulary", "30522"},
+    {"hidden_size", "width", "768"},
+    {"num_hidden_layers", "encoder_layers", "12"},
+    {"num_attention_heads", "heads", "12"},
+    {"intermediate_size", "hidden", "3072"},
+    {"hidden_act", "activation", "\"gelu\""},
+    {"max_position_embeddings", "length", "512"},
+    {"type_vocab_size", "token_types", "2"},
+    {"layer_norm_eps", "epsilon", "1e-12"},
+    {"tie_word_embeddings", NULL, "true"},
+    {"hidden_dropout_prob", "dropout", "0.1"},
+    {"position_embedding_type", NULL, "\"absolute\""},
+    {"is_encoder_decoder", NULL, "false"},
+    {"is_decoder", NULL, "false"},
+    {"add_cross_attention", NULL, "false"},
+    {NULL, "kind", "\"encoder\""},
+    {NULL, "positions", "\"learned\""},
+    {NULL, "norm_first", "false"},
+    {NULL, "final_norm", "false"},
+    {NULL, "embedding_norm", "true"},
+    {NULL, "tied_output", "true"},
+    {NULL, "scaled_embedding", "false"},
+    {NULL, "output_bias", "true"},
+    {NULL, NULL, NULL}};
+
+static const struct attn_hf_value bert_words[] = {{"head", "BertModel", "none"},
+                                                  {"head", "BertForMaskedLM", "transform"},
+                                                  {"head", "BertForPreTraining", "transform"},
+                                                  ACTIVATIONS,
+                                                  {NULL, NULL, NULL}};
+
+#define BERT_LAYER "bert.encoder.layer.#."
+static const struct attn_hf_tensor_name bert_names[] = {
+    {"bert.embeddings.word_embeddings.weight", "source_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {"bert.embeddings.position_embeddings.weight", "source_positions.weight", ATTN_HF_ALL_ROWS, 0,
+     0},
+    {"bert.embeddings.token_type_embeddings.weight", "token_types.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {"bert.embeddings.LayerNorm.", "source_norm.", ATTN_HF_ALL_ROWS, 0, 0},
+    {BERT_LAYER "attention.self.query.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS,
+     0, 0},
+    {BERT_LAYER "attention.self.key.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0,
+     0},
+    {BERT_LAYER "attention.self.value.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS,
+     0, 0},
+    {BERT_LAYER "attention.output.dense.", "encoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS,
+     0, 0},
+    {BERT_LAYER "attention.output.LayerNorm.", "encoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {BERT_LAYER "intermediate.dense.", "encoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {BERT_LAYER "output.dense.", "encoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {BERT_LAYER "output.LayerNorm.", "encoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {"cls.predictions.transform.dense.", "transform.", ATTN_HF_ALL_ROWS, 0, 0},
+    {"cls.predictions.transform.LayerNorm.", "transform_norm.", ATTN_HF_ALL_ROWS, 0, 0},
+    {"cls.predictions.bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 0},
+    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+
+/* Heads beside the one that is wanted, tied copies, and positions 0 .. n-1. */
+static const char *const bert_idle[] = {
+    "pooler.dense.weight",          "pooler.dense.bias",
+    "embeddings.position_ids",      "cls.predictions.decoder.weight",
+    "cls.predictions.decoder.bias", "cls.seq_relationship.weight",
+    "cls.seq_relationship.bias",    NULL};
+
+/* ---- GPT-2: a decoder, pre-norm; its Conv1D holds (in, out) ---- */
+
+static const struct attn_hf_member gpt2_members[] = {
+    {"architectures", "head", "\"GPT2LMHeadModel\""},
+    {"vocab_size", "vocabulary", "50257"},
+    {"n_embd", "width", "768"},
+    {"n_layer", "decoder_layers", "12"},
+    {"n_head", "heads", "12"},
+    {"n_inner", "hidden", "null"},
+    {"activation_function", "activation", "\"gelu_new\""},
+    {"n_positions", "length", "1024"},
+    {"layer_norm_epsilon", "epsilon", "1e-5"},
+    {"tie_word_embeddings", "tied_output", "true"},
+    {"resid_pdrop", "dropout", "0.1"},
+    {"scale_attn_weights", NULL, "true"},
+    {"is_encoder_decoder", NULL, "false"},
+    {"scale_attn_by_inverse_layer_idx", NULL, "false"},
+    {"add_cross_attention", NULL, "false"},
+    {NULL, "kind", "\"decoder\""},
+    {NULL, "positions", "\"learned\""},
+    {NULL, "norm_first", "true"},
+    {NULL, "final_norm", "true"},
+    {NULL, "scaled_embedding", "false"},
+    {NULL, "output_bias", "false"},
+    {NULL, NULL, NULL}};
+
+static const struct attn_hf_value gpt2_words[] = {{"head", "GPT2LMHeadModel", "linear"},
+                                                  {"head", "GPT2Model", "linear"},
+                                                  ACTIVATIONS,
+                                                  {NULL, NULL, NULL}};
+
+#define GPT2_LAYER "transformer.h.#."
+static const struct attn_hf_tensor_name gpt2_names[] = {
+    {"transformer.wte.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {"transformer.wpe.weight", "target_positions.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {GPT2_LAYER "ln_1.", "decoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {GPT2_LAYER "attn.c_attn.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_ALL_ROWS, 1, 0},
+    {GPT2_LAYER "attn.c_proj.", "decoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 1, 0},
+    {GPT2_LAYER "ln_2.", "decoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {GPT2_LAYER "mlp.c_fc.", "decoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 1, 0},
+    {GPT2_LAYER "mlp.c_proj.", "decoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 1, 0},
+    {"transformer.ln_f.", "decoder.norm.", ATTN_HF_ALL_ROWS, 0, 0},
+    {"lm_head.weight", "output.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+
+/* The causal mask, and the tied copy. */
+static const char *const gpt2_idle[] = {".attn.bias", ".attn.masked_bias", "lm_head.weight", NULL};
+
+/* ---- Marian: encoder and decoder, post-norm ---- */
+
+static const struct attn_hf_member marian_members[] = {
+    {"architectures", "head", "\"MarianMTModel\""},
+    {"vocab_size", "vocabulary", NULL},
+    {"decoder_vocab_size", "vocabulary", "@vocab_size"},
+    {"d_model", "width", "1024"},
+    {"encoder_layers", "encoder_layers", "12"},
+    {"decoder_layers", "decoder_layers", "12"},
+    {"encoder_attention_heads", "heads", "16"},
+    {"decoder_attention_heads", "heads", "16"},
+    {"encoder_ffn_dim", "hidden", "4096"},
+    {"decoder_ffn_dim", "hidden", "4096"},
+    {"activation_function", "activation", "\"gelu\""},
+    {"max_position_embeddings", "length", "1024"},
+    {"scale_embedding", "scaled_embedding", "false"},
+    {"share_encoder_decoder_embeddings", NULL, "true"},
+    {"tie_word_embeddings", NULL, "true"},
+    {"dropout", "dropout", "0.1"},
+    {"is_encoder_decoder", NULL, "true"},
+    {"normalize_before", NULL, "false"},
+    {"is_decoder", NULL, "false"},
+    {"add_cross_attention", NULL, "false"},
+    {"normalize_embedding", NULL, "false"},
+    {"add_final_layer_norm", NULL, "false"},
+    {"static_position_embeddings", NULL, "true"},
+    {NULL, "kind", "\"encoder-decoder\""},
+    {NULL, "shared_embedding", "true"},
+    {NULL, "tied_output", "true"},
+    {NULL, "positions", "\"sinusoidal_halves\""},
+    {NULL, "norm_first", "false"},
+    {NULL, "final_norm", "false"},
+    {NULL, "epsilon", "1e-5"},
+    {NULL, "output_bias", "true"},
+    {NULL, NULL, NULL}};
+
+static const struct attn_hf_value marian_words[] = {
+    {"head", "MarianMTModel", "linear"}, ACTIVATIONS, {NULL, NULL, NULL}};
+
+#define MARIAN_IN "model.encoder.layers.#."
+#define MARIAN_OUT "model.decoder.layers.#."
+static const struct attn_hf_tensor_name marian_names[] = {
+    {"model.shared.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
+    {"final_logits_bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 1},
+    {MARIAN_IN "self_attn.q_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS, 0,
+     0},
+    {MARIAN_IN "self_attn.k_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0, 0},
+    {MARIAN_IN "self_attn.v_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS, 0,
+     0},
+    {MARIAN_IN "self_attn.out_proj.", "encoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 0,
+     0},
+    {MARIAN_IN "self_attn_layer_norm.", "encoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_IN "fc1.", "encoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_IN "fc2.", "encoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_IN "final_layer_norm.", "encoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "self_attn.q_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS, 0,
+     0},
+    {MARIAN_OUT "self_attn.k_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_KEY_ROWS, 0, 0},
+    {MARIAN_OUT "self_attn.v_proj.", "decoder.layers.#.self_attn.in_proj_", ATTN_HF_VALUE_ROWS, 0,
+     0},
+    {MARIAN_OUT "self_attn.out_proj.", "decoder.layers.#.self_attn.out_proj.", ATTN_HF_ALL_ROWS, 0,
+     0},
+    {MARIAN_OUT "self_attn_layer_norm.", "decoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "encoder_attn.q_proj.", "decoder.layers.#.multihead_attn.in_proj_",
+     ATTN_HF_QUERY_ROWS, 0, 0},
+    {MARIAN_OUT "encoder_attn.k_proj.", "decoder.layers.#.multihead_attn.in_proj_",
+     ATTN_HF_KEY_ROWS, 0, 0},
+    {MARIAN_OUT "encoder_attn.v_proj.", "decoder.layers.#.multihead_attn.in_proj_",
+     ATTN_HF_VALUE_ROWS, 0, 0},
+    {MARIAN_OUT "encoder_attn.out_proj.", "decoder.layers.#.multihead_attn.out_proj.",
+     ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "encoder_attn_layer_norm.", "decoder.layers.#.norm2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "fc1.", "decoder.layers.#.linear1.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "fc2.", "decoder.layers.#.linear2.", ATTN_HF_ALL_ROWS, 0, 0},
+    {MARIAN_OUT "final_layer_norm.", "decoder.layers.#.norm3.", ATTN_HF_ALL_ROWS, 0, 0},
+    {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
+
+/* Sinusoids, which are computed here, and tied copies. */
+static const char *const marian_idle[] = {"embed_positions.weight", "embed_tokens.weight",
+                                          "lm_head.weight", NULL};
+
+/* ---- All ---- */
+
+static const struct attn_hf_family bert = {"bert",     "bert.",    bert_members,
+                                           bert_words, bert_names, bert_idle},
+                                   gpt2 = {"gpt2",     "transformer.", gpt2_members,
+                                           gpt2_words, gpt2_names,     gpt2_idle},
+                                   marian = {"marian",     "",           marian_members,
+                                             marian_words, marian_names, marian_idle};
+
+const struct attn_hf_family *const attn_hf_families[] = {&bert, &gpt2, &marian, NULL};
+
+/* What would change numbers in all of them; never written. */
+const struct attn_hf_member attn_hf_common_members[] = {
+    {"pruned_heads", NULL, "{}"},
+    {"quantization_config", NULL, "null"},
+    {"tie_encoder_decoder", NULL, "false"},
+    {"cross_attention_hidden_size", NULL, "null"},
+    {NULL, NULL, NULL}};

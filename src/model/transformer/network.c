@@ -1,0 +1,302 @@
+#include "network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocator.h"
+#include "attn/nn.h"
+#include "error.h"
+#include "philox.h"
+
+enum { ALIGNMENT = 64 }; /* of a block of weights */
+
+enum { EACH_BLOCK = 18, OTHERS = 20 };
+
+/* ---- Names ---- */
+
+struct builder {
+  struct attn_network *n;
+  float *weights, *gradients;
+  char prefix[28];
+  int parts;
+};
+
+static const struct attn_value *add(struct builder *b, const char *name, int64_t rows,
+                                    int64_t width, int rank, enum attn_filling filling) {
+  struct attn_parameter *p = &b->n->parameters[b->n->count++];
+  snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
+  p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
+  p->value = (struct attn_value){.n = rows, .width = width};
+  if (b->weights) p->value.x = b->weights + p->offset;
+  if (b->gradients) p->value.dx = b->gradients + p->offset;
+  b->n->numbers += rows * width;
+  return &p->value;
+}
+
+static struct attn_linear_weights linear(struct builder *b, const char *name, const char *w_suffix,
+                                         const char *b_suffix, int64_t out, int64_t in) {
+  char full[36];
+  struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
+  snprintf(full, sizeof full, "%s%s", name, w_suffix);
+  l.w = add(b, full, out, in, 2, ATTN_FILL_XAVIER);
+  snprintf(full, sizeof full, "%s%s", name, b_suffix);
+  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_FILL_ZERO);
+  return l;
+}
+
+static struct attn_norm_weights norm(struct builder *b, const char *name) {
+  const struct attn_model_config *c = &b->n->config;
+  char full[36];
+  struct attn_norm_weights w = {NULL, NULL};
+  snprintf(full, sizeof full, "%s.weight", name);
+  w.scale = add(b, full, 1, c->width, 1, ATTN_FILL_ONE);
+  snprintf(full, sizeof full, "%s.bias", name);
+  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_FILL_ZERO);
+  return w;
+}
+
+/* Rows from .. from + rows of both. */
+static struct attn_linear_weights part(struct builder *b, struct attn_linear_weights l,
+                                       int64_t from, int64_t rows) {
+  struct attn_value *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
+  *w = *l.w, w->n = rows;
+  if (w->x) w->x += from * w->width;
+  if (w->dx) w->dx += from * w->width;
+  if (!l.b) return (struct attn_linear_weights){w, NULL, b->n->linears++};
+  *bias = *l.b, bias->width = rows;
+  if (bias->x) bias->x += from;
+  if (bias->dx) bias->dx += from;
+  return (struct attn_linear_weights){w, bias, b->n->linears++};
+}
+
+/* ---- Layers ---- */
+
+static void build_block(struct builder *b, struct attn_block *block, int crosses) {
+  const struct attn_model_config *c = &b->n->config;
+  int64_t q = c->heads * c->key_width, out = c->heads * c->value_width;
+  int64_t kv = c->kv_heads * (c->key_width + c->value_width);
+  int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->hidden : c->hidden;
+  block->self_in = linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->width);
+  block->self_out = linear(b, "self_attn.out_proj", ".weight", ".bias", c->width, out);
+  if (crosses) {
+    struct attn_linear_weights in =
+        linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->width);
+    block->cross_q = part(b, in, 0, q), block->cross_kv = part(b, in, q, kv);
+    block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->width, out);
+  }
+  block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->width);
+  block->linear2 = linear(b, "linear2", ".weight", ".bias", c->width, c->hidden);
+  block->norm1 = norm(b, "norm1"), block->norm2 = norm(b, "norm2");
+  if (crosses) block->norm3 = norm(b, "norm3");
+}
+
+static struct attn_norm_weights build_stack(struct builder *b, const char *name,
+                                            struct attn_block *blocks, int64_t layers,
+                                            int crosses) {
+  struct attn_norm_weights last = {NULL, NULL};
+  for (int64_t n = 0; n < layers; n++) {
+    snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
+    build_block(b, &blocks[n], crosses);
+  }
+  snprintf(b->prefix, sizeof b->prefix, "%s.", name);
+  if (layers && b->n->config.final_norm) last = norm(b, "norm");
+  b->prefix[0] = 0;
+  return last;
+}
+
+static int are_sinusoids(enum attn_position_encoding p) {
+  return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
+}
+
+static const struct attn_value *table(struct builder *b, const char *name, int64_t rows,
+                                      int64_t width) {
+  const struct attn_model_config *c = &b->n->config;
+  const struct attn_value *made = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
+  b->n->parameters[b->n->count - 1].deviation =
+      c->scaled_embedding ? 1 / sqrt((double)c->width) : 0.02;
+  return made;
+}
+
+static void build_output(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  if (c->head == ATTN_HEAD_NONE) return;
+  if (c->head == ATTN_HEAD_TRANSFORM) {
+    int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->width : c->width;
+    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->width);
+    n->transform_norm = norm(b, "transform_norm");
+  }
+  n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
+  n->output.number = n->linears++;
+  if (!c->tied_output)
+    n->output.w = add(b, "output.weight", c->target_vocab_size, c->width, 2, ATTN_FILL_XAVIER);
+  if (c->output_bias)
+    n->output.b = add(b, "output.bias", 1, c->target_vocab_size, 1, ATTN_FILL_ZERO);
+}
+
+static void build_tables(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
+  if (c->kind != ATTN_DECODER && !c->shared_embedding)
+    n->source.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
+  if (c->kind != ATTN_ENCODER || c->shared_embedding)
+    n->target.table = table(b, "target_embedding.weight", c->target_vocab_size, width);
+  if (c->kind != ATTN_DECODER && c->shared_embedding) n->source.table = n->target.table;
+  if (c->token_types) n->source.types = table(b, "token_types.weight", c->token_types, c->width);
+}
+
+static void build_positions(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  if (are_sinusoids(c->positions)) n->source.places = n->target.places = &n->sinusoid;
+  if (c->positions != ATTN_POSITIONS_LEARNED) return;
+  if (c->kind != ATTN_DECODER)
+    n->source.places = table(b, "source_positions.weight", c->length, c->position_width);
+  if (c->kind != ATTN_ENCODER)
+    n->target.places = table(b, "target_positions.weight", c->length, c->position_width);
+}
+
+static void build_ends(struct builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  build_tables(b);
+  build_positions(b);
+  if (c->embedding_norm && c->kind != ATTN_DECODER) n->source.norm = norm(b, "source_norm");
+  if (c->embedding_norm && c->kind != ATTN_ENCODER) n->target.norm = norm(b, "target_norm");
+  build_output(b);
+}
+
+static void build(struct builder *b) {
+  const struct attn_model_config *c = &b->n->config;
+  b->n->encoder_norm = build_stack(b, "encoder", b->n->encoder, c->encoder_layers, 0);
+  b->n->decoder_norm =
+      build_stack(b, "decoder", b->n->decoder, c->decoder_layers, c->kind == ATTN_ENCODER_DECODER);
+  build_ends(b);
+}
+
+/* ---- Tables that are not learned ---- */
+
+/* 2^(-8 h / H), h from 1: ALiBi's slopes [Press22 sec. 3]. */
+static void fill_slopes(float *slopes, int64_t heads) {
+  for (int64_t h = 0; h < heads; h++)
+    slopes[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)heads);
+}
+
+static attn_status make_tables(struct attn_network *n, attn_error *err) {
+  const struct attn_model_config *c = &n->config;
+  int64_t half = c->key_width / 2;
+  int64_t sinusoid = are_sinusoids(c->positions) ? c->length * c->position_width : 0;
+  int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
+  n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
+  if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
+  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->length, .width = c->position_width};
+  n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->length, .width = half};
+  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
+  n->slopes = n->tables + sinusoid + 2 * turns;
+  fill_slopes(n->slopes, c->heads);
+  if (sinusoid)
+    attn_sinusoid_fill(n->sinusoid.x, 0, c->length, c->position_width,
+                       c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
+  if (!turns) return ATTN_OK;
+  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->length, half}, {half, 1}}, sin = cos;
+  sin.data = n->sin.x;
+  return attn_rotary_tables(c->rotary_base, 0, &cos, &sin, err);
+}
+
+/* ---- The whole ---- */
+
+attn_status attn_network_new(const struct attn_model_config *config, float *weights,
+                             float *gradients, struct attn_network **network, attn_error *err) {
+  int64_t blocks = config->encoder_layers + config->decoder_layers;
+  struct attn_network *n = calloc(1, sizeof *n);
+  if (n) {
+    n->config = *config;
+    n->parameters = calloc((size_t)(blocks * EACH_BLOCK + OTHERS), sizeof *n->parameters);
+    n->encoder = calloc((size_t)blocks + 1, sizeof *n->encoder);
+    n->parts = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->parts);
+  }
+  if (!n || !n->parameters || !n->encoder || !n->parts) {
+    attn_network_free(n);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model of %lld layers",
+                     (long long)blocks);
+  }
+  n->decoder = n->encoder + config->encoder_layers;
+  struct builder b = {.n = n, .weights = weights, .gradients = gradients};
+  build(&b);
+  attn_status status = weights ? make_tables(n, err) : ATTN_OK;
+  if (status)
+    attn_network_free(n);
+  else
+    *network = n;
+  return status;
+}
+
+void attn_network_free(struct attn_network *n) {
+  if (!n) return;
+  free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
+}
+
+static void set_half(struct attn_value *v, const float *first, uint16_t *halves) {
+  if (v->x) v->half = halves + (v->x - first);
+}
+
+void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
+  const float *first = n->parameters[0].value.x;
+  for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
+}
+
+attn_status attn_network_count(const struct attn_model_config *config, int64_t *numbers,
+                               attn_error *err) {
+  struct attn_network *counted = NULL;
+  attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
+  if (!status) *numbers = counted->numbers;
+  attn_network_free(counted);
+  return status;
+}
+
+attn_status attn_network_allocate(const struct attn_model_config *config,
+                                  struct attn_network **network, float **weights, attn_error *err) {
+  int64_t numbers = 0;
+  *network = NULL, *weights = NULL;
+  attn_status status = attn_network_count(config, &numbers, err);
+  if (status) return status;
+  size_t bytes = (size_t)numbers * sizeof **weights;
+  *weights = attn_memory_allocate(NULL, ALIGNMENT, bytes);
+  if (!*weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
+  return attn_network_new(config, *weights, NULL, network, err);
+}
+
+/* Uniform in (0, 1), of parameter p and element e. */
+static double draw(uint64_t seed, uint32_t p, int64_t e, int which) {
+  const uint32_t counter[4] = {(uint32_t)e, (uint32_t)(e >> 32), p, 0x77656967};
+  uint32_t random[4];
+  attn_philox(seed, counter, random);
+  return ((double)random[which] + 0.5) / 4294967296.0;
+}
+
+static float fill_one(const struct attn_parameter *p, uint64_t seed, uint32_t index, int64_t e) {
+  const double pi = 3.14159265358979323846;
+  double u = draw(seed, index, e, 0), v = draw(seed, index, e, 1);
+  double reach = sqrt(6.0 / (double)(p->value.n + p->value.width));
+  switch (p->filling) {
+    case ATTN_FILL_ONE:
+      return 1;
+    case ATTN_FILL_NORMAL: /* [Box58] */
+      return (float)(p->deviation * sqrt(-2 * log(u)) * cos(2 * pi * v));
+    case ATTN_FILL_XAVIER:
+      return (float)(reach * (2 * u - 1));
+    default:
+      return 0;
+  }
+}
+
+void attn_network_init_weights(struct attn_network *n, uint64_t seed) {
+  for (int p = 0; p < n->count; p++) {
+    const struct attn_parameter *at = &n->parameters[p];
+    for (int64_t e = 0; e < at->value.n * at->value.width; e++)
+      at->value.x[e] = fill_one(at, seed, (uint32_t)p, e);
+  }
+}

@@ -1,0 +1,60 @@
+#include "packed_weights.h"
+
+#include <stdlib.h>
+
+#include "error.h"
+#include "linalg.h"
+
+struct attn_packed_weights {
+  int half, count;
+  int64_t least;
+  struct attn_packed *of[]; /* of each linear layer, by its number */
+};
+
+static attn_status add(struct attn_packed_weights *p, struct attn_linear_weights l,
+                       attn_error *err) {
+  if (!l.w || (!p->half && l.w->n * l.w->width < p->least)) return ATTN_OK;
+  return attn_packed_new(l.w->x, l.b ? l.b->x : NULL, l.w->width, l.w->n,
+                         p->half ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
+}
+
+static attn_status add_block(struct attn_packed_weights *p, const struct attn_block *b,
+                             attn_error *err) {
+  const struct attn_linear_weights all[] = {b->self_in,   b->self_out, b->cross_q,
+                                            b->cross_out, b->linear1,  b->linear2};
+  attn_status status = ATTN_OK;
+  for (size_t n = 0; n < sizeof all / sizeof *all && !status; n++) status = add(p, all[n], err);
+  return status;
+}
+
+attn_status attn_packed_weights_new(const struct attn_network *n, int half, int64_t least,
+                                    struct attn_packed_weights **pack, attn_error *err) {
+  struct attn_packed_weights *p = calloc(1, sizeof *p + (size_t)n->linears * sizeof *p->of);
+  if (!p) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a pack");
+  p->half = half, p->least = least, p->count = n->linears;
+  attn_status status = add(p, n->transform, err);
+  if (!status) status = add(p, n->output, err);
+  for (int64_t l = 0; l < n->config.decoder_layers && !status; l++) {
+    status = add_block(p, &n->decoder[l], err);
+    if (!status && half) status = add(p, n->decoder[l].cross_kv, err);
+  }
+  for (int64_t l = 0; l < n->config.encoder_layers && half && !status; l++)
+    status = add_block(p, &n->encoder[l], err);
+  if (status)
+    attn_packed_weights_free(p);
+  else
+    *pack = p;
+  return status;
+}
+
+void attn_packed_weights_free(struct attn_packed_weights *p) {
+  for (int n = 0; p && n < p->count; n++) attn_packed_free(p->of[n]);
+  free(p);
+}
+
+int attn_packed_weights_is_bf16(const struct attn_packed_weights *p) { return p && p->half; }
+
+struct attn_packed *attn_packed_weights_of(const struct attn_packed_weights *p,
+                                           struct attn_linear_weights l) {
+  return p ? p->of[l.number] : NULL;
+}
