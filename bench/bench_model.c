@@ -128,8 +128,8 @@ static double working_weights(const struct attn_network *n) {
   double sum = 0;
   for (int p = 0; p < n->count; p++) {
     const struct attn_value *v = &n->parameters[p].value;
-    int looked_up = v == n->source.table || v == n->target.table || v == n->source.places ||
-                    v == n->target.places;
+    int looked_up = v == n->encoder.embedding.table || v == n->decoder.embedding.table ||
+                    v == n->encoder.embedding.places || v == n->decoder.embedding.places;
     if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
       sum += (double)(v->n * v->width);
   }
@@ -163,7 +163,7 @@ static void train(const struct wish *w) {
 static double decoder_weights(const struct attn_network *n) {
   double sum = (double)(n->output.w->n * n->output.w->width);
   for (int64_t l = 0; l < n->config.decoder_layers; l++) {
-    const struct attn_block *b = &n->decoder[l];
+    const struct attn_block_weights *b = &n->decoder.blocks[l];
     const struct attn_value *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
                                     b->cross_out.w, b->linear1.w,  b->linear2.w};
     for (size_t k = 0; k < sizeof w / sizeof *w; k++)

@@ -53,7 +53,7 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 /* Memory for a pass of `tokens` on either side, and its backward. */
 static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
   struct attn_token_batch text = p->batch->source;
-  size_t notes = attn_pass_notes(&p->network->config);
+  size_t notes = attn_pass_note_bytes(&p->network->config);
   p->tape = (struct attn_tape){.training = 1,
                                .shares_gradients = 1,
                                .halves = t->halves != NULL,

@@ -87,7 +87,7 @@ static attn_status open_side(struct side *s, const char *name, const int32_t *to
 static attn_status run(struct trace *t, struct attn_tape *tape, const struct side *source,
                        const struct side *target, attn_error *err) {
   const struct attn_network *n = t->network;
-  attn_status status = attn_tape_open(tape, attn_pass_notes(&n->config), err);
+  attn_status status = attn_tape_open(tape, attn_pass_note_bytes(&n->config), err);
   if (status) return status;
   attn_transformer_forward(n, tape, &source->text, &target->text);
   status = attn_tape_reserve(tape, err);

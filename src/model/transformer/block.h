@@ -1,45 +1,45 @@
-/* pass.h -- what the training pass and the decoder's steps have in common. */
+/* block.h -- the one definition of a Transformer: embedding, blocks, output head.
+ *
+ * Training, encoding and decoding all execute it on a tape. They differ only in attention: over
+ * whole sequences (transformer.c), or over KV caches (decoder.c). */
 #ifndef ATTN_MODEL_BLOCK_H
 #define ATTN_MODEL_BLOCK_H
 
 #include "packed_weights.h"
 #include "transformer.h"
 
-/* One pass through a model. */
 struct attn_pass {
   const struct attn_network *n;
-  const struct attn_model_config *c;
+  const struct attn_model_config *c; /* the network's */
   struct attn_tape *tape;
   const struct attn_packed_weights *pack; /* or NULL */
 };
 
-/* Bytes that hold the notes of a pass, of training or not. */
-size_t attn_pass_notes(const struct attn_model_config *config);
+/* The attention of a block: the heads' outputs (n, num_heads value_head_dim), before the output
+ * projection. block: its index in the stack. */
+struct attn_block_attention {
+  /* qkv: one projection, with q and k already rotated if positions are rotary. */
+  struct attn_value *(*self)(const void *context, const struct attn_pass *pass, int64_t block,
+                             struct attn_value *qkv);
+  /* NULL: the block has no cross-attention. */
+  struct attn_value *(*cross)(const void *context, const struct attn_pass *pass, int64_t block,
+                              struct attn_value *q);
+  const void *context;
+};
+
+/* Bytes for the notes of a pass, training or not. */
+size_t attn_pass_note_bytes(const struct attn_model_config *config);
 
 struct attn_value *attn_pass_linear(const struct attn_pass *pass, struct attn_value *x,
                                     struct attn_linear_weights l);
 
-/* x itself where there are no weights. */
-struct attn_value *attn_pass_norm(const struct attn_pass *pass, struct attn_value *x,
-                                  struct attn_norm_weights w);
-
-/* A sublayer f stands between these two: norm(x + f(x)), or x + f(norm(x)) [Xiong20]. */
-struct attn_value *attn_pass_enter(const struct attn_pass *pass, struct attn_value *x,
-                                   struct attn_norm_weights w);
-struct attn_value *attn_pass_leave(const struct attn_pass *pass, struct attn_value *x,
-                                   struct attn_value *f, struct attn_norm_weights w);
-
-struct attn_value *attn_pass_feed_forward(const struct attn_pass *pass, const struct attn_block *b,
-                                          struct attn_value *x);
-
-struct attn_value *attn_pass_embed(const struct attn_pass *pass,
-                                   const struct attn_token_batch *text,
-                                   const struct attn_embedding_weights *w);
+/* Hidden vectors (n, D): embedding, all blocks, the final norm. */
+struct attn_value *attn_pass_stack(const struct attn_pass *pass,
+                                   const struct attn_stack_weights *stack,
+                                   const struct attn_token_batch *tokens,
+                                   const struct attn_block_attention *attention);
 
 /* As attn_transformer_project. */
-struct attn_value *attn_pass_project(const struct attn_pass *pass, struct attn_value *hidden);
-
-/* Turns q and k, the first columns of a projection, where positions are rotary. */
-void attn_pass_turn(const struct attn_pass *pass, struct attn_value *qkv, const int32_t *places);
+struct attn_value *attn_pass_output_head(const struct attn_pass *pass, struct attn_value *hidden);
 
 #endif

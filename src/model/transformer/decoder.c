@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "error.h"
 #include "block.h"
+#include "error.h"
 #include "threads.h"
 
 enum { PAGE = 96 }; /* keys that attention reads at once: in place where they share a page */
@@ -24,13 +24,11 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a decoder");
 }
 
-/* ---- A step ---- */
+/* ---- Attention over caches ---- */
 
-/* One step's rows. */
-struct step {
-  struct attn_pass pass;
+/* One row for each of a step's slots. */
+struct cached_attention {
   struct attn_decoder *d;
-  struct attn_token_batch text;
   const int64_t *slots;
 };
 
@@ -40,73 +38,56 @@ static attn_tensor by_rows(const struct attn_value *v, int64_t from, int64_t hea
       v->x ? v->x + from : NULL, ATTN_F32, 4, {v->n, heads, 1, width}, {v->width, width, 0, 1}};
 }
 
-static struct attn_value *attend(const struct step *s, const attn_cache *cache,
-                                 const int64_t *sequences, const struct attn_value *q,
-                                 int with_alibi) {
-  const struct attn_model_config *c = s->pass.c;
-  struct attn_tape *t = s->pass.tape;
+static struct attn_value *attend(const struct attn_pass *p, const struct attn_decoder *d,
+                                 const attn_cache *cache, const int64_t *sequences,
+                                 const struct attn_value *q, int with_alibi) {
+  const struct attn_model_config *c = p->c;
+  struct attn_tape *t = p->tape;
   struct attn_value *y = attn_tape_value(t, q->n, c->heads * c->value_width);
-  attn_tensor slopes = {s->pass.n->slopes, ATTN_F32, 1, {c->heads}, {1}};
+  attn_tensor slopes = {p->n->slopes, ATTN_F32, 1, {c->heads}, {1}};
   attn_tensor tq = by_rows(q, 0, c->heads, c->key_width),
               ty = by_rows(y, 0, c->heads, c->value_width);
   const attn_sdpa desc = {.struct_size = sizeof desc,
                           .align = ATTN_ALIGN_BOTTOM_RIGHT,
                           .threads = t->host.threads,
-                          .workspace = s->d->workspace,
-                          .workspace_bytes = s->d->workspace_bytes,
+                          .workspace = d->workspace,
+                          .workspace_bytes = d->workspace_bytes,
                           .alibi = with_alibi ? &slopes : NULL};
   if (attn_tape_runs(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);
   return y;
 }
 
-static struct attn_value *attend_self(const struct step *s, const struct attn_block *b,
-                                      int64_t layer, struct attn_value *x) {
-  const struct attn_model_config *c = s->pass.c;
-  struct attn_tape *t = s->pass.tape;
+static struct attn_value *attend_self(const void *context, const struct attn_pass *p, int64_t block,
+                                      struct attn_value *qkv) {
+  const struct cached_attention *a = context;
+  const struct attn_model_config *c = p->c;
+  struct attn_tape *t = p->tape;
   int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
-  struct attn_value *qkv = attn_pass_linear(&s->pass, x, b->self_in);
-  attn_pass_turn(&s->pass, qkv, s->text.places);
   attn_tensor k = by_rows(qkv, keys, c->kv_heads, c->key_width);
   attn_tensor v = by_rows(qkv, values, c->kv_heads, c->value_width);
   if (attn_tape_runs(t))
-    t->status = attn_cache_append(s->d->self[layer], s->slots, qkv->n, &k, &v, &t->error);
-  return attn_pass_linear(
-      &s->pass, attend(s, s->d->self[layer], s->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI),
-      b->self_out);
+    t->status = attn_cache_append(a->d->self[block], a->slots, qkv->n, &k, &v, &t->error);
+  return attend(p, a->d, a->d->self[block], a->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI);
 }
 
-static struct attn_value *attend_source(const struct step *s, const struct attn_block *b,
-                                        int64_t layer, struct attn_value *x) {
-  struct attn_value *q = attn_pass_linear(&s->pass, x, b->cross_q);
-  return attn_pass_linear(&s->pass, attend(s, s->d->cross[layer], s->d->sources, q, 0),
-                          b->cross_out);
+static struct attn_value *attend_cross(const void *context, const struct attn_pass *p,
+                                       int64_t block, struct attn_value *q) {
+  const struct cached_attention *a = context;
+  return attend(p, a->d, a->d->cross[block], a->d->sources, q, 0);
 }
 
-static struct attn_value *run_block(const struct step *s, const struct attn_block *b, int64_t layer,
-                                    struct attn_value *x) {
-  const struct attn_pass *p = &s->pass;
-  struct attn_norm_weights last = s->d->cross ? b->norm3 : b->norm2;
-  x = attn_pass_leave(p, x, attend_self(s, b, layer, attn_pass_enter(p, x, b->norm1)), b->norm1);
-  if (s->d->cross)
-    x = attn_pass_leave(p, x, attend_source(s, b, layer, attn_pass_enter(p, x, b->norm2)),
-                        b->norm2);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
-}
+/* ---- A step ---- */
 
 static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
                                    const int32_t *tokens) {
   const struct attn_network *n = d->network;
-  const struct step s = {.pass = {n, &n->config, &d->tape, d->pack},
-                         .d = d,
-                         .slots = slots,
-                         .text = {.n = count, .tokens = tokens, .places = d->places}};
+  const struct attn_pass p = {n, &n->config, &d->tape, d->pack};
+  const struct cached_attention a = {d, slots};
+  const struct attn_block_attention attention = {attend_self, d->cross ? attend_cross : NULL, &a};
+  const struct attn_token_batch batch = {.n = count, .tokens = tokens, .places = d->places};
   attn_tape_start(&d->tape);
-  size_t mark = attn_tape_mark(&d->tape);
-  struct attn_value *x = attn_pass_embed(&s.pass, &s.text, &n->target);
-  for (int64_t l = 0; l < d->layers; l++)
-    x = attn_tape_keep(&d->tape, mark, run_block(&s, &n->decoder[l], l, x));
-  return attn_pass_project(&s.pass, attn_pass_norm(&s.pass, x, n->decoder_norm));
+  return attn_pass_output_head(&p, attn_pass_stack(&p, &n->decoder, &batch, &attention));
 }
 
 /* All caches have the same lengths; a step that cannot be is refused before the first is changed.
@@ -184,7 +165,7 @@ static attn_status keep_layer(struct attn_decoder *d, const struct attn_pass *p,
                               struct attn_value *memory, const struct attn_token_batch *source,
                               attn_error *err) {
   attn_tape_start(p->tape);
-  struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder[layer].cross_kv);
+  struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder.blocks[layer].cross_kv);
   attn_status status = attn_tape_status(p->tape, err);
   if (!status) status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
   return status ? status : keep_source(d, kv, layer, source, err);
@@ -194,8 +175,8 @@ static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memor
                                 const struct attn_token_batch *source, attn_error *err) {
   struct attn_tape tape = {.host = d->tape.host};
   const struct attn_pass p = {d->network, &d->network->config, &tape, d->pack};
-  attn_status status = attn_tape_open(&tape, attn_pass_notes(p.c), err);
-  if (!status) attn_pass_linear(&p, memory, p.n->decoder[0].cross_kv);
+  attn_status status = attn_tape_open(&tape, attn_pass_note_bytes(p.c), err);
+  if (!status) attn_pass_linear(&p, memory, p.n->decoder.blocks[0].cross_kv);
   if (!status) status = attn_tape_reserve(&tape, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = keep_layer(d, &p, l, memory, source, err);
@@ -204,7 +185,7 @@ static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memor
 }
 
 static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
-  attn_status status = attn_tape_open(&d->tape, attn_pass_notes(&d->network->config), err);
+  attn_status status = attn_tape_open(&d->tape, attn_pass_note_bytes(&d->network->config), err);
   if (status) return status;
   run_step(d, d->slots, NULL, NULL);
   return attn_tape_reserve(&d->tape, err);

@@ -72,7 +72,7 @@ static struct attn_linear_weights part(struct builder *b, struct attn_linear_wei
 
 /* ---- Layers ---- */
 
-static void build_block(struct builder *b, struct attn_block *block, int crosses) {
+static void build_block(struct builder *b, struct attn_block_weights *block, int crosses) {
   const struct attn_model_config *c = &b->n->config;
   int64_t q = c->heads * c->key_width, out = c->heads * c->value_width;
   int64_t kv = c->kv_heads * (c->key_width + c->value_width);
@@ -91,18 +91,15 @@ static void build_block(struct builder *b, struct attn_block *block, int crosses
   if (crosses) block->norm3 = norm(b, "norm3");
 }
 
-static struct attn_norm_weights build_stack(struct builder *b, const char *name,
-                                            struct attn_block *blocks, int64_t layers,
-                                            int crosses) {
-  struct attn_norm_weights last = {NULL, NULL};
-  for (int64_t n = 0; n < layers; n++) {
+static void build_stack(struct builder *b, const char *name, struct attn_stack_weights *stack,
+                        int crosses) {
+  for (int64_t n = 0; n < stack->num_blocks; n++) {
     snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
-    build_block(b, &blocks[n], crosses);
+    build_block(b, &stack->blocks[n], crosses);
   }
   snprintf(b->prefix, sizeof b->prefix, "%s.", name);
-  if (layers && b->n->config.final_norm) last = norm(b, "norm");
+  if (stack->num_blocks && b->n->config.final_norm) stack->norm = norm(b, "norm");
   b->prefix[0] = 0;
-  return last;
 }
 
 static int are_sinusoids(enum attn_position_encoding p) {
@@ -127,7 +124,7 @@ static void build_output(struct builder *b) {
     n->transform = linear(b, "transform", ".weight", ".bias", inner, c->width);
     n->transform_norm = norm(b, "transform_norm");
   }
-  n->output.w = c->kind == ATTN_ENCODER ? n->source.table : n->target.table;
+  n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
   n->output.number = n->linears++;
   if (!c->tied_output)
     n->output.w = add(b, "output.weight", c->target_vocab_size, c->width, 2, ATTN_FILL_XAVIER);
@@ -140,22 +137,25 @@ static void build_tables(struct builder *b) {
   const struct attn_model_config *c = &n->config;
   int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
   if (c->kind != ATTN_DECODER && !c->shared_embedding)
-    n->source.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
+    n->encoder.embedding.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
   if (c->kind != ATTN_ENCODER || c->shared_embedding)
-    n->target.table = table(b, "target_embedding.weight", c->target_vocab_size, width);
-  if (c->kind != ATTN_DECODER && c->shared_embedding) n->source.table = n->target.table;
-  if (c->token_types) n->source.types = table(b, "token_types.weight", c->token_types, c->width);
+    n->decoder.embedding.table = table(b, "target_embedding.weight", c->target_vocab_size, width);
+  if (c->kind != ATTN_DECODER && c->shared_embedding)
+    n->encoder.embedding.table = n->decoder.embedding.table;
+  if (c->token_types)
+    n->encoder.embedding.types = table(b, "token_types.weight", c->token_types, c->width);
 }
 
 static void build_positions(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
-  if (are_sinusoids(c->positions)) n->source.places = n->target.places = &n->sinusoid;
+  if (are_sinusoids(c->positions))
+    n->encoder.embedding.places = n->decoder.embedding.places = &n->sinusoid;
   if (c->positions != ATTN_POSITIONS_LEARNED) return;
   if (c->kind != ATTN_DECODER)
-    n->source.places = table(b, "source_positions.weight", c->length, c->position_width);
+    n->encoder.embedding.places = table(b, "source_positions.weight", c->length, c->position_width);
   if (c->kind != ATTN_ENCODER)
-    n->target.places = table(b, "target_positions.weight", c->length, c->position_width);
+    n->decoder.embedding.places = table(b, "target_positions.weight", c->length, c->position_width);
 }
 
 static void build_ends(struct builder *b) {
@@ -163,16 +163,16 @@ static void build_ends(struct builder *b) {
   const struct attn_model_config *c = &n->config;
   build_tables(b);
   build_positions(b);
-  if (c->embedding_norm && c->kind != ATTN_DECODER) n->source.norm = norm(b, "source_norm");
-  if (c->embedding_norm && c->kind != ATTN_ENCODER) n->target.norm = norm(b, "target_norm");
+  if (c->embedding_norm && c->kind != ATTN_DECODER)
+    n->encoder.embedding.norm = norm(b, "source_norm");
+  if (c->embedding_norm && c->kind != ATTN_ENCODER)
+    n->decoder.embedding.norm = norm(b, "target_norm");
   build_output(b);
 }
 
 static void build(struct builder *b) {
-  const struct attn_model_config *c = &b->n->config;
-  b->n->encoder_norm = build_stack(b, "encoder", b->n->encoder, c->encoder_layers, 0);
-  b->n->decoder_norm =
-      build_stack(b, "decoder", b->n->decoder, c->decoder_layers, c->kind == ATTN_ENCODER_DECODER);
+  build_stack(b, "encoder", &b->n->encoder, 0);
+  build_stack(b, "decoder", &b->n->decoder, b->n->config.kind == ATTN_ENCODER_DECODER);
   build_ends(b);
 }
 
@@ -214,15 +214,16 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
   if (n) {
     n->config = *config;
     n->parameters = calloc((size_t)(blocks * EACH_BLOCK + OTHERS), sizeof *n->parameters);
-    n->encoder = calloc((size_t)blocks + 1, sizeof *n->encoder);
+    n->encoder.blocks = calloc((size_t)blocks + 1, sizeof *n->encoder.blocks);
     n->parts = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->parts);
   }
-  if (!n || !n->parameters || !n->encoder || !n->parts) {
+  if (!n || !n->parameters || !n->encoder.blocks || !n->parts) {
     attn_network_free(n);
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model of %lld layers",
                      (long long)blocks);
   }
-  n->decoder = n->encoder + config->encoder_layers;
+  n->encoder.num_blocks = config->encoder_layers, n->decoder.num_blocks = config->decoder_layers;
+  n->decoder.blocks = n->encoder.blocks + config->encoder_layers;
   struct builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
   attn_status status = weights ? make_tables(n, err) : ATTN_OK;
@@ -235,7 +236,7 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
 
 void attn_network_free(struct attn_network *n) {
   if (!n) return;
-  free(n->tables), free(n->parts), free(n->encoder), free(n->parameters), free(n);
+  free(n->tables), free(n->parts), free(n->encoder.blocks), free(n->parameters), free(n);
 }
 
 static void set_half(struct attn_value *v, const float *first, uint16_t *halves) {

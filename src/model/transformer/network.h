@@ -33,11 +33,19 @@ struct attn_embedding_weights {
 };
 
 /* One layer of the encoder or the decoder. in_proj's rows are those of q, then k, then v. */
-struct attn_block {
+struct attn_block_weights {
   struct attn_norm_weights norm1, norm2, norm3;
   struct attn_linear_weights self_in, self_out;
   struct attn_linear_weights cross_q, cross_kv, cross_out; /* none where there is no encoder */
   struct attn_linear_weights linear1, linear2;
+};
+
+/* An encoder or a decoder. */
+struct attn_stack_weights {
+  struct attn_embedding_weights embedding;
+  struct attn_block_weights *blocks;
+  int64_t num_blocks;
+  struct attn_norm_weights norm; /* after the last block, or none */
 };
 
 struct attn_network {
@@ -45,10 +53,8 @@ struct attn_network {
   struct attn_parameter *parameters;
   int count, linears;
   int64_t numbers; /* of all parameters */
-  struct attn_block *encoder, *decoder;
+  struct attn_stack_weights encoder, decoder;
   struct attn_value *parts; /* rows of others, by themselves: the cross-attention's projections */
-  struct attn_embedding_weights source, target;
-  struct attn_norm_weights encoder_norm, decoder_norm;
   struct attn_linear_weights transform, output;
   struct attn_norm_weights transform_norm;
   struct attn_value sinusoid, cos, sin; /* tables that are not learned */

@@ -18,7 +18,7 @@ static attn_status add(struct attn_packed_weights *p, struct attn_linear_weights
                          p->half ? ATTN_BF16 : ATTN_F32, &p->of[l.number], err);
 }
 
-static attn_status add_block(struct attn_packed_weights *p, const struct attn_block *b,
+static attn_status add_block(struct attn_packed_weights *p, const struct attn_block_weights *b,
                              attn_error *err) {
   const struct attn_linear_weights all[] = {b->self_in,   b->self_out, b->cross_q,
                                             b->cross_out, b->linear1,  b->linear2};
@@ -34,12 +34,12 @@ attn_status attn_packed_weights_new(const struct attn_network *n, int half, int6
   p->half = half, p->least = least, p->count = n->linears;
   attn_status status = add(p, n->transform, err);
   if (!status) status = add(p, n->output, err);
-  for (int64_t l = 0; l < n->config.decoder_layers && !status; l++) {
-    status = add_block(p, &n->decoder[l], err);
-    if (!status && half) status = add(p, n->decoder[l].cross_kv, err);
+  for (int64_t l = 0; l < n->decoder.num_blocks && !status; l++) {
+    status = add_block(p, &n->decoder.blocks[l], err);
+    if (!status && half) status = add(p, n->decoder.blocks[l].cross_kv, err);
   }
-  for (int64_t l = 0; l < n->config.encoder_layers && half && !status; l++)
-    status = add_block(p, &n->encoder[l], err);
+  for (int64_t l = 0; l < n->encoder.num_blocks && half && !status; l++)
+    status = add_block(p, &n->encoder.blocks[l], err);
   if (status)
     attn_packed_weights_free(p);
   else

@@ -1,178 +1,59 @@
 #include "transformer.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "block.h"
 
-/* A layer makes at most 25 calls, of some 450 bytes each; the ends are less than a layer. */
-size_t attn_pass_notes(const struct attn_model_config *c) {
-  return ((size_t)c->encoder_layers + (size_t)c->decoder_layers + 2) << 14;
-}
+/* ---- Attention over whole sequences ---- */
 
-struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
-                                    struct attn_linear_weights l) {
-  struct attn_packed *packed = attn_packed_weights_of(p->pack, l);
-  if (packed)
-    return attn_tape_packed(p->tape, x, packed, l.w->n, attn_packed_weights_is_bf16(p->pack));
-  return attn_tape_linear(p->tape, x, l.w, l.b);
-}
+struct sequence_attention {
+  const struct attn_token_batch *queries, *keys; /* keys: of cross-attention */
+  struct attn_value *memory;
+  int causal;
+};
 
-struct attn_value *attn_pass_norm(const struct attn_pass *p, struct attn_value *x,
-                                  struct attn_norm_weights w) {
-  return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
-}
-
-struct attn_value *attn_pass_enter(const struct attn_pass *p, struct attn_value *x,
-                                   struct attn_norm_weights w) {
-  return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
-}
-
-struct attn_value *attn_pass_leave(const struct attn_pass *p, struct attn_value *x,
-                                   struct attn_value *f, struct attn_norm_weights w) {
-  struct attn_value *y = attn_tape_add(p->tape, x, f, p->c->dropout);
-  return p->c->norm_first ? y : attn_pass_norm(p, y, w);
-}
-
-/* ---- Attention ---- */
-
-static struct attn_multihead heads_of(const struct attn_pass *p,
-                                      const struct attn_token_batch *queries,
-                                      const struct attn_token_batch *keys, int causal) {
+static struct attn_value *attend(const struct attn_pass *p, const struct sequence_attention *a,
+                                 int is_self, struct attn_columns q, struct attn_columns k) {
   const struct attn_model_config *c = p->c;
-  return (struct attn_multihead){
+  const struct attn_token_batch *keys = is_self ? a->queries : a->keys;
+  const struct attn_multihead m = {
       .heads = c->heads,
       .kv_heads = c->kv_heads,
       .key_width = c->key_width,
       .value_width = c->value_width,
-      .sequences = queries->sequences,
-      .query_starts = queries->starts,
+      .sequences = a->queries->sequences,
+      .query_starts = a->queries->starts,
       .key_starts = keys->starts,
-      .causal = causal,
-      .alibi = c->positions == ATTN_POSITIONS_ALIBI && queries == keys ? p->n->slopes : NULL};
+      .causal = is_self && a->causal,
+      .alibi = is_self && c->positions == ATTN_POSITIONS_ALIBI ? p->n->slopes : NULL};
+  struct attn_columns v = {k.of, k.from + c->kv_heads * c->key_width};
+  return attn_tape_attend(p->tape, &m, q, k, v, c->dropout);
 }
 
-void attn_pass_turn(const struct attn_pass *p, struct attn_value *qkv, const int32_t *places) {
-  const struct attn_model_config *c = p->c;
-  const struct attn_turn turn = {
-      0, c->heads + c->kv_heads, c->key_width, places, &p->n->cos, &p->n->sin};
-  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &turn);
+static struct attn_value *attend_self(const void *context, const struct attn_pass *p, int64_t block,
+                                      struct attn_value *qkv) {
+  const struct sequence_attention *a = context;
+  (void)block;
+  return attend(p, a, 1, (struct attn_columns){qkv, 0},
+                (struct attn_columns){qkv, p->c->heads * p->c->key_width});
 }
 
-static struct attn_value *attend_self(const struct attn_pass *p, const struct attn_block *b,
-                                      struct attn_value *x, const struct attn_token_batch *text,
-                                      int causal) {
-  const struct attn_model_config *c = p->c;
-  int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
-  const struct attn_multihead m = heads_of(p, text, text, causal);
-  struct attn_value *qkv = attn_pass_linear(p, x, b->self_in);
-  attn_pass_turn(p, qkv, text->places);
-  return attn_pass_linear(
-      p,
-      attn_tape_attend(p->tape, &m, (struct attn_columns){qkv, 0}, (struct attn_columns){qkv, keys},
-                       (struct attn_columns){qkv, values}, c->dropout),
-      b->self_out);
+static struct attn_value *attend_cross(const void *context, const struct attn_pass *p,
+                                       int64_t block, struct attn_value *q) {
+  const struct sequence_attention *a = context;
+  struct attn_value *kv = attn_pass_linear(p, a->memory, p->n->decoder.blocks[block].cross_kv);
+  return attend(p, a, 0, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0});
 }
 
-static struct attn_value *attend_source(const struct attn_pass *p, const struct attn_block *b,
-                                        struct attn_value *x, const struct attn_token_batch *target,
-                                        struct attn_value *memory,
-                                        const struct attn_token_batch *source) {
-  const struct attn_multihead m = heads_of(p, target, source, 0);
-  struct attn_value *q = attn_pass_linear(p, x, b->cross_q),
-                    *kv = attn_pass_linear(p, memory, b->cross_kv);
-  int64_t values = p->c->kv_heads * p->c->key_width;
-  return attn_pass_linear(
-      p,
-      attn_tape_attend(p->tape, &m, (struct attn_columns){q, 0}, (struct attn_columns){kv, 0},
-                       (struct attn_columns){kv, values}, p->c->dropout),
-      b->cross_out);
-}
-
-/* ---- Layers ---- */
-
-struct attn_value *attn_pass_feed_forward(const struct attn_pass *p, const struct attn_block *b,
-                                          struct attn_value *x) {
-  struct attn_value *inner = attn_pass_linear(p, x, b->linear1);
-  return attn_pass_linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
-}
-
-static struct attn_value *encode_block(const struct attn_pass *p, const struct attn_block *b,
-                                       struct attn_value *x, const struct attn_token_batch *text) {
-  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), text, 0), b->norm1);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, b->norm2)),
-                         b->norm2);
-}
-
-static struct attn_value *decode_block(const struct attn_pass *p, const struct attn_block *b,
-                                       struct attn_value *x, const struct attn_token_batch *target,
-                                       struct attn_value *memory,
-                                       const struct attn_token_batch *source) {
-  struct attn_norm_weights last = memory ? b->norm3 : b->norm2;
-  x = attn_pass_leave(p, x, attend_self(p, b, attn_pass_enter(p, x, b->norm1), target, 1),
-                      b->norm1);
-  if (memory)
-    x = attn_pass_leave(
-        p, x, attend_source(p, b, attn_pass_enter(p, x, b->norm2), target, memory, source),
-        b->norm2);
-  return attn_pass_leave(p, x, attn_pass_feed_forward(p, b, attn_pass_enter(p, x, last)), last);
-}
-
-/* The vectors of each token's kind. */
-static struct attn_value *embed_types(const struct attn_pass *p,
-                                      const struct attn_token_batch *text,
-                                      const struct attn_value *table) {
-  size_t bytes = (size_t)text->n * sizeof *text->types;
-  int32_t *zeros = text->types ? NULL : attn_tape_bytes(p->tape, bytes);
-  if (zeros) memset(zeros, 0, bytes);
-  const struct attn_embedding e = {.n = text->n,
-                                   .words = table->n,
-                                   .width = table->width,
-                                   .tokens = zeros ? zeros : text->types,
-                                   .scale = 1};
-  return attn_tape_embed(p->tape, &e, table, NULL);
-}
-
-struct attn_value *attn_pass_embed(const struct attn_pass *p, const struct attn_token_batch *text,
-                                   const struct attn_embedding_weights *w) {
-  const struct attn_value *table = w->table, *places = w->places;
-  const struct attn_embedding e = {
-      .n = text->n,
-      .words = table->n,
-      .width = table->width,
-      .tokens = text->tokens,
-      .places = text->places,
-      .joining = p->c->joining,
-      .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
-      .position_width = places ? places->width : 0};
-  struct attn_value *x = attn_tape_embed(p->tape, &e, table, places);
-  if (w->types) x = attn_tape_add(p->tape, x, embed_types(p, text, w->types), 0);
-  x = attn_pass_norm(p, x, w->norm);
-  return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
-}
-
-/* ---- The whole ---- */
-
-static void begin_text(struct attn_tape *tape, const struct attn_token_batch *text) {
-  tape->drop.first_row = text->first_row, tape->drop.first_sequence = text->first_sequence;
-}
+/* ---- Encoder, decoder, both ---- */
 
 static struct attn_value *encode(const struct attn_pass *p, const struct attn_token_batch *source) {
-  size_t mark = attn_tape_mark(p->tape);
-  begin_text(p->tape, source);
-  struct attn_value *x = attn_pass_embed(p, source, &p->n->source);
-  for (int64_t l = 0; l < p->c->encoder_layers; l++)
-    x = attn_tape_keep(p->tape, mark, encode_block(p, &p->n->encoder[l], x, source));
-  return attn_pass_norm(p, x, p->n->encoder_norm);
+  const struct sequence_attention a = {.queries = source};
+  const struct attn_block_attention attention = {.self = attend_self, .context = &a};
+  return attn_pass_stack(p, &p->n->encoder, source, &attention);
 }
 
-struct attn_value *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
+static struct attn_value *encode_to_logits(const struct attn_pass *p,
                                            const struct attn_token_batch *source) {
-  return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
-}
-
-static struct attn_value *label(const struct attn_pass *p, const struct attn_token_batch *source) {
-  return attn_pass_project(p, encode(p, source));
+  return attn_pass_output_head(p, encode(p, source));
 }
 
 static attn_status run_alone(const struct attn_pass *p,
@@ -180,7 +61,7 @@ static attn_status run_alone(const struct attn_pass *p,
                                                         const struct attn_token_batch *),
                              const struct attn_token_batch *source, struct attn_value **y,
                              attn_error *err) {
-  attn_status status = attn_tape_open(p->tape, attn_pass_notes(p->c), err);
+  attn_status status = attn_tape_open(p->tape, attn_pass_note_bytes(p->c), err);
   if (status) return status;
   body(p, source);
   status = attn_tape_reserve(p->tape, err);
@@ -202,7 +83,13 @@ attn_status attn_transformer_label_alone(const struct attn_network *n,
                                          struct attn_tape *tape,
                                          const struct attn_token_batch *source,
                                          struct attn_value **logits, attn_error *err) {
-  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, label, source, logits, err);
+  return run_alone(&(struct attn_pass){n, &n->config, tape, pack}, encode_to_logits, source, logits,
+                   err);
+}
+
+struct attn_value *attn_transformer_encode(const struct attn_network *n, struct attn_tape *tape,
+                                           const struct attn_token_batch *source) {
+  return encode(&(struct attn_pass){n, &n->config, tape, NULL}, source);
 }
 
 struct attn_value *attn_transformer_decode(const struct attn_network *n, struct attn_tape *tape,
@@ -210,28 +97,14 @@ struct attn_value *attn_transformer_decode(const struct attn_network *n, struct 
                                            struct attn_value *memory,
                                            const struct attn_token_batch *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
-  size_t mark = attn_tape_mark(tape);
-  begin_text(tape, target);
-  struct attn_value *x = attn_pass_embed(&p, target, &n->target);
-  for (int64_t l = 0; l < p.c->decoder_layers; l++)
-    x = attn_tape_keep(tape, mark, decode_block(&p, &n->decoder[l], x, target, memory, source));
-  return attn_pass_norm(&p, x, n->decoder_norm);
-}
-
-struct attn_value *attn_pass_project(const struct attn_pass *p, struct attn_value *hidden) {
-  const struct attn_network *n = p->n;
-  if (p->c->head == ATTN_HEAD_NONE) return hidden;
-  if (p->c->head == ATTN_HEAD_TRANSFORM) {
-    hidden =
-        attn_tape_activate(p->tape, p->c->activation, attn_pass_linear(p, hidden, n->transform));
-    hidden = attn_pass_norm(p, hidden, n->transform_norm);
-  }
-  return attn_pass_linear(p, hidden, n->output);
+  const struct sequence_attention a = {target, source, memory, 1};
+  const struct attn_block_attention attention = {attend_self, memory ? attend_cross : NULL, &a};
+  return attn_pass_stack(&p, &n->decoder, target, &attention);
 }
 
 struct attn_value *attn_transformer_project(const struct attn_network *n, struct attn_tape *tape,
                                             struct attn_value *hidden) {
-  return attn_pass_project(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
+  return attn_pass_output_head(&(struct attn_pass){n, &n->config, tape, NULL}, hidden);
 }
 
 struct attn_value *attn_transformer_forward(const struct attn_network *n, struct attn_tape *tape,

@@ -1,0 +1,138 @@
+#include "block.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A block makes at most 25 calls, of some 450 bytes each; embedding and head make fewer. */
+size_t attn_pass_note_bytes(const struct attn_model_config *c) {
+  return ((size_t)c->encoder_layers + (size_t)c->decoder_layers + 2) << 14;
+}
+
+struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value *x,
+                                    struct attn_linear_weights l) {
+  struct attn_packed *packed = attn_packed_weights_of(p->pack, l);
+  if (packed)
+    return attn_tape_packed(p->tape, x, packed, l.w->n, attn_packed_weights_is_bf16(p->pack));
+  return attn_tape_linear(p->tape, x, l.w, l.b);
+}
+
+/* x itself if there are no weights. */
+static struct attn_value *norm(const struct attn_pass *p, struct attn_value *x,
+                               struct attn_norm_weights w) {
+  return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
+}
+
+/* ---- A block ---- */
+
+/* A sublayer f is x + f(norm(x)), or norm(x + f(x)) [Xiong20]: pre_norm before it, add_residual
+ * after it. */
+static struct attn_value *pre_norm(const struct attn_pass *p, struct attn_value *x,
+                                   struct attn_norm_weights w) {
+  return p->c->norm_first ? norm(p, x, w) : x;
+}
+
+static struct attn_value *add_residual(const struct attn_pass *p, struct attn_value *x,
+                                       struct attn_value *f, struct attn_norm_weights w) {
+  struct attn_value *y = attn_tape_add(p->tape, x, f, p->c->dropout);
+  return p->c->norm_first ? y : norm(p, y, w);
+}
+
+static struct attn_value *self_attention(const struct attn_pass *p,
+                                         const struct attn_block_weights *b, int64_t block,
+                                         struct attn_value *x, const int32_t *position_ids,
+                                         const struct attn_block_attention *attention) {
+  const struct attn_model_config *c = p->c;
+  struct attn_value *qkv = attn_pass_linear(p, x, b->self_in);
+  const struct attn_turn rotary = {
+      0, c->heads + c->kv_heads, c->key_width, position_ids, &p->n->cos, &p->n->sin};
+  if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &rotary);
+  return attn_pass_linear(p, attention->self(attention->context, p, block, qkv), b->self_out);
+}
+
+static struct attn_value *cross_attention(const struct attn_pass *p,
+                                          const struct attn_block_weights *b, int64_t block,
+                                          struct attn_value *x,
+                                          const struct attn_block_attention *attention) {
+  struct attn_value *q = attn_pass_linear(p, x, b->cross_q);
+  return attn_pass_linear(p, attention->cross(attention->context, p, block, q), b->cross_out);
+}
+
+static struct attn_value *feed_forward(const struct attn_pass *p,
+                                       const struct attn_block_weights *b, struct attn_value *x) {
+  struct attn_value *inner = attn_pass_linear(p, x, b->linear1);
+  return attn_pass_linear(p, attn_tape_activate(p->tape, p->c->activation, inner), b->linear2);
+}
+
+static struct attn_value *run_block(const struct attn_pass *p, const struct attn_block_weights *b,
+                                    int64_t block, struct attn_value *x,
+                                    const int32_t *position_ids,
+                                    const struct attn_block_attention *attention) {
+  struct attn_norm_weights last = attention->cross ? b->norm3 : b->norm2;
+  struct attn_value *f =
+      self_attention(p, b, block, pre_norm(p, x, b->norm1), position_ids, attention);
+  x = add_residual(p, x, f, b->norm1);
+  if (attention->cross) {
+    f = cross_attention(p, b, block, pre_norm(p, x, b->norm2), attention);
+    x = add_residual(p, x, f, b->norm2);
+  }
+  return add_residual(p, x, feed_forward(p, b, pre_norm(p, x, last)), last);
+}
+
+/* ---- Embedding, blocks, output head ---- */
+
+static struct attn_value *embed_token_types(const struct attn_pass *p,
+                                            const struct attn_token_batch *tokens,
+                                            const struct attn_value *table) {
+  size_t bytes = (size_t)tokens->n * sizeof *tokens->types;
+  int32_t *zeros = tokens->types ? NULL : attn_tape_bytes(p->tape, bytes);
+  if (zeros) memset(zeros, 0, bytes);
+  const struct attn_embedding e = {.n = tokens->n,
+                                   .words = table->n,
+                                   .width = table->width,
+                                   .tokens = zeros ? zeros : tokens->types,
+                                   .scale = 1};
+  return attn_tape_embed(p->tape, &e, table, NULL);
+}
+
+static struct attn_value *embed(const struct attn_pass *p, const struct attn_token_batch *tokens,
+                                const struct attn_embedding_weights *w) {
+  const struct attn_value *table = w->table, *positions = w->places;
+  const struct attn_embedding e = {
+      .n = tokens->n,
+      .words = table->n,
+      .width = table->width,
+      .tokens = tokens->tokens,
+      .places = tokens->places,
+      .joining = p->c->joining,
+      .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
+      .position_width = positions ? positions->width : 0};
+  struct attn_value *x = attn_tape_embed(p->tape, &e, table, positions);
+  if (w->types) x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->types), 0);
+  x = norm(p, x, w->norm);
+  return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
+}
+
+struct attn_value *attn_pass_stack(const struct attn_pass *p, const struct attn_stack_weights *s,
+                                   const struct attn_token_batch *tokens,
+                                   const struct attn_block_attention *attention) {
+  size_t mark = attn_tape_mark(p->tape);
+  p->tape->drop.first_row = tokens->first_row;
+  p->tape->drop.first_sequence = tokens->first_sequence;
+  struct attn_value *x = embed(p, tokens, &s->embedding);
+  for (int64_t n = 0; n < s->num_blocks; n++) {
+    x = run_block(p, &s->blocks[n], n, x, tokens->places, attention);
+    x = attn_tape_keep(p->tape, mark, x);
+  }
+  return norm(p, x, s->norm);
+}
+
+struct attn_value *attn_pass_output_head(const struct attn_pass *p, struct attn_value *hidden) {
+  const struct attn_network *n = p->n;
+  if (p->c->head == ATTN_HEAD_NONE) return hidden;
+  if (p->c->head == ATTN_HEAD_TRANSFORM) {
+    hidden = attn_pass_linear(p, hidden, n->transform);
+    hidden = attn_tape_activate(p->tape, p->c->activation, hidden);
+    hidden = norm(p, hidden, n->transform_norm);
+  }
+  return attn_pass_linear(p, hidden, n->output);
+}
