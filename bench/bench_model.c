@@ -24,19 +24,19 @@ static const struct preset {
   int64_t batch, tokens; /* of a sequence, of either side */
 } presets[] = {
     {"gpt2",
-     "{\"kind\": \"decoder\", \"vocabulary\": 50257, \"width\": 768, \"heads\": 12, "
-     "\"hidden\": 3072, \"decoder_layers\": 12, \"length\": 1024, \"positions\": \"learned\", "
-     "\"activation\": \"gelu_tanh\", \"tied_output\": true, \"scaled_embedding\": false, "
+     "{\"kind\": \"decoder\", \"vocab_size\": 50257, \"d_model\": 768, \"num_heads\": 12, "
+     "\"ffn_dim\": 3072, \"decoder_layers\": 12, \"max_positions\": 1024, \"positions\": \"learned\", "
+     "\"activation\": \"gelu_tanh\", \"tie_word_embeddings\": true, \"scale_embedding\": false, "
      "\"dropout\": 0}",
      4, 64},
     {"base",
-     "{\"vocabulary\": 8000, \"width\": 512, \"heads\": 8, \"hidden\": 2048, "
-     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"length\": 128, \"activation\": \"relu\", "
+     "{\"vocab_size\": 8000, \"d_model\": 512, \"num_heads\": 8, \"ffn_dim\": 2048, "
+     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"max_positions\": 128, \"activation\": \"relu\", "
      "\"dropout\": 0}",
      32, 32},
     {"dates",
-     "{\"vocabulary\": 80, \"width\": 64, \"heads\": 4, \"hidden\": 256, \"encoder_layers\": 2, "
-     "\"decoder_layers\": 2, \"length\": 64, \"activation\": \"relu\", \"dropout\": 0}",
+     "{\"vocab_size\": 80, \"d_model\": 64, \"num_heads\": 4, \"ffn_dim\": 256, \"encoder_layers\": 2, "
+     "\"decoder_layers\": 2, \"max_positions\": 64, \"activation\": \"relu\", \"dropout\": 0}",
      64, 12},
 };
 
@@ -145,7 +145,7 @@ static void train(const struct wish *w) {
                               .halves = w->half};
   struct training t = {.w = w};
   t.source = some_tokens(w->batch * w->tokens, w->config.source_vocab_size);
-  t.target = some_tokens(w->batch * w->tokens, w->config.target_vocab_size);
+  t.target = some_tokens(w->batch * w->tokens, w->config.vocab_size);
   how.tokens = w->batch * w->tokens;
   check(attn_trainer_new(&w->config, &how, &t.trainer, &err));
   double tokens = (double)(w->batch * w->tokens);

@@ -17,7 +17,7 @@ static const char help[] =
     "exit status: 0 fine, 2 trouble\n\n"
     "examples:\n"
     "  attn train dates --config '{\"norm_first\": false, \"final_norm\": false,\n"
-    "    \"positions\": \"sinusoidal_halves\", \"tied_output\": true, \"output_bias\": true}'\n"
+    "    \"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": true}'\n"
     "  attn export dates.safetensors -o dates-marian\n"
     "  attn generate dates-marian '12 May 1991'\n"
     "  attn export lines.safetensors -o lines-gpt2 --json\n";

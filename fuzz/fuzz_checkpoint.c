@@ -40,8 +40,8 @@ static int make_file(struct part config, json_t *metadata) {
   int64_t numbers = 0;
   int known = !attn_model_config_parse(config.text, config.length, &c, NULL);
   int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= NUMBERS_MOST &&
-              (c.length <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
-              c.heads * c.key_width <= NUMBERS_MOST;
+              (c.max_positions <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
+              c.num_heads * c.head_dim <= NUMBERS_MOST;
   if (small) {
     MUST(!attn_network_allocate(&c, &n, &weights, NULL));
     attn_network_init_weights(n, 1);

@@ -11,8 +11,8 @@ enum { NUMBERS_MOST = 1 << 15, LENGTH_MOST = 1 << 10 };
 static int is_small(const struct attn_model_config *c) {
   int64_t numbers;
   return c->encoder_layers + c->decoder_layers <= 8 && !attn_network_count(c, &numbers, NULL) &&
-         numbers <= NUMBERS_MOST && c->length <= LENGTH_MOST &&
-         c->heads * c->key_width <= LENGTH_MOST;
+         numbers <= NUMBERS_MOST && c->max_positions <= LENGTH_MOST &&
+         c->num_heads * c->head_dim <= LENGTH_MOST;
 }
 
 static int parse(const char *text, size_t length, struct attn_model_config *c) {
@@ -59,7 +59,7 @@ static int is_trainable(const char *text) {
   char *whole = malloc(room);
   struct attn_model_config c;
   MUST(whole);
-  snprintf(whole, room, "%.*s,\"vocabulary\":11}", close ? (int)(close - text) : 0, text);
+  snprintf(whole, room, "%.*s,\"vocab_size\":11}", close ? (int)(close - text) : 0, text);
   int small = parse(whole, strlen(whole), &c) && is_small(&c);
   free(whole);
   return small;

@@ -23,8 +23,8 @@ static void make_weights(struct part json) {
   char path[1100];
   put_file("model.safetensors", "", 0);
   if (attn_hf_config_parse(json.text, json.length, &c, &f, NULL) ||
-      attn_network_count(&c, &numbers, NULL) || numbers > NUMBERS_MOST || c.length > LENGTH_MOST ||
-      c.heads * c.key_width > NUMBERS_MOST)
+      attn_network_count(&c, &numbers, NULL) || numbers > NUMBERS_MOST || c.max_positions > LENGTH_MOST ||
+      c.num_heads * c.head_dim > NUMBERS_MOST)
     return;
   char *text = NULL;
   MUST(!attn_network_allocate(&c, &n, &weights, NULL));

@@ -312,7 +312,7 @@ MUTATIONS = [
     ("a reply that does not end", "src/model/generate/generate.c", "put(t, has_encoder(t) ? g->behind : -1);", ""),
     ("the end is not in log p", "src/model/generate/generate.c", "k < count + f->ended[n]", "k < count + 99 * f->ended[n]"),
     ("a shape that does not fit", "src/model/weights.c", "memcmp(at->shape, to->shape, (size_t)to->rank * sizeof *to->shape))", "0)"),
-    ("words that do not fit", "src/model/model.c", "if (!status && (config->target_vocab_size != count ||", "if (0 && (config->target_vocab_size != count ||"),
+    ("words that do not fit", "src/model/model.c", "if (!status && (config->vocab_size != count ||", "if (0 && (config->vocab_size != count ||"),
     ("the shortest piece's neighbour", "src/io/wordpiece.c", "if (bytes - at > most) bytes = step_back(text, at + most + 1);", "if (bytes - at > 2) bytes = step_back(text, at + 3);"),
     ("pieces that go on without their prefix", "src/io/wordpiece.c", "size_t prefix = at ? c->w->prefix_bytes : 0, bytes", "size_t prefix = 0, bytes"),
     ("what was found of an unknown word stays", "src/io/wordpiece.c", "c->out->count = before;", "(void)before;"),

@@ -24,16 +24,16 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
   if (!status) m->generating = attn_generation_defaults_of_checkpoint(config);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
   if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
-  if (!status && !(m->config = strdup(text)))
+  if (!status && !(m->config = attn_model_config_write(config)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   if (!status) status = attn_training_history_read(file, &m->history, err);
   int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
-  if (!status && (config->target_vocab_size != count ||
+  if (!status && (config->vocab_size != count ||
                   (config->kind != ATTN_DECODER && config->source_vocab_size != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
                        "checkpoint: the tokenizer has %lld words, the model %lld and %lld",
                        (long long)count, (long long)config->source_vocab_size,
-                       (long long)config->target_vocab_size);
+                       (long long)config->vocab_size);
   return status;
 }
 
@@ -130,16 +130,16 @@ attn_status attn_model_describe(const attn_model *m, attn_model_info *facts, att
   const attn_model_info all = {.struct_size = sizeof all,
                                .config = m->config,
                                .weights = m->network->numbers,
-                               .words = c->target_vocab_size,
-                               .length = c->length,
+                               .words = c->vocab_size,
+                               .length = c->max_positions,
                                .encoder_layers = (int32_t)c->encoder_layers,
                                .decoder_layers = (int32_t)c->decoder_layers,
-                               .heads = (int32_t)c->heads,
-                               .width = c->width,
+                               .heads = (int32_t)c->num_heads,
+                               .width = c->d_model,
                                .kind = attn_model_kind_name(c->kind),
                                .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
-                               .hidden = c->hidden,
-                               .kv_heads = (int32_t)c->kv_heads,
+                               .hidden = c->ffn_dim,
+                               .kv_heads = (int32_t)c->num_kv_heads,
                                .training = h->task || h->data,
                                .task = h->task,
                                .data = h->data,
@@ -159,10 +159,10 @@ attn_status attn_model_tokenize(const struct attn_model *m, const char *text, co
   int32_t *ids = malloc((room + 1) * sizeof *ids);
   if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
   attn_status status = attn_tokenizer_encode(m->tokenizer, text, room, ids, room, &used, err);
-  if (!status && (int64_t)used >= m->network->config.length)
+  if (!status && (int64_t)used >= m->network->config.max_positions)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, what,
                        "a text of %zu tokens; the model has positions for %lld and the end", used,
-                       (long long)m->network->config.length - 1);
+                       (long long)m->network->config.max_positions - 1);
   if (status) return free(ids), status;
   *tokens = ids, *count = (int64_t)used;
   return ATTN_OK;
@@ -201,7 +201,7 @@ attn_status attn_model_tokenize_source(const struct attn_model *m, const char *t
   if (!ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu tokens", room);
   attn_status status =
       attn_tokenizer_encode(m->tokenizer, text, room, ids + first, room, &used, err);
-  int64_t kept = cut(m, (int64_t)used, around), length = m->network->config.length;
+  int64_t kept = cut(m, (int64_t)used, around), length = m->network->config.max_positions;
   if (!status && kept + around > length)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, what,
                        "a text of %lld tokens; the model has positions for %lld",

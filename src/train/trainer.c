@@ -223,8 +223,9 @@ static int is_stopped(void *trainer) {
 /* By the weights, and by attention's scores. */
 static int is_long(const struct attn_trainer *t, const struct attn_batch *b) {
   const struct attn_model_config *c = &t->part[0].network->config;
-  int64_t tokens = b->source.n + b->target.n, length = tokens < c->length ? tokens : c->length;
-  int64_t scores = (c->encoder_layers + c->decoder_layers) * length * c->width;
+  int64_t tokens = b->source.n + b->target.n,
+          length = tokens < c->max_positions ? tokens : c->max_positions;
+  int64_t scores = (c->encoder_layers + c->decoder_layers) * length * c->d_model;
   return (double)tokens * (double)(t->numbers + scores) > LONG_PASS;
 }
 

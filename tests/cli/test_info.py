@@ -53,7 +53,7 @@ def test_the_tensors_of_a_file(attn, tmp_path):
     assert attn("info", "none.safetensors").stdout == "none.safetensors: no tensors\n"
 
 
-SMALL = '{"width": 16, "heads": 4, "kv_heads": 2, "hidden": 32, "encoder_layers": 1, "decoder_layers": 3, "length": 40%s}'
+SMALL = '{"d_model": 16, "num_heads": 4, "num_kv_heads": 2, "ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 3, "max_positions": 40%s}'
 
 
 def train(attn, name, *words, extra=""):

@@ -13,9 +13,9 @@ from conftest import ATTN
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
-DECODER = '{"kind": "decoder", "width": 8, "heads": 2, "hidden": 16, "decoder_layers": 1}'
-ENCODER = '{"kind": "encoder", "width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1}'
+SMALL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 16, "encoder_layers": 1, "decoder_layers": 1}'
+DECODER = '{"kind": "decoder", "d_model": 8, "num_heads": 2, "ffn_dim": 16, "decoder_layers": 1}'
+ENCODER = '{"kind": "encoder", "d_model": 32, "num_heads": 4, "ffn_dim": 64, "encoder_layers": 1}'
 FEW = ["--config", SMALL, "--steps", "6", "--batch", "4", "--validate-every", "3", "--examples", "4", "--threads", "2"]
 
 
@@ -92,10 +92,10 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
     (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
-    (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
+    (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
     (["--config", '{"encoder_layers": 0}'], "an encoder without layers"),
     (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
-    (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
+    (["--config", '{"max_positions": 3}'], "tokens; the model has positions for 2")])
 def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
     os.mkfifo(tmp_path / "pipe")
     given = {"--data": "pairs.tsv", "-o": "m.safetensors", "--config": SMALL, "--steps": "2"}
@@ -289,7 +289,7 @@ def test_memory_that_is_refused(attn, pairs, tmp_path):
     with open(ATTN, "rb") as f:
         if b"__asan_init" in f.read():
             pytest.skip("AddressSanitizer takes all the address space there is")
-    refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"width": 8192}', status=2,
+    refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"d_model": 8192}', status=2,
                    preexec_fn=limited(resource.RLIMIT_AS, 1 << 30))
     assert "no memory for" in refused.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
 
@@ -310,7 +310,7 @@ def shorten(path, to, name, rows):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     head, body, out = json.loads(data[8:8 + size]), data[8 + size:], b""
-    config = {**json.loads(head["__metadata__"]["config"]), "source_vocabulary": rows}
+    config = {**json.loads(head["__metadata__"]["config"]), "source_vocab_size": rows}
     head = {n: t for n, t in head.items() if not n.startswith("adamw.")}
     head["__metadata__"]["config"] = json.dumps(config)
     for n, tensor in head.items():
@@ -327,7 +327,7 @@ def shorten(path, to, name, rows):
 
 
 def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
-    config = json.dumps(json.loads(ENCODER) | {"shared_embedding": False})
+    config = json.dumps(json.loads(ENCODER) | {"share_encoder_decoder_embeddings": False})
     attn("train", "copy", *FEW[2:], "--config", config, "--examine", 1, "--quiet")
     words = 31  # four special ones, 26 letters, a mark; a tab
     for rows in words + 1, words - 3, 5:
@@ -338,8 +338,8 @@ def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
 
 
 @pytest.mark.parametrize("member,changes", [
-    ("config", {"width": 1 << 24, "hidden": 1 << 24}), ("config", {"heads": 1 << 24, "key_width": 1 << 24}),
-    ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
+    ("config", {"d_model": 1 << 24, "ffn_dim": 1 << 24}), ("config", {"num_heads": 1 << 24, "head_dim": 1 << 24}),
+    ("config", {"vocab_size": 5, "source_vocab_size": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
     ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
     ("training", {"precision": "half"}), ("training", {"precision": 16}),
     ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0}),

@@ -52,12 +52,12 @@ static const char *const variants[] = {
     "",
     "\"kind\": \"decoder\"",
     "\"norm_first\": false, \"positions\": \"learned\"",
-    ("\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
-     "\"positions\": \"rotary\", \"kv_heads\": 2"),
-    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
-    ("\"embedding_norm\": true, \"head\": \"transform\", \"activation\": \"silu\", "
-     "\"positions\": \"sinusoidal_halves\", \"tied_output\": true, \"output_bias\": true"),
-    "\"kv_heads\": 1, \"position_joining\": \"concatenate\", \"position_width\": 6",
+    ("\"kind\": \"decoder\", \"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"num_kv_heads\": 2"),
+    "\"num_kv_heads\": 2, \"head_dim\": 6, \"value_head_dim\": 5, \"positions\": \"alibi\"",
+    ("\"normalize_embedding\": true, \"head\": \"transform\", \"activation\": \"silu\", "
+     "\"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": true"),
+    "\"num_kv_heads\": 1, \"position_mode\": \"concatenate\", \"position_dim\": 6",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -67,12 +67,12 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   attn_error err;
   words = vocabulary;
   char length[40];
-  snprintf(length, sizeof length, ", \"length\": %d", LENGTH);
+  snprintf(length, sizeof length, ", \"max_positions\": %d", LENGTH);
   snprintf(json, sizeof json,
-           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
+           "{\"vocab_size\": %d, \"d_model\": 16, \"num_heads\": 4, \"ffn_dim\": 24, "
            "\"encoder_layers\": 2%s%s%s%s}",
            (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
-           strstr(more, "length") ? "" : length, *more ? ", " : "", more);
+           strstr(more, "max_positions") ? "" : length, *more ? ", " : "", more);
   if (attn_model_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
   assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
   attn_network_init_weights(network, seed);

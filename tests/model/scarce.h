@@ -15,7 +15,10 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 void __wrap_free(void *memory);
 
-static struct { int on, calls, fails_at, blocks; size_t largest; } scarce;
+static struct {
+  int on, calls, fails_at, blocks;
+  size_t largest;
+} scarce;
 
 /* Allocations are counted from here on; number fails_at (from 1) fails. */
 static void scarce_begin(int fails_at) {

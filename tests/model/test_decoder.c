@@ -108,7 +108,7 @@ static void a_long_sequence_has_room(void **state) {
   const float *logits = NULL;
   struct attn_decoder *d;
   struct attn_tape exact = {.host.threads = 2};
-  open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"length\": 4000", PLAIN);
+  open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"max_positions\": 4000", PLAIN);
   for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), stands[n] = n;
   assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
   for (int n = 0; n < LONG; n++)

@@ -144,7 +144,7 @@ static void what_cannot_be_is_refused_by_name(void **state) {
                {"{\"model_type\": \"opt\"}", "opt"},
                {"{\"model_type\": \"bert\"}", "architectures"},
                {"{\"model_type\": \"bert\", \"architectures\": []}", "architectures"},
-               {"{\"model_type\": \"gpt2\", \"n_head\": 0}", "heads"},
+               {"{\"model_type\": \"gpt2\", \"n_head\": 0}", "num_heads"},
                {"{\"model_type\": \"gpt2\", \"n_head\": [1, 2]}", "heads"},
                {"{\"model_type\": \"gpt2\", \"activation_function\": \"mish\"}", "mish"},
                {"{\"model_type\": \"gpt2\", \"add_cross_attention\": true}", "add_cross_attention"},
@@ -152,14 +152,14 @@ static void what_cannot_be_is_refused_by_name(void **state) {
                 "decoder_ffn_dim"},
                {"{\"model_type\": \"marian\"}", "vocab_size"}};
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
-    struct attn_model_config c = {.width = 42};
+    struct attn_model_config c = {.d_model = 42};
     const struct attn_hf_family *f = NULL;
     attn_error err = {.message = ""};
     if (attn_hf_config_parse(wrong[n].json, strlen(wrong[n].json), &c, &f, &err) !=
             ATTN_ERR_FORMAT ||
         !strstr(err.message, wrong[n].says))
       fail_msg("%s: %s", wrong[n].json, err.message);
-    assert_int_equal(c.width, 42), assert_null(f);
+    assert_int_equal(c.d_model, 42), assert_null(f);
   }
 }
 
@@ -198,11 +198,13 @@ static void what_has_no_name_there_is_not_written(void **state) {
   static const struct {
     const char *json, *family, *says;
   } wrong[] = {
-      {"{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"kind\": \"decoder\"}", "gpt2",
+      {"{\"vocab_size\": 9, \"d_model\": 8, \"num_heads\": 2, \"kind\": \"decoder\"}", "gpt2",
        "positions"},
-      {"{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"kind\": \"decoder\"}", "bert", "head"},
-      {"{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"kind\": \"decoder\", \"kv_heads\": 1, "
-       "\"positions\": \"learned\", \"scaled_embedding\": false, \"tied_output\": true}",
+      {"{\"vocab_size\": 9, \"d_model\": 8, \"num_heads\": 2, \"kind\": \"decoder\"}", "bert",
+       "head"},
+      {"{\"vocab_size\": 9, \"d_model\": 8, \"num_heads\": 2, \"kind\": \"decoder\", "
+       "\"num_kv_heads\": 1, "
+       "\"positions\": \"learned\", \"scale_embedding\": false, \"tie_word_embeddings\": true}",
        "gpt2", "kv_heads"}};
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     const struct attn_hf_family *f = attn_hf_family_find(wrong[n].family);

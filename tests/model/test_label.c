@@ -18,13 +18,15 @@ enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12 };
 static const char *const encoders[] = {
     "\"kind\": \"encoder\"",
     "\"kind\": \"encoder\", \"norm_first\": false, \"positions\": \"learned\"",
-    ("\"kind\": \"encoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
-     "\"positions\": \"rotary\", \"kv_heads\": 2"),
-    "\"kind\": \"encoder\", \"positions\": \"alibi\", \"token_types\": 2",
-    ("\"kind\": \"encoder\", \"embedding_norm\": true, \"head\": \"transform\", \"activation\": "
-     "\"silu\", \"shared_embedding\": true, \"tied_output\": true, \"output_bias\": true"),
-    "\"kind\": \"encoder\", \"kv_heads\": 1, \"position_joining\": \"concatenate\", "
-    "\"position_width\": 6",
+    ("\"kind\": \"encoder\", \"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"num_kv_heads\": 2"),
+    "\"kind\": \"encoder\", \"positions\": \"alibi\", \"type_vocab_size\": 2",
+    ("\"kind\": \"encoder\", \"normalize_embedding\": true, \"head\": \"transform\", "
+     "\"activation\": "
+     "\"silu\", \"share_encoder_decoder_embeddings\": true, \"tie_word_embeddings\": true, "
+     "\"output_bias\": true"),
+    "\"kind\": \"encoder\", \"num_kv_heads\": 1, \"position_mode\": \"concatenate\", "
+    "\"position_dim\": 6",
 };
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 

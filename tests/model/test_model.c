@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "attn/model.h"
 #include "attn/train.h"
@@ -32,7 +33,8 @@ static int train(const char *kind, const char *more) {
   snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
   snprintf(other, sizeof other, "%s/other", folder);
   snprintf(config, sizeof config,
-           "{\"kind\": \"%s\", \"width\": 16, \"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, "
+           "{\"kind\": \"%s\", \"d_model\": 16, \"num_heads\": 2, \"ffn_dim\": 16, "
+           "\"encoder_layers\": 1, "
            "\"decoder_layers\": 1%s}",
            kind, more);
   run.task = "addition", run.output = path, run.config = config;
@@ -43,7 +45,7 @@ static int train(const char *kind, const char *more) {
 static int with_encoder(void **state) { return (void)state, train("encoder-decoder", ""); }
 static int alone(void **state) { return (void)state, train("decoder", ""); }
 static int encoder_alone(void **state) {
-  return (void)state, train("encoder", ", \"shared_embedding\": false");
+  return (void)state, train("encoder", ", \"share_encoder_decoder_embeddings\": false");
 }
 
 static int end(void **state) {
@@ -415,13 +417,13 @@ static void files_that_are_no_models_are_refused(void **state) {
   exchange(size, "\"config\"", "\"konfig\""), expect_no_model(ATTN_ERR_FORMAT, "config");
   exchange(size, "\"output.weight", "\"output.veight"),
       expect_no_model(ATTN_ERR_FORMAT, "output.weight");
-  exchange(size, "\\\"hidden\\\":16", "\\\"hidden\\\":32"),
+  exchange(size, "\\\"ffn_dim\\\":16", "\\\"ffn_dim\\\":32"),
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
   exchange(size, "\\\"encoder-decoder\\\"", "\\\"encoder\\\"        "),
       expect_no_model(ATTN_ERR_FORMAT, "weights by name");
   exchange(size, "coder_layers\\\":1", "coder_layers\\\":9"),
       expect_no_model(ATTN_ERR_FORMAT, "cannot hold");
-  exchange(size, "vocabulary\\\":16", "vocabulary\\\":15"),
+  exchange(size, "vocab_size\\\":16", "vocab_size\\\":15"),
       expect_no_model(ATTN_ERR_FORMAT, "words, the model");
   for (size_t part = 0; part < size; part += size / 31)
     put(bytes, part), expect_no_model(ATTN_ERR_FORMAT, "");
@@ -432,11 +434,57 @@ static void files_that_are_no_models_are_refused(void **state) {
   attn_model_free(m), attn_model_free(NULL);
 }
 
+/* Replaces the configuration in the header's metadata. */
+static void put_with_config(size_t size, const char *config) {
+  uint64_t length;
+  memcpy(&length, bytes, sizeof length);
+  json_t *header = json_loadb(bytes + sizeof length, length, 0, NULL);
+  json_object_set_new(json_object_get(header, "__metadata__"), "config", json_string(config));
+  char *text = json_dumps(header, JSON_COMPACT);
+  uint64_t new_length = strlen(text);
+  size_t rest = size - sizeof length - length;
+  char *file = malloc(sizeof length + new_length + rest);
+  memcpy(file, &new_length, sizeof length), memcpy(file + sizeof length, text, new_length);
+  memcpy(file + sizeof length + new_length, bytes + sizeof length + length, rest);
+  put(file, sizeof length + new_length + rest);
+  json_decref(header), free(text), free(file);
+}
+
+/* A configuration as attn wrote it before its members were renamed. */
+static void a_checkpoint_with_former_member_names_is_opened(void **state) {
+  (void)state;
+  static const char former[] =
+      "{\"activation\":\"relu\",\"bias\":true,\"decoder_layers\":1,\"dropout\":0.0,"
+      "\"embedding_norm\":false,\"encoder_layers\":1,\"epsilon\":1e-5,\"final_norm\":true,"
+      "\"head\":\"linear\",\"heads\":2,\"hidden\":16,\"key_width\":8,"
+      "\"kind\":\"encoder-decoder\",\"kv_heads\":2,\"length\":64,\"norm_first\":true,"
+      "\"output_bias\":true,\"position_joining\":\"add\",\"position_width\":16,"
+      "\"positions\":\"sinusoidal\",\"rms_norm\":false,\"rotary_base\":10000.0,"
+      "\"scaled_embedding\":true,\"shared_embedding\":true,\"source_vocabulary\":16,"
+      "\"tied_output\":false,\"token_types\":0,\"value_width\":8,\"vocabulary\":16,"
+      "\"width\":16}";
+  const char *source = "12+34";
+  attn_generation_result expected = ATTN_GENERATION_RESULT_INIT, result = expected;
+  attn_model *current = open_model(), *m;
+  attn_model_info info = {.struct_size = sizeof info}, same = info;
+  put_with_config(slurp(), former);
+  assert_int_equal(attn_model_open(other, &m, NULL), ATTN_OK);
+  attn_model_describe(m, &info, NULL), attn_model_describe(current, &same, NULL);
+  assert_string_equal(info.config, same.config);
+  assert_int_equal(attn_model_generate(m, &source, 1, NULL, &result, NULL), ATTN_OK);
+  assert_int_equal(attn_model_generate(current, &source, 1, NULL, &expected, NULL), ATTN_OK);
+  expect_same(&result, &expected);
+  attn_generation_results_free(&result, 1), attn_generation_results_free(&expected, 1);
+  attn_model_free(m), attn_model_free(current);
+  put_with_config(slurp(), "{\"width\":16,\"d_model\":16,\"vocabulary\":16}");
+  expect_no_model(ATTN_ERR_FORMAT, "\"width\" is the former name of \"d_model\"");
+}
+
 /* Its source has a table of its own: a row for each word. */
 static void an_encoder_has_a_row_for_each_word(void **state) {
   (void)state;
   size_t size = slurp();
-  exchange(size, "source_vocabulary\\\":16", "source_vocabulary\\\":15");
+  exchange(size, "source_vocab_size\\\":16", "source_vocab_size\\\":15");
   expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 words");
 }
 
@@ -448,6 +496,7 @@ int main(int argc, char **argv) {
       LAW(a_reply_depends_on_its_text_alone, with_encoder),
       LAW(an_older_caller_is_served, with_encoder),
       LAW(structs_to_be_filled_are_as_long_as_the_caller_says, with_encoder),
+      LAW(a_checkpoint_with_former_member_names_is_opened, with_encoder),
       LAW(unknown_parts_are_told, with_encoder),
       LAW(a_checkpoint_tells_its_training, with_encoder),
       LAW(a_checkpoint_tells_its_training, encoder_alone),

@@ -96,9 +96,9 @@ static void expect_site(int n, enum attn_trace_kind kind, int64_t layer, int64_t
   assert_int_equal(s->queries, queries);
   assert_int_equal(s->keys, keys);
   assert_int_equal(s->causal, kind == ATTN_TRACE_DECODER);
-  assert_int_equal(s->heads, network->config.heads);
-  assert_int_equal(s->kv_heads, network->config.kv_heads);
-  assert_int_equal(s->width, network->config.key_width);
+  assert_int_equal(s->heads, network->config.num_heads);
+  assert_int_equal(s->kv_heads, network->config.num_kv_heads);
+  assert_int_equal(s->width, network->config.head_dim);
   assert_int_equal(s->slopes != NULL,
                    network->config.positions == ATTN_POSITIONS_ALIBI && kind != ATTN_TRACE_CROSS);
 }
@@ -165,7 +165,7 @@ static void hold_first_projection(const struct attn_traced_attention *s) {
     for (int e = 0; e < 16; e++)
       x[e] = (double)(sqrtf(16) * words_of->x[token * 16 + e] + places_of->x[i * 16 + e]);
     const char *layer = encodes ? "encoder.layers.0.self_attn" : "decoder.layers.0.self_attn";
-    for (int64_t e = 0; e < c->heads * c->key_width; e++) {
+    for (int64_t e = 0; e < c->num_heads * c->head_dim; e++) {
       expect_projected(s->q.at[i * s->q.step + e], layer, e, x);
       expect_projected(s->k.at[i * s->k.step + e], layer, 16 + e, x);
     }
@@ -243,7 +243,8 @@ static void a_deep_model_has_room(void **state) {
   int sites = 0;
   struct attn_model_config config;
   const char *json =
-      "{\"vocabulary\": 11, \"width\": 4, \"hidden\": 4, \"heads\": 1, \"length\": 16, "
+      "{\"vocab_size\": 11, \"d_model\": 4, \"ffn_dim\": 4, \"num_heads\": 1, \"max_positions\": "
+      "16, "
       "\"encoder_layers\": 400, \"decoder_layers\": 400, \"positions\": \"rotary\"}";
   assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);

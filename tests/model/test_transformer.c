@@ -59,8 +59,8 @@ static void open_network(const char *more) {
   attn_error err;
   /* GELU, not ReLU: where a step crosses a corner differences say nothing. */
   snprintf(json, sizeof json,
-           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
-           "\"encoder_layers\": 2, \"decoder_layers\": 2, \"length\": 16, \"epsilon\": 0.01"
+           "{\"vocab_size\": %d, \"d_model\": 16, \"num_heads\": 4, \"ffn_dim\": 24, "
+           "\"encoder_layers\": 2, \"decoder_layers\": 2, \"max_positions\": 16, \"norm_eps\": 0.01"
            "%s%s%s%s}",
            WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
            strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
@@ -88,16 +88,19 @@ static const char *const variants[] = {
     "\"kind\": \"encoder\"",
     "\"norm_first\": false",
     "\"norm_first\": false, \"final_norm\": false, \"kind\": \"decoder\", \"activation\": \"gelu\"",
-    "\"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", \"positions\": \"rotary\"",
-    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
-    "\"kv_heads\": 1, \"positions\": \"learned\", \"activation\": \"gelu_tanh\"",
-    "\"tied_output\": true, \"shared_embedding\": true, \"scaled_embedding\": false",
-    "\"kind\": \"encoder\", \"tied_output\": true, \"positions\": \"none\"",
-    "\"position_joining\": \"concatenate\", \"position_width\": 6",
-    "\"position_joining\": \"concatenate\", \"position_width\": 4, \"positions\": \"learned\"",
+    "\"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", \"positions\": "
+    "\"rotary\"",
+    "\"num_kv_heads\": 2, \"head_dim\": 6, \"value_head_dim\": 5, \"positions\": \"alibi\"",
+    "\"num_kv_heads\": 1, \"positions\": \"learned\", \"activation\": \"gelu_tanh\"",
+    "\"tie_word_embeddings\": true, \"share_encoder_decoder_embeddings\": true, "
+    "\"scale_embedding\": false",
+    "\"kind\": \"encoder\", \"tie_word_embeddings\": true, \"positions\": \"none\"",
+    "\"position_mode\": \"concatenate\", \"position_dim\": 6",
+    "\"position_mode\": \"concatenate\", \"position_dim\": 4, \"positions\": \"learned\"",
     "\"dropout\": 0.2",
-    "\"embedding_norm\": true, \"token_types\": 2, \"positions\": \"learned\"",
-    "\"kind\": \"encoder\", \"head\": \"transform\", \"tied_output\": true, \"output_bias\": true",
+    "\"normalize_embedding\": true, \"type_vocab_size\": 2, \"positions\": \"learned\"",
+    "\"kind\": \"encoder\", \"head\": \"transform\", \"tie_word_embeddings\": true, "
+    "\"output_bias\": true",
     "\"positions\": \"sinusoidal_halves\", \"activation\": \"silu\", \"output_bias\": false",
     "\"head\": \"transform\", \"activation\": \"swiglu\"",
 };
@@ -253,7 +256,7 @@ static void every_weight_counts(void **state) {
 static void kinds_of_tokens_count(void **state) {
   (void)state;
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
-  open_network("\"token_types\": 2, \"kind\": \"encoder\"");
+  open_network("\"type_vocab_size\": 2, \"kind\": \"encoder\"");
   logits_to(before);
   source.types = NULL; /* all 0 */
   logits_to(after);

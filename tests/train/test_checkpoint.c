@@ -40,8 +40,8 @@ static int end(void **state) { return (void)state, halves = 0, folder_end(); }
 
 static struct attn_trainer *new_trainer(void) {
   static const char json[] =
-      "{\"vocabulary\": 16, \"width\": 16, \"heads\": 2, \"hidden\": 32, "
-      "\"encoder_layers\": 1, \"decoder_layers\": 1, \"length\": 32}";
+      "{\"vocab_size\": 16, \"d_model\": 16, \"num_heads\": 2, \"ffn_dim\": 32, "
+      "\"encoder_layers\": 1, \"decoder_layers\": 1, \"max_positions\": 32}";
   const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                     .schedule = {ATTN_SCHEDULE_NOAM, 1.0 / 3, 10, LAST},
                                     .clip = 1,
@@ -181,8 +181,8 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "adamw.m.encoder", "adamw.x.encoder"), expect_refused("adamw.m.encoder");
   exchange(bytes, size, "\"tokenizer\"", "\"tokenixer\""), expect_refused("tokenizer");
-  exchange(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":16"), expect_refused("linear1.weight");
-  exchange(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":-2"), expect_refused("hidden");
+  exchange(bytes, size, "\\\"ffn_dim\\\":32", "\\\"ffn_dim\\\":16"), expect_refused("linear1.weight");
+  exchange(bytes, size, "\\\"ffn_dim\\\":32", "\\\"ffn_dim\\\":-2"), expect_refused("ffn_dim");
   exchange(bytes, size, "\\\"schedule\\\":\\\"noam", "\\\"schedule\\\":\\\"moan"),
       expect_refused("training");
   exchange(bytes, size, "\\\"skipped\\\"", "\\\"skippex\\\""), expect_refused("skippe");

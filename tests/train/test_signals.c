@@ -61,9 +61,11 @@ static int end(void **state) { return (void)state, folder_end(); }
 /* Widths of 27 and 200: products with edges, and some that fill tiles. */
 static void train(const char *precision) {
   static const char *const configs[] = {
-      "{\"width\": 200, \"heads\": 4, \"hidden\": 512, \"encoder_layers\": 1, \"decoder_layers\": "
+      "{\"d_model\": 200, \"num_heads\": 4, \"ffn_dim\": 512, \"encoder_layers\": 1, "
+      "\"decoder_layers\": "
       "1}",
-      "{\"width\": 54, \"heads\": 2, \"hidden\": 27, \"encoder_layers\": 1, \"decoder_layers\": "
+      "{\"d_model\": 54, \"num_heads\": 2, \"ffn_dim\": 27, \"encoder_layers\": 1, "
+      "\"decoder_layers\": "
       "1}"};
   char output[128];
   attn_error err;

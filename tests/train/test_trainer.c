@@ -27,11 +27,11 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
   struct attn_model_config config;
   struct attn_trainer *t = NULL;
   attn_error err;
-  snprintf(
-      json, sizeof json,
-      "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": %d, \"encoder_layers\": 1, "
-      "\"decoder_layers\": 1, \"length\": 16%s}",
-      WORDS, hidden, more);
+  snprintf(json, sizeof json,
+           "{\"vocab_size\": %d, \"d_model\": 32, \"num_heads\": 4, \"ffn_dim\": %d, "
+           "\"encoder_layers\": 1, "
+           "\"decoder_layers\": 1, \"max_positions\": 16%s}",
+           WORDS, hidden, more);
   const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                     .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
                                     .clip = 1,
@@ -185,8 +185,8 @@ static int parts_of(const char *json) {
 static void large_is_said_of_weights(void **state) {
   (void)state;
   static const char text[] =
-      "{\"vocabulary\": %s, \"width\": 64, \"heads\": 4, \"kind\": "
-      "\"decoder\", \"decoder_layers\": 0, \"tied_output\": true}";
+      "{\"vocab_size\": %s, \"d_model\": 64, \"num_heads\": 4, \"kind\": "
+      "\"decoder\", \"decoder_layers\": 0, \"tie_word_embeddings\": true}";
   char json[200];
   snprintf(json, sizeof json, text, "32768");
   assert_int_equal(parts_of(json), 1);
@@ -279,7 +279,7 @@ static void schedules_rise_and_fall(void **state) {
 
 static void what_says_no_words_is_not_trained(void **state) {
   (void)state;
-  static const char json[] = "{\"vocabulary\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
+  static const char json[] = "{\"vocab_size\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
   const struct attn_training how = {.batch = 1, .tokens = 9, .threads = 1};
   struct attn_model_config config;
   struct attn_trainer *t = NULL;

@@ -52,7 +52,7 @@ static attn_status add_source(struct talk *t, const char *source, attn_error *er
 }
 
 static attn_status read_sources(struct talk *t, const char *const *sources, attn_error *err) {
-  int64_t length = t->model->network->config.length;
+  int64_t length = t->model->network->config.max_positions;
   attn_status status = ATTN_OK;
   t->starts = calloc((size_t)t->count + 1, sizeof *t->starts);
   if (!t->starts) return out_of_memory(err);

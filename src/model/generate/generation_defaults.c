@@ -117,7 +117,7 @@ static attn_status read_token(const struct reading *r, const char *name, int32_t
   if (!value) return ATTN_OK;
   if (json_array_size(value) == 1) value = json_array_get(value, 0);
   json_int_t id = json_integer_value(value);
-  if (!json_is_integer(value) || id < 0 || id >= r->config->target_vocab_size)
+  if (!json_is_integer(value) || id < 0 || id >= r->config->vocab_size)
     return refuse(r, name, "must be one token of the vocabulary");
   *token = (int32_t)id;
   return ATTN_OK;
@@ -194,11 +194,11 @@ static attn_status read_never(const struct reading *r, struct attn_generation_de
     const json_t *word = json_array_get(list, n), *token = json_array_get(word, 0);
     json_int_t id = json_integer_value(token);
     if (json_array_size(word) != 1 || !json_is_integer(token) || id < 0 ||
-        id >= r->config->target_vocab_size)
+        id >= r->config->vocab_size)
       return refuse(r, name, "can only hold words of one token here");
     if (id != g->end) g->never[g->nevers++] = (int32_t)id;
   }
-  return g->nevers < r->config->target_vocab_size ? ATTN_OK
+  return g->nevers < r->config->vocab_size ? ATTN_OK
                                                   : refuse(r, name, "leaves nothing to be said");
 }
 
@@ -253,7 +253,7 @@ static int put_never(json_t *root, const struct attn_generation_defaults *g) {
 static int put_lengths(json_t *root, const struct attn_model_config *c,
                        const struct attn_generation_defaults *g) {
   int own = g->rule == ATTN_BEAM_RULE_WU;
-  return put_whole(root, "max_length", own ? c->length + 1 : g->longest) ||
+  return put_whole(root, "max_length", own ? c->max_positions + 1 : g->longest) ||
          put_whole(root, "max_new_tokens", g->most);
 }
 

@@ -19,11 +19,11 @@ static attn_status check_choice(const struct attn_search_config *s,
                                 const struct attn_model_config *c, attn_error *err) {
   if (c->kind != ATTN_ENCODER && c->decoder_layers < 1)
     return refuse(err, "network", "a model that has decoder layers, or an encoder alone");
-  if (s->most < 1 || s->most > c->length)
+  if (s->most < 1 || s->most > c->max_positions)
     return refuse(err, "most", "at least 1 and within the model's positions");
-  if (s->begin < -1 || s->begin >= c->target_vocab_size)
+  if (s->begin < -1 || s->begin >= c->vocab_size)
     return refuse(err, "begin", "a token of the vocabulary, or -1");
-  if (s->end < -1 || s->end >= c->target_vocab_size)
+  if (s->end < -1 || s->end >= c->vocab_size)
     return refuse(err, "end", "a token of the vocabulary, or -1");
   if (s->beams < 1 || s->beams > ATTN_NUM_BEAMS_MAX) return refuse(err, "beams", "0 .. 4096");
   if (s->n_best < 1 || s->n_best > s->beams) return refuse(err, "n_best", "at most beams");
@@ -51,8 +51,8 @@ static struct attn_search_config complete(const struct attn_search_config *given
 static attn_status check_source(const struct attn_token_batch *t, const struct attn_model_config *c,
                                 const struct attn_search_config *s, attn_error *err) {
   int continues = c->kind == ATTN_DECODER;
-  int64_t words = continues ? c->target_vocab_size : c->source_vocab_size;
-  int64_t room = continues ? c->length - (s->begin >= 0) : c->length;
+  int64_t words = continues ? c->vocab_size : c->source_vocab_size;
+  int64_t room = continues ? c->max_positions - (s->begin >= 0) : c->max_positions;
   if (continues && s->longest && room > s->longest - 1 - (s->begin >= 0))
     room = s->longest - 1 - (s->begin >= 0);
   if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
@@ -116,7 +116,7 @@ static int32_t token_before(const struct group *g, int64_t line, int64_t n) {
 
 static attn_status open_lines(struct group *g, int64_t first, attn_error *err) {
   const struct run *r = g->run;
-  int64_t words = r->network->config.target_vocab_size, length = r->network->config.length;
+  int64_t words = r->network->config.vocab_size, length = r->network->config.max_positions;
   int weighs = r->how.beams > 1 || r->found->scores || r->found->log_probabilities;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < g->count && !status; n++) {
@@ -195,7 +195,7 @@ static attn_status step(struct group *g, int64_t rows, attn_error *err) {
   for (int64_t n = 0; n < g->count && !status; n++) {
     int64_t open = g->lines[n].open;
     if (open) status = advance(g, n, logits, err);
-    logits += open * g->run->network->config.target_vocab_size;
+    logits += open * g->run->network->config.vocab_size;
   }
   return status;
 }

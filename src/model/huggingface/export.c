@@ -59,7 +59,7 @@ static char *tokenizer_config(const struct attn_model *m) {
   const struct attn_generation_defaults *g = &m->generating;
   json_t *root = json_pack("{s:s, s:b, s:I}", "tokenizer_class", "PreTrainedTokenizerFast",
                            "clean_up_tokenization_spaces", 0, "model_max_length",
-                           (json_int_t)m->network->config.length);
+                           (json_int_t)m->network->config.max_positions);
   int failed =
       !root || put_name(root, "bos_token", m, g->begin >= 0 ? g->begin : g->empty) ||
       put_name(root, "eos_token", m, g->end) || put_name(root, "pad_token", m, g->pad) ||

@@ -137,7 +137,7 @@ static attn_status read_length(const char *folder, struct attn_sentence_config *
 
 static attn_status read_sentence(const char *folder, struct attn_model *m, attn_error *err) {
   struct attn_sentence_config *s = &m->sentence;
-  int64_t length = m->network->config.length;
+  int64_t length = m->network->config.max_positions;
   s->most = attn_tokenizer_most(m->tokenizer);
   attn_status status = read_length(folder, s, err);
   if (!status) status = read_modules(folder, s, err);
@@ -148,7 +148,7 @@ static attn_status read_sentence(const char *folder, struct attn_model *m, attn_
 /* ---- The model ---- */
 
 static attn_status check_words(const struct attn_model *m, attn_error *err) {
-  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.target_vocab_size;
+  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.vocab_size;
   if (count <= rows) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: it has %lld words, the model vectors for %lld",

@@ -201,7 +201,7 @@ attn_status attn_hf_config_write(const struct attn_hf_family *f,
                                  const struct attn_model_config *given, char **json,
                                  attn_error *err) {
   struct attn_model_config c = *given, *config = &c;
-  if (c.kind == ATTN_DECODER) c.shared_embedding = 0; /* there is nothing to share it with */
+  if (c.kind == ATTN_DECODER) c.share_encoder_decoder_embeddings = 0; /* there is nothing to share it with */
   char *text = attn_model_config_write(config);
   json_t *ours = text ? value_of(text) : NULL;
   json_t *theirs = json_pack("{s:s}", "model_type", f->name);

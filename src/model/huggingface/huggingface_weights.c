@@ -46,7 +46,7 @@ static const struct attn_parameter *find_parameter(const struct attn_network *n,
 /* Rows of in_proj, or of anything all. */
 static void choose_rows(const struct attn_model_config *c, enum attn_hf_rows part, int64_t all,
                         int64_t *from, int64_t *rows) {
-  int64_t q = c->heads * c->key_width, k = c->kv_heads * c->key_width;
+  int64_t q = c->num_heads * c->head_dim, k = c->num_kv_heads * c->head_dim;
   *from = part == ATTN_HF_KEY_ROWS ? q : part == ATTN_HF_VALUE_ROWS ? q + k : 0;
   *rows = part == ATTN_HF_QUERY_ROWS ? q : part == ATTN_HF_KEY_ROWS ? k : all - *from;
 }

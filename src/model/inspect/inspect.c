@@ -73,7 +73,7 @@ static void forget(struct attn_labeled_tokens *p) {
 
 static attn_status say(const struct attn_inspection *v, int32_t **tokens, int64_t *count,
                        attn_error *err) {
-  int64_t length = v->model->network->config.length, starts[] = {0, v->source.count};
+  int64_t length = v->model->network->config.max_positions, starts[] = {0, v->source.count};
   const struct attn_token_batch text = {
       .n = v->source.count, .sequences = 1, .tokens = v->source.id, .starts = starts};
   struct attn_search_config how = attn_generation_defaults_search(&v->model->generating);
@@ -100,7 +100,7 @@ static attn_status hold_target(struct attn_inspection *v, const int32_t *tokens,
   const struct attn_generation_defaults *g = &v->model->generating;
   int32_t begin = g->begin < 0 && !count ? g->empty : g->begin;
   /* else it was cut, and its last token is said at the last place */
-  int ends = begin < 0 || count < v->model->network->config.length;
+  int ends = begin < 0 || count < v->model->network->config.max_positions;
   attn_status status = hold(&v->read, v->model, begin, tokens, ends ? count : count - 1, -1, err);
   return status ? status : hold(&v->said, v->model, -1, tokens, count, ends ? g->end : -1, err);
 }
@@ -109,7 +109,7 @@ static attn_status hold_target(struct attn_inspection *v, const int32_t *tokens,
 static attn_status join(const struct attn_inspection *v, const char *source, const char *target,
                         int32_t **tokens, int64_t *count, attn_error *err) {
   int32_t *first = NULL, *second = NULL;
-  int64_t n = 0, more = 0, length = v->model->network->config.length;
+  int64_t n = 0, more = 0, length = v->model->network->config.max_positions;
   int64_t room = length - (v->model->generating.begin >= 0);
   attn_status status = ATTN_OK;
   if (!source && !target)

@@ -109,9 +109,9 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
   struct side from = {.places = NULL}, to = {.places = NULL};
   attn_status status = attn_host_check(&tape.host, err);
   if (!status && c->kind != ATTN_DECODER)
-    status = open_side(&from, "source", source, source_count, c->source_vocab_size, c->length, err);
+    status = open_side(&from, "source", source, source_count, c->source_vocab_size, c->max_positions, err);
   if (!status && c->kind != ATTN_ENCODER)
-    status = open_side(&to, "target", target, target_count, c->target_vocab_size, c->length, err);
+    status = open_side(&to, "target", target, target_count, c->vocab_size, c->max_positions, err);
   if (!status) status = run(&t, &tape, &from, &to, err);
   attn_tape_close(&tape);
   free(from.places), free(to.places);

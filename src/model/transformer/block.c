@@ -19,7 +19,8 @@ struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value
 /* x itself if there are no weights. */
 static struct attn_value *norm(const struct attn_pass *p, struct attn_value *x,
                                struct attn_norm_weights w) {
-  return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->epsilon, p->c->rms_norm) : x;
+  return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->norm_eps,
+                                   p->c->norm == ATTN_RMS_NORM) : x;
 }
 
 /* ---- A block ---- */
@@ -44,7 +45,7 @@ static struct attn_value *self_attention(const struct attn_pass *p,
   const struct attn_model_config *c = p->c;
   struct attn_value *qkv = attn_pass_linear(p, x, b->self_in);
   const struct attn_turn rotary = {
-      0, c->heads + c->kv_heads, c->key_width, position_ids, &p->n->cos, &p->n->sin};
+      0, c->num_heads + c->num_kv_heads, c->head_dim, position_ids, &p->n->cos, &p->n->sin};
   if (c->positions == ATTN_POSITIONS_ROTARY) attn_tape_turn(p->tape, qkv, &rotary);
   return attn_pass_linear(p, attention->self(attention->context, p, block, qkv), b->self_out);
 }
@@ -103,8 +104,8 @@ static struct attn_value *embed(const struct attn_pass *p, const struct attn_tok
       .width = table->width,
       .tokens = tokens->tokens,
       .places = tokens->places,
-      .joining = p->c->joining,
-      .scale = p->c->scaled_embedding ? sqrtf((float)p->c->width) : 1.0f,
+      .joining = p->c->position_mode,
+      .scale = p->c->scale_embedding ? sqrtf((float)p->c->d_model) : 1.0f,
       .position_width = positions ? positions->width : 0};
   struct attn_value *x = attn_tape_embed(p->tape, &e, table, positions);
   if (w->types) x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->types), 0);

@@ -43,10 +43,10 @@ static struct attn_value *attend(const struct attn_pass *p, const struct attn_de
                                  const struct attn_value *q, int with_alibi) {
   const struct attn_model_config *c = p->c;
   struct attn_tape *t = p->tape;
-  struct attn_value *y = attn_tape_value(t, q->n, c->heads * c->value_width);
-  attn_tensor slopes = {p->n->slopes, ATTN_F32, 1, {c->heads}, {1}};
-  attn_tensor tq = by_rows(q, 0, c->heads, c->key_width),
-              ty = by_rows(y, 0, c->heads, c->value_width);
+  struct attn_value *y = attn_tape_value(t, q->n, c->num_heads * c->value_head_dim);
+  attn_tensor slopes = {p->n->slopes, ATTN_F32, 1, {c->num_heads}, {1}};
+  attn_tensor tq = by_rows(q, 0, c->num_heads, c->head_dim),
+              ty = by_rows(y, 0, c->num_heads, c->value_head_dim);
   const attn_sdpa desc = {.struct_size = sizeof desc,
                           .align = ATTN_ALIGN_BOTTOM_RIGHT,
                           .threads = t->host.threads,
@@ -63,9 +63,9 @@ static struct attn_value *attend_self(const void *context, const struct attn_pas
   const struct cached_attention *a = context;
   const struct attn_model_config *c = p->c;
   struct attn_tape *t = p->tape;
-  int64_t keys = c->heads * c->key_width, values = keys + c->kv_heads * c->key_width;
-  attn_tensor k = by_rows(qkv, keys, c->kv_heads, c->key_width);
-  attn_tensor v = by_rows(qkv, values, c->kv_heads, c->value_width);
+  int64_t keys = c->num_heads * c->head_dim, values = keys + c->num_kv_heads * c->head_dim;
+  attn_tensor k = by_rows(qkv, keys, c->num_kv_heads, c->head_dim);
+  attn_tensor v = by_rows(qkv, values, c->num_kv_heads, c->value_head_dim);
   if (attn_tape_runs(t))
     t->status = attn_cache_append(a->d->self[block], a->slots, qkv->n, &k, &v, &t->error);
   return attend(p, a->d, a->d->self[block], a->slots, qkv, c->positions == ATTN_POSITIONS_ALIBI);
@@ -96,11 +96,11 @@ attn_status attn_decoder_step(struct attn_decoder *d, int64_t count, const int64
                               const int32_t *tokens, const float **logits, attn_error *err) {
   for (int64_t n = 0; n < count; n++) {
     int64_t length = attn_cache_length(d->self[0], slots[n]);
-    if (length < 0 || length >= d->network->config.length)
+    if (length < 0 || length >= d->network->config.max_positions)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "slots",
                        "slot %lld is none or full: it holds %lld tokens", (long long)slots[n],
                        (long long)length);
-    if (tokens[n] < 0 || tokens[n] >= d->network->config.target_vocab_size)
+    if (tokens[n] < 0 || tokens[n] >= d->network->config.vocab_size)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "token %d is none of the vocabulary",
                        (int)tokens[n]);
     d->places[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
@@ -123,9 +123,9 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
                              attn_cache **cache, attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
   const attn_cache_config config = {.struct_size = sizeof config,
-                                    .heads = c->kv_heads,
-                                    .width = c->key_width,
-                                    .value_width = c->value_width,
+                                    .heads = c->num_kv_heads,
+                                    .width = c->head_dim,
+                                    .value_width = c->value_head_dim,
                                     .sequences = sequences,
                                     .capacity = tokens,
                                     .page_tokens = PAGE < tokens ? PAGE : tokens,
@@ -150,12 +150,12 @@ static attn_status keep_source(struct attn_decoder *d, const struct attn_value *
     int64_t from = source->starts[n], tokens = source->starts[n + 1] - from;
     float *at = kv->x + from * kv->width;
     attn_tensor k = {
-        at, ATTN_F32, 4, {1, c->kv_heads, tokens, c->key_width}, {0, c->key_width, kv->width, 1}};
-    attn_tensor v = {at + c->kv_heads * c->key_width,
+        at, ATTN_F32, 4, {1, c->num_kv_heads, tokens, c->head_dim}, {0, c->head_dim, kv->width, 1}};
+    attn_tensor v = {at + c->num_kv_heads * c->head_dim,
                      ATTN_F32,
                      4,
-                     {1, c->kv_heads, tokens, c->value_width},
-                     {0, c->value_width, kv->width, 1}};
+                     {1, c->num_kv_heads, tokens, c->value_head_dim},
+                     {0, c->value_head_dim, kv->width, 1}};
     status = attn_cache_append(d->cross[layer], &n, 1, &k, &v, err);
   }
   return status;
@@ -196,9 +196,9 @@ static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
 static attn_status plan(struct attn_decoder *d, int64_t keys, attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
   const attn_sdpa desc = {.struct_size = sizeof desc, .threads = d->tape.host.threads};
-  attn_tensor q = attn_tensor_dense(ATTN_F32, d, d->slots, c->heads, 1, c->key_width);
-  attn_tensor k = attn_tensor_dense(ATTN_F32, d, d->slots, c->kv_heads, keys, c->key_width);
-  attn_tensor v = attn_tensor_dense(ATTN_F32, d, d->slots, c->kv_heads, keys, c->value_width);
+  attn_tensor q = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_heads, 1, c->head_dim);
+  attn_tensor k = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->head_dim);
+  attn_tensor v = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->value_head_dim);
   attn_plan found = {.struct_size = sizeof found};
   attn_status status = attn_sdpa_plan(&desc, &q, &k, &v, NULL, &found, err);
   if (found.workspace_bytes > d->workspace_bytes) d->workspace_bytes = found.workspace_bytes;
@@ -240,10 +240,10 @@ attn_status attn_decoder_new(const struct attn_network *network,
   if (c->decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
                      "a model without decoder layers says nothing");
-  if (tokens < 1 || tokens > c->length)
+  if (tokens < 1 || tokens > c->max_positions)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens",
                      "%lld tokens: the model has positions for 1 to %lld", (long long)tokens,
-                     (long long)c->length);
+                     (long long)c->max_positions);
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
   d->network = network, d->pack = pack, d->slots = slots, d->layers = c->decoder_layers;

@@ -50,9 +50,9 @@ static struct attn_norm_weights norm(struct builder *b, const char *name) {
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   snprintf(full, sizeof full, "%s.weight", name);
-  w.scale = add(b, full, 1, c->width, 1, ATTN_FILL_ONE);
+  w.scale = add(b, full, 1, c->d_model, 1, ATTN_FILL_ONE);
   snprintf(full, sizeof full, "%s.bias", name);
-  if (!c->rms_norm) w.bias = add(b, full, 1, c->width, 1, ATTN_FILL_ZERO);
+  if (c->norm == ATTN_LAYER_NORM) w.bias = add(b, full, 1, c->d_model, 1, ATTN_FILL_ZERO);
   return w;
 }
 
@@ -74,19 +74,19 @@ static struct attn_linear_weights part(struct builder *b, struct attn_linear_wei
 
 static void build_block(struct builder *b, struct attn_block_weights *block, int crosses) {
   const struct attn_model_config *c = &b->n->config;
-  int64_t q = c->heads * c->key_width, out = c->heads * c->value_width;
-  int64_t kv = c->kv_heads * (c->key_width + c->value_width);
-  int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->hidden : c->hidden;
-  block->self_in = linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->width);
-  block->self_out = linear(b, "self_attn.out_proj", ".weight", ".bias", c->width, out);
+  int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
+  int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
+  int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->ffn_dim : c->ffn_dim;
+  block->self_in = linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
+  block->self_out = linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
   if (crosses) {
     struct attn_linear_weights in =
-        linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->width);
+        linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
     block->cross_q = part(b, in, 0, q), block->cross_kv = part(b, in, q, kv);
-    block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->width, out);
+    block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
   }
-  block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->width);
-  block->linear2 = linear(b, "linear2", ".weight", ".bias", c->width, c->hidden);
+  block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
+  block->linear2 = linear(b, "linear2", ".weight", ".bias", c->d_model, c->ffn_dim);
   block->norm1 = norm(b, "norm1"), block->norm2 = norm(b, "norm2");
   if (crosses) block->norm3 = norm(b, "norm3");
 }
@@ -111,7 +111,7 @@ static const struct attn_value *table(struct builder *b, const char *name, int64
   const struct attn_model_config *c = &b->n->config;
   const struct attn_value *made = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
-      c->scaled_embedding ? 1 / sqrt((double)c->width) : 0.02;
+      c->scale_embedding ? 1 / sqrt((double)c->d_model) : 0.02;
   return made;
 }
 
@@ -120,30 +120,30 @@ static void build_output(struct builder *b) {
   const struct attn_model_config *c = &n->config;
   if (c->head == ATTN_HEAD_NONE) return;
   if (c->head == ATTN_HEAD_TRANSFORM) {
-    int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->width : c->width;
-    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->width);
+    int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->d_model : c->d_model;
+    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->d_model);
     n->transform_norm = norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
   n->output.number = n->linears++;
-  if (!c->tied_output)
-    n->output.w = add(b, "output.weight", c->target_vocab_size, c->width, 2, ATTN_FILL_XAVIER);
+  if (!c->tie_word_embeddings)
+    n->output.w = add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_FILL_XAVIER);
   if (c->output_bias)
-    n->output.b = add(b, "output.bias", 1, c->target_vocab_size, 1, ATTN_FILL_ZERO);
+    n->output.b = add(b, "output.bias", 1, c->vocab_size, 1, ATTN_FILL_ZERO);
 }
 
 static void build_tables(struct builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
-  int64_t width = c->joining == ATTN_JOIN_CONCATENATE ? c->width - c->position_width : c->width;
-  if (c->kind != ATTN_DECODER && !c->shared_embedding)
+  int64_t width = c->position_mode == ATTN_JOIN_CONCATENATE ? c->d_model - c->position_dim : c->d_model;
+  if (c->kind != ATTN_DECODER && !c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
-  if (c->kind != ATTN_ENCODER || c->shared_embedding)
-    n->decoder.embedding.table = table(b, "target_embedding.weight", c->target_vocab_size, width);
-  if (c->kind != ATTN_DECODER && c->shared_embedding)
+  if (c->kind != ATTN_ENCODER || c->share_encoder_decoder_embeddings)
+    n->decoder.embedding.table = table(b, "target_embedding.weight", c->vocab_size, width);
+  if (c->kind != ATTN_DECODER && c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = n->decoder.embedding.table;
-  if (c->token_types)
-    n->encoder.embedding.types = table(b, "token_types.weight", c->token_types, c->width);
+  if (c->type_vocab_size)
+    n->encoder.embedding.types = table(b, "token_types.weight", c->type_vocab_size, c->d_model);
 }
 
 static void build_positions(struct builder *b) {
@@ -153,9 +153,9 @@ static void build_positions(struct builder *b) {
     n->encoder.embedding.places = n->decoder.embedding.places = &n->sinusoid;
   if (c->positions != ATTN_POSITIONS_LEARNED) return;
   if (c->kind != ATTN_DECODER)
-    n->encoder.embedding.places = table(b, "source_positions.weight", c->length, c->position_width);
+    n->encoder.embedding.places = table(b, "source_positions.weight", c->max_positions, c->position_dim);
   if (c->kind != ATTN_ENCODER)
-    n->decoder.embedding.places = table(b, "target_positions.weight", c->length, c->position_width);
+    n->decoder.embedding.places = table(b, "target_positions.weight", c->max_positions, c->position_dim);
 }
 
 static void build_ends(struct builder *b) {
@@ -163,9 +163,9 @@ static void build_ends(struct builder *b) {
   const struct attn_model_config *c = &n->config;
   build_tables(b);
   build_positions(b);
-  if (c->embedding_norm && c->kind != ATTN_DECODER)
+  if (c->normalize_embedding && c->kind != ATTN_DECODER)
     n->encoder.embedding.norm = norm(b, "source_norm");
-  if (c->embedding_norm && c->kind != ATTN_ENCODER)
+  if (c->normalize_embedding && c->kind != ATTN_ENCODER)
     n->decoder.embedding.norm = norm(b, "target_norm");
   build_output(b);
 }
@@ -186,21 +186,21 @@ static void fill_slopes(float *slopes, int64_t heads) {
 
 static attn_status make_tables(struct attn_network *n, attn_error *err) {
   const struct attn_model_config *c = &n->config;
-  int64_t half = c->key_width / 2;
-  int64_t sinusoid = are_sinusoids(c->positions) ? c->length * c->position_width : 0;
-  int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->length * half : 0;
-  n->tables = malloc((size_t)(sinusoid + 2 * turns + c->heads) * sizeof *n->tables);
+  int64_t half = c->head_dim / 2;
+  int64_t sinusoid = are_sinusoids(c->positions) ? c->max_positions * c->position_dim : 0;
+  int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * half : 0;
+  n->tables = malloc((size_t)(sinusoid + 2 * turns + c->num_heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->length, .width = c->position_width};
-  n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->length, .width = half};
-  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->length, .width = half};
+  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->max_positions, .width = c->position_dim};
+  n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->max_positions, .width = half};
+  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->max_positions, .width = half};
   n->slopes = n->tables + sinusoid + 2 * turns;
-  fill_slopes(n->slopes, c->heads);
+  fill_slopes(n->slopes, c->num_heads);
   if (sinusoid)
-    attn_sinusoid_fill(n->sinusoid.x, 0, c->length, c->position_width,
+    attn_sinusoid_fill(n->sinusoid.x, 0, c->max_positions, c->position_dim,
                        c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
   if (!turns) return ATTN_OK;
-  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->length, half}, {half, 1}}, sin = cos;
+  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->max_positions, half}, {half, 1}}, sin = cos;
   sin.data = n->sin.x;
   return attn_rotary_tables(c->rotary_base, 0, &cos, &sin, err);
 }

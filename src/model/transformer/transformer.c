@@ -15,16 +15,16 @@ static struct attn_value *attend(const struct attn_pass *p, const struct sequenc
   const struct attn_model_config *c = p->c;
   const struct attn_token_batch *keys = is_self ? a->queries : a->keys;
   const struct attn_multihead m = {
-      .heads = c->heads,
-      .kv_heads = c->kv_heads,
-      .key_width = c->key_width,
-      .value_width = c->value_width,
+      .heads = c->num_heads,
+      .kv_heads = c->num_kv_heads,
+      .key_width = c->head_dim,
+      .value_width = c->value_head_dim,
       .sequences = a->queries->sequences,
       .query_starts = a->queries->starts,
       .key_starts = keys->starts,
       .causal = is_self && a->causal,
       .alibi = is_self && c->positions == ATTN_POSITIONS_ALIBI ? p->n->slopes : NULL};
-  struct attn_columns v = {k.of, k.from + c->kv_heads * c->key_width};
+  struct attn_columns v = {k.of, k.from + c->num_kv_heads * c->head_dim};
   return attn_tape_attend(p->tape, &m, q, k, v, c->dropout);
 }
 
@@ -33,7 +33,7 @@ static struct attn_value *attend_self(const void *context, const struct attn_pas
   const struct sequence_attention *a = context;
   (void)block;
   return attend(p, a, 1, (struct attn_columns){qkv, 0},
-                (struct attn_columns){qkv, p->c->heads * p->c->key_width});
+                (struct attn_columns){qkv, p->c->num_heads * p->c->head_dim});
 }
 
 static struct attn_value *attend_cross(const void *context, const struct attn_pass *p,
