@@ -25,17 +25,20 @@ static const struct preset {
 } presets[] = {
     {"gpt2",
      "{\"kind\": \"decoder\", \"vocab_size\": 50257, \"d_model\": 768, \"num_heads\": 12, "
-     "\"ffn_dim\": 3072, \"decoder_layers\": 12, \"max_positions\": 1024, \"positions\": \"learned\", "
+     "\"ffn_dim\": 3072, \"decoder_layers\": 12, \"max_positions\": 1024, \"positions\": "
+     "\"learned\", "
      "\"activation\": \"gelu_tanh\", \"tie_word_embeddings\": true, \"scale_embedding\": false, "
      "\"dropout\": 0}",
      4, 64},
     {"base",
      "{\"vocab_size\": 8000, \"d_model\": 512, \"num_heads\": 8, \"ffn_dim\": 2048, "
-     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"max_positions\": 128, \"activation\": \"relu\", "
+     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"max_positions\": 128, \"activation\": "
+     "\"relu\", "
      "\"dropout\": 0}",
      32, 32},
     {"dates",
-     "{\"vocab_size\": 80, \"d_model\": 64, \"num_heads\": 4, \"ffn_dim\": 256, \"encoder_layers\": 2, "
+     "{\"vocab_size\": 80, \"d_model\": 64, \"num_heads\": 4, \"ffn_dim\": 256, "
+     "\"encoder_layers\": 2, "
      "\"decoder_layers\": 2, \"max_positions\": 64, \"activation\": \"relu\", \"dropout\": 0}",
      64, 12},
 };
@@ -129,7 +132,7 @@ static double working_weights(const struct attn_network *n) {
   for (int p = 0; p < n->count; p++) {
     const struct attn_value *v = &n->parameters[p].value;
     int looked_up = v == n->encoder.embedding.table || v == n->decoder.embedding.table ||
-                    v == n->encoder.embedding.places || v == n->decoder.embedding.places;
+                    v == n->encoder.embedding.positions || v == n->decoder.embedding.positions;
     if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
       sum += (double)(v->n * v->width);
   }
@@ -187,11 +190,11 @@ static void decode_step(void *argument) {
 /* Nothing ends what is said: all say as many tokens. */
 static void decode(const struct wish *w) {
   float *weights;
-  struct decoding d = {.how = {.most = w->tokens,
-                               .begin = ATTN_TOKEN_BEGIN,
-                               .end = -1,
-                               .beams = w->beams,
-                               .together = w->batch,
+  struct decoding d = {.how = {.max_new_tokens = w->tokens,
+                               .bos = ATTN_TOKEN_BEGIN,
+                               .eos = -1,
+                               .num_beams = w->beams,
+                               .batch_size = w->batch,
                                .threads = w->threads}};
   check(attn_network_allocate(&w->config, &d.network, &weights, &err));
   attn_network_init_weights(d.network, 1);
@@ -205,8 +208,8 @@ static void decode(const struct wish *w) {
   d.source.starts = starts;
   d.found.tokens = allocate(w->batch * w->tokens, sizeof *d.found.tokens);
   double tokens = (double)(w->batch * w->tokens);
-  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->numbers, tokens,
-         decoder_weights(d.network));
+  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->parameter_count,
+         tokens, decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
   attn_packed_weights_free(pack), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);

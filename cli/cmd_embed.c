@@ -153,7 +153,7 @@ static int work(const attn_model *model, const struct wishes *w, struct texts *t
   attn_error err;
   attn_model_info facts = {.struct_size = sizeof facts};
   if (attn_model_describe(model, &facts, &err)) return attn_cli_fail("embed", NULL, &err);
-  t->width = facts.width;
+  t->width = facts.d_model;
   t->vectors = calloc((size_t)(t->count * t->width) + 1, sizeof *t->vectors);
   t->lengths = calloc((size_t)t->count + 1, sizeof *t->lengths);
   if (!t->vectors || !t->lengths) return no_memory();
@@ -205,10 +205,10 @@ static int choose(struct wishes *w) {
   const char *p = w->pooling;
   if (p && strcmp(p, "mean") && strcmp(p, "first")) return usage("--pooling may be mean or first");
   if (p) w->how.pooling = *p == 'm' ? ATTN_POOLING_MEAN : ATTN_POOLING_CLS;
-  if (w->raw) w->how.norm = ATTN_NORMALIZE_NONE;
+  if (w->raw) w->how.normalize = ATTN_NORMALIZE_NONE;
   if (w->threads < 0 || w->threads > 1024) return usage("--threads may be 0 to 1024");
   if (w->together < 0 || w->together > COUNT_MOST) return usage("--together may be 0 to 2^24");
-  w->how.threads = (int32_t)w->threads, w->how.together = (int32_t)w->together;
+  w->how.threads = (int32_t)w->threads, w->how.batch_size = (int32_t)w->together;
   return EXIT_FINE;
 }
 

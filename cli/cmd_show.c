@@ -120,8 +120,8 @@ static struct view *add_view(struct seen *s, const attn_attention *a, int is_mea
   const attn_panel *like = s->sums[a->kind] ? &s->view[s->sums[a->kind] - 1].panel : NULL;
   attn_panel p = ATTN_PANEL_INIT;
   p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
-  p.row_label = like ? like->row_label : copy_names(s, a->query, a->queries);
-  p.col_label = like ? like->col_label : copy_names(s, a->key, a->keys);
+  p.row_label = like ? like->row_label : copy_names(s, a->query_tokens, a->queries);
+  p.col_label = like ? like->col_label : copy_names(s, a->key_tokens, a->keys);
   p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"said", "出力"}
                                                : (attn_words){"query", "クエリ"};
   p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"source", "入力"}
@@ -267,7 +267,7 @@ static void ask(struct seen *s, const attn_model *model) {
   attn_model_describe(model, &facts, NULL);
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
   attn_generation_result reply = ATTN_GENERATION_RESULT_INIT;
-  how.threads = (int32_t)s->w->threads, how.beams = 1; /* as what is looked at */
+  how.threads = (int32_t)s->w->threads, how.num_beams = 1; /* as what is looked at */
   if (facts.encoder_layers && s->w->input && !s->w->target &&
       !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
     s->said = reply.text, reply.text = NULL;

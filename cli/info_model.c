@@ -18,14 +18,14 @@ static void print_layers(const attn_model_info *f) {
     printf("%d of the encoder, %d of the decoder", (int)f->encoder_layers, (int)f->decoder_layers);
   else
     printf("%d", (int)(f->encoder_layers + f->decoder_layers));
-  printf("; %d heads", (int)f->heads);
-  if (f->kv_heads != f->heads) printf(", %d of keys and values", (int)f->kv_heads);
+  printf("; %d heads", (int)f->num_heads);
+  if (f->num_kv_heads != f->num_heads) printf(", %d of keys and values", (int)f->num_kv_heads);
   printf("\nwidth       %lld, %lld in feed-forward layers; up to %lld tokens\n",
-         (long long)f->width, (long long)f->hidden, (long long)f->length);
+         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
 }
 
 static void print_training(const attn_model_info *f) {
-  if (!f->training) {
+  if (!f->has_training) {
     puts("trained     the file says nothing of it");
     return;
   }
@@ -48,9 +48,9 @@ static void print_text(const char *path, const attn_model_info *f) {
   put(path);
   printf(": %s\n", f->kind);
   print_layers(f);
-  printf("vocabulary  %lld, tokenizer of kind %s\n", (long long)f->words, f->tokenizer);
-  printf("parameters  %lld, as float32 %.1f MiB\n", (long long)f->weights,
-         (double)f->weights * 4 / (1 << 20));
+  printf("vocabulary  %lld, tokenizer of kind %s\n", (long long)f->vocab_size, f->tokenizer);
+  printf("parameters  %lld, as float32 %.1f MiB\n", (long long)f->parameter_count,
+         (double)f->parameter_count * 4 / (1 << 20));
   print_training(f);
 }
 
@@ -75,7 +75,7 @@ static void real_member(const char *name, double value) {
 
 static void print_training_json(const attn_model_info *f) {
   printf(", \"training\": ");
-  if (!f->training) {
+  if (!f->has_training) {
     printf("null");
     return;
   }
@@ -100,11 +100,11 @@ static void print_json(const char *path, const attn_model_info *f) {
   text_member("kind", f->kind);
   whole_member("encoder_layers", f->encoder_layers);
   whole_member("decoder_layers", f->decoder_layers);
-  whole_member("heads", f->heads), whole_member("kv_heads", f->kv_heads);
-  whole_member("width", f->width), whole_member("hidden", f->hidden);
-  whole_member("length", f->length), whole_member("vocabulary", f->words);
+  whole_member("heads", f->num_heads), whole_member("kv_heads", f->num_kv_heads);
+  whole_member("width", f->d_model), whole_member("hidden", f->ffn_dim);
+  whole_member("length", f->max_positions), whole_member("vocabulary", f->vocab_size);
   text_member("tokenizer", f->tokenizer);
-  whole_member("parameters", f->weights);
+  whole_member("parameters", f->parameter_count);
   print_training_json(f);
   text_member("config", f->config);
   printf("}");

@@ -11,7 +11,7 @@ static attn_unknown_span *find(const attn_model *model, const char *text, int64_
   attn_unknown_span *parts = NULL;
   if (attn_model_find_unknown(model, text, 0, NULL, count, NULL)) *count = 0;
   if (*count) parts = malloc((size_t)*count * sizeof *parts);
-  if (parts) attn_model_find_unknown(model, text, *count, parts, count, NULL);
+  if (parts) parts->struct_size = sizeof *parts, attn_model_find_unknown(model, text, *count, parts, count, NULL);
   if (!parts) *count = 0;
   return parts;
 }
@@ -22,7 +22,7 @@ void attn_cli_warn_unknown(const char *what, int64_t line, const attn_model *mod
   int64_t count;
   attn_unknown_span *parts = find(model, text, &count);
   for (int64_t n = 0; n < count && n < SHOWN; n++) {
-    int bytes = parts[n].bytes < LONGEST ? (int)parts[n].bytes : LONGEST;
+    int bytes = parts[n].length < LONGEST ? (int)parts[n].length : LONGEST;
     attn_error warning = {ATTN_ERR_FORMAT, "", "", line ? line : 1, parts[n].character, -1};
     char more[48] = "";
     if (n == SHOWN - 1 && count > SHOWN)
@@ -40,7 +40,7 @@ void attn_cli_json_unknown(const attn_model *model, const char *text) {
   attn_unknown_span *parts = find(model, text, &count);
   printf("\"unknown\": [");
   for (int64_t n = 0; n < count; n++) {
-    char *part = strndup(text + parts[n].offset, (size_t)parts[n].bytes);
+    char *part = strndup(text + parts[n].offset, (size_t)parts[n].length);
     printf("%s{\"text\": ", n ? ", " : "");
     attn_cli_json_text(part ? part : "");
     printf(", \"character\": %lld}", (long long)parts[n].character);

@@ -13,7 +13,7 @@ static inline int count_attention(void *context, const attn_attention *a) {
   double sum = 0;
   for (int64_t n = 0; n < a->queries * a->keys; n++) sum += (double)a->weights[n];
   *(double *)context += sum;
-  return strlen(*a->query) + strlen(*a->key) > 1 << 20;
+  return strlen(*a->query_tokens) + strlen(*a->key_tokens) > 1 << 20;
 }
 
 static inline int count_text(void *context, const char *text, size_t bytes) {
@@ -27,17 +27,18 @@ static inline void say(const attn_model *m) {
   attn_error err;
   for (int kind = 0; kind < 4; kind++) {
     attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
-    how.most = 2, how.threads = 1;
-    if (kind == 1) how.beams = how.n_best = BEAMS;
+    how.max_new_tokens = 2, how.threads = 1;
+    if (kind == 1) how.num_beams = how.num_return_sequences = BEAMS;
     if (kind == 2) how.temperature = 1, how.top_k = 3;
-    if (kind == 3) how.precision = ATTN_BF16, how.together = SOURCES;
+    if (kind == 3) how.precision = ATTN_BF16, how.batch_size = SOURCES;
     if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) {
-      MUST(strcmp(err.argument, "replies")); /* the model is refused, not this call */
+      MUST(strcmp(err.argument, "results")); /* the model is refused, not this call */
       continue;
     }
     int64_t count = SOURCES * (kind == 1 ? BEAMS : 1);
     for (int64_t n = 0; n < count; n++)
-      MUST(!replies[n].text || (replies[n].tokens <= 2 && !replies[n].text[replies[n].bytes]));
+      MUST(!replies[n].text ||
+           (replies[n].token_count <= 2 && !replies[n].text[replies[n].text_length]));
     attn_generation_results_free(replies, count);
   }
 }
@@ -63,7 +64,7 @@ static inline void look_inside(const attn_model *m) {
     if (!target && n != 1) continue; /* what it says greedily may be as long as the model is */
     attn_model_info facts = {.struct_size = sizeof facts};
     attn_model_describe(m, &facts, &err);
-    if (!target && facts.length > 16) continue;
+    if (!target && facts.max_positions > 16) continue;
     attn_model_visit_attention(m, source, target, 1, count_attention, &sum, &err);
     for (int kind = 0; kind < 3; kind++)
       attn_model_write_lesson(m, source, target, (attn_attention_kind)kind, 0, 0, 1, &sink, &err);
@@ -79,9 +80,9 @@ static inline attn_status use_model(const char *path) {
   if (status) return status;
   attn_model_info facts = {.struct_size = sizeof facts};
   MUST(!attn_model_describe(m, &facts, &err));
-  MUST(facts.words > 0 && facts.length > 0 && facts.width > 0 && facts.config[0]);
+  MUST(facts.vocab_size > 0 && facts.max_positions > 0 && facts.d_model > 0 && facts.config[0]);
   say(m);
-  if (facts.width <= WIDTH_MOST) embed(m, facts.width);
+  if (facts.d_model <= WIDTH_MOST) embed(m, facts.d_model);
   look_inside(m);
   attn_model_free(m);
   return ATTN_OK;

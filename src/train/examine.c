@@ -141,7 +141,7 @@ attn_status attn_model_examine(const attn_model *model, const char *name, int64_
   x->model = model, x->task = task, x->seed = seed ^ 0x65786d, x->examples = examples;
   x->watch.stop = progress, x->watch.context = progress_context, x->watch.name = "progress";
   x->how = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
-  x->how.threads = threads, x->how.together = TOGETHER / 4;
+  x->how.threads = threads, x->how.batch_size = TOGETHER / 4;
   x->how.progress = tell, x->how.progress_context = x;
   while (x->first < examples && !status) status = examine_some(x, &found, err);
   if (found.aligned) found.chance /= (double)found.aligned;

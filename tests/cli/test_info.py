@@ -118,7 +118,7 @@ def test_tensors_of_a_checkpoint(attn, tmp_path):
     assert first == len(names) // 3 and all(name.startswith("adamw.") for name in names[first:])
     assert attn("info", "d.safetensors:output.bias").stdout.startswith("d.safetensors:output.bias: float32 (")
     words, data, size = metadata(tmp_path / "d.safetensors")
-    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"heads\\":4', b'\\"heads\\":5', 1))
+    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"num_heads\\":4', b'\\"num_heads\\":5', 1))
     assert attn("info", "cut.safetensors", status=2).stderr.startswith("attn: cut.safetensors: error: ")
     assert "output.bias" in attn("info", "--tensors", "cut.safetensors").stdout
 

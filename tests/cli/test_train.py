@@ -112,7 +112,7 @@ def test_every_kind_of_model_and_words(attn, tmp_path, config, tokenizer):
     for text in "3 and", "", "☃ \x01", " ":
         said = attn("generate", "t.safetensors", text, "--most", 3, errors="replace")  # half a character, maybe
         assert said.stdout.endswith("\n")
-    assert "positions for" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
+    assert "max_positions" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
 
 
 def test_a_decoder_learns_any_lines(attn, tmp_path):

@@ -22,7 +22,7 @@ static const int64_t source_starts[SOURCES + 1] = {0, 4, 11, 14};
 static const struct attn_token_batch source = {.n = SOURCE_TOKENS,
                                                .sequences = SOURCES,
                                                .tokens = source_tokens,
-                                               .places = source_places,
+                                               .position_ids = source_places,
                                                .starts = source_starts};
 
 static void make_tape(struct attn_tape *t) {
@@ -76,7 +76,7 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   if (attn_model_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
   assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
   attn_network_init_weights(network, seed);
-  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 1.5f;
+  for (int64_t n = 0; n < network->parameter_count; n++) block[n] *= 1.5f;
   for (int n = 0; n < SOURCE_TOKENS; n++) source_tokens[n] = (int32_t)below(words);
 }
 
@@ -87,9 +87,12 @@ static inline const float *whole(const int32_t *tokens, int64_t count, int64_t o
   int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
   int64_t one[2] = {0, n};
   const struct attn_token_batch said = {
-      .n = count, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
-  const struct attn_token_batch asked = {
-      .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
+      .n = count, .sequences = 1, .tokens = tokens, .position_ids = places, .starts = starts};
+  const struct attn_token_batch asked = {.n = n,
+                                         .sequences = 1,
+                                         .tokens = source_tokens + from,
+                                         .position_ids = places,
+                                         .starts = one};
   attn_tape_start(&tape);
   const struct attn_value *y = attn_transformer_forward(network, &tape, &asked, &said);
   assert_int_equal(tape.status, ATTN_OK);

@@ -39,9 +39,9 @@ static struct attn_packed_weights *pack_as(enum standing how) {
   if (how == PLAIN) return NULL;
   assert_int_equal(attn_packed_weights_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
-  assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
+  assert_true(network->parameter_count <= (int64_t)(sizeof halves / sizeof *halves));
   attn_network_set_halves(network, halves);
-  attn_bf16_write(&host, halves, network->parameters[0].value.x, network->numbers);
+  attn_bf16_write(&host, halves, network->parameters[0].value.x, network->parameter_count);
   tape.halves = 1;
   return pack;
 }
@@ -104,7 +104,7 @@ static void a_long_sequence_has_room(void **state) {
   static int32_t tokens[LONG], stands[LONG];
   const int64_t starts[] = {0, LONG}, slot = 1;
   const struct attn_token_batch text = {
-      .n = LONG, .sequences = 1, .tokens = tokens, .places = stands, .starts = starts};
+      .n = LONG, .sequences = 1, .tokens = tokens, .position_ids = stands, .starts = starts};
   const float *logits = NULL;
   struct attn_decoder *d;
   struct attn_tape exact = {.host.threads = 2};

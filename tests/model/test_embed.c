@@ -67,7 +67,7 @@ static void put_weights(const char *config) {
   assert_int_equal(attn_hf_config_parse(config, strlen(config), &c, &f, NULL), ATTN_OK);
   float *block;
   assert_int_equal(attn_network_allocate(&c, &n, &block, NULL), ATTN_OK);
-  for (int64_t e = 0; e < n->numbers; e++) block[e] = uniform();
+  for (int64_t e = 0; e < n->parameter_count; e++) block[e] = uniform();
   snprintf(path, sizeof path, "%s/model.safetensors", folder);
   assert_int_equal(attn_hf_weights_write(path, f, n, NULL), ATTN_OK);
   attn_network_free(n), free(block);
@@ -105,7 +105,7 @@ static void hidden_of(const int32_t *tokens, int64_t n, float *out) {
   static const int32_t places[LENGTH] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
   const int64_t starts[] = {0, n};
   const struct attn_token_batch text = {
-      .n = n, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
+      .n = n, .sequences = 1, .tokens = tokens, .position_ids = places, .starts = starts};
   struct attn_tape tape = {.host.threads = 1};
   assert_int_equal(attn_tape_open(&tape, 1 << 20, NULL), ATTN_OK);
   attn_transformer_encode(model->network, &tape, &text);
@@ -124,14 +124,15 @@ static void vectors_are_hidden_vectors_pooled(void **state) {
   hidden_of(tokens, 6, hidden);
   for (int e = 0; e < 6 * D; e++) mean[e % D] += hidden[e] / 6.0;
   for (int d = 0; d < D; d++) squares += mean[d] * mean[d], other += hidden[d] * hidden[d];
-  embed(texts + 1, 1, (attn_embedding_config){.norm = ATTN_NORMALIZE_NONE}, out);
+  embed(texts + 1, 1, (attn_embedding_config){.normalize = ATTN_NORMALIZE_NONE}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d]) < 1e-6);
-  embed(texts + 1, 1, (attn_embedding_config){.norm = 0}, out);
+  embed(texts + 1, 1, (attn_embedding_config){.normalize = 0}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - mean[d] / sqrt(squares)) < 1e-6);
   embed(texts + 1, 1, (attn_embedding_config){.pooling = ATTN_POOLING_CLS}, out);
   for (int d = 0; d < D; d++) assert_true(fabs(out[d] - hidden[d] / sqrt(other)) < 1e-6);
   embed(texts + 1, 1,
-        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .norm = ATTN_NORMALIZE_NONE}, out);
+        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .normalize = ATTN_NORMALIZE_NONE},
+        out);
   assert_memory_equal(out, hidden, sizeof out);
 }
 
@@ -147,7 +148,7 @@ static void threads_and_neighbours_change_no_bit(void **state) {
   }
   /* Other orders of sums: some hundred roundings of numbers that are at most 1. */
   for (int together = 2; together < 9; together++) {
-    embed(texts, TEXTS, (attn_embedding_config){.together = together}, again);
+    embed(texts, TEXTS, (attn_embedding_config){.batch_size = together}, again);
     for (int e = 0; e < TEXTS * D; e++) assert_true(fabsf(again[e] - all[e]) < 1e-5F);
   }
   embed(texts, 0, (attn_embedding_config){.threads = 1}, NULL);
@@ -199,7 +200,8 @@ static void what_the_folder_says_is_the_default(void **state) {
   reopen();
   embed(texts + 1, 1, (attn_embedding_config){.threads = 1}, own);
   embed(texts + 1, 1,
-        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .norm = ATTN_NORMALIZE_NONE}, asked);
+        (attn_embedding_config){.pooling = ATTN_POOLING_CLS, .normalize = ATTN_NORMALIZE_NONE},
+        asked);
   assert_memory_equal(own, asked, sizeof own);
   take_away("modules.json");
   reopen();
@@ -217,10 +219,10 @@ static void bad_calls_are_told(void **state) {
     attn_embedding_config how;
     int64_t count;
     const char *argument;
-  } bad[] = {{{.pooling = 3}, 1, "pooling"},  {{.pooling = -1}, 1, "pooling"},
-             {{.norm = 3}, 1, "norm"},        {{.norm = -1}, 1, "norm"},
-             {{.threads = -1}, 1, "threads"}, {{.together = -1}, 1, "together"},
-             {{.threads = 1}, -1, "count"},   {{.threads = 1}, (1 << 24) + 1, "count"}};
+  } bad[] = {{{.pooling = 3}, 1, "pooling"},     {{.pooling = -1}, 1, "pooling"},
+             {{.normalize = 3}, 1, "normalize"}, {{.normalize = -1}, 1, "normalize"},
+             {{.threads = -1}, 1, "threads"},    {{.batch_size = -1}, 1, "batch_size"},
+             {{.threads = 1}, -1, "count"},      {{.threads = 1}, (1 << 24) + 1, "count"}};
   const char *no_text = "a\xff";
   float out[TEXTS * D] = {7};
   attn_error err;
@@ -262,7 +264,7 @@ static void a_folder_says_nothing(void **state) {
 static void each_allocation_may_fail(void **state) {
   (void)state;
   float out[TEXTS * D];
-  const attn_embedding_config how = {sizeof how, .threads = 1, .together = 3};
+  const attn_embedding_config how = {sizeof how, .threads = 1, .batch_size = 3};
   for (int fail_at = 1;; fail_at++) {
     scarce_begin(fail_at);
     attn_status status = attn_model_embed(model, texts, TEXTS, &how, out, NULL);
@@ -287,7 +289,7 @@ static void bad_folders_are_told(void **state) {
              {"config.json",
               "{\"model_type\": \"gpt2\", \"vocab_size\": 11, \"n_embd\": 8, \"n_layer\": 2, "
               "\"n_head\": 2}",
-              config_text, "that is to go on", ATTN_ERR_FORMAT},
+              config_text, "a decoder's prompt", ATTN_ERR_FORMAT},
              {"tokenizer.json", "{}", WORDS(""), "tokenizer.json", ATTN_ERR_FORMAT},
              {"modules.json", "[", NULL, "modules.json, line 1", ATTN_ERR_FORMAT},
              {"modules.json", "[{\"type\": \"s.Pooling\", \"path\": \"nowhere\"}]", NULL,
@@ -316,7 +318,7 @@ static int look(void *context, const attn_attention *a) {
   int *seen = context;
   assert_int_equal(a->kind, ATTN_ATTENTION_ENCODER);
   assert_int_equal(a->keys, 6);
-  for (int n = 0; n < 6; n++) assert_string_equal(a->key[n], read[n]);
+  for (int n = 0; n < 6; n++) assert_string_equal(a->key_tokens[n], read[n]);
   return ++*seen, 0;
 }
 
@@ -329,12 +331,12 @@ static void its_attention_may_be_looked_at(void **state) {
 
 static void facts_grow_at_their_end(void **state) {
   (void)state;
-  attn_model_info facts = {.struct_size = sizeof facts}, old = {.width = 77};
-  old.struct_size = offsetof(attn_model_info, width);
+  attn_model_info facts = {.struct_size = sizeof facts}, old = {.d_model = 77};
+  old.struct_size = offsetof(attn_model_info, d_model);
   assert_int_equal(attn_model_describe(model, &facts, NULL), ATTN_OK);
-  assert_int_equal(facts.width, D);
+  assert_int_equal(facts.d_model, D);
   assert_int_equal(attn_model_describe(model, &old, NULL), ATTN_OK);
-  assert_true(old.width == 77 && old.heads == 2);
+  assert_true(old.d_model == 77 && old.num_heads == 2);
   old.struct_size--;
   assert_int_equal(attn_model_describe(model, &old, NULL), ATTN_ERR_ARGUMENT);
 }

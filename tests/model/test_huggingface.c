@@ -47,7 +47,7 @@ static int end(void **state) { return (void)state, folder_end(); }
 static struct attn_network *new_network(const struct attn_model_config *c, float **block) {
   struct attn_network *n;
   assert_int_equal(attn_network_allocate(c, &n, block, NULL), ATTN_OK);
-  for (int64_t e = 0; e < n->numbers; e++) (*block)[e] = uniform();
+  for (int64_t e = 0; e < n->parameter_count; e++) (*block)[e] = uniform();
   return n;
 }
 
@@ -70,10 +70,10 @@ static void what_is_written_is_read_back(void **state) {
     assert_string_equal(json, twice);
     float *one, *other;
     struct attn_network *a = new_network(&c, &one), *b = new_network(&again, &other);
-    assert_int_equal(a->numbers, b->numbers);
+    assert_int_equal(a->parameter_count, b->parameter_count);
     assert_int_equal(attn_hf_weights_write(path, f, a, NULL), ATTN_OK);
     assert_int_equal(attn_hf_weights_read(path, f, b, NULL), ATTN_OK);
-    assert_memory_equal(one, other, (size_t)a->numbers * sizeof *one);
+    assert_memory_equal(one, other, (size_t)a->parameter_count * sizeof *one);
     attn_network_free(a), attn_network_free(b);
     free(one), free(other), free(json), free(twice);
   }
@@ -270,16 +270,18 @@ static void how_a_folder_generates(void **state) {
   static const struct {
     const char *json, *says;
   } wrong[] = {
-      {"[]", "must be an object"},
+      {"[]", "expected an object"},
       {"{", "line 1"},
       {"{\"eos_token_id\": 2}", "\"decoder_start_token_id\""},
-      {"{\"bos_token_id\": 1, \"eos_token_id\": 11}", "\"eos_token_id\" is 11"},
+      {"{\"bos_token_id\": 1, \"eos_token_id\": 11}", "vocabulary, got 11"},
       {"{\"bos_token_id\": 1, \"repetition_penalty\": 1.5}", "\"repetition_penalty\" is 1.5"},
       {"{\"bos_token_id\": 1, \"do_sample\": true}", "\"do_sample\" is true"},
-      {"{\"bos_token_id\": 1, \"forced_eos_token_id\": 2}", "\"forced_eos_token_id\" is 2"},
-      {"{\"bos_token_id\": 1, \"bad_words_ids\": [[1, 2]]}", "\"bad_words_ids\" is [[1,2]]"}};
+      {"{\"bos_token_id\": 1, \"forced_eos_token_id\": 2}",
+       "\"forced_eos_token_id\" must be eos_token_id, got 2"},
+      {"{\"bos_token_id\": 1, \"bad_words_ids\": [[1, 2]]}",
+       "\"bad_words_ids\" must be words of one token each, got [[1,2]]"}};
   struct attn_model_config c;
-  struct attn_generation_defaults g = {.before = 7, .behind = 8};
+  struct attn_generation_defaults g = {.source_bos = 7, .source_eos = 8};
   attn_error err = {.message = ""};
   parse(configs[2], &c);
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
@@ -287,20 +289,21 @@ static void how_a_folder_generates(void **state) {
             ATTN_ERR_FORMAT ||
         !strstr(err.message, wrong[n].says))
       fail_msg("%s: %s", wrong[n].json, err.message);
-    assert_true(g.before == 7 && !g.never && !g.longest);
+    assert_true(g.source_bos == 7 && !g.suppressed && !g.max_length);
   }
   assert_int_equal(attn_generation_defaults_read(right, sizeof right - 1, "g", &c, &g, &err),
                    ATTN_OK);
-  assert_true(g.begin == 3 && g.end == 2 && g.forced_end && g.longest == 9 && g.beams == 4);
-  assert_true(g.length_penalty == 0.5 && g.early && g.nevers == 1 && g.never[0] == 3);
-  assert_true(g.rule == ATTN_BEAM_RULE_HUGGING_FACE && g.before == 7 && g.behind == 8);
+  assert_true(g.bos == 3 && g.eos == 2 && g.force_eos && g.max_length == 9 && g.num_beams == 4);
+  assert_true(g.length_penalty == 0.5 && g.early_stopping && g.num_suppressed == 1 &&
+              g.suppressed[0] == 3);
+  assert_true(g.rule == ATTN_BEAM_RULE_HUGGING_FACE && g.source_bos == 7 && g.source_eos == 8);
   char *text = attn_generation_defaults_write(&c, &g);
-  struct attn_generation_defaults again = {.before = 7};
+  struct attn_generation_defaults again = {.source_bos = 7};
   assert_int_equal(attn_generation_defaults_read(text, strlen(text), "g", &c, &again, &err),
                    ATTN_OK);
   char *twice = attn_generation_defaults_write(&c, &again);
   assert_string_equal(text, twice);
-  free(text), free(twice), free(g.never), free(again.never);
+  free(text), free(twice), free(g.suppressed), free(again.suppressed);
 }
 
 #define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -30,19 +30,20 @@ static const char *const encoders[] = {
 };
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
-static const struct attn_search_config plain = {.most = MOST, .begin = BEGIN, .end = END};
+static const struct attn_search_config plain = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
 
 struct finds {
   int32_t tokens[SOURCES * MOST];
-  int64_t counts[SOURCES];
-  unsigned char ended[SOURCES];
+  int64_t token_counts[SOURCES];
+  unsigned char finished[SOURCES];
   double scores[SOURCES];
-  float log_p[SOURCES * MOST];
+  float log_probs[SOURCES * MOST];
 };
 
 static struct attn_search_results all_of(struct finds *f) {
   memset(f, 0x55, sizeof *f);
-  return (struct attn_search_results){f->tokens, f->counts, f->ended, f->scores, f->log_p};
+  return (struct attn_search_results){f->tokens, f->token_counts, f->finished, f->scores,
+                                      f->log_probs};
 }
 
 static void label(const struct attn_token_batch *text, const struct attn_search_config *how,
@@ -73,19 +74,19 @@ static int64_t places_of(int64_t s) { return source_starts[s + 1] - source_start
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
 static void hold(const struct attn_search_config *how, const struct finds *f, int64_t s) {
-  int64_t steps = f->counts[s] + f->ended[s], at = s * how->most;
-  int64_t room = places_of(s) < how->most ? places_of(s) : how->most;
+  int64_t steps = f->token_counts[s] + f->finished[s], at = s * how->max_new_tokens;
+  int64_t room = places_of(s) < how->max_new_tokens ? places_of(s) : how->max_new_tokens;
   const float *logits = whole(NULL, 0, s);
   double sum = 0;
   assert_in_range(steps, 1, room);
-  assert_true(f->ended[s] || steps == room);
+  assert_true(f->finished[s] || steps == room);
   for (int64_t n = 0; n < steps; n++) {
-    int32_t said = n < f->counts[s] ? f->tokens[at + n] : END;
-    assert_true(n == f->counts[s] || said != END);
+    int32_t said = n < f->token_counts[s] ? f->tokens[at + n] : END;
+    assert_true(n == f->token_counts[s] || said != END);
     for (int v = 0; v < WORDS; v++)
       assert_true((double)(logits[n * WORDS + v] - logits[n * WORDS + said]) < 2 * NEAR_LOGIT);
     double log_p = log_probability(logits + n * WORDS, said);
-    assert_true(fabs(log_p - (double)f->log_p[at + n]) < near_token);
+    assert_true(fabs(log_p - (double)f->log_probs[at + n]) < near_token);
     sum += log_p;
   }
   sum /= pow((5.0 + (double)steps) / 6, how->length_penalty);
@@ -100,12 +101,12 @@ static void each_place_says_the_likeliest(void **state) {
     for (uint64_t seed = 0; seed < 8; seed++) {
       struct attn_search_config how = plain;
       open_encoder(variant, seed);
-      how.most = 1 + below(MOST), how.together = 1 + below(SOURCES);
+      how.max_new_tokens = 1 + below(MOST), how.batch_size = 1 + below(SOURCES);
       how.length_penalty = seed % 2 ? 1.5 : 0;
       label(&source, &how, &f);
       for (int64_t s = 0; s < SOURCES; s++) {
         hold(&how, &f, s);
-        ends += f.ended[s], cuts += !f.ended[s];
+        ends += f.finished[s], cuts += !f.finished[s];
       }
       close_network();
     }
@@ -118,10 +119,11 @@ static void what_is_not_wanted_is_left_alone(void **state) {
   static struct finds f, g;
   open_encoder(0, 5);
   label(&source, &plain, &f);
-  const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+  const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens),
+                                           .token_counts = g.token_counts};
   assert_int_equal(attn_search_run(network, &source, &plain, &some, NULL), ATTN_OK);
   assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
-  assert_memory_equal(f.counts, g.counts, sizeof f.counts);
+  assert_memory_equal(f.token_counts, g.token_counts, sizeof f.token_counts);
   const struct attn_token_batch none = {.starts = source_starts};
   label(&none, &plain, &g), all_of(&f);
   assert_memory_equal(&f, &g, sizeof f);
@@ -136,11 +138,11 @@ static void a_source_has_no_more_than_its_places(void **state) {
   parameter("output.bias")->x[END] = -INFINITY;
   label(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
-    assert_true(!f.ended[s] && f.counts[s] == places_of(s)); /* all are below MOST */
+    assert_true(!f.finished[s] && f.token_counts[s] == places_of(s)); /* all are below MOST */
   parameter("output.bias")->x[END] = 1000;
   label(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
-    assert_true(f.ended[s] && f.counts[s] == 0 && fabs(f.scores[s]) < 1e-6);
+    assert_true(f.finished[s] && f.token_counts[s] == 0 && fabs(f.scores[s]) < 1e-6);
   close_network();
 }
 
@@ -163,10 +165,10 @@ static void neither_neighbours_nor_threads_change_a_bit(void **state) {
                                              .tokens = source_tokens + source_starts[s],
                                              .starts = starts};
       how.threads = 0, label(&alone, &how, &one);
-      assert_true(one.counts[0] == all.counts[s] && one.ended[0] == all.ended[s]);
+      assert_true(one.token_counts[0] == all.token_counts[s] && one.finished[0] == all.finished[s]);
       assert_memory_equal(&one.scores[0], &all.scores[s], sizeof(double));
       assert_memory_equal(one.tokens, all.tokens + s * MOST, MOST * sizeof(int32_t));
-      assert_memory_equal(one.log_p, all.log_p + s * MOST, MOST * sizeof(float));
+      assert_memory_equal(one.log_probs, all.log_probs + s * MOST, MOST * sizeof(float));
     }
     close_network();
   }
@@ -197,15 +199,15 @@ static void what_only_a_search_can_do_is_refused(void **state) {
     expect_refused(&source, &bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
   open_network(encoders[0], WORDS, 5);
-  REFUSED("beams", beams = 2);
-  REFUSED("beams", beams = 3, bad.n_best = 3);
-  REFUSED("n_best", n_best = 2);
+  REFUSED("num_beams", num_beams = 2);
+  REFUSED("num_beams", num_beams = 3, bad.num_return_sequences = 3);
+  REFUSED("num_return_sequences", num_return_sequences = 2);
   REFUSED("temperature", temperature = 0.5);
   REFUSED("temperature", temperature = (double)NAN);
   REFUSED("length_penalty", length_penalty = -1);
-  REFUSED("most", most = 0);
-  REFUSED("most", most = LENGTH + 1);
-  REFUSED("end", end = WORDS);
+  REFUSED("max_new_tokens", max_new_tokens = 0);
+  REFUSED("max_new_tokens", max_new_tokens = LENGTH + 1);
+  REFUSED("eos", eos = WORDS);
   REFUSED("threads", threads = -1);
   int32_t kept = source_tokens[7];
   source_tokens[7] = WORDS, expect_refused(&source, &plain, ATTN_ERR_ARGUMENT, "source");
@@ -254,7 +256,7 @@ static void each_allocation_may_fail(void **state) {
   (void)state;
   static struct finds expected, f;
   struct attn_search_config how = plain;
-  how.threads = 1, how.together = 2;
+  how.threads = 1, how.batch_size = 2;
   open_network(encoders[0], WORDS, 5);
   label(&source, &how, &expected);
   for (int fails_at = 1;; fails_at++) {

@@ -63,8 +63,9 @@ static attn_model *open_model(void) {
 
 static void expect_same(const attn_generation_result *a, const attn_generation_result *b) {
   assert_string_equal(a->text, b->text);
-  assert_true(a->bytes == b->bytes && a->tokens == b->tokens && a->ended == b->ended);
-  assert_memory_equal(&a->log_p, &b->log_p, sizeof a->log_p);
+  assert_true(a->text_length == b->text_length && a->token_count == b->token_count &&
+              a->finished == b->finished);
+  assert_memory_equal(&a->log_prob, &b->log_prob, sizeof a->log_prob);
   assert_memory_equal(&a->score, &b->score, sizeof a->score);
 }
 
@@ -77,7 +78,8 @@ static void a_reply_depends_on_its_text_alone(void **state) {
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
   for (int kind = 0; kind < (facts.decoder_layers ? 4 : 1); kind++) {
     attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
-    how.beams = kind == 1 ? 3 : 0, how.n_best = kind == 1 ? 2 : 0, how.most = 12;
+    how.num_beams = kind == 1 ? 3 : 0, how.num_return_sequences = kind == 1 ? 2 : 0,
+    how.max_new_tokens = 12;
     how.temperature = kind == 2 ? 1.5 : 0, how.seed = 3;
     how.precision = kind == 3 ? ATTN_BF16 : 0;
     int n_best = kind == 1 ? 2 : 1;
@@ -140,21 +142,21 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
   attn_generation_results_free(now, 3), attn_generation_results_free(&longer[0].reply, 3);
   for (int n = 0; n < 3; n++) assert_null(longer[n].reply.text);
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
-    attn_generation_result reply = {.struct_size = bad[n], .bytes = 7};
+    attn_generation_result reply = {.struct_size = bad[n], .text_length = 7};
     attn_score_card card = {.struct_size = bad[n], .examples = 7};
     attn_train_state at = {.struct_size = bad[n], .step = 7};
     attn_task_facts task = {.struct_size = bad[n]};
     attn_train run = ATTN_TRAIN_INIT;
     run.task = "addition", run.output = other;
     assert_int_equal(attn_model_generate(m, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
-    assert_string_equal(err.argument, "replies");
+    assert_string_equal(err.argument, "results");
     assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
                      ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "card");
     assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "end");
     assert_int_equal(attn_task_describe(0, &task), 0);
-    assert_true(reply.bytes == 7 && card.examples == 7 && at.step == 7 && !task.name);
+    assert_true(reply.text_length == 7 && card.examples == 7 && at.step == 7 && !task.name);
   }
   attn_model_free(m);
 }
@@ -164,14 +166,15 @@ static void replies_say_what_they_are(void **state) {
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
   attn_generation_result replies[TEXTS] = {ATTN_GENERATION_RESULT_INIT};
-  for (how.most = 1; how.most < 70; how.most += 17) {
+  for (how.max_new_tokens = 1; how.max_new_tokens < 70; how.max_new_tokens += 17) {
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
     for (int n = 0; n < TEXTS; n++) {
-      assert_int_equal(strlen(replies[n].text), replies[n].bytes);
-      assert_int_equal(replies[n].tokens, replies[n].bytes); /* digits alone, each a token */
-      assert_true(replies[n].log_p <= 0 && isfinite(replies[n].log_p));
-      assert_true(replies[n].tokens + replies[n].ended <= how.most);
-      assert_true(replies[n].ended || replies[n].tokens >= 1);
+      assert_int_equal(strlen(replies[n].text), replies[n].text_length);
+      assert_int_equal(replies[n].token_count,
+                       replies[n].text_length); /* digits alone, each a token */
+      assert_true(replies[n].log_prob <= 0 && isfinite(replies[n].log_prob));
+      assert_true(replies[n].token_count + replies[n].finished <= how.max_new_tokens);
+      assert_true(replies[n].finished || replies[n].token_count >= 1);
     }
     attn_generation_results_free(replies, TEXTS);
   }
@@ -184,14 +187,14 @@ static void a_decoder_alone_goes_on(void **state) {
   attn_model *m = open_model();
   attn_model_info facts = {.struct_size = sizeof facts};
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
-  assert_true(facts.encoder_layers == 0 && facts.decoder_layers == 1 && facts.heads == 2);
+  assert_true(facts.encoder_layers == 0 && facts.decoder_layers == 1 && facts.num_heads == 2);
   const char *asked[] = {"1+1\t", "12+34\t", ""};
   attn_generation_result replies[3] = {ATTN_GENERATION_RESULT_INIT},
                          one = ATTN_GENERATION_RESULT_INIT;
   assert_int_equal(attn_model_generate(m, asked, 3, NULL, replies, NULL), ATTN_OK);
   for (int n = 0; n < 3; n++) {
     assert_int_equal(attn_model_generate(m, &asked[n], 1, NULL, &one, NULL), ATTN_OK);
-    if (n != 1) assert_true(one.tokens + (int64_t)strlen(asked[n]) <= facts.length);
+    if (n != 1) assert_true(one.token_count + (int64_t)strlen(asked[n]) <= facts.max_positions);
     assert_true(!strncmp(one.text, replies[n].text, strlen(replies[n].text)));
     attn_generation_results_free(&one, 1);
   }
@@ -217,9 +220,9 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   int heads = 0;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   for (int n = 0; n < TEXTS; n++)
-    assert_true(replies[n].tokens + replies[n].ended <= (int64_t)strlen(texts[n]) + 1);
+    assert_true(replies[n].token_count + replies[n].finished <= (int64_t)strlen(texts[n]) + 1);
   attn_generation_results_free(replies, TEXTS);
-  how.together = 4;
+  how.batch_size = 4;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   attn_generation_results_free(replies, TEXTS);
   assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
@@ -253,9 +256,9 @@ static void what_an_encoder_cannot_be_asked_is_refused(void **state) {
   memset(longer, '1', sizeof longer - 1);
   expect_refused(m, longer, 2, NULL, ATTN_ERR_ARGUMENT, "99 tokens");
   expect_refused(m, "\xff", 2, NULL, ATTN_ERR_FORMAT, "UTF-8");
-  how.beams = 2, expect_refused(m, "2", 2, &how, ATTN_ERR_ARGUMENT, "2 beams: an encoder alone");
-  how.n_best = 2, expect_refused(m, "2", 1, &how, ATTN_ERR_ARGUMENT, "2 beams: an encoder alone");
-  how.beams = how.n_best = 0, how.temperature = 1;
+  how.num_beams = 2, expect_refused(m, "2", 2, &how, ATTN_ERR_ARGUMENT, "0 or 1, got 2");
+  how.num_return_sequences = 2, expect_refused(m, "2", 1, &how, ATTN_ERR_ARGUMENT, "0 or 1, got 2");
+  how.num_beams = how.num_return_sequences = 0, how.temperature = 1;
   expect_refused(m, "2", 2, &how, ATTN_ERR_ARGUMENT, "temperature must be 0");
   how.temperature = 0, how.progress = stop;
   expect_refused(m, "2", 2, &how, ATTN_ERR_INTERRUPTED, "");
@@ -277,10 +280,10 @@ static void what_cannot_be_asked_is_refused(void **state) {
     expect_refused(m, "2", 2, &how, ATTN_ERR_##status, says); \
   } while (0)
   REFUSED(ARGUMENT, "struct_size", how.struct_size = 1);
-  REFUSED(ARGUMENT, "n_best", how.n_best = 2);
-  REFUSED(ARGUMENT, "beams", how.beams = -1);
-  REFUSED(ARGUMENT, "beams", how.beams = INT32_MAX);
-  REFUSED(ARGUMENT, "most", how.most = -1);
+  REFUSED(ARGUMENT, "num_return_sequences", how.num_return_sequences = 2);
+  REFUSED(ARGUMENT, "num_beams", how.num_beams = -1);
+  REFUSED(ARGUMENT, "num_beams", how.num_beams = INT32_MAX);
+  REFUSED(ARGUMENT, "max_new_tokens", how.max_new_tokens = -1);
   REFUSED(ARGUMENT, "", how.temperature = (double)NAN);
   REFUSED(ARGUMENT, "", how.top_p = 2, how.temperature = 1);
   REFUSED(ARGUMENT, "", how.length_penalty = (double)INFINITY);
@@ -305,13 +308,14 @@ static void unknown_parts_are_told(void **state) {
   static const char text[] = "1\xE7\xA7\x81+x2\xC3\xA9";
   static const int64_t offset[] = {1, 5, 7}, character[] = {2, 4, 6}, length[] = {3, 1, 2};
   for (int64_t room = 0; room < 5; room++) {
-    memset(parts, 0x55, sizeof parts);
+    memset(parts, 0x55, sizeof parts), parts->struct_size = sizeof *parts;
     assert_int_equal(attn_model_find_unknown(m, text, room, parts, &count, NULL), ATTN_OK);
     assert_true(count == 3);
     for (int64_t n = 0; n < 3 && n < room; n++)
       assert_true(parts[n].offset == offset[n] && parts[n].character == character[n] &&
-                  parts[n].bytes == length[n]);
-    if (room < 5) assert_int_equal(*(unsigned char *)&parts[room < 3 ? room : 3], 0x55);
+                  parts[n].length == length[n]);
+    if (room < 5 && room)
+      assert_int_equal(parts[room < 3 ? room : 3].character, 0x5555555555555555);
   }
   assert_int_equal(attn_model_find_unknown(m, text, -1, parts, &count, &err), ATTN_ERR_ARGUMENT);
   assert_int_equal(attn_model_find_unknown(m, "1\xFF", 1, parts, &count, &err), ATTN_ERR_FORMAT);
@@ -329,14 +333,14 @@ static void a_checkpoint_tells_its_training(void **state) {
   assert_int_equal(attn_model_probe("/dev/null"), 0);
   assert_int_equal(attn_model_probe("/nowhere"), 0);
   assert_int_equal(attn_model_describe(m, &facts, NULL), ATTN_OK);
-  assert_true(facts.training && facts.step == 30 && facts.validation_step == 30);
+  assert_true(facts.has_training && facts.step == 30 && facts.validation_step == 30);
   assert_true(facts.validation_max_examples == 4 && facts.validation_loss > 0);
   assert_true(facts.validation_exact_match >= 0 && facts.validation_exact_match <= 1);
   assert_string_equal(facts.task, "addition");
   assert_null(facts.data);
   assert_string_equal(facts.precision, "float32");
   assert_string_equal(facts.tokenizer, "characters");
-  assert_true(facts.hidden == 16 && facts.kv_heads == 2);
+  assert_true(facts.ffn_dim == 16 && facts.num_kv_heads == 2);
   attn_model_free(m);
 }
 
@@ -420,11 +424,11 @@ static void files_that_are_no_models_are_refused(void **state) {
   exchange(size, "\\\"ffn_dim\\\":16", "\\\"ffn_dim\\\":32"),
       expect_no_model(ATTN_ERR_FORMAT, "linear1");
   exchange(size, "\\\"encoder-decoder\\\"", "\\\"encoder\\\"        "),
-      expect_no_model(ATTN_ERR_FORMAT, "weights by name");
+      expect_no_model(ATTN_ERR_FORMAT, "the file has");
   exchange(size, "coder_layers\\\":1", "coder_layers\\\":9"),
-      expect_no_model(ATTN_ERR_FORMAT, "cannot hold");
+      expect_no_model(ATTN_ERR_FORMAT, "are too few");
   exchange(size, "vocab_size\\\":16", "vocab_size\\\":15"),
-      expect_no_model(ATTN_ERR_FORMAT, "words, the model");
+      expect_no_model(ATTN_ERR_FORMAT, "tokens, but source_vocab_size");
   for (size_t part = 0; part < size; part += size / 31)
     put(bytes, part), expect_no_model(ATTN_ERR_FORMAT, "");
   remove(other), expect_no_model(ATTN_ERR_FILE, "other");
@@ -485,7 +489,7 @@ static void an_encoder_has_a_row_for_each_word(void **state) {
   (void)state;
   size_t size = slurp();
   exchange(size, "source_vocab_size\\\":16", "source_vocab_size\\\":15");
-  expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 words");
+  expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 tokens");
 }
 
 #define LAW(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)

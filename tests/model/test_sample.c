@@ -82,7 +82,7 @@ static double chi_square_of(const int64_t *seen, const double *p, int cells) {
 /* Every token is to be seen often. */
 static void open_undecided(int64_t vocabulary) {
   open_network("\"kind\": \"decoder\"", vocabulary, 5);
-  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 0.5f;
+  for (int64_t n = 0; n < network->parameter_count; n++) block[n] *= 0.5f;
 }
 
 static void tokens_come_as_often_as_is_likely(void **state) {
@@ -108,7 +108,7 @@ static void tokens_come_as_often_as_is_likely(void **state) {
       sum += p[v] = exp(log_probability(logits, v) / how[way].temperature);
     for (int v = 0; v < WORDS; v++) p[v] /= sum;
     int kept = cut_plainly(&how[way], p, WORDS);
-    how[way].most = 1, how[way].begin = BEGIN, how[way].end = -1, how[way].together = 500;
+    how[way].max_new_tokens = 1, how[way].bos = BEGIN, how[way].eos = -1, how[way].batch_size = 500;
     const struct attn_search_results found = {.tokens = tokens};
     assert_int_equal(attn_search_run(network, &empty, &how[way], &found, NULL), ATTN_OK);
     for (int n = 0; n < DRAWS; n++) seen[tokens[n]]++;
@@ -125,7 +125,7 @@ static void steps_are_drawn_for_themselves(void **state) {
   const struct attn_token_batch empty = {
       .n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
   const struct attn_search_config how = {
-      .most = 2, .begin = BEGIN, .end = -1, .temperature = 1, .seed = 6, .together = 500};
+      .max_new_tokens = 2, .bos = BEGIN, .eos = -1, .temperature = 1, .seed = 6, .batch_size = 500};
   const struct attn_search_results found = {.tokens = tokens};
   double p[FEW * FEW];
   int64_t seen[FEW * FEW] = {0};

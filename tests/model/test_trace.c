@@ -174,8 +174,11 @@ static void hold_first_projection(const struct attn_traced_attention *s) {
 
 static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
   const int64_t starts[2] = {0, ASKED};
-  const struct attn_token_batch text = {
-      .n = ASKED, .sequences = 1, .tokens = source_tokens, .places = places, .starts = starts};
+  const struct attn_token_batch text = {.n = ASKED,
+                                        .sequences = 1,
+                                        .tokens = source_tokens,
+                                        .position_ids = places,
+                                        .starts = starts};
   if (s->kind != ATTN_TRACE_CROSS || s->layer != 1) return;
   attn_tape_start(&tape);
   const struct attn_value *hidden = attn_transformer_encode(network, &tape, &text);
@@ -190,7 +193,7 @@ static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
 static void queries_and_keys_are_the_layers(void **state) {
   (void)state;
   open_network("\"norm_first\": false, \"positions\": \"learned\"", WORDS, 5);
-  for (int64_t n = 0; n < network->numbers; n++)
+  for (int64_t n = 0; n < network->parameter_count; n++)
     if (block[n] == 0) block[n] = uniform(); /* biases */
   assert_int_equal(trace(hold_first_projection, 0, 1), ATTN_OK);
   assert_int_equal(trace(hold_keys_of_the_source, 0, 1), ATTN_OK);
@@ -201,7 +204,7 @@ static void queries_and_keys_are_the_layers(void **state) {
 static void equal_scores_give_equal_weights(void **state) {
   (void)state;
   open_network("", WORDS, 5);
-  memset(block, 0, (size_t)network->numbers * sizeof *block);
+  memset(block, 0, (size_t)network->parameter_count * sizeof *block);
   assert_int_equal(trace(hold_weights, 0, 1), ATTN_OK);
   for (int n = 0; n < seen.count; n++)
     for (int64_t i = 0; i < seen.site[n].queries; i++)

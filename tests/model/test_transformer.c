@@ -31,11 +31,14 @@ static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
 static struct attn_token_batch source = {.n = TOKENS,
                                          .sequences = 2,
                                          .tokens = tokens[0],
-                                         .places = places[0],
+                                         .position_ids = places[0],
                                          .starts = starts[0],
-                                         .types = types};
-static struct attn_token_batch target = {
-    .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
+                                         .token_type_ids = types};
+static struct attn_token_batch target = {.n = TOKENS,
+                                         .sequences = 2,
+                                         .tokens = tokens[1],
+                                         .position_ids = places[1],
+                                         .starts = starts[1]};
 
 static int begin(void **state) {
   (void)state;
@@ -258,9 +261,9 @@ static void kinds_of_tokens_count(void **state) {
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
   open_network("\"type_vocab_size\": 2, \"kind\": \"encoder\"");
   logits_to(before);
-  source.types = NULL; /* all 0 */
+  source.token_type_ids = NULL; /* all 0 */
   logits_to(after);
-  source.types = types;
+  source.token_type_ids = types;
   assert_memory_not_equal(before, after, sizeof after);
   close_network();
 }

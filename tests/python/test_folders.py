@@ -381,7 +381,7 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     """With the member and its value, and nothing is left behind."""
     attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
-    assert '"tie_word_embeddings" is false; no marian model is so, there it is true' in message, message
+    assert '"tie_word_embeddings" is false, which a marian model cannot represent; it must be true' in message, message
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
     build("marian", tmp_path / "theirs")
     message = attn("export", tmp_path / "theirs", "-o", tmp_path / "nowhere" / "to", status=2).stderr
@@ -401,7 +401,7 @@ def test_an_export_that_fails_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("what, says", [
-    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "to go on"), ({"single": "$A $A"}, "post_processor.single")])
+    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "a decoder's prompt"), ({"single": "$A $A"}, "post_processor.single")])
 def test_what_stands_around_a_text(what, says, rng, tmp_path):
     """A token before a text that is to go on is read; one behind it is refused."""
     t = words()

@@ -157,7 +157,7 @@ REFUSED = [
     ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
     ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights"),
     ("gpt2", {"n_embd": 26}, "transformer.wte.weight"),
-    ("gpt2", {"n_embd": 24 * 2**6, "vocab_size": 2**24}, "cannot hold"),
+    ("gpt2", {"n_embd": 24 * 2**6, "vocab_size": 2**24}, "are too few"),
     ("gpt2", {"n_embd": 3 * 2**20, "vocab_size": 2**24}, "more than 2^40"),
     ("gpt2", {"n_embd": "24"}, "d_model"),
     ("gpt2", {"n_embd": 2**60}, "d_model"),

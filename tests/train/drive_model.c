@@ -136,12 +136,12 @@ static struct attn_token_batch text_of(int side) {
   static int32_t tokens[2][LINES * LINE], places[2][LINES * LINE], types[LINES * LINE];
   static int64_t starts[2][LINES + 1];
   struct attn_token_batch t = {
-      .tokens = tokens[side], .places = places[side], .starts = starts[side]};
+      .tokens = tokens[side], .position_ids = places[side], .starts = starts[side]};
   for (int n = 0; n < lines; n++) {
     const struct example *e = &examples[n];
     for (int64_t k = 0; k < e->count[side]; k++, t.n++) {
       tokens[side][t.n] = e->tokens[side][k], places[side][t.n] = (int32_t)k;
-      if (!side && e->count[2]) t.types = types, types[t.n] = e->tokens[2][k];
+      if (!side && e->count[2]) t.token_type_ids = types, types[t.n] = e->tokens[2][k];
     }
     starts[side][++t.sequences] = t.n;
   }

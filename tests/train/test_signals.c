@@ -89,7 +89,7 @@ static void ask(const char *precision) {
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
   attn_embedding_config embedding = ATTN_EMBEDDING_CONFIG_INIT;
   how.precision = precision ? ATTN_BF16 : ATTN_F32, how.threads = embedding.threads = 1;
-  how.together = 4, embedding.pooling = ATTN_POOLING_MEAN;
+  how.batch_size = 4, embedding.pooling = ATTN_POOLING_MEAN;
   snprintf(path, sizeof path, "%s/m.safetensors", folder);
   if (attn_model_open(path, &model, &err)) fail_msg("%s", err.message);
   for (int n = 0; n < 10; n++) {

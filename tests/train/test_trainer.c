@@ -301,7 +301,7 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
                 said[] = {4, 5, ATTN_TOKEN_END, 4, ATTN_TOKEN_END}, at[] = {0, 1, 2, 0, 1};
   assert_memory_equal(b->target.tokens, read, sizeof read);
   assert_memory_equal(b->labels, said, sizeof said);
-  assert_memory_equal(b->target.places, at, sizeof at);
+  assert_memory_equal(b->target.position_ids, at, sizeof at);
   assert_int_equal(b->source.tokens[5], ATTN_TOKEN_END);
   assert_int_equal(b->target.starts[1], 3), assert_int_equal(b->target.starts[2], 5);
   attn_batch_free(b);
@@ -324,7 +324,7 @@ static void each_place_of_an_encoders_source_has_a_label(void **state) {
   assert_true(b->source.n == 7 && b->source.sequences == 3 && b->sequences == 3 && !b->target.n);
   assert_memory_equal(b->labels, said, sizeof said);
   assert_memory_equal(b->source.tokens, read, sizeof read);
-  assert_memory_equal(b->source.places, at, sizeof at);
+  assert_memory_equal(b->source.position_ids, at, sizeof at);
   assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences are all */
   attn_batch_free(b);
 }

@@ -1,79 +1,80 @@
-/* beam.h -- the search for one source: what is open, what is finished, how both go on. */
+/* beam_state.h -- the beam search of one source: open and finished hypotheses. */
 #ifndef ATTN_MODEL_BEAM_STATE_H
 #define ATTN_MODEL_BEAM_STATE_H
 
 #include "decoder.h"
 #include "token_search.h"
 
-/* A hypothesis that has not ended. */
+/* An open hypothesis: it has not ended. */
 struct attn_hypothesis {
   double sum;          /* of its tokens' log-probabilities */
-  int64_t slot;        /* below beams */
-  int32_t parent;      /* which of the open ones it was before its last token */
-  int32_t token, node; /* the last token, and which of its step's nodes that is */
+  int64_t slot;        /* of the decoder, below num_beams */
+  int32_t parent;      /* index among the open hypotheses of the step before */
+  int32_t token, node; /* the last token, and its node in that step */
 };
 
-/* A continuation. */
+/* A continuation of an open hypothesis. */
 struct attn_beam_candidate {
   double sum, log_p;
-  int32_t parent, token; /* parent: which of the open ones */
+  int32_t parent, token; /* parent: index of the open hypothesis */
 };
 
-/* What was said at a step, and which of the step before's nodes it was said behind. */
+/* A token of a step, linked to the token before it: a hypothesis is a path of nodes. */
 struct attn_beam_node {
   float log_p;
-  int32_t before, token;
+  int32_t parent_node, token;
 };
 
 struct attn_finished_hypothesis {
   double score;
-  int64_t steps; /* tokens said, the end among them */
-  int32_t node;  /* of the last step */
-  int ended;
+  int64_t num_steps; /* tokens, including eos */
+  int32_t node;      /* of the last step */
+  int ends_with_eos; /* else it was cut */
 };
 
-/* One source's search. how is complete: no 0 stands for a default. */
 struct attn_beam_state {
-  const struct attn_search_config *how;
-  int64_t words, sequence, most; /* most: how's, or what the source leaves of it */
-  int64_t room, keeps;           /* candidates, finished ones */
-  int weighs;                    /* log-probabilities are wanted, not the likeliest alone */
-  int64_t open, said, finished, count;
-  struct attn_hypothesis *now, *next;     /* (beams): by falling sum */
-  struct attn_beam_candidate *candidates; /* (room): count of them, by falling sum */
-  struct attn_beam_node *nodes;           /* (most, room) */
-  struct attn_finished_hypothesis *best;  /* (keeps): by falling score */
-  unsigned char *taken;                   /* (beams): slots */
-  int32_t *order;                         /* (words), as weights: to draw from */
+  const struct attn_search_config *config; /* without defaults left to fill in */
+  int64_t vocab_size, sequence;
+  int64_t max_new_tokens; /* config's, or less if the source leaves less */
+  int64_t max_candidates, max_finished;
+  int needs_log_probs; /* else only the most likely token */
+  int64_t num_steps, num_open, num_finished, num_candidates;
+  struct attn_hypothesis *open, *next_open;  /* (num_beams), by descending sum */
+  struct attn_beam_candidate *candidates;    /* (max_candidates), by descending sum */
+  struct attn_beam_node *nodes;              /* (max_new_tokens, max_candidates) */
+  struct attn_finished_hypothesis *finished; /* (max_finished), by descending score */
+  unsigned char *slot_taken;                 /* (num_beams) */
+  int32_t *order;                            /* (vocab_size) scratch for sampling, as weights */
   double *weights;
-  float *allowed; /* (words): to draw from where some are never said */
+  float *allowed; /* (vocab_size) logits without suppressed tokens, for sampling */
 };
 
-attn_status attn_beam_state_init(struct attn_beam_state *line, const struct attn_search_config *how,
-                                 int64_t words, int64_t sequence, int weighs, attn_error *err);
-void attn_beam_state_free(struct attn_beam_state *line);
+attn_status attn_beam_state_init(struct attn_beam_state *state,
+                                 const struct attn_search_config *config, int64_t vocab_size,
+                                 int64_t sequence, int needs_log_probs, attn_error *err);
+void attn_beam_state_free(struct attn_beam_state *state);
 
-/* The candidates after a step that gave these logits (open, words). */
-attn_status attn_beam_state_select(struct attn_beam_state *line, const float *logits,
+/* Selects the candidates of a step from its logits (num_open, vocab_size). */
+attn_status attn_beam_state_select(struct attn_beam_state *state, const float *logits,
                                    attn_error *err);
 
-/* Makes them what is open and what is finished. Slot n of the line is slot first + n stride of the
- * decoder; NULL will do where there is one beam. */
-attn_status attn_beam_state_advance(struct attn_beam_state *line, struct attn_decoder *decoder,
+/* Turns the candidates into open and finished hypotheses. Slot n of the state is slot
+ * first + n stride of the decoder, which may be NULL with one beam. */
+attn_status attn_beam_state_advance(struct attn_beam_state *state, struct attn_decoder *decoder,
                                     int64_t first, int64_t stride, attn_error *err);
 
-/* The part of what was found that is this sequence's; how is complete. */
-struct attn_search_results attn_search_results_of(const struct attn_search_results *found,
-                                                  const struct attn_search_config *how,
+/* The part of the results that belongs to one sequence. */
+struct attn_search_results attn_search_results_of(const struct attn_search_results *results,
+                                                  const struct attn_search_config *config,
                                                   int64_t sequence);
 
-/* found is of this line alone. */
-void attn_beam_state_write(const struct attn_beam_state *line,
-                           const struct attn_search_results *found);
+/* Writes the results of one sequence. */
+void attn_beam_state_write(const struct attn_beam_state *state,
+                           const struct attn_search_results *results);
 
-/* A token drawn with u, uniform in [0, 1), as how says; sample.c. order and weights (words) are
- * scratch. The largest logit is finite, none is NaN. */
-int32_t attn_sample_token(const struct attn_search_config *how, const float *logits, int64_t words,
-                          double u, int32_t *order, double *weights);
+/* Samples a token with u, uniform in [0, 1) (sample.c). order, weights (vocab_size): scratch. The
+ * largest logit is finite, and no logit is NaN. */
+int32_t attn_sample_token(const struct attn_search_config *config, const float *logits,
+                          int64_t vocab_size, double u, int32_t *order, double *weights);
 
 #endif

@@ -1,4 +1,4 @@
-/* embed.c -- texts in, a vector for each out. */
+/* embed.c -- attn_model_embed: a vector for each text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "error.h"
 #include "model.h"
 
-#define LEAST_LENGTH 1e-12 /* what a vector is divided by at least, as PyTorch's normalize */
+#define MIN_NORM 1e-12 /* the smallest divisor, as in PyTorch's normalize */
 
-struct job {
+struct embedding_run {
   const struct attn_model *model;
-  attn_embedding_config how;
+  attn_embedding_config config;
   int64_t count;
-  struct attn_token_batch text; /* all of them */
+  struct attn_token_batch text; /* all texts */
   int32_t *tokens;
   int64_t *starts;
   float *out;
@@ -26,38 +26,38 @@ static attn_status out_of_memory(attn_error *err) {
 
 /* ---- Tokens ---- */
 
-static attn_status add_text(struct job *j, const char *text, attn_error *err) {
+static attn_status add_text(struct embedding_run *r, const char *text, attn_error *err) {
   int32_t *tokens = NULL;
-  int64_t count = 0, number = j->text.sequences;
-  attn_status status = attn_model_tokenize_source(j->model, text, "texts", &tokens, &count, err);
+  int64_t count = 0, index = r->text.sequences;
+  attn_status status = attn_model_tokenize_source(r->model, text, "texts", &tokens, &count, err);
   if (status) return status;
-  memcpy(j->tokens + j->text.n, tokens, (size_t)count * sizeof *tokens);
+  memcpy(r->tokens + r->text.n, tokens, (size_t)count * sizeof *tokens);
   free(tokens);
-  j->starts[++j->text.sequences] = j->text.n += count;
+  r->starts[++r->text.sequences] = r->text.n += count;
   if (count) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "texts[%lld] has no tokens", (long long)number);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "texts[%lld] has no tokens", (long long)index);
 }
 
-/* A token has at least a byte, but for what begins and ends a text. */
-static attn_status read_texts(struct job *j, const char *const *texts, attn_error *err) {
+/* A token has at least one byte, except the two special tokens around a text. */
+static attn_status read_texts(struct embedding_run *r, const char *const *texts, attn_error *err) {
   attn_status status = ATTN_OK;
-  size_t room = 1;
-  for (int64_t n = 0; n < j->count; n++) room += strlen(texts[n]) + 2;
-  j->text.tokens = j->tokens = malloc(room * sizeof *j->tokens);
-  j->text.starts = j->starts = calloc((size_t)j->count + 1, sizeof *j->starts);
-  if (!j->tokens || !j->starts) return out_of_memory(err);
-  for (int64_t n = 0; n < j->count && !status; n++) status = add_text(j, texts[n], err);
+  size_t capacity = 1;
+  for (int64_t n = 0; n < r->count; n++) capacity += strlen(texts[n]) + 2;
+  r->text.tokens = r->tokens = malloc(capacity * sizeof *r->tokens);
+  r->text.starts = r->starts = calloc((size_t)r->count + 1, sizeof *r->starts);
+  if (!r->tokens || !r->starts) return out_of_memory(err);
+  for (int64_t n = 0; n < r->count && !status; n++) status = add_text(r, texts[n], err);
   return status;
 }
 
-/* ---- From hidden vectors to one ---- */
+/* ---- Pooling and normalization ---- */
 
-static attn_status pool(void *job, int64_t index, const float *hidden, int64_t n, int64_t width,
+static attn_status pool(void *run, int64_t index, const float *hidden, int64_t n, int64_t width,
                         attn_error *err) {
-  const struct job *j = job;
-  float *to = j->out + index * width;
-  double sum, squares = 0, length = 1;
-  int64_t rows = j->how.pooling == ATTN_POOLING_CLS ? 1 : n;
+  const struct embedding_run *r = run;
+  float *to = r->out + index * width;
+  double sum, squares = 0, norm = 1;
+  int64_t rows = r->config.pooling == ATTN_POOLING_CLS ? 1 : n;
   for (int64_t d = 0; d < width; d++) {
     sum = 0;
     for (int64_t i = 0; i < rows; i++) sum += (double)hidden[i * width + d];
@@ -67,53 +67,57 @@ static attn_status pool(void *job, int64_t index, const float *hidden, int64_t n
   if (!isfinite(squares))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "the vector of texts[%lld] is not finite",
                      (long long)index);
-  if (j->how.norm == ATTN_NORMALIZE_L2) length = fmax(sqrt(squares), LEAST_LENGTH);
-  for (int64_t d = 0; d < width; d++) to[d] = (float)((double)to[d] / length);
+  if (r->config.normalize == ATTN_NORMALIZE_L2) norm = fmax(sqrt(squares), MIN_NORM);
+  for (int64_t d = 0; d < width; d++) to[d] = (float)((double)to[d] / norm);
   return ATTN_OK;
 }
 
-/* ---- The whole ---- */
+/* ---- attn_model_embed ---- */
 
-static attn_status run(struct job *j, attn_error *err) {
-  const struct attn_encoder_batches encoding = {.network = j->model->network,
-                                                .texts = &j->text,
-                                                .together = j->how.together,
-                                                .threads = j->how.threads,
-                                                .take = pool,
-                                                .context = j,
-                                                .stop = j->how.progress,
-                                                .stop_context = j->how.progress_context};
-  return attn_encoder_batches_run(&encoding, err);
+static attn_status encode_all(struct embedding_run *r, attn_error *err) {
+  const struct attn_encoder_batches batches = {.network = r->model->network,
+                                               .texts = &r->text,
+                                               .batch_size = r->config.batch_size,
+                                               .threads = r->config.threads,
+                                               .take = pool,
+                                               .context = r,
+                                               .stop = r->config.progress,
+                                               .stop_context = r->config.progress_context};
+  return attn_encoder_batches_run(&batches, err);
 }
 
-static attn_status check(struct job *j, attn_error *err) {
-  attn_embedding_config *h = &j->how;
-  const struct attn_sentence_config *own = &j->model->sentence;
-  if (j->model->network->config.encoder_layers < 1)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "it has no encoder, and embeds nothing");
-  if (j->count < 0 || j->count > 1 << 24)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count is %lld; it may be 0 to 2^24",
-                     (long long)j->count);
-  if (h->pooling < 0 || h->pooling > ATTN_POOLING_CLS)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "pooling", "%d is no way of pooling", (int)h->pooling);
-  if (h->norm < 0 || h->norm > ATTN_NORMALIZE_NONE)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "norm", "%d is no attn_normalize_kind", (int)h->norm);
-  if (h->threads < 0 || h->together < 0)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, h->threads < 0 ? "threads" : "together",
-                     "it is negative; it must be at least 0");
-  if (!h->pooling) h->pooling = own->pooling ? own->pooling : ATTN_POOLING_MEAN;
-  if (!h->norm) h->norm = own->norm ? own->norm : ATTN_NORMALIZE_L2;
-  if (!h->together) h->together = 1;
+static attn_status check(struct embedding_run *r, attn_error *err) {
+  attn_embedding_config *c = &r->config;
+  const struct attn_sentence_config *own = &r->model->sentence;
+  if (r->model->network->config.encoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "cannot embed: the model has no encoder");
+  if (r->count < 0 || r->count > 1 << 24)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be between 0 and 2^24, got %lld",
+                     (long long)r->count);
+  if (c->pooling < 0 || c->pooling > ATTN_POOLING_CLS)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "pooling", "unknown pooling kind %d", (int)c->pooling);
+  if (c->normalize < 0 || c->normalize > ATTN_NORMALIZE_NONE)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "normalize", "unknown normalize kind %d",
+                     (int)c->normalize);
+  if (c->threads < 0 || c->batch_size < 0) {
+    const char *name = c->threads < 0 ? "threads" : "batch_size";
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be at least 0, got %d", name,
+                     (int)(c->threads < 0 ? c->threads : c->batch_size));
+  }
+  if (!c->pooling) c->pooling = own->pooling ? own->pooling : ATTN_POOLING_MEAN;
+  if (!c->normalize) c->normalize = own->normalize ? own->normalize : ATTN_NORMALIZE_L2;
+  if (!c->batch_size) c->batch_size = 1;
   return ATTN_OK;
 }
 
 attn_status attn_model_embed(const attn_model *model, const char *const *texts, int64_t count,
-                             const attn_embedding_config *how, float *out, attn_error *err) {
-  struct job j = {.model = model, .count = count, .out = out};
-  attn_status status = attn_descriptor_copy(how, &j.how, sizeof j.how, sizeof j.how, "how", err);
-  if (!status) status = check(&j, err);
-  if (!status) status = read_texts(&j, texts, err);
-  if (!status) status = run(&j, err);
-  free(j.tokens), free(j.starts);
+                             const attn_embedding_config *config, float *out, attn_error *err) {
+  struct embedding_run r = {.model = model, .count = count, .out = out};
+  attn_status status =
+      attn_descriptor_copy(config, &r.config, sizeof r.config, sizeof r.config, "config", err);
+  if (!status) status = check(&r, err);
+  if (!status) status = read_texts(&r, texts, err);
+  if (!status) status = encode_all(&r, err);
+  free(r.tokens), free(r.starts);
   return status;
 }

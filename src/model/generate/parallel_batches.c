@@ -4,37 +4,38 @@
 
 #include "error.h"
 
-/* A group's, so that the failure that is handed out is not the fastest thread's. */
+/* One per batch, so that the failure returned does not depend on which thread is fastest. */
 struct attn_parallel_batch_result {
   attn_status status;
   attn_error error;
 };
 
-attn_status attn_parallel_batches_report(struct attn_parallel_batches *s, attn_error *err) {
-  return attn_watch_tell(&s->watch, s->done, s->sequences, err);
+attn_status attn_parallel_batches_report(struct attn_parallel_batches *b, attn_error *err) {
+  return attn_watch_tell(&b->watch, b->done, b->sequences, err);
 }
 
-static void run_group(void *argument, int64_t index, int32_t worker) {
-  struct attn_parallel_batches *s = argument;
-  struct attn_parallel_batch_result *out = &s->outcomes[index];
-  int64_t first = index * s->together, left = s->sequences - first;
+static void run_batch(void *argument, int64_t index, int32_t worker) {
+  struct attn_parallel_batches *b = argument;
+  struct attn_parallel_batch_result *result = &b->results[index];
+  int64_t first = index * b->batch_size, left = b->sequences - first;
   (void)worker;
-  if (s->halted) return;
-  out->status = s->work(s->argument, first, left < s->together ? left : s->together, &out->error);
-  if (out->status) s->halted = 1;
+  if (b->stopped) return;
+  result->status =
+      b->work(b->argument, first, left < b->batch_size ? left : b->batch_size, &result->error);
+  if (result->status) b->stopped = 1;
 }
 
-attn_status attn_parallel_batches_run(struct attn_parallel_batches *s, attn_error *err) {
-  const struct attn_host host = {.threads = s->threads};
-  int64_t groups = s->sequences / s->together + (s->sequences % s->together > 0);
+attn_status attn_parallel_batches_run(struct attn_parallel_batches *b, attn_error *err) {
+  const struct attn_host host = {.threads = b->threads};
+  int64_t count = b->sequences / b->batch_size + (b->sequences % b->batch_size > 0);
   attn_status status = ATTN_OK;
-  if (!(s->outcomes = calloc((size_t)groups + 1, sizeof *s->outcomes)))
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld groups", (long long)groups);
-  attn_layer_run(&host, groups, run_group, s);
-  for (int64_t n = 0; n < groups && !status; n++) {
-    status = s->outcomes[n].status;
-    if (status && err) *err = s->outcomes[n].error;
+  if (!(b->results = calloc((size_t)count + 1, sizeof *b->results)))
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld batches", (long long)count);
+  attn_layer_run(&host, count, run_batch, b);
+  for (int64_t n = 0; n < count && !status; n++) {
+    status = b->results[n].status;
+    if (status && err) *err = b->results[n].error;
   }
-  free(s->outcomes);
+  free(b->results);
   return status;
 }

@@ -4,64 +4,64 @@
 #include "encoder_batches.h"
 #include "error.h"
 
-struct labels {
-  const struct attn_search_config *how;
-  const struct attn_search_results *found;
+struct label_prediction {
+  const struct attn_search_config *config;
+  const struct attn_search_results *results;
 };
 
-static attn_status check(const struct attn_network *network, const struct attn_search_config *how,
-                         attn_error *err) {
+static attn_status check(const struct attn_network *network,
+                         const struct attn_search_config *config, attn_error *err) {
   if (network->config.head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
-                     "a model that ends in hidden vectors says no words");
-  if (how->beams > 1)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "beams",
-                     "%lld beams: an encoder alone says the likeliest token at each place; beams "
-                     "and n_best must be 0 or 1",
-                     (long long)how->beams);
-  if (how->temperature > 0)
+                     "cannot predict tokens: the model has no output head");
+  if (config->num_beams > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "num_beams",
+                     "an encoder predicts one token for each position: num_beams and "
+                     "num_return_sequences must be 0 or 1, got %lld",
+                     (long long)config->num_beams);
+  if (config->temperature > 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "temperature",
-                     "an encoder alone says the likeliest token at each place, and draws none: "
-                     "temperature must be 0");
+                     "an encoder predicts the most likely token for each position: temperature "
+                     "must be 0, got %g",
+                     config->temperature);
   return ATTN_OK;
 }
 
-/* A search whose steps are there already. The source has no more than these places to say something
- * at. */
-static attn_status say(void *context, int64_t index, const float *logits, int64_t places,
-                       int64_t words, attn_error *err) {
-  const struct labels *l = context;
-  const struct attn_search_results found = attn_search_results_of(l->found, l->how, index);
-  int weighs = found.scores || found.log_probabilities;
-  struct attn_beam_state line;
+/* A search of one beam whose logits are all computed in advance. */
+static attn_status predict(void *context, int64_t index, const float *logits, int64_t positions,
+                           int64_t vocab_size, attn_error *err) {
+  const struct label_prediction *p = context;
+  const struct attn_search_results results = attn_search_results_of(p->results, p->config, index);
+  struct attn_beam_state state;
   attn_status status =
-      attn_beam_state_init(&line, l->how, words, l->how->first_sequence + index, weighs, err);
-  if (places < line.most) line.most = places;
-  line.open = !status;
-  for (; line.open && !status; logits += words) {
-    status = attn_beam_state_select(&line, logits, err);
-    if (!status) status = attn_beam_state_advance(&line, NULL, 0, 0, err);
+      attn_beam_state_init(&state, p->config, vocab_size, p->config->first_sequence + index,
+                           results.scores || results.log_probs, err);
+  if (positions < state.max_new_tokens) state.max_new_tokens = positions;
+  state.num_open = !status;
+  for (; state.num_open && !status; logits += vocab_size) {
+    status = attn_beam_state_select(&state, logits, err);
+    if (!status) status = attn_beam_state_advance(&state, NULL, 0, 0, err);
   }
-  if (!status) attn_beam_state_write(&line, &found);
-  attn_beam_state_free(&line);
+  if (!status) attn_beam_state_write(&state, &results);
+  attn_beam_state_free(&state);
   return status;
 }
 
 attn_status attn_predict_labels(const struct attn_network *network,
                                 const struct attn_token_batch *source,
-                                const struct attn_search_config *how,
-                                const struct attn_search_results *found, attn_error *err) {
-  struct labels labels = {how, found};
-  const struct attn_encoder_batches encoding = {.network = network,
-                                                .pack = how->pack,
-                                                .texts = source,
-                                                .together = how->together,
-                                                .threads = how->threads,
-                                                .labels = 1,
-                                                .take = say,
-                                                .context = &labels,
-                                                .stop = how->stop,
-                                                .stop_context = how->context};
-  attn_status status = check(network, how, err);
-  return status ? status : attn_encoder_batches_run(&encoding, err);
+                                const struct attn_search_config *config,
+                                const struct attn_search_results *results, attn_error *err) {
+  struct label_prediction prediction = {config, results};
+  const struct attn_encoder_batches batches = {.network = network,
+                                               .pack = config->pack,
+                                               .texts = source,
+                                               .batch_size = config->batch_size,
+                                               .threads = config->threads,
+                                               .logits = 1,
+                                               .take = predict,
+                                               .context = &prediction,
+                                               .stop = config->stop,
+                                               .stop_context = config->context};
+  attn_status status = check(network, config, err);
+  return status ? status : attn_encoder_batches_run(&batches, err);
 }

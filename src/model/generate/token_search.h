@@ -1,9 +1,5 @@
-/* token_search.h -- what a model says: the likeliest at each step, the best by beam search, or
- * drawn.
- *
- * A source is worked on by one thread, by itself: what is said of it is the same, bit for bit,
- * whatever else is asked for and however many threads there are. References: [Wu16] arXiv
- * 1609.08144, [Holtzman20] arXiv 1904.09751, [Fan18] arXiv 1805.04833. */
+/* token_search.h -- greedy search, beam search and sampling over a decoder; label prediction over
+ * an encoder. */
 #ifndef ATTN_MODEL_TOKEN_SEARCH_H
 #define ATTN_MODEL_TOKEN_SEARCH_H
 
@@ -11,79 +7,78 @@
 
 enum { ATTN_NUM_BEAMS_MAX = 1 << 12 };
 
-/* When a beam search ends and what it scores. */
+/* When a beam search ends, and how it scores. */
 enum attn_beam_rule {
-  ATTN_BEAM_RULE_WU, /* n_best finished are kept, and what ends leaves its beam empty; it ends when
-                      * no open one can come among them [Wu16] */
-  /* generate() of Hugging Face's transformers: twice as many continuations are looked at, so that
-   * all beams stay open; those that end among the first `beams` are finished, and as many of the
-   * best are kept; score = log p / n^length_penalty. It ends when so many are finished and the best
-   * open one scores no higher at its present length, or with `early` at once. */
+  /* Keeps num_return_sequences finished hypotheses; one that finishes leaves its beam empty. Ends
+   * when no open hypothesis can rank among them [Wu16]. */
+  ATTN_BEAM_RULE_WU,
+  /* generate() of Hugging Face's transformers: considers 2 num_beams continuations, so that all
+   * beams stay open; those among the first num_beams that end are finished, and the num_beams best
+   * are kept. score = log p / n^length_penalty. Ends when num_beams are finished and the best open
+   * hypothesis scores no higher at its present length, or at once with early_stopping. */
   ATTN_BEAM_RULE_HUGGING_FACE
 };
 
-/* How to search. 0 is a default where one is named. */
+/* Options of a search. 0 is the default where one is given. */
 struct attn_search_config {
-  int64_t most;       /* tokens said at most, the end among them; at least 1. Of a decoder alone no
-                       * more than there are positions behind what it goes on from */
-  int32_t begin, end; /* read before all else, -1: nothing; ends what is said, -1: nothing does */
-  /* Of all continuations of what is open at a step, the end among them, so many of the likeliest
-   * are kept; those that end are finished. 0, 1: greedy. Of equals the first are kept: of the
-   * hypothesis that stood higher, then the smaller token. */
-  int64_t beams;
-  /* Hypotheses of a source that are handed out, by falling score, of equals the one that was found
-   * first; at most beams. 0 is 1. score = log p / ((5 + n) / 6)^length_penalty [Wu16 eq. 14], n
-   * the tokens said and the end where it was said; what was cut at `most` has no end. 0 .. 10. */
-  int64_t n_best;
-  double length_penalty; /* of ATTN_BEAM_RULE_HUGGING_FACE -10 .. 10 */
+  int64_t max_new_tokens; /* including eos; at least 1. A decoder also ends at its last position */
+  int32_t bos, eos;       /* the decoder's first input, and the token that ends; -1: none */
+  /* At each step the num_beams most likely continuations of all open hypotheses are kept, those
+   * that end with eos are finished. 0, 1: greedy. Ties: the higher ranked hypothesis first, then
+   * the smaller token. */
+  int64_t num_beams;
+  /* Hypotheses returned per source, by descending score, ties in the order they were found; at most
+   * num_beams. 0 is 1. score = log p / ((5 + n) / 6)^length_penalty [Wu16 eq. 14], n the number of
+   * tokens including eos. length_penalty: 0 .. 10. */
+  int64_t num_return_sequences;
+  double length_penalty; /* with ATTN_BEAM_RULE_HUGGING_FACE -10 .. 10 */
   enum attn_beam_rule rule;
-  int early;
-  /* The last token that there is room for is the end, of log-probability 0. */
-  int forced_end;
-  int64_t longest;      /* tokens at most, with those that a decoder reads before; 0: any number */
-  const int32_t *never; /* tokens that are never said, though their probabilities count */
-  int64_t nevers;
-  /* Above 0 a token is drawn from softmax(logits / temperature), with one beam. Of the top_k
-   * likeliest [Fan18], 0: all; of these from the fewest of the likeliest whose probabilities,
-   * which then are of top_k's, reach top_p [Holtzman20], 0 is 1: all. Of equals the smaller token
-   * is the likelier. */
+  int early_stopping;
+  int force_eos;             /* the token at the maximum length is eos, with log-probability 0 */
+  int64_t max_length;        /* of a decoder: tokens read and generated; 0: no limit */
+  const int32_t *suppressed; /* tokens never generated; their probabilities still count */
+  int64_t num_suppressed;
+  /* Above 0: samples from softmax(logits / temperature), with one beam. top_k: only the k most
+   * likely tokens [Fan18], 0: all. top_p: of these the fewest, most likely first, whose
+   * renormalized probabilities reach top_p [Holtzman20]; 0 is 1: all. Ties: the smaller token is
+   * the likelier. */
   double temperature, top_p;
   int64_t top_k;
-  uint64_t seed;          /* a draw is a function of the seed, the sequence and the step */
-  int64_t first_sequence; /* the number of the first, where these are a part of more */
-  int64_t together;       /* 0 is 1. So many sources share each product: faster, but products of
-                           * other sizes round otherwise, so that neighbours change the last bits */
+  uint64_t seed;          /* a sample is a function of the seed, the sequence and the step */
+  int64_t first_sequence; /* index of the first sequence, if they are part of a larger batch */
+  int64_t batch_size;     /* sources that share each matrix product; 0 is 1. Faster, but products of
+                           * another size round differently: the batch changes the last bits */
   int32_t threads;        /* 0: all */
-  const struct attn_packed_weights *pack; /* of the network; NULL: its weights as they stand */
-  /* NULL, or called after steps, by one thread at a time, with the sequences done and in all; not 0
-   * stops with ATTN_ERR_INTERRUPTED. */
+  const struct attn_packed_weights *pack; /* the network's, or NULL */
+  /* NULL, or called after steps, by one thread at a time, with the sequences done and in all;
+   * nonzero stops with ATTN_ERR_INTERRUPTED. */
   int (*stop)(void *context, int64_t done, int64_t of);
   void *context;
 };
 
-/* What was found, in the caller's memory; NULL where not wanted. N sequences, n_best, most. */
+/* Output arrays of the caller; NULL if not requested. N sequences, R = num_return_sequences,
+ * M = max_new_tokens. */
 struct attn_search_results {
-  int32_t *tokens;          /* (N, n_best, most): without the end */
-  int64_t *counts;          /* (N, n_best): tokens said without the end; -1: there was no more */
-  unsigned char *ended;     /* (N, n_best): 1, or 0 where it was cut */
-  double *scores;           /* (N, n_best) */
-  float *log_probabilities; /* (N, n_best, most): of each token by the model itself, whatever the
-                             * temperature, the end's behind the last's */
+  int32_t *tokens;         /* (N, R, M) without eos */
+  int64_t *token_counts;   /* (N, R) without eos; -1: no hypothesis */
+  unsigned char *finished; /* (N, R) 1: ends with eos */
+  double *scores;          /* (N, R) */
+  float *log_probs; /* (N, R, M) of each token, eos included, by the model at temperature 1 */
 };
 
-/* What the model says to each source, or of a model without an encoder: how each goes on, which may
- * be empty behind a begin. An encoder alone says at each place of the source the likeliest token,
- * up to the first end: one beam, nothing drawn, begin is not read (label.h). source->places are not
- * read. On bad arguments nothing is touched; else, on failure, found is partly written.
+/* Generates from each source: an encoder-decoder the target, a decoder the continuation (the source
+ * may be empty if there is a bos), an encoder the most likely token at each position up to the
+ * first eos (predict_labels.h; one beam, no sampling, bos is not read). source->position_ids are
+ * not read. Invalid arguments leave results unchanged; other errors leave them partly written.
  *
- * Memory  a thread: caches of `together` sources, 16 beams most bytes each
- * Cost    a step: the model's of `beams` tokens, V log-probabilities of each where more than the
- *         likeliest token is asked for, and a choice that is linear in V but for what it keeps
- * Errors  ATTN_ERR_ARGUMENT (also for logits that are no numbers), ATTN_ERR_MEMORY,
+ * Memory  per thread: the KV caches of batch_size sources, 16 num_beams max_new_tokens bytes each
+ * Cost    per step: the decoder's for num_beams tokens, V log-probabilities of each unless greedy
+ *         search without scores, and a selection linear in V
+ * Errors  ATTN_ERR_ARGUMENT (also for logits that are not finite), ATTN_ERR_MEMORY,
  *         ATTN_ERR_INTERRUPTED */
 attn_status attn_search_run(const struct attn_network *network,
                             const struct attn_token_batch *source,
-                            const struct attn_search_config *how,
-                            const struct attn_search_results *found, attn_error *err);
+                            const struct attn_search_config *config,
+                            const struct attn_search_results *results, attn_error *err);
 
 #endif

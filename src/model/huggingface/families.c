@@ -1,4 +1,4 @@
-/* families.c -- the families, member by member and tensor by tensor.
+/* families.c -- the tables of BERT, GPT-2 and Marian.
  * [huggingface/transformers, models/{bert,gpt2,marian}/configuration_*.py and modeling_*.py] */
 #include "families.h"
 
@@ -11,7 +11,7 @@
     "activation", "swish", "silu"                                                                \
   }
 
-/* ---- BERT: an encoder, post-norm; the norm behind the embedding, kinds of tokens ---- */
+/* ---- BERT: an encoder, post-norm; normalized embeddings with token types ---- */
 
 static const struct attn_hf_member bert_members[] = {
     {"architectures", "head", NULL},
@@ -40,14 +40,14 @@ static const struct attn_hf_member bert_members[] = {
     {NULL, "output_bias", "true"},
     {NULL, NULL, NULL}};
 
-static const struct attn_hf_value bert_words[] = {{"head", "BertModel", "none"},
-                                                  {"head", "BertForMaskedLM", "transform"},
-                                                  {"head", "BertForPreTraining", "transform"},
-                                                  ACTIVATIONS,
-                                                  {NULL, NULL, NULL}};
+static const struct attn_hf_value bert_values[] = {{"head", "BertModel", "none"},
+                                                   {"head", "BertForMaskedLM", "transform"},
+                                                   {"head", "BertForPreTraining", "transform"},
+                                                   ACTIVATIONS,
+                                                   {NULL, NULL, NULL}};
 
 #define BERT_LAYER "bert.encoder.layer.#."
-static const struct attn_hf_tensor_name bert_names[] = {
+static const struct attn_hf_tensor_name bert_tensors[] = {
     {"bert.embeddings.word_embeddings.weight", "source_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
     {"bert.embeddings.position_embeddings.weight", "source_positions.weight", ATTN_HF_ALL_ROWS, 0,
      0},
@@ -70,8 +70,8 @@ static const struct attn_hf_tensor_name bert_names[] = {
     {"cls.predictions.bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 0},
     {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
 
-/* Heads beside the one that is wanted, tied copies, and positions 0 .. n-1. */
-static const char *const bert_idle[] = {
+/* Other heads, tied copies, and positions 0 .. n-1. */
+static const char *const bert_unused[] = {
     "pooler.dense.weight",          "pooler.dense.bias",
     "embeddings.position_ids",      "cls.predictions.decoder.weight",
     "cls.predictions.decoder.bias", "cls.seq_relationship.weight",
@@ -103,13 +103,13 @@ static const struct attn_hf_member gpt2_members[] = {
     {NULL, "output_bias", "false"},
     {NULL, NULL, NULL}};
 
-static const struct attn_hf_value gpt2_words[] = {{"head", "GPT2LMHeadModel", "linear"},
-                                                  {"head", "GPT2Model", "linear"},
-                                                  ACTIVATIONS,
-                                                  {NULL, NULL, NULL}};
+static const struct attn_hf_value gpt2_values[] = {{"head", "GPT2LMHeadModel", "linear"},
+                                                   {"head", "GPT2Model", "linear"},
+                                                   ACTIVATIONS,
+                                                   {NULL, NULL, NULL}};
 
 #define GPT2_LAYER "transformer.h.#."
-static const struct attn_hf_tensor_name gpt2_names[] = {
+static const struct attn_hf_tensor_name gpt2_tensors[] = {
     {"transformer.wte.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
     {"transformer.wpe.weight", "target_positions.weight", ATTN_HF_ALL_ROWS, 0, 0},
     {GPT2_LAYER "ln_1.", "decoder.layers.#.norm1.", ATTN_HF_ALL_ROWS, 0, 0},
@@ -123,7 +123,8 @@ static const struct attn_hf_tensor_name gpt2_names[] = {
     {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
 
 /* The causal mask, and the tied copy. */
-static const char *const gpt2_idle[] = {".attn.bias", ".attn.masked_bias", "lm_head.weight", NULL};
+static const char *const gpt2_unused[] = {".attn.bias", ".attn.masked_bias", "lm_head.weight",
+                                          NULL};
 
 /* ---- Marian: encoder and decoder, post-norm ---- */
 
@@ -161,12 +162,12 @@ static const struct attn_hf_member marian_members[] = {
     {NULL, "output_bias", "true"},
     {NULL, NULL, NULL}};
 
-static const struct attn_hf_value marian_words[] = {
+static const struct attn_hf_value marian_values[] = {
     {"head", "MarianMTModel", "linear"}, ACTIVATIONS, {NULL, NULL, NULL}};
 
 #define MARIAN_IN "model.encoder.layers.#."
 #define MARIAN_OUT "model.decoder.layers.#."
-static const struct attn_hf_tensor_name marian_names[] = {
+static const struct attn_hf_tensor_name marian_tensors[] = {
     {"model.shared.weight", "target_embedding.weight", ATTN_HF_ALL_ROWS, 0, 0},
     {"final_logits_bias", "output.bias", ATTN_HF_ALL_ROWS, 0, 1},
     {MARIAN_IN "self_attn.q_proj.", "encoder.layers.#.self_attn.in_proj_", ATTN_HF_QUERY_ROWS, 0,
@@ -202,22 +203,23 @@ static const struct attn_hf_tensor_name marian_names[] = {
     {MARIAN_OUT "final_layer_norm.", "decoder.layers.#.norm3.", ATTN_HF_ALL_ROWS, 0, 0},
     {NULL, NULL, ATTN_HF_ALL_ROWS, 0, 0}};
 
-/* Sinusoids, which are computed here, and tied copies. */
-static const char *const marian_idle[] = {"embed_positions.weight", "embed_tokens.weight",
-                                          "lm_head.weight", NULL};
+/* Computed sinusoids, and tied copies. */
+static const char *const marian_unused[] = {"embed_positions.weight", "embed_tokens.weight",
+                                            "lm_head.weight", NULL};
 
 /* ---- All ---- */
 
-static const struct attn_hf_family bert = {"bert",     "bert.",    bert_members,
-                                           bert_words, bert_names, bert_idle},
-                                   gpt2 = {"gpt2",     "transformer.", gpt2_members,
-                                           gpt2_words, gpt2_names,     gpt2_idle},
-                                   marian = {"marian",     "",           marian_members,
-                                             marian_words, marian_names, marian_idle};
+static const struct attn_hf_family bert = {"bert",      "bert.",      bert_members,
+                                           bert_values, bert_tensors, bert_unused},
+                                   gpt2 = {"gpt2",      "transformer.", gpt2_members,
+                                           gpt2_values, gpt2_tensors,   gpt2_unused},
+                                   marian = {"marian",       "",
+                                             marian_members, marian_values,
+                                             marian_tensors, marian_unused};
 
 const struct attn_hf_family *const attn_hf_families[] = {&bert, &gpt2, &marian, NULL};
 
-/* What would change numbers in all of them; never written. */
+/* Members of all families that change results; never written. */
 const struct attn_hf_member attn_hf_common_members[] = {
     {"pruned_heads", NULL, "{}"},
     {"quantization_config", NULL, "null"},

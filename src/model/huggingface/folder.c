@@ -13,7 +13,7 @@
 #include "file.h"
 #include "huggingface.h"
 
-enum { JSON_MOST = 1 << 20, SHOWN = 60 };
+enum { MAX_JSON_BYTES = 1 << 20, SHOWN = 60 };
 
 int attn_is_folder(const char *path) {
   struct stat info;
@@ -24,7 +24,6 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model");
 }
 
-/* folder/name or folder/part/name, to be freed. */
 attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
                              attn_error *err) {
   size_t bytes = strlen(folder) + strlen(part) + strlen(name) + 3;
@@ -33,13 +32,13 @@ attn_status attn_folder_join(const char *folder, const char *part, const char *n
   return ATTN_OK;
 }
 
-/* ---- Small files of JSON ---- */
+/* ---- Small JSON files ---- */
 
 static attn_status parse(const char *path, const char *name, size_t flags, json_t **root,
                          attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, JSON_MOST, NULL, &text, &size, err);
+  attn_status status = attn_file_read(path, MAX_JSON_BYTES, NULL, &text, &size, err);
   if (!status) status = attn_json_read(name, text, size, flags, root, err);
   free(text);
   return status;
@@ -57,13 +56,13 @@ attn_status attn_folder_json(const char *folder, const char *part, const char *n
   return status;
 }
 
-/* ---- A text's one vector ---- */
+/* ---- Sentence embeddings ---- */
 
 static int is_set(const json_t *object, const char *name) {
   return json_is_true(json_object_get(object, name));
 }
 
-/* One of the two that are done here, and nothing with it. */
+/* Exactly one of the two supported poolings. */
 static attn_status read_pooling(const char *folder, const char *part,
                                 struct attn_sentence_config *s, attn_error *err) {
   static const char *const others[] = {
@@ -74,16 +73,16 @@ static attn_status read_pooling(const char *folder, const char *part,
   if (status) return status;
   int mean = is_set(root, "pooling_mode_mean_tokens"),
       first = is_set(root, "pooling_mode_cls_token");
-  int sound = mean != first;
-  for (size_t n = 0; n < sizeof others / sizeof *others; n++) sound &= !is_set(root, others[n]);
+  int valid = mean != first;
+  for (size_t n = 0; n < sizeof others / sizeof *others; n++) valid &= !is_set(root, others[n]);
   json_decref(root);
   s->pooling = first ? ATTN_POOLING_CLS : ATTN_POOLING_MEAN;
-  if (sound) return ATTN_OK;
-  return attn_fail(
-      err, ATTN_ERR_FORMAT, NULL,
-      "%.*s/config.json: of the ways of pooling exactly one must be chosen, and it must "
-      "be pooling_mode_mean_tokens or pooling_mode_cls_token",
-      SHOWN, part);
+  if (valid) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "%.*s/config.json: exactly one of pooling_mode_mean_tokens and "
+                   "pooling_mode_cls_token must be "
+                   "true, and no other pooling mode",
+                   SHOWN, part);
 }
 
 static attn_status read_module(const char *folder, const json_t *module,
@@ -93,11 +92,12 @@ static attn_status read_module(const char *folder, const json_t *module,
   const char *name = type && strrchr(type, '.') ? strrchr(type, '.') + 1 : "";
   if (!strcmp(name, "Transformer") && part && !*part) return ATTN_OK;
   if (!strcmp(name, "Pooling") && part && !s->pooling) return read_pooling(folder, part, s, err);
-  if (!strcmp(name, "Normalize")) return s->norm = ATTN_NORMALIZE_L2, ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "modules.json: %.*s is not done here; a Transformer in the folder itself, a "
-                   "Pooling and a Normalize are",
-                   SHOWN, type ? type : "what has no type");
+  if (!strcmp(name, "Normalize")) return s->normalize = ATTN_NORMALIZE_L2, ATTN_OK;
+  return attn_fail(
+      err, ATTN_ERR_FORMAT, NULL,
+      "modules.json: module %.*s is not supported; expected a Transformer in the folder itself, a "
+      "Pooling and a Normalize",
+      SHOWN, type ? type : "without a type");
 }
 
 static attn_status read_modules(const char *folder, struct attn_sentence_config *s,
@@ -105,32 +105,33 @@ static attn_status read_modules(const char *folder, struct attn_sentence_config 
   json_t *root;
   attn_status status = attn_folder_json(folder, "", "modules.json", 0, &root, err);
   if (status || !root) return status;
-  s->norm = ATTN_NORMALIZE_NONE;
+  s->normalize = ATTN_NORMALIZE_NONE;
   if (!json_is_array(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: it is no list");
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: expected an array");
   for (size_t n = 0; n < json_array_size(root) && !status; n++)
     status = read_module(folder, json_array_get(root, n), s, err);
   if (!status && !s->pooling)
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: there is no Pooling");
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "modules.json: no Pooling module");
   json_decref(root);
   return status;
 }
 
-/* How long a text may be is said here before what the tokenizer says, as it is there. */
+/* max_seq_length has precedence over the tokenizer's truncation, as in sentence-transformers. */
 static attn_status read_length(const char *folder, struct attn_sentence_config *s,
                                attn_error *err) {
   json_t *root;
   attn_status status = attn_folder_json(folder, "", "sentence_bert_config.json", 0, &root, err);
   if (status || !root) return status;
-  const json_t *most = json_object_get(root, "max_seq_length");
-  if (json_is_integer(most)) s->most = json_integer_value(most);
+  const json_t *max_length = json_object_get(root, "max_seq_length");
+  if (json_is_integer(max_length)) s->max_tokens = json_integer_value(max_length);
   if (is_set(root, "do_lower_case"))
+    status =
+        attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                  "sentence_bert_config.json: \"do_lower_case\" is not supported; the tokenizer's "
+                  "normalizer can lowercase");
+  else if (max_length && !json_is_null(max_length) && s->max_tokens < 3)
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "sentence_bert_config.json: \"do_lower_case\" is not done here; the "
-                       "tokenizer's normalizer may do it");
-  else if (most && !json_is_null(most) && s->most < 3)
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "sentence_bert_config.json: \"max_seq_length\" must be 3 or more");
+                       "sentence_bert_config.json: \"max_seq_length\" must be at least 3");
   json_decref(root);
   return status;
 }
@@ -138,87 +139,86 @@ static attn_status read_length(const char *folder, struct attn_sentence_config *
 static attn_status read_sentence(const char *folder, struct attn_model *m, attn_error *err) {
   struct attn_sentence_config *s = &m->sentence;
   int64_t length = m->network->config.max_positions;
-  s->most = attn_tokenizer_most(m->tokenizer);
+  s->max_tokens = attn_tokenizer_most(m->tokenizer);
   attn_status status = read_length(folder, s, err);
   if (!status) status = read_modules(folder, s, err);
-  if (s->most > length) s->most = length;
+  if (s->max_tokens > length) s->max_tokens = length;
   return status;
 }
 
 /* ---- The model ---- */
 
-static attn_status check_words(const struct attn_model *m, attn_error *err) {
+static attn_status check_vocab_size(const struct attn_model *m, attn_error *err) {
   int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.vocab_size;
   if (count <= rows) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "tokenizer.json: it has %lld words, the model vectors for %lld",
+                   "tokenizer.json: %lld tokens, but the model has embeddings for %lld",
                    (long long)count, (long long)rows);
 }
 
-/* generation_config.json, or where there is none config.json, says how a model generates. */
-static attn_status read_generating(const char *folder, const char *config_path,
-                                   const struct attn_model_config *config,
-                                   struct attn_generation_defaults *g, attn_error *err) {
+/* From generation_config.json, or if it does not exist config.json. */
+static attn_status read_generation_config(const char *folder, const char *config_path,
+                                          const struct attn_model_config *config,
+                                          struct attn_generation_defaults *g, attn_error *err) {
   static const char own[] = "generation_config.json", older[] = "config.json";
   struct stat info;
   char *path, *text = NULL;
   size_t size;
   attn_status status = attn_folder_join(folder, "", own, &path, err);
   if (status) return status;
-  int has = !stat(path, &info);
-  status = attn_file_read(has ? path : config_path, JSON_MOST, NULL, &text, &size, err);
+  int exists = !stat(path, &info);
+  status = attn_file_read(exists ? path : config_path, MAX_JSON_BYTES, NULL, &text, &size, err);
   if (!status)
-    status = attn_generation_defaults_read(text, size, has ? own : older, config, g, err);
+    status = attn_generation_defaults_read(text, size, exists ? own : older, config, g, err);
   free(path), free(text);
   return status;
 }
 
-/* A source ends in what ends a reply, as Marian's do there; a text to go on from may have something
- * before it and nothing behind it. */
-static attn_status frame(struct attn_generation_defaults *g, const struct attn_model_config *config,
-                         attn_error *err) {
-  int goes_on = config->kind == ATTN_DECODER;
-  if (goes_on && g->before >= 0) g->begin = g->before;
-  if (goes_on && g->behind >= 0)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: post_processor: it ends a text that is to go on; take the "
-                     "token behind it out");
+/* An encoder-decoder's source ends with eos, as in Marian. A prompt may have a token before it and
+ * none after it. */
+static attn_status set_special_tokens(struct attn_generation_defaults *g,
+                                      const struct attn_model_config *config, attn_error *err) {
+  int is_prompt = config->kind == ATTN_DECODER;
+  if (is_prompt && g->source_bos >= 0) g->bos = g->source_bos;
+  if (is_prompt && g->source_eos >= 0)
+    return attn_fail(
+        err, ATTN_ERR_FORMAT, NULL,
+        "tokenizer.json: post_processor must not append a token to a decoder's prompt");
   if (config->kind != ATTN_ENCODER_DECODER) return ATTN_OK;
-  if (g->behind >= 0 && g->behind != g->end)
+  if (g->source_eos >= 0 && g->source_eos != g->eos)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: post_processor: it ends a source with another token than "
-                     "eos_token_id, %d",
-                     (int)g->end);
-  g->behind = g->end;
+                     "tokenizer.json: post_processor must end a source with eos_token_id, %d",
+                     (int)g->eos);
+  g->source_eos = g->eos;
   return ATTN_OK;
 }
 
-static attn_status read_manners(const char *folder, const char *config_path,
-                                const struct attn_model_config *config, struct attn_model *m,
-                                attn_error *err) {
-  struct attn_generation_defaults *g = &m->generating;
-  g->begin = g->end = g->empty = g->pad = -1;
-  int own = attn_tokenizer_kind(m->tokenizer) != ATTN_TOKENIZER_WORDPIECE;
-  int bare = own && config->kind == ATTN_ENCODER; /* ours begins no text */
-  g->before = bare ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
-  g->behind = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+static attn_status read_defaults(const char *folder, const char *config_path,
+                                 const struct attn_model_config *config, struct attn_model *m,
+                                 attn_error *err) {
+  struct attn_generation_defaults *g = &m->generation;
+  g->bos = g->eos = g->empty_prompt = g->pad = -1;
+  int is_wordpiece = attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE;
+  int no_bos = !is_wordpiece && config->kind == ATTN_ENCODER; /* an encoder trained by attn */
+  g->source_bos = no_bos ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
+  g->source_eos = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
   if (config->kind == ATTN_ENCODER) return ATTN_OK;
-  attn_status status = read_generating(folder, config_path, config, g, err);
-  return status ? status : frame(g, config, err);
+  attn_status status = read_generation_config(folder, config_path, config, g, err);
+  return status ? status : set_special_tokens(g, config, err);
 }
 
-/* What is small is read before what is large. */
+/* Small files before large ones. */
 static attn_status read_files(const char *folder, const char *config_path, const char *weights,
                               struct attn_model *m, attn_error *err) {
   const struct attn_hf_family *family;
   struct attn_model_config config;
   attn_status status = attn_hf_config_read(config_path, &config, &family, err);
   if (!status) status = attn_folder_read_tokenizer(folder, &config, &m->tokenizer, err);
-  if (!status) status = read_manners(folder, config_path, &config, m, err);
+  if (!status) status = read_defaults(folder, config_path, &config, m, err);
   if (!status)
     status = attn_hf_model_load(config_path, weights, &family, &m->network, &m->weights, err);
-  m->foreign = 1;
-  if (!status) status = check_words(m, err);
+  m->is_huggingface = 1;
+  if (!status) status = check_vocab_size(m, err);
   if (!status && !(m->config = attn_model_config_write(&m->network->config)))
     status = out_of_memory(err);
   return status;

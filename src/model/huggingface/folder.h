@@ -1,6 +1,5 @@
-/* folder.h -- a model as Hugging Face keeps it: a folder with config.json, model.safetensors,
- * tokenizer.json, generation_config.json and, of an encoder for sentences, how a text becomes one
- * vector. */
+/* folder.h -- a Hugging Face folder: config.json, model.safetensors, tokenizer.json,
+ * generation_config.json, and for sentence embeddings the files of sentence-transformers. */
 #ifndef ATTN_MODEL_FOLDER_H
 #define ATTN_MODEL_FOLDER_H
 
@@ -10,15 +9,15 @@
 
 int attn_is_folder(const char *path);
 
-/* Fills the model, or leaves in it what attn_model_free releases. What a file says and would not be
- * done here is refused, ATTN_ERR_FORMAT with the file's name and the member's. */
+/* Fills the model; after a failure the caller still calls attn_model_free. ATTN_ERR_FORMAT with the
+ * names of the file and of the member for a setting that is not supported. */
 attn_status attn_folder_read(const char *folder, struct attn_model *model, attn_error *err);
 
-/* folder/part/name, or with part "" folder/name; to be freed. */
+/* folder/part/name, or folder/name if part is ""; the caller frees it. */
 attn_status attn_folder_join(const char *folder, const char *part, const char *name, char **path,
                              attn_error *err);
 
-/* A small file of JSON, with jansson's flags beside those of all; *root NULL: there is none. */
+/* A small JSON file, read with jansson's flags. *root NULL: the file does not exist. */
 attn_status attn_folder_json(const char *folder, const char *part, const char *name, size_t flags,
                              json_t **root, attn_error *err);
 

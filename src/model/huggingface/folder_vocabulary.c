@@ -1,4 +1,4 @@
-/* folder_words.c -- the vocabulary of a folder.
+/* folder_vocabulary.c -- the vocabulary of a folder.
  * [huggingface/transformers: models/gpt2/tokenization_gpt2.py,
  * models/marian/tokenization_marian.py]
  */
@@ -11,7 +11,7 @@
 #include "file.h"
 #include "folder.h"
 
-enum { FILE_MOST = 64 << 20 };
+enum { MAX_FILE_BYTES = 64 << 20 };
 
 static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a vocabulary");
@@ -22,7 +22,7 @@ static attn_status read_text(const char *folder, const char *name, char **text, 
   char *path;
   attn_status status = attn_folder_join(folder, "", name, &path, err);
   if (status) return status;
-  status = attn_file_read(path, FILE_MOST, NULL, text, size, err);
+  status = attn_file_read(path, MAX_FILE_BYTES, NULL, text, size, err);
   free(path);
   return status;
 }
@@ -36,9 +36,9 @@ static int has(const char *folder, const char *name) {
   return found;
 }
 
-/* ---- GPT-2's older files ---- */
+/* ---- GPT-2's vocab.json and merges.txt ---- */
 
-/* A merge a line, behind one that says the version. */
+/* One merge per line, after a line with the version. */
 static attn_status read_merges(const char *text, size_t size, json_t *merges, attn_error *err) {
   int64_t number = 1;
   for (const char *line = text, *end = text + size, *next; line < end; line = next, number++) {
@@ -48,12 +48,12 @@ static attn_status read_merges(const char *text, size_t size, json_t *merges, at
     if (bytes && line[bytes - 1] == '\r') bytes--;
     if (!bytes || (number == 1 && bytes > 7 && !memcmp(line, "#version", 8))) continue;
     if (json_array_append_new(merges, json_stringn(line, bytes)))
-      return attn_fail_at(err, ATTN_ERR_FORMAT, number, 1, "merges.txt: it is no UTF-8");
+      return attn_fail_at(err, ATTN_ERR_FORMAT, number, 1, "merges.txt: not UTF-8");
   }
   return ATTN_OK;
 }
 
-/* Both as the tokenizer.json that they stand for. <|endoftext|> is the special token there. */
+/* The equivalent tokenizer.json, with the special token <|endoftext|>. */
 static json_t *document(json_t *vocab, json_t *merges) {
   static const char end[] = "<|endoftext|>";
   json_t *id = json_object_get(vocab, end);
@@ -93,7 +93,7 @@ static attn_status read_pairs(const char *folder, struct attn_tokenizer **tokeni
 
 /* ---- Which files ---- */
 
-/* What these say is put into effect there over tokenizer.json. model_max_length may be 10^30. */
+/* transformers applies these over tokenizer.json. model_max_length may be 10^30. */
 static attn_status check_settings(const char *folder, attn_error *err) {
   static const char *const names[] = {"add_prefix_space", "add_bos_token", "add_eos_token"};
   json_t *root;
@@ -103,18 +103,18 @@ static attn_status check_settings(const char *folder, attn_error *err) {
     if (json_is_true(json_object_get(root, names[n])))
       status =
           attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                    "tokenizer_config.json: \"%s\" is true; it can only be false here", names[n]);
+                    "tokenizer_config.json: \"%s\" is true; only false is supported", names[n]);
   json_decref(root);
   return status;
 }
 
-static attn_status read_document(const char *folder, int foreign, struct attn_tokenizer **tokenizer,
-                                 attn_error *err) {
+static attn_status read_document(const char *folder, int any_special_tokens,
+                                 struct attn_tokenizer **tokenizer, attn_error *err) {
   char *path;
   attn_status status = attn_folder_join(folder, "", "tokenizer.json", &path, err);
   if (status) return status;
-  status = foreign ? attn_tokenizer_read_foreign(path, tokenizer, err)
-                   : attn_tokenizer_read(path, tokenizer, err);
+  status = any_special_tokens ? attn_tokenizer_read_foreign(path, tokenizer, err)
+                              : attn_tokenizer_read(path, tokenizer, err);
   free(path);
   return status;
 }
@@ -124,10 +124,10 @@ attn_status attn_folder_read_tokenizer(const char *folder, const struct attn_mod
   int encodes = config->kind == ATTN_ENCODER;
   if (!encodes && !has(folder, "tokenizer.json")) {
     if (has(folder, "source.spm"))
-      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "source.spm: SentencePiece is not read here; put a tokenizer.json (BPE, "
-                       "WordLevel or WordPiece, of the library tokenizers) with the same numbers "
-                       "beside it");
+      return attn_fail(
+          err, ATTN_ERR_FORMAT, NULL,
+          "source.spm: SentencePiece is not supported; add a tokenizer.json (BPE, WordLevel or "
+          "WordPiece, of the tokenizers library) with the same token ids");
     if (config->kind == ATTN_DECODER && has(folder, "vocab.json")) {
       attn_status status = check_settings(folder, err);
       return status ? status : read_pairs(folder, tokenizer, err);

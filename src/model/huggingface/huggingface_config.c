@@ -1,4 +1,4 @@
-/* foreign_config.c -- config.json: renamed member by member into ours, and read as ours is. */
+/* huggingface_config.c -- config.json: its members are renamed to ours, then parsed as ours. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "error.h"
 #include "families.h"
 
-enum { EXACT = 17 }; /* digits that give a double back */
+enum { DOUBLE_DIGITS = 17 };
 
 const struct attn_hf_family *attn_hf_family_find(const char *name) {
   for (int n = 0; attn_hf_families[n]; n++)
@@ -19,62 +19,62 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
 }
 
-/* What a table says, as a value of its own. */
-static json_t *value_of(const char *text) { return json_loads(text, JSON_DECODE_ANY, NULL); }
+static json_t *parse_value(const char *text) { return json_loads(text, JSON_DECODE_ANY, NULL); }
 
 /* ---- Reading ---- */
 
-/* Its value, or what stands for it; NULL: neither, or no memory. To be released. */
-static json_t *look_up(const json_t *theirs, const struct attn_hf_member *m) {
+/* The value, or its default; NULL: neither, or out of memory. The caller releases it. */
+static json_t *get_value(const json_t *theirs, const struct attn_hf_member *m) {
   json_t *value = m->theirs ? json_object_get(theirs, m->theirs) : NULL;
   const char *other = m->otherwise;
   if (value && !json_is_null(value)) return json_incref(value);
   if (other && *other == '@') return json_incref(json_object_get(theirs, other + 1));
-  return other ? value_of(other) : NULL;
+  return other ? parse_value(other) : NULL;
 }
 
-/* Their word in ours; of a list, the only one. */
+/* Their string in ours; of an array, its only element. */
 static attn_status translate(const struct attn_hf_family *f, const struct attn_hf_member *m,
                              json_t **value, attn_error *err) {
   const json_t *word = json_array_size(*value) == 1 ? json_array_get(*value, 0) : *value;
   const char *text = json_string_value(word);
-  for (const struct attn_hf_value *w = f->words; text && w->ours; w++) {
-    if (strcmp(w->ours, m->ours) || strcmp(w->their_word, text)) continue;
+  for (const struct attn_hf_value *w = f->values; text && w->ours; w++) {
+    if (strcmp(w->ours, m->ours) || strcmp(w->their_value, text)) continue;
     json_decref(*value);
-    return (*value = json_string(w->our_word)) ? ATTN_OK : out_of_memory(err);
+    return (*value = json_string(w->our_value)) ? ATTN_OK : out_of_memory(err);
   }
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" is %.60s, which is not known",
-                   m->theirs, text ? text : "no word");
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" has the unknown value %.60s",
+                   m->theirs, text ? text : "(not a string)");
 }
 
-static int has_words(const struct attn_hf_family *f, const struct attn_hf_member *m) {
-  for (const struct attn_hf_value *w = f->words; w->ours; w++)
+static int has_values(const struct attn_hf_family *f, const struct attn_hf_member *m) {
+  for (const struct attn_hf_value *w = f->values; w->ours; w++)
     if (!strcmp(w->ours, m->ours)) return m->theirs != NULL;
   return 0;
 }
 
-/* What changes numbers and has no name here must be as it is everywhere. */
-static attn_status insist(const struct attn_hf_member *m, const json_t *value, attn_error *err) {
-  json_t *only = value_of(m->otherwise);
-  if (!only) return out_of_memory(err);
-  int other = value && !attn_json_same(value, only);
-  json_decref(only);
-  if (!other) return ATTN_OK;
+attn_status attn_hf_require_value(const char *file, const char *name, const json_t *value,
+                                  const char *only, attn_error *err) {
+  if (!value || json_is_null(value)) return ATTN_OK;
+  json_t *supported = parse_value(only);
+  if (!supported) return out_of_memory(err);
+  int is_supported = attn_json_same(value, supported);
+  json_decref(supported);
+  if (is_supported) return ATTN_OK;
   char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
   attn_status status =
-      attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" is %.60s; it can only be %s here",
-                m->theirs, text ? text : "another", m->otherwise);
+      attn_fail(err, ATTN_ERR_FORMAT, NULL, "%s: \"%s\" is %.60s; only %s is supported", file, name,
+                text ? text : "another value", only);
   free(text);
   return status;
 }
 
-static attn_status differs(const struct attn_hf_member *m, const json_t *value,
-                           const json_t *before, attn_error *err) {
+static attn_status fail_different(const struct attn_hf_member *m, const json_t *value,
+                                  const json_t *before, attn_error *err) {
   char *one = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
   char *other = attn_json_text(before, JSON_ENCODE_ANY | JSON_COMPACT);
   attn_status status =
       attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                "config.json: \"%s\" is %.60s, the encoder's is %.60s; here both have one",
+                "config.json: \"%s\" is %.60s, but %.60s in the encoder; they must be equal",
                 m->theirs, one ? one : "another", other ? other : "another");
   free(one), free(other);
   return status;
@@ -83,19 +83,19 @@ static attn_status differs(const struct attn_hf_member *m, const json_t *value,
 static attn_status put(const struct attn_hf_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !attn_json_same(before, value)) return differs(m, value, before, err);
+  if (before && !attn_json_same(before, value)) return fail_different(m, value, before, err);
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
 static attn_status read_member(const struct attn_hf_family *f, const struct attn_hf_member *m,
                                const json_t *theirs, json_t *ours, attn_error *err) {
-  json_t *value = look_up(theirs, m);
+  json_t *value = get_value(theirs, m);
   attn_status status = ATTN_OK;
   if (!m->ours)
-    status = insist(m, value, err);
+    status = attn_hf_require_value("config.json", m->theirs, value, m->otherwise, err);
   else if (!value)
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "config.json: \"%s\" is missing", m->theirs);
-  else if (has_words(f, m))
+  else if (has_values(f, m))
     status = translate(f, m, &value, err);
   if (!status && m->ours && !json_is_null(value)) status = put(m, value, ours, err);
   json_decref(value);
@@ -110,7 +110,8 @@ static attn_status read_members(const struct attn_hf_family *f, const json_t *th
     status = read_member(f, m, theirs, ours, err);
   for (const struct attn_hf_member *m = attn_hf_common_members; m->theirs && !status; m++)
     status = read_member(f, m, theirs, ours, err);
-  char *text = status ? NULL : attn_json_text(ours, JSON_COMPACT | JSON_REAL_PRECISION(EXACT));
+  char *text =
+      status ? NULL : attn_json_text(ours, JSON_COMPACT | JSON_REAL_PRECISION(DOUBLE_DIGITS));
   if (!status)
     status = text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text), json_decref(ours);
@@ -127,8 +128,8 @@ attn_status attn_hf_config_parse(const char *json, size_t length, struct attn_mo
     status = read_members(f, theirs, config, err);
   else if (!status)
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "config.json: \"model_type\" is %.60s; known are bert, gpt2 and marian",
-                       type ? type : "missing");
+                       "config.json: \"model_type\" must be bert, gpt2 or marian, got %.60s",
+                       type ? type : "none");
   if (!status) *family = f;
   json_decref(theirs);
   return status;
@@ -136,29 +137,29 @@ attn_status attn_hf_config_parse(const char *json, size_t length, struct attn_mo
 
 /* ---- Writing ---- */
 
-static const char *their_word(const struct attn_hf_family *f, const char *member,
-                              const char *word) {
-  for (const struct attn_hf_value *w = f->words; w->ours; w++)
-    if (!strcmp(w->ours, member) && !strcmp(w->our_word, word)) return w->their_word;
+static const char *their_value(const struct attn_hf_family *f, const char *member,
+                               const char *word) {
+  for (const struct attn_hf_value *w = f->values; w->ours; w++)
+    if (!strcmp(w->ours, member) && !strcmp(w->our_value, word)) return w->their_value;
   return NULL;
 }
 
-/* Ours, and what theirs is throughout; NULL: no value of theirs is. */
-static attn_status cannot_say(const struct attn_hf_family *f, const char *what, const json_t *ours,
-                              const json_t *theirs, attn_error *err) {
+/* theirs: the only value of the family, or NULL. */
+static attn_status fail_unrepresentable(const struct attn_hf_family *f, const char *what,
+                                        const json_t *ours, const json_t *theirs, attn_error *err) {
   char *one = attn_json_text(ours, JSON_ENCODE_ANY | JSON_COMPACT);
   char *other = theirs ? attn_json_text(theirs, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-  attn_status status =
-      attn_fail(err, ATTN_ERR_ARGUMENT, "config", "\"%s\" is %.60s; no %s model is so%s%.60s", what,
-                one ? one : "another", f->name, other ? ", there it is " : "", other ? other : "");
+  attn_status status = attn_fail(
+      err, ATTN_ERR_ARGUMENT, "config", "\"%s\" is %.60s, which a %s model cannot represent%s%.60s",
+      what, one ? one : "another", f->name, other ? "; it must be " : "", other ? other : "");
   free(one), free(other);
   return status;
 }
 
-static attn_status write_word(const struct attn_hf_family *f, const struct attn_hf_member *m,
-                              const json_t *word, json_t *theirs, attn_error *err) {
-  const char *text = their_word(f, m->ours, json_string_value(word));
-  if (!text) return cannot_say(f, m->ours, word, NULL, err);
+static attn_status write_string(const struct attn_hf_family *f, const struct attn_hf_member *m,
+                                const json_t *word, json_t *theirs, attn_error *err) {
+  const char *text = their_value(f, m->ours, json_string_value(word));
+  if (!text) return fail_unrepresentable(f, m->ours, word, NULL, err);
   json_t *value = strcmp(m->theirs, "architectures") ? json_string(text) : json_pack("[s]", text);
   return json_object_set_new(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
 }
@@ -167,32 +168,32 @@ static attn_status write_member(const struct attn_hf_family *f, const struct att
                                 const json_t *ours, json_t *theirs, attn_error *err) {
   json_t *value = m->ours ? json_object_get(ours, m->ours) : NULL, *only;
   attn_status status = ATTN_OK;
-  if (m->theirs && value && has_words(f, m)) return write_word(f, m, value, theirs, err);
+  if (m->theirs && value && has_values(f, m)) return write_string(f, m, value, theirs, err);
   if (m->theirs && value)
     return json_object_set(theirs, m->theirs, value) ? out_of_memory(err) : ATTN_OK;
-  if (!(only = value_of(m->otherwise))) return out_of_memory(err);
+  if (!(only = parse_value(m->otherwise))) return out_of_memory(err);
   if (m->theirs)
     status = json_object_set(theirs, m->theirs, only) ? out_of_memory(err) : ATTN_OK;
   else if (!attn_json_same(value, only))
-    status = cannot_say(f, m->ours, value, only, err);
+    status = fail_unrepresentable(f, m->ours, value, only, err);
   json_decref(only);
   return status;
 }
 
-/* Does what is written say what was meant? Members without a name there must have their defaults.
+/* Reads the result: members that the family does not name must have the values that reading gives.
  */
-static attn_status read_again(const struct attn_hf_family *f, const char *text,
-                              const struct attn_model_config *config, attn_error *err) {
+static attn_status verify(const struct attn_hf_family *f, const char *text,
+                          const struct attn_model_config *config, attn_error *err) {
   struct attn_model_config again;
   attn_status status = attn_hf_config_parse(text, strlen(text), &again, &f, err);
   if (status) return status;
   char *one = attn_model_config_write(config), *other = attn_model_config_write(&again);
-  json_t *a = one ? value_of(one) : NULL, *b = other ? value_of(other) : NULL, *value;
+  json_t *a = one ? parse_value(one) : NULL, *b = other ? parse_value(other) : NULL, *value;
   const char *name;
   if (!a || !b) status = out_of_memory(err);
   json_object_foreach(
       a, name, value) if (!status && !attn_json_same(value, json_object_get(b, name))) status =
-      cannot_say(f, name, value, json_object_get(b, name), err);
+      fail_unrepresentable(f, name, value, json_object_get(b, name), err);
   json_decref(a), json_decref(b), free(one), free(other);
   return status;
 }
@@ -201,9 +202,10 @@ attn_status attn_hf_config_write(const struct attn_hf_family *f,
                                  const struct attn_model_config *given, char **json,
                                  attn_error *err) {
   struct attn_model_config c = *given, *config = &c;
-  if (c.kind == ATTN_DECODER) c.share_encoder_decoder_embeddings = 0; /* there is nothing to share it with */
+  if (c.kind == ATTN_DECODER)
+    c.share_encoder_decoder_embeddings = 0; /* without an encoder it has no effect */
   char *text = attn_model_config_write(config);
-  json_t *ours = text ? value_of(text) : NULL;
+  json_t *ours = text ? parse_value(text) : NULL;
   json_t *theirs = json_pack("{s:s}", "model_type", f->name);
   attn_status status = ours && theirs ? ATTN_OK : out_of_memory(err);
   for (const struct attn_hf_member *m = f->members; (m->theirs || m->ours) && !status; m++)
@@ -211,7 +213,7 @@ attn_status attn_hf_config_write(const struct attn_hf_family *f,
   free(text), text = NULL;
   if (!status && !(text = attn_json_text(theirs, JSON_INDENT(2) | JSON_SORT_KEYS)))
     status = out_of_memory(err);
-  if (!status) status = read_again(f, text, config, err);
+  if (!status) status = verify(f, text, config, err);
   json_decref(ours), json_decref(theirs);
   if (status)
     free(text);

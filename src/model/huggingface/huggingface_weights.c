@@ -1,4 +1,4 @@
-/* foreign.c -- weights under their names: a table says which of ours, which rows, which way. */
+/* huggingface_weights.c -- weights by the family's tensor names. */
 #include "huggingface.h"
 
 #include <stdio.h>
@@ -11,30 +11,31 @@
 #include "safetensors.h"
 #include "weights.h"
 
-enum { NAME = 112, CONFIG_MAX = 1 << 24 };
+enum { NAME_SIZE = 112, MAX_CONFIG_BYTES = 1 << 24 };
 
-/* A tensor of theirs, and its place among our weights. */
-struct entry {
-  char name[NAME];
+/* A tensor of the file, as a view of our weights. */
+struct hf_tensor {
+  char name[NAME_SIZE];
   attn_tensor view;
 };
 
-struct listing {
-  struct entry *entry;
+struct hf_tensor_list {
+  struct hf_tensor *tensor;
   int count;
-  int64_t numbers; /* of all entries */
+  int64_t num_values;
 };
 
-/* ---- Which are there ---- */
+/* ---- The tensors of a family ---- */
 
-/* The template with the layer's number for its '#', and the suffix behind it. */
-static void spell(char to[NAME], const char *template, int64_t layer, const char *suffix) {
+/* The template with the layer's index for '#', and the suffix. */
+static void format_name(char to[NAME_SIZE], const char *template, int64_t layer,
+                        const char *suffix) {
   const char *mark = strchr(template, '#');
   if (mark)
-    snprintf(to, NAME, "%.*s%lld%s%s", (int)(mark - template), template, (long long)layer, mark + 1,
-             suffix);
+    snprintf(to, NAME_SIZE, "%.*s%lld%s%s", (int)(mark - template), template, (long long)layer,
+             mark + 1, suffix);
   else
-    snprintf(to, NAME, "%s%s", template, suffix);
+    snprintf(to, NAME_SIZE, "%s%s", template, suffix);
 }
 
 static const struct attn_parameter *find_parameter(const struct attn_network *n, const char *name) {
@@ -43,78 +44,77 @@ static const struct attn_parameter *find_parameter(const struct attn_network *n,
   return NULL;
 }
 
-/* Rows of in_proj, or of anything all. */
-static void choose_rows(const struct attn_model_config *c, enum attn_hf_rows part, int64_t all,
-                        int64_t *from, int64_t *rows) {
+static void select_rows(const struct attn_model_config *c, enum attn_hf_rows which,
+                        int64_t num_rows, int64_t *from, int64_t *rows) {
   int64_t q = c->num_heads * c->head_dim, k = c->num_kv_heads * c->head_dim;
-  *from = part == ATTN_HF_KEY_ROWS ? q : part == ATTN_HF_VALUE_ROWS ? q + k : 0;
-  *rows = part == ATTN_HF_QUERY_ROWS ? q : part == ATTN_HF_KEY_ROWS ? k : all - *from;
+  *from = which == ATTN_HF_KEY_ROWS ? q : which == ATTN_HF_VALUE_ROWS ? q + k : 0;
+  *rows = which == ATTN_HF_QUERY_ROWS ? q : which == ATTN_HF_KEY_ROWS ? k : num_rows - *from;
 }
 
-/* A vector's elements are its rows; a matrix that is turned is seen by its columns. */
+/* A vector's elements count as rows; a transposed matrix is viewed by columns. */
 static attn_tensor view_of(const struct attn_model_config *c, const struct attn_parameter *p,
                            const struct attn_hf_tensor_name *name) {
   int64_t width = p->rank == 1 ? 1 : p->value.width, from, rows;
-  choose_rows(c, name->part, p->rank == 1 ? p->value.width : p->value.n, &from, &rows);
+  select_rows(c, name->rows, p->rank == 1 ? p->value.width : p->value.n, &from, &rows);
   attn_tensor t = {p->value.x + from * width, ATTN_F32, p->rank, {rows, width}, {width, 1}};
-  if (p->rank == 2 && name->turned)
+  if (p->rank == 2 && name->transposed)
     t.shape[0] = width, t.shape[1] = rows, t.strides[0] = 1, t.strides[1] = width;
-  if (name->row)
+  if (name->is_row_vector)
     t.rank = 2, t.shape[0] = 1, t.shape[1] = rows, t.strides[0] = rows, t.strides[1] = 1;
   return t;
 }
 
-static void list_one(const struct attn_network *n, const struct attn_hf_tensor_name *name,
-                     int64_t layer, const char *suffix, struct listing *l) {
-  char ours[NAME];
-  spell(ours, name->ours, layer, suffix);
+static void add_tensor(const struct attn_network *n, const struct attn_hf_tensor_name *name,
+                       int64_t layer, const char *suffix, struct hf_tensor_list *l) {
+  char ours[NAME_SIZE];
+  format_name(ours, name->ours, layer, suffix);
   const struct attn_parameter *p = find_parameter(n, ours);
   if (!p) return;
-  struct entry *e = &l->entry[l->count++];
-  spell(e->name, name->theirs, layer, suffix);
-  e->view = view_of(&n->config, p, name);
-  l->numbers += e->view.shape[0] * (e->view.rank == 2 ? e->view.shape[1] : 1);
+  struct hf_tensor *t = &l->tensor[l->count++];
+  format_name(t->name, name->theirs, layer, suffix);
+  t->view = view_of(&n->config, p, name);
+  l->num_values += t->view.shape[0] * (t->view.rank == 2 ? t->view.shape[1] : 1);
 }
 
-/* Every number of ours must have a place with them. */
-static attn_status list(const struct attn_hf_family *f, const struct attn_network *n,
-                        struct listing *l, attn_error *err) {
+/* Every parameter value must be part of a tensor. */
+static attn_status list_tensors(const struct attn_hf_family *f, const struct attn_network *n,
+                                struct hf_tensor_list *l, attn_error *err) {
   const struct attn_model_config *c = &n->config;
   int64_t layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
-  *l = (struct listing){calloc((size_t)n->count * 3, sizeof *l->entry), 0, 0};
-  if (!l->entry) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
-  for (const struct attn_hf_tensor_name *name = f->names; name->theirs; name++) {
+  *l = (struct hf_tensor_list){calloc((size_t)n->count * 3, sizeof *l->tensor), 0, 0};
+  if (!l->tensor) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
+  for (const struct attn_hf_tensor_name *name = f->tensors; name->theirs; name++) {
     int64_t times = strchr(name->theirs, '#') ? layers : 1;
     int whole = name->theirs[strlen(name->theirs) - 1] != '.';
     for (int64_t layer = 0; layer < times; layer++) {
-      list_one(n, name, layer, whole ? "" : "weight", l);
-      if (!whole) list_one(n, name, layer, "bias", l);
+      add_tensor(n, name, layer, whole ? "" : "weight", l);
+      if (!whole) add_tensor(n, name, layer, "bias", l);
     }
   }
-  if (l->numbers == n->numbers) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "network", "%s has no names for all of its weights",
+  if (l->num_values == n->parameter_count) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "network", "%s has no tensor names for some parameters",
                    f->name);
 }
 
 /* ---- Reading ---- */
 
-static const char *behind_prefix(const struct attn_hf_family *f, const char *name) {
+static const char *without_prefix(const struct attn_hf_family *f, const char *name) {
   size_t length = strlen(f->prefix);
   return strncmp(name, f->prefix, length) ? name : name + length;
 }
 
-static int ends_in(const char *name, const char *end) {
+static int ends_with(const char *name, const char *end) {
   size_t all = strlen(name), length = strlen(end);
   return all >= length && !strcmp(name + all - length, end);
 }
 
-/* The prefix stands or is left out; norms of models that were TensorFlow's say gamma and beta. */
+/* The prefix is optional. Norms of models converted from TensorFlow have gamma and beta. */
 static int is_name(const struct attn_hf_family *f, const char *theirs, const char *name) {
-  char old[NAME];
-  theirs = behind_prefix(f, theirs), name = behind_prefix(f, name);
+  char old[NAME_SIZE];
+  theirs = without_prefix(f, theirs), name = without_prefix(f, name);
   if (!strcmp(theirs, name)) return 1;
-  int weight = ends_in(name, "LayerNorm.weight");
-  if (!weight && !ends_in(name, "LayerNorm.bias")) return 0;
+  int weight = ends_with(name, "LayerNorm.weight");
+  if (!weight && !ends_with(name, "LayerNorm.bias")) return 0;
   snprintf(old, sizeof old, "%.*s%s", (int)(strrchr(name, '.') - name), name,
            weight ? ".gamma" : ".beta");
   return !strcmp(theirs, old);
@@ -133,9 +133,10 @@ static attn_status read_one(const struct attn_bytes *bytes, const struct attn_sa
   attn_array array = {.memory = NULL};
   if (!found->at.dtype || found->at.rank != to->rank ||
       memcmp(found->at.shape, to->shape, (size_t)to->rank * sizeof *to->shape))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "weights: \"%.90s\" has not the type and shape that config.json says",
-                     found->name);
+    return attn_fail(
+        err, ATTN_ERR_FORMAT, NULL,
+        "weights: tensor \"%.90s\" does not have the type and shape that config.json describes",
+        found->name);
   attn_status status = attn_stored_load(&found->at, bytes, &array, err);
   if (!status) status = attn_array_convert(&array, ATTN_F32, err);
   if (!status) copy(to, array.tensor.data);
@@ -143,7 +144,7 @@ static attn_status read_one(const struct attn_bytes *bytes, const struct attn_sa
   return status;
 }
 
-/* Marks it, so that what nobody asked for can be told. */
+/* Marks the tensor as used. */
 static struct attn_safetensor *take(const struct attn_hf_family *f, struct attn_safetensors *file,
                                     const char *name, char *taken) {
   for (size_t n = 0; n < file->entries; n++)
@@ -157,27 +158,27 @@ static struct attn_safetensor *take(const struct attn_hf_family *f, struct attn_
 static attn_status check_left(const struct attn_hf_family *f, const struct attn_safetensors *file,
                               const char *taken, attn_error *err) {
   for (size_t n = 0; n < file->entries; n++) {
-    int idle = taken[n];
-    for (int k = 0; f->idle[k]; k++) idle |= ends_in(file->entry[n].name, f->idle[k]);
-    if (!idle)
+    int allowed = taken[n];
+    for (int k = 0; f->unused[k]; k++) allowed |= ends_with(file->entry[n].name, f->unused[k]);
+    if (!allowed)
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "weights: \"%.90s\" has no place in what config.json describes",
+                       "weights: tensor \"%.90s\" is not part of what config.json describes",
                        file->entry[n].name);
   }
   return ATTN_OK;
 }
 
 static attn_status read_all(const struct attn_hf_family *f, const struct attn_bytes *bytes,
-                            struct attn_safetensors *file, const struct listing *l,
+                            struct attn_safetensors *file, const struct hf_tensor_list *l,
                             attn_error *err) {
   attn_status status = ATTN_OK;
   char *taken = calloc(file->entries + 1, 1);
   if (!taken) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
   for (int n = 0; n < l->count && !status; n++) {
-    const struct attn_safetensor *found = take(f, file, l->entry[n].name, taken);
-    status = found ? read_one(bytes, found, &l->entry[n].view, err)
-                   : attn_fail(err, ATTN_ERR_FORMAT, NULL, "weights: there is no \"%.90s\"",
-                               l->entry[n].name);
+    const struct attn_safetensor *found = take(f, file, l->tensor[n].name, taken);
+    status = found ? read_one(bytes, found, &l->tensor[n].view, err)
+                   : attn_fail(err, ATTN_ERR_FORMAT, NULL, "weights: tensor \"%.90s\" is missing",
+                               l->tensor[n].name);
   }
   if (!status) status = check_left(f, file, taken, err);
   free(taken);
@@ -188,13 +189,13 @@ attn_status attn_hf_weights_read(const char *path, const struct attn_hf_family *
                                  struct attn_network *network, attn_error *err) {
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
-  struct listing l = {NULL, 0, 0};
+  struct hf_tensor_list l = {NULL, 0, 0};
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
   status = attn_safetensors_open(&bytes, &file, err);
-  if (!status) status = list(f, network, &l, err);
+  if (!status) status = list_tensors(f, network, &l, err);
   if (!status) status = read_all(f, &bytes, &file, &l, err);
-  free(l.entry);
+  free(l.tensor);
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   return status;
 }
@@ -205,13 +206,13 @@ attn_status attn_hf_config_read(const char *path, struct attn_model_config *conf
                                 const struct attn_hf_family **family, attn_error *err) {
   char *text;
   size_t size;
-  attn_status status = attn_file_read(path, CONFIG_MAX, NULL, &text, &size, err);
+  attn_status status = attn_file_read(path, MAX_CONFIG_BYTES, NULL, &text, &size, err);
   if (!status) status = attn_hf_config_parse(text, size, config, family, err);
   free(text);
   return status;
 }
 
-/* A number takes at least two bytes. */
+/* The smallest float type has two bytes. */
 static attn_status check_size(const char *path, const struct attn_model_config *config,
                               attn_error *err) {
   struct attn_bytes bytes;
@@ -227,14 +228,14 @@ attn_status attn_hf_model_load(const char *config_path, const char *weights_path
                                float **weights, attn_error *err) {
   struct attn_model_config config;
   const struct attn_hf_family *f;
-  struct attn_network *made = NULL;
+  struct attn_network *allocated = NULL;
   float *block = NULL;
   attn_status status = attn_hf_config_read(config_path, &config, &f, err);
   if (!status) status = check_size(weights_path, &config, err);
-  if (!status) status = attn_network_allocate(&config, &made, &block, err);
-  if (!status) status = attn_hf_weights_read(weights_path, f, made, err);
-  if (status) return attn_network_free(made), free(block), status;
-  *family = f, *network = made, *weights = block;
+  if (!status) status = attn_network_allocate(&config, &allocated, &block, err);
+  if (!status) status = attn_hf_weights_read(weights_path, f, allocated, err);
+  if (status) return attn_network_free(allocated), free(block), status;
+  *family = f, *network = allocated, *weights = block;
   return ATTN_OK;
 }
 
@@ -252,19 +253,19 @@ static attn_status put(const char *path, const char *const *names,
 
 attn_status attn_hf_weights_write(const char *path, const struct attn_hf_family *f,
                                   const struct attn_network *network, attn_error *err) {
-  struct listing l;
-  attn_status status = list(f, network, &l, err);
+  struct hf_tensor_list l;
+  attn_status status = list_tensors(f, network, &l, err);
   const char **names = malloc((size_t)(l.count + 1) * sizeof *names);
   const attn_tensor **tensors = malloc((size_t)(l.count + 1) * sizeof *tensors);
-  int bare = network->config.head == ATTN_HEAD_NONE;
+  int is_headless = network->config.head == ATTN_HEAD_NONE;
   for (int n = 0; names && tensors && n < l.count; n++) {
-    names[n] = bare ? behind_prefix(f, l.entry[n].name) : l.entry[n].name;
-    tensors[n] = &l.entry[n].view;
+    names[n] = is_headless ? without_prefix(f, l.tensor[n].name) : l.tensor[n].name;
+    tensors[n] = &l.tensor[n].view;
   }
   if (!status)
     status = names && tensors
                  ? put(path, names, tensors, l.count, err)
                  : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of tensors");
-  free(names), free(tensors), free(l.entry);
+  free(names), free(tensors), free(l.tensor);
   return status;
 }

@@ -1,38 +1,39 @@
-/* look.h -- a trace of a pass, with the tokens as text. */
+/* inspect.h -- a traced pass over source and target, with tokens as text. */
 #ifndef ATTN_MODEL_INSPECT_H
 #define ATTN_MODEL_INSPECT_H
 
 #include "model.h"
 #include "trace.h"
 
-/* What the model reads and says: tokens, and each as text. */
 struct attn_labeled_tokens {
-  int32_t *id;
+  int32_t *ids;
   int64_t count;
-  char **text;
+  char **texts;
 };
 
 struct attn_inspection {
   const struct attn_model *model;
-  struct attn_labeled_tokens source, read, said; /* read: BEGIN and said but for its end */
+  struct attn_labeled_tokens source;        /* the encoder's input */
+  struct attn_labeled_tokens decoder_input; /* BEGIN and the target */
+  struct attn_labeled_tokens predicted;     /* the target and END */
   int32_t threads;
 };
 
-/* target NULL: what it says greedily. attn_inspection_close in every case. */
-attn_status attn_inspection_open(struct attn_inspection *viewing, const struct attn_model *model,
+/* target NULL: generated greedily. The caller calls attn_inspection_close in every case. */
+attn_status attn_inspection_open(struct attn_inspection *inspection, const struct attn_model *model,
                                  const char *source, const char *target, int32_t threads,
                                  attn_error *err);
-void attn_inspection_close(struct attn_inspection *viewing);
+void attn_inspection_close(struct attn_inspection *inspection);
 
-attn_status attn_inspection_trace(const struct attn_inspection *viewing,
-                                  int (*look)(void *context,
-                                              const struct attn_traced_attention *site),
+attn_status attn_inspection_trace(const struct attn_inspection *inspection,
+                                  int (*visit)(void *context,
+                                               const struct attn_traced_attention *attention),
                                   void *context, attn_error *err);
 
-/* The tokens that a site's queries and keys belong to. */
+/* The tokens of the queries and of the keys. */
 const struct attn_labeled_tokens *attn_inspection_query_tokens(
-    const struct attn_inspection *viewing, enum attn_trace_kind kind);
-const struct attn_labeled_tokens *attn_inspection_key_tokens(const struct attn_inspection *viewing,
-                                                             enum attn_trace_kind kind);
+    const struct attn_inspection *inspection, enum attn_trace_kind kind);
+const struct attn_labeled_tokens *attn_inspection_key_tokens(
+    const struct attn_inspection *inspection, enum attn_trace_kind kind);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "error.h"
 
-enum { SOURCE, TARGET };
+enum batch_side { SOURCE, TARGET };
 
 attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
                            attn_error *err) {
@@ -12,9 +12,9 @@ attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch 
   int missing = !b;
   for (int side = 0; b && side < 2; side++) {
     b->tokens[side] = malloc((size_t)tokens * sizeof *b->tokens[side]);
-    b->places[side] = malloc((size_t)tokens * sizeof *b->places[side]);
+    b->position_ids[side] = malloc((size_t)tokens * sizeof *b->position_ids[side]);
     b->starts[side] = calloc((size_t)sequences + 1, sizeof *b->starts[side]);
-    missing |= !b->tokens[side] || !b->places[side] || !b->starts[side];
+    missing |= !b->tokens[side] || !b->position_ids[side] || !b->starts[side];
   }
   if (b && !(b->labels = malloc((size_t)tokens * sizeof *b->labels))) missing = 1;
   if (missing) {
@@ -22,7 +22,7 @@ attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch 
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld tokens",
                      (long long)tokens);
   }
-  b->most_sequences = sequences, b->most_tokens = tokens;
+  b->max_sequences = sequences, b->max_tokens = tokens;
   attn_batch_clear(b);
   *batch = b;
   return ATTN_OK;
@@ -31,22 +31,24 @@ attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch 
 void attn_batch_free(struct attn_batch *b) {
   if (!b) return;
   for (int side = 0; side < 2; side++)
-    free(b->tokens[side]), free(b->places[side]), free(b->starts[side]);
+    free(b->tokens[side]), free(b->position_ids[side]), free(b->starts[side]);
   free(b->labels), free(b);
 }
 
 void attn_batch_clear(struct attn_batch *b) {
   b->sequences = 0;
-  b->source = (struct attn_token_batch){
-      .tokens = b->tokens[SOURCE], .places = b->places[SOURCE], .starts = b->starts[SOURCE]};
-  b->target = (struct attn_token_batch){
-      .tokens = b->tokens[TARGET], .places = b->places[TARGET], .starts = b->starts[TARGET]};
+  b->source = (struct attn_token_batch){.tokens = b->tokens[SOURCE],
+                                        .position_ids = b->position_ids[SOURCE],
+                                        .starts = b->starts[SOURCE]};
+  b->target = (struct attn_token_batch){.tokens = b->tokens[TARGET],
+                                        .position_ids = b->position_ids[TARGET],
+                                        .starts = b->starts[TARGET]};
 }
 
 static void put(struct attn_batch *b, int side, struct attn_token_batch *text, int32_t token) {
   int64_t start = b->starts[side][text->sequences];
   b->tokens[side][text->n] = token;
-  b->places[side][text->n] = (int32_t)(text->n - start);
+  b->position_ids[side][text->n] = (int32_t)(text->n - start);
   text->n++;
 }
 
@@ -54,10 +56,10 @@ static void end_sequence(struct attn_batch *b, int side, struct attn_token_batch
   b->starts[side][++text->sequences] = text->n;
 }
 
-/* For tokens on either side, the end or the beginning among them. */
-static int has_room(const struct attn_batch *b, int64_t source, int64_t target) {
-  return b->sequences < b->most_sequences && b->source.n + source <= b->most_tokens &&
-         b->target.n + target <= b->most_tokens;
+/* Counts include END and BEGIN. */
+static int fits(const struct attn_batch *b, int64_t source, int64_t target) {
+  return b->sequences < b->max_sequences && b->source.n + source <= b->max_tokens &&
+         b->target.n + target <= b->max_tokens;
 }
 
 static void put_source(struct attn_batch *b, const int32_t *source, int64_t count) {
@@ -68,7 +70,7 @@ static void put_source(struct attn_batch *b, const int32_t *source, int64_t coun
 
 int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
                    const int32_t *target, int64_t target_count) {
-  if (!has_room(b, source_count + 1, target_count + 1)) return 0;
+  if (!fits(b, source_count + 1, target_count + 1)) return 0;
   put_source(b, source, source_count);
   for (int64_t n = 0; n <= target_count; n++) {
     b->labels[b->target.n] = n < target_count ? target[n] : ATTN_TOKEN_END;
@@ -82,7 +84,7 @@ int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_c
 int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t source_count,
                           const int32_t *target, int64_t target_count) {
   int32_t *labels = b->labels + b->source.n;
-  if (target_count > source_count || !has_room(b, source_count + 1, 0)) return 0;
+  if (target_count > source_count || !fits(b, source_count + 1, 0)) return 0;
   for (int64_t n = 0; n <= source_count; n++)
     labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;
   put_source(b, source, source_count);
@@ -90,29 +92,31 @@ int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t s
   return 1;
 }
 
-/* ---- Some of a text ---- */
+/* ---- Slices ---- */
 
-attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *p,
+attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
                                        const struct attn_token_batch *all, int64_t first,
                                        int64_t count, attn_error *err) {
   int64_t from = all->starts[first], n = all->starts[first + count] - from;
-  p->starts = calloc((size_t)count + 1, sizeof *p->starts);
-  p->places = calloc((size_t)n + 1, sizeof *p->places);
-  if (!p->starts || !p->places)
+  slice->starts = calloc((size_t)count + 1, sizeof *slice->starts);
+  slice->position_ids = calloc((size_t)n + 1, sizeof *slice->position_ids);
+  if (!slice->starts || !slice->position_ids)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld tokens", (long long)n);
   for (int64_t s = 0; s < count; s++) {
-    int64_t start = p->starts[s], end = p->starts[s + 1] = all->starts[first + s + 1] - from;
-    for (int64_t t = start; t < end; t++) p->places[t] = (int32_t)(t - start);
+    int64_t start = slice->starts[s],
+            end = slice->starts[s + 1] = all->starts[first + s + 1] - from;
+    for (int64_t t = start; t < end; t++) slice->position_ids[t] = (int32_t)(t - start);
   }
-  p->text = (struct attn_token_batch){.n = n,
-                                      .sequences = count,
-                                      .tokens = all->tokens + from,
-                                      .places = p->places,
-                                      .starts = p->starts,
-                                      .types = all->types ? all->types + from : NULL};
+  slice->text = (struct attn_token_batch){
+      .n = n,
+      .sequences = count,
+      .tokens = all->tokens + from,
+      .position_ids = slice->position_ids,
+      .starts = slice->starts,
+      .token_type_ids = all->token_type_ids ? all->token_type_ids + from : NULL};
   return ATTN_OK;
 }
 
-void attn_token_batch_slice_free(struct attn_token_batch_slice *p) {
-  free(p->places), free(p->starts);
+void attn_token_batch_slice_free(struct attn_token_batch_slice *slice) {
+  free(slice->position_ids), free(slice->starts);
 }

@@ -20,7 +20,8 @@ struct attn_value *attn_pass_linear(const struct attn_pass *p, struct attn_value
 static struct attn_value *norm(const struct attn_pass *p, struct attn_value *x,
                                struct attn_norm_weights w) {
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->norm_eps,
-                                   p->c->norm == ATTN_RMS_NORM) : x;
+                                  p->c->norm == ATTN_RMS_NORM)
+                 : x;
 }
 
 /* ---- A block ---- */
@@ -84,31 +85,32 @@ static struct attn_value *run_block(const struct attn_pass *p, const struct attn
 static struct attn_value *embed_token_types(const struct attn_pass *p,
                                             const struct attn_token_batch *tokens,
                                             const struct attn_value *table) {
-  size_t bytes = (size_t)tokens->n * sizeof *tokens->types;
-  int32_t *zeros = tokens->types ? NULL : attn_tape_bytes(p->tape, bytes);
+  size_t bytes = (size_t)tokens->n * sizeof *tokens->token_type_ids;
+  int32_t *zeros = tokens->token_type_ids ? NULL : attn_tape_bytes(p->tape, bytes);
   if (zeros) memset(zeros, 0, bytes);
   const struct attn_embedding e = {.n = tokens->n,
                                    .words = table->n,
                                    .width = table->width,
-                                   .tokens = zeros ? zeros : tokens->types,
+                                   .tokens = zeros ? zeros : tokens->token_type_ids,
                                    .scale = 1};
   return attn_tape_embed(p->tape, &e, table, NULL);
 }
 
 static struct attn_value *embed(const struct attn_pass *p, const struct attn_token_batch *tokens,
                                 const struct attn_embedding_weights *w) {
-  const struct attn_value *table = w->table, *positions = w->places;
+  const struct attn_value *table = w->table, *positions = w->positions;
   const struct attn_embedding e = {
       .n = tokens->n,
       .words = table->n,
       .width = table->width,
       .tokens = tokens->tokens,
-      .places = tokens->places,
+      .places = tokens->position_ids,
       .joining = p->c->position_mode,
       .scale = p->c->scale_embedding ? sqrtf((float)p->c->d_model) : 1.0f,
       .position_width = positions ? positions->width : 0};
   struct attn_value *x = attn_tape_embed(p->tape, &e, table, positions);
-  if (w->types) x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->types), 0);
+  if (w->token_types)
+    x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->token_types), 0);
   x = norm(p, x, w->norm);
   return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
 }
@@ -121,7 +123,7 @@ struct attn_value *attn_pass_stack(const struct attn_pass *p, const struct attn_
   p->tape->drop.first_sequence = tokens->first_sequence;
   struct attn_value *x = embed(p, tokens, &s->embedding);
   for (int64_t n = 0; n < s->num_blocks; n++) {
-    x = run_block(p, &s->blocks[n], n, x, tokens->places, attention);
+    x = run_block(p, &s->blocks[n], n, x, tokens->position_ids, attention);
     x = attn_tape_keep(p->tape, mark, x);
   }
   return norm(p, x, s->norm);

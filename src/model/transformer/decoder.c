@@ -6,7 +6,7 @@
 #include "error.h"
 #include "threads.h"
 
-enum { PAGE = 96 }; /* keys that attention reads at once: in place where they share a page */
+enum { PAGE_TOKENS = 96 }; /* attention reads so many keys at once, without a copy within a page */
 
 struct attn_decoder {
   const struct attn_network *network;
@@ -14,9 +14,9 @@ struct attn_decoder {
   int64_t slots, layers;
   struct attn_tape tape;
   attn_cache **self, **cross;   /* (layers) */
-  int64_t *source_of, *sources; /* (slots): of each slot, and of a step's rows */
-  int32_t *places;              /* (slots): of a step's rows */
-  void *workspace;              /* attention's, for the longest of its calls */
+  int64_t *source_of, *sources; /* (slots): of each slot; of a step's rows */
+  int32_t *position_ids;        /* (slots): of a step's rows */
+  void *workspace;              /* of attention, for its largest call */
   size_t workspace_bytes;
 };
 
@@ -85,25 +85,26 @@ static struct attn_value *run_step(struct attn_decoder *d, int64_t count, const 
   const struct attn_pass p = {n, &n->config, &d->tape, d->pack};
   const struct cached_attention a = {d, slots};
   const struct attn_block_attention attention = {attend_self, d->cross ? attend_cross : NULL, &a};
-  const struct attn_token_batch batch = {.n = count, .tokens = tokens, .places = d->places};
+  const struct attn_token_batch batch = {
+      .n = count, .tokens = tokens, .position_ids = d->position_ids};
   attn_tape_start(&d->tape);
   return attn_pass_output_head(&p, attn_pass_stack(&p, &n->decoder, &batch, &attention));
 }
 
-/* All caches have the same lengths; a step that cannot be is refused before the first is changed.
- */
+/* All caches have the same lengths: an invalid step fails before the first cache changes. */
 attn_status attn_decoder_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
                               const int32_t *tokens, const float **logits, attn_error *err) {
   for (int64_t n = 0; n < count; n++) {
     int64_t length = attn_cache_length(d->self[0], slots[n]);
     if (length < 0 || length >= d->network->config.max_positions)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "slots",
-                       "slot %lld is none or full: it holds %lld tokens", (long long)slots[n],
+                       "slot %lld is invalid or full: it has %lld tokens", (long long)slots[n],
                        (long long)length);
     if (tokens[n] < 0 || tokens[n] >= d->network->config.vocab_size)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "token %d is none of the vocabulary",
-                       (int)tokens[n]);
-    d->places[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens",
+                       "token %d is outside the vocabulary (size %lld)", (int)tokens[n],
+                       (long long)d->network->config.vocab_size);
+    d->position_ids[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
   }
   *logits = run_step(d, count, slots, tokens)->x;
   return attn_tape_status(&d->tape, err);
@@ -128,7 +129,7 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
                                     .value_width = c->value_head_dim,
                                     .sequences = sequences,
                                     .capacity = tokens,
-                                    .page_tokens = PAGE < tokens ? PAGE : tokens,
+                                    .page_tokens = PAGE_TOKENS < tokens ? PAGE_TOKENS : tokens,
                                     .dtype = ATTN_F32};
   return attn_cache_new(&config, cache, err);
 }
@@ -141,9 +142,10 @@ static int64_t longest_of(const struct attn_token_batch *source) {
   return longest;
 }
 
-/* Keys and values of each source, from one layer's projection of them all. */
-static attn_status keep_source(struct attn_decoder *d, const struct attn_value *kv, int64_t layer,
-                               const struct attn_token_batch *source, attn_error *err) {
+/* Appends each source's keys and values, from a layer's projection of all sources. */
+static attn_status cache_projection(struct attn_decoder *d, const struct attn_value *kv,
+                                    int64_t layer, const struct attn_token_batch *source,
+                                    attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < source->sequences && !status; n++) {
@@ -161,74 +163,75 @@ static attn_status keep_source(struct attn_decoder *d, const struct attn_value *
   return status;
 }
 
-static attn_status keep_layer(struct attn_decoder *d, const struct attn_pass *p, int64_t layer,
-                              struct attn_value *memory, const struct attn_token_batch *source,
-                              attn_error *err) {
+static attn_status cache_layer(struct attn_decoder *d, const struct attn_pass *p, int64_t layer,
+                               struct attn_value *memory, const struct attn_token_batch *source,
+                               attn_error *err) {
   attn_tape_start(p->tape);
   struct attn_value *kv = attn_pass_linear(p, memory, p->n->decoder.blocks[layer].cross_kv);
   attn_status status = attn_tape_status(p->tape, err);
   if (!status) status = new_cache(d, source->sequences, longest_of(source), &d->cross[layer], err);
-  return status ? status : keep_source(d, kv, layer, source, err);
+  return status ? status : cache_projection(d, kv, layer, source, err);
 }
 
-static attn_status keep_sources(struct attn_decoder *d, struct attn_value *memory,
-                                const struct attn_token_batch *source, attn_error *err) {
+static attn_status cache_sources(struct attn_decoder *d, struct attn_value *memory,
+                                 const struct attn_token_batch *source, attn_error *err) {
   struct attn_tape tape = {.host = d->tape.host};
   const struct attn_pass p = {d->network, &d->network->config, &tape, d->pack};
   attn_status status = attn_tape_open(&tape, attn_pass_note_bytes(p.c), err);
   if (!status) attn_pass_linear(&p, memory, p.n->decoder.blocks[0].cross_kv);
   if (!status) status = attn_tape_reserve(&tape, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
-    status = keep_layer(d, &p, l, memory, source, err);
+    status = cache_layer(d, &p, l, memory, source, err);
   attn_tape_close(&tape);
   return status;
 }
 
-static attn_status make_tape(struct attn_decoder *d, attn_error *err) {
+static attn_status open_tape(struct attn_decoder *d, attn_error *err) {
   attn_status status = attn_tape_open(&d->tape, attn_pass_note_bytes(&d->network->config), err);
   if (status) return status;
   run_step(d, d->slots, NULL, NULL);
   return attn_tape_reserve(&d->tape, err);
 }
 
-/* What attention needs at most: all slots, each as long as it can be. A plan reads no data; d
- * stands for them. ALiBi needs no more. */
-static attn_status plan(struct attn_decoder *d, int64_t keys, attn_error *err) {
+/* The workspace of attention for all slots at their full length. A plan does not read data, so d
+ * serves as any pointer. ALiBi needs no more. */
+static attn_status measure_workspace(struct attn_decoder *d, int64_t keys, attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
   const attn_sdpa desc = {.struct_size = sizeof desc, .threads = d->tape.host.threads};
   attn_tensor q = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_heads, 1, c->head_dim);
   attn_tensor k = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->head_dim);
-  attn_tensor v = attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->value_head_dim);
+  attn_tensor v =
+      attn_tensor_dense(ATTN_F32, d, d->slots, c->num_kv_heads, keys, c->value_head_dim);
   attn_plan found = {.struct_size = sizeof found};
   attn_status status = attn_sdpa_plan(&desc, &q, &k, &v, NULL, &found, err);
   if (found.workspace_bytes > d->workspace_bytes) d->workspace_bytes = found.workspace_bytes;
   return status;
 }
 
-static attn_status make_workspace(struct attn_decoder *d, const struct attn_token_batch *source,
-                                  int64_t tokens, attn_error *err) {
-  attn_status status = plan(d, tokens, err);
-  if (!status && d->cross) status = plan(d, longest_of(source), err);
+static attn_status allocate_workspace(struct attn_decoder *d, const struct attn_token_batch *source,
+                                      int64_t tokens, attn_error *err) {
+  attn_status status = measure_workspace(d, tokens, err);
+  if (!status && d->cross) status = measure_workspace(d, longest_of(source), err);
   if (status) return status;
   d->workspace = malloc(d->workspace_bytes);
   return d->workspace ? ATTN_OK : out_of_memory(err);
 }
 
-static attn_status fill(struct attn_decoder *d, struct attn_value *memory,
+static attn_status init(struct attn_decoder *d, struct attn_value *memory,
                         const struct attn_token_batch *source, int64_t tokens, attn_error *err) {
   d->self = calloc((size_t)d->layers + 1, sizeof *d->self);
   d->cross = memory ? calloc((size_t)d->layers + 1, sizeof *d->cross) : NULL;
   d->source_of = calloc((size_t)d->slots, sizeof *d->source_of);
   d->sources = calloc((size_t)d->slots, sizeof *d->sources);
-  d->places = calloc((size_t)d->slots, sizeof *d->places);
-  if (!d->self || (memory && !d->cross) || !d->source_of || !d->sources || !d->places)
+  d->position_ids = calloc((size_t)d->slots, sizeof *d->position_ids);
+  if (!d->self || (memory && !d->cross) || !d->source_of || !d->sources || !d->position_ids)
     return out_of_memory(err);
   for (int64_t n = 0; n < d->slots; n++) d->source_of[n] = source && n < source->sequences ? n : 0;
-  attn_status status = make_tape(d, err);
-  if (!status) status = make_workspace(d, source, tokens, err);
+  attn_status status = open_tape(d, err);
+  if (!status) status = allocate_workspace(d, source, tokens, err);
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = new_cache(d, d->slots, tokens, &d->self[l], err);
-  if (!status && memory) status = keep_sources(d, memory, source, err);
+  if (!status && memory) status = cache_sources(d, memory, source, err);
   return status;
 }
 
@@ -239,16 +242,17 @@ attn_status attn_decoder_new(const struct attn_network *network,
   const struct attn_model_config *c = &network->config;
   if (c->decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
-                     "a model without decoder layers says nothing");
+                     "cannot decode: the model has no decoder layers");
   if (tokens < 1 || tokens > c->max_positions)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens",
-                     "%lld tokens: the model has positions for 1 to %lld", (long long)tokens,
-                     (long long)c->max_positions);
+                     "tokens must be between 1 and max_positions (%lld), got %lld",
+                     (long long)c->max_positions, (long long)tokens);
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
   d->network = network, d->pack = pack, d->slots = slots, d->layers = c->decoder_layers;
-  d->tape.host.threads = attn_threads_workers(NULL, threads); /* later there are no more */
-  attn_status status = fill(d, memory, source, tokens, err);
+  d->tape.host.threads =
+      attn_threads_workers(NULL, threads); /* fixed, so that the workspace suffices */
+  attn_status status = init(d, memory, source, tokens, err);
   if (status)
     attn_decoder_free(d);
   else
@@ -262,7 +266,7 @@ void attn_decoder_free(struct attn_decoder *d) {
     if (d->self) attn_cache_free(d->self[l]);
     if (d->cross) attn_cache_free(d->cross[l]);
   }
-  free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->places);
+  free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->position_ids);
   free(d->workspace);
   attn_tape_close(&d->tape);
   free(d);

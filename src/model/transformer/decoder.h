@@ -1,6 +1,5 @@
-/* decoder.h -- a decoder one token at a time, over the core's KV caches: what it said before is
- * kept as keys and values, and so is the source. Slots are hypotheses; several may share a source.
- */
+/* decoder.h -- a decoder one token at a time, over the core's KV caches. A slot is a hypothesis;
+ * slots may share a source. */
 #ifndef ATTN_MODEL_DECODER_H
 #define ATTN_MODEL_DECODER_H
 
@@ -8,22 +7,22 @@
 
 struct attn_decoder;
 
-/* Room for so many slots of so many tokens. memory: the encoder's hidden vectors of source, which
- * are no more needed afterwards; NULL, both, where there is no encoder. Slot n begins empty, with
- * source n. pack: of the network, or NULL. threads: 0 for all; packed products take one. */
+/* A decoder with empty slots for at most `tokens` tokens each; slot n has source n. memory: the
+ * encoder's hidden vectors of source, not used after the call; both NULL without an encoder. pack:
+ * of the network, or NULL. threads: 0 for all; products of packed weights use one. */
 attn_status attn_decoder_new(const struct attn_network *network,
                              const struct attn_packed_weights *pack, struct attn_value *memory,
                              const struct attn_token_batch *source, int64_t slots, int64_t tokens,
                              int32_t threads, struct attn_decoder **decoder, attn_error *err);
 void attn_decoder_free(struct attn_decoder *decoder);
 
-/* Slot `to` becomes what `from` is: its tokens and its source. Nothing is copied until they part.
- */
+/* Replaces slot `to` by a copy of slot `from`: its tokens and its source. Pages are copied on
+ * write. */
 attn_status attn_decoder_fork(struct attn_decoder *decoder, int64_t from, int64_t to,
                               attn_error *err);
 
-/* One token more for each of count different slots. *logits (count, V) stand until the next step.
- * ATTN_ERR_ARGUMENT where a slot is full. */
+/* Appends one token to each of count distinct slots. *logits (count, V) are valid until the next
+ * step. ATTN_ERR_ARGUMENT if a slot is full. */
 attn_status attn_decoder_step(struct attn_decoder *decoder, int64_t count, const int64_t *slots,
                               const int32_t *tokens, const float **logits, attn_error *err);
 

@@ -9,33 +9,32 @@
 #include "error.h"
 #include "philox.h"
 
-enum { ALIGNMENT = 64 }; /* of a block of weights */
-
-enum { EACH_BLOCK = 18, OTHERS = 20 };
+enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 18, OTHER_PARAMETERS = 20 };
 
 /* ---- Names ---- */
 
-struct builder {
+struct network_builder {
   struct attn_network *n;
   float *weights, *gradients;
   char prefix[28];
-  int parts;
+  int views;
 };
 
-static const struct attn_value *add(struct builder *b, const char *name, int64_t rows,
+static const struct attn_value *add(struct network_builder *b, const char *name, int64_t rows,
                                     int64_t width, int rank, enum attn_filling filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
-  p->offset = b->n->numbers, p->rank = rank, p->filling = filling, p->decays = rank == 2;
+  p->offset = b->n->parameter_count, p->rank = rank, p->filling = filling, p->decays = rank == 2;
   p->value = (struct attn_value){.n = rows, .width = width};
   if (b->weights) p->value.x = b->weights + p->offset;
   if (b->gradients) p->value.dx = b->gradients + p->offset;
-  b->n->numbers += rows * width;
+  b->n->parameter_count += rows * width;
   return &p->value;
 }
 
-static struct attn_linear_weights linear(struct builder *b, const char *name, const char *w_suffix,
-                                         const char *b_suffix, int64_t out, int64_t in) {
+static struct attn_linear_weights linear(struct network_builder *b, const char *name,
+                                         const char *w_suffix, const char *b_suffix, int64_t out,
+                                         int64_t in) {
   char full[36];
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
@@ -45,7 +44,7 @@ static struct attn_linear_weights linear(struct builder *b, const char *name, co
   return l;
 }
 
-static struct attn_norm_weights norm(struct builder *b, const char *name) {
+static struct attn_norm_weights norm(struct network_builder *b, const char *name) {
   const struct attn_model_config *c = &b->n->config;
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
@@ -56,10 +55,10 @@ static struct attn_norm_weights norm(struct builder *b, const char *name) {
   return w;
 }
 
-/* Rows from .. from + rows of both. */
-static struct attn_linear_weights part(struct builder *b, struct attn_linear_weights l,
-                                       int64_t from, int64_t rows) {
-  struct attn_value *w = &b->n->parts[b->parts++], *bias = &b->n->parts[b->parts++];
+/* A view of rows from .. from + rows of weight and bias. */
+static struct attn_linear_weights view_rows(struct network_builder *b, struct attn_linear_weights l,
+                                            int64_t from, int64_t rows) {
+  struct attn_value *w = &b->n->views[b->views++], *bias = &b->n->views[b->views++];
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
   if (w->dx) w->dx += from * w->width;
@@ -72,7 +71,7 @@ static struct attn_linear_weights part(struct builder *b, struct attn_linear_wei
 
 /* ---- Layers ---- */
 
-static void build_block(struct builder *b, struct attn_block_weights *block, int crosses) {
+static void build_block(struct network_builder *b, struct attn_block_weights *block, int crosses) {
   const struct attn_model_config *c = &b->n->config;
   int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
   int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
@@ -82,7 +81,7 @@ static void build_block(struct builder *b, struct attn_block_weights *block, int
   if (crosses) {
     struct attn_linear_weights in =
         linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
-    block->cross_q = part(b, in, 0, q), block->cross_kv = part(b, in, q, kv);
+    block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
     block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
   }
   block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
@@ -91,8 +90,8 @@ static void build_block(struct builder *b, struct attn_block_weights *block, int
   if (crosses) block->norm3 = norm(b, "norm3");
 }
 
-static void build_stack(struct builder *b, const char *name, struct attn_stack_weights *stack,
-                        int crosses) {
+static void build_stack(struct network_builder *b, const char *name,
+                        struct attn_stack_weights *stack, int crosses) {
   for (int64_t n = 0; n < stack->num_blocks; n++) {
     snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
     build_block(b, &stack->blocks[n], crosses);
@@ -106,16 +105,16 @@ static int are_sinusoids(enum attn_position_encoding p) {
   return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
 }
 
-static const struct attn_value *table(struct builder *b, const char *name, int64_t rows,
+static const struct attn_value *table(struct network_builder *b, const char *name, int64_t rows,
                                       int64_t width) {
   const struct attn_model_config *c = &b->n->config;
-  const struct attn_value *made = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
+  const struct attn_value *value = add(b, name, rows, width, 2, ATTN_FILL_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scale_embedding ? 1 / sqrt((double)c->d_model) : 0.02;
-  return made;
+  return value;
 }
 
-static void build_output(struct builder *b) {
+static void build_output(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   if (c->head == ATTN_HEAD_NONE) return;
@@ -125,17 +124,17 @@ static void build_output(struct builder *b) {
     n->transform_norm = norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
-  n->output.number = n->linears++;
+  n->output.index = n->linears++;
   if (!c->tie_word_embeddings)
     n->output.w = add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_FILL_XAVIER);
-  if (c->output_bias)
-    n->output.b = add(b, "output.bias", 1, c->vocab_size, 1, ATTN_FILL_ZERO);
+  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->vocab_size, 1, ATTN_FILL_ZERO);
 }
 
-static void build_tables(struct builder *b) {
+static void build_tables(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
-  int64_t width = c->position_mode == ATTN_JOIN_CONCATENATE ? c->d_model - c->position_dim : c->d_model;
+  int64_t width =
+      c->position_mode == ATTN_JOIN_CONCATENATE ? c->d_model - c->position_dim : c->d_model;
   if (c->kind != ATTN_DECODER && !c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
   if (c->kind != ATTN_ENCODER || c->share_encoder_decoder_embeddings)
@@ -143,22 +142,25 @@ static void build_tables(struct builder *b) {
   if (c->kind != ATTN_DECODER && c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = n->decoder.embedding.table;
   if (c->type_vocab_size)
-    n->encoder.embedding.types = table(b, "token_types.weight", c->type_vocab_size, c->d_model);
+    n->encoder.embedding.token_types =
+        table(b, "token_types.weight", c->type_vocab_size, c->d_model);
 }
 
-static void build_positions(struct builder *b) {
+static void build_positions(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   if (are_sinusoids(c->positions))
-    n->encoder.embedding.places = n->decoder.embedding.places = &n->sinusoid;
+    n->encoder.embedding.positions = n->decoder.embedding.positions = &n->sinusoid;
   if (c->positions != ATTN_POSITIONS_LEARNED) return;
   if (c->kind != ATTN_DECODER)
-    n->encoder.embedding.places = table(b, "source_positions.weight", c->max_positions, c->position_dim);
+    n->encoder.embedding.positions =
+        table(b, "source_positions.weight", c->max_positions, c->position_dim);
   if (c->kind != ATTN_ENCODER)
-    n->decoder.embedding.places = table(b, "target_positions.weight", c->max_positions, c->position_dim);
+    n->decoder.embedding.positions =
+        table(b, "target_positions.weight", c->max_positions, c->position_dim);
 }
 
-static void build_ends(struct builder *b) {
+static void build_ends(struct network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   build_tables(b);
@@ -170,42 +172,44 @@ static void build_ends(struct builder *b) {
   build_output(b);
 }
 
-static void build(struct builder *b) {
+static void build(struct network_builder *b) {
   build_stack(b, "encoder", &b->n->encoder, 0);
   build_stack(b, "decoder", &b->n->decoder, b->n->config.kind == ATTN_ENCODER_DECODER);
   build_ends(b);
 }
 
-/* ---- Tables that are not learned ---- */
+/* ---- Computed tables ---- */
 
-/* 2^(-8 h / H), h from 1: ALiBi's slopes [Press22 sec. 3]. */
+/* ALiBi's slopes 2^(-8 h / H), h from 1 [Press22 sec. 3]. */
 static void fill_slopes(float *slopes, int64_t heads) {
   for (int64_t h = 0; h < heads; h++)
     slopes[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)heads);
 }
 
-static attn_status make_tables(struct attn_network *n, attn_error *err) {
+static attn_status compute_tables(struct attn_network *n, attn_error *err) {
   const struct attn_model_config *c = &n->config;
   int64_t half = c->head_dim / 2;
   int64_t sinusoid = are_sinusoids(c->positions) ? c->max_positions * c->position_dim : 0;
-  int64_t turns = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * half : 0;
-  n->tables = malloc((size_t)(sinusoid + 2 * turns + c->num_heads) * sizeof *n->tables);
-  if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for positions");
-  n->sinusoid = (struct attn_value){.x = n->tables, .n = c->max_positions, .width = c->position_dim};
+  int64_t rotary = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * half : 0;
+  n->tables = malloc((size_t)(sinusoid + 2 * rotary + c->num_heads) * sizeof *n->tables);
+  if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for tables of positions");
+  n->sinusoid =
+      (struct attn_value){.x = n->tables, .n = c->max_positions, .width = c->position_dim};
   n->cos = (struct attn_value){.x = n->tables + sinusoid, .n = c->max_positions, .width = half};
-  n->sin = (struct attn_value){.x = n->tables + sinusoid + turns, .n = c->max_positions, .width = half};
-  n->slopes = n->tables + sinusoid + 2 * turns;
+  n->sin =
+      (struct attn_value){.x = n->tables + sinusoid + rotary, .n = c->max_positions, .width = half};
+  n->slopes = n->tables + sinusoid + 2 * rotary;
   fill_slopes(n->slopes, c->num_heads);
   if (sinusoid)
     attn_sinusoid_fill(n->sinusoid.x, 0, c->max_positions, c->position_dim,
                        c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
-  if (!turns) return ATTN_OK;
+  if (!rotary) return ATTN_OK;
   attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->max_positions, half}, {half, 1}}, sin = cos;
   sin.data = n->sin.x;
   return attn_rotary_tables(c->rotary_base, 0, &cos, &sin, err);
 }
 
-/* ---- The whole ---- */
+/* ---- The network ---- */
 
 attn_status attn_network_new(const struct attn_model_config *config, float *weights,
                              float *gradients, struct attn_network **network, attn_error *err) {
@@ -213,20 +217,21 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
   struct attn_network *n = calloc(1, sizeof *n);
   if (n) {
     n->config = *config;
-    n->parameters = calloc((size_t)(blocks * EACH_BLOCK + OTHERS), sizeof *n->parameters);
+    n->parameters =
+        calloc((size_t)(blocks * PARAMETERS_PER_BLOCK + OTHER_PARAMETERS), sizeof *n->parameters);
     n->encoder.blocks = calloc((size_t)blocks + 1, sizeof *n->encoder.blocks);
-    n->parts = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->parts);
+    n->views = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->views);
   }
-  if (!n || !n->parameters || !n->encoder.blocks || !n->parts) {
+  if (!n || !n->parameters || !n->encoder.blocks || !n->views) {
     attn_network_free(n);
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model of %lld layers",
                      (long long)blocks);
   }
   n->encoder.num_blocks = config->encoder_layers, n->decoder.num_blocks = config->decoder_layers;
   n->decoder.blocks = n->encoder.blocks + config->encoder_layers;
-  struct builder b = {.n = n, .weights = weights, .gradients = gradients};
+  struct network_builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
-  attn_status status = weights ? make_tables(n, err) : ATTN_OK;
+  attn_status status = weights ? compute_tables(n, err) : ATTN_OK;
   if (status)
     attn_network_free(n);
   else
@@ -236,7 +241,7 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
 
 void attn_network_free(struct attn_network *n) {
   if (!n) return;
-  free(n->tables), free(n->parts), free(n->encoder.blocks), free(n->parameters), free(n);
+  free(n->tables), free(n->views), free(n->encoder.blocks), free(n->parameters), free(n);
 }
 
 static void set_half(struct attn_value *v, const float *first, uint16_t *halves) {
@@ -246,14 +251,14 @@ static void set_half(struct attn_value *v, const float *first, uint16_t *halves)
 void attn_network_set_halves(struct attn_network *n, uint16_t *halves) {
   const float *first = n->parameters[0].value.x;
   for (int p = 0; p < n->count; p++) set_half(&n->parameters[p].value, first, halves);
-  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->parts[p], first, halves);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_half(&n->views[p], first, halves);
 }
 
-attn_status attn_network_count(const struct attn_model_config *config, int64_t *numbers,
+attn_status attn_network_count(const struct attn_model_config *config, int64_t *count,
                                attn_error *err) {
   struct attn_network *counted = NULL;
   attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
-  if (!status) *numbers = counted->numbers;
+  if (!status) *count = counted->parameter_count;
   attn_network_free(counted);
   return status;
 }
@@ -270,25 +275,26 @@ attn_status attn_network_allocate(const struct attn_model_config *config,
   return attn_network_new(config, *weights, NULL, network, err);
 }
 
-/* Uniform in (0, 1), of parameter p and element e. */
-static double draw(uint64_t seed, uint32_t p, int64_t e, int which) {
+/* In (0, 1), a function of seed, parameter and element. */
+static double random_uniform(uint64_t seed, uint32_t p, int64_t e, int which) {
   const uint32_t counter[4] = {(uint32_t)e, (uint32_t)(e >> 32), p, 0x77656967};
   uint32_t random[4];
   attn_philox(seed, counter, random);
   return ((double)random[which] + 0.5) / 4294967296.0;
 }
 
-static float fill_one(const struct attn_parameter *p, uint64_t seed, uint32_t index, int64_t e) {
+static float initial_value(const struct attn_parameter *p, uint64_t seed, uint32_t index,
+                           int64_t e) {
   const double pi = 3.14159265358979323846;
-  double u = draw(seed, index, e, 0), v = draw(seed, index, e, 1);
-  double reach = sqrt(6.0 / (double)(p->value.n + p->value.width));
+  double u = random_uniform(seed, index, e, 0), v = random_uniform(seed, index, e, 1);
+  double bound = sqrt(6.0 / (double)(p->value.n + p->value.width));
   switch (p->filling) {
     case ATTN_FILL_ONE:
       return 1;
     case ATTN_FILL_NORMAL: /* [Box58] */
       return (float)(p->deviation * sqrt(-2 * log(u)) * cos(2 * pi * v));
     case ATTN_FILL_XAVIER:
-      return (float)(reach * (2 * u - 1));
+      return (float)(bound * (2 * u - 1));
     default:
       return 0;
   }
@@ -298,6 +304,6 @@ void attn_network_init_weights(struct attn_network *n, uint64_t seed) {
   for (int p = 0; p < n->count; p++) {
     const struct attn_parameter *at = &n->parameters[p];
     for (int64_t e = 0; e < at->value.n * at->value.width; e++)
-      at->value.x[e] = fill_one(at, seed, (uint32_t)p, e);
+      at->value.x[e] = initial_value(at, seed, (uint32_t)p, e);
   }
 }

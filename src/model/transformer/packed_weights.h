@@ -1,5 +1,5 @@
-/* pack.h -- a network's weights once more, laid out for generation: a step multiplies all of them
- * by few rows. */
+/* packed_weights.h -- a second copy of a network's weights, packed for products with few rows, as
+ * in generation. */
 #ifndef ATTN_MODEL_PACKED_WEIGHTS_H
 #define ATTN_MODEL_PACKED_WEIGHTS_H
 
@@ -7,18 +7,18 @@
 
 struct attn_packed_weights;
 
-/* Of fewer weights in one layer there is no gain. */
+/* Smaller layers gain nothing from packing. */
 enum { ATTN_PACKED_WEIGHTS_MIN = 1 << 16 };
 
-/* The decoder's weights and the output's, of layers that have `least` of them; half: all there are,
- * rounded to bf16. Threads may share it. The network must live as long. */
-attn_status attn_packed_weights_new(const struct attn_network *network, int half, int64_t least,
+/* Packs the decoder's layers and the output that have at least `min` weights; with bf16 every
+ * layer, rounded to bf16. Threads may share the result. The network must outlive it. */
+attn_status attn_packed_weights_new(const struct attn_network *network, int bf16, int64_t min,
                                     struct attn_packed_weights **pack, attn_error *err);
 void attn_packed_weights_free(struct attn_packed_weights *pack);
 
 int attn_packed_weights_is_bf16(const struct attn_packed_weights *pack);
 
-/* NULL: they are multiplied as they stand. So is everything where pack is NULL. */
+/* NULL: the layer is not packed, or pack is NULL. */
 struct attn_packed *attn_packed_weights_of(const struct attn_packed_weights *pack,
                                            struct attn_linear_weights weights);
 

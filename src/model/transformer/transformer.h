@@ -1,17 +1,17 @@
-/* transformer.h -- the Transformer [Vaswani17] on a tape: encoder, decoder, or both. */
+/* transformer.h -- the Transformer [Vaswani17] over whole sequences: encoder, decoder, or both. */
 #ifndef ATTN_MODEL_TRANSFORMER_H
 #define ATTN_MODEL_TRANSFORMER_H
 
 #include "packed_weights.h"
 
-/* Sequences of tokens, one behind another. */
+/* Token sequences, concatenated without padding. */
 struct attn_token_batch {
   int64_t n, sequences;
   const int32_t *tokens;             /* (n) */
-  const int32_t *places;             /* (n): from 0 in each sequence */
-  const int64_t *starts;             /* (sequences + 1) */
-  int64_t first_row, first_sequence; /* of a larger batch that these are a part of; dropout's */
-  const int32_t *types;              /* (n): which kind each token is, NULL: all 0 */
+  const int32_t *position_ids;       /* (n): from 0 in each sequence */
+  const int64_t *starts;             /* (sequences + 1): cumulative lengths */
+  int64_t first_row, first_sequence; /* in a larger batch that this is a part of; for dropout */
+  const int32_t *token_type_ids;     /* (n), NULL: all 0 */
 };
 
 /* Hidden vectors (source->n, D). */
@@ -19,33 +19,34 @@ struct attn_value *attn_transformer_encode(const struct attn_network *network,
                                            struct attn_tape *tape,
                                            const struct attn_token_batch *source);
 
-/* The same by itself, in memory of the tape's that is measured first, on as many threads as the
- * tape says, by packed weights where pack is not NULL. attn_tape_close in every case. */
+/* The same with memory measured and allocated first. Uses the tape's threads, and packed weights if
+ * pack is not NULL. The caller calls attn_tape_close in every case. */
 attn_status attn_transformer_encode_alone(const struct attn_network *network,
                                           const struct attn_packed_weights *pack,
                                           struct attn_tape *tape,
                                           const struct attn_token_batch *source,
                                           struct attn_value **hidden, attn_error *err);
 
-/* Likewise the logits (source->n, V) of the encoder's hidden vectors. */
+/* Likewise the logits (source->n, V) of an encoder with an output head. */
 attn_status attn_transformer_label_alone(const struct attn_network *network,
                                          const struct attn_packed_weights *pack,
                                          struct attn_tape *tape,
                                          const struct attn_token_batch *source,
                                          struct attn_value **logits, attn_error *err);
 
-/* Hidden vectors (target->n, D); memory and source are NULL in a model without an encoder. */
+/* Hidden vectors (target->n, D). memory: the encoder's hidden vectors of source; both NULL without
+ * an encoder. */
 struct attn_value *attn_transformer_decode(const struct attn_network *network,
                                            struct attn_tape *tape,
                                            const struct attn_token_batch *target,
                                            struct attn_value *memory,
                                            const struct attn_token_batch *source);
 
-/* Logits (n, V) of hidden vectors; without a head themselves. */
+/* Logits (n, V) of hidden vectors; the hidden vectors if there is no output head. */
 struct attn_value *attn_transformer_project(const struct attn_network *network,
                                             struct attn_tape *tape, struct attn_value *hidden);
 
-/* All three: logits of the target's tokens, of an encoder the source's. */
+/* Encoder, decoder and output head: logits of the target's tokens, of an encoder the source's. */
 struct attn_value *attn_transformer_forward(const struct attn_network *network,
                                             struct attn_tape *tape,
                                             const struct attn_token_batch *source,
