@@ -136,7 +136,7 @@ def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
     assert said[0]["text"].startswith(few) and len(few) < len("maple")
     assert attn("generate", "copy.safetensors", input=sources[0] + "\n\n").stdout.startswith(said[0]["text"] + "\n")
     for bad in ["--beams", 2], ["--beams", 2, "--n-best", 2], ["--temperature", 1]:
-        assert "an encoder alone says the likeliest" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
+        assert "an encoder predicts" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
     assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
@@ -195,11 +195,11 @@ def test_lines_of_standard_input(attn, model):
     for together in 2, 3, 50:
         assert attn("generate", model, "--together", together, input="1+1\n2+2\n1\r1").stdout == one
         bad = attn("generate", model, "--together", together, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens" in bad.stderr
         bad = attn("generate", model, "--together", together, input="1+1\n2+2\n1\0\n", status=2)
         assert bad.stdout == "".join(one.splitlines(True)[:2]) and "-:3:2: error: holds a byte 0" in bad.stderr
     bad = attn("generate", model, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens" in bad.stderr
     assert "-:1:2: error: holds a byte 0" in attn("generate", model, input="1\0+1\n", status=2).stderr
 
 

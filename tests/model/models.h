@@ -1,5 +1,5 @@
-/* models.h -- small models with opinions that differ, ragged sources for them, and what the whole
- * pass says of any sequence: what decoding is held against. */
+/* models.h -- small models with clear preferences, ragged sources for them, and the logits of the
+ * whole pass over a sequence: the reference of decoding. */
 #ifndef TEST_MODELS_H
 #define TEST_MODELS_H
 
@@ -46,7 +46,7 @@ static int end(void **state) {
   return 0;
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 static const char *const variants[] = {
     "",
@@ -82,7 +82,14 @@ static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
 
 static void close_network(void) { attn_network_free(network), free(block); }
 
-/* The logits (count, words) of the whole pass over these tokens, with that source. */
+static inline const struct attn_value *parameter(const char *name) {
+  for (int n = 0; n < network->count; n++)
+    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
+  fail_msg("no %s", name);
+  return NULL;
+}
+
+/* The logits (count, words) of the whole pass over tokens, with source number `of`. */
 static inline const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
   int64_t one[2] = {0, n};
@@ -107,7 +114,7 @@ static inline double log_probability(const float *x, int32_t v) {
   return (double)x[v] - top - log(sum);
 }
 
-/* A logit of the caches lies this near the whole pass's: the law of test_decoder. */
+/* Bound on the difference between cached and whole-pass logits, tested by test_decoder. */
 #define NEAR_LOGIT 2e-4
 
 #endif

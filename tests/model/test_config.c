@@ -1,5 +1,5 @@
-/* Laws of configurations: what is written is read back; what cannot be is refused by name, and
- * changes nothing. */
+/* Configurations: reading what was written, and rejecting invalid ones by name, without a change of
+ * the output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static attn_status parse(const char *json, struct attn_model_config *c, attn_err
   return attn_model_config_parse(json, strlen(json), c, err);
 }
 
-static void defaults_follow_from_what_is_said(void **state) {
+static void defaults_depend_on_other_members(void **state) {
   (void)state;
   struct attn_model_config c;
   assert_int_equal(parse("{\"vocab_size\": 100, \"d_model\": 64, \"num_heads\": 4}", &c, NULL),
@@ -31,7 +31,7 @@ static void defaults_follow_from_what_is_said(void **state) {
   assert_int_equal(c.output_bias, 0);
 }
 
-static void what_is_written_is_read_back(void **state) {
+static void reads_what_it_writes(void **state) {
   (void)state;
   struct attn_model_config c, again;
   const char *json =
@@ -46,7 +46,7 @@ static void what_is_written_is_read_back(void **state) {
   free(text), free(twice);
 }
 
-static void what_cannot_be_is_refused_by_name(void **state) {
+static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
     const char *json, *says;
@@ -83,7 +83,7 @@ static void what_cannot_be_is_refused_by_name(void **state) {
       {"{\"vocab_size\": 9, \"num_heads\": 512, \"head_dim\": 32769}", "num_heads"},
       {"{\"vocab_size\": 9, \"num_heads\": 512, \"value_head_dim\": 32769}", "num_heads"},
       {"{\"vocab_size\": 9, \"d_model\": 4194312}", "ffn_dim"},
-      /* tables that no file holds: 2^26 numbers and one row more */
+      /* computed tables: 2^26 values and one row more */
       {"{\"vocab_size\": 9, \"d_model\": 512, \"max_positions\": 131073}", "max_positions"},
       {"{\"vocab_size\": 9, \"d_model\": 512, \"max_positions\": 131073, "
        "\"positions\": \"sinusoidal_halves\"}",
@@ -100,7 +100,7 @@ static void what_cannot_be_is_refused_by_name(void **state) {
   }
 }
 
-static void former_names_are_read(void **state) {
+static void reads_former_names(void **state) {
   (void)state;
   struct attn_model_config former, current;
   assert_int_equal(
@@ -125,8 +125,8 @@ static void former_names_are_read(void **state) {
   free(one), free(other);
 }
 
-/* jansson alone passes over one behind a number or a word. */
-static void a_nul_anywhere_is_refused(void **state) {
+/* jansson alone ignores a NUL after a number or a literal. */
+static void rejects_a_nul_anywhere(void **state) {
   (void)state;
   static const char json[] = "{\"vocab_size\": 9, \"d_model\": 8, \"bias\": true}";
   enum { LENGTH = sizeof json - 1 };
@@ -138,7 +138,7 @@ static void a_nul_anywhere_is_refused(void **state) {
   }
 }
 
-static void tables_up_to_their_limit_are_let_through(void **state) {
+static void accepts_tables_up_to_the_limit(void **state) {
   (void)state;
   struct attn_model_config c;
   assert_int_equal(parse("{\"vocab_size\": 9, \"max_positions\": 131072}", &c, NULL), ATTN_OK);
@@ -150,7 +150,7 @@ static void tables_up_to_their_limit_are_let_through(void **state) {
       ATTN_OK);
 }
 
-static void names_are_torchs(void **state) {
+static void parameters_have_pytorch_names(void **state) {
   (void)state;
   static const char *const some[] = {"encoder.layers.0.self_attn.in_proj_weight",
                                      "encoder.layers.1.linear2.bias",
@@ -175,12 +175,12 @@ static void names_are_torchs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_follow_from_what_is_said),
-                                     cmocka_unit_test(what_is_written_is_read_back),
-                                     cmocka_unit_test(what_cannot_be_is_refused_by_name),
-                                     cmocka_unit_test(former_names_are_read),
-                                     cmocka_unit_test(a_nul_anywhere_is_refused),
-                                     cmocka_unit_test(tables_up_to_their_limit_are_let_through),
-                                     cmocka_unit_test(names_are_torchs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_depend_on_other_members),
+                                     cmocka_unit_test(reads_what_it_writes),
+                                     cmocka_unit_test(rejects_invalid_configurations_by_name),
+                                     cmocka_unit_test(reads_former_names),
+                                     cmocka_unit_test(rejects_a_nul_anywhere),
+                                     cmocka_unit_test(accepts_tables_up_to_the_limit),
+                                     cmocka_unit_test(parameters_have_pytorch_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Laws of decoding: a step over the caches gives the logits of the whole pass, whatever other slots
- * do; a forked slot goes on as its origin would.
+/* Decoding: a step over the caches gives the logits of the whole pass, whatever other slots do; a
+ * forked slot continues as its origin would.
  *
  *     test_decoder [SEED] */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 enum { WORDS = 11 };
 
 static struct attn_tape encoding;
-static struct attn_value *memory; /* the sources encoded, or NULL */
+static struct attn_value *memory; /* encoded sources, or NULL */
 
 static void close_decodable(void) { free_tape(&encoding), close_network(); }
 
@@ -25,13 +25,13 @@ static void expect_near(const float *got, const float *expected, double near) {
       fail_msg("%g %g near %g", got[v], expected[v], near);
 }
 
-/* How the decoder's weights stand. */
+/* The layout of the decoder's weights. */
 enum standing { PLAIN, PACKED, PACKED_HALVES, STANDINGS };
 
-/* In bf16 a sum's last bit may decide how an input is rounded, by one part in 2^8. */
+/* In bf16 the last bit of a sum may decide how an input is rounded, by one part in 2^8. */
 static const double nears[STANDINGS] = {NEAR_LOGIT, NEAR_LOGIT, 0x1p-5};
 
-/* Packs what there is; the whole pass then is of halves too. */
+/* Packs all layers; the whole pass then uses bf16 too. */
 static struct attn_packed_weights *pack_as(enum standing how) {
   struct attn_packed_weights *pack = NULL;
   static uint16_t halves[1 << 16];
@@ -57,8 +57,8 @@ static struct attn_packed_weights *open_decodable(const char *more, enum standin
   return pack;
 }
 
-/* Slots that advance at random, fork at random, each held against the whole pass at every step. */
-static void a_step_is_the_whole_pass(void **state) {
+/* Slots advance and fork at random; each is compared with the whole pass at every step. */
+static void steps_equal_the_whole_pass(void **state) {
   (void)state;
   enum { SLOTS = 5 };
   for (int v = 0; v < VARIANTS * STANDINGS; v++) {
@@ -97,8 +97,8 @@ static void a_step_is_the_whole_pass(void **state) {
   }
 }
 
-/* Keys beyond 3072 are shared out in stretches, which want more of the workspace. */
-static void a_long_sequence_has_room(void **state) {
+/* More than 3072 keys are split into ranges, which need more workspace. */
+static void long_sequences_fit_the_workspace(void **state) {
   (void)state;
   enum { LONG = 3200 };
   static int32_t tokens[LONG], stands[LONG];
@@ -124,7 +124,7 @@ static void a_long_sequence_has_room(void **state) {
   close_decodable();
 }
 
-static void what_cannot_be_decoded_is_refused(void **state) {
+static void rejects_invalid_steps(void **state) {
   (void)state;
   struct attn_decoder *d;
   const float *logits;
@@ -145,7 +145,8 @@ static void what_cannot_be_decoded_is_refused(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(a_step_is_the_whole_pass), LAW(a_long_sequence_has_room),
-                                     LAW(what_cannot_be_decoded_is_refused)};
+  const struct CMUnitTest tests[] = {TEST(steps_equal_the_whole_pass),
+                                     TEST(long_sequences_fit_the_workspace),
+                                     TEST(rejects_invalid_steps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

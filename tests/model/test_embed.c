@@ -1,6 +1,6 @@
-/* Laws of a text's one vector: it is the pooled hidden vectors of its tokens with what begins and
- * ends them; threads and neighbours change no bit; what is cut, refused and told. That the numbers
- * are Hugging Face's, tests/python/test_embed.py shows.
+/* Embeddings: pooled hidden vectors of the tokens with their special tokens; threads and other
+ * texts change no bit; truncation and errors. tests/python/test_embed.py compares with Hugging
+ * Face.
  *
  *     test_embed [SEED] */
 #include <math.h>
@@ -116,7 +116,7 @@ static void hidden_of(const int32_t *tokens, int64_t n, float *out) {
 }
 
 /* Each of the few operations rounds once: far within 1e-6 of numbers of order 1. */
-static void vectors_are_hidden_vectors_pooled(void **state) {
+static void vectors_are_pooled_hidden_vectors(void **state) {
   (void)state;
   static const int32_t tokens[] = {CLS, 3, 6, 4, 5, SEP}; /* ab ba */
   float hidden[6 * D], out[D];
@@ -136,7 +136,7 @@ static void vectors_are_hidden_vectors_pooled(void **state) {
   assert_memory_equal(out, hidden, sizeof out);
 }
 
-static void threads_and_neighbours_change_no_bit(void **state) {
+static void threads_and_batch_change_no_bit(void **state) {
   (void)state;
   float all[TEXTS * D], again[TEXTS * D], one[D];
   embed(texts, TEXTS, (attn_embedding_config){.threads = 1}, all);
@@ -155,7 +155,7 @@ static void threads_and_neighbours_change_no_bit(void **state) {
 }
 
 /* A text that is cut has the vector of what is left of it. */
-static void long_texts_are_cut_before_their_end(void **state) {
+static void truncation_keeps_the_end_token(void **state) {
   (void)state;
   const char *long_ones[] = {"abbbbbb", "abbbbbbb", "abbb", "abbbbbbbbbbb"};
   const char *five = "abbbb";
@@ -187,7 +187,7 @@ static void long_texts_are_cut_before_their_end(void **state) {
   reopen();
 }
 
-static void what_the_folder_says_is_the_default(void **state) {
+static void defaults_are_those_of_the_folder(void **state) {
   (void)state;
   float own[D], asked[D];
   char path[96];
@@ -213,7 +213,7 @@ static int stop(void *context, int64_t done, int64_t total) {
   return ++*calls == 2;
 }
 
-static void bad_calls_are_told(void **state) {
+static void rejects_invalid_calls(void **state) {
   (void)state;
   static const struct {
     attn_embedding_config how;
@@ -242,9 +242,8 @@ static void bad_calls_are_told(void **state) {
   assert_int_equal(calls, 2);
 }
 
-/* Nor where there is a head: its marks are not those that an encoder trained here reads and says.
- */
-static void a_folder_says_nothing(void **state) {
+/* With a head too: its special tokens are not those of an encoder trained by attn. */
+static void an_encoder_folder_cannot_generate(void **state) {
   (void)state;
   static const char masked[] =
       "{\"model_type\": \"bert\", \"architectures\": [\"BertForMaskedLM\"], \"vocab_size\": 9, "
@@ -260,27 +259,18 @@ static void a_folder_says_nothing(void **state) {
   }
 }
 
-/* Each allocation fails in turn: it is told, and nothing is left over. */
-static void each_allocation_may_fail(void **state) {
-  (void)state;
-  float out[TEXTS * D];
+static attn_status embed_texts(void *out) {
   const attn_embedding_config how = {sizeof how, .threads = 1, .batch_size = 3};
-  for (int fail_at = 1;; fail_at++) {
-    scarce_begin(fail_at);
-    attn_status status = attn_model_embed(model, texts, TEXTS, &how, out, NULL);
-    int calls = scarce.calls, blocks = scarce.blocks;
-    scarce_end();
-    assert_int_equal(blocks, 0);
-    if (calls < fail_at) {
-      assert_int_equal(status, ATTN_OK);
-      assert_true(fail_at > 20);
-      return;
-    }
-    assert_int_equal(status, ATTN_ERR_MEMORY);
-  }
+  return attn_model_embed(model, texts, TEXTS, &how, out, NULL);
 }
 
-static void bad_folders_are_told(void **state) {
+static void survives_every_failing_allocation(void **state) {
+  (void)state;
+  float out[TEXTS * D];
+  assert_true(scarce_fail_each(embed_texts, out) >= 20);
+}
+
+static void rejects_invalid_folders(void **state) {
   (void)state;
   static const struct {
     const char *name, *text, *right, *says;
@@ -322,14 +312,14 @@ static int look(void *context, const attn_attention *a) {
   return ++*seen, 0;
 }
 
-static void its_attention_may_be_looked_at(void **state) {
+static void attention_can_be_visited(void **state) {
   (void)state;
   int seen = 0;
   assert_int_equal(attn_model_visit_attention(model, "ab ba", NULL, 1, look, &seen, NULL), ATTN_OK);
   assert_int_equal(seen, 4);
 }
 
-static void facts_grow_at_their_end(void **state) {
+static void info_of_an_older_caller(void **state) {
   (void)state;
   attn_model_info facts = {.struct_size = sizeof facts}, old = {.d_model = 77};
   old.struct_size = offsetof(attn_model_info, d_model);
@@ -342,16 +332,16 @@ static void facts_grow_at_their_end(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_are_hidden_vectors_pooled),
-                                     cmocka_unit_test(threads_and_neighbours_change_no_bit),
-                                     cmocka_unit_test(long_texts_are_cut_before_their_end),
-                                     cmocka_unit_test(what_the_folder_says_is_the_default),
-                                     cmocka_unit_test(bad_calls_are_told),
-                                     cmocka_unit_test(each_allocation_may_fail),
-                                     cmocka_unit_test(bad_folders_are_told),
-                                     cmocka_unit_test(its_attention_may_be_looked_at),
-                                     cmocka_unit_test(facts_grow_at_their_end),
-                                     cmocka_unit_test(a_folder_says_nothing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_are_pooled_hidden_vectors),
+                                     cmocka_unit_test(threads_and_batch_change_no_bit),
+                                     cmocka_unit_test(truncation_keeps_the_end_token),
+                                     cmocka_unit_test(defaults_are_those_of_the_folder),
+                                     cmocka_unit_test(rejects_invalid_calls),
+                                     cmocka_unit_test(survives_every_failing_allocation),
+                                     cmocka_unit_test(rejects_invalid_folders),
+                                     cmocka_unit_test(attention_can_be_visited),
+                                     cmocka_unit_test(info_of_an_older_caller),
+                                     cmocka_unit_test(an_encoder_folder_cannot_generate)};
   random_begin(argc, argv);
   return cmocka_run_group_tests(tests, begin, end);
 }

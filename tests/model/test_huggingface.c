@@ -1,6 +1,6 @@
-/* Laws of Hugging Face's files: what is written is read back, configuration and weights; each
- * weight stands where its name says; what is cut short, missing, too much or not to be had is
- * refused by name. That the numbers mean the same there, tests/python/test_huggingface.py shows.
+/* Hugging Face's files: configuration and weights are read as they were written; each weight is in
+ * the tensor of its name; truncated, missing, unused and unsupported content is rejected by name.
+ * tests/python/test_huggingface.py compares the results with transformers.
  *
  *     test_huggingface [SEED] */
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static int begin(void **state) {
 
 static int end(void **state) { return (void)state, folder_end(); }
 
-/* A network of random weights, and the block that they stand in. */
+/* A network of random weights, and their block. */
 static struct attn_network *new_network(const struct attn_model_config *c, float **block) {
   struct attn_network *n;
   assert_int_equal(attn_network_allocate(c, &n, block, NULL), ATTN_OK);
@@ -58,7 +58,7 @@ static const struct attn_hf_family *parse(const char *json, struct attn_model_co
   return f;
 }
 
-static void what_is_written_is_read_back(void **state) {
+static void reads_what_it_writes(void **state) {
   (void)state;
   for (int n = 0; n < FAMILIES; n++) {
     struct attn_model_config c, again;
@@ -88,7 +88,7 @@ static float ours(const struct attn_network *n, const char *name, int64_t i, int
   return 0;
 }
 
-static void each_weight_stands_where_its_name_says(void **state) {
+static void each_weight_is_in_its_tensor(void **state) {
   (void)state;
   static const struct {
     int family;
@@ -134,7 +134,7 @@ static void each_weight_stands_where_its_name_says(void **state) {
   }
 }
 
-static void what_cannot_be_is_refused_by_name(void **state) {
+static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
     const char *json, *says;
@@ -163,8 +163,8 @@ static void what_cannot_be_is_refused_by_name(void **state) {
   }
 }
 
-/* Every text that one is cut short to, and with every byte another. */
-static void a_broken_configuration_is_read_or_refused(void **state) {
+/* Every prefix of a configuration, and every byte replaced. */
+static void broken_configurations_are_read_or_rejected(void **state) {
   (void)state;
   for (int n = 0; n < FAMILIES; n++)
     for (size_t length = strlen(configs[n]), at = 0; at < 2 * length; at++) {
@@ -179,8 +179,8 @@ static void a_broken_configuration_is_read_or_refused(void **state) {
     }
 }
 
-/* jansson alone passes over one behind a number or a word. */
-static void a_nul_anywhere_is_refused(void **state) {
+/* jansson alone ignores a NUL after a number or a literal. */
+static void rejects_a_nul_anywhere(void **state) {
   (void)state;
   for (int n = 0; n < FAMILIES; n++)
     for (size_t length = strlen(configs[n]), at = 0; at <= length; at++) {
@@ -193,7 +193,7 @@ static void a_nul_anywhere_is_refused(void **state) {
     }
 }
 
-static void what_has_no_name_there_is_not_written(void **state) {
+static void rejects_what_the_family_cannot_represent(void **state) {
   (void)state;
   static const struct {
     const char *json, *family, *says;
@@ -227,10 +227,10 @@ static void expect_refused(const struct attn_hf_family *f, struct attn_network *
                            const char *says) {
   attn_error err = {.message = ""};
   assert_int_equal(attn_hf_weights_read(path, f, n, &err), ATTN_ERR_FORMAT);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
 }
 
-static void weights_must_be_those_that_are_asked_for(void **state) {
+static void rejects_missing_and_unused_tensors(void **state) {
   (void)state;
   struct attn_model_config c, less;
   float *block, *fewer;
@@ -259,8 +259,8 @@ static void weights_must_be_those_that_are_asked_for(void **state) {
   attn_network_free(n), attn_network_free(shorter), free(block), free(fewer);
 }
 
-/* What a folder says of generation: read whole, or refused with the member and its value. */
-static void how_a_folder_generates(void **state) {
+/* Read, or rejected with the member and its value. */
+static void reads_generation_config(void **state) {
   (void)state;
   static const char right[] =
       "{\"decoder_start_token_id\": 3, \"eos_token_id\": [2], \"forced_eos_token_id\": 2, "
@@ -306,17 +306,17 @@ static void how_a_folder_generates(void **state) {
   free(text), free(twice), free(g.suppressed), free(again.suppressed);
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(what_is_written_is_read_back),
-                                     LAW(each_weight_stands_where_its_name_says),
-                                     LAW(what_cannot_be_is_refused_by_name),
-                                     LAW(a_broken_configuration_is_read_or_refused),
-                                     LAW(a_nul_anywhere_is_refused),
-                                     LAW(what_has_no_name_there_is_not_written),
-                                     LAW(weights_must_be_those_that_are_asked_for),
-                                     LAW(how_a_folder_generates)};
+  const struct CMUnitTest tests[] = {TEST(reads_what_it_writes),
+                                     TEST(each_weight_is_in_its_tensor),
+                                     TEST(rejects_invalid_configurations_by_name),
+                                     TEST(broken_configurations_are_read_or_rejected),
+                                     TEST(rejects_a_nul_anywhere),
+                                     TEST(rejects_what_the_family_cannot_represent),
+                                     TEST(rejects_missing_and_unused_tensors),
+                                     TEST(reads_generation_config)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of an encoder alone: at each place of a source it says what the whole pass finds likeliest
- * there, up to the first end, as surely as that pass says; a source has no more to say than places;
- * neither neighbours nor threads change a bit; what only a search can do is refused.
+/* Labels of an encoder: at each position the most likely token of the whole pass, up to the first
+ * end, with its log-probability; never more tokens than positions; other sources and threads change
+ * no bit; options of a search are rejected.
  *
  *     test_label [SEED] */
 #include <setjmp.h>
@@ -9,11 +9,8 @@
 
 #include <cmocka.h>
 
-#include "models.h"
 #include "scarce.h"
-#include "token_search.h"
-
-enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12 };
+#include "search_results.h"
 
 static const char *const encoders[] = {
     "\"kind\": \"encoder\"",
@@ -32,35 +29,7 @@ enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
 static const struct attn_search_config plain = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
 
-struct finds {
-  int32_t tokens[SOURCES * MOST];
-  int64_t token_counts[SOURCES];
-  unsigned char finished[SOURCES];
-  double scores[SOURCES];
-  float log_probs[SOURCES * MOST];
-};
-
-static struct attn_search_results all_of(struct finds *f) {
-  memset(f, 0x55, sizeof *f);
-  return (struct attn_search_results){f->tokens, f->token_counts, f->finished, f->scores,
-                                      f->log_probs};
-}
-
-static void label(const struct attn_token_batch *text, const struct attn_search_config *how,
-                  struct finds *f) {
-  const struct attn_search_results found = all_of(f);
-  attn_error err;
-  if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
-}
-
-static const struct attn_value *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
-
-/* So that some sources end early and others not at all. */
+/* Some sources end early, others never. */
 static void open_encoder(int variant, uint64_t seed) {
   open_network(encoders[variant], WORDS, seed);
   if (!strstr(encoders[variant], "\"bias\": false")) parameter("output.bias")->x[END] += 0.5f;
@@ -68,12 +37,12 @@ static void open_encoder(int variant, uint64_t seed) {
 
 static int64_t places_of(int64_t s) { return source_starts[s + 1] - source_starts[s]; }
 
-/* ---- What it says ---- */
+/* ---- Tokens ---- */
 
-/* Log-probabilities are as near as a search's: test_search.c derives it. */
+/* The bound on log-probabilities is derived in test_search.c. */
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
-static void hold(const struct attn_search_config *how, const struct finds *f, int64_t s) {
+static void hold(const struct attn_search_config *how, const struct search_output *f, int64_t s) {
   int64_t steps = f->token_counts[s] + f->finished[s], at = s * how->max_new_tokens;
   int64_t room = places_of(s) < how->max_new_tokens ? places_of(s) : how->max_new_tokens;
   const float *logits = whole(NULL, 0, s);
@@ -93,9 +62,9 @@ static void hold(const struct attn_search_config *how, const struct finds *f, in
   assert_true(fabs(sum - f->scores[s]) < near_token * (double)steps);
 }
 
-static void each_place_says_the_likeliest(void **state) {
+static void each_position_has_its_most_likely_token(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   int ends = 0, cuts = 0;
   for (int variant = 0; variant < ENCODERS; variant++)
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -103,7 +72,7 @@ static void each_place_says_the_likeliest(void **state) {
       open_encoder(variant, seed);
       how.max_new_tokens = 1 + below(MOST), how.batch_size = 1 + below(SOURCES);
       how.length_penalty = seed % 2 ? 1.5 : 0;
-      label(&source, &how, &f);
+      search(&source, &how, &f);
       for (int64_t s = 0; s < SOURCES; s++) {
         hold(&how, &f, s);
         ends += f.finished[s], cuts += !f.finished[s];
@@ -113,50 +82,50 @@ static void each_place_says_the_likeliest(void **state) {
   assert_true(ends > 10 && cuts > 10);
 }
 
-/* Where only tokens are wanted logits are compared, else log-probabilities. */
-static void what_is_not_wanted_is_left_alone(void **state) {
+/* Without scores logits are compared, else log-probabilities. */
+static void outputs_are_optional(void **state) {
   (void)state;
-  static struct finds f, g;
+  static struct search_output f, g;
   open_encoder(0, 5);
-  label(&source, &plain, &f);
+  search(&source, &plain, &f);
   const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens),
                                            .token_counts = g.token_counts};
   assert_int_equal(attn_search_run(network, &source, &plain, &some, NULL), ATTN_OK);
   assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
   assert_memory_equal(f.token_counts, g.token_counts, sizeof f.token_counts);
   const struct attn_token_batch none = {.starts = source_starts};
-  label(&none, &plain, &g), all_of(&f);
+  search(&none, &plain, &g), all_of(&f);
   assert_memory_equal(&f, &g, sizeof f);
   close_network();
 }
 
-/* Nothing but the end is likely, or everything but it. */
-static void a_source_has_no_more_than_its_places(void **state) {
+/* Only the end is likely, or everything except the end. */
+static void at_most_one_token_per_position(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   open_network(encoders[0], WORDS, 5);
   parameter("output.bias")->x[END] = -INFINITY;
-  label(&source, &plain, &f);
+  search(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
     assert_true(!f.finished[s] && f.token_counts[s] == places_of(s)); /* all are below MOST */
   parameter("output.bias")->x[END] = 1000;
-  label(&source, &plain, &f);
+  search(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
     assert_true(f.finished[s] && f.token_counts[s] == 0 && fabs(f.scores[s]) < 1e-6);
   close_network();
 }
 
-/* ---- Neighbours, threads ---- */
+/* ---- Other sources, threads ---- */
 
-static void neither_neighbours_nor_threads_change_a_bit(void **state) {
+static void threads_and_batch_change_no_bit(void **state) {
   (void)state;
-  static struct finds all, again, one;
+  static struct search_output all, again, one;
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < ENCODERS; variant++) {
     struct attn_search_config how = plain;
     open_encoder(variant, 5);
-    how.threads = 1, label(&source, &how, &all);
-    how.threads = 1 + (int32_t)below(4), label(&source, &how, &again);
+    how.threads = 1, search(&source, &how, &all);
+    how.threads = 1 + (int32_t)below(4), search(&source, &how, &again);
     assert_memory_equal(&all, &again, sizeof all);
     for (int64_t s = 0; s < SOURCES; s++) {
       const int64_t starts[] = {0, places_of(s)};
@@ -164,7 +133,7 @@ static void neither_neighbours_nor_threads_change_a_bit(void **state) {
                                              .sequences = 1,
                                              .tokens = source_tokens + source_starts[s],
                                              .starts = starts};
-      how.threads = 0, label(&alone, &how, &one);
+      how.threads = 0, search(&alone, &how, &one);
       assert_true(one.token_counts[0] == all.token_counts[s] && one.finished[0] == all.finished[s]);
       assert_memory_equal(&one.scores[0], &all.scores[s], sizeof(double));
       assert_memory_equal(one.tokens, all.tokens + s * MOST, MOST * sizeof(int32_t));
@@ -175,22 +144,9 @@ static void neither_neighbours_nor_threads_change_a_bit(void **state) {
   unsetenv("ATTN_THREADS");
 }
 
-/* ---- What is refused ---- */
+/* ---- Errors ---- */
 
-static void expect_refused(const struct attn_token_batch *text,
-                           const struct attn_search_config *how, attn_status status,
-                           const char *argument) {
-  static struct finds f, untouched;
-  const struct attn_search_results found = all_of(&f);
-  attn_error err = {.argument = ""};
-  all_of(&untouched);
-  assert_int_equal(attn_search_run(network, text, how, &found, &err), status);
-  assert_string_equal(err.argument, argument);
-  if (status == ATTN_ERR_ARGUMENT && strcmp(argument, "network"))
-    assert_memory_equal(&f, &untouched, sizeof f);
-}
-
-static void what_only_a_search_can_do_is_refused(void **state) {
+static void rejects_options_of_a_search(void **state) {
   (void)state;
 #define REFUSED(name, ...)                                  \
   do {                                                      \
@@ -224,68 +180,46 @@ static void what_only_a_search_can_do_is_refused(void **state) {
   close_network();
 }
 
-struct watch {
-  int64_t calls, stop_at, done;
-};
-
-static int watch(void *context, int64_t done, int64_t of) {
-  struct watch *w = context;
-  assert_true(done > w->done && of == SOURCES);
-  w->done = done;
-  return ++w->calls == w->stop_at;
-}
-
-static void it_can_be_watched_and_stopped(void **state) {
+static void reports_progress_and_stops(void **state) {
   (void)state;
-  static struct finds f;
-  struct watch w = {0};
+  static struct search_output f;
+  struct progress w = {0};
   struct attn_search_config how = plain;
-  how.stop = watch, how.context = &w, how.threads = 1;
+  how.stop = report, how.context = &w, how.threads = 1;
   open_network(encoders[0], WORDS, 5);
-  label(&source, &how, &f);
-  assert_true(w.calls == SOURCES && w.done == SOURCES);
+  search(&source, &how, &f);
+  assert_true(w.calls == SOURCES && w.done == SOURCES && w.of == SOURCES);
   for (int64_t at = 1; at <= SOURCES; at++) {
-    w = (struct watch){.stop_at = at};
+    w = (struct progress){.stop_at = at};
     expect_refused(&source, &how, ATTN_ERR_INTERRUPTED, "progress");
     assert_int_equal(w.calls, at);
   }
   close_network();
 }
 
-static void each_allocation_may_fail(void **state) {
+static void survives_every_failing_allocation(void **state) {
   (void)state;
-  static struct finds expected, f;
+  static struct search_output expected, f;
   struct attn_search_config how = plain;
   how.threads = 1, how.batch_size = 2;
   open_network(encoders[0], WORDS, 5);
-  label(&source, &how, &expected);
-  for (int fails_at = 1;; fails_at++) {
-    const struct attn_search_results found = all_of(&f);
-    scarce_begin(fails_at);
-    attn_status status = attn_search_run(network, &source, &how, &found, NULL);
-    scarce_end();
-    assert_int_equal(scarce.blocks, 0);
-    if (scarce.calls < fails_at) {
-      assert_int_equal(status, ATTN_OK);
-      assert_true(fails_at > 20);
-      break;
-    }
-    assert_int_equal(status, ATTN_ERR_MEMORY);
-  }
+  search(&source, &how, &expected);
+  struct search_call call = {&how, &f};
+  assert_true(scarce_fail_each(run_search, &call) >= 20);
   assert_memory_equal(&f, &expected, sizeof f);
   close_network();
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(each_place_says_the_likeliest),
-                                     LAW(what_is_not_wanted_is_left_alone),
-                                     LAW(a_source_has_no_more_than_its_places),
-                                     LAW(neither_neighbours_nor_threads_change_a_bit),
-                                     LAW(what_only_a_search_can_do_is_refused),
-                                     LAW(it_can_be_watched_and_stopped),
-                                     LAW(each_allocation_may_fail)};
+  const struct CMUnitTest tests[] = {TEST(each_position_has_its_most_likely_token),
+                                     TEST(outputs_are_optional),
+                                     TEST(at_most_one_token_per_position),
+                                     TEST(threads_and_batch_change_no_bit),
+                                     TEST(rejects_options_of_a_search),
+                                     TEST(reports_progress_and_stops),
+                                     TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

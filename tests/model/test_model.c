@@ -1,6 +1,6 @@
-/* Laws of models that are opened and asked: what was trained is what is opened; a reply does not
- * depend on what else is asked nor on threads; files that are not whole, not ours or do not fit are
- * refused and named; a source that cannot be is refused, and no reply is left. */
+/* Open models: a trained model opens as it was; a result is independent of other sources and of
+ * threads; truncated, foreign and inconsistent files are rejected by name; an invalid source leaves
+ * no result. */
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static const char *const texts[TEXTS] = {"1+1", "99+1",  "",  "7+123", "+",
                                          "5+5", "12+34", "0", "8+8"};
 static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
 
-/* Of a few steps: it has opinions, but no good ones. */
+/* Trained for a few steps. */
 static int train(const char *kind, const char *more) {
   char config[200];
   attn_train run = ATTN_TRAIN_INIT;
@@ -69,9 +69,9 @@ static void expect_same(const attn_generation_result *a, const attn_generation_r
   assert_memory_equal(&a->score, &b->score, sizeof a->score);
 }
 
-/* Greedily, by beams, drawn, greedily in bf16: each text by itself, all at once, with other
+/* Greedy, beam search, sampling, greedy in bf16: each text by itself, all at once, with other
  * threads. */
-static void a_reply_depends_on_its_text_alone(void **state) {
+static void a_result_depends_only_on_its_source(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_model_info facts = {.struct_size = sizeof facts};
@@ -91,7 +91,7 @@ static void a_reply_depends_on_its_text_alone(void **state) {
     how.threads = 3;
     assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, again, NULL), ATTN_OK);
     for (int n = 0; n < TEXTS * n_best; n++) expect_same(&all[n], &again[n]);
-    for (int n = 0; n < TEXTS && kind != 2; n++) { /* what is drawn depends on the index as well */
+    for (int n = 0; n < TEXTS && kind != 2; n++) { /* samples depend on the index as well */
       assert_int_equal(attn_model_generate(m, &texts[n], 1, &how, one, NULL), ATTN_OK);
       for (int k = 0; k < n_best; k++) expect_same(&all[n * n_best + k], &one[k]);
       attn_generation_results_free(one, n_best);
@@ -103,8 +103,8 @@ static void a_reply_depends_on_its_text_alone(void **state) {
   attn_model_free(m);
 }
 
-/* Its struct ends before `precision`: what stands there is not the library's to read. */
-static void an_older_caller_is_served(void **state) {
+/* Its struct ends before `precision`, which the library must not read. */
+static void config_of_an_older_caller(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
@@ -119,8 +119,8 @@ static void an_older_caller_is_served(void **state) {
   attn_model_free(m);
 }
 
-/* Replies of a newer caller are longer, and further apart; what stands behind ours is zero. */
-static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
+/* A newer caller's results are longer and further apart; members that the library lacks are 0. */
+static void struct_size_is_respected(void **state) {
   (void)state;
   enum { MORE = 16 };
   struct longer {
@@ -161,7 +161,7 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
   attn_model_free(m);
 }
 
-static void replies_say_what_they_are(void **state) {
+static void results_describe_themselves(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
@@ -171,7 +171,7 @@ static void replies_say_what_they_are(void **state) {
     for (int n = 0; n < TEXTS; n++) {
       assert_int_equal(strlen(replies[n].text), replies[n].text_length);
       assert_int_equal(replies[n].token_count,
-                       replies[n].text_length); /* digits alone, each a token */
+                       replies[n].text_length); /* only digits, each a token */
       assert_true(replies[n].log_prob <= 0 && isfinite(replies[n].log_prob));
       assert_true(replies[n].token_count + replies[n].finished <= how.max_new_tokens);
       assert_true(replies[n].finished || replies[n].token_count >= 1);
@@ -181,8 +181,8 @@ static void replies_say_what_they_are(void **state) {
   attn_model_free(m);
 }
 
-/* A model that learned "source<TAB>target" goes on behind source and tab. */
-static void a_decoder_alone_goes_on(void **state) {
+/* A model trained on "source<TAB>target" continues after source and tab. */
+static void a_decoder_continues_its_prompt(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_model_info facts = {.struct_size = sizeof facts};
@@ -205,13 +205,13 @@ static void a_decoder_alone_goes_on(void **state) {
   attn_model_free(m);
 }
 
-/* One token for each of the source's, and the end; its other heads are looked at as ever. */
+/* One token for each of the source's, and the end. */
 static int count_heads(void *context, const attn_attention *a) {
   ++*(int *)context;
   return a->kind != ATTN_ATTENTION_ENCODER || a->queries != 6 || a->keys != 6;
 }
 
-static void an_encoder_alone_has_a_token_for_each_place(void **state) {
+static void an_encoder_has_a_token_for_each_position(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
@@ -240,7 +240,7 @@ static void expect_refused(const attn_model *m, const char *text, int64_t count,
   const char *sources[2] = {"1+1", text};
   attn_generation_result replies[2] = {ATTN_GENERATION_RESULT_INIT};
   assert_int_equal(attn_model_generate(m, sources, count, how, replies, &err), status);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
   assert_true(!replies[0].text && !replies[1].text);
 }
 
@@ -248,7 +248,7 @@ static int stop(void *context, int64_t done, int64_t total) {
   return (void)context, (void)done, (void)total, 1;
 }
 
-static void what_an_encoder_cannot_be_asked_is_refused(void **state) {
+static void rejects_options_that_an_encoder_lacks(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
@@ -265,7 +265,7 @@ static void what_an_encoder_cannot_be_asked_is_refused(void **state) {
   attn_model_free(m);
 }
 
-static void what_cannot_be_asked_is_refused(void **state) {
+static void rejects_invalid_options(void **state) {
   (void)state;
   attn_model *m = open_model();
   char longer[100] = "";
@@ -294,8 +294,8 @@ static void what_cannot_be_asked_is_refused(void **state) {
   attn_model_free(m);
 }
 
-/* Of every text, with room for all, some and none; where an <unk> is read, and nowhere else. */
-static void unknown_parts_are_told(void **state) {
+/* At every <unk> and nowhere else, with capacity for all spans, for some, and 0. */
+static void finds_unknown_spans(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_unknown_span parts[8];
@@ -323,8 +323,7 @@ static void unknown_parts_are_told(void **state) {
   attn_model_free(m);
 }
 
-/* What training wrote is what is told; the best and the last are of one run. */
-static void a_checkpoint_tells_its_training(void **state) {
+static void info_describes_the_training(void **state) {
   (void)state;
   attn_model *m = open_model();
   attn_model_info facts = {.struct_size = sizeof facts};
@@ -364,7 +363,7 @@ static void write_lesson(const attn_model *m, struct page *p) {
       ATTN_OK);
 }
 
-static void a_lesson_has_points_in_a_locale_with_commas(void **state) {
+static void a_lesson_has_decimal_points_in_every_locale(void **state) {
   (void)state;
   static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
   static struct page plain, local;
@@ -392,10 +391,10 @@ static void expect_no_model(attn_status status, const char *says) {
   attn_error err = {.message = ""};
   assert_int_equal(attn_model_open(other, &m, &err), status);
   assert_null(m);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
 }
 
-/* Exchanges a word of the header, wherever it stands, for another of the same length. */
+/* Replaces a word of the header, wherever it occurs, by another of the same length. */
 static void exchange(size_t size, const char *old, const char *new) {
   static char changed[sizeof bytes];
   size_t length = strlen(old), found = 0;
@@ -414,7 +413,7 @@ static size_t slurp(void) {
   return size;
 }
 
-static void files_that_are_no_models_are_refused(void **state) {
+static void rejects_files_that_are_not_models(void **state) {
   (void)state;
   size_t size = slurp();
   exchange(size, "\"tokenizer\"", "\"tokenixer\""), expect_no_model(ATTN_ERR_FORMAT, "tokenizer");
@@ -455,7 +454,7 @@ static void put_with_config(size_t size, const char *config) {
 }
 
 /* A configuration as attn wrote it before its members were renamed. */
-static void a_checkpoint_with_former_member_names_is_opened(void **state) {
+static void opens_a_checkpoint_with_former_member_names(void **state) {
   (void)state;
   static const char former[] =
       "{\"activation\":\"relu\",\"bias\":true,\"decoder_layers\":1,\"dropout\":0.0,"
@@ -484,35 +483,35 @@ static void a_checkpoint_with_former_member_names_is_opened(void **state) {
   expect_no_model(ATTN_ERR_FORMAT, "\"width\" is the former name of \"d_model\"");
 }
 
-/* Its source has a table of its own: a row for each word. */
-static void an_encoder_has_a_row_for_each_word(void **state) {
+/* Its source has an embedding of its own. */
+static void an_encoder_has_an_embedding_for_each_token(void **state) {
   (void)state;
   size_t size = slurp();
   exchange(size, "source_vocab_size\\\":16", "source_vocab_size\\\":15");
   expect_no_model(ATTN_ERR_FORMAT, "the tokenizer has 16 tokens");
 }
 
-#define LAW(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-      LAW(a_reply_depends_on_its_text_alone, with_encoder),
-      LAW(an_older_caller_is_served, with_encoder),
-      LAW(structs_to_be_filled_are_as_long_as_the_caller_says, with_encoder),
-      LAW(a_checkpoint_with_former_member_names_is_opened, with_encoder),
-      LAW(unknown_parts_are_told, with_encoder),
-      LAW(a_checkpoint_tells_its_training, with_encoder),
-      LAW(a_checkpoint_tells_its_training, encoder_alone),
-      LAW(replies_say_what_they_are, with_encoder),
-      LAW(a_decoder_alone_goes_on, alone),
-      LAW(a_reply_depends_on_its_text_alone, encoder_alone),
-      LAW(replies_say_what_they_are, encoder_alone),
-      LAW(an_encoder_alone_has_a_token_for_each_place, encoder_alone),
-      LAW(what_an_encoder_cannot_be_asked_is_refused, encoder_alone),
-      LAW(what_cannot_be_asked_is_refused, with_encoder),
-      LAW(a_lesson_has_points_in_a_locale_with_commas, with_encoder),
-      LAW(files_that_are_no_models_are_refused, with_encoder),
-      LAW(an_encoder_has_a_row_for_each_word, encoder_alone)};
+      TEST(a_result_depends_only_on_its_source, with_encoder),
+      TEST(config_of_an_older_caller, with_encoder),
+      TEST(struct_size_is_respected, with_encoder),
+      TEST(opens_a_checkpoint_with_former_member_names, with_encoder),
+      TEST(finds_unknown_spans, with_encoder),
+      TEST(info_describes_the_training, with_encoder),
+      TEST(info_describes_the_training, encoder_alone),
+      TEST(results_describe_themselves, with_encoder),
+      TEST(a_decoder_continues_its_prompt, alone),
+      TEST(a_result_depends_only_on_its_source, encoder_alone),
+      TEST(results_describe_themselves, encoder_alone),
+      TEST(an_encoder_has_a_token_for_each_position, encoder_alone),
+      TEST(rejects_options_that_an_encoder_lacks, encoder_alone),
+      TEST(rejects_invalid_options, with_encoder),
+      TEST(a_lesson_has_decimal_points_in_every_locale, with_encoder),
+      TEST(rejects_files_that_are_not_models, with_encoder),
+      TEST(an_encoder_has_an_embedding_for_each_token, encoder_alone)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

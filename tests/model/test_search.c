@@ -1,6 +1,6 @@
-/* Laws of search: greedy says what the whole pass finds likeliest; a beam that is wide enough finds
- * exactly the best of all that can be said, a narrow one what its definition says; a score is that
- * of the whole pass; neither neighbours nor threads change a bit.
+/* Search: greedy takes the most likely token of the whole pass; a beam that is wide enough finds
+ * exactly the best of all sequences, a narrow one what its definition gives; a score is that of the
+ * whole pass; other sources and threads change no bit.
  *
  *     test_search [SEED] */
 #include <setjmp.h>
@@ -9,48 +9,25 @@
 
 #include <cmocka.h>
 
-#include "models.h"
 #include "scarce.h"
-#include "token_search.h"
+#include "search_results.h"
 
-enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12, BEST = 3 };
+enum { BEST = 3 };
 
-/* ---- A search and what it found ---- */
+/* ---- Results and their scores ---- */
 
 /* The log-probability of a token is off by its logit's error and a mean of the others', within
  * twice that; expf's error and the rounding to float32 are below 1e-5 of a log-probability above
  * -40. */
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
-enum { ROOM = 1 << 12 };
-struct finds {
-  int32_t tokens[SOURCES * ROOM];
-  int64_t token_counts[SOURCES * 128];
-  unsigned char finished[SOURCES * 128];
-  double scores[SOURCES * 128];
-  float log_probs[SOURCES * ROOM];
-};
-
-static struct attn_search_results all_of(struct finds *f) {
-  memset(f, 0x55, sizeof *f);
-  return (struct attn_search_results){f->tokens, f->token_counts, f->finished, f->scores,
-                                      f->log_probs};
-}
-
-static void search(const struct attn_token_batch *text, const struct attn_search_config *how,
-                   struct finds *f) {
-  const struct attn_search_results found = all_of(f);
-  attn_error err;
-  if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
-}
-
-static enum attn_beam_rule rule; /* of the scores that are expected */
+static enum attn_beam_rule rule; /* of the expected scores */
 
 static double penalty(double alpha, int64_t steps) {
   return pow(rule ? (double)steps : (5.0 + (double)steps) / 6, alpha);
 }
 
-/* BEGIN, of a model without an encoder the source, then tokens; how many stand before them. */
+/* BEGIN, the source if there is no encoder, then the tokens. Returns how many precede them. */
 static int64_t put_before(int32_t *read, int64_t of) {
   int64_t n = 1;
   read[0] = BEGIN;
@@ -60,8 +37,8 @@ static int64_t put_before(int32_t *read, int64_t of) {
   return n;
 }
 
-/* Holds number n of source `of` against the whole pass over what it says. */
-static void hold(const struct attn_search_config *how, const struct finds *f, int64_t of,
+/* Compares result n of source `of` with the whole pass over its tokens. */
+static void hold(const struct attn_search_config *how, const struct search_output *f, int64_t of,
                  int64_t n) {
   int64_t best = how->num_return_sequences ? how->num_return_sequences : 1, at = of * best + n,
           steps;
@@ -87,9 +64,9 @@ static void hold(const struct attn_search_config *how, const struct finds *f, in
 
 /* ---- Greedy ---- */
 
-static void greedy_says_the_likeliest(void **state) {
+static void greedy_takes_the_most_likely_token(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   const struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
@@ -111,11 +88,11 @@ static void greedy_says_the_likeliest(void **state) {
   }
 }
 
-/* Where scores are wanted log-probabilities are compared, else logits; a temperature of 0 and one
- * beam are greedy. */
-static void greedy_is_one_beam_and_no_temperature(void **state) {
+/* With scores log-probabilities are compared, else logits. Temperature 0 and one beam are greedy.
+ */
+static void greedy_is_one_beam_without_temperature(void **state) {
   (void)state;
-  static struct finds f, g;
+  static struct search_output f, g;
   struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
@@ -133,10 +110,10 @@ static void greedy_is_one_beam_and_no_temperature(void **state) {
   }
 }
 
-/* Whatever token stands for the end, a sequence says what it would say otherwise, up to there. */
-static void greedy_ends_where_the_end_is_said(void **state) {
+/* Whatever token is eos, a sequence is the same up to it. */
+static void greedy_ends_at_eos(void **state) {
   (void)state;
-  static struct finds endless, f;
+  static struct search_output endless, f;
   struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = -1};
   open_network("", WORDS, 5);
   search(&source, &how, &endless);
@@ -154,11 +131,11 @@ static void greedy_ends_where_the_end_is_said(void **state) {
   close_network();
 }
 
-/* ---- Beams, against all that can be said ---- */
+/* ---- Wide beams, against all sequences ---- */
 
 enum { FEW = 4, SHORT = 4, FEW_END = 3, STRINGS = 121, NARROW_BEST = 10 };
 
-/* All of at most SHORT tokens, the end among them: 1 + 3 + 9 + 27 that end, 81 that are cut. */
+/* All of at most SHORT tokens, eos included: 1 + 3 + 9 + 27 that end, 81 that are cut. */
 struct string {
   int32_t tokens[SHORT];
   int64_t count;
@@ -196,9 +173,9 @@ static int64_t all_strings(struct string *all, int64_t of, double alpha) {
   return count;
 }
 
-/* Number n of what was found has the n-th score; and is the n-th, where no other is as near. */
-static void expect_nth(const struct string *all, int64_t count, const struct finds *f, int64_t of,
-                       int64_t n, int64_t best) {
+/* Result n has the n-th score, and is the n-th unless another score is as near. */
+static void expect_nth(const struct string *all, int64_t count, const struct search_output *f,
+                       int64_t of, int64_t n, int64_t best) {
   const double near = near_token * SHORT;
   int64_t at = of * best + n;
   assert_true(fabs(f->scores[at] - all[n].score) < near);
@@ -210,9 +187,9 @@ static void expect_nth(const struct string *all, int64_t count, const struct fin
   assert_memory_equal(f->tokens + at * SHORT, all[n].tokens, (size_t)all[n].count * 4);
 }
 
-static void a_wide_beam_finds_the_best_of_all(void **state) {
+static void a_wide_beam_finds_the_best_sequences(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   static struct string all[STRINGS];
   const double alphas[] = {0, 0.6, 1, 3};
   struct attn_search_config how = {
@@ -238,11 +215,10 @@ static void a_wide_beam_finds_the_best_of_all(void **state) {
   rule = ATTN_BEAM_RULE_WU;
 }
 
-/* What is never to be said is not, what must end does, and a limit may count what is read before.
- */
-static void replies_keep_to_their_limits(void **state) {
+/* Suppressed tokens, a forced eos, and a maximum length that includes the prompt. */
+static void results_respect_their_limits(void **state) {
   (void)state;
-  static struct finds f, g;
+  static struct search_output f, g;
   const int32_t never[] = {3, 4, 5, 6};
   struct attn_search_config how = {
       .bos = BEGIN, .eos = END, .num_beams = 4, .suppressed = never, .num_suppressed = 4};
@@ -269,15 +245,15 @@ static void replies_keep_to_their_limits(void **state) {
   }
 }
 
-/* ---- Beams, against their definition ---- */
+/* ---- Narrow beams, against their definition ---- */
 
 static int by_sum(const void *a, const void *b) {
   double x = ((const struct string *)a)->sum, y = ((const struct string *)b)->sum;
   return (x < y) - (x > y);
 }
 
-/* The definition, with whole passes and never an early stop: all that it finishes, by score; 0
- * where a choice was too near to tell. */
+/* The definition, with whole passes and without an early stop: all finished hypotheses, by score.
+ * Returns 0 if a choice was too close. */
 static int64_t search_plainly(struct string *found, int64_t of, double alpha, int64_t beams) {
   struct string open[STRINGS], next[STRINGS * FEW];
   int64_t opened = 1, count = 0;
@@ -307,11 +283,11 @@ static int64_t search_plainly(struct string *found, int64_t of, double alpha, in
   return count;
 }
 
-static void a_narrow_beam_is_as_defined(void **state) {
+static void a_narrow_beam_matches_its_definition(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   static struct string all[STRINGS * FEW];
-  int told = 0;
+  int checked = 0;
   struct attn_search_config how = {.max_new_tokens = SHORT, .bos = BEGIN, .eos = FEW_END};
   for (int round = 0; round < 72; round++) {
     open_network(variants[round % VARIANTS], FEW, 50 + (uint64_t)round);
@@ -320,7 +296,7 @@ static void a_narrow_beam_is_as_defined(void **state) {
     search(&source, &how, &f);
     for (int64_t s = 0; s < SOURCES; s++) {
       int64_t count = search_plainly(all, s, how.length_penalty, how.num_beams);
-      told += count > 0;
+      checked += count > 0;
       for (int64_t n = 0; n < how.num_return_sequences && count; n++)
         if (n < count)
           expect_nth(all, count, &f, s, n, how.num_return_sequences);
@@ -329,7 +305,7 @@ static void a_narrow_beam_is_as_defined(void **state) {
     }
     close_network();
   }
-  assert_true(told > 72); /* of 216 */
+  assert_true(checked > 72); /* of 216 */
 }
 
 /* ---- Bits ---- */
@@ -347,9 +323,9 @@ static const struct attn_search_config ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void neighbours_change_no_bit(void **state) {
+static void other_sources_change_no_bit(void **state) {
   (void)state;
-  static struct finds together, alone;
+  static struct search_output together, alone;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
       struct attn_search_config how = ways[way];
@@ -377,7 +353,7 @@ static void neighbours_change_no_bit(void **state) {
 
 static void threads_change_no_bit(void **state) {
   (void)state;
-  static struct finds one, many;
+  static struct search_output one, many;
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
@@ -393,10 +369,10 @@ static void threads_change_no_bit(void **state) {
   unsetenv("ATTN_THREADS");
 }
 
-/* Sources of one decoder, whose numbers of tokens, beams and ends are all different. */
-static void what_is_found_together_has_the_score_it_says(void **state) {
+/* Sources of one decoder with different numbers of tokens, beams and ends. */
+static void batched_results_have_their_scores(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
       struct attn_search_config how = ways[way];
@@ -412,13 +388,14 @@ static void what_is_found_together_has_the_score_it_says(void **state) {
 
 /* ---- Ties ---- */
 
-static void of_equals_the_first_are_kept(void **state) {
+static void ties_keep_the_first(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   struct attn_search_config how = {
       .max_new_tokens = 3, .bos = BEGIN, .eos = FEW_END, .num_beams = 4, .num_return_sequences = 4};
   open_network("", FEW, 1);
-  memset(block, 0, (size_t)network->parameter_count * sizeof *block); /* everything is as likely */
+  memset(block, 0,
+         (size_t)network->parameter_count * sizeof *block); /* all tokens are equally likely */
   search(&source, &how, &f);
   /* Kept: 0 1 2 END, then 00 01 02 0END, then 000 001 002 00END. */
   const int64_t counts[] = {0, 1, 3, 3};
@@ -427,18 +404,18 @@ static void of_equals_the_first_are_kept(void **state) {
   assert_int_equal(f.tokens[3], tokens[0]);
   assert_memory_equal(f.tokens + 6, tokens + 3, 6 * sizeof *tokens);
   for (int n = 0; n < 4; n++) assert_true(fabs(f.scores[n] + log(4) * (n < 2 ? n + 1 : 3)) < 1e-6);
-  how.length_penalty = 10; /* the longer the better: END was found, but what is open goes on */
+  how.length_penalty = 10; /* longer is better: open hypotheses continue after END was found */
   search(&source, &how, &f);
   const int64_t longest[] = {3, 3, 3, 2};
   assert_memory_equal(f.token_counts, longest, sizeof longest);
   close_network();
 }
 
-/* Each source says as much as there are positions behind it, whoever stands beside it: the last
- * token that is said needs none. One that fills them all is refused. */
-static void each_source_has_its_own_room(void **state) {
+/* Each source generates up to the model's positions, whatever the other sources are: the last token
+ * needs none. A source that fills all positions is rejected. */
+static void each_source_has_its_own_limit(void **state) {
   (void)state;
-  static struct finds all, one;
+  static struct search_output all, one;
   static int32_t long_tokens[LENGTH + 1], long_places[LENGTH + 1];
   open_network("\"kind\": \"decoder\"", WORDS, 5);
   for (int begin = -1; begin <= BEGIN; begin += BEGIN + 1) {
@@ -475,28 +452,16 @@ static void each_source_has_its_own_room(void **state) {
   close_network();
 }
 
-/* ---- What cannot be ---- */
+/* ---- Errors ---- */
 
-static void expect_refused(const struct attn_token_batch *text, struct attn_search_config how,
-                           attn_status status, const char *argument) {
-  static struct finds f, untouched;
-  const struct attn_search_results found = all_of(&f);
-  attn_error err = {0};
-  all_of(&untouched);
-  assert_int_equal(attn_search_run(network, text, &how, &found, &err), status);
-  assert_string_equal(err.argument, argument);
-  assert_memory_equal(&f, &untouched, sizeof f);
-  assert_int_equal(attn_search_run(network, text, &how, &found, NULL), status);
-}
-
-static void what_cannot_be_searched_is_refused(void **state) {
+static void rejects_invalid_options(void **state) {
   (void)state;
   const struct attn_search_config good = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
-#define REFUSED(name, ...)                                 \
-  do {                                                     \
-    struct attn_search_config bad = good;                  \
-    bad.__VA_ARGS__;                                       \
-    expect_refused(&source, bad, ATTN_ERR_ARGUMENT, name); \
+#define REFUSED(name, ...)                                  \
+  do {                                                      \
+    struct attn_search_config bad = good;                   \
+    bad.__VA_ARGS__;                                        \
+    expect_refused(&source, &bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
   open_network("", WORDS, 5);
   REFUSED("max_new_tokens", max_new_tokens = 0);
@@ -521,15 +486,15 @@ static void what_cannot_be_searched_is_refused(void **state) {
   REFUSED("batch_size", batch_size = -1);
   REFUSED("threads", threads = -1);
   int32_t kept = source_tokens[7];
-  source_tokens[7] = WORDS, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
-  source_tokens[7] = -1, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = WORDS, expect_refused(&source, &good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = -1, expect_refused(&source, &good, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = kept;
   const int64_t gap[] = {0, 4, 4, 14}, back[] = {0, 11, 4, 14}, late[] = {1, 4, 11, 14};
   const int64_t *const wrong[] = {gap, back, late};
   for (int n = 0; n < 3; n++) {
     struct attn_token_batch text = source;
     text.starts = wrong[n];
-    expect_refused(&text, good, ATTN_ERR_ARGUMENT, "source");
+    expect_refused(&text, &good, ATTN_ERR_ARGUMENT, "source");
   }
   close_network();
   open_network("\"kind\": \"decoder\", \"decoder_layers\": 0", WORDS, 5);
@@ -537,31 +502,24 @@ static void what_cannot_be_searched_is_refused(void **state) {
   close_network();
 }
 
-static const struct attn_value *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
-
-static void logits_that_are_no_numbers_are_refused(void **state) {
+static void rejects_logits_that_are_not_finite(void **state) {
   (void)state;
   const float wrong[] = {NAN, INFINITY};
   for (int way = 0; way < WAYS; way++)
     for (int n = 0; n < 2; n++) {
       open_network("", WORDS, 5);
       parameter("output.bias")->x[4] = wrong[n];
-      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      expect_refused(&source, &ways[way], ATTN_ERR_ARGUMENT, "network");
       for (int v = 0; v < WORDS; v++) parameter("output.bias")->x[v] = -INFINITY;
-      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      expect_refused(&source, &ways[way], ATTN_ERR_ARGUMENT, "network");
       close_network();
     }
 }
 
-/* What has no probability is never said, even if there is less than was asked for then. */
-static void what_is_impossible_is_not_said(void **state) {
+/* A token of probability 0 is never generated, even if fewer results remain than requested. */
+static void impossible_tokens_are_never_generated(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   for (int way = 0; way < WAYS; way++) {
     open_network("", WORDS, 5);
     for (int v = 0; v < WORDS; v++)
@@ -578,59 +536,37 @@ static void what_is_impossible_is_not_said(void **state) {
   }
 }
 
-struct watch {
-  int64_t calls, stop_at, done, of;
-};
-
-static int watch(void *context, int64_t done, int64_t of) {
-  struct watch *w = context;
-  assert_true(done >= w->done);
-  w->done = done, w->of = of;
-  return ++w->calls == w->stop_at;
-}
-
-static void a_search_can_be_watched_and_stopped(void **state) {
+static void reports_progress_and_stops(void **state) {
   (void)state;
-  static struct finds f;
-  struct watch w = {0};
+  static struct search_output f;
+  struct progress w = {0};
   struct attn_search_config how = ways[1];
   const struct attn_search_results found = all_of(&f);
-  how.stop = watch, how.context = &w, how.threads = 1;
+  how.stop = report, how.context = &w, how.threads = 1;
   open_network("", WORDS, 5);
   assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_OK);
   assert_int_equal(w.done, SOURCES);
   assert_int_equal(w.of, SOURCES);
   for (int64_t all = w.calls, at = 1; at <= all; at++) {
-    w = (struct watch){.stop_at = at};
+    w = (struct progress){.stop_at = at};
     assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_ERR_INTERRUPTED);
     assert_int_equal(w.calls, at);
   }
   close_network();
 }
 
-/* ---- A machine without memory ---- */
+/* ---- Allocation failures ---- */
 
-static void each_allocation_may_fail(void **state) {
+static void survives_every_failing_allocation(void **state) {
   (void)state;
-  static struct finds expected, f;
+  static struct search_output expected, f;
   open_network("", WORDS, 5);
   for (int way = 1; way < WAYS; way++) {
     struct attn_search_config how = ways[way];
     how.threads = 1, how.max_new_tokens = 3;
     search(&source, &how, &expected);
-    for (int fails_at = 1;; fails_at++) {
-      const struct attn_search_results found = all_of(&f);
-      scarce_begin(fails_at);
-      attn_status status = attn_search_run(network, &source, &how, &found, NULL);
-      scarce_end();
-      assert_int_equal(scarce.blocks, 0);
-      if (scarce.calls < fails_at) {
-        assert_int_equal(status, ATTN_OK);
-        assert_true(fails_at > 30);
-        break;
-      }
-      assert_int_equal(status, ATTN_ERR_MEMORY);
-    }
+    struct search_call call = {&how, &f};
+    assert_true(scarce_fail_each(run_search, &call) >= 30);
     assert_memory_equal(&f, &expected, sizeof f);
   }
   close_network();
@@ -638,22 +574,22 @@ static void each_allocation_may_fail(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(greedy_says_the_likeliest),
-                                     LAW(greedy_is_one_beam_and_no_temperature),
-                                     LAW(greedy_ends_where_the_end_is_said),
-                                     LAW(a_wide_beam_finds_the_best_of_all),
-                                     LAW(replies_keep_to_their_limits),
-                                     LAW(a_narrow_beam_is_as_defined),
-                                     LAW(neighbours_change_no_bit),
-                                     LAW(threads_change_no_bit),
-                                     LAW(what_is_found_together_has_the_score_it_says),
-                                     LAW(of_equals_the_first_are_kept),
+  const struct CMUnitTest tests[] = {TEST(greedy_takes_the_most_likely_token),
+                                     TEST(greedy_is_one_beam_without_temperature),
+                                     TEST(greedy_ends_at_eos),
+                                     TEST(a_wide_beam_finds_the_best_sequences),
+                                     TEST(results_respect_their_limits),
+                                     TEST(a_narrow_beam_matches_its_definition),
+                                     TEST(other_sources_change_no_bit),
+                                     TEST(threads_change_no_bit),
+                                     TEST(batched_results_have_their_scores),
+                                     TEST(ties_keep_the_first),
 
-                                     LAW(each_source_has_its_own_room),
-                                     LAW(what_cannot_be_searched_is_refused),
-                                     LAW(logits_that_are_no_numbers_are_refused),
-                                     LAW(what_is_impossible_is_not_said),
-                                     LAW(a_search_can_be_watched_and_stopped),
-                                     LAW(each_allocation_may_fail)};
+                                     TEST(each_source_has_its_own_limit),
+                                     TEST(rejects_invalid_options),
+                                     TEST(rejects_logits_that_are_not_finite),
+                                     TEST(impossible_tokens_are_never_generated),
+                                     TEST(reports_progress_and_stops),
+                                     TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

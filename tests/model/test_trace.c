@@ -1,5 +1,5 @@
-/* Laws of looking: every attention of a pass is shown once, in order, with what it was computed of;
- * its weights are the softmax of its own q and k, 0 where a key is hidden.
+/* Tracing: every attention of a pass is visited once, in order, with its q and k; its weights are
+ * the softmax of them, 0 for masked keys.
  *
  *     test_trace [SEED] */
 #include <setjmp.h>
@@ -16,7 +16,7 @@ enum { WORDS = 11, ASKED = 7, SAID = 9, SEEN = 64, WEIGHTS = 4 * SAID * SAID };
 
 static const int32_t target_tokens[SAID] = {1, 3, 5, 7, 9, 10, 8, 6, 4};
 
-/* ---- What was shown ---- */
+/* ---- The attentions visited ---- */
 
 struct seen {
   int count, stop_at;
@@ -115,7 +115,7 @@ static void expect_order(void) {
   assert_int_equal(seen.count, n);
 }
 
-static void every_attention_is_shown_as_it_is(void **state) {
+static void every_attention_is_visited(void **state) {
   (void)state;
   for (int variant = 0; variant <= VARIANTS; variant++) {
     open_network(variant < VARIANTS ? variants[variant] : "\"kind\": \"encoder\"", WORDS, 5);
@@ -126,13 +126,6 @@ static void every_attention_is_shown_as_it_is(void **state) {
 }
 
 /* ---- q and k are the layer's ---- */
-
-static const struct attn_value *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
 
 /* Row `row` of the weights and bias of that layer's projection, of x. 17 roundings of 16 terms and
  * a bias, none larger than their sum of magnitudes. */
@@ -149,7 +142,7 @@ static void expect_projected(float got, const char *layer, int64_t row, const do
   assert_true(fabs((double)got - sum) <= 17 * 0x1p-24 * size);
 }
 
-/* Each half holds with x known: tokens embedded before the first layer, and the encoder's hidden
+/* Each holds for a known x: the embedded tokens before the first layer, and the encoder's hidden
  * vectors, which another pass computes in the same way. */
 static void hold_first_projection(const struct attn_traced_attention *s) {
   const struct attn_model_config *c = &network->config;
@@ -190,7 +183,7 @@ static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
   }
 }
 
-static void queries_and_keys_are_the_layers(void **state) {
+static void queries_and_keys_are_those_of_the_layer(void **state) {
   (void)state;
   open_network("\"norm_first\": false, \"positions\": \"learned\"", WORDS, 5);
   for (int64_t n = 0; n < network->parameter_count; n++)
@@ -200,7 +193,7 @@ static void queries_and_keys_are_the_layers(void **state) {
   close_network();
 }
 
-/* Nothing to tell tokens apart: each visible one gets the same. */
+/* All tokens are equal: each visible one has the same weight. */
 static void equal_scores_give_equal_weights(void **state) {
   (void)state;
   open_network("", WORDS, 5);
@@ -216,9 +209,9 @@ static void equal_scores_give_equal_weights(void **state) {
   close_network();
 }
 
-/* ---- What looking does not do ---- */
+/* ---- Side effects ---- */
 
-static void looking_changes_nothing(void **state) {
+static void tracing_changes_nothing(void **state) {
   (void)state;
   static float first[SEEN][WEIGHTS];
   float plain[SAID * WORDS];
@@ -241,7 +234,7 @@ static int count_sites(void *context, const struct attn_traced_attention *site) 
 }
 
 /* The notes of a pass grow with the layers. */
-static void a_deep_model_has_room(void **state) {
+static void the_notes_of_a_deep_model_fit(void **state) {
   (void)state;
   int sites = 0;
   struct attn_model_config config;
@@ -259,7 +252,7 @@ static void a_deep_model_has_room(void **state) {
   close_network();
 }
 
-/* ---- What cannot be ---- */
+/* ---- Errors ---- */
 
 static void expect_refused(const int32_t *asked, int64_t asked_count, const int32_t *said,
                            int64_t said_count, int32_t threads, const char *argument) {
@@ -272,7 +265,7 @@ static void expect_refused(const int32_t *asked, int64_t asked_count, const int3
   assert_int_equal(seen.count, 0);
 }
 
-static void what_cannot_be_traced_is_refused(void **state) {
+static void rejects_invalid_sequences(void **state) {
   (void)state;
   const int32_t none[] = {1, WORDS}, below_0[] = {-1};
   int32_t many[LENGTH + 1] = {0};
@@ -291,32 +284,21 @@ static void what_cannot_be_traced_is_refused(void **state) {
   close_network();
 }
 
-static void each_allocation_may_fail(void **state) {
+static attn_status run_trace(void *context) { return (void)context, trace(NULL, 0, 1); }
+
+static void survives_every_failing_allocation(void **state) {
   (void)state;
   open_network("", WORDS, 5);
-  for (int fails_at = 1;; fails_at++) {
-    scarce_begin(fails_at);
-    attn_status status = trace(NULL, 0, 1);
-    scarce_end();
-    assert_int_equal(scarce.blocks, 0);
-    if (scarce.calls < fails_at) {
-      assert_int_equal(status, ATTN_OK);
-      assert_true(fails_at > 10);
-      break;
-    }
-    assert_int_equal(status, ATTN_ERR_MEMORY);
-  }
+  assert_true(scarce_fail_each(run_trace, NULL) >= 10);
   close_network();
 }
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(every_attention_is_shown_as_it_is),
-                                     LAW(queries_and_keys_are_the_layers),
-                                     LAW(equal_scores_give_equal_weights),
-                                     LAW(looking_changes_nothing),
-                                     LAW(a_deep_model_has_room),
-                                     LAW(what_cannot_be_traced_is_refused),
-                                     LAW(each_allocation_may_fail)};
+  const struct CMUnitTest tests[] = {
+      TEST(every_attention_is_visited),       TEST(queries_and_keys_are_those_of_the_layer),
+      TEST(equal_scores_give_equal_weights),  TEST(tracing_changes_nothing),
+      TEST(the_notes_of_a_deep_model_fit),    TEST(rejects_invalid_sequences),
+      TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
