@@ -110,7 +110,7 @@ def test_an_empty_folder_stays_where_an_export_fails(attn, tmp_path):
                             cwd=tmp_path, capture_output=True, text=True)
     assert failed.returncode == 2 and "File too large" in failed.stderr
     for name in "full", "link":
-        assert "is there already" in attn("export", "m.safetensors", "-o", name, status=2).stderr
+        assert "exists already" in attn("export", "m.safetensors", "-o", name, status=2).stderr
     assert set(os.listdir(tmp_path)) == before and not os.listdir(tmp_path / "empty")
     attn("export", "m.safetensors", "-o", "empty")
     assert set(os.listdir(tmp_path)) == before and "config.json" in os.listdir(tmp_path / "empty")

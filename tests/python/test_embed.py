@@ -214,7 +214,7 @@ def test_trouble_is_told(rng, tmp_path):
     config = json.loads((tmp_path / "config.json").read_text())
     tokenizer.add_special_tokens([f"<{n}>" for n in range(4)])
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    refused("the model vectors for")
+    refused("embeddings for")
     os.remove(tmp_path / "tokenizer.json")
     refused("tokenizer.json")
     os.remove(tmp_path / "config.json")

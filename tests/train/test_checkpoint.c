@@ -260,7 +260,7 @@ static void a_model_that_the_file_cannot_hold_is_refused(void **state) {
   attn_trainer_free(t);
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"),
-      expect_refused("cannot hold");
+      expect_refused("are too few");
 }
 
 #define SPACES "                         " /* of the member's length */
