@@ -317,6 +317,19 @@ static void finds_unknown_spans(void **state) {
     if (room < 5 && room)
       assert_int_equal(parts[room < 3 ? room : 3].character, 0x5555555555555555);
   }
+  struct {
+    attn_unknown_span span;
+    int64_t more;
+  } longer[2];
+  memset(longer, 0x55, sizeof longer), longer->span.struct_size = sizeof *longer;
+  assert_int_equal(attn_model_find_unknown(m, text, 2, &longer->span, &count, NULL), ATTN_OK);
+  for (int n = 0; n < 2; n++)
+    assert_true(longer[n].span.struct_size == sizeof *longer && longer[n].more == 0 &&
+                longer[n].span.offset == offset[n] && longer[n].span.length == length[n]);
+  parts->struct_size = sizeof *parts - 1;
+  assert_int_equal(attn_model_find_unknown(m, text, 1, parts, &count, &err), ATTN_ERR_ARGUMENT);
+  assert_string_equal(err.argument, "spans");
+  parts->struct_size = sizeof *parts;
   assert_int_equal(attn_model_find_unknown(m, text, -1, parts, &count, &err), ATTN_ERR_ARGUMENT);
   assert_int_equal(attn_model_find_unknown(m, "1\xFF", 1, parts, &count, &err), ATTN_ERR_FORMAT);
   assert_true(count == 0);
