@@ -138,7 +138,7 @@ def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
     for bad in ["--beams", 2], ["--beams", 2, "--n-best", 2], ["--temperature", 1]:
         assert "an encoder predicts" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
-    assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
+    assert "takes no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "nothing was left to do" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
@@ -334,7 +334,7 @@ def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
         shorten(tmp_path / "copy.safetensors", tmp_path / "lie.safetensors", "source_embedding.weight", rows)
         for command in (["generate", "lie.safetensors", "=zzz"], ["embed", "lie.safetensors", "=zzz"]):
             done = attn(*command, status=0 if rows > words else 2)
-            assert rows > words or f"the tokenizer has {words + 1} words" in done.stderr
+            assert rows > words or f"the tokenizer has {words + 1} tokens" in done.stderr
 
 
 @pytest.mark.parametrize("member,changes", [

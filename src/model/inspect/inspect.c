@@ -142,7 +142,7 @@ static attn_status open_target(struct attn_inspection *v, const char *source, co
   int32_t *tokens = NULL;
   int64_t count = 0;
   if (c->kind == ATTN_ENCODER && target)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "target must be NULL for an encoder");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "an encoder takes no target");
   if (!c->decoder_layers) return ATTN_OK;
   attn_status status = !c->encoder_layers ? concatenate(v, source, target, &tokens, &count, err)
                        : target
