@@ -24,25 +24,28 @@ static const struct preset {
   int64_t batch, tokens; /* of a sequence, of either side */
 } presets[] = {
     {"gpt2",
-     "{\"kind\": \"decoder\", \"vocabulary\": 50257, \"width\": 768, \"heads\": 12, "
-     "\"hidden\": 3072, \"decoder_layers\": 12, \"length\": 1024, \"positions\": \"learned\", "
-     "\"activation\": \"gelu_tanh\", \"tied_output\": true, \"scaled_embedding\": false, "
+     "{\"kind\": \"decoder\", \"vocab_size\": 50257, \"d_model\": 768, \"num_heads\": 12, "
+     "\"ffn_dim\": 3072, \"decoder_layers\": 12, \"max_positions\": 1024, \"positions\": "
+     "\"learned\", "
+     "\"activation\": \"gelu_tanh\", \"tie_word_embeddings\": true, \"scale_embedding\": false, "
      "\"dropout\": 0}",
      4, 64},
     {"base",
-     "{\"vocabulary\": 8000, \"width\": 512, \"heads\": 8, \"hidden\": 2048, "
-     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"length\": 128, \"activation\": \"relu\", "
+     "{\"vocab_size\": 8000, \"d_model\": 512, \"num_heads\": 8, \"ffn_dim\": 2048, "
+     "\"encoder_layers\": 6, \"decoder_layers\": 6, \"max_positions\": 128, \"activation\": "
+     "\"relu\", "
      "\"dropout\": 0}",
      32, 32},
     {"dates",
-     "{\"vocabulary\": 80, \"width\": 64, \"heads\": 4, \"hidden\": 256, \"encoder_layers\": 2, "
-     "\"decoder_layers\": 2, \"length\": 64, \"activation\": \"relu\", \"dropout\": 0}",
+     "{\"vocab_size\": 80, \"d_model\": 64, \"num_heads\": 4, \"ffn_dim\": 256, "
+     "\"encoder_layers\": 2, "
+     "\"decoder_layers\": 2, \"max_positions\": 64, \"activation\": \"relu\", \"dropout\": 0}",
      64, 12},
 };
 
 struct wish {
   const struct preset *preset;
-  struct attn_config config;
+  struct attn_model_config config;
   int64_t batch, tokens, beams, steps;
   int32_t threads;
   int half; /* bf16 */
@@ -100,7 +103,7 @@ static int32_t *some_tokens(int64_t count, int64_t words) {
   uint64_t state = 1;
   for (int64_t n = 0; n < count; n++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    tokens[n] = ATTN_TOKENS_SPECIAL + (int32_t)((state >> 33) % (uint64_t)(words - 4));
+    tokens[n] = ATTN_NUM_SPECIAL_TOKENS + (int32_t)((state >> 33) % (uint64_t)(words - 4));
   }
   return tokens;
 }
@@ -128,8 +131,8 @@ static double working_weights(const struct attn_network *n) {
   double sum = 0;
   for (int p = 0; p < n->count; p++) {
     const struct attn_tape_variable *v = &n->parameters[p].value;
-    int looked_up = v == n->source.table || v == n->target.table || v == n->source.places ||
-                    v == n->target.places;
+    int looked_up = v == n->encoder.embedding.table || v == n->decoder.embedding.table ||
+                    v == n->encoder.embedding.positions || v == n->decoder.embedding.positions;
     if (n->parameters[p].rank == 2 && (!looked_up || v == n->output.w))
       sum += (double)(v->n * v->width);
   }
@@ -144,8 +147,8 @@ static void train(const struct wish *w) {
                               .threads = w->threads,
                               .halves = w->half};
   struct training t = {.w = w};
-  t.source = some_tokens(w->batch * w->tokens, w->config.source_words);
-  t.target = some_tokens(w->batch * w->tokens, w->config.target_words);
+  t.source = some_tokens(w->batch * w->tokens, w->config.source_vocab_size);
+  t.target = some_tokens(w->batch * w->tokens, w->config.vocab_size);
   how.tokens = w->batch * w->tokens;
   check(attn_trainer_new(&w->config, &how, &t.trainer, &err));
   double tokens = (double)(w->batch * w->tokens);
@@ -163,7 +166,7 @@ static void train(const struct wish *w) {
 static double decoder_weights(const struct attn_network *n) {
   double sum = (double)(n->output.w->n * n->output.w->width);
   for (int64_t l = 0; l < n->config.decoder_layers; l++) {
-    const struct attn_block *b = &n->decoder[l];
+    const struct attn_block_weights *b = &n->decoder.blocks[l];
     const struct attn_tape_variable *w[] = {b->self_in.w,   b->self_out.w, b->cross_q.w,
                                             b->cross_out.w, b->linear1.w,  b->linear2.w};
     for (size_t k = 0; k < sizeof w / sizeof *w; k++)
@@ -174,9 +177,9 @@ static double decoder_weights(const struct attn_network *n) {
 
 struct decoding {
   struct attn_network *network;
-  struct attn_text source;
-  struct attn_search how;
-  struct attn_found found;
+  struct attn_token_batch source;
+  struct attn_search_config how;
+  struct attn_search_results found;
 };
 
 static void decode_step(void *argument) {
@@ -187,28 +190,28 @@ static void decode_step(void *argument) {
 /* Nothing ends what is said: all say as many tokens. */
 static void decode(const struct wish *w) {
   float *weights;
-  struct decoding d = {.how = {.most = w->tokens,
-                               .begin = ATTN_TOKEN_BEGIN,
-                               .end = -1,
-                               .beams = w->beams,
-                               .together = w->batch,
+  struct decoding d = {.how = {.max_new_tokens = w->tokens,
+                               .bos = ATTN_TOKEN_BEGIN,
+                               .eos = -1,
+                               .num_beams = w->beams,
+                               .batch_size = w->batch,
                                .threads = w->threads}};
-  check(attn_network_make(&w->config, &d.network, &weights, &err));
-  attn_network_fill(d.network, 1);
-  struct attn_pack *pack;
-  check(attn_pack_new(d.network, w->half, ATTN_PACK_WORTH, &pack, &err));
+  check(attn_network_allocate(&w->config, &d.network, &weights, &err));
+  attn_network_init_weights(d.network, 1);
+  struct attn_packed_weights *pack;
+  check(attn_packed_weights_new(d.network, w->half, ATTN_PACKED_WEIGHTS_MIN, &pack, &err));
   d.how.pack = pack;
-  d.source = (struct attn_text){.n = w->batch * w->tokens, .sequences = w->batch};
-  d.source.tokens = some_tokens(d.source.n, w->config.source_words);
+  d.source = (struct attn_token_batch){.n = w->batch * w->tokens, .sequences = w->batch};
+  d.source.tokens = some_tokens(d.source.n, w->config.source_vocab_size);
   int64_t *starts = allocate(w->batch + 1, sizeof *starts);
   for (int64_t n = 0; n <= w->batch; n++) starts[n] = n * w->tokens;
   d.source.starts = starts;
   d.found.tokens = allocate(w->batch * w->tokens, sizeof *d.found.tokens);
   double tokens = (double)(w->batch * w->tokens);
-  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->numbers, tokens,
-         decoder_weights(d.network));
+  printf("weights %lld\ntokens %.0f\ndecoder_weights %.0f\n", (long long)d.network->parameter_count,
+         tokens, decoder_weights(d.network));
   repeat(w, tokens, decode_step, &d);
-  attn_pack_free(pack), attn_network_free(d.network);
+  attn_packed_weights_free(pack), attn_network_free(d.network);
   free(weights), free((void *)(uintptr_t)d.source.tokens), free(starts), free(d.found.tokens);
 }
 
@@ -309,7 +312,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc < 3 || !read_wish(&w, argc - 2, argv + 2)) return usage();
-  check(attn_config_parse(w.preset->config, strlen(w.preset->config), &w.config, &err));
+  check(attn_model_config_parse(w.preset->config, strlen(w.preset->config), &w.config, &err));
   if (!strcmp(argv[1], "train"))
     train(&w);
   else if (!strcmp(argv[1], "decode"))

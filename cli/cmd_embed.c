@@ -34,7 +34,7 @@ static const char help[] =
 enum { TABLE_MOST = 20, COUNT_MOST = 1 << 24 };
 
 struct wishes {
-  attn_embedding_how how;
+  attn_embedding_config how;
   const char *output, *pooling;
   int64_t threads, together;
   int raw, json, wants_help;
@@ -114,7 +114,7 @@ static attn_status interrupted(attn_error *err) {
 static attn_status embed(const attn_model *model, const struct wishes *w, struct texts *t,
                          attn_error *err) {
   struct attn_cli_progress progress = attn_cli_progress_begin("embedding", 0);
-  attn_embedding_how how = w->how;
+  attn_embedding_config how = w->how;
   how.progress = attn_cli_tick, how.progress_context = &progress;
   attn_status status = attn_model_embed(model, t->text, t->count, &how, t->vectors, err);
   attn_cli_progress_end(&progress);
@@ -151,9 +151,9 @@ static void warn(const attn_model *model, const struct texts *t) {
 
 static int work(const attn_model *model, const struct wishes *w, struct texts *t) {
   attn_error err;
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   if (attn_model_describe(model, &facts, &err)) return attn_cli_fail("embed", NULL, &err);
-  t->width = facts.width;
+  t->width = facts.d_model;
   t->vectors = calloc((size_t)(t->count * t->width) + 1, sizeof *t->vectors);
   t->lengths = calloc((size_t)t->count + 1, sizeof *t->lengths);
   if (!t->vectors || !t->lengths) return no_memory();
@@ -204,16 +204,16 @@ static int run(const struct wishes *w, const attn_model *model, int operands, ch
 static int choose(struct wishes *w) {
   const char *p = w->pooling;
   if (p && strcmp(p, "mean") && strcmp(p, "first")) return usage("--pooling may be mean or first");
-  if (p) w->how.pooling = *p == 'm' ? ATTN_POOLING_MEAN : ATTN_POOLING_FIRST;
-  if (w->raw) w->how.norm = ATTN_NORM_NONE;
+  if (p) w->how.pooling = *p == 'm' ? ATTN_POOLING_MEAN : ATTN_POOLING_CLS;
+  if (w->raw) w->how.normalize = ATTN_NORMALIZE_NONE;
   if (w->threads < 0 || w->threads > 1024) return usage("--threads may be 0 to 1024");
   if (w->together < 0 || w->together > COUNT_MOST) return usage("--together may be 0 to 2^24");
-  w->how.threads = (int32_t)w->threads, w->how.together = (int32_t)w->together;
+  w->how.threads = (int32_t)w->threads, w->how.batch_size = (int32_t)w->together;
   return EXIT_FINE;
 }
 
 int attn_cmd_embed(int argc, char **argv) {
-  struct wishes w = {.how = ATTN_EMBEDDING_HOW_INIT};
+  struct wishes w = {.how = ATTN_EMBEDDING_CONFIG_INIT};
   attn_error err;
   attn_model *model;
   int operands;

@@ -73,7 +73,7 @@ static attn_status explain(const attn_lesson *lesson, const struct wishes *w, at
 /* ---- A model's attention, as the lesson that it is ---- */
 
 static attn_attention_kind kind_of(const struct wishes *w, const attn_model *model) {
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   attn_model_describe(model, &facts, NULL);
   if (w->kind)
     return *w->kind == 'e'   ? ATTN_ATTENTION_ENCODER

@@ -17,7 +17,8 @@ static const char help[] =
     "exit status: 0 fine, 2 trouble\n\n"
     "examples:\n"
     "  attn train dates --config '{\"norm_first\": false, \"final_norm\": false,\n"
-    "    \"positions\": \"sinusoidal_halves\", \"tied_output\": true, \"output_bias\": true}'\n"
+    "    \"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": "
+    "true}'\n"
     "  attn export dates.safetensors -o dates-marian\n"
     "  attn generate dates-marian '12 May 1991'\n"
     "  attn export lines.safetensors -o lines-gpt2 --json\n";
@@ -31,7 +32,7 @@ static void put(const char *folder, int64_t weights, int json) {
 }
 
 static int export_model(const char *path, const char *folder, int json) {
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   attn_error err;
   attn_model *model;
   if (attn_model_open(path, &model, &err)) return attn_cli_fail("export", path, &err);
@@ -42,7 +43,7 @@ static int export_model(const char *path, const char *folder, int json) {
   attn_model_free(model);
   int writes = status == ATTN_ERR_FILE; /* the folder is at fault then, not the model */
   if (status) return attn_cli_fail("export", writes ? NULL : path, &err);
-  put(folder, facts.weights, json);
+  put(folder, facts.parameter_count, json);
   return EXIT_FINE;
 }
 

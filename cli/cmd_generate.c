@@ -39,21 +39,21 @@ static const char help[] =
 enum { BLOCK = 16 }; /* times `together`: work for all threads */
 
 struct wishes {
-  attn_generation how;
+  attn_generation_config how;
   int64_t beams, n_best, top_k, threads, seed, together;
   const char *precision;
   int json, wants_help;
 };
 
-static void put_reply_json(const attn_reply *r) {
+static void put_reply_json(const attn_generation_result *r) {
   printf("{\"text\": "), attn_cli_json_text(r->text);
-  printf(", \"log_p\": "), attn_cli_json_number(r->log_p);
+  printf(", \"log_p\": "), attn_cli_json_number(r->log_prob);
   printf(", \"score\": "), attn_cli_json_number(r->score);
-  printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->tokens, r->ended ? "true" : "false");
+  printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->token_count, r->finished ? "true" : "false");
 }
 
-static void put_json(const attn_model *model, const char *source, const attn_reply *replies,
-                     int64_t n_best) {
+static void put_json(const attn_model *model, const char *source,
+                     const attn_generation_result *replies, int64_t n_best) {
   printf("{\"source\": "), attn_cli_json_text(source), printf(", ");
   attn_cli_json_unknown(model, source), printf(", \"replies\": [");
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
@@ -64,7 +64,7 @@ static void put_json(const attn_model *model, const char *source, const attn_rep
 }
 
 /* One reply is a line of its own; several stand below each other with what they score. */
-static void put_text(const attn_reply *replies, int64_t n_best) {
+static void put_text(const attn_generation_result *replies, int64_t n_best) {
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
     if (n_best > 1) printf("%9.4f  ", replies[n].score);
     attn_cli_put_plain(replies[n].text, stdout);
@@ -73,8 +73,8 @@ static void put_text(const attn_reply *replies, int64_t n_best) {
 }
 
 static void put(const attn_model *model, const struct wishes *w, const char *const *sources,
-                const attn_reply *replies, int64_t count) {
-  int64_t n_best = w->how.n_best ? w->how.n_best : 1;
+                const attn_generation_result *replies, int64_t count) {
+  int64_t n_best = w->how.num_return_sequences ? w->how.num_return_sequences : 1;
   for (int64_t n = 0; n < count; n++)
     if (w->json)
       put_json(model, sources[n], replies + n * n_best, n_best);
@@ -85,14 +85,14 @@ static void put(const attn_model *model, const struct wishes *w, const char *con
 /* silent: only whether it can be said. */
 static attn_status say(const attn_model *model, const struct wishes *w, const char *const *sources,
                        int64_t count, int silent, attn_error *err) {
-  int64_t all = count * (w->how.n_best ? w->how.n_best : 1);
-  attn_reply *replies = calloc((size_t)all + 1, sizeof *replies);
+  int64_t all = count * (w->how.num_return_sequences ? w->how.num_return_sequences : 1);
+  attn_generation_result *replies = calloc((size_t)all + 1, sizeof *replies);
   *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
   if (!replies) return ATTN_ERR_MEMORY;
   replies->struct_size = sizeof *replies;
   attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
   if (!status && !silent) put(model, w, sources, replies, count);
-  attn_replies_free(replies, status ? 0 : all);
+  attn_generation_results_free(replies, status ? 0 : all);
   free(replies);
   return status;
 }
@@ -228,9 +228,9 @@ static int generate(struct wishes *w, int operands, char **argv) {
       !is_number_of("--together", w->together, 1 << 16) ||
       !is_number_of("--threads", w->threads, 1024))
     return EXIT_TROUBLE;
-  w->how.beams = (int32_t)w->beams, w->how.n_best = (int32_t)w->n_best;
+  w->how.num_beams = (int32_t)w->beams, w->how.num_return_sequences = (int32_t)w->n_best;
   w->how.top_k = (int32_t)w->top_k, w->how.threads = (int32_t)w->threads;
-  w->how.seed = (uint64_t)w->seed, w->how.together = (int32_t)w->together;
+  w->how.seed = (uint64_t)w->seed, w->how.batch_size = (int32_t)w->together;
   if (read_precision(w)) return EXIT_TROUBLE;
   if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("generate", argv[1], &err);
   int result = operands > 1 ? say_texts(model, w, operands - 1, argv + 2) : listen(model, w);
@@ -239,7 +239,7 @@ static int generate(struct wishes *w, int operands, char **argv) {
 }
 
 int attn_cmd_generate(int argc, char **argv) {
-  struct wishes w = {.how = ATTN_GENERATION_INIT};
+  struct wishes w = {.how = ATTN_GENERATION_CONFIG_INIT};
   int operands;
   const struct attn_cli_option table[] = {
       {"--beams", OPTION_WHOLE, &w.beams, NULL},
@@ -249,7 +249,7 @@ int attn_cmd_generate(int argc, char **argv) {
       {"--top-k", OPTION_WHOLE, &w.top_k, NULL},
       {"--top-p", OPTION_REAL, &w.how.top_p, NULL},
       {"--seed", OPTION_WHOLE, &w.seed, NULL},
-      {"--most", OPTION_WHOLE, &w.how.most, NULL},
+      {"--most", OPTION_WHOLE, &w.how.max_new_tokens, NULL},
       {"--threads", OPTION_WHOLE, &w.threads, NULL},
       {"--together", OPTION_WHOLE, &w.together, NULL},
       {"--precision", OPTION_TEXT, &w.precision, NULL},

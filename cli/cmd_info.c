@@ -98,7 +98,7 @@ static int print_tensors(const char *path, int *printed, int json) {
 static int is_model(const char *path, int tensors) {
   const char *name;
   attn_array_path_split(path, &name);
-  return !tensors && !name && attn_model_recognize(path);
+  return !tensors && !name && attn_model_probe(path);
 }
 
 static int print_files(char **paths, int files, int tensors, int json) {

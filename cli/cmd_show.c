@@ -120,8 +120,8 @@ static struct view *add_view(struct seen *s, const attn_attention *a, int is_mea
   const attn_panel *like = s->sums[a->kind] ? &s->view[s->sums[a->kind] - 1].panel : NULL;
   attn_panel p = ATTN_PANEL_INIT;
   p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
-  p.row_label = like ? like->row_label : copy_names(s, a->query, a->queries);
-  p.col_label = like ? like->col_label : copy_names(s, a->key, a->keys);
+  p.row_label = like ? like->row_label : copy_names(s, a->query_tokens, a->queries);
+  p.col_label = like ? like->col_label : copy_names(s, a->key_tokens, a->keys);
   p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"said", "出力"}
                                                : (attn_words){"query", "クエリ"};
   p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"source", "入力"}
@@ -255,7 +255,7 @@ static attn_status tell(const struct seen *s, attn_error *err) {
 /* ---- The command ---- */
 
 static const char *default_kind(const attn_model *model) {
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   attn_model_describe(model, &facts, NULL);
   if (!facts.decoder_layers) return "encoder";
   return facts.encoder_layers ? "cross" : "decoder";
@@ -263,17 +263,17 @@ static const char *default_kind(const attn_model *model) {
 
 /* What it says by itself, for the title; a decoder alone is shown as it reads, not as it says. */
 static void ask(struct seen *s, const attn_model *model) {
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   attn_model_describe(model, &facts, NULL);
-  attn_generation how = ATTN_GENERATION_INIT;
-  attn_reply reply = ATTN_REPLY_INIT;
-  how.threads = (int32_t)s->w->threads, how.beams = 1; /* as what is looked at */
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result reply = ATTN_GENERATION_RESULT_INIT;
+  how.threads = (int32_t)s->w->threads, how.num_beams = 1; /* as what is looked at */
   if (facts.encoder_layers && s->w->input && !s->w->target &&
       !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
     s->said = reply.text, reply.text = NULL;
   else if (s->w->input && s->w->target)
     s->said = strdup(s->w->target);
-  attn_replies_free(&reply, 1);
+  attn_generation_results_free(&reply, 1);
 }
 
 /* A page is of all kinds. */
@@ -284,7 +284,7 @@ static int show(struct wishes *w, const attn_model *model) {
   if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
   if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
   attn_status status =
-      attn_model_look(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
+      attn_model_visit_attention(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
   int result = EXIT_TROUBLE;
   finish(&s), ask(&s, model);
   if (s.failed)

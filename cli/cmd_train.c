@@ -21,7 +21,7 @@ static const char help[] =
     "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
     "  --resume FILE      goes on where a run stopped, bit for bit\n\n"
     "the model:\n"
-    "  --config FILE      JSON, or '{\"width\": 128, ...}' itself: what differs from the default;\n"
+    "  --config FILE      JSON, or '{\"d_model\": 128, ...}' itself: what differs from the default;\n"
     "                     \"kind\" may be encoder-decoder, decoder, or encoder: a token at each "
     "place\n"
     "  --tokenizer KIND   characters, words, bpe:8000, or a tokenizer.json\n\n"
@@ -41,7 +41,7 @@ static const char help[] =
     "  attn train dates\n"
     "  attn generate dates.safetensors '12 May 1991'\n"
     "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
-    "  attn train addition --config '{\"kind\": \"decoder\", \"width\": 128}' -o "
+    "  attn train addition --config '{\"kind\": \"decoder\", \"d_model\": 128}' -o "
     "sums.safetensors\n"
     "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
 

@@ -12,20 +12,20 @@ static void put(const char *text) { attn_cli_put_plain(text, stdout); }
 
 /* ---- For a person ---- */
 
-static void print_layers(const attn_model_facts *f) {
+static void print_layers(const attn_model_info *f) {
   printf("layers      ");
   if (f->encoder_layers && f->decoder_layers)
     printf("%d of the encoder, %d of the decoder", (int)f->encoder_layers, (int)f->decoder_layers);
   else
     printf("%d", (int)(f->encoder_layers + f->decoder_layers));
-  printf("; %d heads", (int)f->heads);
-  if (f->kv_heads != f->heads) printf(", %d of keys and values", (int)f->kv_heads);
+  printf("; %d heads", (int)f->num_heads);
+  if (f->num_kv_heads != f->num_heads) printf(", %d of keys and values", (int)f->num_kv_heads);
   printf("\nwidth       %lld, %lld in feed-forward layers; up to %lld tokens\n",
-         (long long)f->width, (long long)f->hidden, (long long)f->length);
+         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
 }
 
-static void print_training(const attn_model_facts *f) {
-  if (!f->training) {
+static void print_training(const attn_model_info *f) {
+  if (!f->has_training) {
     puts("trained     the file says nothing of it");
     return;
   }
@@ -33,23 +33,24 @@ static void print_training(const attn_model_facts *f) {
          f->task ? "the task" : "the file");
   put(f->task ? f->task : f->data);
   printf("\nheld out    ");
-  if (!f->held_out_step) {
+  if (!f->validation_step) {
     puts("not validated yet");
     return;
   }
-  if (!isnan(f->held_out_exact)) printf("%.2f %% of replies right, ", 100 * f->held_out_exact);
-  printf("loss %.4f nats a token: training's own validation\n", f->held_out_loss);
+  if (!isnan(f->validation_exact_match))
+    printf("%.2f %% of replies right, ", 100 * f->validation_exact_match);
+  printf("loss %.4f nats a token: training's own validation\n", f->validation_loss);
   printf("            at step %lld, greedily, on up to %lld examples that it never learns from\n",
-         (long long)f->held_out_step, (long long)f->held_out_most);
+         (long long)f->validation_step, (long long)f->validation_max_examples);
 }
 
-static void print_text(const char *path, const attn_model_facts *f) {
+static void print_text(const char *path, const attn_model_info *f) {
   put(path);
   printf(": %s\n", f->kind);
   print_layers(f);
-  printf("vocabulary  %lld, tokenizer of kind %s\n", (long long)f->words, f->tokenizer);
-  printf("parameters  %lld, as float32 %.1f MiB\n", (long long)f->weights,
-         (double)f->weights * 4 / (1 << 20));
+  printf("vocabulary  %lld, tokenizer of kind %s\n", (long long)f->vocab_size, f->tokenizer);
+  printf("parameters  %lld, as float32 %.1f MiB\n", (long long)f->parameter_count,
+         (double)f->parameter_count * 4 / (1 << 20));
   print_training(f);
 }
 
@@ -72,9 +73,9 @@ static void real_member(const char *name, double value) {
   attn_cli_json_number(value);
 }
 
-static void print_training_json(const attn_model_facts *f) {
+static void print_training_json(const attn_model_info *f) {
   printf(", \"training\": ");
-  if (!f->training) {
+  if (!f->has_training) {
     printf("null");
     return;
   }
@@ -82,10 +83,10 @@ static void print_training_json(const attn_model_facts *f) {
   text_member("task", f->task), text_member("data", f->data);
   text_member("precision", f->precision);
   printf(", \"held_out\": ");
-  if (f->held_out_step) {
-    printf("{\"step\": %lld", (long long)f->held_out_step);
-    whole_member("examples_at_most", f->held_out_most);
-    real_member("exact", f->held_out_exact), real_member("loss", f->held_out_loss);
+  if (f->validation_step) {
+    printf("{\"step\": %lld", (long long)f->validation_step);
+    whole_member("examples_at_most", f->validation_max_examples);
+    real_member("exact", f->validation_exact_match), real_member("loss", f->validation_loss);
     printf("}");
   } else {
     printf("null");
@@ -93,17 +94,17 @@ static void print_training_json(const attn_model_facts *f) {
   printf("}");
 }
 
-static void print_json(const char *path, const attn_model_facts *f) {
+static void print_json(const char *path, const attn_model_info *f) {
   printf("{\"file\": ");
   attn_cli_json_text(path);
   text_member("kind", f->kind);
   whole_member("encoder_layers", f->encoder_layers);
   whole_member("decoder_layers", f->decoder_layers);
-  whole_member("heads", f->heads), whole_member("kv_heads", f->kv_heads);
-  whole_member("width", f->width), whole_member("hidden", f->hidden);
-  whole_member("length", f->length), whole_member("vocabulary", f->words);
+  whole_member("heads", f->num_heads), whole_member("kv_heads", f->num_kv_heads);
+  whole_member("width", f->d_model), whole_member("hidden", f->ffn_dim);
+  whole_member("length", f->max_positions), whole_member("vocabulary", f->vocab_size);
   text_member("tokenizer", f->tokenizer);
-  whole_member("parameters", f->weights);
+  whole_member("parameters", f->parameter_count);
   print_training_json(f);
   text_member("config", f->config);
   printf("}");
@@ -112,7 +113,7 @@ static void print_json(const char *path, const attn_model_facts *f) {
 int attn_info_model(const char *path, int json, int *printed) {
   attn_model *model;
   attn_error err;
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   if (attn_model_open(path, &model, &err)) return attn_cli_fail("info", path, &err);
   attn_model_describe(model, &facts, NULL);
   if (json && (*printed)++) printf(", ");

@@ -7,11 +7,11 @@
 #include "console.h"
 
 /* All parts, to be freed; NULL: there are none, or they cannot be told. */
-static attn_unknown_part *find(const attn_model *model, const char *text, int64_t *count) {
-  attn_unknown_part *parts = NULL;
-  if (attn_model_unknown(model, text, 0, NULL, count, NULL)) *count = 0;
+static attn_unknown_span *find(const attn_model *model, const char *text, int64_t *count) {
+  attn_unknown_span *parts = NULL;
+  if (attn_model_find_unknown(model, text, 0, NULL, count, NULL)) *count = 0;
   if (*count) parts = malloc((size_t)*count * sizeof *parts);
-  if (parts) attn_model_unknown(model, text, *count, parts, count, NULL);
+  if (parts) parts->struct_size = sizeof *parts, attn_model_find_unknown(model, text, *count, parts, count, NULL);
   if (!parts) *count = 0;
   return parts;
 }
@@ -20,9 +20,9 @@ void attn_cli_warn_unknown(const char *what, int64_t line, const attn_model *mod
                            const char *text) {
   enum { SHOWN = 3, LONGEST = 60 };
   int64_t count;
-  attn_unknown_part *parts = find(model, text, &count);
+  attn_unknown_span *parts = find(model, text, &count);
   for (int64_t n = 0; n < count && n < SHOWN; n++) {
-    int bytes = parts[n].bytes < LONGEST ? (int)parts[n].bytes : LONGEST;
+    int bytes = parts[n].length < LONGEST ? (int)parts[n].length : LONGEST;
     attn_error warning = {ATTN_ERR_FORMAT, "", "", line ? line : 1, parts[n].character, -1};
     char more[48] = "";
     if (n == SHOWN - 1 && count > SHOWN)
@@ -37,10 +37,10 @@ void attn_cli_warn_unknown(const char *what, int64_t line, const attn_model *mod
 
 void attn_cli_json_unknown(const attn_model *model, const char *text) {
   int64_t count;
-  attn_unknown_part *parts = find(model, text, &count);
+  attn_unknown_span *parts = find(model, text, &count);
   printf("\"unknown\": [");
   for (int64_t n = 0; n < count; n++) {
-    char *part = strndup(text + parts[n].offset, (size_t)parts[n].bytes);
+    char *part = strndup(text + parts[n].offset, (size_t)parts[n].length);
     printf("%s{\"text\": ", n ? ", " : "");
     attn_cli_json_text(part ? part : "");
     printf(", \"character\": %lld}", (long long)parts[n].character);

@@ -59,35 +59,35 @@ pieces wordpiece-lower 4 'false false false true' 'İ İa\u00a0b'
 tokenizer twice "$bytes"'"vocab":{"a":4,"b":4},"merges":[]}' ab
 
 # Configurations: one of each kind, and of each of the parts that there are.
-small='"width":8,"heads":2,"hidden":8,"encoder_layers":1,"decoder_layers":1,"length":12,"dropout":0'
+small='"d_model":8,"num_heads":2,"ffn_dim":8,"encoder_layers":1,"decoder_layers":1,"max_positions":12,"dropout":0'
 config() { printf '{%s%s}' "$small" "$2" >"$corpus/config/$1"; } # FILE MORE
 config plain ''
-config decoder ',"kind":"decoder","rms_norm":true,"bias":false,"activation":"swiglu","positions":"rotary","kv_heads":1'
-config encoder ',"kind":"encoder","head":"transform","activation":"silu","tied_output":true,"output_bias":true,"token_types":2'
-config hidden ',"kind":"encoder","head":"none","embedding_norm":true'
-config learned ',"norm_first":false,"final_norm":false,"positions":"learned","activation":"gelu","scaled_embedding":false'
-config alibi ',"key_width":3,"value_width":5,"positions":"alibi","activation":"gelu_tanh","epsilon":1e-12'
-config halves ',"positions":"sinusoidal_halves","shared_embedding":true,"source_vocabulary":9,"vocabulary":9'
-config joined ',"position_joining":"concatenate","position_width":3,"positions":"none","rotary_base":1e4'
+config decoder ',"kind":"decoder","norm":"rms_norm","bias":false,"activation":"swiglu","positions":"rotary","num_kv_heads":1'
+config encoder ',"kind":"encoder","head":"transform","activation":"silu","tie_word_embeddings":true,"output_bias":true,"type_vocab_size":2'
+config hidden ',"kind":"encoder","head":"none","normalize_embedding":true'
+config learned ',"norm_first":false,"final_norm":false,"positions":"learned","activation":"gelu","scale_embedding":false'
+config alibi ',"head_dim":3,"value_head_dim":5,"positions":"alibi","activation":"gelu_tanh","norm_eps":1e-12'
+config halves ',"positions":"sinusoidal_halves","share_encoder_decoder_embeddings":true,"source_vocab_size":9,"vocab_size":9'
+config joined ',"position_mode":"concatenate","position_dim":3,"positions":"none","rotary_base":1e4'
 
 # Checkpoints: four texts; fuzz_checkpoint.c puts the weights beside them.
 vocabulary='"model":{"type":"WordLevel","unk_token":"<unk>","vocab":{"0":4,"1":5,"2":6,"3":7,"+":8,"a":9,"b":10}}'
 characters='{"version":"1.0",'$added',"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\S]"},"behavior":"Isolated","invert":false},"decoder":{"type":"Fuse"},'$vocabulary'}'
 training='{"schedule":"cosine","rate":0.01,"warm_up":2,"steps":9,"beta1":0.9,"beta2":0.98,"epsilon":1e-9,"decay":0.01,"clip":1.0,"smoothing":0.1,"batch":2,"accumulate":1,"tokens":64,"longest":16,"seed":7,"step":3,"skipped":0,"drawn":6}'
 run='{"task":"addition","data":null,"held_out":null,"hash":0,"validate_every":4,"examples":2,"patience":3,"until":0.5,"best":0.25,"best_loss":1.5,"exact":0.25,"loss":1.5,"best_step":2,"worse":1}'
-checkpoint() { printf '{%s,"vocabulary":11,"length":40%s}\0%s\0%s\0%s\0%b' "${small/,\"length\":12/}" "$2" "$characters" "${3:-$training}" "${4:-$run}" "${5:-}" >"$corpus/checkpoint/$1"; } # FILE MORE TRAINING RUN DAMAGE
+checkpoint() { printf '{%s,"vocab_size":11,"max_positions":40%s}\0%s\0%s\0%s\0%b' "${small/,\"max_positions\":12/}" "$2" "$characters" "${3:-$training}" "${4:-$run}" "${5:-}" >"$corpus/checkpoint/$1"; } # FILE MORE TRAINING RUN DAMAGE
 checkpoint plain ''
 checkpoint decoder ',"kind":"decoder","positions":"rotary"'
 checkpoint encoder ',"kind":"encoder"' '' "${run/addition/letters}"
 checkpoint damaged '' '' '' '\x09\x00\x01\x80\x01\x20'
 checkpoint halves '' "${training/\"drawn\":6/\"drawn\":6,\"precision\":\"bf16\"}"
 checkpoint long ',"kind":"decoder"'
-sed -i 's/"length":40/"length":16777216,"positions":"none"/' "$corpus/checkpoint/long"
+sed -i 's/"max_positions":40/"max_positions":16777216,"positions":"none"/' "$corpus/checkpoint/long"
 checkpoint wide ''
-sed -i 's/"width":8/"width":16777216,"key_width":4/' "$corpus/checkpoint/wide"
+sed -i 's/"d_model":8/"d_model":16777216,"head_dim":4/' "$corpus/checkpoint/wide"
 one='{"version":"1.0","added_tokens":[],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},"model":{"type":"WordPiece","unk_token":"a","continuing_subword_prefix":"##","max_input_chars_per_word":9,"vocab":{"a":0}}}'
 for kind in encoder-decoder decoder encoder; do # of one word: no number of a beginning and an end is in the tables
-  printf '{%s,"vocabulary":1,"kind":"%s"}\0%s\0%s\0%s\0' "$small" "$kind" "$one" "$training" "$run" >"$corpus/checkpoint/one-word-$kind"
+  printf '{%s,"vocab_size":1,"kind":"%s"}\0%s\0%s\0%s\0' "$small" "$kind" "$one" "$training" "$run" >"$corpus/checkpoint/one-word-$kind"
 done
 checkpoint file '' '' "${run/\"task\":\"addition\",\"data\":null/\"task\":null,\"data\":\"none.tsv\"}"
 

@@ -34,17 +34,17 @@ static int write_file(const struct attn_network *n, float *weights, json_t *meta
 
 /* With weights where they are few. 0: metadata that no file can have. */
 static int make_file(struct part config, json_t *metadata) {
-  struct attn_config c;
+  struct attn_model_config c;
   struct attn_network *n = NULL;
   float *weights = NULL;
   int64_t numbers = 0;
-  int known = !attn_config_parse(config.text, config.length, &c, NULL);
+  int known = !attn_model_config_parse(config.text, config.length, &c, NULL);
   int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= NUMBERS_MOST &&
-              (c.length <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
-              c.heads * c.key_width <= NUMBERS_MOST;
+              (c.max_positions <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
+              c.num_heads * c.head_dim <= NUMBERS_MOST;
   if (small) {
-    MUST(!attn_network_make(&c, &n, &weights, NULL));
-    attn_network_fill(n, 1);
+    MUST(!attn_network_allocate(&c, &n, &weights, NULL));
+    attn_network_init_weights(n, 1);
   }
   int made = write_file(n, weights, metadata);
   attn_network_free(n), free(weights);

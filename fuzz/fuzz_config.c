@@ -8,26 +8,26 @@
 enum { NUMBERS_MOST = 1 << 15, LENGTH_MOST = 1 << 10 };
 
 /* Of what is small enough to be tried many times a second. */
-static int is_small(const struct attn_config *c) {
+static int is_small(const struct attn_model_config *c) {
   int64_t numbers;
   return c->encoder_layers + c->decoder_layers <= 8 && !attn_network_count(c, &numbers, NULL) &&
-         numbers <= NUMBERS_MOST && c->length <= LENGTH_MOST &&
-         c->heads * c->key_width <= LENGTH_MOST;
+         numbers <= NUMBERS_MOST && c->max_positions <= LENGTH_MOST &&
+         c->num_heads * c->head_dim <= LENGTH_MOST;
 }
 
-static int parse(const char *text, size_t length, struct attn_config *c) {
+static int parse(const char *text, size_t length, struct attn_model_config *c) {
   attn_error err;
-  attn_status status = attn_config_parse(text, length, c, &err);
+  attn_status status = attn_model_config_parse(text, length, c, &err);
   MUST(!status || (status == ATTN_ERR_FORMAT && err.message[0]));
   return !status;
 }
 
 /* What is written says all of it. */
-static void write_back(const struct attn_config *c) {
-  struct attn_config again;
-  char *text = attn_config_write(c);
+static void write_back(const struct attn_model_config *c) {
+  struct attn_model_config again;
+  char *text = attn_model_config_write(c);
   MUST(text && parse(text, strlen(text), &again));
-  char *twice = attn_config_write(&again);
+  char *twice = attn_model_config_write(&again);
   MUST(twice && !strcmp(text, twice));
   free(text), free(twice);
 }
@@ -57,16 +57,16 @@ static int is_trainable(const char *text) {
   const char *close = strrchr(text, '}');
   size_t room = strlen(text) + 64;
   char *whole = malloc(room);
-  struct attn_config c;
+  struct attn_model_config c;
   MUST(whole);
-  snprintf(whole, room, "%.*s,\"vocabulary\":11}", close ? (int)(close - text) : 0, text);
+  snprintf(whole, room, "%.*s,\"vocab_size\":11}", close ? (int)(close - text) : 0, text);
   int small = parse(whole, strlen(whole), &c) && is_small(&c);
   free(whole);
   return small;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  struct attn_config c;
+  struct attn_model_config c;
   if (parse((const char *)data, size, &c)) write_back(&c);
   char *text = text_of((struct part){(const char *)data, size});
   if (strlen(text) == size && is_trainable(text)) train(text);

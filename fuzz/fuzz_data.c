@@ -53,7 +53,7 @@ static void train(const char *path, const char *held_out, uint8_t what) {
   attn_train run = ATTN_TRAIN_INIT;
   attn_error err;
   snprintf(config, sizeof config,
-           "{\"width\":4,\"heads\":1,\"hidden\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
+           "{\"d_model\":4,\"num_heads\":1,\"ffn_dim\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
            what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
   run.data = path, run.held_out = held_out, run.output = path_of(output, "m.safetensors");
   run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;

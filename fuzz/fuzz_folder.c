@@ -15,22 +15,22 @@ static const char *const names[] = {"config.json",
 
 /* None, or empty ones, where there is no small model. */
 static void make_weights(struct part json) {
-  struct attn_config c;
-  const struct attn_family *f;
+  struct attn_model_config c;
+  const struct attn_hf_family *f;
   struct attn_network *n = NULL;
   float *weights = NULL;
   int64_t numbers;
   char path[1100];
   put_file("model.safetensors", "", 0);
-  if (attn_foreign_config(json.text, json.length, &c, &f, NULL) ||
-      attn_network_count(&c, &numbers, NULL) || numbers > NUMBERS_MOST || c.length > LENGTH_MOST ||
-      c.heads * c.key_width > NUMBERS_MOST)
+  if (attn_hf_config_parse(json.text, json.length, &c, &f, NULL) ||
+      attn_network_count(&c, &numbers, NULL) || numbers > NUMBERS_MOST || c.max_positions > LENGTH_MOST ||
+      c.num_heads * c.head_dim > NUMBERS_MOST)
     return;
   char *text = NULL;
-  MUST(!attn_network_make(&c, &n, &weights, NULL));
-  attn_network_fill(n, 1);
-  attn_foreign_write(path_of(path, "model.safetensors"), f, n, NULL);
-  attn_foreign_config_write(f, &c, &text, NULL);
+  MUST(!attn_network_allocate(&c, &n, &weights, NULL));
+  attn_network_init_weights(n, 1);
+  attn_hf_weights_write(path_of(path, "model.safetensors"), f, n, NULL);
+  attn_hf_config_write(f, &c, &text, NULL);
   attn_network_free(n), free(weights), free(text);
 }
 

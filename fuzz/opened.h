@@ -13,7 +13,7 @@ static inline int count_attention(void *context, const attn_attention *a) {
   double sum = 0;
   for (int64_t n = 0; n < a->queries * a->keys; n++) sum += (double)a->weights[n];
   *(double *)context += sum;
-  return strlen(*a->query) + strlen(*a->key) > 1 << 20;
+  return strlen(*a->query_tokens) + strlen(*a->key_tokens) > 1 << 20;
 }
 
 static inline int count_text(void *context, const char *text, size_t bytes) {
@@ -23,28 +23,29 @@ static inline int count_text(void *context, const char *text, size_t bytes) {
 
 /* Greedily, by beams, drawn, in bf16: two tokens. */
 static inline void say(const attn_model *m) {
-  attn_reply replies[SOURCES * BEAMS] = {ATTN_REPLY_INIT};
+  attn_generation_result replies[SOURCES * BEAMS] = {ATTN_GENERATION_RESULT_INIT};
   attn_error err;
   for (int kind = 0; kind < 4; kind++) {
-    attn_generation how = ATTN_GENERATION_INIT;
-    how.most = 2, how.threads = 1;
-    if (kind == 1) how.beams = how.n_best = BEAMS;
+    attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+    how.max_new_tokens = 2, how.threads = 1;
+    if (kind == 1) how.num_beams = how.num_return_sequences = BEAMS;
     if (kind == 2) how.temperature = 1, how.top_k = 3;
-    if (kind == 3) how.precision = ATTN_BF16, how.together = SOURCES;
+    if (kind == 3) how.precision = ATTN_BF16, how.batch_size = SOURCES;
     if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) {
-      MUST(strcmp(err.argument, "replies")); /* the model is refused, not this call */
+      MUST(strcmp(err.argument, "results")); /* the model is refused, not this call */
       continue;
     }
     int64_t count = SOURCES * (kind == 1 ? BEAMS : 1);
     for (int64_t n = 0; n < count; n++)
-      MUST(!replies[n].text || (replies[n].tokens <= 2 && !replies[n].text[replies[n].bytes]));
-    attn_replies_free(replies, count);
+      MUST(!replies[n].text ||
+           (replies[n].token_count <= 2 && !replies[n].text[replies[n].text_length]));
+    attn_generation_results_free(replies, count);
   }
 }
 
 /* Each text by itself, for one may be refused. */
 static inline void embed(const attn_model *m, int64_t width) {
-  attn_embedding_how how = ATTN_EMBEDDING_HOW_INIT;
+  attn_embedding_config how = ATTN_EMBEDDING_CONFIG_INIT;
   attn_error err;
   how.threads = 1;
   float *out = malloc((size_t)width * sizeof *out);
@@ -61,10 +62,10 @@ static inline void look_inside(const attn_model *m) {
   for (int n = 0; n < 4; n++) {
     const char *source = n & 1 ? sources[2] : NULL, *target = n & 2 ? "ab" : NULL;
     if (!target && n != 1) continue; /* what it says greedily may be as long as the model is */
-    attn_model_facts facts = {.struct_size = sizeof facts};
+    attn_model_info facts = {.struct_size = sizeof facts};
     attn_model_describe(m, &facts, &err);
-    if (!target && facts.length > 16) continue;
-    attn_model_look(m, source, target, 1, count_attention, &sum, &err);
+    if (!target && facts.max_positions > 16) continue;
+    attn_model_visit_attention(m, source, target, 1, count_attention, &sum, &err);
     for (int kind = 0; kind < 3; kind++)
       attn_model_write_lesson(m, source, target, (attn_attention_kind)kind, 0, 0, 1, &sink, &err);
   }
@@ -77,11 +78,11 @@ static inline attn_status use_model(const char *path) {
   attn_status status = attn_model_open(path, &m, &err);
   MUST(!status == (m != NULL));
   if (status) return status;
-  attn_model_facts facts = {.struct_size = sizeof facts};
+  attn_model_info facts = {.struct_size = sizeof facts};
   MUST(!attn_model_describe(m, &facts, &err));
-  MUST(facts.words > 0 && facts.length > 0 && facts.width > 0 && facts.config[0]);
+  MUST(facts.vocab_size > 0 && facts.max_positions > 0 && facts.d_model > 0 && facts.config[0]);
   say(m);
-  if (facts.width <= WIDTH_MOST) embed(m, facts.width);
+  if (facts.d_model <= WIDTH_MOST) embed(m, facts.d_model);
   look_inside(m);
   attn_model_free(m);
   return ATTN_OK;

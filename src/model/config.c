@@ -1,213 +1,276 @@
 #include "config.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dump.h"
 #include "error.h"
 
-enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, LOG2_NUMBERS = 40, LOG2_TABLE = 26, UNSAID = -1 };
-
-/* ---- The members, by type ---- */
-
-struct choice {
-  const char *name;
-  size_t at;
-  const char *const *words; /* in the order of the enum, NULL at the end */
+enum {
+  MAX_SIZE = 1 << 24,
+  MAX_LAYERS = 1 << 10,
+  LOG2_MAX_PARAMETERS = 40,
+  LOG2_MAX_TABLE = 26,
+  VALUE_SHOWN = 60,
+  UNSET = -1
 };
+
+/* ---- Members ---- */
 
 static const char *const kinds[] = {"encoder-decoder", "decoder", "encoder", NULL};
 static const char *const positions[] = {"sinusoidal", "learned",           "rotary", "alibi",
                                         "none",       "sinusoidal_halves", NULL};
-static const char *const joinings[] = {"add", "concatenate", NULL};
+static const char *const position_modes[] = {"add", "concatenate", NULL};
 static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "swiglu", "silu", NULL};
+static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
 static const char *const heads[] = {"linear", "transform", "none", NULL};
 
-#define AT(member) offsetof(struct attn_config, member)
-static const struct choice choices[] = {{"kind", AT(kind), kinds},
-                                        {"positions", AT(positions), positions},
-                                        {"position_joining", AT(joining), joinings},
-                                        {"activation", AT(activation), activations},
-                                        {"head", AT(head), heads}};
+enum member_type { CHOICE, INTEGER, FLAG, REAL };
 
-static const struct number {
+#define AT(member) offsetof(struct attn_model_config, member)
+static const struct config_member {
   const char *name;
-  size_t at;
-  int64_t least, most;
-} numbers[] = {{"source_vocabulary", AT(source_words), 1, MOST},
-               {"vocabulary", AT(target_words), 1, MOST},
-               {"width", AT(width), 1, MOST},
-               {"hidden", AT(hidden), 1, MOST},
-               {"heads", AT(heads), 1, MOST},
-               {"kv_heads", AT(kv_heads), 1, MOST},
-               {"key_width", AT(key_width), 1, MOST},
-               {"value_width", AT(value_width), 1, MOST},
-               {"encoder_layers", AT(encoder_layers), 0, LAYERS_MOST},
-               {"decoder_layers", AT(decoder_layers), 0, LAYERS_MOST},
-               {"length", AT(length), 1, MOST},
-               {"position_width", AT(position_width), 1, MOST},
-               {"token_types", AT(token_types), 0, MOST}};
+  enum member_type type;
+  size_t offset;
+  const char *const *choices; /* of CHOICE: in the order of the enum, NULL at the end */
+  int64_t min, max;           /* of INTEGER */
+} members[] = {
+    {"kind", CHOICE, AT(kind), kinds, 0, 0},
+    {"positions", CHOICE, AT(positions), positions, 0, 0},
+    {"position_mode", CHOICE, AT(position_mode), position_modes, 0, 0},
+    {"activation", CHOICE, AT(activation), activations, 0, 0},
+    {"norm", CHOICE, AT(norm), norms, 0, 0},
+    {"head", CHOICE, AT(head), heads, 0, 0},
+    {"source_vocab_size", INTEGER, AT(source_vocab_size), NULL, 1, MAX_SIZE},
+    {"vocab_size", INTEGER, AT(vocab_size), NULL, 1, MAX_SIZE},
+    {"d_model", INTEGER, AT(d_model), NULL, 1, MAX_SIZE},
+    {"ffn_dim", INTEGER, AT(ffn_dim), NULL, 1, MAX_SIZE},
+    {"num_heads", INTEGER, AT(num_heads), NULL, 1, MAX_SIZE},
+    {"num_kv_heads", INTEGER, AT(num_kv_heads), NULL, 1, MAX_SIZE},
+    {"head_dim", INTEGER, AT(head_dim), NULL, 1, MAX_SIZE},
+    {"value_head_dim", INTEGER, AT(value_head_dim), NULL, 1, MAX_SIZE},
+    {"encoder_layers", INTEGER, AT(encoder_layers), NULL, 0, MAX_LAYERS},
+    {"decoder_layers", INTEGER, AT(decoder_layers), NULL, 0, MAX_LAYERS},
+    {"max_positions", INTEGER, AT(max_positions), NULL, 1, MAX_SIZE},
+    {"position_dim", INTEGER, AT(position_dim), NULL, 1, MAX_SIZE},
+    {"type_vocab_size", INTEGER, AT(type_vocab_size), NULL, 0, MAX_SIZE},
+    {"norm_first", FLAG, AT(norm_first), NULL, 0, 0},
+    {"final_norm", FLAG, AT(final_norm), NULL, 0, 0},
+    {"bias", FLAG, AT(bias), NULL, 0, 0},
+    {"share_encoder_decoder_embeddings", FLAG, AT(share_encoder_decoder_embeddings), NULL, 0, 0},
+    {"tie_word_embeddings", FLAG, AT(tie_word_embeddings), NULL, 0, 0},
+    {"scale_embedding", FLAG, AT(scale_embedding), NULL, 0, 0},
+    {"normalize_embedding", FLAG, AT(normalize_embedding), NULL, 0, 0},
+    {"output_bias", FLAG, AT(output_bias), NULL, 0, 0},
+    {"rotary_base", REAL, AT(rotary_base), NULL, 0, 0},
+    {"norm_eps", REAL, AT(norm_eps), NULL, 0, 0},
+    {"dropout", REAL, AT(dropout), NULL, 0, 0}};
 
-static const struct member {
-  const char *name;
-  size_t at;
-} flags[] = {{"rms_norm", AT(rms_norm)},
-             {"norm_first", AT(norm_first)},
-             {"final_norm", AT(final_norm)},
-             {"bias", AT(bias)},
-             {"shared_embedding", AT(shared_embedding)},
-             {"tied_output", AT(tied_output)},
-             {"scaled_embedding", AT(scaled_embedding)},
-             {"embedding_norm", AT(embedding_norm)},
-             {"output_bias", AT(output_bias)}},
-  reals[] = {{"rotary_base", AT(rotary_base)}, {"epsilon", AT(epsilon)}, {"dropout", AT(dropout)}};
+/* Older checkpoints have these names. "rms_norm" was a flag. */
+static const struct {
+  const char *former, *name;
+} former_names[] = {{"source_vocabulary", "source_vocab_size"},
+                    {"vocabulary", "vocab_size"},
+                    {"width", "d_model"},
+                    {"hidden", "ffn_dim"},
+                    {"heads", "num_heads"},
+                    {"kv_heads", "num_kv_heads"},
+                    {"key_width", "head_dim"},
+                    {"value_width", "value_head_dim"},
+                    {"length", "max_positions"},
+                    {"position_joining", "position_mode"},
+                    {"position_width", "position_dim"},
+                    {"rms_norm", "norm"},
+                    {"epsilon", "norm_eps"},
+                    {"shared_embedding", "share_encoder_decoder_embeddings"},
+                    {"tied_output", "tie_word_embeddings"},
+                    {"scaled_embedding", "scale_embedding"},
+                    {"embedding_norm", "normalize_embedding"},
+                    {"token_types", "type_vocab_size"}};
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define MEMBER(config, type, table_at) ((type *)(void *)((char *)(config) + (table_at)))
 
 /* ---- Reading ---- */
 
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model configuration");
+}
+
 static attn_status wrong(attn_error *err, const char *name, const char *what) {
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: \"%s\" %s", name, what);
 }
 
-static attn_status read_choice(const struct choice *c, const json_t *value,
-                               struct attn_config *config, attn_error *err) {
-  const char *word = json_string_value(value);
-  for (int n = 0; word && c->words[n]; n++)
-    if (!strcmp(word, c->words[n])) {
-      memcpy((char *)config + c->at, &n, sizeof n); /* enums are ints */
-      return ATTN_OK;
-    }
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "model configuration: \"%s\" is %s%s%s; it may be \"%s\", \"%s\" ..", c->name,
-                   word ? "\"" : "", word ? word : "no string", word ? "\"" : "", c->words[0],
-                   c->words[1]);
+static attn_status expected(const struct config_member *m, const json_t *value, const char *what,
+                            attn_error *err) {
+  char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+  attn_status status =
+      attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: \"%s\" must be %s, got %.*s",
+                m->name, what, VALUE_SHOWN, text ? text : "another value");
+  free(text);
+  return status;
 }
 
-static attn_status read_number(const struct number *n, const json_t *value,
-                               struct attn_config *config, attn_error *err) {
+static attn_status read_choice(const struct config_member *m, const json_t *value,
+                               struct attn_model_config *config, attn_error *err) {
+  const char *text = json_string_value(value);
+  char list[160] = "one of";
+  for (int n = 0; m->choices[n]; n++) {
+    if (text && !strcmp(text, m->choices[n])) {
+      memcpy((char *)config + m->offset, &n, sizeof n); /* enums are ints */
+      return ATTN_OK;
+    }
+    strcat(strcat(list, n ? ", " : " "), m->choices[n]);
+  }
+  return expected(m, value, list, err);
+}
+
+static attn_status read_integer(const struct config_member *m, const json_t *value,
+                                struct attn_model_config *config, attn_error *err) {
   json_int_t given = json_integer_value(value);
-  if (!json_is_integer(value) || given < n->least || given > n->most)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "model configuration: \"%s\" must be a whole number from %d to %d", n->name,
-                     (int)n->least, (int)n->most);
-  *MEMBER(config, int64_t, n->at) = given;
+  char range[80];
+  if (json_is_integer(value) && given >= m->min && given <= m->max) {
+    *MEMBER(config, int64_t, m->offset) = given;
+    return ATTN_OK;
+  }
+  snprintf(range, sizeof range, "an integer between %d and %d", (int)m->min, (int)m->max);
+  return expected(m, value, range, err);
+}
+
+static attn_status read_member(const char *name, const json_t *value,
+                               struct attn_model_config *config, attn_error *err) {
+  const struct config_member *m = members;
+  while (m < members + COUNT(members) && strcmp(name, m->name)) m++;
+  if (m == members + COUNT(members)) return wrong(err, name, "is an unknown member");
+  if (m->type == CHOICE) return read_choice(m, value, config, err);
+  if (m->type == INTEGER) return read_integer(m, value, config, err);
+  if (m->type == FLAG) {
+    if (!json_is_boolean(value)) return expected(m, value, "true or false", err);
+    *MEMBER(config, int, m->offset) = json_is_true(value);
+  } else {
+    if (!json_is_number(value)) return expected(m, value, "a number", err);
+    *MEMBER(config, double, m->offset) = json_number_value(value);
+  }
   return ATTN_OK;
 }
 
-static attn_status read_member(const char *name, const json_t *value, struct attn_config *config,
-                               attn_error *err) {
-  for (size_t n = 0; n < COUNT(choices); n++)
-    if (!strcmp(name, choices[n].name)) return read_choice(&choices[n], value, config, err);
-  for (size_t n = 0; n < COUNT(numbers); n++)
-    if (!strcmp(name, numbers[n].name)) return read_number(&numbers[n], value, config, err);
-  for (size_t n = 0; n < COUNT(flags); n++)
-    if (!strcmp(name, flags[n].name)) {
-      if (!json_is_boolean(value)) return wrong(err, name, "must be true or false");
-      *MEMBER(config, int, flags[n].at) = json_is_true(value);
-      return ATTN_OK;
-    }
-  for (size_t n = 0; n < COUNT(reals); n++)
-    if (!strcmp(name, reals[n].name)) {
-      if (!json_is_number(value)) return wrong(err, name, "must be a number");
-      *MEMBER(config, double, reals[n].at) = json_number_value(value);
-      return ATTN_OK;
-    }
-  return wrong(err, name, "is not known");
+attn_status attn_model_config_rename_members(json_t *root, attn_error *err) {
+  for (size_t n = 0; n < COUNT(former_names); n++) {
+    const char *former = former_names[n].former, *name = former_names[n].name;
+    json_t *value = json_object_get(root, former);
+    if (!value) continue;
+    if (json_object_get(root, name))
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "model configuration: \"%s\" is the former name of \"%s\": remove one",
+                       former, name);
+    int is_rms_norm = !strcmp(former, "rms_norm") && json_is_boolean(value);
+    int failed = is_rms_norm
+                     ? json_object_set_new(root, name, json_string(norms[json_is_true(value)]))
+                     : json_object_set(root, name, value);
+    if (failed) return out_of_memory(err);
+    json_object_del(root, former);
+  }
+  return ATTN_OK;
 }
 
-/* What was not said follows from what was. */
-static void complete(struct attn_config *c) {
-  if (!c->source_words) c->source_words = c->target_words;
-  if (!c->hidden) c->hidden = 4 * c->width;
-  if (!c->kv_heads) c->kv_heads = c->heads;
-  if (!c->key_width) c->key_width = c->width / c->heads;
-  if (!c->value_width) c->value_width = c->key_width;
-  if (!c->position_width || c->joining == ATTN_POSITION_MODE_ADD) c->position_width = c->width;
-  if (c->output_bias == UNSAID) c->output_bias = c->bias && !c->tied_output;
+/* Defaults that depend on other members. */
+static void complete(struct attn_model_config *c) {
+  if (!c->source_vocab_size) c->source_vocab_size = c->vocab_size;
+  if (!c->ffn_dim) c->ffn_dim = 4 * c->d_model;
+  if (!c->num_kv_heads) c->num_kv_heads = c->num_heads;
+  if (!c->head_dim) c->head_dim = c->d_model / c->num_heads;
+  if (!c->value_head_dim) c->value_head_dim = c->head_dim;
+  if (!c->position_dim || c->position_mode == ATTN_POSITION_MODE_ADD) c->position_dim = c->d_model;
+  if (c->output_bias == UNSET) c->output_bias = c->bias && !c->tie_word_embeddings;
   if (c->kind == ATTN_DECODER) c->encoder_layers = 0;
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
 }
 
-/* About, and not less: of the weights and of the tables of positions. Sizes that are computed from
- * these numbers stay far below 2^63. */
-static double count(const struct attn_config *c) {
-  double across = (double)(c->heads + c->kv_heads) * (double)(c->key_width + c->value_width);
+/* An upper bound of the parameters and of the tables of positions. Sizes computed from these
+ * values stay far below 2^63. */
+static double parameter_bound(const struct attn_model_config *c) {
+  double across =
+      (double)(c->num_heads + c->num_kv_heads) * (double)(c->head_dim + c->value_head_dim);
   double layers = (double)(c->encoder_layers + 2 * c->decoder_layers);
-  double ends = (double)(c->source_words + 2 * c->target_words + 2 * c->length);
-  return (double)(c->width + 1) * (layers * (across + 3 * (double)c->hidden + 6) + ends) +
-         (double)c->length * (double)c->key_width;
+  double ends = (double)(c->source_vocab_size + 2 * c->vocab_size + 2 * c->max_positions);
+  return (double)(c->d_model + 1) * (layers * (across + 3 * (double)c->ffn_dim + 6) + ends) +
+         (double)c->max_positions * (double)c->head_dim;
 }
 
-/* Numbers of the tables of positions that no file holds: opening a model computes them. */
-static double computed(const struct attn_config *c) {
+/* Values in the tables of positions, which are computed when a model is opened: the size of its
+ * file does not bound them. */
+static double table_size(const struct attn_model_config *c) {
   int sinusoidal =
       c->positions == ATTN_POSITIONS_SINUSOIDAL || c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES;
-  int64_t width = sinusoidal                              ? c->position_width
-                  : c->positions == ATTN_POSITIONS_ROTARY ? c->key_width
+  int64_t width = sinusoidal                              ? c->position_dim
+                  : c->positions == ATTN_POSITIONS_ROTARY ? c->head_dim
                                                           : 0;
-  return (double)c->length * (double)width;
+  return (double)c->max_positions * (double)width;
 }
 
-static attn_status check(const struct attn_config *c, attn_error *err) {
-  if (!c->target_words) return wrong(err, "vocabulary", "is missing");
-  if (c->heads % c->kv_heads) return wrong(err, "kv_heads", "must divide heads");
-  if (c->key_width < 1) return wrong(err, "heads", "are more than the width");
-  if (c->heads * c->key_width > MOST || c->heads * c->value_width > MOST)
-    return wrong(err, "heads", "are wider together than 2^24");
-  if (c->hidden > MOST) return wrong(err, "hidden", "is more than 2^24");
-  if (c->positions == ATTN_POSITIONS_ROTARY && c->key_width % 2)
-    return wrong(err, "key_width", "must be even with rotary positions");
-  if (c->joining == ATTN_POSITION_MODE_CONCATENATE && c->position_width >= c->width)
-    return wrong(err, "position_width", "must leave some of the width to the tokens");
-  if (c->joining == ATTN_POSITION_MODE_CONCATENATE && c->tied_output)
-    return wrong(err, "tied_output", "needs position_joining \"add\": the table is narrower else");
-  if (c->shared_embedding && c->source_words != c->target_words)
-    return wrong(err, "shared_embedding", "needs two vocabularies of one size");
-  if (c->kind == ATTN_ENCODER && c->tied_output && c->source_words != c->target_words)
-    return wrong(err, "tied_output", "needs two vocabularies of one size in an encoder");
-  if (c->token_types && c->kind == ATTN_DECODER)
-    return wrong(err, "token_types", "are the source's: they need an encoder");
+static attn_status check(const struct attn_model_config *c, attn_error *err) {
+  int two_sizes = c->source_vocab_size != c->vocab_size;
+  if (!c->vocab_size) return wrong(err, "vocab_size", "is missing");
+  if (c->num_heads % c->num_kv_heads) return wrong(err, "num_kv_heads", "must divide num_heads");
+  if (c->head_dim < 1) return wrong(err, "num_heads", "must be at most d_model");
+  if (c->num_heads * c->head_dim > MAX_SIZE || c->num_heads * c->value_head_dim > MAX_SIZE)
+    return wrong(err, "num_heads", "times head_dim must be at most 2^24");
+  if (c->ffn_dim > MAX_SIZE) return wrong(err, "ffn_dim", "must be at most 2^24");
+  if (c->positions == ATTN_POSITIONS_ROTARY && c->head_dim % 2)
+    return wrong(err, "head_dim", "must be even with rotary positions");
+  if (c->position_mode == ATTN_POSITION_MODE_CONCATENATE && c->position_dim >= c->d_model)
+    return wrong(err, "position_dim", "must be less than d_model");
+  if (c->position_mode == ATTN_POSITION_MODE_CONCATENATE && c->tie_word_embeddings)
+    return wrong(err, "tie_word_embeddings", "requires position_mode \"add\"");
+  if (c->share_encoder_decoder_embeddings && two_sizes)
+    return wrong(err, "share_encoder_decoder_embeddings",
+                 "requires source_vocab_size to equal vocab_size");
+  if (c->kind == ATTN_ENCODER && c->tie_word_embeddings && two_sizes)
+    return wrong(err, "tie_word_embeddings",
+                 "of an encoder requires source_vocab_size to equal vocab_size");
+  if (c->type_vocab_size && c->kind == ATTN_DECODER)
+    return wrong(err, "type_vocab_size", "requires an encoder");
   if (c->head == ATTN_HEAD_NONE && c->kind != ATTN_ENCODER)
-    return wrong(err, "head", "\"none\" is an encoder's: a decoder says words");
-  if (count(c) > exp2(LOG2_NUMBERS))
-    return wrong(err, "width", "is that of more than 2^40 numbers");
-  if (computed(c) > exp2(LOG2_TABLE))
-    return wrong(err, "length", "makes a table of positions of more than 2^26 numbers");
+    return wrong(err, "head", "\"none\" requires kind \"encoder\"");
+  if (parameter_bound(c) > exp2(LOG2_MAX_PARAMETERS))
+    return wrong(err, "d_model", "results in more than 2^40 parameters");
+  if (table_size(c) > exp2(LOG2_MAX_TABLE))
+    return wrong(err, "max_positions", "results in a table of positions of more than 2^26 values");
   if (!(c->dropout >= 0 && c->dropout < 1)) return wrong(err, "dropout", "must be in [0, 1)");
-  if (!(c->epsilon >= 0 && isfinite(c->epsilon)))
-    return wrong(err, "epsilon", "must be at least 0");
+  if (!(c->norm_eps >= 0 && isfinite(c->norm_eps)))
+    return wrong(err, "norm_eps", "must be at least 0 and finite");
   if (!(c->rotary_base > 0 && isfinite(c->rotary_base)))
-    return wrong(err, "rotary_base", "must be above 0");
+    return wrong(err, "rotary_base", "must be above 0 and finite");
   return ATTN_OK;
 }
 
-/* Where 0 stands, complete() says what follows. */
-static const struct attn_config defaults = {.width = 512,
-                                            .heads = 8,
-                                            .encoder_layers = 6,
-                                            .decoder_layers = 6,
-                                            .length = 512,
-                                            .rotary_base = 10000,
-                                            .norm_first = 1,
-                                            .final_norm = 1,
-                                            .bias = 1,
-                                            .output_bias = UNSAID,
-                                            .scaled_embedding = 1,
-                                            .epsilon = 1e-5,
-                                            .dropout = 0.1};
+/* complete() replaces what is 0 or UNSET. */
+static const struct attn_model_config defaults = {.d_model = 512,
+                                                  .num_heads = 8,
+                                                  .encoder_layers = 6,
+                                                  .decoder_layers = 6,
+                                                  .max_positions = 512,
+                                                  .rotary_base = 10000,
+                                                  .norm_first = 1,
+                                                  .final_norm = 1,
+                                                  .bias = 1,
+                                                  .output_bias = UNSET,
+                                                  .scale_embedding = 1,
+                                                  .norm_eps = 1e-5,
+                                                  .dropout = 0.1};
 
-attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
-                              attn_error *err) {
-  struct attn_config c = defaults;
+attn_status attn_model_config_parse(const char *json, size_t length,
+                                    struct attn_model_config *config, attn_error *err) {
+  struct attn_model_config c = defaults;
   json_t *root, *value;
   const char *name;
   attn_status status = attn_json_read("model configuration", json, length, 0, &root, err);
   if (!status && !json_is_object(root))
-    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
+  if (!status) status = attn_model_config_rename_members(root, err);
   json_object_foreach(root, name, value) if (!status) status = read_member(name, value, &c, err);
   json_decref(root);
   complete(&c);
@@ -218,26 +281,23 @@ attn_status attn_config_parse(const char *json, size_t length, struct attn_confi
 
 /* ---- Writing ---- */
 
-const char *attn_config_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
+const char *attn_model_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
 
-char *attn_config_write(const struct attn_config *config) {
+static json_t *member_value(const struct attn_model_config *c, const struct config_member *m) {
+  int chosen;
+  memcpy(&chosen, (const char *)c + m->offset, sizeof chosen);
+  if (m->type == CHOICE) return json_string(m->choices[chosen]);
+  if (m->type == INTEGER) return json_integer(*MEMBER(c, const int64_t, m->offset));
+  if (m->type == FLAG) return json_boolean(chosen);
+  return json_real(*MEMBER(c, const double, m->offset));
+}
+
+char *attn_model_config_write(const struct attn_model_config *config) {
   json_t *root = json_object();
-  for (size_t n = 0; n < COUNT(choices); n++) {
-    int chosen;
-    memcpy(&chosen, (const char *)config + choices[n].at, sizeof chosen);
-    json_object_set_new(root, choices[n].name, json_string(choices[n].words[chosen]));
-  }
-  for (size_t n = 0; n < COUNT(numbers); n++)
-    json_object_set_new(root, numbers[n].name,
-                        json_integer(*MEMBER(config, const int64_t, numbers[n].at)));
-  for (size_t n = 0; n < COUNT(flags); n++)
-    json_object_set_new(root, flags[n].name, json_boolean(*MEMBER(config, const int, flags[n].at)));
-  for (size_t n = 0; n < COUNT(reals); n++)
-    json_object_set_new(root, reals[n].name, json_real(*MEMBER(config, const double, reals[n].at)));
-  size_t members = COUNT(choices) + COUNT(numbers) + COUNT(flags) + COUNT(reals);
-  char *text = json_object_size(root) == members
-                   ? attn_json_text(root, JSON_COMPACT | JSON_SORT_KEYS)
-                   : NULL;
+  int failed = !root;
+  for (size_t n = 0; n < COUNT(members) && !failed; n++)
+    failed = json_object_set_new(root, members[n].name, member_value(config, &members[n]));
+  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(root);
   return text;
 }

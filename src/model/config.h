@@ -1,62 +1,71 @@
-/* config.h -- what a model is, as its JSON says; and back. */
+/* config.h -- the configuration of a model, and its JSON: read and written. */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
+
+#include <jansson.h>
 
 #include "attn/attn.h"
 #include "layers.h"
 
 enum attn_model_kind { ATTN_ENCODER_DECODER, ATTN_DECODER, ATTN_ENCODER };
-enum attn_positions {
+enum attn_position_encoding {
   ATTN_POSITIONS_SINUSOIDAL,
   ATTN_POSITIONS_LEARNED,
   ATTN_POSITIONS_ROTARY,
   ATTN_POSITIONS_ALIBI,
   ATTN_POSITIONS_NONE,
-  ATTN_POSITIONS_SINUSOIDAL_HALVES, /* all sines before all cosines, as Marian has them */
+  ATTN_POSITIONS_SINUSOIDAL_HALVES, /* all sines before all cosines, as in Marian */
 };
 
-/* What stands between the last hidden vectors and the output. */
-enum attn_head {
-  ATTN_HEAD_LINEAR,    /* logits of them */
-  ATTN_HEAD_TRANSFORM, /* logits of norm(activation(linear)) of them, as BERT has it */
-  ATTN_HEAD_NONE,      /* they are the output */
+enum attn_norm_type { ATTN_LAYER_NORM, ATTN_RMS_NORM };
+
+/* From the last hidden vectors to the output. */
+enum attn_output_head {
+  ATTN_HEAD_LINEAR,    /* logits = linear(h) */
+  ATTN_HEAD_TRANSFORM, /* logits = linear(norm(activation(linear(h)))), as in BERT */
+  ATTN_HEAD_NONE,      /* no logits: the output is h */
 };
 
-/* Widths and sizes are at least 1 and at most 2^24, layers at most 2^10; all heads together are no
- * wider, but need not be as wide as the model. Tables of positions that are computed, sinusoidal
- * (length, position_width) or rotary (length, key_width), have at most 2^26 numbers. */
-struct attn_config {
+/* Members have the names of the JSON. Sizes are between 1 and 2^24, layers at most 2^10.
+ * num_heads head_dim need not be d_model, but is at most 2^24. Computed tables of positions,
+ * sinusoidal (max_positions, position_dim) or rotary (max_positions, head_dim), have at most 2^26
+ * values. */
+struct attn_model_config {
   enum attn_model_kind kind;
-  int64_t source_words, target_words; /* sizes of the vocabularies; a model of one has the latter */
-  int64_t width, hidden;              /* D, F */
-  int64_t heads, kv_heads, key_width, value_width; /* Hq, H, E, Ev */
+  int64_t source_vocab_size, vocab_size; /* vocab_size: the target's, or the only one */
+  int64_t d_model, ffn_dim;
+  int64_t num_heads, num_kv_heads, head_dim, value_head_dim;
   int64_t encoder_layers, decoder_layers;
-  int64_t length; /* the longest sequence: rows of the tables of positions */
-  enum attn_positions positions;
-  enum attn_position_mode joining;
-  int64_t position_width; /* with ATTN_POSITION_MODE_CONCATENATE, else D */
+  int64_t max_positions; /* the longest sequence, in tokens */
+  enum attn_position_encoding positions;
+  enum attn_position_mode position_mode; /* added to the token's vector, or concatenated */
+  int64_t position_dim;                  /* if concatenated; else d_model */
   double rotary_base;
   enum attn_activation activation;
-  int rms_norm, norm_first, final_norm, bias;
-  int shared_embedding; /* source and target have one table */
-  int tied_output;      /* the output layer's weights are the target's table */
-  int scaled_embedding; /* times sqrt(D) */
-  double epsilon, dropout;
-  int embedding_norm;  /* what is embedded is normalized before the first layer */
-  int64_t token_types; /* kinds of the source's tokens that have a vector of their own; 0: none */
-  enum attn_head head;
-  int output_bias; /* of the output layer, tied or not */
+  enum attn_norm_type norm;
+  int norm_first, final_norm, bias;
+  int share_encoder_decoder_embeddings;
+  int tie_word_embeddings; /* the output layer's weights are the target embedding */
+  int scale_embedding;     /* by sqrt(d_model) */
+  double norm_eps, dropout;
+  int normalize_embedding; /* a norm before the first block */
+  int64_t type_vocab_size; /* token types of the source, each with an embedding; 0: none */
+  enum attn_output_head head;
+  int output_bias;
 };
 
-/* Members that are missing have defaults: those of [Vaswani17] but for pre-norm. Unknown ones, and
- * what cannot be, are ATTN_ERR_FORMAT with their names. */
-attn_status attn_config_parse(const char *json, size_t length, struct attn_config *config,
-                              attn_error *err);
+/* Absent members have the defaults of [Vaswani17], with norm_first. ATTN_ERR_FORMAT with the name
+ * of a member that is unknown or out of range. */
+attn_status attn_model_config_parse(const char *json, size_t length,
+                                    struct attn_model_config *config, attn_error *err);
+
+/* Replaces the former names of members by the current ones. ATTN_ERR_FORMAT if both are given. */
+attn_status attn_model_config_rename_members(json_t *root, attn_error *err);
 
 /* "encoder-decoder", "decoder", "encoder" */
-const char *attn_config_kind_name(enum attn_model_kind kind);
+const char *attn_model_kind_name(enum attn_model_kind kind);
 
-/* The whole configuration as JSON, to be freed; NULL where there is no memory. */
-char *attn_config_write(const struct attn_config *config);
+/* All members as JSON; the caller frees it. NULL if out of memory. */
+char *attn_model_config_write(const struct attn_model_config *config);
 
 #endif

@@ -13,7 +13,7 @@ static json_t *object_of(const struct attn_safetensors *file, const char *name) 
   return text ? attn_json_load(text, strlen(text), 0, &problem) : NULL;
 }
 
-static int64_t whole(const json_t *root, const char *name) {
+static int64_t positive(const json_t *root, const char *name) {
   json_int_t value = json_integer_value(json_object_get(root, name));
   return value > 0 ? value : 0;
 }
@@ -29,31 +29,32 @@ static int copy(const json_t *root, const char *name, char **to) {
   return !text || *to;
 }
 
-/* The last step at which a run validates, up to this one: each `every` steps, and at the end. */
-static int64_t validated(int64_t step, int64_t steps, int64_t every) {
+/* The last validation up to this step: every `every` steps, and at the end. */
+static int64_t last_validation(int64_t step, int64_t steps, int64_t every) {
   return step >= steps || !every ? step : step - step % every;
 }
 
-static int read_run(struct attn_history *h, const json_t *run, int64_t steps) {
-  h->exact = real(run, "exact"), h->loss = real(run, "loss");
-  h->held_out_most = whole(run, "examples");
-  if (!isnan(h->loss)) h->held_out_step = validated(h->step, steps, whole(run, "validate_every"));
+static int read_run(struct attn_training_history *h, const json_t *run, int64_t steps) {
+  h->exact_match = real(run, "exact"), h->loss = real(run, "loss");
+  h->validation_max_examples = positive(run, "examples");
+  if (!isnan(h->loss))
+    h->validation_step = last_validation(h->step, steps, positive(run, "validate_every"));
   return copy(run, "task", &h->task) && copy(run, "data", &h->data);
 }
 
-attn_status attn_history_read(const struct attn_safetensors *file, struct attn_history *h,
-                              attn_error *err) {
+attn_status attn_training_history_read(const struct attn_safetensors *file,
+                                       struct attn_training_history *h, attn_error *err) {
   json_t *training = object_of(file, "training"), *run = object_of(file, "run");
   const char *precision = json_string_value(json_object_get(training, "precision"));
   memset(h, 0, sizeof *h);
-  h->bf16 = precision && !strcmp(precision, "bf16");
-  h->step = whole(training, "step");
-  int kept = read_run(h, run, whole(training, "steps"));
+  h->is_bf16 = precision && !strcmp(precision, "bf16");
+  h->step = positive(training, "step");
+  int kept = read_run(h, run, positive(training, "steps"));
   json_decref(training), json_decref(run);
-  return kept ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
+  return kept ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a training history");
 }
 
-void attn_history_free(struct attn_history *h) {
+void attn_training_history_free(struct attn_training_history *h) {
   free(h->task), free(h->data);
   h->task = h->data = NULL;
 }

@@ -1,22 +1,23 @@
-/* history.h -- what a checkpoint says of its training; for people, no layer needs it. */
+/* history.h -- the training that a checkpoint records; informational. */
 #ifndef ATTN_MODEL_HISTORY_H
 #define ATTN_MODEL_HISTORY_H
 
 #include "safetensors.h"
 
-struct attn_history {
-  char *task, *data;     /* what it learned from; NULL: nothing says */
-  int bf16;              /* trained with products of bf16 */
-  int64_t step;          /* of this file's weights; 0: nothing says */
-  int64_t held_out_step; /* of the validation that exact and loss are of; 0: there was none */
-  int64_t held_out_most; /* examples of it, at most */
-  double exact, loss;    /* NaN: not known */
+struct attn_training_history {
+  char *task, *data;               /* trained on; NULL: not recorded */
+  int is_bf16;                     /* matrix products in bf16 */
+  int64_t step;                    /* of these weights; 0: not recorded */
+  int64_t validation_step;         /* of the last validation; 0: none */
+  int64_t validation_max_examples; /* at most so many examples */
+  double exact_match, loss;        /* NaN: unknown */
 };
 
-/* From metadata "training" and "run"; what is not there, or has another form, is not known, since
- * other programs may have written it. ATTN_ERR_MEMORY; attn_history_free in every case. */
-attn_status attn_history_read(const struct attn_safetensors *file, struct attn_history *history,
-                              attn_error *err);
-void attn_history_free(struct attn_history *history);
+/* Reads metadata "training" and "run". What is absent or malformed is unknown, since other programs
+ * may have written the file. ATTN_ERR_MEMORY. The caller calls attn_training_history_free in every
+ * case. */
+attn_status attn_training_history_read(const struct attn_safetensors *file,
+                                       struct attn_training_history *history, attn_error *err);
+void attn_training_history_free(struct attn_training_history *history);
 
 #endif

@@ -1,22 +1,23 @@
-/* weights.h -- a network's numbers and the tensors of a safetensors file, by name. */
+/* weights.h -- a network's parameters as tensors of a safetensors file. */
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
 #include "network.h"
 #include "safetensors.h"
 
-/* A parameter's numbers in a block of the network's layout, as a tensor. */
+/* A parameter in a block of the network's layout, as a tensor. */
 attn_tensor attn_weights_tensor(const struct attn_parameter *parameter, float *block);
 
-/* Fills a block from the tensors whose names are the prefix and the parameters'. ATTN_ERR_FORMAT,
- * with the name, where one is missing or is not float32 of its shape; others are left alone. */
+/* Fills a block from the tensors named prefix + parameter name. ATTN_ERR_FORMAT with the name of a
+ * tensor that is missing or not float32 of the parameter's shape. Other tensors are ignored. */
 attn_status attn_weights_read(const struct attn_bytes *bytes, const struct attn_safetensors *file,
                               const struct attn_network *network, const char *prefix, float *block,
                               attn_error *err);
 
-/* Before memory is taken for them: can a file of so many bytes hold the numbers that config
- * describes, of `each` bytes or more? ATTN_ERR_FORMAT, what: its name for messages. */
-attn_status attn_weights_check_size(const char *what, size_t bytes, size_t each,
-                                    const struct attn_config *config, attn_error *err);
+/* ATTN_ERR_FORMAT if a file of so many bytes cannot contain the parameters that config describes,
+ * of at least value_bytes each. Called before memory is allocated for them. what: the file's name
+ * for messages. */
+attn_status attn_weights_check_size(const char *what, size_t bytes, size_t value_bytes,
+                                    const struct attn_model_config *config, attn_error *err);
 
 #endif

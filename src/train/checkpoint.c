@@ -74,7 +74,7 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
 
 /* The strings of the file; NULL where there is no memory. */
 static json_t *metadata_of(const struct attn_trainer *t, const char *tokenizer, const char *run) {
-  char *config = attn_config_write(&t->part[0].network->config);
+  char *config = attn_model_config_write(&t->part[0].network->config);
   json_t *how = training_object(t);
   char *training = how ? attn_json_text(how, JSON_COMPACT | JSON_REAL_PRECISION(EXACT)) : NULL;
   json_t *all = config && training
@@ -150,7 +150,7 @@ static attn_status read_words(const struct attn_safetensors *file, struct attn_c
                         : !training  ? "training"
                         : !tokenizer ? "tokenizer"
                                      : "run");
-  attn_status status = attn_config_parse(config, strlen(config), &c->config, err);
+  attn_status status = attn_model_config_parse(config, strlen(config), &c->config, err);
   if (!status) status = read_training(training, c, err);
   if (!status && (!(c->tokenizer = strdup(tokenizer)) || !(c->run = strdup(run))))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a tokenizer");

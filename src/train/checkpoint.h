@@ -9,7 +9,7 @@
 
 /* What a file says beside its numbers. */
 struct attn_checkpoint {
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_training how;
   int64_t step, skipped;
   uint64_t drawn;

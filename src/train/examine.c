@@ -17,11 +17,11 @@ struct examination {
   const struct attn_task *task;
   uint64_t seed;
   int64_t first, examples;
-  attn_generation how;
+  attn_generation_config how;
   struct attn_watch watch;
   struct attn_example_pair pair[TOGETHER];
   char asked[TOGETHER][SIDE];
-  attn_reply replies[TOGETHER];
+  attn_generation_result replies[TOGETHER];
 };
 
 /* ---- Where the cross-attention points ---- */
@@ -73,7 +73,8 @@ static attn_status point(const attn_model *model, const struct attn_task *task,
                        .keys = count_tokens(task, pair->source) + 1};
   p.sum = calloc((size_t)(p.queries * p.keys), sizeof *p.sum);
   if (!p.sum) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an alignment");
-  attn_status status = attn_model_look(model, pair->source, pair->target, 1, add_weights, &p, err);
+  attn_status status =
+      attn_model_visit_attention(model, pair->source, pair->target, 1, add_weights, &p, err);
   if (!status) count_pointed(&p, pair, card);
   free(p.sum);
   return status;
@@ -118,7 +119,7 @@ static attn_status examine_some(struct examination *x, attn_score_card *card, at
   attn_status status = attn_model_generate(x->model, sources, count, &x->how, x->replies, err);
   if (status) return status;
   status = judge(x, count, card, err);
-  attn_replies_free(x->replies, count);
+  attn_generation_results_free(x->replies, count);
   x->first += count;
   return status;
 }
@@ -139,8 +140,8 @@ attn_status attn_model_examine(const attn_model *model, const char *name, int64_
   if (!x) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an examination");
   x->model = model, x->task = task, x->seed = seed ^ 0x65786d, x->examples = examples;
   x->watch.stop = progress, x->watch.context = progress_context, x->watch.name = "progress";
-  x->how = (attn_generation)ATTN_GENERATION_INIT;
-  x->how.threads = threads, x->how.together = TOGETHER / 4;
+  x->how = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
+  x->how.threads = threads, x->how.batch_size = TOGETHER / 4;
   x->how.progress = tell, x->how.progress_context = x;
   while (x->first < examples && !status) status = examine_some(x, &found, err);
   if (found.aligned) found.chance /= (double)found.aligned;

@@ -152,15 +152,15 @@ static int tell_group(void *group, int64_t done, int64_t of) {
 static attn_status listen(struct group *g, const struct attn_examples *e,
                           const struct attn_trainer *t, int64_t *right, attn_error *err) {
   int64_t most = say_at_most(g);
-  const struct attn_search how = {.most = most,
-                                  .begin = e->joined ? -1 : ATTN_TOKEN_BEGIN,
-                                  .end = ATTN_TOKEN_END,
-                                  .together = TOGETHER / 4,
-                                  .threads = t->threads,
-                                  .stop = tell_group,
-                                  .context = g};
-  const struct attn_found found = {.tokens = g->said, .counts = g->said_counts};
-  const struct attn_text *text = e->joined ? &g->asked->target : &g->asked->source;
+  const struct attn_search_config how = {.max_new_tokens = most,
+                                         .bos = e->joined ? -1 : ATTN_TOKEN_BEGIN,
+                                         .eos = ATTN_TOKEN_END,
+                                         .batch_size = TOGETHER / 4,
+                                         .threads = t->threads,
+                                         .stop = tell_group,
+                                         .context = g};
+  const struct attn_search_results found = {.tokens = g->said, .token_counts = g->said_counts};
+  const struct attn_token_batch *text = e->joined ? &g->asked->target : &g->asked->source;
   attn_status status =
       g->count ? attn_search_run(t->part[0].network, text, &how, &found, err) : ATTN_OK;
   if (status == ATTN_ERR_ARGUMENT) status = diverged(err); /* it takes no logits but numbers */

@@ -165,8 +165,9 @@ static const char *default_words(const struct attn_data *data) {
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
   if (!text) text = "{}";
   attn_status status = attn_json_read("model configuration", text, strlen(text), 0, root, err);
-  if (status || json_is_object(*root)) return status;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
+  if (status) return status;
+  if (json_is_object(*root)) return attn_model_config_rename_members(*root, err);
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
 }
 
 static int is_kind(const json_t *root, const char *kind) {
@@ -182,25 +183,26 @@ static int set_default(json_t *root, const char *name, json_t *value) {
 
 /* Members that were not given. Examples were measured: no position is missing. */
 static attn_status complete(json_t *root, const struct attn_run *r, int64_t longest,
-                            struct attn_config *config, attn_error *err) {
+                            struct attn_model_config *config, attn_error *err) {
   int64_t words = attn_tokenizer_words(r->tokenizer);
-  int failed =
-      set_default(root, "width", json_integer(64)) || set_default(root, "heads", json_integer(4)) ||
-      set_default(root, "hidden", json_integer(256)) ||
-      set_default(root, "encoder_layers", json_integer(2)) ||
-      set_default(root, "decoder_layers", json_integer(2)) ||
-      set_default(root, "shared_embedding", json_true()) ||
-      set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
-      set_default(root, "vocabulary", json_integer(words)) ||
-      set_default(root, "length", json_integer(longest > LENGTH_LEAST ? longest : LENGTH_LEAST));
+  int failed = set_default(root, "d_model", json_integer(64)) ||
+               set_default(root, "num_heads", json_integer(4)) ||
+               set_default(root, "ffn_dim", json_integer(256)) ||
+               set_default(root, "encoder_layers", json_integer(2)) ||
+               set_default(root, "decoder_layers", json_integer(2)) ||
+               set_default(root, "share_encoder_decoder_embeddings", json_true()) ||
+               set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
+               set_default(root, "vocab_size", json_integer(words)) ||
+               set_default(root, "max_positions",
+                           json_integer(longest > LENGTH_LEAST ? longest : LENGTH_LEAST));
   char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
   attn_status status =
-      text ? attn_config_parse(text, strlen(text), config, err) : out_of_memory(err);
+      text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text);
-  if (!status && (config->target_words != words || config->source_words != words))
+  if (!status && (config->vocab_size != words || config->source_vocab_size != words))
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
                        "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
-                       (long long)config->target_words, (long long)words);
+                       (long long)config->vocab_size, (long long)words);
   if (!status && config->kind != ATTN_ENCODER && config->decoder_layers < 1)
     status = wrong(err, "config", "has no decoder, and would say nothing");
   if (!status && config->kind != ATTN_DECODER && config->encoder_layers < 1)
@@ -277,7 +279,7 @@ static attn_status measure(struct attn_run *r, struct attn_lengths *l, attn_erro
 
 /* As the configuration says; else what the examples take. */
 static int64_t length_of(const json_t *root) {
-  json_int_t length = json_integer_value(json_object_get(root, "length"));
+  json_int_t length = json_integer_value(json_object_get(root, "max_positions"));
   return length > 0 ? length : INT64_MAX;
 }
 
@@ -300,16 +302,16 @@ static attn_status plan(const attn_train *w, const struct attn_task *task, struc
 
 static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t *root,
                                 attn_error *err) {
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_training how;
   struct attn_lengths lengths = {1, 0, 0};
   r->examples.length = length_of(root);
   attn_status status = measure(r, &lengths, err);
   if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
   if (!status) status = plan(w, attn_data_task(r->data), &how, err);
-  if (!status) status = make_room(&how, &lengths, config.length, err);
+  if (!status) status = make_room(&how, &lengths, config.max_positions, err);
   if (status) return status;
-  r->examples.length = config.length;
+  r->examples.length = config.max_positions;
   return attn_trainer_new(&config, &how, &r->trainer, err);
 }
 
@@ -413,10 +415,10 @@ static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, att
   int64_t words = attn_tokenizer_words(r->tokenizer);
   if (c->config.kind != ATTN_ENCODER && c->config.decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
-  if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;
+  if (words == c->config.vocab_size && words == c->config.source_vocab_size) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "checkpoint: the tokenizer has %lld words, the model %lld", (long long)words,
-                   (long long)c->config.target_words);
+                   (long long)c->config.vocab_size);
 }
 
 static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_error *err) {
@@ -431,7 +433,7 @@ static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_err
                                        .tokenizer = r->tokenizer,
                                        .joined = joined,
                                        .labels = c.config.kind == ATTN_ENCODER,
-                                       .length = c.config.length};
+                                       .length = c.config.max_positions};
   if (!status) status = attn_examples_new(&r->examples, err);
   if (!status) find_best(r, w->resume);
   attn_checkpoint_close(&c);

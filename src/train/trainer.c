@@ -7,7 +7,7 @@
 #include "allocator.h"
 #include "bf16.h"
 #include "error.h"
-#include "pass.h"
+#include "block.h"
 #include "threads.h"
 
 /* A pass of fewer multiplications, some 10 ms, is not stopped halfway. */
@@ -52,7 +52,7 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 
 /* Memory for a pass of `tokens` on either side, and its backward. */
 static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
-  struct attn_text text = p->batch->source;
+  struct attn_token_batch text = p->batch->source;
   p->tape = (struct attn_tape){.training = 1,
                                .shares_gradients = 1,
                                .bf16 = t->halves != NULL,
@@ -65,7 +65,7 @@ static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_e
   return status;
 }
 
-static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
+static attn_status make_part(struct attn_trainer *t, const struct attn_model_config *config,
                              float *gradients, struct attn_part *p, attn_error *err) {
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
   if (!status && t->halves) attn_network_set_bf16(p->network, t->halves);
@@ -81,8 +81,9 @@ static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
   return t->halves ? ATTN_OK : out_of_memory(err, bytes);
 }
 
-attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
-                             struct attn_trainer **trainer, attn_error *err) {
+attn_status attn_trainer_new(const struct attn_model_config *config,
+                             const struct attn_training *how, struct attn_trainer **trainer,
+                             attn_error *err) {
   int64_t numbers = 0;
   if (config->head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
@@ -107,7 +108,7 @@ attn_status attn_trainer_new(const struct attn_config *config, const struct attn
   if (status)
     attn_trainer_free(t);
   else
-    attn_network_fill(t->part[0].network, how->seed), *trainer = t;
+    attn_network_init_weights(t->part[0].network, how->seed), *trainer = t;
   return status;
 }
 
@@ -128,8 +129,8 @@ int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t sour
   int labels = t->part[0].network->config.kind == ATTN_ENCODER;
   if (t->added == t->how.batch) return 0;
   struct attn_batch *batch = t->part[t->added / share_of(t)].batch;
-  if (!(labels ? attn_batch_label : attn_batch_add)(batch, source, source_count, target,
-                                                    target_count))
+  if (!(labels ? attn_batch_add_labels : attn_batch_add)(batch, source, source_count, target,
+                                                         target_count))
     return 0;
   t->added++;
   return 1;
@@ -218,9 +219,10 @@ static int is_stopped(void *trainer) {
 
 /* By the weights, and by attention's scores. */
 static int is_long(const struct attn_trainer *t, const struct attn_batch *b) {
-  const struct attn_config *c = &t->part[0].network->config;
-  int64_t tokens = b->source.n + b->target.n, length = tokens < c->length ? tokens : c->length;
-  int64_t scores = (c->encoder_layers + c->decoder_layers) * length * c->width;
+  const struct attn_model_config *c = &t->part[0].network->config;
+  int64_t tokens = b->source.n + b->target.n,
+          length = tokens < c->max_positions ? tokens : c->max_positions;
+  int64_t scores = (c->encoder_layers + c->decoder_layers) * length * c->d_model;
   return (double)tokens * (double)(t->numbers + scores) > LONG_PASS;
 }
 

@@ -65,12 +65,13 @@ struct attn_step {
   int skipped; /* loss or gradient were not finite: the weights stand as before */
 };
 
-attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
-                             struct attn_trainer **trainer, attn_error *err);
+attn_status attn_trainer_new(const struct attn_model_config *config,
+                             const struct attn_training *how, struct attn_trainer **trainer,
+                             attn_error *err);
 void attn_trainer_free(struct attn_trainer *trainer);
 
-/* One more pair for the next step, for an encoder alone by attn_batch_label; 0 where it does not
- * fit. */
+/* One more pair for the next step, for an encoder alone by attn_batch_add_labels; 0 where it does
+ * not fit. */
 int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count);
 

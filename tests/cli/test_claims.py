@@ -156,7 +156,7 @@ def both_sides(x):
 def learn(attn, tmp_path):
     """learn(heads, config, steps): a checkpoint, and the share of unseen texts that it has right to the last letter."""
     def call(heads, steps=500, **config):
-        config = {"kind": "encoder", "width": 32, "hidden": 64, "encoder_layers": 1, "heads": heads, **config}
+        config = {"kind": "encoder", "d_model": 32, "ffn_dim": 64, "encoder_layers": 1, "num_heads": heads, **config}
         out = attn("train", "--data", "seen.tsv", "--held-out", "unseen.tsv", "-o", "m.safetensors", "--replace", "--config",
                    json.dumps(config), "--steps", steps, "--rate", 0.005, "--validate-every", steps, "--threads", 1, "--seed", 0,
                    "--json", "--quiet").stdout

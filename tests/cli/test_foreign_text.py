@@ -17,7 +17,7 @@ HIDDEN = "\x1b\x07\x08\r\x7f\x85\x9b\x9d\u061c\u200e\u200f\u2028\u2029\u202a\u20
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]")
 NAME = "a" + "b".join(HIDDEN) + "z"
 TORN = b"n\x9b31m\xc3\xe2\x80\xff"  # C1 as a bare byte, and other bytes that are no UTF-8
-MODEL = '{"width": 8, "heads": 2, "hidden": 8, "encoder_layers": 1, "decoder_layers": 1, "length": 512%s}'
+MODEL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 8, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 512%s}'
 
 
 def attn(*words, cwd=None, **options):

@@ -53,7 +53,7 @@ def test_the_tensors_of_a_file(attn, tmp_path):
     assert attn("info", "none.safetensors").stdout == "none.safetensors: no tensors\n"
 
 
-SMALL = '{"width": 16, "heads": 4, "kv_heads": 2, "hidden": 32, "encoder_layers": 1, "decoder_layers": 3, "length": 40%s}'
+SMALL = '{"d_model": 16, "num_heads": 4, "num_kv_heads": 2, "ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 3, "max_positions": 40%s}'
 
 
 def train(attn, name, *words, extra=""):
@@ -118,7 +118,7 @@ def test_tensors_of_a_checkpoint(attn, tmp_path):
     assert first == len(names) // 3 and all(name.startswith("adamw.") for name in names[first:])
     assert attn("info", "d.safetensors:output.bias").stdout.startswith("d.safetensors:output.bias: float32 (")
     words, data, size = metadata(tmp_path / "d.safetensors")
-    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"heads\\":4', b'\\"heads\\":5', 1))
+    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"num_heads\\":4', b'\\"num_heads\\":5', 1))
     assert attn("info", "cut.safetensors", status=2).stderr.startswith("attn: cut.safetensors: error: ")
     assert "output.bias" in attn("info", "--tensors", "cut.safetensors").stdout
 

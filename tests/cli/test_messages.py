@@ -7,7 +7,7 @@ import re
 import pytest
 
 ATTN = os.environ["ATTN_BIN"]
-FEW = ["--steps", 1, "--quiet", "--config", '{"width": 8, "heads": 2, "hidden": 8, "encoder_layers": 1, "decoder_layers": 1, "length": 64}']
+FEW = ["--steps", 1, "--quiet", "--config", '{"d_model": 8, "num_heads": 2, "ffn_dim": 8, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 64}']
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from conftest import ATTN
 from safetensors.numpy import load_file
 
-SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
+SMALL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 16, "encoder_layers": 1, "decoder_layers": 1}'
 TRAIN = ["train", "dates", "--config", SMALL, "--batch", "4", "--examples", "4", "--examine", "0", "--quiet"]
-MARIAN = '{"norm_first": false, "final_norm": false, "positions": "sinusoidal_halves", "tied_output": true, "output_bias": true, "width": 8}'
+MARIAN = '{"norm_first": false, "final_norm": false, "positions": "sinusoidal_halves", "tie_word_embeddings": true, "output_bias": true, "d_model": 8}'
 LONG = [*TRAIN, "--steps", "100000000", "-o", "m.safetensors"]
 SHORT = [*TRAIN, "--steps", "2", "-o", "m.safetensors"]
 
@@ -110,7 +110,7 @@ def test_an_empty_folder_stays_where_an_export_fails(attn, tmp_path):
                             cwd=tmp_path, capture_output=True, text=True)
     assert failed.returncode == 2 and "File too large" in failed.stderr
     for name in "full", "link":
-        assert "is there already" in attn("export", "m.safetensors", "-o", name, status=2).stderr
+        assert "exists already" in attn("export", "m.safetensors", "-o", name, status=2).stderr
     assert set(os.listdir(tmp_path)) == before and not os.listdir(tmp_path / "empty")
     attn("export", "m.safetensors", "-o", "empty")
     assert set(os.listdir(tmp_path)) == before and "config.json" in os.listdir(tmp_path / "empty")

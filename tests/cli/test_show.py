@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 ATTN = os.environ["ATTN_BIN"]
-SMALL = {"width": 16, "heads": 2, "hidden": 32, "encoder_layers": 1, "decoder_layers": 2}
+SMALL = {"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 2}
 INPUT = "2005年3月4日"
 
 
@@ -198,7 +198,7 @@ def test_names_that_are_no_names_stay_data(model, tmp_path):
 def test_a_long_title_ends_between_characters(tmp_path, before):
     path = tmp_path / "long.safetensors"
     attn("train", "dates", "--steps", 1, "--quiet", "--examine", 0, "--examples", 1, "--batch", 2, "-o", path,
-         "--config", json.dumps(SMALL | {"length": 256}))
+         "--config", json.dumps(SMALL | {"max_positions": 256}))
     shown = attn("show", path, "--input", before + "年" * 100, "--target", "月" * 100).stdout
     title = "".join(shown.split("Cross-attention")[0].split())
     assert title == before + "年" * 66 + "→" + "月" * 66, "200 bytes hold 66 of them and what stands before"

@@ -13,9 +13,9 @@ from conftest import ATTN
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-SMALL = '{"width": 8, "heads": 2, "hidden": 16, "encoder_layers": 1, "decoder_layers": 1}'
-DECODER = '{"kind": "decoder", "width": 8, "heads": 2, "hidden": 16, "decoder_layers": 1}'
-ENCODER = '{"kind": "encoder", "width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1}'
+SMALL = '{"d_model": 8, "num_heads": 2, "ffn_dim": 16, "encoder_layers": 1, "decoder_layers": 1}'
+DECODER = '{"kind": "decoder", "d_model": 8, "num_heads": 2, "ffn_dim": 16, "decoder_layers": 1}'
+ENCODER = '{"kind": "encoder", "d_model": 32, "num_heads": 4, "ffn_dim": 64, "encoder_layers": 1}'
 FEW = ["--config", SMALL, "--steps", "6", "--batch", "4", "--validate-every", "3", "--examples", "4", "--threads", "2"]
 
 
@@ -92,10 +92,10 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
     (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
-    (["--config", '{"heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
+    (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
     (["--config", '{"encoder_layers": 0}'], "an encoder without layers"),
     (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
-    (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
+    (["--config", '{"max_positions": 3}'], "tokens; the model has positions for 2")])
 def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
     os.mkfifo(tmp_path / "pipe")
     given = {"--data": "pairs.tsv", "-o": "m.safetensors", "--config": SMALL, "--steps": "2"}
@@ -112,7 +112,7 @@ def test_every_kind_of_model_and_words(attn, tmp_path, config, tokenizer):
     for text in "3 and", "", "☃ \x01", " ":
         said = attn("generate", "t.safetensors", text, "--most", 3, errors="replace")  # half a character, maybe
         assert said.stdout.endswith("\n")
-    assert "positions for" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
+    assert "max_positions" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
 
 
 def test_a_decoder_learns_any_lines(attn, tmp_path):
@@ -136,9 +136,9 @@ def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
     assert said[0]["text"].startswith(few) and len(few) < len("maple")
     assert attn("generate", "copy.safetensors", input=sources[0] + "\n\n").stdout.startswith(said[0]["text"] + "\n")
     for bad in ["--beams", 2], ["--beams", 2, "--n-best", 2], ["--temperature", 1]:
-        assert "an encoder alone says the likeliest" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
+        assert "an encoder predicts" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
-    assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
+    assert "takes no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["rows"] == shown["columns"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "nothing was left to do" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
@@ -195,11 +195,11 @@ def test_lines_of_standard_input(attn, model):
     for together in 2, 3, 50:
         assert attn("generate", model, "--together", together, input="1+1\n2+2\n1\r1").stdout == one
         bad = attn("generate", model, "--together", together, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens" in bad.stderr
         bad = attn("generate", model, "--together", together, input="1+1\n2+2\n1\0\n", status=2)
         assert bad.stdout == "".join(one.splitlines(True)[:2]) and "-:3:2: error: holds a byte 0" in bad.stderr
     bad = attn("generate", model, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens" in bad.stderr
     assert "-:1:2: error: holds a byte 0" in attn("generate", model, input="1\0+1\n", status=2).stderr
 
 
@@ -289,7 +289,7 @@ def test_memory_that_is_refused(attn, pairs, tmp_path):
     with open(ATTN, "rb") as f:
         if b"__asan_init" in f.read():
             pytest.skip("AddressSanitizer takes all the address space there is")
-    refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"width": 8192}', status=2,
+    refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"d_model": 8192}', status=2,
                    preexec_fn=limited(resource.RLIMIT_AS, 1 << 30))
     assert "no memory for" in refused.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
 
@@ -310,7 +310,7 @@ def shorten(path, to, name, rows):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     head, body, out = json.loads(data[8:8 + size]), data[8 + size:], b""
-    config = {**json.loads(head["__metadata__"]["config"]), "source_vocabulary": rows}
+    config = {**json.loads(head["__metadata__"]["config"]), "source_vocab_size": rows}
     head = {n: t for n, t in head.items() if not n.startswith("adamw.")}
     head["__metadata__"]["config"] = json.dumps(config)
     for n, tensor in head.items():
@@ -327,19 +327,19 @@ def shorten(path, to, name, rows):
 
 
 def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
-    config = json.dumps(json.loads(ENCODER) | {"shared_embedding": False})
+    config = json.dumps(json.loads(ENCODER) | {"share_encoder_decoder_embeddings": False})
     attn("train", "copy", *FEW[2:], "--config", config, "--examine", 1, "--quiet")
     words = 31  # four special ones, 26 letters, a mark; a tab
     for rows in words + 1, words - 3, 5:
         shorten(tmp_path / "copy.safetensors", tmp_path / "lie.safetensors", "source_embedding.weight", rows)
         for command in (["generate", "lie.safetensors", "=zzz"], ["embed", "lie.safetensors", "=zzz"]):
             done = attn(*command, status=0 if rows > words else 2)
-            assert rows > words or f"the tokenizer has {words + 1} words" in done.stderr
+            assert rows > words or f"the tokenizer has {words + 1} tokens" in done.stderr
 
 
 @pytest.mark.parametrize("member,changes", [
-    ("config", {"width": 1 << 24, "hidden": 1 << 24}), ("config", {"heads": 1 << 24, "key_width": 1 << 24}),
-    ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
+    ("config", {"d_model": 1 << 24, "ffn_dim": 1 << 24}), ("config", {"num_heads": 1 << 24, "head_dim": 1 << 24}),
+    ("config", {"vocab_size": 5, "source_vocab_size": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
     ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
     ("training", {"precision": "half"}), ("training", {"precision": 16}),
     ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0}),

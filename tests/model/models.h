@@ -1,5 +1,5 @@
-/* models.h -- small models with opinions that differ, ragged sources for them, and what the whole
- * pass says of any sequence: what decoding is held against. */
+/* models.h -- small models with clear preferences, ragged sources for them, and the logits of the
+ * whole pass over a sequence: the reference of decoding. */
 #ifndef TEST_MODELS_H
 #define TEST_MODELS_H
 
@@ -19,11 +19,11 @@ static int64_t words;
 static int32_t source_tokens[SOURCE_TOKENS], places[LENGTH];
 static const int32_t source_places[SOURCE_TOKENS] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2};
 static const int64_t source_starts[SOURCES + 1] = {0, 4, 11, 14};
-static const struct attn_text source = {.n = SOURCE_TOKENS,
-                                        .sequences = SOURCES,
-                                        .tokens = source_tokens,
-                                        .places = source_places,
-                                        .starts = source_starts};
+static const struct attn_token_batch source = {.n = SOURCE_TOKENS,
+                                               .sequences = SOURCES,
+                                               .tokens = source_tokens,
+                                               .position_ids = source_places,
+                                               .starts = source_starts};
 
 static void make_tape(struct attn_tape *t) {
   *t = (struct attn_tape){.host.threads = 2};
@@ -45,50 +45,60 @@ static int end(void **state) {
   return 0;
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 static const char *const variants[] = {
     "",
     "\"kind\": \"decoder\"",
     "\"norm_first\": false, \"positions\": \"learned\"",
-    ("\"kind\": \"decoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
-     "\"positions\": \"rotary\", \"kv_heads\": 2"),
-    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
-    ("\"embedding_norm\": true, \"head\": \"transform\", \"activation\": \"silu\", "
-     "\"positions\": \"sinusoidal_halves\", \"tied_output\": true, \"output_bias\": true"),
-    "\"kv_heads\": 1, \"position_joining\": \"concatenate\", \"position_width\": 6",
+    ("\"kind\": \"decoder\", \"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"num_kv_heads\": 2"),
+    "\"num_kv_heads\": 2, \"head_dim\": 6, \"value_head_dim\": 5, \"positions\": \"alibi\"",
+    ("\"normalize_embedding\": true, \"head\": \"transform\", \"activation\": \"silu\", "
+     "\"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": true"),
+    "\"num_kv_heads\": 1, \"position_mode\": \"concatenate\", \"position_dim\": 6",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void open_network(const char *more, int64_t vocabulary, uint64_t seed) {
   char json[600];
-  struct attn_config config;
+  struct attn_model_config config;
   attn_error err;
   words = vocabulary;
   char length[40];
-  snprintf(length, sizeof length, ", \"length\": %d", LENGTH);
+  snprintf(length, sizeof length, ", \"max_positions\": %d", LENGTH);
   snprintf(json, sizeof json,
-           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
+           "{\"vocab_size\": %d, \"d_model\": 16, \"num_heads\": 4, \"ffn_dim\": 24, "
            "\"encoder_layers\": 2%s%s%s%s}",
            (int)words, strstr(more, "decoder_layers") ? "" : ", \"decoder_layers\": 2",
-           strstr(more, "length") ? "" : length, *more ? ", " : "", more);
-  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
-  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
-  attn_network_fill(network, seed);
-  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 1.5f;
+           strstr(more, "max_positions") ? "" : length, *more ? ", " : "", more);
+  if (attn_model_config_parse(json, strlen(json), &config, &err)) fail_msg("%s", err.message);
+  assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
+  attn_network_init_weights(network, seed);
+  for (int64_t n = 0; n < network->parameter_count; n++) block[n] *= 1.5f;
   for (int n = 0; n < SOURCE_TOKENS; n++) source_tokens[n] = (int32_t)below(words);
 }
 
 static void close_network(void) { attn_network_free(network), free(block); }
 
-/* The logits (count, words) of the whole pass over these tokens, with that source. */
+static inline const struct attn_tape_variable *parameter(const char *name) {
+  for (int n = 0; n < network->count; n++)
+    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
+  fail_msg("no %s", name);
+  return NULL;
+}
+
+/* The logits (count, words) of the whole pass over tokens, with source number `of`. */
 static inline const float *whole(const int32_t *tokens, int64_t count, int64_t of) {
   int64_t starts[2] = {0, count}, from = source_starts[of], n = source_starts[of + 1] - from;
   int64_t one[2] = {0, n};
-  const struct attn_text said = {
-      .n = count, .sequences = 1, .tokens = tokens, .places = places, .starts = starts};
-  const struct attn_text asked = {
-      .n = n, .sequences = 1, .tokens = source_tokens + from, .places = places, .starts = one};
+  const struct attn_token_batch said = {
+      .n = count, .sequences = 1, .tokens = tokens, .position_ids = places, .starts = starts};
+  const struct attn_token_batch asked = {.n = n,
+                                         .sequences = 1,
+                                         .tokens = source_tokens + from,
+                                         .position_ids = places,
+                                         .starts = one};
   attn_tape_start(&tape);
   const struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &asked, &said);
   assert_int_equal(tape.status, ATTN_OK);
@@ -103,7 +113,7 @@ static inline double log_probability(const float *x, int32_t v) {
   return (double)x[v] - top - log(sum);
 }
 
-/* A logit of the caches lies this near the whole pass's: the law of test_decoder. */
+/* Bound on the difference between cached and whole-pass logits, tested by test_decoder. */
 #define NEAR_LOGIT 2e-4
 
 #endif

@@ -1,5 +1,5 @@
-/* Laws of configurations: what is written is read back; what cannot be is refused by name, and
- * changes nothing. */
+/* Configurations: reading what was written, and rejecting invalid ones by name, without a change of
+ * the output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,115 +12,145 @@
 #include "config.h"
 #include "network.h"
 
-static attn_status parse(const char *json, struct attn_config *c, attn_error *err) {
-  return attn_config_parse(json, strlen(json), c, err);
+static attn_status parse(const char *json, struct attn_model_config *c, attn_error *err) {
+  return attn_model_config_parse(json, strlen(json), c, err);
 }
 
-static void defaults_follow_from_what_is_said(void **state) {
+static void defaults_depend_on_other_members(void **state) {
   (void)state;
-  struct attn_config c;
-  assert_int_equal(parse("{\"vocabulary\": 100, \"width\": 64, \"heads\": 4}", &c, NULL), ATTN_OK);
-  assert_int_equal(c.source_words, 100), assert_int_equal(c.hidden, 256);
-  assert_int_equal(c.key_width, 16), assert_int_equal(c.kv_heads, 4);
+  struct attn_model_config c;
+  assert_int_equal(parse("{\"vocab_size\": 100, \"d_model\": 64, \"num_heads\": 4}", &c, NULL),
+                   ATTN_OK);
+  assert_int_equal(c.source_vocab_size, 100), assert_int_equal(c.ffn_dim, 256);
+  assert_int_equal(c.head_dim, 16), assert_int_equal(c.num_kv_heads, 4);
   assert_int_equal(c.encoder_layers, 6), assert_int_equal(c.kind, ATTN_ENCODER_DECODER);
   assert_int_equal(c.output_bias, 1);
-  assert_int_equal(parse("{\"vocabulary\": 9, \"tied_output\": true}", &c, NULL), ATTN_OK);
+  assert_int_equal(parse("{\"vocab_size\": 9, \"tie_word_embeddings\": true}", &c, NULL), ATTN_OK);
   assert_int_equal(c.output_bias, 0);
-  assert_int_equal(parse("{\"vocabulary\": 9, \"bias\": false}", &c, NULL), ATTN_OK);
+  assert_int_equal(parse("{\"vocab_size\": 9, \"bias\": false}", &c, NULL), ATTN_OK);
   assert_int_equal(c.output_bias, 0);
 }
 
-static void what_is_written_is_read_back(void **state) {
+static void reads_what_it_writes(void **state) {
   (void)state;
-  struct attn_config c, again;
+  struct attn_model_config c, again;
   const char *json =
-      "{\"kind\": \"decoder\", \"vocabulary\": 7, \"positions\": \"rotary\", \"heads\": 2,"
-      "\"width\": 8, \"activation\": \"swiglu\", \"rms_norm\": true, \"dropout\": 0.25}";
+      "{\"kind\": \"decoder\", \"vocab_size\": 7, \"positions\": \"rotary\", \"num_heads\": 2,"
+      "\"d_model\": 8, \"activation\": \"swiglu\", \"norm\": \"rms_norm\", \"dropout\": 0.25}";
   assert_int_equal(parse(json, &c, NULL), ATTN_OK);
-  char *text = attn_config_write(&c);
+  char *text = attn_model_config_write(&c);
   assert_int_equal(parse(text, &again, NULL), ATTN_OK);
-  char *twice = attn_config_write(&again);
+  char *twice = attn_model_config_write(&again);
   assert_string_equal(text, twice);
   assert_int_equal(again.kind, ATTN_DECODER), assert_int_equal(again.activation, ATTN_SWIGLU);
   free(text), free(twice);
 }
 
-static void what_cannot_be_is_refused_by_name(void **state) {
+static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
     const char *json, *says;
   } wrong[] = {
       {"", "line"},
       {"[]", "object"},
-      {"{}", "vocabulary"},
-      {"{\"vocabulary\": 0}", "vocabulary"},
-      {"{\"vocabulary\": 1e9}", "vocabulary"},
-      {"{\"vocabulary\": 99999999999}", "vocabulary"},
-      {"{\"vocabulary\": 9, \"vocabulary\": 9}", "duplicate"},
-      {"{\"vocabulary\": 9, \"widht\": 9}", "widht"},
-      {"{\"vocabulary\": 9, \"encoder_layers\": 1025}", "encoder_layers"},
-      {"{\"vocabulary\": 9, \"heads\": 0}", "heads"},
-      {"{\"vocabulary\": 9, \"heads\": 600}", "heads"},
-      {"{\"vocabulary\": 9, \"heads\": 4, \"kv_heads\": 3}", "kv_heads"},
-      {"{\"vocabulary\": 9, \"positions\": \"here\"}", "positions"},
-      {"{\"vocabulary\": 9, \"positions\": 1}", "positions"},
-      {"{\"vocabulary\": 9, \"bias\": 1}", "bias"},
-      {"{\"vocabulary\": 9, \"dropout\": 1}", "dropout"},
-      {"{\"vocabulary\": 9, \"dropout\": \"0\"}", "dropout"},
-      {"{\"vocabulary\": 9, \"epsilon\": -1}", "epsilon"},
-      {"{\"vocabulary\": 9, \"key_width\": 3, \"positions\": \"rotary\"}", "key_width"},
-      {"{\"vocabulary\": 9, \"source_vocabulary\": 8, \"shared_embedding\": true}", "shared"},
-      {"{\"vocabulary\": 9, \"position_joining\": \"concatenate\"}", "position_width"},
-      {"{\"vocabulary\": 9, \"position_joining\": \"concatenate\", \"position_width\": 4, "
-       "\"tied_output\": true}",
-       "tied"},
-      {"{\"vocabulary\": 9, \"kind\": \"decoder\", \"token_types\": 2}", "token_types"},
-      {"{\"vocabulary\": 9, \"head\": \"none\"}", "head"},
-      {"{\"vocabulary\": 9, \"heads\": 512, \"key_width\": 32769}", "heads"},
-      {"{\"vocabulary\": 9, \"heads\": 512, \"value_width\": 32769}", "heads"},
-      {"{\"vocabulary\": 9, \"width\": 4194312}", "hidden"},
-      /* tables that no file holds: 2^26 numbers and one row more */
-      {"{\"vocabulary\": 9, \"width\": 512, \"length\": 131073}", "length"},
-      {"{\"vocabulary\": 9, \"width\": 512, \"length\": 131073, "
+      {"{}", "vocab_size"},
+      {"{\"vocab_size\": 0}", "vocab_size"},
+      {"{\"vocab_size\": 1e9}", "vocab_size"},
+      {"{\"vocab_size\": 99999999999}", "vocab_size"},
+      {"{\"vocab_size\": 9, \"vocab_size\": 9}", "duplicate"},
+      {"{\"vocab_size\": 9, \"widht\": 9}", "widht"},
+      {"{\"vocab_size\": 9, \"encoder_layers\": 1025}", "encoder_layers"},
+      {"{\"vocab_size\": 9, \"vocabulary\": 9}", "former name"},
+      {"{\"vocab_size\": 9, \"rms_norm\": 1}", "norm"},
+      {"{\"vocab_size\": 9, \"num_heads\": 0}", "num_heads"},
+      {"{\"vocab_size\": 9, \"num_heads\": 600}", "num_heads"},
+      {"{\"vocab_size\": 9, \"num_heads\": 4, \"num_kv_heads\": 3}", "num_kv_heads"},
+      {"{\"vocab_size\": 9, \"positions\": \"here\"}", "positions"},
+      {"{\"vocab_size\": 9, \"positions\": 1}", "positions"},
+      {"{\"vocab_size\": 9, \"bias\": 1}", "bias"},
+      {"{\"vocab_size\": 9, \"dropout\": 1}", "dropout"},
+      {"{\"vocab_size\": 9, \"dropout\": \"0\"}", "dropout"},
+      {"{\"vocab_size\": 9, \"norm_eps\": -1}", "norm_eps"},
+      {"{\"vocab_size\": 9, \"head_dim\": 3, \"positions\": \"rotary\"}", "head_dim"},
+      {"{\"vocab_size\": 9, \"source_vocab_size\": 8, \"share_encoder_decoder_embeddings\": true}",
+       "share_encoder"},
+      {"{\"vocab_size\": 9, \"position_mode\": \"concatenate\"}", "position_dim"},
+      {"{\"vocab_size\": 9, \"position_mode\": \"concatenate\", \"position_dim\": 4, "
+       "\"tie_word_embeddings\": true}",
+       "tie_word_embeddings"},
+      {"{\"vocab_size\": 9, \"kind\": \"decoder\", \"type_vocab_size\": 2}", "type_vocab_size"},
+      {"{\"vocab_size\": 9, \"head\": \"none\"}", "head"},
+      {"{\"vocab_size\": 9, \"num_heads\": 512, \"head_dim\": 32769}", "num_heads"},
+      {"{\"vocab_size\": 9, \"num_heads\": 512, \"value_head_dim\": 32769}", "num_heads"},
+      {"{\"vocab_size\": 9, \"d_model\": 4194312}", "ffn_dim"},
+      /* computed tables: 2^26 values and one row more */
+      {"{\"vocab_size\": 9, \"d_model\": 512, \"max_positions\": 131073}", "max_positions"},
+      {"{\"vocab_size\": 9, \"d_model\": 512, \"max_positions\": 131073, "
        "\"positions\": \"sinusoidal_halves\"}",
-       "length"},
-      {"{\"vocabulary\": 9, \"length\": 1048577, \"positions\": \"rotary\"}", "length"},
+       "max_positions"},
+      {"{\"vocab_size\": 9, \"max_positions\": 1048577, \"positions\": \"rotary\"}",
+       "max_positions"},
   };
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
-    struct attn_config c = {.width = 42};
+    struct attn_model_config c = {.d_model = 42};
     attn_error err;
     if (parse(wrong[n].json, &c, &err) != ATTN_ERR_FORMAT || !strstr(err.message, wrong[n].says))
       fail_msg("%s: %s", wrong[n].json, err.message);
-    assert_int_equal(c.width, 42);
+    assert_int_equal(c.d_model, 42);
   }
 }
 
-/* jansson alone passes over one behind a number or a word. */
-static void a_nul_anywhere_is_refused(void **state) {
+static void reads_former_names(void **state) {
   (void)state;
-  static const char json[] = "{\"vocabulary\": 9, \"width\": 8, \"bias\": true}";
+  struct attn_model_config former, current;
+  assert_int_equal(
+      parse("{\"source_vocabulary\": 8, \"vocabulary\": 9, \"width\": 24, \"hidden\": 40, "
+            "\"heads\": 4, \"kv_heads\": 2, \"key_width\": 3, \"value_width\": 5, \"length\": 30, "
+            "\"position_joining\": \"concatenate\", \"position_width\": 6, \"rms_norm\": true, "
+            "\"epsilon\": 0.5, \"shared_embedding\": false, \"tied_output\": false, "
+            "\"scaled_embedding\": false, \"embedding_norm\": true, \"token_types\": 2}",
+            &former, NULL),
+      ATTN_OK);
+  assert_int_equal(
+      parse("{\"source_vocab_size\": 8, \"vocab_size\": 9, \"d_model\": 24, \"ffn_dim\": 40, "
+            "\"num_heads\": 4, \"num_kv_heads\": 2, \"head_dim\": 3, \"value_head_dim\": 5, "
+            "\"max_positions\": 30, \"position_mode\": \"concatenate\", \"position_dim\": 6, "
+            "\"norm\": \"rms_norm\", \"norm_eps\": 0.5, "
+            "\"share_encoder_decoder_embeddings\": false, \"tie_word_embeddings\": false, "
+            "\"scale_embedding\": false, \"normalize_embedding\": true, \"type_vocab_size\": 2}",
+            &current, NULL),
+      ATTN_OK);
+  char *one = attn_model_config_write(&former), *other = attn_model_config_write(&current);
+  assert_string_equal(one, other);
+  free(one), free(other);
+}
+
+/* jansson alone ignores a NUL after a number or a literal. */
+static void rejects_a_nul_anywhere(void **state) {
+  (void)state;
+  static const char json[] = "{\"vocab_size\": 9, \"d_model\": 8, \"bias\": true}";
   enum { LENGTH = sizeof json - 1 };
   for (size_t at = 0; at <= LENGTH; at++) {
     char text[LENGTH + 1];
-    struct attn_config c;
+    struct attn_model_config c;
     memcpy(text, json, at), text[at] = 0, memcpy(text + at + 1, json + at, LENGTH - at);
-    assert_int_equal(attn_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
+    assert_int_equal(attn_model_config_parse(text, sizeof text, &c, NULL), ATTN_ERR_FORMAT);
   }
 }
 
-static void tables_up_to_their_limit_are_let_through(void **state) {
+static void accepts_tables_up_to_the_limit(void **state) {
   (void)state;
-  struct attn_config c;
-  assert_int_equal(parse("{\"vocabulary\": 9, \"length\": 131072}", &c, NULL), ATTN_OK);
+  struct attn_model_config c;
+  assert_int_equal(parse("{\"vocab_size\": 9, \"max_positions\": 131072}", &c, NULL), ATTN_OK);
   assert_int_equal(
-      parse("{\"vocabulary\": 9, \"length\": 1048576, \"positions\": \"rotary\"}", &c, NULL),
+      parse("{\"vocab_size\": 9, \"max_positions\": 1048576, \"positions\": \"rotary\"}", &c, NULL),
       ATTN_OK);
   assert_int_equal(
-      parse("{\"vocabulary\": 9, \"length\": 16777216, \"positions\": \"alibi\"}", &c, NULL),
+      parse("{\"vocab_size\": 9, \"max_positions\": 16777216, \"positions\": \"alibi\"}", &c, NULL),
       ATTN_OK);
 }
 
-static void names_are_torchs(void **state) {
+static void parameters_have_pytorch_names(void **state) {
   (void)state;
   static const char *const some[] = {"encoder.layers.0.self_attn.in_proj_weight",
                                      "encoder.layers.1.linear2.bias",
@@ -128,12 +158,13 @@ static void names_are_torchs(void **state) {
                                      "decoder.layers.0.norm3.bias",
                                      "encoder.norm.weight",
                                      "decoder.norm.bias"};
-  struct attn_config c;
+  struct attn_model_config c;
   struct attn_network *n;
-  assert_int_equal(parse("{\"vocabulary\": 9, \"width\": 8, \"heads\": 2, \"encoder_layers\": 2,"
-                         "\"decoder_layers\": 2}",
-                         &c, NULL),
-                   ATTN_OK);
+  assert_int_equal(
+      parse("{\"vocab_size\": 9, \"d_model\": 8, \"num_heads\": 2, \"encoder_layers\": 2,"
+            "\"decoder_layers\": 2}",
+            &c, NULL),
+      ATTN_OK);
   assert_int_equal(attn_network_new(&c, NULL, NULL, &n, NULL), ATTN_OK);
   for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
     int found = 0;
@@ -144,11 +175,12 @@ static void names_are_torchs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_follow_from_what_is_said),
-                                     cmocka_unit_test(what_is_written_is_read_back),
-                                     cmocka_unit_test(what_cannot_be_is_refused_by_name),
-                                     cmocka_unit_test(a_nul_anywhere_is_refused),
-                                     cmocka_unit_test(tables_up_to_their_limit_are_let_through),
-                                     cmocka_unit_test(names_are_torchs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_depend_on_other_members),
+                                     cmocka_unit_test(reads_what_it_writes),
+                                     cmocka_unit_test(rejects_invalid_configurations_by_name),
+                                     cmocka_unit_test(reads_former_names),
+                                     cmocka_unit_test(rejects_a_nul_anywhere),
+                                     cmocka_unit_test(accepts_tables_up_to_the_limit),
+                                     cmocka_unit_test(parameters_have_pytorch_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

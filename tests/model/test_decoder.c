@@ -1,5 +1,5 @@
-/* Laws of decoding: a step over the caches gives the logits of the whole pass, whatever other slots
- * do; a forked slot goes on as its origin would.
+/* Decoding: a step over the caches gives the logits of the whole pass, whatever other slots do; a
+ * forked slot continues as its origin would.
  *
  *     test_decoder [SEED] */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 enum { WORDS = 11 };
 
 static struct attn_tape encoding;
-static struct attn_tape_variable *memory; /* the sources encoded, or NULL */
+static struct attn_tape_variable *memory; /* encoded sources, or NULL */
 
 static void close_decodable(void) { free_tape(&encoding), close_network(); }
 
@@ -25,31 +25,31 @@ static void expect_near(const float *got, const float *expected, double near) {
       fail_msg("%g %g near %g", got[v], expected[v], near);
 }
 
-/* How the decoder's weights stand. */
-enum standing { PLAIN, PACKED, PACKED_HALVES, STANDINGS };
+/* The layout of the decoder's weights. */
+enum standing { PLAIN, PACKED, PACKED_BF16, STANDINGS };
 
-/* In bf16 a sum's last bit may decide how an input is rounded, by one part in 2^8. */
+/* In bf16 the last bit of a sum may decide how an input is rounded, by one part in 2^8. */
 static const double nears[STANDINGS] = {NEAR_LOGIT, NEAR_LOGIT, 0x1p-5};
 
-/* Packs what there is; the whole pass then is of halves too. */
-static struct attn_pack *pack_as(enum standing how) {
-  struct attn_pack *pack = NULL;
-  static uint16_t halves[1 << 16];
+/* Packs all layers; the whole pass then uses bf16 too. */
+static struct attn_packed_weights *pack_as(enum standing how) {
+  struct attn_packed_weights *pack = NULL;
+  static uint16_t bf16[1 << 16];
   const struct attn_host host = {.threads = 1};
   if (how == PLAIN) return NULL;
-  assert_int_equal(attn_pack_new(network, how == PACKED_HALVES, 0, &pack, NULL), ATTN_OK);
+  assert_int_equal(attn_packed_weights_new(network, how == PACKED_BF16, 0, &pack, NULL), ATTN_OK);
   if (how == PACKED) return pack;
-  assert_true(network->numbers <= (int64_t)(sizeof halves / sizeof *halves));
-  attn_network_set_bf16(network, halves);
-  attn_convert_to_bf16(&host, halves, network->parameters[0].value.x, network->numbers);
+  assert_true(network->parameter_count <= (int64_t)(sizeof bf16 / sizeof *bf16));
+  attn_network_set_bf16(network, bf16);
+  attn_convert_to_bf16(&host, bf16, network->parameters[0].value.x, network->parameter_count);
   tape.bf16 = 1;
   return pack;
 }
 
-static struct attn_pack *open_decodable(const char *more, enum standing how) {
+static struct attn_packed_weights *open_decodable(const char *more, enum standing how) {
   open_network(more, WORDS, 5);
   make_tape(&encoding);
-  struct attn_pack *pack = pack_as(how);
+  struct attn_packed_weights *pack = pack_as(how);
   encoding.bf16 = tape.bf16;
   memory = network->config.kind == ATTN_DECODER
                ? NULL
@@ -57,8 +57,8 @@ static struct attn_pack *open_decodable(const char *more, enum standing how) {
   return pack;
 }
 
-/* Slots that advance at random, fork at random, each held against the whole pass at every step. */
-static void a_step_is_the_whole_pass(void **state) {
+/* Slots advance and fork at random; each is compared with the whole pass at every step. */
+static void steps_equal_the_whole_pass(void **state) {
   (void)state;
   enum { SLOTS = 5 };
   for (int v = 0; v < VARIANTS * STANDINGS; v++) {
@@ -66,7 +66,7 @@ static void a_step_is_the_whole_pass(void **state) {
     int32_t said[SLOTS][LENGTH];
     int64_t counts[SLOTS] = {0}, of[SLOTS] = {0, 1, 2, 0, 0};
     struct attn_decoder *d;
-    struct attn_pack *pack = open_decodable(variants[v / STANDINGS], how);
+    struct attn_packed_weights *pack = open_decodable(variants[v / STANDINGS], how);
     assert_int_equal(attn_decoder_new(network, pack, memory, memory ? &source : NULL, SLOTS, LENGTH,
                                       2, &d, NULL),
                      ATTN_OK);
@@ -91,24 +91,24 @@ static void a_step_is_the_whole_pass(void **state) {
             whole(said[slots[n]], counts[slots[n]], of[slots[n]]) + (counts[slots[n]] - 1) * WORDS,
             nears[how]);
     }
-    attn_decoder_free(d), attn_pack_free(pack);
+    attn_decoder_free(d), attn_packed_weights_free(pack);
     tape.bf16 = 0;
     close_decodable();
   }
 }
 
-/* Keys beyond 3072 are shared out in stretches, which want more of the workspace. */
-static void a_long_sequence_has_room(void **state) {
+/* More than 3072 keys are split into ranges, which need more workspace. */
+static void long_sequences_fit_the_workspace(void **state) {
   (void)state;
   enum { LONG = 3200 };
   static int32_t tokens[LONG], stands[LONG];
   const int64_t starts[] = {0, LONG}, slot = 1;
-  const struct attn_text text = {
-      .n = LONG, .sequences = 1, .tokens = tokens, .places = stands, .starts = starts};
+  const struct attn_token_batch text = {
+      .n = LONG, .sequences = 1, .tokens = tokens, .position_ids = stands, .starts = starts};
   const float *logits = NULL;
   struct attn_decoder *d;
   struct attn_tape exact = {.host.threads = 2};
-  open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"length\": 4000", PLAIN);
+  open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"max_positions\": 4000", PLAIN);
   for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), stands[n] = n;
   assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
   for (int n = 0; n < LONG; n++)
@@ -123,7 +123,7 @@ static void a_long_sequence_has_room(void **state) {
   close_decodable();
 }
 
-static void what_cannot_be_decoded_is_refused(void **state) {
+static void rejects_invalid_steps(void **state) {
   (void)state;
   struct attn_decoder *d;
   const float *logits;
@@ -144,7 +144,8 @@ static void what_cannot_be_decoded_is_refused(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(a_step_is_the_whole_pass), LAW(a_long_sequence_has_room),
-                                     LAW(what_cannot_be_decoded_is_refused)};
+  const struct CMUnitTest tests[] = {TEST(steps_equal_the_whole_pass),
+                                     TEST(long_sequences_fit_the_workspace),
+                                     TEST(rejects_invalid_steps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of an encoder alone: at each place of a source it says what the whole pass finds likeliest
- * there, up to the first end, as surely as that pass says; a source has no more to say than places;
- * neither neighbours nor threads change a bit; what only a search can do is refused.
+/* Labels of an encoder: at each position the most likely token of the whole pass, up to the first
+ * end, with its log-probability; never more tokens than positions; other sources and threads change
+ * no bit; options of a search are rejected.
  *
  *     test_label [SEED] */
 #include <setjmp.h>
@@ -9,54 +9,27 @@
 
 #include <cmocka.h>
 
-#include "models.h"
 #include "scarce.h"
-#include "token_search.h"
-
-enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12 };
+#include "search_results.h"
 
 static const char *const encoders[] = {
     "\"kind\": \"encoder\"",
     "\"kind\": \"encoder\", \"norm_first\": false, \"positions\": \"learned\"",
-    ("\"kind\": \"encoder\", \"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", "
-     "\"positions\": \"rotary\", \"kv_heads\": 2"),
-    "\"kind\": \"encoder\", \"positions\": \"alibi\", \"token_types\": 2",
-    ("\"kind\": \"encoder\", \"embedding_norm\": true, \"head\": \"transform\", \"activation\": "
-     "\"silu\", \"shared_embedding\": true, \"tied_output\": true, \"output_bias\": true"),
-    "\"kind\": \"encoder\", \"kv_heads\": 1, \"position_joining\": \"concatenate\", "
-    "\"position_width\": 6",
+    ("\"kind\": \"encoder\", \"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", "
+     "\"positions\": \"rotary\", \"num_kv_heads\": 2"),
+    "\"kind\": \"encoder\", \"positions\": \"alibi\", \"type_vocab_size\": 2",
+    ("\"kind\": \"encoder\", \"normalize_embedding\": true, \"head\": \"transform\", "
+     "\"activation\": "
+     "\"silu\", \"share_encoder_decoder_embeddings\": true, \"tie_word_embeddings\": true, "
+     "\"output_bias\": true"),
+    "\"kind\": \"encoder\", \"num_kv_heads\": 1, \"position_mode\": \"concatenate\", "
+    "\"position_dim\": 6",
 };
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
-static const struct attn_search plain = {.most = MOST, .begin = BEGIN, .end = END};
+static const struct attn_search_config plain = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
 
-struct finds {
-  int32_t tokens[SOURCES * MOST];
-  int64_t counts[SOURCES];
-  unsigned char ended[SOURCES];
-  double scores[SOURCES];
-  float log_p[SOURCES * MOST];
-};
-
-static struct attn_found all_of(struct finds *f) {
-  memset(f, 0x55, sizeof *f);
-  return (struct attn_found){f->tokens, f->counts, f->ended, f->scores, f->log_p};
-}
-
-static void label(const struct attn_text *text, const struct attn_search *how, struct finds *f) {
-  const struct attn_found found = all_of(f);
-  attn_error err;
-  if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
-}
-
-static const struct attn_tape_variable *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
-
-/* So that some sources end early and others not at all. */
+/* Some sources end early, others never. */
 static void open_encoder(int variant, uint64_t seed) {
   open_network(encoders[variant], WORDS, seed);
   if (!strstr(encoders[variant], "\"bias\": false")) parameter("output.bias")->x[END] += 0.5f;
@@ -64,150 +37,139 @@ static void open_encoder(int variant, uint64_t seed) {
 
 static int64_t places_of(int64_t s) { return source_starts[s + 1] - source_starts[s]; }
 
-/* ---- What it says ---- */
+/* ---- Tokens ---- */
 
-/* Log-probabilities are as near as a search's: test_search.c derives it. */
+/* The bound on log-probabilities is derived in test_search.c. */
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
-static void hold(const struct attn_search *how, const struct finds *f, int64_t s) {
-  int64_t steps = f->counts[s] + f->ended[s], at = s * how->most;
-  int64_t room = places_of(s) < how->most ? places_of(s) : how->most;
+static void hold(const struct attn_search_config *how, const struct search_output *f, int64_t s) {
+  int64_t steps = f->token_counts[s] + f->finished[s], at = s * how->max_new_tokens;
+  int64_t room = places_of(s) < how->max_new_tokens ? places_of(s) : how->max_new_tokens;
   const float *logits = whole(NULL, 0, s);
   double sum = 0;
   assert_in_range(steps, 1, room);
-  assert_true(f->ended[s] || steps == room);
+  assert_true(f->finished[s] || steps == room);
   for (int64_t n = 0; n < steps; n++) {
-    int32_t said = n < f->counts[s] ? f->tokens[at + n] : END;
-    assert_true(n == f->counts[s] || said != END);
+    int32_t said = n < f->token_counts[s] ? f->tokens[at + n] : END;
+    assert_true(n == f->token_counts[s] || said != END);
     for (int v = 0; v < WORDS; v++)
       assert_true((double)(logits[n * WORDS + v] - logits[n * WORDS + said]) < 2 * NEAR_LOGIT);
     double log_p = log_probability(logits + n * WORDS, said);
-    assert_true(fabs(log_p - (double)f->log_p[at + n]) < near_token);
+    assert_true(fabs(log_p - (double)f->log_probs[at + n]) < near_token);
     sum += log_p;
   }
   sum /= pow((5.0 + (double)steps) / 6, how->length_penalty);
   assert_true(fabs(sum - f->scores[s]) < near_token * (double)steps);
 }
 
-static void each_place_says_the_likeliest(void **state) {
+static void each_position_has_its_most_likely_token(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   int ends = 0, cuts = 0;
   for (int variant = 0; variant < ENCODERS; variant++)
     for (uint64_t seed = 0; seed < 8; seed++) {
-      struct attn_search how = plain;
+      struct attn_search_config how = plain;
       open_encoder(variant, seed);
-      how.most = 1 + below(MOST), how.together = 1 + below(SOURCES);
+      how.max_new_tokens = 1 + below(MOST), how.batch_size = 1 + below(SOURCES);
       how.length_penalty = seed % 2 ? 1.5 : 0;
-      label(&source, &how, &f);
+      search(&source, &how, &f);
       for (int64_t s = 0; s < SOURCES; s++) {
         hold(&how, &f, s);
-        ends += f.ended[s], cuts += !f.ended[s];
+        ends += f.finished[s], cuts += !f.finished[s];
       }
       close_network();
     }
   assert_true(ends > 10 && cuts > 10);
 }
 
-/* Where only tokens are wanted logits are compared, else log-probabilities. */
-static void what_is_not_wanted_is_left_alone(void **state) {
+/* Without scores logits are compared, else log-probabilities. */
+static void outputs_are_optional(void **state) {
   (void)state;
-  static struct finds f, g;
+  static struct search_output f, g;
   open_encoder(0, 5);
-  label(&source, &plain, &f);
-  const struct attn_found some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+  search(&source, &plain, &f);
+  const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens),
+                                           .token_counts = g.token_counts};
   assert_int_equal(attn_search_run(network, &source, &plain, &some, NULL), ATTN_OK);
   assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
-  assert_memory_equal(f.counts, g.counts, sizeof f.counts);
-  const struct attn_text none = {.starts = source_starts};
-  label(&none, &plain, &g), all_of(&f);
+  assert_memory_equal(f.token_counts, g.token_counts, sizeof f.token_counts);
+  const struct attn_token_batch none = {.starts = source_starts};
+  search(&none, &plain, &g), all_of(&f);
   assert_memory_equal(&f, &g, sizeof f);
   close_network();
 }
 
-/* Nothing but the end is likely, or everything but it. */
-static void a_source_has_no_more_than_its_places(void **state) {
+/* Only the end is likely, or everything except the end. */
+static void at_most_one_token_per_position(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   open_network(encoders[0], WORDS, 5);
   parameter("output.bias")->x[END] = -INFINITY;
-  label(&source, &plain, &f);
+  search(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
-    assert_true(!f.ended[s] && f.counts[s] == places_of(s)); /* all are below MOST */
+    assert_true(!f.finished[s] && f.token_counts[s] == places_of(s)); /* all are below MOST */
   parameter("output.bias")->x[END] = 1000;
-  label(&source, &plain, &f);
+  search(&source, &plain, &f);
   for (int64_t s = 0; s < SOURCES; s++)
-    assert_true(f.ended[s] && f.counts[s] == 0 && fabs(f.scores[s]) < 1e-6);
+    assert_true(f.finished[s] && f.token_counts[s] == 0 && fabs(f.scores[s]) < 1e-6);
   close_network();
 }
 
-/* ---- Neighbours, threads ---- */
+/* ---- Other sources, threads ---- */
 
-static void neither_neighbours_nor_threads_change_a_bit(void **state) {
+static void threads_and_batch_change_no_bit(void **state) {
   (void)state;
-  static struct finds all, again, one;
+  static struct search_output all, again, one;
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < ENCODERS; variant++) {
-    struct attn_search how = plain;
+    struct attn_search_config how = plain;
     open_encoder(variant, 5);
-    how.threads = 1, label(&source, &how, &all);
-    how.threads = 1 + (int32_t)below(4), label(&source, &how, &again);
+    how.threads = 1, search(&source, &how, &all);
+    how.threads = 1 + (int32_t)below(4), search(&source, &how, &again);
     assert_memory_equal(&all, &again, sizeof all);
     for (int64_t s = 0; s < SOURCES; s++) {
       const int64_t starts[] = {0, places_of(s)};
-      const struct attn_text alone = {.n = places_of(s),
-                                      .sequences = 1,
-                                      .tokens = source_tokens + source_starts[s],
-                                      .starts = starts};
-      how.threads = 0, label(&alone, &how, &one);
-      assert_true(one.counts[0] == all.counts[s] && one.ended[0] == all.ended[s]);
+      const struct attn_token_batch alone = {.n = places_of(s),
+                                             .sequences = 1,
+                                             .tokens = source_tokens + source_starts[s],
+                                             .starts = starts};
+      how.threads = 0, search(&alone, &how, &one);
+      assert_true(one.token_counts[0] == all.token_counts[s] && one.finished[0] == all.finished[s]);
       assert_memory_equal(&one.scores[0], &all.scores[s], sizeof(double));
       assert_memory_equal(one.tokens, all.tokens + s * MOST, MOST * sizeof(int32_t));
-      assert_memory_equal(one.log_p, all.log_p + s * MOST, MOST * sizeof(float));
+      assert_memory_equal(one.log_probs, all.log_probs + s * MOST, MOST * sizeof(float));
     }
     close_network();
   }
   unsetenv("ATTN_THREADS");
 }
 
-/* ---- What is refused ---- */
+/* ---- Errors ---- */
 
-static void expect_refused(const struct attn_text *text, const struct attn_search *how,
-                           attn_status status, const char *argument) {
-  static struct finds f, untouched;
-  const struct attn_found found = all_of(&f);
-  attn_error err = {.argument = ""};
-  all_of(&untouched);
-  assert_int_equal(attn_search_run(network, text, how, &found, &err), status);
-  assert_string_equal(err.argument, argument);
-  if (status == ATTN_ERR_ARGUMENT && strcmp(argument, "network"))
-    assert_memory_equal(&f, &untouched, sizeof f);
-}
-
-static void what_only_a_search_can_do_is_refused(void **state) {
+static void rejects_options_of_a_search(void **state) {
   (void)state;
 #define REFUSED(name, ...)                                  \
   do {                                                      \
-    struct attn_search bad = plain;                         \
+    struct attn_search_config bad = plain;                  \
     bad.__VA_ARGS__;                                        \
     expect_refused(&source, &bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
   open_network(encoders[0], WORDS, 5);
-  REFUSED("beams", beams = 2);
-  REFUSED("beams", beams = 3, bad.n_best = 3);
-  REFUSED("n_best", n_best = 2);
+  REFUSED("num_beams", num_beams = 2);
+  REFUSED("num_beams", num_beams = 3, bad.num_return_sequences = 3);
+  REFUSED("num_return_sequences", num_return_sequences = 2);
   REFUSED("temperature", temperature = 0.5);
   REFUSED("temperature", temperature = (double)NAN);
   REFUSED("length_penalty", length_penalty = -1);
-  REFUSED("most", most = 0);
-  REFUSED("most", most = LENGTH + 1);
-  REFUSED("end", end = WORDS);
+  REFUSED("max_new_tokens", max_new_tokens = 0);
+  REFUSED("max_new_tokens", max_new_tokens = LENGTH + 1);
+  REFUSED("eos", eos = WORDS);
   REFUSED("threads", threads = -1);
   int32_t kept = source_tokens[7];
   source_tokens[7] = WORDS, expect_refused(&source, &plain, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = -1, expect_refused(&source, &plain, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = kept;
-  struct attn_text gap = source;
+  struct attn_token_batch gap = source;
   gap.starts = (const int64_t[]){0, 4, 4, 14};
   expect_refused(&gap, &plain, ATTN_ERR_ARGUMENT, "source");
   parameter("output.bias")->x[4] = (float)NAN;
@@ -218,68 +180,46 @@ static void what_only_a_search_can_do_is_refused(void **state) {
   close_network();
 }
 
-struct watch {
-  int64_t calls, stop_at, done;
-};
-
-static int watch(void *context, int64_t done, int64_t of) {
-  struct watch *w = context;
-  assert_true(done > w->done && of == SOURCES);
-  w->done = done;
-  return ++w->calls == w->stop_at;
-}
-
-static void it_can_be_watched_and_stopped(void **state) {
+static void reports_progress_and_stops(void **state) {
   (void)state;
-  static struct finds f;
-  struct watch w = {0};
-  struct attn_search how = plain;
-  how.stop = watch, how.context = &w, how.threads = 1;
+  static struct search_output f;
+  struct progress w = {0};
+  struct attn_search_config how = plain;
+  how.stop = report, how.context = &w, how.threads = 1;
   open_network(encoders[0], WORDS, 5);
-  label(&source, &how, &f);
-  assert_true(w.calls == SOURCES && w.done == SOURCES);
+  search(&source, &how, &f);
+  assert_true(w.calls == SOURCES && w.done == SOURCES && w.of == SOURCES);
   for (int64_t at = 1; at <= SOURCES; at++) {
-    w = (struct watch){.stop_at = at};
+    w = (struct progress){.stop_at = at};
     expect_refused(&source, &how, ATTN_ERR_INTERRUPTED, "progress");
     assert_int_equal(w.calls, at);
   }
   close_network();
 }
 
-static void each_allocation_may_fail(void **state) {
+static void survives_every_failing_allocation(void **state) {
   (void)state;
-  static struct finds expected, f;
-  struct attn_search how = plain;
-  how.threads = 1, how.together = 2;
+  static struct search_output expected, f;
+  struct attn_search_config how = plain;
+  how.threads = 1, how.batch_size = 2;
   open_network(encoders[0], WORDS, 5);
-  label(&source, &how, &expected);
-  for (int fails_at = 1;; fails_at++) {
-    const struct attn_found found = all_of(&f);
-    scarce_begin(fails_at);
-    attn_status status = attn_search_run(network, &source, &how, &found, NULL);
-    scarce_end();
-    assert_int_equal(scarce.blocks, 0);
-    if (scarce.calls < fails_at) {
-      assert_int_equal(status, ATTN_OK);
-      assert_true(fails_at > 20);
-      break;
-    }
-    assert_int_equal(status, ATTN_ERR_MEMORY);
-  }
+  search(&source, &how, &expected);
+  struct search_call call = {&how, &f};
+  assert_true(scarce_fail_each(run_search, &call) >= 20);
   assert_memory_equal(&f, &expected, sizeof f);
   close_network();
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(each_place_says_the_likeliest),
-                                     LAW(what_is_not_wanted_is_left_alone),
-                                     LAW(a_source_has_no_more_than_its_places),
-                                     LAW(neither_neighbours_nor_threads_change_a_bit),
-                                     LAW(what_only_a_search_can_do_is_refused),
-                                     LAW(it_can_be_watched_and_stopped),
-                                     LAW(each_allocation_may_fail)};
+  const struct CMUnitTest tests[] = {TEST(each_position_has_its_most_likely_token),
+                                     TEST(outputs_are_optional),
+                                     TEST(at_most_one_token_per_position),
+                                     TEST(threads_and_batch_change_no_bit),
+                                     TEST(rejects_options_of_a_search),
+                                     TEST(reports_progress_and_stops),
+                                     TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

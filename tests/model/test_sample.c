@@ -1,5 +1,5 @@
-/* Laws of drawing: what may be drawn is exactly what top k and top p leave, of equals the smaller
- * tokens; each token comes as often as its probability says, and each draw is one of its own.
+/* Sampling: from exactly the tokens that top_k and top_p leave, smaller tokens first among equals;
+ * frequencies match probabilities, and samples are independent.
  *
  *     test_sample [SEED] */
 #include <setjmp.h>
@@ -8,16 +8,16 @@
 
 #include <cmocka.h>
 
-#include "beam.h"
+#include "beam_state.h"
 #include "models.h"
 
 enum { WORDS = 11, FEW = 4, BEGIN = 1 };
 
-static void ties_and_edges_of_a_draw(void **state) {
+static void ties_and_limits_of_a_sample(void **state) {
   (void)state;
   const float equal[] = {1, 1, 1, 1}, odd[] = {-INFINITY, 0, 2, -INFINITY, 2, -INFINITY};
   const double last = 1 - 0x1p-53;
-  struct attn_search how = {.temperature = 1, .top_p = 1};
+  struct attn_search_config how = {.temperature = 1, .top_p = 1};
   int32_t order[6];
   double weights[6];
   for (int32_t n = 0; n < 4; n++)
@@ -43,8 +43,8 @@ static void ties_and_edges_of_a_draw(void **state) {
   assert_int_equal(attn_sample_token(&how, odd, 6, last, order, weights), 4);
 }
 
-/* What may be drawn, by sorting; p becomes the probabilities. */
-static int cut_plainly(const struct attn_search *how, double *p, int n) {
+/* The tokens that may be sampled, by sorting; p becomes their probabilities. */
+static int cut_plainly(const struct attn_search_config *how, double *p, int n) {
   double q[WORDS], sum = 0, mass = 0;
   int kept = 0, most = how->top_k ? (int)how->top_k : n;
   memset(q, 0, sizeof q);
@@ -61,8 +61,8 @@ static int cut_plainly(const struct attn_search *how, double *p, int n) {
   return kept;
 }
 
-/* Chi-square of 20000 draws; the values of chi-square by degrees of freedom that are passed once in
- * 10000. The draws are the same each time. */
+/* Chi-square of 20000 samples; values that are exceeded once in 10000, by degrees of freedom. The
+ * samples are the same in every run. */
 static const double chi_square[] = {0,     15.14, 18.42, 21.11, 23.51, 25.74, 27.86, 29.88,
                                     31.83, 33.72, 35.56, 37.37, 39.13, 40.87, 42.58, 44.26};
 enum { DRAWS = 20000 };
@@ -79,18 +79,19 @@ static double chi_square_of(const int64_t *seen, const double *p, int cells) {
   return sum;
 }
 
-/* Every token is to be seen often. */
+/* Every token occurs often. */
 static void open_undecided(int64_t vocabulary) {
   open_network("\"kind\": \"decoder\"", vocabulary, 5);
-  for (int64_t n = 0; n < network->numbers; n++) block[n] *= 0.5f;
+  for (int64_t n = 0; n < network->parameter_count; n++) block[n] *= 0.5f;
 }
 
-static void tokens_come_as_often_as_is_likely(void **state) {
+static void frequencies_match_probabilities(void **state) {
   (void)state;
   static int64_t starts[DRAWS + 1];
   static int32_t tokens[2 * DRAWS];
-  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
-  struct attn_search how[] = {
+  const struct attn_token_batch empty = {
+      .n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  struct attn_search_config how[] = {
       {.temperature = 1, .top_p = 1, .seed = 1},
       {.temperature = 0.5, .top_p = 1, .seed = 2},
       {.temperature = 2, .top_p = 1, .top_k = 3, .seed = 3},
@@ -107,8 +108,8 @@ static void tokens_come_as_often_as_is_likely(void **state) {
       sum += p[v] = exp(log_probability(logits, v) / how[way].temperature);
     for (int v = 0; v < WORDS; v++) p[v] /= sum;
     int kept = cut_plainly(&how[way], p, WORDS);
-    how[way].most = 1, how[way].begin = BEGIN, how[way].end = -1, how[way].together = 500;
-    const struct attn_found found = {.tokens = tokens};
+    how[way].max_new_tokens = 1, how[way].bos = BEGIN, how[way].eos = -1, how[way].batch_size = 500;
+    const struct attn_search_results found = {.tokens = tokens};
     assert_int_equal(attn_search_run(network, &empty, &how[way], &found, NULL), ATTN_OK);
     for (int n = 0; n < DRAWS; n++) seen[tokens[n]]++;
     assert_true(kept > 1 && chi_square_of(seen, p, WORDS) < chi_square[kept - 1]);
@@ -116,15 +117,17 @@ static void tokens_come_as_often_as_is_likely(void **state) {
   close_network();
 }
 
-/* The draws of one sequence know nothing of each other: pairs come as often as both are likely. */
-static void steps_are_drawn_for_themselves(void **state) {
+/* Samples of one sequence are independent: a pair is as frequent as the product of its
+ * probabilities. */
+static void steps_are_sampled_independently(void **state) {
   (void)state;
   static int64_t starts[DRAWS + 1];
   static int32_t tokens[2 * DRAWS];
-  const struct attn_text empty = {.n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
-  const struct attn_search how = {
-      .most = 2, .begin = BEGIN, .end = -1, .temperature = 1, .seed = 6, .together = 500};
-  const struct attn_found found = {.tokens = tokens};
+  const struct attn_token_batch empty = {
+      .n = 0, .sequences = DRAWS, .tokens = tokens, .starts = starts};
+  const struct attn_search_config how = {
+      .max_new_tokens = 2, .bos = BEGIN, .eos = -1, .temperature = 1, .seed = 6, .batch_size = 500};
+  const struct attn_search_results found = {.tokens = tokens};
   double p[FEW * FEW];
   int64_t seen[FEW * FEW] = {0};
   open_undecided(FEW);
@@ -142,8 +145,8 @@ static void steps_are_drawn_for_themselves(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(ties_and_edges_of_a_draw),
-                                     LAW(tokens_come_as_often_as_is_likely),
-                                     LAW(steps_are_drawn_for_themselves)};
+  const struct CMUnitTest tests[] = {TEST(ties_and_limits_of_a_sample),
+                                     TEST(frequencies_match_probabilities),
+                                     TEST(steps_are_sampled_independently)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of search: greedy says what the whole pass finds likeliest; a beam that is wide enough finds
- * exactly the best of all that can be said, a narrow one what its definition says; a score is that
- * of the whole pass; neither neighbours nor threads change a bit.
+/* Search: greedy takes the most likely token of the whole pass; a beam that is wide enough finds
+ * exactly the best of all sequences, a narrow one what its definition gives; a score is that of the
+ * whole pass; other sources and threads change no bit.
  *
  *     test_search [SEED] */
 #include <setjmp.h>
@@ -9,46 +9,25 @@
 
 #include <cmocka.h>
 
-#include "models.h"
 #include "scarce.h"
-#include "token_search.h"
+#include "search_results.h"
 
-enum { WORDS = 11, BEGIN = 1, END = 2, MOST = 12, BEST = 3 };
+enum { BEST = 3 };
 
-/* ---- A search and what it found ---- */
+/* ---- Results and their scores ---- */
 
 /* The log-probability of a token is off by its logit's error and a mean of the others', within
  * twice that; expf's error and the rounding to float32 are below 1e-5 of a log-probability above
  * -40. */
 static const double near_token = 2 * NEAR_LOGIT + 1e-5;
 
-enum { ROOM = 1 << 12 };
-struct finds {
-  int32_t tokens[SOURCES * ROOM];
-  int64_t counts[SOURCES * 128];
-  unsigned char ended[SOURCES * 128];
-  double scores[SOURCES * 128];
-  float log_p[SOURCES * ROOM];
-};
-
-static struct attn_found all_of(struct finds *f) {
-  memset(f, 0x55, sizeof *f);
-  return (struct attn_found){f->tokens, f->counts, f->ended, f->scores, f->log_p};
-}
-
-static void search(const struct attn_text *text, const struct attn_search *how, struct finds *f) {
-  const struct attn_found found = all_of(f);
-  attn_error err;
-  if (attn_search_run(network, text, how, &found, &err)) fail_msg("%s", err.message);
-}
-
-static enum attn_beam_rule rule; /* of the scores that are expected */
+static enum attn_beam_rule rule; /* of the expected scores */
 
 static double penalty(double alpha, int64_t steps) {
   return pow(rule ? (double)steps : (5.0 + (double)steps) / 6, alpha);
 }
 
-/* BEGIN, of a model without an encoder the source, then tokens; how many stand before them. */
+/* BEGIN, the source if there is no encoder, then the tokens. Returns how many precede them. */
 static int64_t put_before(int32_t *read, int64_t of) {
   int64_t n = 1;
   read[0] = BEGIN;
@@ -58,22 +37,25 @@ static int64_t put_before(int32_t *read, int64_t of) {
   return n;
 }
 
-/* Holds number n of source `of` against the whole pass over what it says. */
-static void hold(const struct attn_search *how, const struct finds *f, int64_t of, int64_t n) {
-  int64_t best = how->n_best ? how->n_best : 1, at = of * best + n, steps;
+/* Compares result n of source `of` with the whole pass over its tokens. */
+static void hold(const struct attn_search_config *how, const struct search_output *f, int64_t of,
+                 int64_t n) {
+  int64_t best = how->num_return_sequences ? how->num_return_sequences : 1, at = of * best + n,
+          steps;
   int32_t read[LENGTH + 1];
   int64_t before = put_before(read, of);
   double sum = 0;
-  if (f->counts[at] < 0) return;
-  memcpy(read + before, f->tokens + at * how->most, (size_t)f->counts[at] * sizeof *read);
-  steps = f->counts[at] + f->ended[at];
-  if (f->ended[at]) read[before + f->counts[at]] = how->end;
-  assert_in_range(steps, 1, how->most);
-  assert_true(f->ended[at] || steps == how->most);
+  if (f->token_counts[at] < 0) return;
+  memcpy(read + before, f->tokens + at * how->max_new_tokens,
+         (size_t)f->token_counts[at] * sizeof *read);
+  steps = f->token_counts[at] + f->finished[at];
+  if (f->finished[at]) read[before + f->token_counts[at]] = how->eos;
+  assert_in_range(steps, 1, how->max_new_tokens);
+  assert_true(f->finished[at] || steps == how->max_new_tokens);
   const float *logits = whole(read, before + steps - 1, of);
   for (int64_t s = 0; s < steps; s++) {
     double log_p = log_probability(logits + (before + s - 1) * words, read[before + s]);
-    assert_true(fabs(log_p - (double)f->log_p[at * how->most + s]) < near_token);
+    assert_true(fabs(log_p - (double)f->log_probs[at * how->max_new_tokens + s]) < near_token);
     sum += log_p;
   }
   sum /= penalty(how->length_penalty, steps);
@@ -82,20 +64,20 @@ static void hold(const struct attn_search *how, const struct finds *f, int64_t o
 
 /* ---- Greedy ---- */
 
-static void greedy_says_the_likeliest(void **state) {
+static void greedy_takes_the_most_likely_token(void **state) {
   (void)state;
-  static struct finds f;
-  const struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  static struct search_output f;
+  const struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
     search(&source, &how, &f);
     for (int s = 0; s < SOURCES; s++) {
       int32_t read[LENGTH + 1];
       int64_t before = put_before(read, s);
-      memcpy(read + before, f.tokens + s * MOST, (size_t)f.counts[s] * sizeof *read);
-      const float *logits = whole(read, before + f.counts[s], s) + (before - 1) * WORDS;
-      for (int64_t n = 0; n < f.counts[s] + f.ended[s]; n++) {
-        int32_t chosen = n < f.counts[s] ? read[before + n] : END;
+      memcpy(read + before, f.tokens + s * MOST, (size_t)f.token_counts[s] * sizeof *read);
+      const float *logits = whole(read, before + f.token_counts[s], s) + (before - 1) * WORDS;
+      for (int64_t n = 0; n < f.token_counts[s] + f.finished[s]; n++) {
+        int32_t chosen = n < f.token_counts[s] ? read[before + n] : END;
         for (int v = 0; v < WORDS; v++)
           assert_true((double)(logits[n * WORDS + v] - logits[n * WORDS + chosen]) <
                       2 * NEAR_LOGIT);
@@ -106,41 +88,42 @@ static void greedy_says_the_likeliest(void **state) {
   }
 }
 
-/* Where scores are wanted log-probabilities are compared, else logits; a temperature of 0 and one
- * beam are greedy. */
-static void greedy_is_one_beam_and_no_temperature(void **state) {
+/* With scores log-probabilities are compared, else logits. Temperature 0 and one beam are greedy.
+ */
+static void greedy_is_one_beam_without_temperature(void **state) {
   (void)state;
-  static struct finds f, g;
-  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = END};
+  static struct search_output f, g;
+  struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
     search(&source, &how, &f);
-    struct attn_search beam = how;
-    beam.beams = 1, beam.length_penalty = 2, beam.top_k = 3, beam.top_p = 0.5;
+    struct attn_search_config beam = how;
+    beam.num_beams = 1, beam.length_penalty = 2, beam.top_k = 3, beam.top_p = 0.5;
     search(&source, &beam, &g);
     assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
-    const struct attn_found some = {.tokens = (all_of(&g), g.tokens), .counts = g.counts};
+    const struct attn_search_results some = {.tokens = (all_of(&g), g.tokens),
+                                             .token_counts = g.token_counts};
     assert_int_equal(attn_search_run(network, &source, &how, &some, NULL), ATTN_OK);
     assert_memory_equal(f.tokens, g.tokens, sizeof f.tokens);
-    assert_memory_equal(f.counts, g.counts, sizeof f.counts);
+    assert_memory_equal(f.token_counts, g.token_counts, sizeof f.token_counts);
     close_network();
   }
 }
 
-/* Whatever token stands for the end, a sequence says what it would say otherwise, up to there. */
-static void greedy_ends_where_the_end_is_said(void **state) {
+/* Whatever token is eos, a sequence is the same up to it. */
+static void greedy_ends_at_eos(void **state) {
   (void)state;
-  static struct finds endless, f;
-  struct attn_search how = {.most = MOST, .begin = BEGIN, .end = -1};
+  static struct search_output endless, f;
+  struct attn_search_config how = {.max_new_tokens = MOST, .bos = BEGIN, .eos = -1};
   open_network("", WORDS, 5);
   search(&source, &how, &endless);
-  for (how.end = 0; how.end < WORDS; how.end++) {
+  for (how.eos = 0; how.eos < WORDS; how.eos++) {
     search(&source, &how, &f);
     for (int s = 0; s < SOURCES; s++) {
       int64_t n = 0;
-      while (n < MOST && endless.tokens[s * MOST + n] != how.end) n++;
-      assert_int_equal(f.counts[s], n);
-      assert_int_equal(f.ended[s], n < MOST);
+      while (n < MOST && endless.tokens[s * MOST + n] != how.eos) n++;
+      assert_int_equal(f.token_counts[s], n);
+      assert_int_equal(f.finished[s], n < MOST);
       assert_memory_equal(f.tokens + s * MOST, endless.tokens + s * MOST,
                           (size_t)n * sizeof *f.tokens);
     }
@@ -148,23 +131,23 @@ static void greedy_ends_where_the_end_is_said(void **state) {
   close_network();
 }
 
-/* ---- Beams, against all that can be said ---- */
+/* ---- Wide beams, against all sequences ---- */
 
 enum { FEW = 4, SHORT = 4, FEW_END = 3, STRINGS = 121, NARROW_BEST = 10 };
 
-/* All of at most SHORT tokens, the end among them: 1 + 3 + 9 + 27 that end, 81 that are cut. */
+/* All of at most SHORT tokens, eos included: 1 + 3 + 9 + 27 that end, 81 that are cut. */
 struct string {
   int32_t tokens[SHORT];
   int64_t count;
-  int ended;
+  int finished;
   double sum, score;
 };
 
 static void score(struct string *s, int64_t of, double alpha) {
   int32_t read[LENGTH + 1];
-  int64_t before = put_before(read, of), steps = s->count + s->ended;
+  int64_t before = put_before(read, of), steps = s->count + s->finished;
   memcpy(read + before, s->tokens, sizeof s->tokens);
-  if (s->ended) read[before + s->count] = FEW_END;
+  if (s->finished) read[before + s->count] = FEW_END;
   const float *logits = whole(read, before + steps - 1, of);
   s->sum = 0;
   for (int64_t n = 0; n < steps; n++)
@@ -181,7 +164,7 @@ static int64_t all_strings(struct string *all, int64_t of, double alpha) {
   int64_t count = 0;
   for (int64_t length = 0; length <= SHORT; length++)
     for (int64_t number = 0, many = (int64_t)pow(3, (double)length); number < many; number++) {
-      struct string s = {.count = length, .ended = length < SHORT};
+      struct string s = {.count = length, .finished = length < SHORT};
       for (int64_t n = 0, rest = number; n < length; n++, rest /= 3)
         s.tokens[n] = (int32_t)(rest % 3);
       score(&s, of, alpha), all[count++] = s;
@@ -190,84 +173,87 @@ static int64_t all_strings(struct string *all, int64_t of, double alpha) {
   return count;
 }
 
-/* Number n of what was found has the n-th score; and is the n-th, where no other is as near. */
-static void expect_nth(const struct string *all, int64_t count, const struct finds *f, int64_t of,
-                       int64_t n, int64_t best) {
+/* Result n has the n-th score, and is the n-th unless another score is as near. */
+static void expect_nth(const struct string *all, int64_t count, const struct search_output *f,
+                       int64_t of, int64_t n, int64_t best) {
   const double near = near_token * SHORT;
   int64_t at = of * best + n;
   assert_true(fabs(f->scores[at] - all[n].score) < near);
   if ((n > 0 && all[n - 1].score - all[n].score < 2 * near) ||
       (n + 1 < count && all[n].score - all[n + 1].score < 2 * near))
     return;
-  assert_int_equal(f->counts[at], all[n].count);
-  assert_int_equal(f->ended[at], all[n].ended);
+  assert_int_equal(f->token_counts[at], all[n].count);
+  assert_int_equal(f->finished[at], all[n].finished);
   assert_memory_equal(f->tokens + at * SHORT, all[n].tokens, (size_t)all[n].count * 4);
 }
 
-static void a_wide_beam_finds_the_best_of_all(void **state) {
+static void a_wide_beam_finds_the_best_sequences(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   static struct string all[STRINGS];
   const double alphas[] = {0, 0.6, 1, 3};
-  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END, .beams = 128};
+  struct attn_search_config how = {
+      .max_new_tokens = SHORT, .bos = BEGIN, .eos = FEW_END, .num_beams = 128};
   for (int round = 0; round < 24; round++) {
     how.rule = rule = round % 2 ? ATTN_BEAM_RULE_HUGGING_FACE : ATTN_BEAM_RULE_WU;
     open_network(variants[round % VARIANTS], FEW, 20 + (uint64_t)round);
-    how.length_penalty = alphas[round % 4], how.n_best = 1 + below(NARROW_BEST);
-    if (round == 3) how.n_best = 128;
+    how.length_penalty = alphas[round % 4], how.num_return_sequences = 1 + below(NARROW_BEST);
+    if (round == 3) how.num_return_sequences = 128;
     search(&source, &how, &f);
     for (int64_t s = 0; s < SOURCES; s++) {
       int64_t count = all_strings(all, s, how.length_penalty);
       assert_int_equal(count, STRINGS);
-      for (int64_t n = 0; n < how.n_best && n < count; n++) {
-        expect_nth(all, count, &f, s, n, how.n_best);
+      for (int64_t n = 0; n < how.num_return_sequences && n < count; n++) {
+        expect_nth(all, count, &f, s, n, how.num_return_sequences);
         hold(&how, &f, s, n);
       }
-      for (int64_t n = count; n < how.n_best; n++)
-        assert_int_equal(f.counts[s * how.n_best + n], -1);
+      for (int64_t n = count; n < how.num_return_sequences; n++)
+        assert_int_equal(f.token_counts[s * how.num_return_sequences + n], -1);
     }
     close_network();
   }
   rule = ATTN_BEAM_RULE_WU;
 }
 
-/* What is never to be said is not, what must end does, and a limit may count what is read before.
- */
-static void replies_keep_to_their_limits(void **state) {
+/* Suppressed tokens, a forced eos, and a maximum length that includes the prompt. */
+static void results_respect_their_limits(void **state) {
   (void)state;
-  static struct finds f, g;
+  static struct search_output f, g;
   const int32_t never[] = {3, 4, 5, 6};
-  struct attn_search how = {.begin = BEGIN, .end = END, .beams = 4, .never = never, .nevers = 4};
+  struct attn_search_config how = {
+      .bos = BEGIN, .eos = END, .num_beams = 4, .suppressed = never, .num_suppressed = 4};
   for (int variant = 0; variant < VARIANTS; variant++) {
     open_network(variants[variant], WORDS, 5);
-    how.most = 7, how.longest = 0, how.forced_end = 1, how.rule = ATTN_BEAM_RULE_HUGGING_FACE;
-    for (how.beams = 1; how.beams <= 4; how.beams += 3) {
+    how.max_new_tokens = 7, how.max_length = 0, how.force_eos = 1,
+    how.rule = ATTN_BEAM_RULE_HUGGING_FACE;
+    for (how.num_beams = 1; how.num_beams <= 4; how.num_beams += 3) {
       search(&source, &how, &f);
       for (int s = 0; s < SOURCES; s++) {
-        assert_true(f.ended[s] && f.counts[s] < how.most);
-        for (int64_t n = 0; n < f.counts[s]; n++)
-          assert_true(f.tokens[s * how.most + n] < 3 || f.tokens[s * how.most + n] > 6);
+        assert_true(f.finished[s] && f.token_counts[s] < how.max_new_tokens);
+        for (int64_t n = 0; n < f.token_counts[s]; n++)
+          assert_true(f.tokens[s * how.max_new_tokens + n] < 3 ||
+                      f.tokens[s * how.max_new_tokens + n] > 6);
       }
     }
-    how.beams = 4, how.most = 12, how.longest = 7 + 1;
+    how.num_beams = 4, how.max_new_tokens = 12, how.max_length = 7 + 1;
     if (network->config.kind == ATTN_ENCODER_DECODER) {
       search(&source, &how, &g);
-      assert_int_equal(f.counts[0], g.counts[0]);
-      assert_memory_equal(f.tokens, g.tokens, (size_t)f.counts[0] * sizeof *f.tokens);
+      assert_int_equal(f.token_counts[0], g.token_counts[0]);
+      assert_memory_equal(f.tokens, g.tokens, (size_t)f.token_counts[0] * sizeof *f.tokens);
     }
     close_network();
   }
 }
 
-/* ---- Beams, against their definition ---- */
+/* ---- Narrow beams, against their definition ---- */
 
 static int by_sum(const void *a, const void *b) {
   double x = ((const struct string *)a)->sum, y = ((const struct string *)b)->sum;
   return (x < y) - (x > y);
 }
 
-/* The definition, with whole passes and never an early stop: all that it finishes, by score; 0
- * where a choice was too near to tell. */
+/* The definition, with whole passes and without an early stop: all finished hypotheses, by score.
+ * Returns 0 if a choice was too close. */
 static int64_t search_plainly(struct string *found, int64_t of, double alpha, int64_t beams) {
   struct string open[STRINGS], next[STRINGS * FEW];
   int64_t opened = 1, count = 0;
@@ -278,7 +264,7 @@ static int64_t search_plainly(struct string *found, int64_t of, double alpha, in
       for (int32_t v = 0; v < FEW; v++) {
         struct string s = open[n];
         if (v == FEW_END)
-          s.ended = 1;
+          s.finished = 1;
         else
           s.tokens[s.count++] = v;
         score(&s, of, alpha), next[candidates++] = s;
@@ -287,7 +273,7 @@ static int64_t search_plainly(struct string *found, int64_t of, double alpha, in
     if (candidates > beams && next[beams - 1].sum - next[beams].sum < 2 * near_token * SHORT)
       return 0;
     for (int64_t n = 0; n < candidates && n < beams; n++)
-      if (next[n].ended || step == SHORT)
+      if (next[n].finished || step == SHORT)
         found[count++] = next[n];
       else
         open[left++] = next[n];
@@ -297,63 +283,68 @@ static int64_t search_plainly(struct string *found, int64_t of, double alpha, in
   return count;
 }
 
-static void a_narrow_beam_is_as_defined(void **state) {
+static void a_narrow_beam_matches_its_definition(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   static struct string all[STRINGS * FEW];
-  int told = 0;
-  struct attn_search how = {.most = SHORT, .begin = BEGIN, .end = FEW_END};
+  int checked = 0;
+  struct attn_search_config how = {.max_new_tokens = SHORT, .bos = BEGIN, .eos = FEW_END};
   for (int round = 0; round < 72; round++) {
     open_network(variants[round % VARIANTS], FEW, 50 + (uint64_t)round);
-    how.beams = 1 + below(6), how.n_best = 1 + below(how.beams);
+    how.num_beams = 1 + below(6), how.num_return_sequences = 1 + below(how.num_beams);
     how.length_penalty = (double)below(4);
     search(&source, &how, &f);
     for (int64_t s = 0; s < SOURCES; s++) {
-      int64_t count = search_plainly(all, s, how.length_penalty, how.beams);
-      told += count > 0;
-      for (int64_t n = 0; n < how.n_best && count; n++)
+      int64_t count = search_plainly(all, s, how.length_penalty, how.num_beams);
+      checked += count > 0;
+      for (int64_t n = 0; n < how.num_return_sequences && count; n++)
         if (n < count)
-          expect_nth(all, count, &f, s, n, how.n_best);
+          expect_nth(all, count, &f, s, n, how.num_return_sequences);
         else
-          assert_int_equal(f.counts[s * how.n_best + n], -1);
+          assert_int_equal(f.token_counts[s * how.num_return_sequences + n], -1);
     }
     close_network();
   }
-  assert_true(told > 72); /* of 216 */
+  assert_true(checked > 72); /* of 216 */
 }
 
 /* ---- Bits ---- */
 
-static const struct attn_search ways[] = {
-    {.most = MOST, .begin = BEGIN, .end = END},
-    {.most = MOST, .begin = BEGIN, .end = END, .beams = 5, .n_best = BEST, .length_penalty = 0.6},
-    {.most = MOST, .begin = BEGIN, .end = END, .temperature = 1.2, .seed = 3},
-    {.most = MOST, .begin = BEGIN, .end = END, .temperature = 1, .top_k = 6, .top_p = 0.9},
+static const struct attn_search_config ways[] = {
+    {.max_new_tokens = MOST, .bos = BEGIN, .eos = END},
+    {.max_new_tokens = MOST,
+     .bos = BEGIN,
+     .eos = END,
+     .num_beams = 5,
+     .num_return_sequences = BEST,
+     .length_penalty = 0.6},
+    {.max_new_tokens = MOST, .bos = BEGIN, .eos = END, .temperature = 1.2, .seed = 3},
+    {.max_new_tokens = MOST, .bos = BEGIN, .eos = END, .temperature = 1, .top_k = 6, .top_p = 0.9},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void neighbours_change_no_bit(void **state) {
+static void other_sources_change_no_bit(void **state) {
   (void)state;
-  static struct finds together, alone;
+  static struct search_output together, alone;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
-      int64_t best = how.n_best ? how.n_best : 1;
+      struct attn_search_config how = ways[way];
+      int64_t best = how.num_return_sequences ? how.num_return_sequences : 1;
       open_network(variants[variant], WORDS, 5);
       search(&source, &how, &together);
       for (int64_t s = 0; s < SOURCES; s++) {
         int64_t starts[2] = {0, source_starts[s + 1] - source_starts[s]};
-        const struct attn_text one = {.n = starts[1],
-                                      .sequences = 1,
-                                      .tokens = source_tokens + source_starts[s],
-                                      .starts = starts};
+        const struct attn_token_batch one = {.n = starts[1],
+                                             .sequences = 1,
+                                             .tokens = source_tokens + source_starts[s],
+                                             .starts = starts};
         how.first_sequence = s;
         search(&one, &how, &alone);
-        assert_memory_equal(alone.counts, together.counts + s * best, (size_t)best * 8);
+        assert_memory_equal(alone.token_counts, together.token_counts + s * best, (size_t)best * 8);
         assert_memory_equal(alone.scores, together.scores + s * best, (size_t)best * 8);
         assert_memory_equal(alone.tokens, together.tokens + s * best * MOST,
                             (size_t)(best * MOST) * 4);
-        assert_memory_equal(alone.log_p, together.log_p + s * best * MOST,
+        assert_memory_equal(alone.log_probs, together.log_probs + s * best * MOST,
                             (size_t)(best * MOST) * 4);
       }
       close_network();
@@ -362,11 +353,11 @@ static void neighbours_change_no_bit(void **state) {
 
 static void threads_change_no_bit(void **state) {
   (void)state;
-  static struct finds one, many;
+  static struct search_output one, many;
   setenv("ATTN_THREADS", "4", 1);
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
+      struct attn_search_config how = ways[way];
       open_network(variants[variant], WORDS, 5);
       how.threads = 1, search(&source, &how, &one);
       how.threads = 1 + (int32_t)below(4), search(&source, &how, &many);
@@ -378,241 +369,204 @@ static void threads_change_no_bit(void **state) {
   unsetenv("ATTN_THREADS");
 }
 
-/* Sources of one decoder, whose numbers of tokens, beams and ends are all different. */
-static void what_is_found_together_has_the_score_it_says(void **state) {
+/* Sources of one decoder with different numbers of tokens, beams and ends. */
+static void batched_results_have_their_scores(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   for (int variant = 0; variant < VARIANTS; variant++)
     for (int way = 0; way < WAYS; way++) {
-      struct attn_search how = ways[way];
-      how.together = 2 + way % 2;
+      struct attn_search_config how = ways[way];
+      how.batch_size = 2 + way % 2;
       open_network(variants[variant], WORDS, 5);
       search(&source, &how, &f);
       for (int64_t s = 0; s < SOURCES; s++)
-        for (int64_t n = 0; n < (how.n_best ? how.n_best : 1); n++) hold(&how, &f, s, n);
+        for (int64_t n = 0; n < (how.num_return_sequences ? how.num_return_sequences : 1); n++)
+          hold(&how, &f, s, n);
       close_network();
     }
 }
 
 /* ---- Ties ---- */
 
-static void of_equals_the_first_are_kept(void **state) {
+static void ties_keep_the_first(void **state) {
   (void)state;
-  static struct finds f;
-  struct attn_search how = {.most = 3, .begin = BEGIN, .end = FEW_END, .beams = 4, .n_best = 4};
+  static struct search_output f;
+  struct attn_search_config how = {
+      .max_new_tokens = 3, .bos = BEGIN, .eos = FEW_END, .num_beams = 4, .num_return_sequences = 4};
   open_network("", FEW, 1);
-  memset(block, 0, (size_t)network->numbers * sizeof *block); /* everything is as likely */
+  memset(block, 0,
+         (size_t)network->parameter_count * sizeof *block); /* all tokens are equally likely */
   search(&source, &how, &f);
   /* Kept: 0 1 2 END, then 00 01 02 0END, then 000 001 002 00END. */
   const int64_t counts[] = {0, 1, 3, 3};
   const int32_t tokens[] = {0, 0, 0, 0, 0, 0, 0, 0, 1};
-  assert_memory_equal(f.counts, counts, sizeof counts);
+  assert_memory_equal(f.token_counts, counts, sizeof counts);
   assert_int_equal(f.tokens[3], tokens[0]);
   assert_memory_equal(f.tokens + 6, tokens + 3, 6 * sizeof *tokens);
   for (int n = 0; n < 4; n++) assert_true(fabs(f.scores[n] + log(4) * (n < 2 ? n + 1 : 3)) < 1e-6);
-  how.length_penalty = 10; /* the longer the better: END was found, but what is open goes on */
+  how.length_penalty = 10; /* longer is better: open hypotheses continue after END was found */
   search(&source, &how, &f);
   const int64_t longest[] = {3, 3, 3, 2};
-  assert_memory_equal(f.counts, longest, sizeof longest);
+  assert_memory_equal(f.token_counts, longest, sizeof longest);
   close_network();
 }
 
-/* Each source says as much as there are positions behind it, whoever stands beside it: the last
- * token that is said needs none. One that fills them all is refused. */
-static void each_source_has_its_own_room(void **state) {
+/* Each source generates up to the model's positions, whatever the other sources are: the last token
+ * needs none. A source that fills all positions is rejected. */
+static void each_source_has_its_own_limit(void **state) {
   (void)state;
-  static struct finds all, one;
+  static struct search_output all, one;
   static int32_t long_tokens[LENGTH + 1], long_places[LENGTH + 1];
   open_network("\"kind\": \"decoder\"", WORDS, 5);
   for (int begin = -1; begin <= BEGIN; begin += BEGIN + 1) {
-    struct attn_search how = {.most = LENGTH, .begin = begin, .end = -1, .together = SOURCES};
+    struct attn_search_config how = {
+        .max_new_tokens = LENGTH, .bos = begin, .eos = -1, .batch_size = SOURCES};
     search(&source, &how, &all);
     for (int s = 0; s < SOURCES; s++) {
       const int64_t count = source_starts[s + 1] - source_starts[s], starts[] = {0, count};
-      const struct attn_text text = {.n = count,
-                                     .sequences = 1,
-                                     .tokens = source_tokens + source_starts[s],
-                                     .places = source_places,
-                                     .starts = starts};
+      const struct attn_token_batch text = {.n = count,
+                                            .sequences = 1,
+                                            .tokens = source_tokens + source_starts[s],
+                                            .position_ids = source_places,
+                                            .starts = starts};
       search(&text, &how, &one);
-      assert_int_equal(one.counts[0], LENGTH - count - (begin >= 0) + 1);
-      assert_int_equal(all.counts[s], one.counts[0]);
+      assert_int_equal(one.token_counts[0], LENGTH - count - (begin >= 0) + 1);
+      assert_int_equal(all.token_counts[s], one.token_counts[0]);
       assert_memory_equal(all.tokens + s * LENGTH, one.tokens,
-                          (size_t)one.counts[0] * sizeof *one.tokens);
+                          (size_t)one.token_counts[0] * sizeof *one.tokens);
     }
     for (int64_t count = LENGTH - (begin >= 0); count <= LENGTH + (begin < 0); count++) {
       const int64_t starts[] = {0, count};
-      const struct attn_text text = {.n = count,
-                                     .sequences = 1,
-                                     .tokens = long_tokens,
-                                     .places = long_places,
-                                     .starts = starts};
-      const struct attn_found found = all_of(&one);
+      const struct attn_token_batch text = {.n = count,
+                                            .sequences = 1,
+                                            .tokens = long_tokens,
+                                            .position_ids = long_places,
+                                            .starts = starts};
+      const struct attn_search_results found = all_of(&one);
       int fits = count == LENGTH - (begin >= 0);
       assert_int_equal(attn_search_run(network, &text, &how, &found, NULL),
                        fits ? ATTN_OK : ATTN_ERR_ARGUMENT);
-      if (fits) assert_int_equal(one.counts[0], 1);
+      if (fits) assert_int_equal(one.token_counts[0], 1);
     }
   }
   close_network();
 }
 
-/* ---- What cannot be ---- */
+/* ---- Errors ---- */
 
-static void expect_refused(const struct attn_text *text, struct attn_search how, attn_status status,
-                           const char *argument) {
-  static struct finds f, untouched;
-  const struct attn_found found = all_of(&f);
-  attn_error err = {0};
-  all_of(&untouched);
-  assert_int_equal(attn_search_run(network, text, &how, &found, &err), status);
-  assert_string_equal(err.argument, argument);
-  assert_memory_equal(&f, &untouched, sizeof f);
-  assert_int_equal(attn_search_run(network, text, &how, &found, NULL), status);
-}
-
-static void what_cannot_be_searched_is_refused(void **state) {
+static void rejects_invalid_options(void **state) {
   (void)state;
-  const struct attn_search good = {.most = MOST, .begin = BEGIN, .end = END};
-#define REFUSED(name, ...)                                 \
-  do {                                                     \
-    struct attn_search bad = good;                         \
-    bad.__VA_ARGS__;                                       \
-    expect_refused(&source, bad, ATTN_ERR_ARGUMENT, name); \
+  const struct attn_search_config good = {.max_new_tokens = MOST, .bos = BEGIN, .eos = END};
+#define REFUSED(name, ...)                                  \
+  do {                                                      \
+    struct attn_search_config bad = good;                   \
+    bad.__VA_ARGS__;                                        \
+    expect_refused(&source, &bad, ATTN_ERR_ARGUMENT, name); \
   } while (0)
   open_network("", WORDS, 5);
-  REFUSED("most", most = 0);
-  REFUSED("most", most = LENGTH + 1);
-  REFUSED("begin", begin = -2);
-  REFUSED("begin", begin = -1);
-  REFUSED("begin", begin = WORDS);
-  REFUSED("end", end = WORDS);
-  REFUSED("end", end = -2);
-  REFUSED("beams", beams = -1);
-  REFUSED("beams", beams = ATTN_BEAMS_MOST + 1);
-  REFUSED("n_best", n_best = 2);
-  REFUSED("n_best", n_best = -1);
+  REFUSED("max_new_tokens", max_new_tokens = 0);
+  REFUSED("max_new_tokens", max_new_tokens = LENGTH + 1);
+  REFUSED("bos", bos = -2);
+  REFUSED("bos", bos = -1);
+  REFUSED("bos", bos = WORDS);
+  REFUSED("eos", eos = WORDS);
+  REFUSED("eos", eos = -2);
+  REFUSED("num_beams", num_beams = -1);
+  REFUSED("num_beams", num_beams = ATTN_NUM_BEAMS_MAX + 1);
+  REFUSED("num_return_sequences", num_return_sequences = 2);
+  REFUSED("num_return_sequences", num_return_sequences = -1);
   REFUSED("length_penalty", length_penalty = -0.1);
   REFUSED("length_penalty", length_penalty = (double)NAN);
   REFUSED("temperature", temperature = (double)INFINITY);
   REFUSED("temperature", temperature = -1);
-  REFUSED("beams", temperature = 1, bad.beams = 2);
+  REFUSED("num_beams", temperature = 1, bad.num_beams = 2);
   REFUSED("top_p", top_p = 1.01);
   REFUSED("top_p", top_p = -0.01);
   REFUSED("top_k", top_k = -1);
-  REFUSED("together", together = -1);
+  REFUSED("batch_size", batch_size = -1);
   REFUSED("threads", threads = -1);
   int32_t kept = source_tokens[7];
-  source_tokens[7] = WORDS, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
-  source_tokens[7] = -1, expect_refused(&source, good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = WORDS, expect_refused(&source, &good, ATTN_ERR_ARGUMENT, "source");
+  source_tokens[7] = -1, expect_refused(&source, &good, ATTN_ERR_ARGUMENT, "source");
   source_tokens[7] = kept;
   const int64_t gap[] = {0, 4, 4, 14}, back[] = {0, 11, 4, 14}, late[] = {1, 4, 11, 14};
   const int64_t *const wrong[] = {gap, back, late};
   for (int n = 0; n < 3; n++) {
-    struct attn_text text = source;
+    struct attn_token_batch text = source;
     text.starts = wrong[n];
-    expect_refused(&text, good, ATTN_ERR_ARGUMENT, "source");
+    expect_refused(&text, &good, ATTN_ERR_ARGUMENT, "source");
   }
   close_network();
   open_network("\"kind\": \"decoder\", \"decoder_layers\": 0", WORDS, 5);
-  REFUSED("network", most = MOST);
+  REFUSED("network", max_new_tokens = MOST);
   close_network();
 }
 
-static const struct attn_tape_variable *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
-
-static void logits_that_are_no_numbers_are_refused(void **state) {
+static void rejects_logits_that_are_not_finite(void **state) {
   (void)state;
   const float wrong[] = {NAN, INFINITY};
   for (int way = 0; way < WAYS; way++)
     for (int n = 0; n < 2; n++) {
       open_network("", WORDS, 5);
       parameter("output.bias")->x[4] = wrong[n];
-      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      expect_refused(&source, &ways[way], ATTN_ERR_ARGUMENT, "network");
       for (int v = 0; v < WORDS; v++) parameter("output.bias")->x[v] = -INFINITY;
-      expect_refused(&source, ways[way], ATTN_ERR_ARGUMENT, "network");
+      expect_refused(&source, &ways[way], ATTN_ERR_ARGUMENT, "network");
       close_network();
     }
 }
 
-/* What has no probability is never said, even if there is less than was asked for then. */
-static void what_is_impossible_is_not_said(void **state) {
+/* A token of probability 0 is never generated, even if fewer results remain than requested. */
+static void impossible_tokens_are_never_generated(void **state) {
   (void)state;
-  static struct finds f;
+  static struct search_output f;
   for (int way = 0; way < WAYS; way++) {
     open_network("", WORDS, 5);
     for (int v = 0; v < WORDS; v++)
       if (v != 4) parameter("output.bias")->x[v] = -INFINITY;
     search(&source, &ways[way], &f);
     for (int64_t s = 0; s < SOURCES; s++) {
-      int64_t best = ways[way].n_best ? ways[way].n_best : 1;
-      assert_int_equal(f.counts[s * best], MOST);
+      int64_t best = ways[way].num_return_sequences ? ways[way].num_return_sequences : 1;
+      assert_int_equal(f.token_counts[s * best], MOST);
       for (int n = 0; n < MOST; n++) assert_int_equal(f.tokens[s * best * MOST + n], 4);
       assert_true(!(f.scores[s * best] < 0));
-      for (int64_t n = 1; n < best; n++) assert_int_equal(f.counts[s * best + n], -1);
+      for (int64_t n = 1; n < best; n++) assert_int_equal(f.token_counts[s * best + n], -1);
     }
     close_network();
   }
 }
 
-struct watch {
-  int64_t calls, stop_at, done, of;
-};
-
-static int watch(void *context, int64_t done, int64_t of) {
-  struct watch *w = context;
-  assert_true(done >= w->done);
-  w->done = done, w->of = of;
-  return ++w->calls == w->stop_at;
-}
-
-static void a_search_can_be_watched_and_stopped(void **state) {
+static void reports_progress_and_stops(void **state) {
   (void)state;
-  static struct finds f;
-  struct watch w = {0};
-  struct attn_search how = ways[1];
-  const struct attn_found found = all_of(&f);
-  how.stop = watch, how.context = &w, how.threads = 1;
+  static struct search_output f;
+  struct progress w = {0};
+  struct attn_search_config how = ways[1];
+  const struct attn_search_results found = all_of(&f);
+  how.stop = report, how.context = &w, how.threads = 1;
   open_network("", WORDS, 5);
   assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_OK);
   assert_int_equal(w.done, SOURCES);
   assert_int_equal(w.of, SOURCES);
   for (int64_t all = w.calls, at = 1; at <= all; at++) {
-    w = (struct watch){.stop_at = at};
+    w = (struct progress){.stop_at = at};
     assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_ERR_INTERRUPTED);
     assert_int_equal(w.calls, at);
   }
   close_network();
 }
 
-/* ---- A machine without memory ---- */
+/* ---- Allocation failures ---- */
 
-static void each_allocation_may_fail(void **state) {
+static void survives_every_failing_allocation(void **state) {
   (void)state;
-  static struct finds expected, f;
+  static struct search_output expected, f;
   open_network("", WORDS, 5);
   for (int way = 1; way < WAYS; way++) {
-    struct attn_search how = ways[way];
-    how.threads = 1, how.most = 3;
+    struct attn_search_config how = ways[way];
+    how.threads = 1, how.max_new_tokens = 3;
     search(&source, &how, &expected);
-    for (int fails_at = 1;; fails_at++) {
-      const struct attn_found found = all_of(&f);
-      scarce_begin(fails_at);
-      attn_status status = attn_search_run(network, &source, &how, &found, NULL);
-      scarce_end();
-      assert_int_equal(scarce.blocks, 0);
-      if (scarce.calls < fails_at) {
-        assert_int_equal(status, ATTN_OK);
-        assert_true(fails_at > 30);
-        break;
-      }
-      assert_int_equal(status, ATTN_ERR_MEMORY);
-    }
+    struct search_call call = {&how, &f};
+    assert_true(scarce_fail_each(run_search, &call) >= 30);
     assert_memory_equal(&f, &expected, sizeof f);
   }
   close_network();
@@ -620,22 +574,22 @@ static void each_allocation_may_fail(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(greedy_says_the_likeliest),
-                                     LAW(greedy_is_one_beam_and_no_temperature),
-                                     LAW(greedy_ends_where_the_end_is_said),
-                                     LAW(a_wide_beam_finds_the_best_of_all),
-                                     LAW(replies_keep_to_their_limits),
-                                     LAW(a_narrow_beam_is_as_defined),
-                                     LAW(neighbours_change_no_bit),
-                                     LAW(threads_change_no_bit),
-                                     LAW(what_is_found_together_has_the_score_it_says),
-                                     LAW(of_equals_the_first_are_kept),
+  const struct CMUnitTest tests[] = {TEST(greedy_takes_the_most_likely_token),
+                                     TEST(greedy_is_one_beam_without_temperature),
+                                     TEST(greedy_ends_at_eos),
+                                     TEST(a_wide_beam_finds_the_best_sequences),
+                                     TEST(results_respect_their_limits),
+                                     TEST(a_narrow_beam_matches_its_definition),
+                                     TEST(other_sources_change_no_bit),
+                                     TEST(threads_change_no_bit),
+                                     TEST(batched_results_have_their_scores),
+                                     TEST(ties_keep_the_first),
 
-                                     LAW(each_source_has_its_own_room),
-                                     LAW(what_cannot_be_searched_is_refused),
-                                     LAW(logits_that_are_no_numbers_are_refused),
-                                     LAW(what_is_impossible_is_not_said),
-                                     LAW(a_search_can_be_watched_and_stopped),
-                                     LAW(each_allocation_may_fail)};
+                                     TEST(each_source_has_its_own_limit),
+                                     TEST(rejects_invalid_options),
+                                     TEST(rejects_logits_that_are_not_finite),
+                                     TEST(impossible_tokens_are_never_generated),
+                                     TEST(reports_progress_and_stops),
+                                     TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Laws of looking: every attention of a pass is shown once, in order, with what it was computed of;
- * its weights are the softmax of its own q and k, 0 where a key is hidden.
+/* Tracing: every attention of a pass is visited once, in order, with its q and k; its weights are
+ * the softmax of them, 0 for masked keys.
  *
  *     test_trace [SEED] */
 #include <setjmp.h>
@@ -16,17 +16,17 @@ enum { WORDS = 11, ASKED = 7, SAID = 9, SEEN = 64, WEIGHTS = 4 * SAID * SAID };
 
 static const int32_t target_tokens[SAID] = {1, 3, 5, 7, 9, 10, 8, 6, 4};
 
-/* ---- What was shown ---- */
+/* ---- The attentions visited ---- */
 
 struct seen {
   int count, stop_at;
-  struct attn_trace_site site[SEEN];
+  struct attn_traced_attention site[SEEN];
   float weights[SEEN][WEIGHTS];
-  void (*hold)(const struct attn_trace_site *site);
+  void (*hold)(const struct attn_traced_attention *site);
 };
 static struct seen seen;
 
-static int look(void *context, const struct attn_trace_site *site) {
+static int look(void *context, const struct attn_traced_attention *site) {
   struct seen *s = context;
   size_t bytes = (size_t)(site->heads * site->queries * site->keys) * sizeof(float);
   assert_true(s->count < SEEN && bytes <= sizeof s->weights[0]);
@@ -36,7 +36,7 @@ static int look(void *context, const struct attn_trace_site *site) {
   return s->count == s->stop_at;
 }
 
-static attn_status trace(void (*hold)(const struct attn_trace_site *), int stop_at,
+static attn_status trace(void (*hold)(const struct attn_traced_attention *), int stop_at,
                          int32_t threads) {
   memset(&seen, 0, sizeof seen);
   seen.hold = hold, seen.stop_at = stop_at;
@@ -48,7 +48,7 @@ static attn_status trace(void (*hold)(const struct attn_trace_site *), int stop_
 
 /* One row in double, from the equations; the corollary of docs/accuracy.md, with ALiBi.
  * S is the largest of the sums of magnitudes. */
-static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
+static void hold_row(const struct attn_traced_attention *s, int64_t h, int64_t i) {
   double scores[SAID], top = -INFINITY, most = 0, sum = 0, all = 0;
   int64_t group = s->heads / s->kv_heads, visible = s->causal ? i + 1 : s->keys;
   const float *w = s->weights + (h * s->queries + i) * s->keys;
@@ -67,10 +67,10 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   double c = ceil(log2((double)s->keys)) + 1, n = (double)visible;
   double b = 34 + 2 * ((double)s->width + (s->slopes ? 2 : 1)) * most + 2 * n + 5 * c;
   for (int64_t j = 0; j < s->keys; j++) {
-    struct attn_trace_cell cell;
+    struct attn_traced_weight cell;
     double p = j < visible ? exp(scores[j] - top) / sum : 0;
     double bound = p * expm1(0x1p-24 * (b + 3 * (top - (j < visible ? scores[j] : top))));
-    attn_trace_explain(s, h, i, j, &cell);
+    attn_traced_weight_get(s, h, i, j, &cell);
     assert_ptr_equal(cell.q, s->q.at + i * s->q.step + h * s->width);
     assert_ptr_equal(cell.k, s->k.at + j * s->k.step + h / group * s->width);
     assert_true(fabs(cell.weight - p) <= 1e-13 * p);
@@ -83,28 +83,28 @@ static void hold_row(const struct attn_trace_site *s, int64_t h, int64_t i) {
   assert_true(fabs(all - 1) <= expm1(0x1p-24 * (b + 3 * 2 * most)));
 }
 
-static void hold_weights(const struct attn_trace_site *s) {
+static void hold_weights(const struct attn_traced_attention *s) {
   for (int64_t h = 0; h < s->heads; h++)
     for (int64_t i = 0; i < s->queries; i++) hold_row(s, h, i);
 }
 
 static void expect_site(int n, enum attn_trace_kind kind, int64_t layer, int64_t queries,
                         int64_t keys) {
-  const struct attn_trace_site *s = &seen.site[n];
+  const struct attn_traced_attention *s = &seen.site[n];
   assert_int_equal(s->kind, kind);
   assert_int_equal(s->layer, layer);
   assert_int_equal(s->queries, queries);
   assert_int_equal(s->keys, keys);
   assert_int_equal(s->causal, kind == ATTN_TRACE_DECODER);
-  assert_int_equal(s->heads, network->config.heads);
-  assert_int_equal(s->kv_heads, network->config.kv_heads);
-  assert_int_equal(s->width, network->config.key_width);
+  assert_int_equal(s->heads, network->config.num_heads);
+  assert_int_equal(s->kv_heads, network->config.num_kv_heads);
+  assert_int_equal(s->width, network->config.head_dim);
   assert_int_equal(s->slopes != NULL,
                    network->config.positions == ATTN_POSITIONS_ALIBI && kind != ATTN_TRACE_CROSS);
 }
 
 static void expect_order(void) {
-  const struct attn_config *c = &network->config;
+  const struct attn_model_config *c = &network->config;
   int n = 0;
   for (int64_t l = 0; l < c->encoder_layers; l++)
     expect_site(n++, ATTN_TRACE_ENCODER, l, ASKED, ASKED);
@@ -115,7 +115,7 @@ static void expect_order(void) {
   assert_int_equal(seen.count, n);
 }
 
-static void every_attention_is_shown_as_it_is(void **state) {
+static void every_attention_is_visited(void **state) {
   (void)state;
   for (int variant = 0; variant <= VARIANTS; variant++) {
     open_network(variant < VARIANTS ? variants[variant] : "\"kind\": \"encoder\"", WORDS, 5);
@@ -126,13 +126,6 @@ static void every_attention_is_shown_as_it_is(void **state) {
 }
 
 /* ---- q and k are the layer's ---- */
-
-static const struct attn_tape_variable *parameter(const char *name) {
-  for (int n = 0; n < network->count; n++)
-    if (!strcmp(network->parameters[n].name, name)) return &network->parameters[n].value;
-  fail_msg("no %s", name);
-  return NULL;
-}
 
 /* Row `row` of the weights and bias of that layer's projection, of x. 17 roundings of 16 terms and
  * a bias, none larger than their sum of magnitudes. */
@@ -149,10 +142,10 @@ static void expect_projected(float got, const char *layer, int64_t row, const do
   assert_true(fabs((double)got - sum) <= 17 * 0x1p-24 * size);
 }
 
-/* Each half holds with x known: tokens embedded before the first layer, and the encoder's hidden
+/* Each holds for a known x: the embedded tokens before the first layer, and the encoder's hidden
  * vectors, which another pass computes in the same way. */
-static void hold_first_projection(const struct attn_trace_site *s) {
-  const struct attn_config *c = &network->config;
+static void hold_first_projection(const struct attn_traced_attention *s) {
+  const struct attn_model_config *c = &network->config;
   int encodes = s->kind == ATTN_TRACE_ENCODER;
   if (s->layer != 0 || s->kind == ATTN_TRACE_CROSS) return;
   const struct attn_tape_variable *words_of =
@@ -165,17 +158,20 @@ static void hold_first_projection(const struct attn_trace_site *s) {
     for (int e = 0; e < 16; e++)
       x[e] = (double)(sqrtf(16) * words_of->x[token * 16 + e] + places_of->x[i * 16 + e]);
     const char *layer = encodes ? "encoder.layers.0.self_attn" : "decoder.layers.0.self_attn";
-    for (int64_t e = 0; e < c->heads * c->key_width; e++) {
+    for (int64_t e = 0; e < c->num_heads * c->head_dim; e++) {
       expect_projected(s->q.at[i * s->q.step + e], layer, e, x);
       expect_projected(s->k.at[i * s->k.step + e], layer, 16 + e, x);
     }
   }
 }
 
-static void hold_keys_of_the_source(const struct attn_trace_site *s) {
+static void hold_keys_of_the_source(const struct attn_traced_attention *s) {
   const int64_t starts[2] = {0, ASKED};
-  const struct attn_text text = {
-      .n = ASKED, .sequences = 1, .tokens = source_tokens, .places = places, .starts = starts};
+  const struct attn_token_batch text = {.n = ASKED,
+                                        .sequences = 1,
+                                        .tokens = source_tokens,
+                                        .position_ids = places,
+                                        .starts = starts};
   if (s->kind != ATTN_TRACE_CROSS || s->layer != 1) return;
   attn_tape_start(&tape);
   const struct attn_tape_variable *hidden = attn_transformer_encode(network, &tape, &text);
@@ -187,21 +183,21 @@ static void hold_keys_of_the_source(const struct attn_trace_site *s) {
   }
 }
 
-static void queries_and_keys_are_the_layers(void **state) {
+static void queries_and_keys_are_those_of_the_layer(void **state) {
   (void)state;
   open_network("\"norm_first\": false, \"positions\": \"learned\"", WORDS, 5);
-  for (int64_t n = 0; n < network->numbers; n++)
+  for (int64_t n = 0; n < network->parameter_count; n++)
     if (block[n] == 0) block[n] = uniform(); /* biases */
   assert_int_equal(trace(hold_first_projection, 0, 1), ATTN_OK);
   assert_int_equal(trace(hold_keys_of_the_source, 0, 1), ATTN_OK);
   close_network();
 }
 
-/* Nothing to tell tokens apart: each visible one gets the same. */
+/* All tokens are equal: each visible one has the same weight. */
 static void equal_scores_give_equal_weights(void **state) {
   (void)state;
   open_network("", WORDS, 5);
-  memset(block, 0, (size_t)network->numbers * sizeof *block);
+  memset(block, 0, (size_t)network->parameter_count * sizeof *block);
   assert_int_equal(trace(hold_weights, 0, 1), ATTN_OK);
   for (int n = 0; n < seen.count; n++)
     for (int64_t i = 0; i < seen.site[n].queries; i++)
@@ -213,9 +209,9 @@ static void equal_scores_give_equal_weights(void **state) {
   close_network();
 }
 
-/* ---- What looking does not do ---- */
+/* ---- Side effects ---- */
 
-static void looking_changes_nothing(void **state) {
+static void tracing_changes_nothing(void **state) {
   (void)state;
   static float first[SEEN][WEIGHTS];
   float plain[SAID * WORDS];
@@ -231,23 +227,24 @@ static void looking_changes_nothing(void **state) {
   close_network();
 }
 
-static int count_sites(void *context, const struct attn_trace_site *site) {
+static int count_sites(void *context, const struct attn_traced_attention *site) {
   (void)site;
   ++*(int *)context;
   return 0;
 }
 
 /* The notes of a pass grow with the layers. */
-static void a_deep_model_has_room(void **state) {
+static void the_notes_of_a_deep_model_fit(void **state) {
   (void)state;
   int sites = 0;
-  struct attn_config config;
+  struct attn_model_config config;
   const char *json =
-      "{\"vocabulary\": 11, \"width\": 4, \"hidden\": 4, \"heads\": 1, \"length\": 16, "
+      "{\"vocab_size\": 11, \"d_model\": 4, \"ffn_dim\": 4, \"num_heads\": 1, \"max_positions\": "
+      "16, "
       "\"encoder_layers\": 400, \"decoder_layers\": 400, \"positions\": \"rotary\"}";
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
-  assert_int_equal(attn_network_make(&config, &network, &block, NULL), ATTN_OK);
-  attn_network_fill(network, 5);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
+  attn_network_init_weights(network, 5);
   assert_int_equal(attn_transformer_trace(network, source_tokens, ASKED, target_tokens, SAID, 1,
                                           count_sites, &sites, NULL),
                    ATTN_OK);
@@ -255,7 +252,7 @@ static void a_deep_model_has_room(void **state) {
   close_network();
 }
 
-/* ---- What cannot be ---- */
+/* ---- Errors ---- */
 
 static void expect_refused(const int32_t *asked, int64_t asked_count, const int32_t *said,
                            int64_t said_count, int32_t threads, const char *argument) {
@@ -268,7 +265,7 @@ static void expect_refused(const int32_t *asked, int64_t asked_count, const int3
   assert_int_equal(seen.count, 0);
 }
 
-static void what_cannot_be_traced_is_refused(void **state) {
+static void rejects_invalid_sequences(void **state) {
   (void)state;
   const int32_t none[] = {1, WORDS}, below_0[] = {-1};
   int32_t many[LENGTH + 1] = {0};
@@ -287,32 +284,21 @@ static void what_cannot_be_traced_is_refused(void **state) {
   close_network();
 }
 
-static void each_allocation_may_fail(void **state) {
+static attn_status run_trace(void *context) { return (void)context, trace(NULL, 0, 1); }
+
+static void survives_every_failing_allocation(void **state) {
   (void)state;
   open_network("", WORDS, 5);
-  for (int fails_at = 1;; fails_at++) {
-    scarce_begin(fails_at);
-    attn_status status = trace(NULL, 0, 1);
-    scarce_end();
-    assert_int_equal(scarce.blocks, 0);
-    if (scarce.calls < fails_at) {
-      assert_int_equal(status, ATTN_OK);
-      assert_true(fails_at > 10);
-      break;
-    }
-    assert_int_equal(status, ATTN_ERR_MEMORY);
-  }
+  assert_true(scarce_fail_each(run_trace, NULL) >= 10);
   close_network();
 }
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(every_attention_is_shown_as_it_is),
-                                     LAW(queries_and_keys_are_the_layers),
-                                     LAW(equal_scores_give_equal_weights),
-                                     LAW(looking_changes_nothing),
-                                     LAW(a_deep_model_has_room),
-                                     LAW(what_cannot_be_traced_is_refused),
-                                     LAW(each_allocation_may_fail)};
+  const struct CMUnitTest tests[] = {
+      TEST(every_attention_is_visited),       TEST(queries_and_keys_are_those_of_the_layer),
+      TEST(equal_scores_give_equal_weights),  TEST(tracing_changes_nothing),
+      TEST(the_notes_of_a_deep_model_fit),    TEST(rejects_invalid_sequences),
+      TEST(survives_every_failing_allocation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of whole Transformers, of every kind and with every choice of configuration: gradients are
- * derivatives; every weight counts; nobody sees the future, another sequence, or what comes behind;
- * without positions self-attention does not know the order of its inputs, with them it does.
+/* Whole Transformers of every kind and configuration: gradients are derivatives; every weight has
+ * an effect; no token attends to the future or to another sequence; the order of tokens matters
+ * with positions, and only then.
  *
  *     test_transformer [SEED] */
 #include <math.h>
@@ -28,14 +28,17 @@ static const int32_t places[2][TOKENS] = {{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5},
                                           {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4}};
 static const int32_t types[TOKENS] = {0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
 static const int64_t starts[2][3] = {{0, 6, 12}, {0, 7, 12}};
-static struct attn_text source = {.n = TOKENS,
-                                  .sequences = 2,
-                                  .tokens = tokens[0],
-                                  .places = places[0],
-                                  .starts = starts[0],
-                                  .types = types};
-static struct attn_text target = {
-    .n = TOKENS, .sequences = 2, .tokens = tokens[1], .places = places[1], .starts = starts[1]};
+static struct attn_token_batch source = {.n = TOKENS,
+                                         .sequences = 2,
+                                         .tokens = tokens[0],
+                                         .position_ids = places[0],
+                                         .starts = starts[0],
+                                         .token_type_ids = types};
+static struct attn_token_batch target = {.n = TOKENS,
+                                         .sequences = 2,
+                                         .tokens = tokens[1],
+                                         .position_ids = places[1],
+                                         .starts = starts[1]};
 
 static int begin(void **state) {
   (void)state;
@@ -54,25 +57,26 @@ static int end(void **state) {
 
 static void open_network(const char *more) {
   char json[600];
-  struct attn_config config;
+  struct attn_model_config config;
   attn_error err;
-  /* GELU, not ReLU: where a step crosses a corner differences say nothing. */
+  /* GELU, not ReLU: finite differences across its corner are meaningless. */
   snprintf(json, sizeof json,
-           "{\"vocabulary\": %d, \"width\": 16, \"heads\": 4, \"hidden\": 24, "
-           "\"encoder_layers\": 2, \"decoder_layers\": 2, \"length\": 16, \"epsilon\": 0.01"
+           "{\"vocab_size\": %d, \"d_model\": 16, \"num_heads\": 4, \"ffn_dim\": 24, "
+           "\"encoder_layers\": 2, \"decoder_layers\": 2, \"max_positions\": 16, \"norm_eps\": 0.01"
            "%s%s%s%s}",
            WORDS, strstr(more, "dropout") ? "" : ", \"dropout\": 0",
            strstr(more, "activation") ? "" : ", \"activation\": \"gelu\"", *more ? ", " : "", more);
-  if (attn_config_parse(json, strlen(json), &config, &err)) fail_msg("%s: %s", json, err.message);
+  if (attn_model_config_parse(json, strlen(json), &config, &err))
+    fail_msg("%s: %s", json, err.message);
   assert_int_equal(attn_network_count(&config, &numbers, &err), ATTN_OK);
   block = calloc((size_t)numbers * 2, sizeof *block);
   assert_int_equal(attn_network_new(&config, block, block + numbers, &network, &err), ATTN_OK);
-  attn_network_fill(network, 5);
+  attn_network_init_weights(network, 5);
 }
 
 static void close_network(void) { attn_network_free(network), free(block); }
 
-/* Logits of both, or of one, in the tape's memory. */
+/* Logits in the tape's memory, of both sequences or of one. */
 static struct attn_tape_variable *forward(void) {
   attn_tape_start(&tape);
   struct attn_tape_variable *y = attn_transformer_forward(network, &tape, &source, &target);
@@ -86,16 +90,19 @@ static const char *const variants[] = {
     "\"kind\": \"encoder\"",
     "\"norm_first\": false",
     "\"norm_first\": false, \"final_norm\": false, \"kind\": \"decoder\", \"activation\": \"gelu\"",
-    "\"rms_norm\": true, \"bias\": false, \"activation\": \"swiglu\", \"positions\": \"rotary\"",
-    "\"kv_heads\": 2, \"key_width\": 6, \"value_width\": 5, \"positions\": \"alibi\"",
-    "\"kv_heads\": 1, \"positions\": \"learned\", \"activation\": \"gelu_tanh\"",
-    "\"tied_output\": true, \"shared_embedding\": true, \"scaled_embedding\": false",
-    "\"kind\": \"encoder\", \"tied_output\": true, \"positions\": \"none\"",
-    "\"position_joining\": \"concatenate\", \"position_width\": 6",
-    "\"position_joining\": \"concatenate\", \"position_width\": 4, \"positions\": \"learned\"",
+    "\"norm\": \"rms_norm\", \"bias\": false, \"activation\": \"swiglu\", \"positions\": "
+    "\"rotary\"",
+    "\"num_kv_heads\": 2, \"head_dim\": 6, \"value_head_dim\": 5, \"positions\": \"alibi\"",
+    "\"num_kv_heads\": 1, \"positions\": \"learned\", \"activation\": \"gelu_tanh\"",
+    "\"tie_word_embeddings\": true, \"share_encoder_decoder_embeddings\": true, "
+    "\"scale_embedding\": false",
+    "\"kind\": \"encoder\", \"tie_word_embeddings\": true, \"positions\": \"none\"",
+    "\"position_mode\": \"concatenate\", \"position_dim\": 6",
+    "\"position_mode\": \"concatenate\", \"position_dim\": 4, \"positions\": \"learned\"",
     "\"dropout\": 0.2",
-    "\"embedding_norm\": true, \"token_types\": 2, \"positions\": \"learned\"",
-    "\"kind\": \"encoder\", \"head\": \"transform\", \"tied_output\": true, \"output_bias\": true",
+    "\"normalize_embedding\": true, \"type_vocab_size\": 2, \"positions\": \"learned\"",
+    "\"kind\": \"encoder\", \"head\": \"transform\", \"tie_word_embeddings\": true, "
+    "\"output_bias\": true",
     "\"positions\": \"sinusoidal_halves\", \"activation\": \"silu\", \"output_bias\": false",
     "\"head\": \"transform\", \"activation\": \"swiglu\"",
 };
@@ -115,8 +122,8 @@ static double loss(const float *r, int differentiates, double *size) {
   return sum;
 }
 
-/* Along random directions of all weights of one parameter, as test_tape.c has it; the terms behind
- * the logits are more than their sum shows: tenfold. */
+/* Along random directions over all weights of one parameter, as in test_tape.c. The terms summed in
+ * the logits are larger than the sum: tenfold. */
 static void hold(const struct attn_parameter *p, const float *r) {
   const double step = 1.0 / 128;
   int64_t count = p->value.n * p->value.width;
@@ -135,7 +142,7 @@ static void hold(const struct attn_parameter *p, const float *r) {
   double found = (8 * (sums[0] - sums[1]) - (sums[2] - sums[3])) / (12 * step);
   double bound = size * 320 * 0x1p-24 / step + 0.01 * fabs(found);
   if (!(fabs(found - exact) <= bound))
-    fail_msg("%s: derivative %g, differences say %g +- %g", p->name, exact, found, bound);
+    fail_msg("%s: derivative %g, differences give %g +- %g", p->name, exact, found, bound);
   free(kept), free(direction);
 }
 
@@ -154,7 +161,7 @@ static void gradients_are_derivatives(void **state) {
   tape.training = 0;
 }
 
-/* A step's gradients: bytes of the numbers and what is shared. */
+/* A step's gradients: memory of the values and of shared gradients. */
 static void learn(struct attn_tape *t, float *gradients) {
   int32_t labels[TOKENS];
   for (int n = 0; n < TOKENS; n++) labels[n] = n % 5 ? n % WORDS : ATTN_IGNORE_INDEX;
@@ -167,9 +174,9 @@ static void learn(struct attn_tape *t, float *gradients) {
   memcpy(gradients, block + numbers, (size_t)numbers * sizeof *block);
 }
 
-/* A tape that was measured for longer texts; what stands in its memory does not count. */
+/* A tape measured for longer texts; the content of its memory has no effect. */
 static void open_sharing(struct attn_tape *t) {
-  struct attn_text longer[2] = {source, target};
+  struct attn_token_batch longer[2] = {source, target};
   longer[0].n += 3, longer[1].n += 5;
   *t = (struct attn_tape){
       .training = 1, .shares_gradients = 1, .host.threads = 2, .drop.seed = tape.drop.seed};
@@ -179,7 +186,7 @@ static void open_sharing(struct attn_tape *t) {
   memset(t->data.memory, 0xff, t->data.size + t->gradients.offsets.peak);
 }
 
-static void gradients_that_share_memory_are_the_same_bits(void **state) {
+static void shared_gradient_memory_changes_no_bit(void **state) {
   (void)state;
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     struct attn_tape sharing;
@@ -197,11 +204,11 @@ static void gradients_that_share_memory_are_the_same_bits(void **state) {
   tape.training = 0;
 }
 
-/* ---- Who sees what ---- */
+/* ---- Visibility ---- */
 
 static void logits_to(float *to) { memcpy(to, forward()->x, TOKENS * WORDS * sizeof *to); }
 
-static void nobody_sees_the_future_nor_another_sequence(void **state) {
+static void no_token_attends_to_the_future_or_another_sequence(void **state) {
   (void)state;
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
@@ -229,7 +236,7 @@ static void nobody_sees_the_future_nor_another_sequence(void **state) {
   }
 }
 
-static void every_weight_counts(void **state) {
+static void every_weight_has_an_effect(void **state) {
   (void)state;
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
@@ -247,19 +254,19 @@ static void every_weight_counts(void **state) {
   }
 }
 
-static void kinds_of_tokens_count(void **state) {
+static void token_types_have_an_effect(void **state) {
   (void)state;
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
-  open_network("\"token_types\": 2, \"kind\": \"encoder\"");
+  open_network("\"type_vocab_size\": 2, \"kind\": \"encoder\"");
   logits_to(before);
-  source.types = NULL; /* all 0 */
+  source.token_type_ids = NULL; /* all 0 */
   logits_to(after);
-  source.types = types;
+  source.token_type_ids = types;
   assert_memory_not_equal(before, after, sizeof after);
   close_network();
 }
 
-/* Swaps tokens 1 and 3 of the first sequence: are the others' logits but rounded otherwise? */
+/* Swaps tokens 1 and 3 of the first sequence: the largest change of the other tokens' logits. */
 static double change_by_order(const char *positions) {
   char more[80];
   float before[TOKENS * WORDS], after[TOKENS * WORDS];
@@ -279,21 +286,21 @@ static double change_by_order(const char *positions) {
   return worst;
 }
 
-static void order_counts_where_there_are_positions_and_only_there(void **state) {
+static void order_matters_only_with_positions(void **state) {
   (void)state;
   assert_true(change_by_order("none") < 1e-5);
   assert_true(change_by_order("sinusoidal") > 1e-2);
-  assert_true(change_by_order("learned") > 1e-4); /* they begin small */
+  assert_true(change_by_order("learned") > 1e-4); /* small at initialization */
   assert_true(change_by_order("rotary") > 1e-2);
   assert_true(change_by_order("alibi") > 1e-2);
 }
 
-static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
+static void a_sequence_is_independent_of_its_batch(void **state) {
   (void)state;
   float together[TOKENS * WORDS];
   for (size_t n = 0; n < sizeof variants / sizeof *variants; n++) {
     open_network(variants[n]);
-    struct attn_text kept_source = source, kept_target = target;
+    struct attn_token_batch kept_source = source, kept_target = target;
     logits_to(together);
     source.n = starts[0][1], target.n = starts[1][1], source.sequences = target.sequences = 1;
     const struct attn_tape_variable *alone = forward();
@@ -304,16 +311,16 @@ static void a_sequence_alone_gets_what_it_gets_among_others(void **state) {
   }
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(gradients_are_derivatives),
-                                     LAW(gradients_that_share_memory_are_the_same_bits),
-                                     LAW(every_weight_counts),
-                                     LAW(kinds_of_tokens_count),
-                                     LAW(nobody_sees_the_future_nor_another_sequence),
-                                     LAW(order_counts_where_there_are_positions_and_only_there),
-                                     LAW(a_sequence_alone_gets_what_it_gets_among_others)};
+  const struct CMUnitTest tests[] = {TEST(gradients_are_derivatives),
+                                     TEST(shared_gradient_memory_changes_no_bit),
+                                     TEST(every_weight_has_an_effect),
+                                     TEST(token_types_have_an_effect),
+                                     TEST(no_token_attends_to_the_future_or_another_sequence),
+                                     TEST(order_matters_only_with_positions),
+                                     TEST(a_sequence_is_independent_of_its_batch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 """Texts as vectors: BERT folders opened by the command, against Hugging Face's code; with a package's weights where it is
-installed. The bound is test_foreign's, of the pooled vectors."""
+installed. The bound is test_huggingface's, of the pooled vectors."""
 import copy
 import json
 import os
@@ -125,7 +125,7 @@ def test_what_the_folder_says_is_done(pooling, unit, rng, tmp_path):
 def test_long_texts_are_cut_as_there(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = ["a!" * n + "z" for n in (2, 3, 4, 5, 10, 11, 12, 60)]
-    assert "positions for 24" in attn(tmp_path, texts, status=2).stderr
+    assert "max_positions is 24" in attn(tmp_path, texts, status=2).stderr
     attn(tmp_path, ["!" * 22])
     assert "positions" in attn(tmp_path, ["!" * 23], status=2).stderr
     tokenizer.enable_truncation(9)
@@ -191,7 +191,7 @@ def test_trouble_is_told(rng, tmp_path):
     assert "which model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
     done = subprocess.run([ATTN, "embed", tmp_path, b"ok", b"\xff"], capture_output=True, text=True)
     assert done.returncode == 2 and "UTF-8" in done.stderr
-    for change, says in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "no type"), (7, "no type")):
+    for change, says in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "without a type")):
         modules(tmp_path, pooling_mode_mean_tokens=True)
         write(tmp_path, "modules.json", json.loads((tmp_path / "modules.json").read_text()) + [change])
         refused(says)
@@ -200,9 +200,9 @@ def test_trouble_is_told(rng, tmp_path):
         modules(tmp_path, **modes)
         refused("1_Pooling/config.json")
     write(tmp_path, "modules.json", [])
-    refused("there is no Pooling")
+    refused("no Pooling module")
     write(tmp_path, "modules.json", {})
-    refused("no list")
+    refused("expected an array")
     (tmp_path / "modules.json").write_text("[")
     refused("modules.json, line")
     os.remove(tmp_path / "modules.json")
@@ -214,7 +214,7 @@ def test_trouble_is_told(rng, tmp_path):
     config = json.loads((tmp_path / "config.json").read_text())
     tokenizer.add_special_tokens([f"<{n}>" for n in range(4)])
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    refused("the model vectors for")
+    refused("embeddings for")
     os.remove(tmp_path / "tokenizer.json")
     refused("tokenizer.json")
     os.remove(tmp_path / "config.json")

@@ -151,12 +151,12 @@ def log_p(model, read, row, begin, ended):
 
 END_OF = {"gpt2": 2, "marian": 2}  # those of our own vocabularies
 OURS = {
-    "marian": {"norm_first": False, "final_norm": False, "positions": "sinusoidal_halves", "tied_output": True,
+    "marian": {"norm_first": False, "final_norm": False, "positions": "sinusoidal_halves", "tie_word_embeddings": True,
                "output_bias": True, "activation": "gelu"},
-    "gpt2": {"kind": "decoder", "positions": "learned", "tied_output": True, "output_bias": False,
-             "scaled_embedding": False, "activation": "gelu_tanh"},
-    "gpt2, untied, SiLU": {"kind": "decoder", "positions": "learned", "tied_output": False, "output_bias": False,
-                           "scaled_embedding": False, "activation": "silu"},
+    "gpt2": {"kind": "decoder", "positions": "learned", "tie_word_embeddings": True, "output_bias": False,
+             "scale_embedding": False, "activation": "gelu_tanh"},
+    "gpt2, untied, SiLU": {"kind": "decoder", "positions": "learned", "tie_word_embeddings": False, "output_bias": False,
+                           "scale_embedding": False, "activation": "silu"},
 }
 
 
@@ -167,7 +167,7 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
     pairs = [("".join(letters := rng.choices("abcd ", k=rng.randrange(2, 9))).strip() or "a", "".join(reversed(letters)).strip() or "a")
              for _ in range(200)]
     (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
-    config = {"width": 24, "heads": 3, "hidden": 40, "length": 40, "dropout": 0.0} | OURS[name]
+    config = {"d_model": 24, "num_heads": 3, "ffn_dim": 40, "max_positions": 40, "dropout": 0.0} | OURS[name]
     attn("train", "--data", tmp_path / "pairs.tsv", "-o", tmp_path / "ours.safetensors", "--config", json.dumps(config),
          "--tokenizer", tokenizer, "--steps", 60, "--quiet", "--threads", 1)
     folder = tmp_path / "theirs"
@@ -341,7 +341,7 @@ PASSED = {
     problem_type use_cache pad_token_id bos_token_id eos_token_id decoder_start_token_id forced_eos_token_id _name_or_path
     model_type output_attentions is_encoder_decoder""".split(),
 }
-# Sizes, which the weights then do not have, and what test_foreign refuses or varies.
+# Sizes, which the weights then do not have, and what test_huggingface refuses or varies.
 SIZES = {
     "gpt2": "vocab_size n_positions n_embd n_layer n_head n_inner layer_norm_epsilon tie_word_embeddings".split(),
     "marian": """vocab_size max_position_embeddings encoder_layers encoder_ffn_dim encoder_attention_heads decoder_layers d_model
@@ -381,7 +381,7 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     """With the member and its value, and nothing is left behind."""
     attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
-    assert '"tied_output" is false; no marian model is so, there it is true' in message, message
+    assert '"tie_word_embeddings" is false, which a marian model cannot represent; it must be true' in message, message
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
     build("marian", tmp_path / "theirs")
     message = attn("export", tmp_path / "theirs", "-o", tmp_path / "nowhere" / "to", status=2).stderr
@@ -401,7 +401,7 @@ def test_an_export_that_fails_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("what, says", [
-    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "to go on"), ({"single": "$A $A"}, "post_processor.single")])
+    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "a decoder's prompt"), ({"single": "$A $A"}, "post_processor.single")])
 def test_what_stands_around_a_text(what, says, rng, tmp_path):
     """A token before a text that is to go on is read; one behind it is refused."""
     t = words()

@@ -52,11 +52,11 @@ class Reference(nn.Module):
 
     def __init__(self, c):
         super().__init__()
-        self.c, d = c, c["width"]
-        shape = dict(d_model=d, nhead=c["heads"], dim_feedforward=c["hidden"], dropout=0.0,
-                     activation=ACTIVATIONS[c["activation"]], layer_norm_eps=c["epsilon"], batch_first=True,
+        self.c, d = c, c["d_model"]
+        shape = dict(d_model=d, nhead=c["num_heads"], dim_feedforward=c["ffn_dim"], dropout=0.0,
+                     activation=ACTIVATIONS[c["activation"]], layer_norm_eps=c["norm_eps"], batch_first=True,
                      norm_first=c["norm_first"], bias=c["bias"])
-        norm = lambda: nn.LayerNorm(d, c["epsilon"]) if c["final_norm"] else None
+        norm = lambda: nn.LayerNorm(d, c["norm_eps"]) if c["final_norm"] else None
         if c["kind"] == "encoder-decoder":
             whole = nn.Transformer(num_encoder_layers=c["encoder_layers"], num_decoder_layers=c["decoder_layers"], **shape)
             self.encoder, self.decoder = whole.encoder, whole.decoder
@@ -67,13 +67,13 @@ class Reference(nn.Module):
             setattr(self, c["kind"], stack)
         for side in ("source", "target"):
             if c["kind"] != {"source": "decoder", "target": "encoder"}[side]:
-                setattr(self, f"{side}_embedding", nn.Embedding(c["vocabulary"], d))
+                setattr(self, f"{side}_embedding", nn.Embedding(c["vocab_size"], d))
                 if c["positions"] == "learned":
-                    setattr(self, f"{side}_positions", nn.Embedding(c["length"], d))
-        if c["shared_embedding"]:
+                    setattr(self, f"{side}_positions", nn.Embedding(c["max_positions"], d))
+        if c["share_encoder_decoder_embeddings"]:
             del self.source_embedding
-        if not c["tied_output"]:
-            self.output = nn.Linear(d, c["vocabulary"], bias=c["bias"])
+        if not c["tie_word_embeddings"]:
+            self.output = nn.Linear(d, c["vocab_size"], bias=c["bias"])
         for m in self.modules():  # ours have them without biases of linear layers as well
             if isinstance(m, nn.LayerNorm) and m.bias is None:
                 m.bias = nn.Parameter(torch.zeros(d))
@@ -87,11 +87,11 @@ class Reference(nn.Module):
 
     def embed(self, side, ids):
         table = getattr(self, f"{side}_embedding", None) or self.target_embedding
-        x = table(ids) * (math.sqrt(self.c["width"]) if self.c["scaled_embedding"] else 1)
+        x = table(ids) * (math.sqrt(self.c["d_model"]) if self.c["scale_embedding"] else 1)
         if self.c["positions"] == "learned":
             x = x + getattr(self, f"{side}_positions").weight[: ids.shape[1]]
         if self.c["positions"] == "sinusoidal":
-            x = x + sinusoids(self.c["length"], self.c["width"])[: ids.shape[1]].to(x.dtype)
+            x = x + sinusoids(self.c["max_positions"], self.c["d_model"])[: ids.shape[1]].to(x.dtype)
         return x
 
     def forward(self, source, target):
@@ -106,7 +106,7 @@ class Reference(nn.Module):
                              tgt_key_padding_mask=target == PAD, memory_key_padding_mask=no_keys)
         if kind == "decoder":
             x = self.decoder(self.embed("target", target), mask=future, src_key_padding_mask=target == PAD)
-        if not self.c["tied_output"]:
+        if not self.c["tie_word_embeddings"]:
             return self.output(x)
         return nn.functional.linear(x, (self.source_embedding if kind == "encoder" else self.target_embedding).weight)
 
@@ -136,10 +136,10 @@ class Batch:
 
 # ---- Ours ----
 
-BASE = {"kind": "encoder-decoder", "vocabulary": 23, "width": 24, "heads": 3, "hidden": 40, "encoder_layers": 2,
-        "decoder_layers": 2, "length": 24, "positions": "sinusoidal", "activation": "gelu", "norm_first": True,
-        "final_norm": True, "bias": True, "shared_embedding": False, "tied_output": False, "scaled_embedding": True,
-        "epsilon": 1e-5, "dropout": 0.0}
+BASE = {"kind": "encoder-decoder", "vocab_size": 23, "d_model": 24, "num_heads": 3, "ffn_dim": 40, "encoder_layers": 2,
+        "decoder_layers": 2, "max_positions": 24, "positions": "sinusoidal", "activation": "gelu", "norm_first": True,
+        "final_norm": True, "bias": True, "share_encoder_decoder_embeddings": False, "tie_word_embeddings": False, "scale_embedding": True,
+        "norm_eps": 1e-5, "dropout": 0.0}
 # AdamW's epsilon bounds what a rounding of a gradient does to a weight, rate / epsilon: with 1e-8 one gradient that is
 # 0 but for roundings moves its weight by a whole step, in every implementation another way.
 TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
@@ -187,7 +187,7 @@ def no_gradient_of_k(gradients):
 
 
 def make_pairs(rng, kind, count=5):
-    words = lambda n: [rng.randrange(SPECIAL, BASE["vocabulary"]) for _ in range(n)]
+    words = lambda n: [rng.randrange(SPECIAL, BASE["vocab_size"]) for _ in range(n)]
     pairs = []
     for _ in range(count):
         n = rng.randrange(1, 17)
@@ -215,12 +215,12 @@ VARIANTS = {
     "post-norm": {"norm_first": False, "final_norm": False},
     "post-norm, final norm": {"norm_first": False, "activation": "gelu_tanh"},
     "ReLU": {"activation": "relu"},
-    "tied, shared": {"tied_output": True, "shared_embedding": True},
-    "learned positions": {"positions": "learned", "scaled_embedding": False, "epsilon": 1e-3},
+    "tied, shared": {"tie_word_embeddings": True, "share_encoder_decoder_embeddings": True},
+    "learned positions": {"positions": "learned", "scale_embedding": False, "norm_eps": 1e-3},
     "no biases": {"bias": False, "positions": "none"},
-    "decoder": {"kind": "decoder", "tied_output": True, "positions": "learned"},
+    "decoder": {"kind": "decoder", "tie_word_embeddings": True, "positions": "learned"},
     "encoder": {"kind": "encoder", "norm_first": False},
-    "encoder, tied": {"kind": "encoder", "tied_output": True},
+    "encoder, tied": {"kind": "encoder", "tie_word_embeddings": True},
 }
 
 
@@ -373,8 +373,8 @@ def test_our_checkpoint_is_pytorchs(variant, rng, tmp_path):
 
 def test_multihead_attention(rng, tmp_path):
     """A layer whose feed-forward part is 0 and an output that is 1: x + attention(norm(x))."""
-    config = BASE | {"kind": "encoder", "encoder_layers": 1, "vocabulary": 24, "final_norm": False, "positions": "none",
-                     "scaled_embedding": False}
+    config = BASE | {"kind": "encoder", "encoder_layers": 1, "vocab_size": 24, "final_norm": False, "positions": "none",
+                     "scale_embedding": False}
     model = Reference(config)
     layer = model.encoder.layers[0]
     for p in (layer.linear2.weight, layer.linear2.bias, model.output.bias):

@@ -1,6 +1,6 @@
-/* Models as a program, for tests/python/test_transformer.py and test_foreign.py, which compare them
- * with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source tokens|target
- * tokens|types of the source's tokens".
+/* Models as a program, for tests/python/test_transformer.py and test_huggingface.py, which compare
+ * them with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source
+ * tokens|target tokens|types of the source's tokens".
  *
  *     drive_model train CHECKPOINT STEPS TO     goes on from a checkpoint, with the batch again and
  *                                               again: TO is the checkpoint afterwards, TO.first
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "foreign.h"
+#include "huggingface.h"
 #include "bf16.h"
 #include "safetensors.h"
 
@@ -133,15 +133,16 @@ static void train(const char *from, int steps, const char *to) {
 /* ---- Hugging Face ---- */
 
 /* One side of all examples; the types belong to the source. */
-static struct attn_text text_of(int side) {
+static struct attn_token_batch text_of(int side) {
   static int32_t tokens[2][LINES * LINE], places[2][LINES * LINE], types[LINES * LINE];
   static int64_t starts[2][LINES + 1];
-  struct attn_text t = {.tokens = tokens[side], .places = places[side], .starts = starts[side]};
+  struct attn_token_batch t = {
+      .tokens = tokens[side], .position_ids = places[side], .starts = starts[side]};
   for (int n = 0; n < lines; n++) {
     const struct example *e = &examples[n];
     for (int64_t k = 0; k < e->count[side]; k++, t.n++) {
       tokens[side][t.n] = e->tokens[side][k], places[side][t.n] = (int32_t)k;
-      if (!side && e->count[2]) t.types = types, types[t.n] = e->tokens[2][k];
+      if (!side && e->count[2]) t.token_type_ids = types, types[t.n] = e->tokens[2][k];
     }
     starts[side][++t.sequences] = t.n;
   }
@@ -150,7 +151,7 @@ static struct attn_text text_of(int side) {
 
 /* Twice: to measure, and to compute. */
 static struct attn_tape_variable *forward(const struct attn_network *n, struct attn_tape *tape) {
-  struct attn_text source = text_of(0), target = text_of(1);
+  struct attn_token_batch source = text_of(0), target = text_of(1);
   attn_transformer_forward(n, tape, &source, &target);
   size_t bytes = tape->data.peak;
   tape->data = (struct attn_arena){aligned_alloc(64, bytes), bytes, 0, 0};
@@ -160,12 +161,12 @@ static struct attn_tape_variable *forward(const struct attn_network *n, struct a
   return y;
 }
 
-static void write_again(const char *to, const struct attn_family *family,
+static void write_again(const char *to, const struct attn_hf_family *family,
                         const struct attn_network *n) {
   char path[LINE], *json;
   snprintf(path, sizeof path, "%s.again", to);
-  check(attn_foreign_write(path, family, n, &err));
-  check(attn_foreign_config_write(family, &n->config, &json, &err));
+  check(attn_hf_weights_write(path, family, n, &err));
+  check(attn_hf_config_write(family, &n->config, &json, &err));
   snprintf(path, sizeof path, "%s.json", to);
   FILE *f = fopen(path, "wb");
   if (!f || fputs(json, f) < 0 || fclose(f)) abort();
@@ -173,12 +174,12 @@ static void write_again(const char *to, const struct attn_family *family,
 }
 
 static void read_foreign(const char *config, const char *weights_path, const char *to) {
-  const struct attn_family *family;
+  const struct attn_hf_family *family;
   const char *name = "logits";
   struct attn_network *n;
   struct attn_tape tape = {.host.threads = 1};
   float *weights;
-  check(attn_foreign_load(config, weights_path, &family, &n, &weights, &err));
+  check(attn_hf_model_load(config, weights_path, &family, &n, &weights, &err));
   struct attn_tape_variable *y = forward(n, &tape);
   attn_tensor logits = tensor_of(y->x, y->n, y->width, 2);
   write_tensors(to, &name, &logits, 1);

@@ -40,8 +40,8 @@ static int end(void **state) { return (void)state, halves = 0, folder_end(); }
 
 static struct attn_trainer *new_trainer(void) {
   static const char json[] =
-      "{\"vocabulary\": 16, \"width\": 16, \"heads\": 2, \"hidden\": 32, "
-      "\"encoder_layers\": 1, \"decoder_layers\": 1, \"length\": 32}";
+      "{\"vocab_size\": 16, \"d_model\": 16, \"num_heads\": 2, \"ffn_dim\": 32, "
+      "\"encoder_layers\": 1, \"decoder_layers\": 1, \"max_positions\": 32}";
   const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                     .schedule = {ATTN_SCHEDULE_NOAM, 1.0 / 3, 10, LAST},
                                     .clip = 1,
@@ -52,9 +52,9 @@ static struct attn_trainer *new_trainer(void) {
                                     .seed = 0xFEDCBA9876543210u,
                                     .threads = 2,
                                     .halves = halves};
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_trainer *t;
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_OK);
   return t;
 }
@@ -67,8 +67,9 @@ static void make_step(struct attn_trainer *t) {
     int64_t counts[2] = {0, 0};
     attn_task_addition(1, t->drawn, 0, &pair);
     for (const char *c = pair.source; *c; c++)
-      source[counts[0]++] = ATTN_TOKENS_SPECIAL + (*c == '+' ? 10 : *c - '0');
-    for (const char *c = pair.target; *c; c++) target[counts[1]++] = ATTN_TOKENS_SPECIAL + *c - '0';
+      source[counts[0]++] = ATTN_NUM_SPECIAL_TOKENS + (*c == '+' ? 10 : *c - '0');
+    for (const char *c = pair.target; *c; c++)
+      target[counts[1]++] = ATTN_NUM_SPECIAL_TOKENS + *c - '0';
     if (!attn_trainer_add(t, source, counts[0], target, counts[1])) abort();
   }
   if (attn_trainer_step(t, &step, NULL) || step.skipped) abort();
@@ -180,8 +181,8 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "adamw.m.encoder", "adamw.x.encoder"), expect_refused("adamw.m.encoder");
   exchange(bytes, size, "\"tokenizer\"", "\"tokenixer\""), expect_refused("tokenizer");
-  exchange(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":16"), expect_refused("linear1.weight");
-  exchange(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":-2"), expect_refused("hidden");
+  exchange(bytes, size, "\\\"ffn_dim\\\":32", "\\\"ffn_dim\\\":16"), expect_refused("linear1.weight");
+  exchange(bytes, size, "\\\"ffn_dim\\\":32", "\\\"ffn_dim\\\":-2"), expect_refused("ffn_dim");
   exchange(bytes, size, "\\\"schedule\\\":\\\"noam", "\\\"schedule\\\":\\\"moan"),
       expect_refused("training");
   exchange(bytes, size, "\\\"skipped\\\"", "\\\"skippex\\\""), expect_refused("skippe");
@@ -259,7 +260,7 @@ static void a_model_that_the_file_cannot_hold_is_refused(void **state) {
   attn_trainer_free(t);
   size_t size = slurp(bytes, sizeof bytes);
   exchange(bytes, size, "\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"),
-      expect_refused("cannot hold");
+      expect_refused("are too few");
 }
 
 #define SPACES "                         " /* of the member's length */

@@ -24,10 +24,10 @@
 
 enum { STEPS = 24, EVERY = 3, STATES = 400 };
 
-#define LAYERS "\"heads\": 2, \"hidden\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
-static const char tiny[] = "{\"width\": 8, " LAYERS "}",
-                  encoder[] = "{\"kind\": \"encoder\", \"width\": 8, " LAYERS "}",
-                  sober[] = "{\"width\": 8, \"dropout\": 0, " LAYERS "}";
+#define LAYERS "\"num_heads\": 2, \"ffn_dim\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
+static const char tiny[] = "{\"d_model\": 8, " LAYERS "}",
+                  encoder[] = "{\"kind\": \"encoder\", \"d_model\": 8, " LAYERS "}",
+                  sober[] = "{\"d_model\": 8, \"dropout\": 0, " LAYERS "}";
 
 static const char *precision; /* of a run; NULL: float32 */
 static char data[96], output[96], last[96], moved[96];
@@ -503,7 +503,8 @@ static void a_model_of_many_places_takes_no_more_memory(void **state) {
   (void)state;
   struct log log = {0};
   attn_train run =
-      wanted("{\"width\": 8, \"positions\": \"alibi\", \"length\": 16777216, " LAYERS "}", 3, &log);
+      wanted("{\"d_model\": 8, \"positions\": \"alibi\", \"max_positions\": 16777216, " LAYERS "}",
+             3, &log);
   scarce_begin(0);
   expect(&run, ATTN_OK);
   scarce_end();
@@ -594,12 +595,12 @@ static void settings_that_cannot_be_are_refused(void **state) {
   REFUSED(ARGUMENT, "held_out", run.data = NULL, run.task = "dates", run.held_out = data);
   REFUSED(ARGUMENT, "tokenizer", run.tokenizer = "wordz");
   REFUSED(FORMAT, "widht", run.config = "{\"widht\": 3}");
-  REFUSED(FORMAT, "2^40", run.config = "{\"width\": 16777216, \"hidden\": 16777216}");
-  REFUSED(ARGUMENT, "leave it out", run.config = "{\"vocabulary\": 9}");
+  REFUSED(FORMAT, "2^40", run.config = "{\"d_model\": 16777216, \"ffn_dim\": 16777216}");
+  REFUSED(ARGUMENT, "leave it out", run.config = "{\"vocab_size\": 9}");
   REFUSED(ARGUMENT, "no decoder", run.config = "{\"decoder_layers\": 0}");
   REFUSED(ARGUMENT, "hidden vectors", run.config = "{\"kind\": \"encoder\", \"head\": \"none\"}");
   REFUSED(FORMAT, "tokens; the model has positions for 2 and the end",
-          run.config = "{\"length\": 3}");
+          run.config = "{\"max_positions\": 3}");
 }
 
 static void what_goes_on_is_the_run_that_it_was(void **state) {

@@ -61,9 +61,11 @@ static int end(void **state) { return (void)state, folder_end(); }
 /* Widths of 27 and 200: products with edges, and some that fill tiles. */
 static void train(const char *precision) {
   static const char *const configs[] = {
-      "{\"width\": 200, \"heads\": 4, \"hidden\": 512, \"encoder_layers\": 1, \"decoder_layers\": "
+      "{\"d_model\": 200, \"num_heads\": 4, \"ffn_dim\": 512, \"encoder_layers\": 1, "
+      "\"decoder_layers\": "
       "1}",
-      "{\"width\": 54, \"heads\": 2, \"hidden\": 27, \"encoder_layers\": 1, \"decoder_layers\": "
+      "{\"d_model\": 54, \"num_heads\": 2, \"ffn_dim\": 27, \"encoder_layers\": 1, "
+      "\"decoder_layers\": "
       "1}"};
   char output[128];
   attn_error err;
@@ -83,16 +85,16 @@ static void ask(const char *precision) {
   char path[128];
   attn_model *model;
   attn_error err;
-  attn_reply replies[4] = {ATTN_REPLY_INIT};
-  attn_generation how = ATTN_GENERATION_INIT;
-  attn_embedding_how embedding = ATTN_EMBEDDING_HOW_INIT;
+  attn_generation_result replies[4] = {ATTN_GENERATION_RESULT_INIT};
+  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
+  attn_embedding_config embedding = ATTN_EMBEDDING_CONFIG_INIT;
   how.precision = precision ? ATTN_BF16 : ATTN_F32, how.threads = embedding.threads = 1;
-  how.together = 4, embedding.pooling = ATTN_POOLING_MEAN;
+  how.batch_size = 4, embedding.pooling = ATTN_POOLING_MEAN;
   snprintf(path, sizeof path, "%s/m.safetensors", folder);
   if (attn_model_open(path, &model, &err)) fail_msg("%s", err.message);
   for (int n = 0; n < 10; n++) {
     if (attn_model_generate(model, sources, 4, &how, replies, &err)) fail_msg("%s", err.message);
-    attn_replies_free(replies, 4);
+    attn_generation_results_free(replies, 4);
     if (attn_model_embed(model, sources, 4, &embedding, vectors, &err)) fail_msg("%s", err.message);
   }
   attn_model_free(model);

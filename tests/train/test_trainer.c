@@ -24,14 +24,14 @@ static int hidden = 64;
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
   char json[400];
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_trainer *t = NULL;
   attn_error err;
-  snprintf(
-      json, sizeof json,
-      "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": %d, \"encoder_layers\": 1, "
-      "\"decoder_layers\": 1, \"length\": 16%s}",
-      WORDS, hidden, more);
+  snprintf(json, sizeof json,
+           "{\"vocab_size\": %d, \"d_model\": 32, \"num_heads\": 4, \"ffn_dim\": %d, "
+           "\"encoder_layers\": 1, "
+           "\"decoder_layers\": 1, \"max_positions\": 16%s}",
+           WORDS, hidden, more);
   const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
                                     .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
                                     .clip = 1,
@@ -42,7 +42,7 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
                                     .threads = threads,
                                     .whole_from = whole_from,
                                     .halves = halves};
-  if (attn_config_parse(json, strlen(json), &config, &err) ||
+  if (attn_model_config_parse(json, strlen(json), &config, &err) ||
       attn_trainer_new(&config, &how, &t, &err))
     fail_msg("%s", err.message);
   return t;
@@ -55,7 +55,7 @@ static void add_batch(struct attn_trainer *t) {
     int64_t count = 3 + below(3);
     for (int64_t k = 0; k < count; k++)
       source[k] = target[count - 1 - k] =
-          (int32_t)(ATTN_TOKENS_SPECIAL + below(WORDS - ATTN_TOKENS_SPECIAL));
+          (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(WORDS - ATTN_NUM_SPECIAL_TOKENS));
     assert_true(attn_trainer_add(t, source, count, target, count));
   }
   assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
@@ -172,9 +172,9 @@ static void a_large_model_is_one_part(void **state) {
 
 static int parts_of(const char *json) {
   const struct attn_training how = {.batch = 3, .tokens = 3, .threads = 3};
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_trainer *t = NULL;
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_OK);
   int parts = t->parts;
   attn_trainer_free(t);
@@ -185,8 +185,8 @@ static int parts_of(const char *json) {
 static void large_is_said_of_weights(void **state) {
   (void)state;
   static const char text[] =
-      "{\"vocabulary\": %s, \"width\": 64, \"heads\": 4, \"kind\": "
-      "\"decoder\", \"decoder_layers\": 0, \"tied_output\": true}";
+      "{\"vocab_size\": %s, \"d_model\": 64, \"num_heads\": 4, \"kind\": "
+      "\"decoder\", \"decoder_layers\": 0, \"tie_word_embeddings\": true}";
   char json[200];
   snprintf(json, sizeof json, text, "32768");
   assert_int_equal(parts_of(json), 1);
@@ -279,11 +279,11 @@ static void schedules_rise_and_fall(void **state) {
 
 static void what_says_no_words_is_not_trained(void **state) {
   (void)state;
-  static const char json[] = "{\"vocabulary\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
+  static const char json[] = "{\"vocab_size\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
   const struct attn_training how = {.batch = 1, .tokens = 9, .threads = 1};
-  struct attn_config config;
+  struct attn_model_config config;
   struct attn_trainer *t = NULL;
-  assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
+  assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_ERR_ARGUMENT);
   assert_null(t);
 }
@@ -301,7 +301,7 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
                 said[] = {4, 5, ATTN_TOKEN_END, 4, ATTN_TOKEN_END}, at[] = {0, 1, 2, 0, 1};
   assert_memory_equal(b->target.tokens, read, sizeof read);
   assert_memory_equal(b->labels, said, sizeof said);
-  assert_memory_equal(b->target.places, at, sizeof at);
+  assert_memory_equal(b->target.position_ids, at, sizeof at);
   assert_int_equal(b->source.tokens[5], ATTN_TOKEN_END);
   assert_int_equal(b->target.starts[1], 3), assert_int_equal(b->target.starts[2], 5);
   attn_batch_free(b);
@@ -316,16 +316,16 @@ static void each_place_of_an_encoders_source_has_a_label(void **state) {
                 read[] = {4, 5, ATTN_TOKEN_END, 6, 7, ATTN_TOKEN_END, ATTN_TOKEN_END},
                 at[] = {0, 1, 2, 0, 1, 2, 0};
   assert_int_equal(attn_batch_new(3, 7, &b, NULL), ATTN_OK);
-  assert_true(attn_batch_label(b, some, 2, some + 4, 1));
-  assert_false(attn_batch_label(b, some, 2, some, 3));
-  assert_false(attn_batch_label(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */
-  assert_true(attn_batch_label(b, some + 2, 2, some + 1, 2));
-  assert_true(attn_batch_label(b, NULL, 0, NULL, 0));
+  assert_true(attn_batch_add_labels(b, some, 2, some + 4, 1));
+  assert_false(attn_batch_add_labels(b, some, 2, some, 3));
+  assert_false(attn_batch_add_labels(b, some, 4, some, 1)); /* 3 and 5 are more than 7 */
+  assert_true(attn_batch_add_labels(b, some + 2, 2, some + 1, 2));
+  assert_true(attn_batch_add_labels(b, NULL, 0, NULL, 0));
   assert_true(b->source.n == 7 && b->source.sequences == 3 && b->sequences == 3 && !b->target.n);
   assert_memory_equal(b->labels, said, sizeof said);
   assert_memory_equal(b->source.tokens, read, sizeof read);
-  assert_memory_equal(b->source.places, at, sizeof at);
-  assert_false(attn_batch_label(b, NULL, 0, NULL, 0)); /* three sequences are all */
+  assert_memory_equal(b->source.position_ids, at, sizeof at);
+  assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences are all */
   attn_batch_free(b);
 }
 
@@ -336,7 +336,7 @@ static struct attn_step make_label_step(struct attn_trainer *t) {
     int32_t source[6];
     int64_t count = 3 + below(3);
     for (int64_t k = 0; k < count; k++)
-      source[k] = (int32_t)(ATTN_TOKENS_SPECIAL + below(WORDS - ATTN_TOKENS_SPECIAL));
+      source[k] = (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(WORDS - ATTN_NUM_SPECIAL_TOKENS));
     assert_true(attn_trainer_add(t, source, count, source + 1, count - 1));
   }
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);

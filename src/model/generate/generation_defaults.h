@@ -1,0 +1,46 @@
+/* generation_defaults.h -- how a model generates by default: its special tokens, and the options in
+ * a folder's generation_config.json, or without that file in config.json.
+ * [huggingface/transformers: generation/configuration_utils.py] */
+#ifndef ATTN_MODEL_GENERATION_DEFAULTS_H
+#define ATTN_MODEL_GENERATION_DEFAULTS_H
+
+#include "config.h"
+#include "token_search.h"
+
+/* Tokens are -1 if there is none. */
+struct attn_generation_defaults {
+  int32_t bos;                    /* the decoder's first input */
+  int32_t eos;                    /* ends generation */
+  int32_t source_bos, source_eos; /* around an encoder's source */
+  int32_t pad;                    /* only written to folders */
+  int32_t empty_prompt;           /* what a decoder reads for an empty source */
+  int force_eos;
+  int64_t max_length;     /* including the prompt; 0: no limit */
+  int64_t max_new_tokens; /* without the prompt; 0: no limit */
+  enum attn_beam_rule rule;
+  int32_t num_beams;
+  double length_penalty;
+  int early_stopping;
+  int32_t *suppressed; /* tokens never generated; owned */
+  int64_t num_suppressed;
+};
+
+/* Of a checkpoint: BEGIN, END, greedy search. */
+struct attn_generation_defaults attn_generation_defaults_of_checkpoint(
+    const struct attn_model_config *config);
+
+/* From the text of a folder's file `name`. ATTN_ERR_FORMAT with the name and value of a member that
+ * would change results and is not supported; g is then unchanged. source_bos and source_eos belong
+ * to the tokenizer and are never changed. */
+attn_status attn_generation_defaults_read(const char *json, size_t size, const char *name,
+                                          const struct attn_model_config *config,
+                                          struct attn_generation_defaults *g, attn_error *err);
+
+/* generation_config.json; the caller frees it. NULL if out of memory. */
+char *attn_generation_defaults_write(const struct attn_model_config *config,
+                                     const struct attn_generation_defaults *g);
+
+/* A search with these defaults. */
+struct attn_search_config attn_generation_defaults_search(const struct attn_generation_defaults *g);
+
+#endif

@@ -1,0 +1,264 @@
+#include "token_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "batch.h"
+#include "beam_state.h"
+#include "error.h"
+#include "parallel_batches.h"
+#include "predict_labels.h"
+
+/* ---- Checks ---- */
+
+static attn_status check_range(const char *name, int64_t value, int64_t min, int64_t max,
+                               attn_error *err) {
+  if (value >= min && value <= max) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be between %lld and %lld, got %lld", name,
+                   (long long)min, (long long)max, (long long)value);
+}
+
+static attn_status reject_real(const char *name, double value, const char *accepted,
+                               attn_error *err) {
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be %s, got %g", name, accepted, value);
+}
+
+static attn_status check_reals(const struct attn_search_config *s, attn_error *err) {
+  int is_hf = s->rule == ATTN_BEAM_RULE_HUGGING_FACE;
+  if (!(s->length_penalty >= (is_hf ? -10 : 0) && s->length_penalty <= 10))
+    return reject_real("length_penalty", s->length_penalty,
+                       is_hf ? "between -10 and 10" : "between 0 and 10", err);
+  if (!(s->temperature >= 0 && isfinite(s->temperature)))
+    return reject_real("temperature", s->temperature, "at least 0 and finite", err);
+  if (s->temperature > 0 && s->num_beams > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "num_beams",
+                     "sampling (temperature above 0) requires num_beams 1, got %lld",
+                     (long long)s->num_beams);
+  if (!(s->top_p > 0 && s->top_p <= 1))
+    return reject_real("top_p", s->top_p, "between 0 and 1", err);
+  return ATTN_OK;
+}
+
+static attn_status check_config(const struct attn_search_config *s,
+                                const struct attn_model_config *c, attn_error *err) {
+  if (c->kind != ATTN_ENCODER && c->decoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "network",
+                     "cannot generate: the decoder has no layers");
+  attn_status status = check_range("max_new_tokens", s->max_new_tokens, 1, c->max_positions, err);
+  if (!status) status = check_range("bos", s->bos, -1, c->vocab_size - 1, err);
+  if (!status) status = check_range("eos", s->eos, -1, c->vocab_size - 1, err);
+  if (!status) status = check_range("num_beams", s->num_beams, 1, ATTN_NUM_BEAMS_MAX, err);
+  if (!status)
+    status = check_range("num_return_sequences", s->num_return_sequences, 1, s->num_beams, err);
+  if (!status) status = check_reals(s, err);
+  if (!status) status = check_range("top_k", s->top_k, 0, INT64_MAX, err);
+  if (!status) status = check_range("batch_size", s->batch_size, 1, INT64_MAX, err);
+  return status ? status : check_range("threads", s->threads, 0, INT32_MAX, err);
+}
+
+static struct attn_search_config complete(const struct attn_search_config *given) {
+  struct attn_search_config s = *given;
+  if (!s.num_beams) s.num_beams = 1;
+  if (!s.num_return_sequences) s.num_return_sequences = 1;
+  if (!s.batch_size) s.batch_size = 1;
+  if (s.top_p == 0) s.top_p = 1;
+  return s;
+}
+
+static attn_status check_source(const struct attn_token_batch *t, const struct attn_model_config *c,
+                                const struct attn_search_config *s, attn_error *err) {
+  int is_prompt = c->kind == ATTN_DECODER, has_bos = s->bos >= 0;
+  int64_t vocab_size = is_prompt ? c->vocab_size : c->source_vocab_size;
+  int64_t max = is_prompt ? c->max_positions - has_bos : c->max_positions;
+  if (is_prompt && s->max_length && max > s->max_length - 1 - has_bos)
+    max = s->max_length - 1 - has_bos;
+  if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
+                     "sequences must start at 0 and end at the number of tokens");
+  for (int64_t n = 0; n < t->sequences; n++) {
+    int64_t count = t->starts[n + 1] - t->starts[n];
+    if (count < 0 || count > max || (count == 0 && !(is_prompt && has_bos)))
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
+                       "source %lld has %lld tokens; expected at least one and at most %lld",
+                       (long long)n, (long long)count, (long long)max);
+  }
+  for (int64_t n = 0; n < t->n; n++)
+    if (t->tokens[n] < 0 || t->tokens[n] >= vocab_size)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
+                       "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
+                       (long long)vocab_size);
+  if (c->kind != ATTN_ENCODER_DECODER || has_bos) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "bos", "an encoder-decoder requires a bos token");
+}
+
+/* ---- A batch of sources ---- */
+
+struct token_search {
+  const struct attn_network *network;
+  const struct attn_token_batch *source;
+  struct attn_search_config config;
+  const struct attn_search_results *results;
+  struct attn_parallel_batches batches;
+};
+
+struct search_batch {
+  struct token_search *search;
+  struct attn_token_batch_slice source;
+  struct attn_beam_state *states;
+  int64_t count;
+  int64_t *unread; /* (count): prompt tokens that the decoder has not read yet */
+  int64_t *slots;  /* of a step's rows */
+  int32_t *tokens;
+  struct attn_tape tape;
+  struct attn_tape_variable *memory;
+  struct attn_decoder *decoder;
+};
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a search");
+}
+
+static int has_encoder(const struct search_batch *b) {
+  return b->search->network->config.kind == ATTN_ENCODER_DECODER;
+}
+
+/* Tokens that the decoder reads before it generates: bos, and a decoder's source. */
+static int64_t prompt_length(const struct search_batch *b, int64_t n) {
+  return (b->search->config.bos >= 0) +
+         (has_encoder(b) ? 0 : b->source.starts[n + 1] - b->source.starts[n]);
+}
+
+static int32_t prompt_token(const struct search_batch *b, int64_t n, int64_t index) {
+  int32_t bos = b->search->config.bos;
+  return bos >= 0 && index == 0 ? bos
+                                : b->source.text.tokens[b->source.starts[n] + index - (bos >= 0)];
+}
+
+static attn_status open_states(struct search_batch *b, int64_t first, attn_error *err) {
+  const struct token_search *s = b->search;
+  const struct attn_model_config *c = &s->network->config;
+  int needs_log_probs = s->config.num_beams > 1 || s->results->scores || s->results->log_probs;
+  for (int64_t n = 0; n < b->count; n++) {
+    struct attn_beam_state *state = &b->states[n];
+    attn_status status =
+        attn_beam_state_init(state, &s->config, c->vocab_size, s->config.first_sequence + first + n,
+                             needs_log_probs, err);
+    if (status) return status;
+    b->unread[n] = prompt_length(b, n);
+    if (state->max_new_tokens > c->max_positions - b->unread[n] + 1)
+      state->max_new_tokens = c->max_positions - b->unread[n] + 1;
+    if (s->config.max_length && state->max_new_tokens > s->config.max_length - b->unread[n])
+      state->max_new_tokens = s->config.max_length - b->unread[n];
+    state->num_open = 1;
+    state->open[0] = (struct attn_hypothesis){.token = prompt_token(b, n, 0)};
+  }
+  return ATTN_OK;
+}
+
+static attn_status open_batch(struct search_batch *b, int64_t first, attn_error *err) {
+  const struct token_search *s = b->search;
+  int64_t rows = b->count * s->config.num_beams, longest = 1;
+  b->states = calloc((size_t)b->count, sizeof *b->states);
+  b->unread = calloc((size_t)b->count, sizeof *b->unread);
+  b->slots = calloc((size_t)rows, sizeof *b->slots);
+  b->tokens = calloc((size_t)rows, sizeof *b->tokens);
+  if (!b->states || !b->unread || !b->slots || !b->tokens) return out_of_memory(err);
+  attn_status status = attn_token_batch_slice_new(&b->source, s->source, first, b->count, err);
+  if (!status) status = open_states(b, first, err);
+  b->tape.host.threads = 1;
+  if (!status && has_encoder(b))
+    status = attn_transformer_encode_alone(s->network, s->config.pack, &b->tape, &b->source.text,
+                                           &b->memory, err);
+  if (status) return status;
+  for (int64_t n = 0; n < b->count; n++)
+    if (b->unread[n] + b->states[n].max_new_tokens - 1 > longest)
+      longest = b->unread[n] + b->states[n].max_new_tokens - 1;
+  status =
+      attn_decoder_new(s->network, s->config.pack, b->memory,
+                       has_encoder(b) ? &b->source.text : NULL, rows, longest, 1, &b->decoder, err);
+  attn_tape_close(&b->tape);
+  return status;
+}
+
+static void close_batch(struct search_batch *b) {
+  for (int64_t n = 0; b->states && n < b->count; n++) attn_beam_state_free(&b->states[n]);
+  free(b->states), free(b->unread), free(b->slots), free(b->tokens);
+  attn_token_batch_slice_free(&b->source);
+  attn_tape_close(&b->tape);
+  attn_decoder_free(b->decoder);
+}
+
+/* ---- A step ---- */
+
+/* Slot h of source n is the decoder's n + h count: the decoder gives its slot n source n. */
+static int64_t gather_rows(const struct search_batch *b) {
+  int64_t rows = 0;
+  for (int64_t n = 0; n < b->count; n++)
+    for (int64_t h = 0; h < b->states[n].num_open; h++, rows++)
+      b->slots[rows] = n + b->states[n].open[h].slot * b->count,
+      b->tokens[rows] = b->states[n].open[h].token;
+  return rows;
+}
+
+static attn_status advance(struct search_batch *b, int64_t n, const float *logits,
+                           attn_error *err) {
+  struct attn_beam_state *state = &b->states[n];
+  if (--b->unread[n] > 0) {
+    state->open[0].token = prompt_token(b, n, prompt_length(b, n) - b->unread[n]);
+    return ATTN_OK;
+  }
+  attn_status status = attn_beam_state_select(state, logits, err);
+  if (!status) status = attn_beam_state_advance(state, b->decoder, n, b->count, err);
+  if (!status && !state->num_open) b->search->batches.done++;
+  return status;
+}
+
+static attn_status step(struct search_batch *b, int64_t rows, attn_error *err) {
+  const float *logits;
+  attn_status status = attn_decoder_step(b->decoder, rows, b->slots, b->tokens, &logits, err);
+  for (int64_t n = 0; n < b->count && !status; n++) {
+    int64_t open = b->states[n].num_open;
+    if (open) status = advance(b, n, logits, err);
+    logits += open * b->search->network->config.vocab_size;
+  }
+  return status;
+}
+
+static attn_status search_batch(void *search, int64_t first, int64_t count, attn_error *err) {
+  struct token_search *s = search;
+  struct search_batch b = {.search = s, .count = count};
+  int64_t rows;
+  attn_status status = open_batch(&b, first, err);
+  while (!status && !s->batches.stopped && (rows = gather_rows(&b)) > 0) {
+    status = step(&b, rows, err);
+    if (!status) status = attn_parallel_batches_report(&s->batches, err);
+  }
+  for (int64_t n = 0; n < count && !status && !s->batches.stopped; n++) {
+    const struct attn_search_results results =
+        attn_search_results_of(s->results, &s->config, first + n);
+    attn_beam_state_write(&b.states[n], &results);
+  }
+  close_batch(&b);
+  return status;
+}
+
+attn_status attn_search_run(const struct attn_network *network,
+                            const struct attn_token_batch *source,
+                            const struct attn_search_config *config,
+                            const struct attn_search_results *results, attn_error *err) {
+  struct token_search s = {
+      .network = network, .source = source, .config = complete(config), .results = results};
+  attn_status status = check_config(&s.config, &network->config, err);
+  if (!status) status = check_source(source, &network->config, &s.config, err);
+  if (status || !source->sequences) return status;
+  if (network->config.kind == ATTN_ENCODER)
+    return attn_predict_labels(network, source, &s.config, results, err);
+  s.batches = (struct attn_parallel_batches){
+      .sequences = source->sequences,
+      .batch_size = s.config.batch_size,
+      .threads = config->threads,
+      .work = search_batch,
+      .argument = &s,
+      .watch = {.stop = config->stop, .context = config->context, .name = "progress"}};
+  return attn_parallel_batches_run(&s.batches, err);
+}

@@ -1,0 +1,148 @@
+#include "trace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "error.h"
+#include "block.h"
+
+struct trace_run {
+  const struct attn_network *network;
+  int (*visit)(void *context, const struct attn_traced_attention *attention);
+  void *context;
+  int64_t num_traced;
+};
+
+/* Kind and layer of attention number n of a pass. */
+static void identify(const struct attn_model_config *c, int64_t n,
+                     struct attn_traced_attention *attention) {
+  int64_t index = n - c->encoder_layers;
+  int crosses = c->kind == ATTN_ENCODER_DECODER;
+  attention->kind = ATTN_TRACE_ENCODER, attention->layer = n;
+  if (index < 0) return;
+  attention->kind = crosses && index % 2 ? ATTN_TRACE_CROSS : ATTN_TRACE_DECODER;
+  attention->layer = crosses ? index / 2 : index;
+}
+
+static attn_status visit_one(struct attn_tape *tape, const struct attn_multihead *m,
+                             struct attn_traced_attention *attention) {
+  struct trace_run *t = tape->watcher;
+  float *weights = calloc((size_t)m->num_heads,
+                          (size_t)(attention->queries * attention->keys) * sizeof *weights);
+  if (!weights)
+    return attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL, "no memory for %lld weights per head",
+                     (long long)(attention->queries * attention->keys));
+  attn_status status =
+      attn_multihead_weights(&tape->host, m, weights, attention->q, attention->k, &tape->error);
+  attention->weights = weights;
+  if (!status && t->visit(t->context, attention))
+    status = attn_fail(&tape->error, ATTN_ERR_INTERRUPTED, "visit", "stopped by the visitor");
+  free(weights);
+  return status;
+}
+
+static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct attn_row_view q,
+                  struct attn_row_view k) {
+  struct trace_run *t = tape->watcher;
+  struct attn_traced_attention attention = {
+      .heads = m->num_heads,
+      .kv_heads = m->num_kv_heads,
+      .width = m->head_dim,
+      .queries = q.n,
+      .keys = k.n,
+      .causal = m->causal,
+      .scale = m->scale != 0 ? m->scale : 1 / sqrt((double)m->head_dim),
+      .slopes = m->alibi,
+      .q = q,
+      .k = k};
+  identify(&t->network->config, t->num_traced++, &attention);
+  tape->status = visit_one(tape, m, &attention);
+}
+
+/* ---- The pass ---- */
+
+struct traced_sequence {
+  struct attn_token_batch text;
+  int64_t starts[2];
+  int32_t *position_ids;
+};
+
+static attn_status open_sequence(struct traced_sequence *s, const char *name, const int32_t *tokens,
+                                 int64_t count, int64_t vocab_size, int64_t length,
+                                 attn_error *err) {
+  if (count < 1 || count > length)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has %lld tokens; expected 1 to %lld", name,
+                     (long long)count, (long long)length);
+  for (int64_t n = 0; n < count; n++)
+    if (tokens[n] < 0 || tokens[n] >= vocab_size)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
+                       "token %d of %s is outside the vocabulary (size %lld)", (int)tokens[n], name,
+                       (long long)vocab_size);
+  s->starts[1] = count;
+  s->position_ids = malloc((size_t)count * sizeof *s->position_ids);
+  if (!s->position_ids) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
+  for (int64_t n = 0; n < count; n++) s->position_ids[n] = (int32_t)n;
+  s->text = (struct attn_token_batch){.n = count,
+                                      .sequences = 1,
+                                      .tokens = tokens,
+                                      .position_ids = s->position_ids,
+                                      .starts = s->starts};
+  return ATTN_OK;
+}
+
+static attn_status run(struct trace_run *t, struct attn_tape *tape,
+                       const struct traced_sequence *source, const struct traced_sequence *target,
+                       attn_error *err) {
+  const struct attn_network *n = t->network;
+  attn_transformer_forward(n, tape, &source->text, &target->text);
+  attn_status status = attn_tape_reserve(tape, err);
+  if (status) return status;
+  tape->watch = watch, tape->watcher = t;
+  attn_transformer_forward(n, tape, &source->text, &target->text);
+  return attn_tape_status(tape, err);
+}
+
+attn_status attn_transformer_trace(const struct attn_network *network, const int32_t *source,
+                                   int64_t source_count, const int32_t *target,
+                                   int64_t target_count, int32_t threads,
+                                   int (*visit)(void *context,
+                                                const struct attn_traced_attention *attention),
+                                   void *context, attn_error *err) {
+  const struct attn_model_config *c = &network->config;
+  struct trace_run t = {network, visit, context, 0};
+  struct attn_tape tape = {.host.threads = threads};
+  struct traced_sequence from = {.position_ids = NULL}, to = from;
+  attn_status status = attn_host_check(&tape.host, err);
+  if (!status && c->kind != ATTN_DECODER)
+    status = open_sequence(&from, "source", source, source_count, c->source_vocab_size,
+                           c->max_positions, err);
+  if (!status && c->kind != ATTN_ENCODER)
+    status =
+        open_sequence(&to, "target", target, target_count, c->vocab_size, c->max_positions, err);
+  if (!status) status = run(&t, &tape, &from, &to, err);
+  attn_tape_close(&tape);
+  free(from.position_ids), free(to.position_ids);
+  return status;
+}
+
+/* ---- One weight ---- */
+
+static double score(const struct attn_traced_attention *s, int64_t head, int64_t i, int64_t j,
+                    struct attn_traced_weight *weight) {
+  weight->q = s->q.at + i * s->q.step + head * s->width;
+  weight->k = s->k.at + j * s->k.step + head / (s->heads / s->kv_heads) * s->width;
+  weight->dot = 0,
+  weight->distance = s->slopes ? (double)s->slopes[head] * fabs((double)(i - j)) : 0;
+  for (int64_t e = 0; e < s->width; e++) weight->dot += (double)weight->q[e] * (double)weight->k[e];
+  return s->causal && j > i ? -INFINITY : s->scale * weight->dot - weight->distance;
+}
+
+void attn_traced_weight_get(const struct attn_traced_attention *s, int64_t head, int64_t query,
+                            int64_t key, struct attn_traced_weight *weight) {
+  double top = -INFINITY, sum = 0;
+  for (int64_t j = 0; j < s->keys; j++) top = fmax(top, score(s, head, query, j, weight));
+  for (int64_t j = 0; j < s->keys; j++) sum += exp(score(s, head, query, j, weight) - top);
+  weight->score = score(s, head, query, key, weight);
+  weight->lse = top + log(sum);
+  weight->weight = exp(weight->score - weight->lse);
+}

@@ -1,0 +1,59 @@
+/* trace.h -- the attention weights of every layer and head in a pass, and how a weight is computed.
+ */
+#ifndef ATTN_MODEL_TRACE_H
+#define ATTN_MODEL_TRACE_H
+
+#include "transformer.h"
+
+enum attn_trace_kind {
+  ATTN_TRACE_ENCODER, /* self-attention of the source: L = S */
+  ATTN_TRACE_DECODER, /* causal self-attention of the target: L = S */
+  ATTN_TRACE_CROSS,   /* of the target (L) over the source (S) */
+};
+
+/* The attention of one layer. Pointers are valid until the visitor returns. */
+struct attn_traced_attention {
+  enum attn_trace_kind kind;
+  int64_t layer;                             /* from 0, in the encoder or the decoder */
+  int64_t heads, kv_heads, width;            /* Hq, H, E; head h has key/value head h / (Hq / H) */
+  int64_t queries, keys;                     /* L, S */
+  int causal;                                /* query i attends to keys 0 .. i */
+  double scale;                              /* 1 / sqrt(E) */
+  const float *slopes;                       /* (Hq) of ALiBi, or NULL */
+  const float *weights;                      /* (Hq, L, S), each row sums to 1 */
+  struct attn_row_view q /* (L, Hq E) */, k; /* (S, H E); rotated already if positions are rotary */
+};
+
+/* Runs a pass and calls visit with the attention of each layer: the encoder's first, then of each
+ * decoder layer self-attention and cross-attention. Stops if visit returns nonzero.
+ *
+ *   source  (source_count); not read without an encoder
+ *   target  (target_count) the decoder's input, BEGIN included: row i of the weights predicts the
+ *           token after target[i]; not read without a decoder
+ *
+ * Accuracy       attn_sdpa_forward's, of the layer's q and k
+ * Cost           a pass, and Hq (L + S) (L + S) weights; memory for the weights of one layer
+ * Errors         ATTN_ERR_ARGUMENT, ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED (visit)
+ * Thread safety  threads: 0 for all. The same bits for any number, except products large enough to
+ *                be split (linalg.h) */
+attn_status attn_transformer_trace(const struct attn_network *network, const int32_t *source,
+                                   int64_t source_count, const int32_t *target,
+                                   int64_t target_count, int32_t threads,
+                                   int (*visit)(void *context,
+                                                const struct attn_traced_attention *attention),
+                                   void *context, attn_error *err);
+
+/* How one weight is computed: score = scale q.k - distance, weight = e^(score - lse). */
+struct attn_traced_weight {
+  const float *q, *k;   /* (E) */
+  double dot, distance; /* distance: ALiBi's slope |i - j|, else 0 */
+  double score;         /* -inf if the key is masked */
+  double lse;           /* log sum e^score over the row */
+  double weight;        /* in double; the traced weight is this, rounded */
+};
+
+/* Computes it for a head, a query and a key. Cost: (E + 1) S. */
+void attn_traced_weight_get(const struct attn_traced_attention *attention, int64_t head,
+                            int64_t query, int64_t key, struct attn_traced_weight *weight);
+
+#endif

@@ -1,0 +1,122 @@
+#include "batch.h"
+
+#include <stdlib.h>
+
+#include "error.h"
+
+enum batch_side { SOURCE, TARGET };
+
+attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
+                           attn_error *err) {
+  struct attn_batch *b = calloc(1, sizeof *b);
+  int missing = !b;
+  for (int side = 0; b && side < 2; side++) {
+    b->tokens[side] = malloc((size_t)tokens * sizeof *b->tokens[side]);
+    b->position_ids[side] = malloc((size_t)tokens * sizeof *b->position_ids[side]);
+    b->starts[side] = calloc((size_t)sequences + 1, sizeof *b->starts[side]);
+    missing |= !b->tokens[side] || !b->position_ids[side] || !b->starts[side];
+  }
+  if (b && !(b->labels = malloc((size_t)tokens * sizeof *b->labels))) missing = 1;
+  if (missing) {
+    attn_batch_free(b);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld tokens",
+                     (long long)tokens);
+  }
+  b->max_sequences = sequences, b->max_tokens = tokens;
+  attn_batch_clear(b);
+  *batch = b;
+  return ATTN_OK;
+}
+
+void attn_batch_free(struct attn_batch *b) {
+  if (!b) return;
+  for (int side = 0; side < 2; side++)
+    free(b->tokens[side]), free(b->position_ids[side]), free(b->starts[side]);
+  free(b->labels), free(b);
+}
+
+void attn_batch_clear(struct attn_batch *b) {
+  b->sequences = 0;
+  b->source = (struct attn_token_batch){.tokens = b->tokens[SOURCE],
+                                        .position_ids = b->position_ids[SOURCE],
+                                        .starts = b->starts[SOURCE]};
+  b->target = (struct attn_token_batch){.tokens = b->tokens[TARGET],
+                                        .position_ids = b->position_ids[TARGET],
+                                        .starts = b->starts[TARGET]};
+}
+
+static void put(struct attn_batch *b, int side, struct attn_token_batch *text, int32_t token) {
+  int64_t start = b->starts[side][text->sequences];
+  b->tokens[side][text->n] = token;
+  b->position_ids[side][text->n] = (int32_t)(text->n - start);
+  text->n++;
+}
+
+static void end_sequence(struct attn_batch *b, int side, struct attn_token_batch *text) {
+  b->starts[side][++text->sequences] = text->n;
+}
+
+/* Counts include END and BEGIN. */
+static int fits(const struct attn_batch *b, int64_t source, int64_t target) {
+  return b->sequences < b->max_sequences && b->source.n + source <= b->max_tokens &&
+         b->target.n + target <= b->max_tokens;
+}
+
+static void put_source(struct attn_batch *b, const int32_t *source, int64_t count) {
+  for (int64_t n = 0; n < count; n++) put(b, SOURCE, &b->source, source[n]);
+  put(b, SOURCE, &b->source, ATTN_TOKEN_END);
+  end_sequence(b, SOURCE, &b->source);
+}
+
+int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
+                   const int32_t *target, int64_t target_count) {
+  if (!fits(b, source_count + 1, target_count + 1)) return 0;
+  put_source(b, source, source_count);
+  for (int64_t n = 0; n <= target_count; n++) {
+    b->labels[b->target.n] = n < target_count ? target[n] : ATTN_TOKEN_END;
+    put(b, TARGET, &b->target, n ? target[n - 1] : ATTN_TOKEN_BEGIN);
+  }
+  end_sequence(b, TARGET, &b->target);
+  b->sequences++;
+  return 1;
+}
+
+int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t source_count,
+                          const int32_t *target, int64_t target_count) {
+  int32_t *labels = b->labels + b->source.n;
+  if (target_count > source_count || !fits(b, source_count + 1, 0)) return 0;
+  for (int64_t n = 0; n <= source_count; n++)
+    labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;
+  put_source(b, source, source_count);
+  b->sequences++;
+  return 1;
+}
+
+/* ---- Slices ---- */
+
+attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
+                                       const struct attn_token_batch *all, int64_t first,
+                                       int64_t count, attn_error *err) {
+  int64_t from = all->starts[first], n = all->starts[first + count] - from;
+  slice->starts = calloc((size_t)count + 1, sizeof *slice->starts);
+  slice->position_ids = calloc((size_t)n + 1, sizeof *slice->position_ids);
+  if (!slice->starts || !slice->position_ids)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld tokens", (long long)n);
+  for (int64_t s = 0; s < count; s++) {
+    int64_t start = slice->starts[s],
+            end = slice->starts[s + 1] = all->starts[first + s + 1] - from;
+    for (int64_t t = start; t < end; t++) slice->position_ids[t] = (int32_t)(t - start);
+  }
+  slice->text = (struct attn_token_batch){
+      .n = n,
+      .sequences = count,
+      .tokens = all->tokens + from,
+      .position_ids = slice->position_ids,
+      .starts = slice->starts,
+      .token_type_ids = all->token_type_ids ? all->token_type_ids + from : NULL};
+  return ATTN_OK;
+}
+
+void attn_token_batch_slice_free(struct attn_token_batch_slice *slice) {
+  free(slice->position_ids), free(slice->starts);
+}

@@ -1,0 +1,51 @@
+/* batch.h -- training batches of source and target, and slices of a token batch. */
+#ifndef ATTN_MODEL_BATCH_H
+#define ATTN_MODEL_BATCH_H
+
+#include "transformer.h"
+
+/* The first tokens of every vocabulary. */
+enum {
+  ATTN_TOKEN_PAD,
+  ATTN_TOKEN_BEGIN,
+  ATTN_TOKEN_END,
+  ATTN_TOKEN_UNKNOWN,
+  ATTN_NUM_SPECIAL_TOKENS
+};
+
+/* Some sequences of a token batch as a batch of their own; it refers to the tokens of the whole. */
+struct attn_token_batch_slice {
+  struct attn_token_batch text;
+  int32_t *position_ids;
+  int64_t *starts;
+};
+attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
+                                       const struct attn_token_batch *all, int64_t first,
+                                       int64_t count, attn_error *err);
+void attn_token_batch_slice_free(struct attn_token_batch_slice *slice);
+
+struct attn_batch {
+  int64_t sequences, max_sequences, max_tokens; /* max_tokens: of source and of target */
+  struct attn_token_batch source, target;       /* the model's input */
+  int32_t *labels; /* expected output: (target.n) the target shifted by one, then END; of an encoder
+                      (source.n) */
+  int32_t *tokens[2], *position_ids[2];
+  int64_t *starts[2];
+};
+
+attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
+                           attn_error *err);
+void attn_batch_free(struct attn_batch *batch);
+void attn_batch_clear(struct attn_batch *batch);
+
+/* Appends a pair: source END and BEGIN target are the input, target END the labels. Either may have
+ * no tokens. Returns 0 if the batch is full. */
+int attn_batch_add(struct attn_batch *batch, const int32_t *source, int64_t source_count,
+                   const int32_t *target, int64_t target_count);
+
+/* Appends a pair for an encoder: source END is the input; the labels are the target, then END up to
+ * the length of the input. Returns 0 if the batch is full or the target longer than the source. */
+int attn_batch_add_labels(struct attn_batch *batch, const int32_t *source, int64_t source_count,
+                          const int32_t *target, int64_t target_count);
+
+#endif

@@ -1,0 +1,311 @@
+#include "network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocator.h"
+#include "attn/nn.h"
+#include "error.h"
+#include "philox.h"
+
+enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 18, OTHER_PARAMETERS = 20 };
+
+/* ---- Names ---- */
+
+struct network_builder {
+  struct attn_network *n;
+  float *weights, *gradients;
+  char prefix[28];
+  int views;
+};
+
+static const struct attn_tape_variable *add(struct network_builder *b, const char *name,
+                                            int64_t rows, int64_t width, int rank,
+                                            enum attn_init filling) {
+  struct attn_parameter *p = &b->n->parameters[b->n->count++];
+  snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
+  p->offset = b->n->parameter_count, p->rank = rank, p->filling = filling, p->decays = rank == 2;
+  p->value = (struct attn_tape_variable){.n = rows, .width = width};
+  if (b->weights) p->value.x = b->weights + p->offset;
+  if (b->gradients) p->value.dx = b->gradients + p->offset;
+  b->n->parameter_count += rows * width;
+  return &p->value;
+}
+
+static struct attn_linear_weights linear(struct network_builder *b, const char *name,
+                                         const char *w_suffix, const char *b_suffix, int64_t out,
+                                         int64_t in) {
+  char full[36];
+  struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
+  snprintf(full, sizeof full, "%s%s", name, w_suffix);
+  l.w = add(b, full, out, in, 2, ATTN_INIT_XAVIER);
+  snprintf(full, sizeof full, "%s%s", name, b_suffix);
+  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_INIT_ZERO);
+  return l;
+}
+
+static struct attn_norm_weights norm(struct network_builder *b, const char *name) {
+  const struct attn_model_config *c = &b->n->config;
+  char full[36];
+  struct attn_norm_weights w = {NULL, NULL};
+  snprintf(full, sizeof full, "%s.weight", name);
+  w.scale = add(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
+  snprintf(full, sizeof full, "%s.bias", name);
+  if (c->norm == ATTN_LAYER_NORM) w.bias = add(b, full, 1, c->d_model, 1, ATTN_INIT_ZERO);
+  return w;
+}
+
+/* A view of rows from .. from + rows of weight and bias. */
+static struct attn_linear_weights view_rows(struct network_builder *b, struct attn_linear_weights l,
+                                            int64_t from, int64_t rows) {
+  struct attn_tape_variable *w = &b->n->views[b->views++], *bias = &b->n->views[b->views++];
+  *w = *l.w, w->n = rows;
+  if (w->x) w->x += from * w->width;
+  if (w->dx) w->dx += from * w->width;
+  if (!l.b) return (struct attn_linear_weights){w, NULL, b->n->linears++};
+  *bias = *l.b, bias->width = rows;
+  if (bias->x) bias->x += from;
+  if (bias->dx) bias->dx += from;
+  return (struct attn_linear_weights){w, bias, b->n->linears++};
+}
+
+/* ---- Layers ---- */
+
+static void build_block(struct network_builder *b, struct attn_block_weights *block, int crosses) {
+  const struct attn_model_config *c = &b->n->config;
+  int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
+  int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
+  int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->ffn_dim : c->ffn_dim;
+  block->self_in = linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
+  block->self_out = linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
+  if (crosses) {
+    struct attn_linear_weights in =
+        linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
+    block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
+    block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
+  }
+  block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
+  block->linear2 = linear(b, "linear2", ".weight", ".bias", c->d_model, c->ffn_dim);
+  block->norm1 = norm(b, "norm1"), block->norm2 = norm(b, "norm2");
+  if (crosses) block->norm3 = norm(b, "norm3");
+}
+
+static void build_stack(struct network_builder *b, const char *name,
+                        struct attn_stack_weights *stack, int crosses) {
+  for (int64_t n = 0; n < stack->num_blocks; n++) {
+    snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
+    build_block(b, &stack->blocks[n], crosses);
+  }
+  snprintf(b->prefix, sizeof b->prefix, "%s.", name);
+  if (stack->num_blocks && b->n->config.final_norm) stack->norm = norm(b, "norm");
+  b->prefix[0] = 0;
+}
+
+static int are_sinusoids(enum attn_position_encoding p) {
+  return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
+}
+
+static const struct attn_tape_variable *table(struct network_builder *b, const char *name,
+                                              int64_t rows, int64_t width) {
+  const struct attn_model_config *c = &b->n->config;
+  const struct attn_tape_variable *value = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
+  b->n->parameters[b->n->count - 1].deviation =
+      c->scale_embedding ? 1 / sqrt((double)c->d_model) : 0.02;
+  return value;
+}
+
+static void build_output(struct network_builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  if (c->head == ATTN_HEAD_NONE) return;
+  if (c->head == ATTN_HEAD_TRANSFORM) {
+    int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->d_model : c->d_model;
+    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->d_model);
+    n->transform_norm = norm(b, "transform_norm");
+  }
+  n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
+  n->output.index = n->linears++;
+  if (!c->tie_word_embeddings)
+    n->output.w = add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_INIT_XAVIER);
+  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->vocab_size, 1, ATTN_INIT_ZERO);
+}
+
+static void build_tables(struct network_builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  int64_t width = c->position_mode == ATTN_POSITION_MODE_CONCATENATE ? c->d_model - c->position_dim
+                                                                     : c->d_model;
+  if (c->kind != ATTN_DECODER && !c->share_encoder_decoder_embeddings)
+    n->encoder.embedding.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
+  if (c->kind != ATTN_ENCODER || c->share_encoder_decoder_embeddings)
+    n->decoder.embedding.table = table(b, "target_embedding.weight", c->vocab_size, width);
+  if (c->kind != ATTN_DECODER && c->share_encoder_decoder_embeddings)
+    n->encoder.embedding.table = n->decoder.embedding.table;
+  if (c->type_vocab_size)
+    n->encoder.embedding.token_types =
+        table(b, "token_types.weight", c->type_vocab_size, c->d_model);
+}
+
+static void build_positions(struct network_builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  if (are_sinusoids(c->positions))
+    n->encoder.embedding.positions = n->decoder.embedding.positions = &n->sinusoid;
+  if (c->positions != ATTN_POSITIONS_LEARNED) return;
+  if (c->kind != ATTN_DECODER)
+    n->encoder.embedding.positions =
+        table(b, "source_positions.weight", c->max_positions, c->position_dim);
+  if (c->kind != ATTN_ENCODER)
+    n->decoder.embedding.positions =
+        table(b, "target_positions.weight", c->max_positions, c->position_dim);
+}
+
+static void build_ends(struct network_builder *b) {
+  struct attn_network *n = b->n;
+  const struct attn_model_config *c = &n->config;
+  build_tables(b);
+  build_positions(b);
+  if (c->normalize_embedding && c->kind != ATTN_DECODER)
+    n->encoder.embedding.norm = norm(b, "source_norm");
+  if (c->normalize_embedding && c->kind != ATTN_ENCODER)
+    n->decoder.embedding.norm = norm(b, "target_norm");
+  build_output(b);
+}
+
+static void build(struct network_builder *b) {
+  build_stack(b, "encoder", &b->n->encoder, 0);
+  build_stack(b, "decoder", &b->n->decoder, b->n->config.kind == ATTN_ENCODER_DECODER);
+  build_ends(b);
+}
+
+/* ---- Computed tables ---- */
+
+/* ALiBi's slopes 2^(-8 h / H), h from 1 [Press22 sec. 3]. */
+static void fill_slopes(float *slopes, int64_t heads) {
+  for (int64_t h = 0; h < heads; h++)
+    slopes[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)heads);
+}
+
+static attn_status compute_tables(struct attn_network *n, attn_error *err) {
+  const struct attn_model_config *c = &n->config;
+  int64_t half = c->head_dim / 2;
+  int64_t sinusoid = are_sinusoids(c->positions) ? c->max_positions * c->position_dim : 0;
+  int64_t rotary = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * half : 0;
+  n->tables = malloc((size_t)(sinusoid + 2 * rotary + c->num_heads) * sizeof *n->tables);
+  if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for tables of positions");
+  n->sinusoid =
+      (struct attn_tape_variable){.x = n->tables, .n = c->max_positions, .width = c->position_dim};
+  n->cos =
+      (struct attn_tape_variable){.x = n->tables + sinusoid, .n = c->max_positions, .width = half};
+  n->sin = (struct attn_tape_variable){
+      .x = n->tables + sinusoid + rotary, .n = c->max_positions, .width = half};
+  n->slopes = n->tables + sinusoid + 2 * rotary;
+  fill_slopes(n->slopes, c->num_heads);
+  if (sinusoid)
+    attn_sinusoid_fill(n->sinusoid.x, 0, c->max_positions, c->position_dim,
+                       c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
+  if (!rotary) return ATTN_OK;
+  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->max_positions, half}, {half, 1}}, sin = cos;
+  sin.data = n->sin.x;
+  return attn_rotary_tables(c->rotary_base, 0, &cos, &sin, err);
+}
+
+/* ---- The network ---- */
+
+attn_status attn_network_new(const struct attn_model_config *config, float *weights,
+                             float *gradients, struct attn_network **network, attn_error *err) {
+  int64_t blocks = config->encoder_layers + config->decoder_layers;
+  struct attn_network *n = calloc(1, sizeof *n);
+  if (n) {
+    n->config = *config;
+    n->parameters =
+        calloc((size_t)(blocks * PARAMETERS_PER_BLOCK + OTHER_PARAMETERS), sizeof *n->parameters);
+    n->encoder.blocks = calloc((size_t)blocks + 1, sizeof *n->encoder.blocks);
+    n->views = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->views);
+  }
+  if (!n || !n->parameters || !n->encoder.blocks || !n->views) {
+    attn_network_free(n);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model of %lld layers",
+                     (long long)blocks);
+  }
+  n->encoder.num_blocks = config->encoder_layers, n->decoder.num_blocks = config->decoder_layers;
+  n->decoder.blocks = n->encoder.blocks + config->encoder_layers;
+  struct network_builder b = {.n = n, .weights = weights, .gradients = gradients};
+  build(&b);
+  attn_status status = weights ? compute_tables(n, err) : ATTN_OK;
+  if (status)
+    attn_network_free(n);
+  else
+    *network = n;
+  return status;
+}
+
+void attn_network_free(struct attn_network *n) {
+  if (!n) return;
+  free(n->tables), free(n->views), free(n->encoder.blocks), free(n->parameters), free(n);
+}
+
+static void set_bf16(struct attn_tape_variable *v, const float *first, uint16_t *bf16) {
+  if (v->x) v->bf16 = bf16 + (v->x - first);
+}
+
+void attn_network_set_bf16(struct attn_network *n, uint16_t *bf16) {
+  const float *first = n->parameters[0].value.x;
+  for (int p = 0; p < n->count; p++) set_bf16(&n->parameters[p].value, first, bf16);
+  for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_bf16(&n->views[p], first, bf16);
+}
+
+attn_status attn_network_count(const struct attn_model_config *config, int64_t *count,
+                               attn_error *err) {
+  struct attn_network *counted = NULL;
+  attn_status status = attn_network_new(config, NULL, NULL, &counted, err);
+  if (!status) *count = counted->parameter_count;
+  attn_network_free(counted);
+  return status;
+}
+
+attn_status attn_network_allocate(const struct attn_model_config *config,
+                                  struct attn_network **network, float **weights, attn_error *err) {
+  int64_t numbers = 0;
+  *network = NULL, *weights = NULL;
+  attn_status status = attn_network_count(config, &numbers, err);
+  if (status) return status;
+  size_t bytes = (size_t)numbers * sizeof **weights;
+  *weights = attn_memory_allocate(NULL, ALIGNMENT, bytes);
+  if (!*weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes);
+  return attn_network_new(config, *weights, NULL, network, err);
+}
+
+/* In (0, 1), a function of seed, parameter and element. */
+static double random_uniform(uint64_t seed, uint32_t p, int64_t e, int which) {
+  const uint32_t counter[4] = {(uint32_t)e, (uint32_t)(e >> 32), p, 0x77656967};
+  uint32_t random[4];
+  attn_philox(seed, counter, random);
+  return ((double)random[which] + 0.5) / 4294967296.0;
+}
+
+static float initial_value(const struct attn_parameter *p, uint64_t seed, uint32_t index,
+                           int64_t e) {
+  const double pi = 3.14159265358979323846;
+  double u = random_uniform(seed, index, e, 0), v = random_uniform(seed, index, e, 1);
+  double bound = sqrt(6.0 / (double)(p->value.n + p->value.width));
+  switch (p->filling) {
+    case ATTN_INIT_ONE:
+      return 1;
+    case ATTN_INIT_NORMAL: /* [Box58] */
+      return (float)(p->deviation * sqrt(-2 * log(u)) * cos(2 * pi * v));
+    case ATTN_INIT_XAVIER:
+      return (float)(bound * (2 * u - 1));
+    default:
+      return 0;
+  }
+}
+
+void attn_network_init_weights(struct attn_network *n, uint64_t seed) {
+  for (int p = 0; p < n->count; p++) {
+    const struct attn_parameter *at = &n->parameters[p];
+    for (int64_t e = 0; e < at->value.n * at->value.width; e++)
+      at->value.x[e] = initial_value(at, seed, (uint32_t)p, e);
+  }
+}

@@ -1,0 +1,56 @@
+/* transformer.h -- the Transformer [Vaswani17] over whole sequences: encoder, decoder, or both. */
+#ifndef ATTN_MODEL_TRANSFORMER_H
+#define ATTN_MODEL_TRANSFORMER_H
+
+#include "packed_weights.h"
+
+/* Token sequences, concatenated without padding. */
+struct attn_token_batch {
+  int64_t n, sequences;
+  const int32_t *tokens;             /* (n) */
+  const int32_t *position_ids;       /* (n): from 0 in each sequence */
+  const int64_t *starts;             /* (sequences + 1): cumulative lengths */
+  int64_t first_row, first_sequence; /* in a larger batch that this is a part of; for dropout */
+  const int32_t *token_type_ids;     /* (n), NULL: all 0 */
+};
+
+/* Hidden vectors (source->n, D). */
+struct attn_tape_variable *attn_transformer_encode(const struct attn_network *network,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_token_batch *source);
+
+/* The same with memory measured and allocated first. Uses the tape's threads, and packed weights if
+ * pack is not NULL. The caller calls attn_tape_close in every case. */
+attn_status attn_transformer_encode_alone(const struct attn_network *network,
+                                          const struct attn_packed_weights *pack,
+                                          struct attn_tape *tape,
+                                          const struct attn_token_batch *source,
+                                          struct attn_tape_variable **hidden, attn_error *err);
+
+/* Likewise the logits (source->n, V) of an encoder with an output head. */
+attn_status attn_transformer_label_alone(const struct attn_network *network,
+                                         const struct attn_packed_weights *pack,
+                                         struct attn_tape *tape,
+                                         const struct attn_token_batch *source,
+                                         struct attn_tape_variable **logits, attn_error *err);
+
+/* Hidden vectors (target->n, D). memory: the encoder's hidden vectors of source; both NULL without
+ * an encoder. */
+struct attn_tape_variable *attn_transformer_decode(const struct attn_network *network,
+                                                   struct attn_tape *tape,
+                                                   const struct attn_token_batch *target,
+                                                   struct attn_tape_variable *memory,
+                                                   const struct attn_token_batch *source);
+
+/* Logits (n, V) of hidden vectors; the hidden vectors if there is no output head. */
+struct attn_tape_variable *attn_transformer_project(const struct attn_network *network,
+                                                    struct attn_tape *tape,
+                                                    struct attn_tape_variable *hidden);
+
+/* Encoder, decoder and output head: logits of the target's tokens, of an encoder the source's. */
+struct attn_tape_variable *attn_transformer_forward(const struct attn_network *network,
+                                                    struct attn_tape *tape,
+                                                    const struct attn_token_batch *source,
+                                                    const struct attn_token_batch *target);
+
+#endif
