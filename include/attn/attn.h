@@ -354,11 +354,11 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
 
 /**
  * Sequences of different lengths, end to end: sequence n has the queries
- * query_starts[n] .. query_starts[n+1] - 1 and the keys of key_starts alike.
+ * cu_seqlens_q[n] .. cu_seqlens_q[n+1] - 1 and the keys of cu_seqlens_k alike.
  *
  *   q (Hq, T, E)  k (H, U, E)  v (H, U, Ev)  in    T, U tokens in all
  *   o (Hq, T, Ev)                            out
- *   query_starts, key_starts  in  (sequences + 1) int32 or int64: 0, .., T and 0, .., U
+ *   cu_seqlens_q, cu_seqlens_k  in  (sequences + 1) int32 or int64: 0, .., T and 0, .., U
  *
  * The same bits as a call for each sequence alone, with origin_batch + n. desc's mask
  * broadcasts to (Hq, T, U) and is read where a sequence meets itself; lse is (Hq, T);
@@ -375,8 +375,8 @@ ATTN_API attn_status attn_sdpa_backward(const attn_sdpa *desc, const attn_tensor
 ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                               const attn_tensor *k, const attn_tensor *v,
                                               const attn_tensor *o,
-                                              const attn_tensor *query_starts,
-                                              const attn_tensor *key_starts, attn_error *err);
+                                              const attn_tensor *cu_seqlens_q,
+                                              const attn_tensor *cu_seqlens_k, attn_error *err);
 
 /**
  * Gradients of attn_sdpa_forward_packed; as attn_sdpa_backward, of the same shapes as the
@@ -390,8 +390,8 @@ ATTN_API attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_
 ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                                const attn_tensor *k, const attn_tensor *v,
                                                const attn_tensor *o, const attn_tensor *d_o,
-                                               const attn_tensor *query_starts,
-                                               const attn_tensor *key_starts,
+                                               const attn_tensor *cu_seqlens_q,
+                                               const attn_tensor *cu_seqlens_k,
                                                const attn_sdpa_gradients *gradients,
                                                attn_error *err);
 
@@ -404,7 +404,7 @@ typedef struct attn_sdpa_summary {
   const attn_tensor *top_weights;   /* out  (B, Hq, L, K) float32 or float64: their weights; 0 there */
   const attn_tensor *entropy;       /* out  (B, Hq, L) float32 or float64: -sum p ln p, in nats; a sink's share is
                                             one of the p */
-  const attn_tensor *largest_logit; /* out  (B, Hq, L) float32 or float64: the largest visible s_ij, after scale,
+  const attn_tensor *max_logit; /* out  (B, Hq, L) float32 or float64: the largest visible s_ij, after scale,
                                             softcap, ALiBi and mask; -inf where there is none */
 } attn_sdpa_summary;
 
@@ -492,7 +492,7 @@ typedef struct attn_cache_config {
   int64_t heads, width, value_width; /* H, E, Ev; at least 1 */
   int64_t sequences;   /* 0 .. sequences-1 may be used; at least 1 */
   int64_t capacity;    /* tokens that one sequence can hold; at least 1 */
-  int64_t page_tokens; /* T; 0: capacity, that is one contiguous page for each sequence */
+  int64_t page_size; /* T; 0: capacity, that is one contiguous page for each sequence */
   int64_t pages;       /* in all; 0: as many as all sequences need when full and nothing is shared */
   attn_dtype dtype;    /* float32, float16, bfloat16, int8 */
   int32_t reserved;    /* 0 */
@@ -550,7 +550,7 @@ ATTN_API attn_status attn_cache_append(attn_cache *cache, const int64_t *sequenc
 ATTN_API int64_t attn_cache_length(const attn_cache *cache, int64_t sequence);
 
 /** How many pages no sequence uses. */
-ATTN_API int64_t attn_cache_spare_pages(const attn_cache *cache);
+ATTN_API int64_t attn_cache_num_free_pages(const attn_cache *cache);
 
 /** Forgets all tokens from length on; 0 empties the sequence. ATTN_ERR_ARGUMENT where it has fewer. */
 ATTN_API attn_status attn_cache_truncate(attn_cache *cache, int64_t sequence, int64_t length,
@@ -740,7 +740,7 @@ typedef struct attn_machine {
   int32_t isa;         /* attn_isa in use, after ATTN_ISA in the environment */
   int32_t isa_best;    /* the best that this CPU has and this library was built with */
   int32_t threads;     /* workers of the library's pool */
-  int32_t isa_unknown; /* 1: ATTN_ISA names none that this CPU has; calls fail with ATTN_ERR_CPU */
+  int32_t isa_invalid; /* 1: ATTN_ISA names none that this CPU has; calls fail with ATTN_ERR_CPU */
 } attn_machine;
 
 /** Fills machine; struct_size must be set. Cheap. ATTN_ERR_ARGUMENT where struct_size is none it knows. */

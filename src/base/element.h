@@ -94,7 +94,7 @@ static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
 
 /* Rounded to odd: toward zero, the last bit set where anything was lost. Rounding that to a type at
  * least two bits shorter gives what rounding value itself would: never a tie that was none. */
-static inline float attn_to_odd(double value) {
+static inline float attn_round_to_odd(double value) {
   float near = (float)value;
   uint32_t bits;
   if ((double)near == value || value != value) return near;
@@ -110,7 +110,7 @@ static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
   if (dtype == ATTN_F64)
     memcpy(at, &value, sizeof value);
   else
-    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_to_odd(value));
+    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_round_to_odd(value));
 }
 
 /* Of a float type; 0 for any other. */

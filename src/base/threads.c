@@ -170,7 +170,7 @@ int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
   return threads && threads < workers ? threads : workers;
 }
 
-void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,
+void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
                         void (*body)(void *argument, int64_t index, int32_t worker),
                         void *argument) {
   if (count <= 1 || workers == 1) {

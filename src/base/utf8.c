@@ -24,7 +24,7 @@ size_t attn_utf8_read(const char *text, size_t length, int32_t *code) {
   return bytes;
 }
 
-int attn_utf8_shows(int32_t code) {
+int attn_utf8_is_displayable(int32_t code) {
   static const int32_t hidden[][2] = {
       {0x00, 0x1F},     {0x7F, 0x9F},     /* controls */
       {0x061C, 0x061C}, {0x200E, 0x200F}, /* direction: marks */
@@ -36,8 +36,8 @@ int attn_utf8_shows(int32_t code) {
   return 1;
 }
 
-size_t attn_utf8_read_shown(const char *text, size_t length, int32_t *code) {
+size_t attn_utf8_read_displayable(const char *text, size_t length, int32_t *code) {
   size_t bytes = attn_utf8_read(text, length, code);
-  if (!bytes || !attn_utf8_shows(*code)) *code = ATTN_UTF8_REPLACEMENT;
+  if (!bytes || !attn_utf8_is_displayable(*code)) *code = ATTN_UTF8_REPLACEMENT;
   return bytes || !length ? bytes : 1;
 }

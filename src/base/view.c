@@ -32,7 +32,7 @@ int64_t attn_view_element(attn_dtype dtype) {
   return 0;
 }
 
-int attn_view_is_real(attn_dtype dtype) {
+int attn_is_floating_point(attn_dtype dtype) {
   return dtype == ATTN_F32 || dtype == ATTN_F64 || dtype == ATTN_F16 || dtype == ATTN_BF16;
 }
 
@@ -140,7 +140,7 @@ static attn_status check_apart(const struct attn_named_view *out,
   return ATTN_OK;
 }
 
-attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
+attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
                                    const struct attn_named_view *in, size_t ins, attn_error *err) {
   attn_status status = ATTN_OK;
   for (size_t n = 0; !status && n < outs; n++) {

@@ -14,7 +14,7 @@ const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]);
 /* Bytes of one element; 0 for no known type. */
 int64_t attn_view_element(attn_dtype dtype);
 
-int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
+int attn_is_floating_point(attn_dtype dtype); /* one of the four float types */
 
 /* The element that lies `at` elements from the first. A view without elements may have no data
  * either: NULL then, for an offset from NULL is no address. */
@@ -40,14 +40,14 @@ struct attn_named_view {
 };
 
 /* Refuses an output that overlaps an input, or an output before it. */
-attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
+attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
                                    const struct attn_named_view *in, size_t ins, attn_error *err);
 
 /* The same elements in the same places: what may be worked on in place. */
 int attn_views_same(const attn_tensor *a, const attn_tensor *b);
 
 /* The element of number index, row-major over these dimensions, in elements from their first. */
-static inline int64_t attn_view_place(const int64_t *shape, const int64_t *strides, int rank,
+static inline int64_t attn_view_offset(const int64_t *shape, const int64_t *strides, int rank,
                                       int64_t index) {
   int64_t at = 0;
   for (int n = rank - 1; n >= 0; n--) {

@@ -15,11 +15,11 @@ static attn_status tell(struct attn_watch *w, const int64_t now[2], attn_error *
   return attn_fail(err, ATTN_ERR_INTERRUPTED, w->name, "stopped by the caller's function");
 }
 
-attn_status attn_watch_tell(struct attn_watch *w, int64_t done, int64_t total, attn_error *err) {
+attn_status attn_watch_report(struct attn_watch *w, int64_t done, int64_t total, attn_error *err) {
   const int64_t now[] = {done, total};
   return tell(w, now, err);
 }
 
-attn_status attn_watch_tell_again(struct attn_watch *w, attn_error *err) {
+attn_status attn_watch_poll(struct attn_watch *w, attn_error *err) {
   return tell(w, NULL, err);
 }

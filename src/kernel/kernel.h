@@ -15,7 +15,7 @@
 #define ATTN_LN2 0.6931471805599453
 
 enum {
-  ATTN_ROWS = 64,       /* queries of a block: the lanes of the panels */
+  ATTN_ROW_BLOCK = 64,       /* queries of a block: the lanes of the panels */
   ATTN_KEYS = 96,       /* keys of a block, counted from key 0 */
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
@@ -33,74 +33,74 @@ struct attn_task_pages {
   int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
 };
 
-/* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
+/* One block of at most ATTN_ROW_BLOCK rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
   attn_dtype dtype;            /* of q and o: float32, float16 or bfloat16 */
   attn_dtype weights_dtype;    /* of these types too */
   attn_dtype kv_dtype;         /* of k and v: these, or int8 in pages */
-  const char *q[ATTN_ROWS];    /* E values each, q_col apart */
-  char *o[ATTN_ROWS];          /* Ev values each, o_col apart */
-  float *lse[ATTN_ROWS];       /* one value, or NULL */
-  char *weights[ATTN_ROWS];    /* S values each, weights_col apart, or NULL */
-  const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused where has_mask is 0 */
-  int64_t lo[ATTN_ROWS], hi[ATTN_ROWS]; /* row sees keys lo <= j < hi that the mask allows */
-  int32_t empty[ATTN_ROWS]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
+  const char *q[ATTN_ROW_BLOCK];    /* E values each, q_col apart */
+  char *o[ATTN_ROW_BLOCK];          /* Ev values each, o_col apart */
+  float *lse[ATTN_ROW_BLOCK];       /* one value, or NULL */
+  char *weights[ATTN_ROW_BLOCK];    /* S values each, weights_col apart, or NULL */
+  const char *mask[ATTN_ROW_BLOCK]; /* S values each, mask_col apart; unused where has_mask is 0 */
+  int64_t lo[ATTN_ROW_BLOCK], hi[ATTN_ROW_BLOCK]; /* row sees keys lo <= j < hi that the mask allows */
+  int32_t empty[ATTN_ROW_BLOCK]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
   /* Instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be merged with
    * those of the row's other keys; m is -inf where it saw none. [0] NULL: not wanted. */
-  float *partial[ATTN_ROWS];
+  float *partial[ATTN_ROW_BLOCK];
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
   struct attn_task_pages pages;     /* k and v then are the head's rows of page 0 */
   int32_t has_mask, has_alibi, has_sinks;
   attn_dtype mask_dtype;
-  double slope[ATTN_ROWS];     /* ALiBi's */
-  int64_t position[ATTN_ROWS]; /* i + offset */
-  double sink[ATTN_ROWS];      /* times log2(e); -inf: none */
+  double slope[ATTN_ROW_BLOCK];     /* ALiBi's */
+  int64_t position[ATTN_ROW_BLOCK]; /* i + offset */
+  double sink[ATTN_ROW_BLOCK];      /* times log2(e); -inf: none */
   double softcap;              /* times log2(e); 0: none */
   uint32_t drop_below;         /* a weight whose random word is below this is dropped; 0: none is */
   double keep;                 /* and the others are multiplied by this */
   uint64_t seed;
-  uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
+  uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b as Philox counts them */
   double scale;                   /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
   attn_dtype additive_dtype;
   int64_t additive_col;
-  const char *additive[ATTN_ROWS]; /* a: E values each, additive_col apart */
+  const char *additive[ATTN_ROW_BLOCK]; /* a: E values each, additive_col apart */
 };
 
 /* The gradients of a block. task is as in the forward, its outputs unused; task.rows of at most
- * ATTN_ROWS. Backward over keys: begin, add for every block of rows of every query head, end;
+ * ATTN_ROW_BLOCK. Backward over keys: begin, add for every block of rows of every query head, end;
  * the rows of one add are of one head. */
 struct attn_backward_task {
   struct attn_sdpa_task task;
-  const char *d_o[ATTN_ROWS]; /* Ev values each, d_o_col apart */
-  float m[ATTN_ROWS];         /* P = share 2^(score - m), in powers of two */
-  float share[ATTN_ROWS];
-  float delta[ATTN_ROWS];  /* sum dO O - dlse */
-  char *d_q[ATTN_ROWS];    /* E values each, d_q_col apart; [0] NULL: not wanted */
-  char *d_mask[ATTN_ROWS]; /* added to; [0] NULL: not wanted */
+  const char *d_o[ATTN_ROW_BLOCK]; /* Ev values each, d_o_col apart */
+  float m[ATTN_ROW_BLOCK];         /* P = share 2^(score - m), in powers of two */
+  float share[ATTN_ROW_BLOCK];
+  float delta[ATTN_ROW_BLOCK];  /* sum dO O - dlse */
+  char *d_q[ATTN_ROW_BLOCK];    /* E values each, d_q_col apart; [0] NULL: not wanted */
+  char *d_mask[ATTN_ROW_BLOCK]; /* added to; [0] NULL: not wanted */
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
   double plain_scale; /* not times log2(e) */
   int64_t first_key;
-  int32_t lanes;   /* keys of this block, at most ATTN_ROWS */
+  int32_t lanes;   /* keys of this block, at most ATTN_ROW_BLOCK */
   char *d_k, *d_v; /* of the head; NULL: not wanted */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
-  double *d_additive[ATTN_ROWS]; /* E values each, dense, added to in order; [0] NULL: not wanted */
+  double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not wanted */
 };
 
 /* A row whose weights 2^(x - m) sum to l, and its sink, in powers of two (-inf: none), taken
  * together: m may be so large that no float has room for log2 l beside it. */
-struct attn_row_total {
+struct attn_softmax_sum {
   double log2_sum;
   double share; /* what a weight is multiplied by */
   double sink;  /* the sink's own weight */
 };
-struct attn_row_total attn_total_of_row(double m, double l, double sink);
+struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
 
 struct attn_kernel {
   int32_t isa;

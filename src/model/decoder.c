@@ -147,7 +147,7 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
                                     .value_width = c->value_width,
                                     .sequences = sequences,
                                     .capacity = tokens,
-                                    .page_tokens = PAGE < tokens ? PAGE : tokens,
+                                    .page_size = PAGE < tokens ? PAGE : tokens,
                                     .dtype = ATTN_F32};
   return attn_cache_new(&config, cache, err);
 }

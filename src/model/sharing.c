@@ -11,7 +11,7 @@ struct attn_outcome {
 };
 
 attn_status attn_sharing_tell(struct attn_sharing *s, attn_error *err) {
-  return attn_watch_tell(&s->watch, s->done, s->sequences, err);
+  return attn_watch_report(&s->watch, s->done, s->sequences, err);
 }
 
 static void run_group(void *argument, int64_t index, int32_t worker) {

@@ -44,8 +44,8 @@ static struct attn_multihead heads_of(const struct attn_pass *p, const struct at
       .key_width = c->key_width,
       .value_width = c->value_width,
       .sequences = queries->sequences,
-      .query_starts = queries->starts,
-      .key_starts = keys->starts,
+      .cu_seqlens_q = queries->starts,
+      .cu_seqlens_k = keys->starts,
       .causal = causal,
       .alibi = c->positions == ATTN_POSITIONS_ALIBI && queries == keys ? p->n->slopes : NULL};
 }

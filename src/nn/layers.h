@@ -115,7 +115,7 @@ void attn_residual_backward(const struct attn_host *host, const struct attn_drop
 struct attn_multihead {
   int64_t heads, kv_heads, key_width, value_width; /* Hq, H, E, Ev */
   int64_t sequences;
-  const int64_t *query_starts, *key_starts; /* (sequences + 1): the first of each, the end */
+  const int64_t *cu_seqlens_q, *cu_seqlens_k; /* (sequences + 1): the first of each, the end */
   int causal;
   const float *alibi; /* (Hq), NULL: none */
   double scale;       /* 0: 1 / sqrt(E) */

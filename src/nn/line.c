@@ -26,7 +26,7 @@ void attn_line_store(attn_dtype dtype, char *at, int64_t step, int64_t count, co
 }
 
 char *attn_row_at(const attn_tensor *t, int first, int64_t index) {
-  return attn_view_at(t, attn_view_place(t->shape, t->strides, first, index));
+  return attn_view_at(t, attn_view_offset(t->shape, t->strides, first, index));
 }
 
 /* The stretch from element `from` to the end of the innermost dimension, at most count long:
@@ -34,7 +34,7 @@ char *attn_row_at(const attn_tensor *t, int first, int64_t index) {
 static int64_t stretch(const attn_tensor *t, int first, int64_t from, int64_t count,
                        int64_t *offset) {
   int64_t inner = t->shape[t->rank - 1], left = inner - from % inner;
-  *offset = attn_view_place(t->shape + first, t->strides + first, t->rank - first, from) *
+  *offset = attn_view_offset(t->shape + first, t->strides + first, t->rank - first, from) *
             attn_real_size(t->dtype);
   return left < count ? left : count;
 }

@@ -3,7 +3,7 @@
 /* Views of one call, for the core. */
 struct call {
   attn_sdpa desc;
-  attn_tensor query_starts, key_starts, alibi, lse;
+  attn_tensor cu_seqlens_q, cu_seqlens_k, alibi, lse;
 };
 
 /* (heads, n, width), as it lies in rows of all heads. */
@@ -17,8 +17,8 @@ static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
 
 static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
                      int64_t n, struct call *c) {
-  c->query_starts = starts_of(m->query_starts, m->sequences);
-  c->key_starts = starts_of(m->key_starts, m->sequences);
+  c->cu_seqlens_q = starts_of(m->cu_seqlens_q, m->sequences);
+  c->cu_seqlens_k = starts_of(m->cu_seqlens_k, m->sequences);
   c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->heads, n}, {n, 1}};
   c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->heads}, {1}};
   c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
@@ -42,7 +42,7 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
   attn_tensor tv = by_heads(v, m->kv_heads, m->value_width);
   attn_tensor to = by_heads(o, m->heads, m->value_width);
   describe(host, m, lse, q.n, &c);
-  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
+  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.cu_seqlens_q, &c.cu_seqlens_k, err);
 }
 
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
@@ -74,6 +74,6 @@ attn_status attn_multihead_backward(const struct attn_host *host, const struct a
   attn_tensor t_dv = by_heads(dv, m->kv_heads, m->value_width);
   const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
   describe(host, m, lse, q.n, &c);
-  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.query_starts,
-                                   &c.key_starts, &g, err);
+  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.cu_seqlens_q,
+                                   &c.cu_seqlens_k, &g, err);
 }

@@ -259,9 +259,9 @@ struct place {
 
 static struct place place_of(const int64_t *shape, const struct sums_strides *by, int rank,
                              int64_t index) {
-  return (struct place){attn_view_place(shape, by->x, rank, index),
-                        attn_view_place(shape, by->d_y, rank, index),
-                        attn_view_place(shape, by->row, rank, index)};
+  return (struct place){attn_view_offset(shape, by->x, rank, index),
+                        attn_view_offset(shape, by->d_y, rank, index),
+                        attn_view_offset(shape, by->row, rank, index)};
 }
 
 static double term(const struct sums *s, const struct place *kept, const struct place *summed) {
@@ -287,7 +287,7 @@ static void sum_block(void *argument, int64_t block, int32_t worker) {
     for (int64_t j = 0; j < count; j++) sum[j] += term(s, &kept[j], &summed);
   }
   for (int64_t j = 0; j < count; j++) {
-    int64_t at = attn_view_place(s->kept_shape, s->keep.out, s->kept, first + j);
+    int64_t at = attn_view_offset(s->kept_shape, s->keep.out, s->kept, first + j);
     attn_store_real(s->out.dtype, attn_view_at(&s->out, at), sum[j]);
   }
 }

@@ -40,11 +40,11 @@ static double own_sum(const struct attn_ref_row *row, double roundings, double s
   return row->exact_scores ? 0 : DOUBLES * expm1(U * roundings) * size + 0x1p-150 * key;
 }
 
-double attn_ref_own_dot(const struct attn_ref_row *row, int64_t width, double size, double key) {
+double attn_ref_dot_error(const struct attn_ref_row *row, int64_t width, double size, double key) {
   return own_sum(row, (double)width + (row->additive ? 10 : 1), size, key);
 }
 
-double attn_ref_own_score(const struct attn_ref_row *row, int64_t width, double size, double key) {
+double attn_ref_score_error(const struct attn_ref_row *row, int64_t width, double size, double key) {
   double more = (row->additive ? 10 : 1) + (row->bent ? 16 : 0) + (row->lifted ? 1 : 0);
   return own_sum(row, (double)width + more, size, key);
 }
@@ -58,7 +58,7 @@ static double own_exponent(const struct attn_ref_row *row, double logit) {
   return U * (far + 2 * log(2) * headroom(row) + (restarts ? 15 : 5) + (row->bent ? 4 : 0));
 }
 
-void attn_ref_settle(struct attn_ref_row *row) {
+void attn_ref_complete_budgets(struct attn_ref_row *row) {
   double more = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (row->scores[j] == -(double)INFINITY) continue;
@@ -78,12 +78,12 @@ static double at_most(const struct attn_ref_row *row) {
   return row->largest_kept * exp(U * (2 * summed(row) + 4));
 }
 
-double attn_ref_own_share(const struct attn_ref_row *row, int64_t j) {
+double attn_ref_weight_error(const struct attn_ref_row *row, int64_t j) {
   return excess(row, row->scores[j], weight_budget(row, j));
 }
 
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t j) {
-  double logit = row->scores[j], own = row->largest_kept * attn_ref_own_share(row, j);
+  double logit = row->scores[j], own = row->largest_kept * attn_ref_weight_error(row, j);
   if (logit == -(double)INFINITY) return 0; /* hidden: nothing but 0 will do */
   if (row->weights[j] == 0 && raised(row, logit, 0) > 0) return 0; /* dropped: likewise */
   return fmin(own, row->weights[j] + at_most(row)) + attn_ref_flush(row) * row->largest_kept;
@@ -116,16 +116,16 @@ static double again_budget(const struct attn_ref_row *row, int64_t j) {
   return own + row->spread + U * (summed(row) + 2 * fmin(lse, 64) + below + 2);
 }
 
-double attn_ref_own_weight(const struct attn_ref_row *row, int64_t j) {
+double attn_ref_recomputed_weight_error(const struct attn_ref_row *row, int64_t j) {
   double logit = j < 0 ? row->sink : row->scores[j];
   return excess(row, logit, again_budget(row, j) + 3 * U) + attn_ref_flush(row);
 }
 
-double attn_ref_own_product(int64_t values, double size) {
+double attn_ref_product_error(int64_t values, double size) {
   return expm1(U * (double)(values + 1)) * size + (double)values * 0x1p-149;
 }
 
-double attn_ref_own_slope(double own, double cap, double t) {
+double attn_ref_softcap_slope_error(double own, double cap, double t) {
   double h = own / cap, moved = 2 * h * (fabs(t) + h) * (1 - t * t) * exp(2 * h);
   return fmin(moved, 1) + 16 * U * (1 + t * t);
 }

@@ -63,15 +63,15 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
 
 /* Errors of a dot product before the softcap, and of the score after all that changes it: size is
  * the sum of the magnitudes of what it is made of, key that of the key alone. */
-double attn_ref_own_dot(const struct attn_ref_row *row, int64_t width, double size, double key);
-double attn_ref_own_score(const struct attn_ref_row *row, int64_t width, double size, double key);
+double attn_ref_dot_error(const struct attn_ref_row *row, int64_t width, double size, double key);
+double attn_ref_score_error(const struct attn_ref_row *row, int64_t width, double size, double key);
 
 /* From the scores' errors in row->budget to the budgets, and row->spread. */
-void attn_ref_settle(struct attn_ref_row *row);
+void attn_ref_complete_budgets(struct attn_ref_row *row);
 
 /* What p_j is off by before dropout; the promised bounds of the output, of one weight, and of the
  * row's log-sum-exp. */
-double attn_ref_own_share(const struct attn_ref_row *row, int64_t j);
+double attn_ref_weight_error(const struct attn_ref_row *row, int64_t j);
 double attn_ref_bound_output(const struct attn_ref_row *row, int64_t e);
 double attn_ref_bound_weight(const struct attn_ref_row *row, int64_t j);
 double attn_ref_bound_lse(const struct attn_ref_row *row);
@@ -85,9 +85,9 @@ double attn_ref_flush(const struct attn_ref_row *row);
 /* Errors in the backward: of a weight that is made anew (-1: the sink's) and multiplied by three
  * rounded numbers, of a sum of Ev products, of the slope of a softcap where tanh is t and the dot
  * product off by own. */
-double attn_ref_own_weight(const struct attn_ref_row *row, int64_t j);
-double attn_ref_own_product(int64_t values, double size);
-double attn_ref_own_slope(double own, double cap, double t);
+double attn_ref_recomputed_weight_error(const struct attn_ref_row *row, int64_t j);
+double attn_ref_product_error(int64_t values, double size);
+double attn_ref_softcap_slope_error(double own, double cap, double t);
 
 /* Of a gradient: size and own are its terms', depth the most additions that one goes through. */
 double attn_ref_bound_gradient(double size, double own, double depth);

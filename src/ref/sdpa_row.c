@@ -161,7 +161,7 @@ static double score_row(const struct question *ask, struct attn_ref_row *row) {
     row->scores[j] = score(ask, row, j, &size);
     if (row->scores[j] > top || row->scores[j] != row->scores[j]) top = row->scores[j];
     if (row->budget)
-      row->budget[j] = attn_ref_own_score(row, ask->q->shape[3], size.dot + size.added, size.key);
+      row->budget[j] = attn_ref_score_error(row, ask->q->shape[3], size.dot + size.added, size.key);
   }
   return top;
 }
@@ -222,10 +222,10 @@ static void bound_terms(const struct question *ask, const attn_tensor *v,
                         struct attn_ref_row *row) {
   double flush = attn_ref_flush(row) * row->largest_kept;
   for (int64_t e = 0; e < v->shape[3]; e++) row->own[e] = row->largest[e] = row->flushed[e] = 0;
-  attn_ref_settle(row);
+  attn_ref_complete_budgets(row);
   for (int64_t j = 0; j < row->keys; j++) {
     double keep = visible(ask, row, j) ? kept(ask->desc, row, j) : 0;
-    double own = keep > 0 ? keep * attn_ref_own_share(row, j) : 0;
+    double own = keep > 0 ? keep * attn_ref_weight_error(row, j) : 0;
     for (int64_t e = 0; keep > 0 && e < v->shape[3]; e++) {
       double size = fabs(element(v, row->b, ask->head, j, e));
       if (size > 0) row->own[e] += size * own;
@@ -279,7 +279,7 @@ static double slope(const struct question *ask, const struct attn_ref_row *row, 
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
   score(ask, row, j, &size); /* not from scores[j]: a large mask would leave nothing of it */
   double cap = ask->desc->softcap, t = size.capped / cap;
-  *own = attn_ref_own_slope(attn_ref_own_dot(row, ask->q->shape[3], size.dot, size.key), cap, t);
+  *own = attn_ref_softcap_slope_error(attn_ref_dot_error(row, ask->q->shape[3], size.dot, size.key), cap, t);
   return 1 - t * t;
 }
 
@@ -321,14 +321,14 @@ static void score_gradients(const struct question *ask, const attn_tensor *v,
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
     g->d_scores_size[j] = p * size;
     if (!g->d_scores_own) continue;
-    double own = attn_ref_own_weight(row, j);
-    double apart = attn_ref_own_product(v->shape[3], dp_size) + d_own;
+    double own = attn_ref_recomputed_weight_error(row, j);
+    double apart = attn_ref_product_error(v->shape[3], dp_size) + d_own;
     g->d_scores_own[j] = own * size + (p + own) * apart + 0x1p-149;
   }
   double p = row->sink == -(double)INFINITY ? 0 : softmax(row, row->sink);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
-  double own = g->d_scores_own && p > 0 ? attn_ref_own_weight(row, -1) : 0;
+  double own = g->d_scores_own && p > 0 ? attn_ref_recomputed_weight_error(row, -1) : 0;
   g->d_sink_own = own * (d_size + fabs(d_lse)) + (p + own) * d_own;
 }
 
@@ -383,7 +383,7 @@ void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, con
       add(g->d_k_own, j * width + e, own * fabs(q_e) + 0x1p-149 * (1 + g->d_scores_size[j]));
     }
     double keep = kept(ask.desc, row, j);
-    double weight = g->d_v_own && keep > 0 ? keep * attn_ref_own_weight(row, j) : 0;
+    double weight = g->d_v_own && keep > 0 ? keep * attn_ref_recomputed_weight_error(row, j) : 0;
     for (int64_t e = 0; e < value_width; e++) {
       double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
       g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);

@@ -94,7 +94,7 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                        {d->mask, "mask"},   {d->alibi, "alibi"},
                                        {d->sinks, "sinks"}, {d->key_lengths, "key_lengths"},
                                        {g->d_lse, "d_lse"}, {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
@@ -193,11 +193,11 @@ static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int
 static int64_t slots_of_head(const struct run *r) {
   if (!r->g->d_additive) return 0;
   if (!r->p.kernel) return 1;
-  return r->p.rows < ATTN_ROWS ? 2 : r->parts.blocks;
+  return r->p.rows < ATTN_ROW_BLOCK ? 2 : r->parts.blocks;
 }
 
 static double *additive_slot(const struct run *r, int64_t b, int64_t h, int64_t block) {
-  int64_t slot = r->p.rows < ATTN_ROWS ? block & 1 : block;
+  int64_t slot = r->p.rows < ATTN_ROW_BLOCK ? block & 1 : block;
   return r->d_additive + ((b * r->p.heads_q + h) * r->slots + slot) * r->p.width;
 }
 
@@ -266,7 +266,7 @@ static float *worker_memory(const struct run *r, int32_t worker) {
 
 static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
                       int64_t h, int64_t i) {
-  attn_problem_point_row(&r->p, &t->task, row, b, h, i);
+  attn_task_set_row(&r->p, &t->task, row, b, h, i);
   t->task.weights[row] = NULL;
   t->d_o[row] = attn_tensor_at(&r->d_o, b, h, i, 0);
   const struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
@@ -280,7 +280,7 @@ static void begin_task(const struct run *r, struct attn_backward_task *t, int32_
                        int64_t head) {
   memset(t, 0, sizeof *t);
   t->task.workspace = worker_memory(r, worker);
-  attn_problem_point_head(&r->p, &t->task, b, head);
+  attn_task_set_head(&r->p, &t->task, b, head);
   t->plain_scale = r->p.scale;
   t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
   t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
@@ -299,14 +299,14 @@ static struct row_sum sum_of_lse(double lse, double sink) {
 
 /* Sums the scores of the task's rows anew, as the forward did. */
 static void sum_again(const struct run *r, struct attn_sdpa_task *t, struct row_sum *const *sums) {
-  float partial[ATTN_ROWS][2];
+  float partial[ATTN_ROW_BLOCK][2];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;
   r->p.kernel->sdpa_f32(t);
   for (int n = 0; n < t->rows; n++) {
-    struct attn_row_total all =
-        attn_total_of_row((double)partial[n][0], (double)partial[n][1], t->sink[n]);
+    struct attn_softmax_sum all =
+        attn_softmax_finish((double)partial[n][0], (double)partial[n][1], t->sink[n]);
     *sums[n] = (struct row_sum){partial[n][0], (float)all.share, (float)all.sink};
   }
 }
@@ -318,11 +318,11 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
   const struct attn_partition *s = &r->parts;
   if (r->progress.stop) return;
   int64_t rest = index / s->blocks, unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROWS;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROW_BLOCK;
   struct attn_sdpa_task t = {.workspace = worker_memory(r, worker)};
-  struct row_sum *again[ATTN_ROWS];
-  attn_problem_point_head(&r->p, &t, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+  struct row_sum *again[ATTN_ROW_BLOCK];
+  attn_task_set_head(&r->p, &t, b, head);
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
     int64_t h = head * s->group + unit + n / r->p.rows, i = n % r->p.rows;
     double lse = real_at(&r->p.lse, b, h, i, 0), sink = -(double)INFINITY;
     if (r->p.desc.sinks) sink = attn_problem_per_head(r->p.desc.sinks, b, h);
@@ -330,10 +330,10 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
     *sum = sum_of_lse(lse, sink);
     if (!(fabs(lse) > LARGE_LSE) || lse == -(double)INFINITY) continue;
     again[t.rows] = sum;
-    attn_problem_point_row(&r->p, &t, t.rows++, b, h, i);
+    attn_task_set_row(&r->p, &t, t.rows++, b, h, i);
   }
   sum_again(r, &t, again);
-  attn_progress_tell(&r->progress, &r->p.desc, 0);
+  attn_progress_report(&r->progress, &r->p.desc, 0);
 }
 
 static void run_queries(void *argument, int64_t index, int32_t worker) {
@@ -342,16 +342,16 @@ static void run_queries(void *argument, int64_t index, int32_t worker) {
   if (r->progress.stop) return;
   int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
   int64_t unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROWS;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROW_BLOCK;
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
     int64_t h = head * s->group + unit + n / r->p.rows;
     if (r->slots) t.d_additive[t.task.rows] = additive_slot(r, b, h, block);
     point_row(r, &t, t.task.rows++, b, h, n % r->p.rows);
   }
   r->p.kernel->backward_queries(&t);
-  attn_progress_tell(&r->progress, &r->p.desc, t.task.rows);
+  attn_progress_report(&r->progress, &r->p.desc, t.task.rows);
 }
 
 /* All rows of all heads that share these keys, in order. */
@@ -359,26 +359,26 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   struct run *r = argument;
   const struct attn_problem *p = &r->p;
   if (r->progress.stop) return;
-  int64_t blocks = (p->keys + ATTN_ROWS - 1) / ATTN_ROWS, kv = index / blocks;
+  int64_t blocks = (p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK, kv = index / blocks;
   int64_t b = kv / p->heads, head = kv % p->heads;
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
-  t.first_key = index % blocks * ATTN_ROWS;
-  t.lanes = (int32_t)(p->keys - t.first_key < ATTN_ROWS ? p->keys - t.first_key : ATTN_ROWS);
+  t.first_key = index % blocks * ATTN_ROW_BLOCK;
+  t.lanes = (int32_t)(p->keys - t.first_key < ATTN_ROW_BLOCK ? p->keys - t.first_key : ATTN_ROW_BLOCK);
   t.d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
   t.d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
   t.d_k_row = r->d_k.strides[2], t.d_k_col = r->d_k.strides[3];
   t.d_v_row = r->d_v.strides[2], t.d_v_col = r->d_v.strides[3];
   p->kernel->backward_keys_begin(&t);
   for (int64_t h = head * r->parts.group; h < (head + 1) * r->parts.group; h++)
-    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROWS) {
+    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROW_BLOCK) {
       t.task.rows = 0;
-      for (int64_t i = first; i < p->rows && i < first + ATTN_ROWS; i++)
+      for (int64_t i = first; i < p->rows && i < first + ATTN_ROW_BLOCK; i++)
         point_row(r, &t, t.task.rows++, b, h, i);
       p->kernel->backward_keys_add(&t);
     }
   p->kernel->backward_keys_end(&t);
-  attn_progress_tell(&r->progress, &r->p.desc, t.lanes);
+  attn_progress_report(&r->progress, &r->p.desc, t.lanes);
 }
 
 /* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
@@ -406,7 +406,7 @@ static void run_f32(struct run *r) {
   attn_problem_parallel(p, heads * r->parts.units * r->parts.blocks, run_sums, r);
   if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
+  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK), run_keys, r);
   sink_gradients(r);
   sum_additive(r);
 }
@@ -468,7 +468,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
         attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
-      attn_progress_tell(&r->progress, &r->p.desc, 1);
+      attn_progress_report(&r->progress, &r->p.desc, 1);
     }
   }
   for (int64_t j = 0; j < p->keys; j++) {

@@ -45,7 +45,7 @@ static int add_part(size_t *total, size_t *at, size_t size, int64_t a, int64_t b
 
 static int lay_out(const attn_cache_config *c, int64_t columns, struct layout *l) {
   size_t size = attn_dtype_size(c->dtype), start;
-  int64_t p = c->pages, h = c->heads, t = c->page_tokens, scaled = c->dtype == ATTN_I8 ? p : 0;
+  int64_t p = c->pages, h = c->heads, t = c->page_size, scaled = c->dtype == ATTN_I8 ? p : 0;
   l->total = 0;
   if (add_part(&l->total, &start, sizeof(attn_cache), 1, 1, 1, 1) ||
       add_part(&l->total, &l->k, size, p, h, t, c->width) ||
@@ -73,7 +73,7 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
              {c->value_width, 1, "value_width"},
              {c->sequences, 1, "sequences"},
              {c->capacity, 1, "capacity"},
-             {c->page_tokens, 0, "page_tokens"},
+             {c->page_size, 0, "page_size"},
              {c->pages, 0, "pages"}};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++)
     if (all[n].value < all[n].least)
@@ -93,8 +93,8 @@ static attn_status plan(const attn_cache_config *given, attn_cache_config *c, in
   attn_status status = attn_descriptor_require(given, c, sizeof *c, sizeof *c, "config", err);
   if (!status) status = check_sizes(c, err);
   if (status) return status;
-  if (!c->page_tokens || c->page_tokens > c->capacity) c->page_tokens = c->capacity;
-  *columns = (c->capacity - 1) / c->page_tokens + 1;
+  if (!c->page_size || c->page_size > c->capacity) c->page_size = c->capacity;
+  *columns = (c->capacity - 1) / c->page_size + 1;
   if (!c->pages && __builtin_mul_overflow(c->sequences, *columns, &c->pages)) c->pages = INT64_MAX;
   if (c->pages > INT32_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "pages", "more than %d pages: make them larger",
@@ -123,15 +123,15 @@ static attn_cache *place(char *memory, const attn_cache_config *c, int64_t colum
   attn_cache *cache = (attn_cache *)(void *)base;
   memset(cache, 0, sizeof *cache);
   cache->config = *c, cache->columns = columns;
-  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->heads, c->page_tokens, c->width);
+  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->heads, c->page_size, c->width);
   cache->v =
-      attn_tensor_dense(c->dtype, base + l->v, c->pages, c->heads, c->page_tokens, c->value_width);
+      attn_tensor_dense(c->dtype, base + l->v, c->pages, c->heads, c->page_size, c->value_width);
   struct attn_paging *g = &cache->paging;
   g->k_scales =
-      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->heads, c->page_tokens, 1);
+      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->heads, c->page_size, 1);
   g->k_scales.rank = 3;
   g->v_scales = g->k_scales, g->v_scales.data = base + l->v_scales;
-  g->tokens = c->page_tokens;
+  g->tokens = c->page_size;
   cache->table = (int32_t *)(void *)(base + l->table);
   cache->lengths = (int64_t *)(void *)(base + l->lengths);
   g->table = (attn_tensor){cache->table, ATTN_I32, 2, {c->sequences, columns}, {columns, 1}};
@@ -186,7 +186,7 @@ static attn_status check_sequence(const attn_cache *c, int64_t n, const char *na
 }
 
 static int64_t pages_of(const attn_cache *c, int64_t length) {
-  return (length + c->config.page_tokens - 1) / c->config.page_tokens;
+  return (length + c->config.page_size - 1) / c->config.page_size;
 }
 
 static int32_t *slot(attn_cache *c, int64_t sequence, int64_t column) {
@@ -212,8 +212,8 @@ static void copy_rows(const attn_tensor *t, int32_t from, int32_t to, int64_t ro
 
 /* The page of a sequence's next token, its own alone: new, or a copy of one that is shared. */
 static void open_page(attn_cache *c, int64_t sequence) {
-  int64_t length = c->lengths[sequence], rows = length % c->config.page_tokens;
-  int32_t *at = slot(c, sequence, length / c->config.page_tokens), old = *at;
+  int64_t length = c->lengths[sequence], rows = length % c->config.page_size;
+  int32_t *at = slot(c, sequence, length / c->config.page_size), old = *at;
   if (rows && c->uses[old] == 1) return;
   *at = take_page(c);
   if (!rows) return;
@@ -227,7 +227,7 @@ int64_t attn_cache_length(const attn_cache *c, int64_t sequence) {
   return c && is_sequence(c, sequence) ? c->lengths[sequence] : -1;
 }
 
-int64_t attn_cache_spare_pages(const attn_cache *c) { return c ? c->free_count : 0; }
+int64_t attn_cache_num_free_pages(const attn_cache *c) { return c ? c->free_count : 0; }
 
 attn_status attn_cache_truncate(attn_cache *c, int64_t sequence, int64_t length, attn_error *err) {
   attn_status status = check_sequence(c, sequence, "sequence", err);
@@ -296,9 +296,9 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
 static void append_sequence(attn_cache *c, int64_t sequence, int64_t b, const attn_tensor *k,
                             const attn_tensor *v) {
   for (int64_t t = 0; t < k->shape[2]; t++) {
-    int64_t length = c->lengths[sequence], row = length % c->config.page_tokens;
+    int64_t length = c->lengths[sequence], row = length % c->config.page_size;
     if (t == 0 || row == 0) open_page(c, sequence);
-    int64_t page = *slot(c, sequence, length / c->config.page_tokens);
+    int64_t page = *slot(c, sequence, length / c->config.page_size);
     store_token(k, b, t, &c->k, &c->paging.k_scales, page, row);
     store_token(v, b, t, &c->v, &c->paging.v_scales, page, row);
     c->lengths[sequence]++;
@@ -338,8 +338,8 @@ enum { NAMED = 1, COPIES = 2 };
 static int64_t pages_needed(attn_cache *c, int64_t sequence, int64_t tokens) {
   int64_t length = c->lengths[sequence];
   int64_t fresh = pages_of(c, length + tokens) - pages_of(c, length);
-  if (!tokens || length % c->config.page_tokens == 0) return fresh;
-  int32_t page = *slot(c, sequence, length / c->config.page_tokens);
+  if (!tokens || length % c->config.page_size == 0) return fresh;
+  int32_t page = *slot(c, sequence, length / c->config.page_size);
   if (c->uses[page] == 1) return fresh;
   c->uses[page]--, c->marks[sequence] |= COPIES; /* for those after it; unmark() takes it back */
   return fresh + 1;
@@ -348,7 +348,7 @@ static int64_t pages_needed(attn_cache *c, int64_t sequence, int64_t tokens) {
 static void unmark(attn_cache *c, const int64_t *sequences, int64_t count) {
   for (int64_t n = 0; n < count; n++) {
     int64_t sequence = named(sequences, n), length = c->lengths[sequence];
-    if (c->marks[sequence] & COPIES) c->uses[*slot(c, sequence, length / c->config.page_tokens)]++;
+    if (c->marks[sequence] & COPIES) c->uses[*slot(c, sequence, length / c->config.page_size)]++;
     c->marks[sequence] = 0;
   }
 }

@@ -20,16 +20,16 @@ struct run {
 
 struct attn_partition attn_problem_partition(const struct attn_problem *p) {
   struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
-  int merged = p->rows < ATTN_ROWS;
+  int merged = p->rows < ATTN_ROW_BLOCK;
   s.units = merged ? 1 : s.group;
   s.unit_rows = merged ? s.group * p->rows : p->rows;
-  s.blocks = (s.unit_rows + ATTN_ROWS - 1) / ATTN_ROWS;
+  s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
   return s;
 }
 
 void attn_problem_parallel(const struct attn_problem *p, int64_t count,
                            void (*body)(void *, int64_t, int32_t), void *argument) {
-  attn_threads_share(p->desc.executor, p->workers, count, body, argument);
+  attn_threads_parallel_for(p->desc.executor, p->workers, count, body, argument);
 }
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
@@ -66,14 +66,14 @@ int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h,
 
 int attn_problem_row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
   int64_t lo, hi;
-  attn_problem_interval(p, b, i, &lo, &hi);
+  attn_problem_key_range(p, b, i, &lo, &hi);
   if (!p->desc.mask) return lo >= hi;
   for (int64_t j = lo; j < hi; j++)
     if (attn_problem_mask_allows(p, b, h, i, j)) return 0;
   return 1;
 }
 
-attn_status attn_problem_refuse_empty(const struct attn_problem *p, attn_error *err) {
+attn_status attn_problem_reject_empty_rows(const struct attn_problem *p, attn_error *err) {
   for (int64_t b = 0; b < p->batch; b++)
     for (int64_t h = 0; h < p->heads_q; h++)
       for (int64_t i = 0; i < p->rows; i++)
@@ -91,7 +91,7 @@ static const char *vector_of(const attn_tensor *t, int64_t h) {
   return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
 }
 
-void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
+void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
                             int64_t b, int64_t h, int64_t i) {
   const attn_sdpa *d = &p->desc;
   t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
@@ -100,7 +100,7 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
   t->weights[r] = p->desc.weights ? attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
   t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
   t->partial[r] = NULL;
-  attn_problem_interval(p, b, i, &t->lo[r], &t->hi[r]);
+  attn_problem_key_range(p, b, i, &t->lo[r], &t->hi[r]);
   t->position[r] = attn_problem_position(p, b, i);
   t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
   t->additive[r] = d->additive ? vector_of(d->additive, h) : NULL;
@@ -110,12 +110,12 @@ void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task 
   t->counter[r][2] = (uint32_t)(d->origin_batch + b);
 }
 
-void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                              int64_t head) {
   t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
   t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
   t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
-  attn_paging_point(p, &t->pages, b, head);
+  attn_paging_set_pages(p, &t->pages, b, head);
   t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
   t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
   t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
@@ -158,9 +158,9 @@ static void point_block(const struct run *run, struct attn_sdpa_task *t, int64_t
   const struct attn_partition *s = &run->parts;
   int64_t b = kv / p->heads, head = kv % p->heads;
   t->rows = 0;
-  attn_problem_point_head(p, t, b, head);
-  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROWS; r++)
-    attn_problem_point_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
+  attn_task_set_head(p, t, b, head);
+  for (int64_t r = first; r < s->unit_rows && r < first + ATTN_ROW_BLOCK; r++)
+    attn_task_set_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
 }
 
 /* A block of rows against one of `count` stretches of their keys; the merging comes later. */
@@ -173,7 +173,7 @@ static void run_stretch(struct run *run, struct attn_sdpa_task *t, int64_t kv, i
   for (int r = 0; r < t->rows; r++)
     point_stretch(run, t, r, stretch, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
   p->kernel->sdpa_f32(t);
-  attn_progress_tell(&run->progress, &run->p->desc, 0);
+  attn_progress_report(&run->progress, &run->p->desc, 0);
 }
 
 static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
@@ -183,7 +183,7 @@ static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int
   p->kernel->sdpa_f32(t);
   for (int r = 0; r < t->rows && p->desc.empty_row != ATTN_EMPTY_ZERO; r++)
     if (t->empty[r]) write_empty(p, b, h + (first + r) / p->rows, (first + r) % p->rows);
-  attn_progress_tell(&run->progress, &run->p->desc, t->rows);
+  attn_progress_report(&run->progress, &run->p->desc, t->rows);
 }
 
 static void run_block(void *argument, int64_t index, int32_t worker) {
@@ -194,7 +194,7 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
   int64_t stretch = index % run->splits, task = index / run->splits;
   /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
   int64_t block = s->blocks - 1 - task % s->blocks, rest = task / s->blocks;
-  int64_t unit = rest % s->units, kv = rest / s->units, first = block * ATTN_ROWS;
+  int64_t unit = rest % s->units, kv = rest / s->units, first = block * ATTN_ROW_BLOCK;
   int64_t count = run->splits > 1 ? attn_split_count(p, attn_problem_keys(p, kv / p->heads)) : 1;
   struct attn_sdpa_task t;
   t.workspace = (float *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
@@ -214,7 +214,7 @@ static void merge_row(void *argument, int64_t index, int32_t worker) {
   if (run->progress.stop || count == 1) return;
   int empty = attn_split_merge(p, partial_of(run, b, h, i), count, b, h, i);
   if (empty && p->desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, b, h, i);
-  attn_progress_tell(&run->progress, &run->p->desc, 1);
+  attn_progress_report(&run->progress, &run->p->desc, 1);
 }
 
 /* ---- float64 -------------------------------------------------------------------- */
@@ -243,7 +243,7 @@ static void run_row(void *argument, int64_t index, int32_t worker) {
   if (desc.lse)
     attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, row.b, row.h, row.i, 0), row.lse);
   if (!row.visible && desc.empty_row != ATTN_EMPTY_ZERO) write_empty(p, row.b, row.h, row.i);
-  attn_progress_tell(&run->progress, &run->p->desc, 1);
+  attn_progress_report(&run->progress, &run->p->desc, 1);
 }
 
 /* ---- The call ----------------------------------------------------------------- */
@@ -259,7 +259,7 @@ void attn_problem_release(const attn_sdpa *d, void *memory) {
 static attn_status run_all(const struct attn_problem *p, void *workspace, attn_error *err) {
   struct run run = {.p = p,
                     .parts = attn_problem_partition(p),
-                    .splits = attn_split_most(p),
+                    .splits = attn_split_max(p),
                     .progress = ATTN_PROGRESS_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
   run.workspace =
@@ -280,7 +280,7 @@ attn_status attn_forward_check(const struct attn_problem *p, attn_error *err) {
   const attn_sdpa *d = &p->desc;
   attn_status status = ATTN_OK;
   if (!p->batch || !p->heads_q || !p->rows) return ATTN_OK;
-  if (d->empty_row == ATTN_EMPTY_ERROR && (status = attn_problem_refuse_empty(p, err)))
+  if (d->empty_row == ATTN_EMPTY_ERROR && (status = attn_problem_reject_empty_rows(p, err)))
     return status;
   if (d->workspace && d->workspace_bytes < p->workspace_bytes)
     status =

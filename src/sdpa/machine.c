@@ -17,7 +17,7 @@ attn_status attn_machine_query(attn_machine *machine) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   m.isa_best = attn_kernel_for(attn_cpu_isa())->isa;
   m.isa = kernel ? kernel->isa : m.isa_best;
-  m.isa_unknown = !kernel;
+  m.isa_invalid = !kernel;
   m.threads = attn_threads_count();
   attn_descriptor_fill(machine, &m, sizeof m);
   return ATTN_OK;

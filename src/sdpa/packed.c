@@ -11,7 +11,7 @@
 /* What every sequence's call is cut from. */
 struct pack {
   attn_sdpa desc; /* a copy, without key_lengths: of the whole, they mean nothing */
-  const attn_tensor *q, *k, *v, *o, *query_starts, *key_starts, *lengths;
+  const attn_tensor *q, *k, *v, *o, *cu_seqlens_q, *cu_seqlens_k, *lengths;
   int64_t sequences;
 };
 
@@ -80,14 +80,14 @@ static attn_status check_lengths(const struct pack *p, attn_error *err) {
 }
 
 static attn_status check_cuts(struct pack *p, attn_error *err) {
-  const attn_tensor *t = p->query_starts, *u = p->key_starts;
-  attn_status status = check_starts(t, "query_starts", p->q->shape[1], err);
-  if (!status) status = check_starts(u, "key_starts", p->k->shape[1], err);
+  const attn_tensor *t = p->cu_seqlens_q, *u = p->cu_seqlens_k;
+  attn_status status = check_starts(t, "cu_seqlens_q", p->q->shape[1], err);
+  if (!status) status = check_starts(u, "cu_seqlens_k", p->k->shape[1], err);
   if (status) return status;
   p->sequences = t->shape[0] - 1;
   if (u->shape[0] != t->shape[0])
-    return attn_fail(err, ATTN_ERR_SHAPE, "key_starts",
-                     "query_starts has %lld numbers and key_starts has %lld: they must be as many",
+    return attn_fail(err, ATTN_ERR_SHAPE, "cu_seqlens_k",
+                     "cu_seqlens_q has %lld numbers and cu_seqlens_k has %lld: they must be as many",
                      (long long)t->shape[0], (long long)u->shape[0]);
   return check_lengths(p, err);
 }
@@ -95,10 +95,10 @@ static attn_status check_cuts(struct pack *p, attn_error *err) {
 /* What says where to cut must not change under the knife. */
 static attn_status check_outputs(const struct pack *p, const struct attn_named_view *out,
                                  size_t outs, attn_error *err) {
-  const struct attn_named_view in[] = {{p->query_starts, "query_starts"},
-                                       {p->key_starts, "key_starts"},
+  const struct attn_named_view in[] = {{p->cu_seqlens_q, "cu_seqlens_q"},
+                                       {p->cu_seqlens_k, "cu_seqlens_k"},
                                        {p->lengths, "key_lengths"}};
-  return attn_views_check_apart(out, outs, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, outs, in, sizeof in / sizeof *in, err);
 }
 
 /* ---- Cuts ---- */
@@ -118,8 +118,8 @@ struct place {
 
 static struct place place_of(const struct pack *p, int64_t n) {
   return (struct place){
-      attn_tensor_integer(p->query_starts, n, 0), attn_tensor_integer(p->query_starts, n + 1, 0),
-      attn_tensor_integer(p->key_starts, n, 0), attn_tensor_integer(p->key_starts, n + 1, 0)};
+      attn_tensor_integer(p->cu_seqlens_q, n, 0), attn_tensor_integer(p->cu_seqlens_q, n + 1, 0),
+      attn_tensor_integer(p->cu_seqlens_k, n, 0), attn_tensor_integer(p->cu_seqlens_k, n + 1, 0)};
 }
 
 /* A mask's dimension of size 1 broadcasts: it is everybody's. */
@@ -178,10 +178,10 @@ static attn_status check_pieces(const struct pack *p, const struct attn_problem 
 
 attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                      const attn_tensor *k, const attn_tensor *v,
-                                     const attn_tensor *o, const attn_tensor *query_starts,
-                                     const attn_tensor *key_starts, attn_error *err) {
+                                     const attn_tensor *o, const attn_tensor *cu_seqlens_q,
+                                     const attn_tensor *cu_seqlens_k, attn_error *err) {
   struct pack p = {
-      .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
+      .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
   if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);
@@ -240,11 +240,11 @@ static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
 attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                       const attn_tensor *k, const attn_tensor *v,
                                       const attn_tensor *o, const attn_tensor *d_o,
-                                      const attn_tensor *query_starts,
-                                      const attn_tensor *key_starts,
+                                      const attn_tensor *cu_seqlens_q,
+                                      const attn_tensor *cu_seqlens_k,
                                       const attn_sdpa_gradients *gradients, attn_error *err) {
   struct pack p = {
-      .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
+      .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   attn_sdpa_gradients g;
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);

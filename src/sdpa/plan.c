@@ -46,7 +46,7 @@ static double visible_pairs(const struct attn_problem *p, int64_t b) {
   int64_t step = p->rows / 4096 + 1, sampled = 0;
   for (int64_t i = 0; i < p->rows; i += step, sampled++) {
     int64_t lo, hi;
-    attn_problem_interval(p, b, i, &lo, &hi);
+    attn_problem_key_range(p, b, i, &lo, &hi);
     pairs += (double)(hi - lo);
   }
   return sampled ? pairs * (double)p->rows / (double)sampled : 0;
@@ -69,12 +69,12 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
   snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
   char split[64] = "";
-  if (attn_split_most(p) > 1)
-    snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_most(p));
+  if (attn_split_max(p) > 1)
+    snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_max(p));
   snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
            p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
            isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
-           p->rows < ATTN_ROWS && p->heads_q > p->heads
+           p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
                ? "; few queries: heads that share keys share a block"
                : "",
            split, strided ? "; strided columns of k or v are copied block by block" : "",
@@ -94,9 +94,9 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   explain(&p, &made);
   struct attn_partition parts = attn_problem_partition(&p);
   made.workspace_bytes = p.workspace_bytes;
-  made.row_block = p.kernel ? ATTN_ROWS : 1;
+  made.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
   made.key_block = p.kernel ? ATTN_KEYS : p.keys;
-  made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_most(&p)
+  made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
                         : p.batch * p.heads_q * p.rows;
   made.workers = p.workers < made.tasks ? p.workers : (int32_t)made.tasks;
   made.flops = flops(&p);

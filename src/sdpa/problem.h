@@ -78,7 +78,7 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                              attn_error *err);
 
 /* Where a head's pages lie, for the kernel; tokens 0 where there are none. */
-void attn_paging_point(const struct attn_problem *problem, struct attn_task_pages *pages, int64_t b,
+void attn_paging_set_pages(const struct attn_problem *problem, struct attn_task_pages *pages, int64_t b,
                        int64_t head);
 
 /* Key j of a row of the table, in pages of k or v. */
@@ -100,7 +100,7 @@ int64_t attn_problem_keys(const struct attn_problem *problem, int64_t b);
 int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
 
 /* The keys that row i of sequence b may see by causal, window and length: lo <= j < hi. */
-void attn_problem_interval(const struct attn_problem *problem, int64_t b, int64_t i, int64_t *lo,
+void attn_problem_key_range(const struct attn_problem *problem, int64_t b, int64_t i, int64_t *lo,
                            int64_t *hi);
 
 /* Where query i of sequence b stands among the keys: i + offset. */
@@ -139,7 +139,7 @@ struct attn_progress {
 #define ATTN_PROGRESS_INIT \
   { .telling = ATOMIC_FLAG_INIT }
 
-void attn_progress_tell(struct attn_progress *progress, const attn_sdpa *desc, int64_t more);
+void attn_progress_report(struct attn_progress *progress, const attn_sdpa *desc, int64_t more);
 
 /* ATTN_OK, or ATTN_ERR_INTERRUPTED. */
 attn_status attn_progress_end(const struct attn_progress *progress, attn_error *err);
@@ -149,7 +149,7 @@ attn_status attn_progress_end(const struct attn_progress *progress, attn_error *
 int64_t attn_split_count(const struct attn_problem *problem, int64_t keys);
 
 /* The most of any sequence. */
-int64_t attn_split_most(const struct attn_problem *problem);
+int64_t attn_split_max(const struct attn_problem *problem);
 
 /* Keys of each stretch but the last. */
 int64_t attn_split_keys(int64_t keys, int64_t count);
@@ -174,9 +174,9 @@ attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
 attn_tensor attn_tensor_rank4(const attn_tensor *t);
 
 /* Points a task at a key/value head, and its row r at query i of head h (forward.c). */
-void attn_problem_point_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                              int64_t head);
-void attn_problem_point_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
+void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
                             int64_t b, int64_t h, int64_t i);
 
 /* May row i see key j, as far as the mask says? There must be one (forward.c). */
@@ -187,7 +187,7 @@ int attn_problem_mask_allows(const struct attn_problem *problem, int64_t b, int6
 int attn_problem_row_is_empty(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i);
 
 /* ATTN_ERR_EMPTY_ROW where some row sees no key (forward.c). */
-attn_status attn_problem_refuse_empty(const struct attn_problem *problem, attn_error *err);
+attn_status attn_problem_reject_empty_rows(const struct attn_problem *problem, attn_error *err);
 
 /* The caller's allocator or aligned_alloc; bytes rounded up to ATTN_PANEL_ALIGN. */
 void *attn_problem_allocate(const attn_sdpa *desc, size_t bytes);

@@ -1,7 +1,7 @@
 #include "error.h"
 #include "problem.h"
 
-void attn_progress_tell(struct attn_progress *p, const attn_sdpa *d, int64_t more) {
+void attn_progress_report(struct attn_progress *p, const attn_sdpa *d, int64_t more) {
   int64_t done = atomic_fetch_add(&p->done, more) + more;
   if (!d->progress || atomic_flag_test_and_set(&p->telling)) return;
   if (d->progress(d->progress_context, done, p->total)) p->stop = 1;

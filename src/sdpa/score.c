@@ -50,7 +50,7 @@ static attn_status check_input(const attn_tensor *t, const char *name, const att
                      (int)t->rank);
   attn_tensor like = {.rank = 4};
   for (int n = 0; n < t->rank; n++) like.shape[n + 4 - t->rank] = t->shape[n];
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
                      attn_dtype_name(t->dtype));
   return attn_tensor_check_like(t, name, &like, t->rank, q->dtype, wide, err);
@@ -65,7 +65,7 @@ static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t 
                      (int)t->rank);
   attn_tensor like = {.rank = 4,
                       .shape = {1, heads, rows, columns < 0 ? t->shape[t->rank - 1] : columns}};
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
                      attn_dtype_name(t->dtype));
   attn_status status = attn_tensor_check_like(t, name, &like, t->rank, t->dtype, wide, err);
@@ -86,7 +86,7 @@ static attn_status check_matrices(struct call *c, attn_error *err) {
   if (s->a->rank != 1 && s->a->rank != 2)
     return attn_fail(err, ATTN_ERR_SHAPE, "a", "a has rank %d; it must be 1, or 2 with (Hq, A)",
                      (int)s->a->rank);
-  if (!attn_view_is_real(s->a->dtype))
+  if (!attn_is_floating_point(s->a->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "a", "a is %s; it must be a float type",
                      attn_dtype_name(s->a->dtype));
   return attn_tensor_check_like(s->a, "a", &like, s->a->rank, s->a->dtype, &wide, err);
@@ -98,7 +98,7 @@ static attn_status check_outputs(const struct call *c, const attn_tensor *o, con
   const struct attn_named_view out[] = {
       {o, "o"}, {c->desc.lse, "lse"}, {c->desc.weights, "weights"}};
   const struct attn_named_view in[] = {{q, "q"}, {k, "k"}, {c->score.w, "w"}, {c->score.u, "u"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
@@ -320,7 +320,7 @@ static attn_status check_no_overlap(const struct call *c, const struct results *
                                        {d->lse, "lse"},     {d->mask, "mask"},
                                        {d->alibi, "alibi"}, {d->sinks, "sinks"},
                                        {g->d_lse, "d_lse"}, {d->key_lengths, "key_lengths"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,

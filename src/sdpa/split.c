@@ -16,12 +16,12 @@ enum {
  * among threads. Weights need the whole row's sum before the first is written. */
 int64_t attn_split_count(const struct attn_problem *p, int64_t keys) {
   struct attn_partition parts = attn_problem_partition(p);
-  if (!p->kernel || p->desc.weights || p->rows >= ATTN_ROWS || parts.blocks != 1) return 1;
+  if (!p->kernel || p->desc.weights || p->rows >= ATTN_ROW_BLOCK || parts.blocks != 1) return 1;
   int64_t count = keys / STRETCH;
   return count < 1 ? 1 : count > MOST ? MOST : count;
 }
 
-int64_t attn_split_most(const struct attn_problem *p) {
+int64_t attn_split_max(const struct attn_problem *p) {
   int64_t most = 1;
   int64_t sequences = p->paging ? p->batch : p->batch > 0; /* else all are alike */
   for (int64_t b = 0; b < sequences; b++) {
@@ -74,8 +74,8 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
   int empty = all.m == -(double)INFINITY;
   double sink = -(double)INFINITY;
   if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
-  struct attn_row_total total = {.log2_sum = sink};
-  if (!empty) total = attn_total_of_row(all.m, all.l, sink);
+  struct attn_softmax_sum total = {.log2_sum = sink};
+  if (!empty) total = attn_softmax_finish(all.m, all.l, sink);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                     empty ? 0 : column(&all, e) * total.share);

@@ -34,7 +34,7 @@ struct run {
   struct attn_problem p; /* without sinks and dropout */
   const attn_tensor *sinks;
   /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not wanted */
-  attn_tensor column_sums, top_keys, top_weights, entropy, largest_logit;
+  attn_tensor column_sums, top_keys, top_weights, entropy, max_logit;
   int64_t listed, kept; /* K, and min(K, S) */
   int64_t lot;          /* heads of a task: all their rows fit into a block, or it is one */
   int64_t lots;         /* in all */
@@ -167,8 +167,8 @@ static void summarize(const struct run *r, const struct piece *c, const struct r
   const int64_t b = row->b, h = row->h, i = row->i;
   if (r->entropy.data)
     attn_store_real(r->entropy.dtype, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
-  if (r->largest_logit.data)
-    attn_store_real(r->largest_logit.dtype, attn_tensor_at(&r->largest_logit, 0, b, h, i),
+  if (r->max_logit.data)
+    attn_store_real(r->max_logit.dtype, attn_tensor_at(&r->max_logit, 0, b, h, i),
                     largest_logit_of(row));
   if (r->listed) store_best(r, row, best);
   if (!c->columns) return;
@@ -219,24 +219,24 @@ static struct row row_at(const struct run *r, int32_t worker, const struct piece
   struct row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
   row.i = c->from + n % (c->to - c->from);
   row.weights = (double *)(void *)(scratch + r->at_row);
-  attn_problem_interval(&r->p, row.b, row.i, &row.lo, &row.hi);
+  attn_problem_key_range(&r->p, row.b, row.i, &row.lo, &row.hi);
   return row;
 }
 
-/* At most ATTN_ROWS rows of the piece from n on, by the kernel; returns how many. */
+/* At most ATTN_ROW_BLOCK rows of the piece from n on, by the kernel; returns how many. */
 static int64_t run_block(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROWS];
+  float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROW_BLOCK];
   int64_t count = (c->h1 - c->h0) * (c->to - c->from) - n;
   struct attn_sdpa_task t;
-  if (count > ATTN_ROWS) count = ATTN_ROWS;
-  attn_problem_point_head(p, &t, c->b, c->head);
+  if (count > ATTN_ROW_BLOCK) count = ATTN_ROW_BLOCK;
+  attn_task_set_head(p, &t, c->b, c->head);
   t.workspace = (float *)(void *)scratch;
   t.weights_dtype = ATTN_F32, t.weights_col = 1;
   for (t.rows = 0; t.rows < count; t.rows++) {
     struct row row = row_at(r, worker, c, n + t.rows);
-    attn_problem_point_row(p, &t, t.rows, row.b, row.h, row.i);
+    attn_task_set_row(p, &t, t.rows, row.b, row.h, row.i);
     t.lse[t.rows] = &lse[t.rows];
     t.weights[t.rows] = (char *)(weights + t.rows * p->keys);
   }
@@ -291,7 +291,7 @@ static void run_task(void *argument, int64_t index, int32_t worker) {
   int64_t count = (c.h1 - c.h0) * (c.to - c.from), did;
   for (int64_t n = 0; n < count && !r->progress.stop; n += did) {
     did = r->p.kernel ? run_block(r, &c, n, worker) : run_row(r, &c, n, worker);
-    attn_progress_tell(&r->progress, &r->p.desc, did);
+    attn_progress_report(&r->progress, &r->p.desc, did);
   }
 }
 
@@ -349,7 +349,7 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
                                         {s->top_keys, "top_keys"},
                                         {s->top_weights, "top_weights"},
                                         {s->entropy, "entropy"},
-                                        {s->largest_logit, "largest_logit"}};
+                                        {s->max_logit, "max_logit"}};
   const struct attn_named_view in[] = {{&r->p.q, "q"},
                                        {&r->p.k, "k"},
                                        {d->mask, "mask"},
@@ -357,7 +357,7 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
                                        {d->key_lengths, "key_lengths"},
                                        {r->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 /* There are no values: k's own bytes, of width 0, stand for them. */
@@ -392,10 +392,10 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   if (!status)
     status = attn_tensor_check_result(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
   if (!status)
-    status = attn_tensor_check_result(s->largest_logit, "largest_logit", &by_row, rank,
-                                      &r->largest_logit, err);
+    status = attn_tensor_check_result(s->max_logit, "max_logit", &by_row, rank,
+                                      &r->max_logit, err);
   if (!status) status = check_no_overlap(r, s, err);
-  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_refuse_empty(p, err);
+  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_reject_empty_rows(p, err);
   return status;
 }
 
@@ -407,10 +407,10 @@ static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static void divide(struct run *r) {
   struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads;
-  r->lot = p->rows < ATTN_ROWS ? ATTN_ROWS / p->rows : 1;
+  r->lot = p->rows < ATTN_ROW_BLOCK ? ATTN_ROW_BLOCK / p->rows : 1;
   if (r->lot > group) r->lot = group;
   r->lots = p->batch * p->heads * up(group, r->lot);
-  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROWS * STRIPES) * ATTN_ROWS;
+  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROW_BLOCK * STRIPES) * ATTN_ROW_BLOCK;
   r->stripes = up(p->rows, r->stripe_rows);
   r->wave = r->lots;
   if (r->column_sums.data) r->wave = up((int64_t)p->workers * WAVE_OF_TASKS, r->stripes);
@@ -434,7 +434,7 @@ static size_t measure(struct run *r, size_t *at_columns) {
   int64_t columns = r->column_sums.data ? r->wave * r->stripes : 0;
   size_t all = 0, column;
   int over = 0;
-  if (block > ATTN_ROWS) block = ATTN_ROWS;
+  if (block > ATTN_ROW_BLOCK) block = ATTN_ROW_BLOCK;
   if (p->kernel)
     add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL),
               sizeof(float), &over);
@@ -470,7 +470,7 @@ static void clear_columns(const struct run *r) {
 }
 
 static int wants_nothing(const attn_sdpa_summary *s) {
-  return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->largest_logit;
+  return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->max_logit;
 }
 
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,

@@ -38,7 +38,7 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
   if (t->rank != q->rank)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d, but q has %d", name, (int)t->rank,
                      (int)q->rank);
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name,
                      "%s is %s; it must be float32, float64, float16 or bfloat16", name,
                      attn_dtype_name(t->dtype));
@@ -135,7 +135,7 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   if (!mask) return ATTN_OK;
   attn_status status = attn_view_check(mask, "mask", err);
   if (status) return status;
-  if (mask->dtype != ATTN_BOOL && !attn_view_is_real(mask->dtype))
+  if (mask->dtype != ATTN_BOOL && !attn_is_floating_point(mask->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool or a float type",
                      attn_dtype_name(mask->dtype));
   char text[ATTN_SHAPE_TEXT];
@@ -229,7 +229,7 @@ static attn_status check_additive(const struct attn_problem *p, attn_error *err)
     return attn_fail(err, ATTN_ERR_SHAPE, "additive",
                      "additive is %s; it must be (E) or (Hq, E) with E = %lld, Hq = %lld",
                      attn_view_text(t, text), (long long)p->width, (long long)p->heads_q);
-  if (attn_view_is_real(t->dtype)) return ATTN_OK;
+  if (attn_is_floating_point(t->dtype)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_TYPE, "additive", "additive is %s; it must be a float type",
                    attn_dtype_name(t->dtype));
 }
@@ -300,12 +300,12 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
                                        {d->alibi, "alibi"},
                                        {d->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
 }
 
 /* (B, Hq, L) rows of so many stretches; B may be anything where strides are 0. */
 static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
-  int64_t most = attn_split_most(p), rows, floats;
+  int64_t most = attn_split_max(p), rows, floats;
   if (most == 1) return ATTN_OK;
   if (__builtin_mul_overflow(p->batch * p->heads_q, p->rows, &rows) ||
       __builtin_mul_overflow(rows, most * attn_split_floats(p), &floats) ||
@@ -331,7 +331,7 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
                      "more than memory can hold");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
   if (p->kernel) {
-    int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
+    int64_t most = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEYS) / 64;
     if (p->width > most || p->value_width > most)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
     each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);

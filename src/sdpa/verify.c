@@ -167,7 +167,7 @@ static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_
   /* The caller's own mask: the oracle broadcasts by itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, report);
-  attn_progress_tell(&c->progress, &p->desc, 1);
+  attn_progress_report(&c->progress, &p->desc, 1);
 }
 
 /* Every so many-th row: each of these shares has a report of its own, so that their sum does not

@@ -43,7 +43,7 @@ static float *numbers(int64_t n, float gain) {
 static void draw(struct setting *s) {
   static const int64_t keys[] = {1, 5, 6, 7, 47, 48, 95, 96, 97, 191, 192, 193, 300};
   static const int64_t widths[] = {1, 3, 8, 17, 64, 65};
-  s->rows = 1 + below(ATTN_ROWS), s->keys = keys[below(13)];
+  s->rows = 1 + below(ATTN_ROW_BLOCK), s->keys = keys[below(13)];
   s->width = widths[below(6)], s->value_width = widths[below(6)];
   s->masked = (int)below(3) == 0, s->window = (int)below(2);
   s->offset = below(s->keys + 20) - 10, s->left = below(80), s->right = below(80);

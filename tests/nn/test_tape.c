@@ -234,8 +234,8 @@ static struct attn_multihead heads(const struct scene *s, const int64_t *keys) {
                                  .key_width = E,
                                  .value_width = EV,
                                  .sequences = 2,
-                                 .query_starts = starts,
-                                 .key_starts = keys,
+                                 .cu_seqlens_q = starts,
+                                 .cu_seqlens_k = keys,
                                  .causal = s->kind & 1,
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }

@@ -64,21 +64,21 @@ static void one_step(struct twin *t) {
     assert_int_equal(attn_cache_truncate(t->cache, n, length, NULL), ATTN_OK);
     t->lengths[n] = length;
   } else {
-    int64_t tokens = below(12), before = attn_cache_spare_pages(t->cache);
+    int64_t tokens = below(12), before = attn_cache_num_free_pages(t->cache);
     attn_status status = grow(t, n, tokens);
     if (status == ATTN_ERR_ARGUMENT) assert_true(t->lengths[n] + tokens > t->capacity);
-    if (status) assert_int_equal(attn_cache_spare_pages(t->cache), before);
+    if (status) assert_int_equal(attn_cache_num_free_pages(t->cache), before);
   }
 }
 
 /* Enough pages for all unless they are said to be fewer: then some appends are refused. */
 static void it_holds_what_was_appended(void **state) {
   (void)state;
-  static const int64_t page_tokens[] = {0, 1, 3, 8, 64};
+  static const int64_t page_size[] = {0, 1, 3, 8, 64};
   for (int round = 0; round < ROUNDS(60); round++) {
     attn_dtype dtype = TYPES[below(4)];
     int few = chance(3);
-    struct twin t = twin_new(dtype, 60, page_tokens[below(5)], few ? 9 : 0);
+    struct twin t = twin_new(dtype, 60, page_size[below(5)], few ? 9 : 0);
     for (int n = 0; n < 60; n++) {
       one_step(&t);
       if (chance(10)) holds_what_its_twin_holds(&t, dtype);
@@ -86,7 +86,7 @@ static void it_holds_what_was_appended(void **state) {
     holds_what_its_twin_holds(&t, dtype);
     for (int n = 0; n < SEQUENCES; n++)
       assert_int_equal(attn_cache_truncate(t.cache, n, 0, NULL), ATTN_OK);
-    assert_int_equal(attn_cache_spare_pages(t.cache), t.pages);
+    assert_int_equal(attn_cache_num_free_pages(t.cache), t.pages);
     twin_free(&t);
   }
 }
@@ -94,8 +94,8 @@ static void it_holds_what_was_appended(void **state) {
 /* Every sequence can be filled to its capacity, whatever was shared before. */
 static void sharing_never_costs_room(void **state) {
   (void)state;
-  for (int64_t page_tokens = 0; page_tokens < 20; page_tokens += 7) {
-    struct twin t = twin_new(ATTN_F32, 60, page_tokens, 0);
+  for (int64_t page_size = 0; page_size < 20; page_size += 7) {
+    struct twin t = twin_new(ATTN_F32, 60, page_size, 0);
     assert_int_equal(grow(&t, 0, 31), ATTN_OK);
     for (int n = 1; n < SEQUENCES; n++) fork_twin(&t, 0, n);
     for (int n = 0; n < SEQUENCES; n++) assert_int_equal(grow(&t, n, 29), ATTN_OK);
@@ -117,7 +117,7 @@ static void a_batch_counts_its_pages_exactly(void **state) {
     attn_status status = attn_cache_append(t.cache, NULL, 3, &tk, &tv, NULL);
     assert_int_equal(status, pages == 3 ? ATTN_OK : ATTN_ERR_MEMORY);
     assert_int_equal(attn_cache_length(t.cache, 2), pages == 3 ? 6 : 5);
-    assert_int_equal(attn_cache_spare_pages(t.cache), pages == 3 ? 0 : 1);
+    assert_int_equal(attn_cache_num_free_pages(t.cache), pages == 3 ? 0 : 1);
     twin_free(&t);
   }
 }
@@ -144,7 +144,7 @@ static void callers_memory_is_enough_to_the_byte(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   config.heads = H, config.width = E, config.value_width = EV, config.dtype = ATTN_I8;
-  config.sequences = 2, config.capacity = 33, config.page_tokens = 5;
+  config.sequences = 2, config.capacity = 33, config.page_size = 5;
   size_t bytes = 0;
   assert_int_equal(attn_cache_measure(&config, &bytes, NULL), ATTN_OK);
   for (int shift = 0; shift < 70; shift += 23) {
@@ -182,13 +182,13 @@ static void configurations_that_cannot_be_are_refused(void **state) {
   REFUSED(bad.value_width = 0, ATTN_ERR_ARGUMENT, "value_width");
   REFUSED(bad.sequences = 0, ATTN_ERR_ARGUMENT, "sequences");
   REFUSED(bad.capacity = 0, ATTN_ERR_ARGUMENT, "capacity");
-  REFUSED(bad.page_tokens = -1, ATTN_ERR_ARGUMENT, "page_tokens");
+  REFUSED(bad.page_size = -1, ATTN_ERR_ARGUMENT, "page_size");
   REFUSED(bad.pages = -1, ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.pages = (int64_t)1 << 40, ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.dtype = ATTN_F64, ATTN_ERR_TYPE, "dtype");
   REFUSED(bad.dtype = (attn_dtype)7, ATTN_ERR_TYPE, "dtype");
   REFUSED(bad.capacity = INT64_MAX, ATTN_ERR_ARGUMENT, "capacity");
-  REFUSED((bad.capacity = INT64_MAX, bad.page_tokens = 1), ATTN_ERR_ARGUMENT, "pages");
+  REFUSED((bad.capacity = INT64_MAX, bad.page_size = 1), ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.reserved = 1, ATTN_ERR_ARGUMENT, "reserved");
   expect(attn_cache_new(NULL, &cache, &err), &err, ATTN_ERR_ARGUMENT, "config");
   expect(attn_cache_new(&good, NULL, &err), &err, ATTN_ERR_ARGUMENT, "cache");

@@ -34,7 +34,7 @@ enum door { DENSE, PACKED, PAGED, GENERAL, ADDITIVE, DOORS };
 struct scene {
   enum door door;
   attn_dtype dtype, kv_dtype, mask_dtype, table_dtype;
-  int64_t b, hq, h, l, s, e, ev, page_tokens;
+  int64_t b, hq, h, l, s, e, ev, page_size;
   attn_sdpa desc; /* what is no tensor */
   int has_mask, has_lengths, has_slopes, has_sinks, additive_rank;
   int64_t mask_shape[4], lengths[2];
@@ -181,7 +181,7 @@ static void draw_scene(struct scene *c, enum door door, attn_dtype dtype) {
   memset(c, 0, sizeof *c);
   c->door = door, c->dtype = c->kv_dtype = dtype;
   draw_shape(c), draw_knobs(c), draw_bad(c);
-  if (door == PAGED) c->kv_dtype = kv[below(4)], c->page_tokens = PICK(1, 16, 96, 100);
+  if (door == PAGED) c->kv_dtype = kv[below(4)], c->page_size = PICK(1, 16, 96, 100);
   c->table_dtype = chance(2) ? ATTN_I32 : ATTN_I64;
   fill(c->q, c->b * c->hq * c->l * c->e, 1), fill(c->k, c->b * c->h * c->s * c->e, 1);
   fill(c->v, c->b * c->h * c->s * c->ev, 1), fill(c->d_o, c->b * c->hq * c->l * c->ev, 1);
@@ -479,7 +479,7 @@ static void run_score(struct call *t, const struct scene *c) {
  * zeros wherever no key is. */
 static attn_tensor paged(struct call *t, const struct scene *c, const attn_tensor *x,
                          attn_tensor *scales) {
-  int64_t tokens = c->page_tokens, most = (c->s + tokens - 1) / tokens, pages = c->b * most + 1;
+  int64_t tokens = c->page_size, most = (c->s + tokens - 1) / tokens, pages = c->b * most + 1;
   int64_t width = x->shape[3], count = pages * c->h * tokens;
   attn_tensor p = room(t, c->kv_dtype, pages, c->h, tokens, width);
   *scales = front(room(t, ATTN_F32, pages, c->h, tokens, 1));
@@ -502,11 +502,11 @@ static attn_tensor paged(struct call *t, const struct scene *c, const attn_tenso
 }
 
 static attn_tensor make_table(struct call *t, const struct scene *c) {
-  int64_t most = (c->s + c->page_tokens - 1) / c->page_tokens;
+  int64_t most = (c->s + c->page_size - 1) / c->page_size;
   attn_tensor table = back(room(t, c->table_dtype, 1, 1, c->b, most), 2);
   for (int64_t n = 0; n < c->b * most; n++) {
     int64_t b = n / most, page = b * most + most - 1 - n % most;
-    if (n % most * c->page_tokens >= c->lengths[b]) page = t->poisoned ? INT32_MIN : 0;
+    if (n % most * c->page_size >= c->lengths[b]) page = t->poisoned ? INT32_MIN : 0;
     int32_t narrow = (int32_t)page;
     size_t size = attn_dtype_size(c->table_dtype);
     memcpy((char *)table.data + (size_t)n * size, size == 4 ? (void *)&narrow : (void *)&page,
@@ -579,7 +579,7 @@ static void rows_stay(const struct scene *c, const struct call *x, const struct 
     row_stays(&x->top_keys, &y->top_keys, b, h, i, "top_keys");
     row_stays(&x->top_weights, &y->top_weights, b, h, i, "top_weights");
     row_stays(&x->entropy, &y->entropy, b, h, i, "entropy");
-    row_stays(&x->logit, &y->logit, b, h, i, "largest_logit");
+    row_stays(&x->logit, &y->logit, b, h, i, "max_logit");
   }
 }
 

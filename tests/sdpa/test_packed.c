@@ -119,7 +119,7 @@ static void starts_that_do_not_fit_are_refused(void **state) {
                          ATTN_OK);
     assert_int_not_equal(attn_sdpa_forward_packed(NULL, &tq, &tk, &tv, &to, &right, &bad, &err),
                          ATTN_OK);
-    assert_string_equal(err.argument, "key_starts");
+    assert_string_equal(err.argument, "cu_seqlens_k");
   }
   assert_int_equal(attn_sdpa_forward_packed(NULL, &tq, &tk, &tv, &to, NULL, &right, &err),
                    ATTN_ERR_ARGUMENT);

@@ -91,10 +91,10 @@ static void cached_equals_dense(const struct twin *t, const struct call *c) {
 
 static void attention_over_it_is_attention_over_what_it_holds(void **state) {
   (void)state;
-  static const int64_t page_tokens[] = {0, 1, 16, 40, 96, 192};
+  static const int64_t page_size[] = {0, 1, 16, 40, 96, 192};
   for (int round = 0; round < ROUNDS(40); round++) {
     struct call c;
-    struct twin t = twin_new(TYPES[below(4)], CAPACITY, page_tokens[below(6)], 0);
+    struct twin t = twin_new(TYPES[below(4)], CAPACITY, page_size[below(6)], 0);
     for (int n = 0; n < 14; n++) {
       int64_t sequence = below(SEQUENCES);
       if (chance(4)) fork_twin(&t, sequence, below(SEQUENCES));

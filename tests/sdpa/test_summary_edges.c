@@ -239,7 +239,7 @@ static void each_alone(void **state) {
     point(&c, space, 0);
     attn_sdpa_summary only = {sizeof only, NULL, NULL, NULL, NULL, NULL};
     const attn_tensor **wanted[] = {&only.column_sums, &only.top_keys, &only.top_weights,
-                                    &only.entropy, &only.largest_logit};
+                                    &only.entropy, &only.max_logit};
     *wanted[n] = &c.out[n];
     c.summary = only;
     run(&c);
@@ -366,10 +366,10 @@ static void what_is_wrong_is_refused(void **state) {
   c.out[TOP_WEIGHTS].shape[3] = 4, refused(&c, ATTN_ERR_SHAPE, "top_weights");
   c.out[TOP_WEIGHTS].dtype = ATTN_I64, refused(&c, ATTN_ERR_TYPE, "top_weights");
   c.out[ENTROPY].shape[2] = 4, refused(&c, ATTN_ERR_SHAPE, "entropy");
-  c.out[LOGIT].dtype = ATTN_BF16, refused(&c, ATTN_ERR_TYPE, "largest_logit");
-  c.out[LOGIT].data = NULL, refused(&c, ATTN_ERR_ARGUMENT, "largest_logit");
+  c.out[LOGIT].dtype = ATTN_BF16, refused(&c, ATTN_ERR_TYPE, "max_logit");
+  c.out[LOGIT].data = NULL, refused(&c, ATTN_ERR_ARGUMENT, "max_logit");
   c.out[ENTROPY].data = c.tk.data, refused(&c, ATTN_ERR_ARGUMENT, "entropy");
-  c.out[ENTROPY].data = space[LOGIT], refused(&c, ATTN_ERR_ARGUMENT, "largest_logit");
+  c.out[ENTROPY].data = space[LOGIT], refused(&c, ATTN_ERR_ARGUMENT, "max_logit");
   c.desc.lse = &c.out[ENTROPY], c.out[ENTROPY].dtype = ATTN_F32,
   refused(&c, ATTN_ERR_ARGUMENT, "lse");
   c.desc.flags = 1u << 30, refused(&c, ATTN_ERR_ARGUMENT, "flags");

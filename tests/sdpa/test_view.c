@@ -23,7 +23,7 @@ static void mark(const attn_tensor *t, char *touched) {
   for (int n = 0; n < t->rank; n++) count *= t->shape[n];
   for (int64_t e = 0; e < count; e++) {
     int64_t at =
-        (char *)t->data - memory + attn_view_place(t->shape, t->strides, t->rank, e) * size;
+        (char *)t->data - memory + attn_view_offset(t->shape, t->strides, t->rank, e) * size;
     memset(touched + at, 1, (size_t)size);
   }
 }

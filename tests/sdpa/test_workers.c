@@ -59,9 +59,9 @@ static attn_sdpa_gradients gradients(void) {
       .struct_size = sizeof(attn_sdpa_gradients), .d_q = &td_q, .d_k = &td_k, .d_v = &td_v};
 }
 
-static int64_t row_starts[B + 1] = {0, L, 2 * L, 3 * L}, key_starts[B + 1] = {0, S, 2 * S, 3 * S};
+static int64_t row_starts[B + 1] = {0, L, 2 * L, 3 * L}, cu_seqlens_k[B + 1] = {0, S, 2 * S, 3 * S};
 static const attn_tensor from_rows = {row_starts, ATTN_I64, 1, {B + 1}, {1}},
-                         from_keys = {key_starts, ATTN_I64, 1, {B + 1}, {1}};
+                         from_keys = {cu_seqlens_k, ATTN_I64, 1, {B + 1}, {1}};
 
 /* ---- A host that changes ----------------------------------------------------------- */
 

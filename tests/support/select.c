@@ -27,7 +27,7 @@ static int runs_here(const char *isa) {
   attn_machine machine = {.struct_size = sizeof machine};
   setenv("ATTN_ISA", isa, 1);
   attn_machine_query(&machine);
-  return !machine.isa_unknown;
+  return !machine.isa_invalid;
 }
 
 const char *select_kernel(int n) {
