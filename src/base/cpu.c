@@ -44,8 +44,7 @@ static void add_leaf7(char *features, size_t bytes) {
   } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
   for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
     if (d >> in_edx[n].bit & 1u) strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
-  if (attn_cpu_has_bf16())
-    strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
+  if (attn_cpu_has_bf16()) strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
 }
 
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {

@@ -171,8 +171,8 @@ int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
 }
 
 void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
-                        void (*body)(void *argument, int64_t index, int32_t worker),
-                        void *argument) {
+                               void (*body)(void *argument, int64_t index, int32_t worker),
+                               void *argument) {
   if (count <= 1 || workers == 1) {
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   } else if (!host) {

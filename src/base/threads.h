@@ -24,7 +24,7 @@ void attn_threads_run(int64_t count, int32_t workers,
 /* The same on the host's executor, or where that is NULL on the pool; worker is below workers,
  * whatever either has by now. */
 void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
-                        void (*body)(void *argument, int64_t index, int32_t worker),
-                        void *argument);
+                               void (*body)(void *argument, int64_t index, int32_t worker),
+                               void *argument);
 
 #endif

@@ -21,10 +21,11 @@ VEC_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 VEC_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); } /* b where either is NaN */
 VEC_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); } /* likewise */
-VEC_INLINE vf vf_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+VEC_INLINE vf vf_round(vf a) {
+  return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 
 VEC_INLINE vm vm_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
-VEC_INLINE vm vm_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 VEC_INLINE vm vm_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 VEC_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
@@ -40,7 +41,8 @@ VEC_INLINE vf vf_scale2(vf p, vf n) {
   return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), bits));
 }
 
-enum { TURN = 8 }; /* columns at once */
-VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at, vf column[TURN]) {
+enum { TRANSPOSE_COLUMNS = 8 }; /* columns at once */
+VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+                             vf column[TRANSPOSE_COLUMNS]) {
   transpose_8(rows, at, column);
 }

@@ -24,7 +24,6 @@ VEC_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); } /* likewise */
 VEC_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
 
 VEC_INLINE vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
-VEC_INLINE vm vm_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 VEC_INLINE vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 VEC_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
@@ -34,11 +33,14 @@ VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no
 VEC_INLINE vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
 VEC_INLINE vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 
-enum { TURN = 8 }; /* columns at once: the first eight rows', then the others' behind them */
-VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at, vf column[TURN]) {
-  __m256 low[TURN], high[TURN];
+enum {
+  TRANSPOSE_COLUMNS = 8
+}; /* columns at once: the first eight rows', then the others' behind them */
+VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+                             vf column[TRANSPOSE_COLUMNS]) {
+  __m256 low[TRANSPOSE_COLUMNS], high[TRANSPOSE_COLUMNS];
   transpose_8(rows, at, low), transpose_8(rows + 8, at, high);
-  _Pragma("GCC unroll 8") for (int n = 0; n < TURN; n++) column[n] =
+  _Pragma("GCC unroll 8") for (int n = 0; n < TRANSPOSE_COLUMNS; n++) column[n] =
       _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(low[n])),
                                           _mm256_castps_pd(high[n]), 1));
 }

@@ -35,7 +35,6 @@ VEC_INLINE vf vf_mul(vf a, vf b) { return a * b; }
 VEC_INLINE vf vf_div(vf a, vf b) { return a / b; }
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)no & ~m)); }
 VEC_INLINE vm vm_lt(vf a, vf b) { return a < b; }
-VEC_INLINE vm vm_ge(vf a, vf b) { return a >= b; }
 VEC_INLINE vm vm_le(vf a, vf b) { return a <= b; }
 VEC_INLINE vm vm_ne(vf a, vf b) { return a != b; }
 VEC_INLINE vm vm_and(vm a, vm b) { return a & b; }
@@ -78,9 +77,10 @@ VEC_INLINE vf vf_round(vf a) {
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
 VEC_INLINE vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
 
-enum { TURN = 4 }; /* columns at once */
-VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at, vf column[TURN]) {
-  for (int n = 0; n < TURN; n++) {
+enum { TRANSPOSE_COLUMNS = 4 }; /* columns at once */
+VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+                             vf column[TRANSPOSE_COLUMNS]) {
+  for (int n = 0; n < TRANSPOSE_COLUMNS; n++) {
     vf x = {0};
     for (int lane = 0; lane < VL; lane++) {
       float one; /* rows of bf16 pairs may begin at any byte */

@@ -141,7 +141,8 @@ static attn_status check_apart(const struct attn_named_view *out,
 }
 
 attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
-                                   const struct attn_named_view *in, size_t ins, attn_error *err) {
+                                        const struct attn_named_view *in, size_t ins,
+                                        attn_error *err) {
   attn_status status = ATTN_OK;
   for (size_t n = 0; !status && n < outs; n++) {
     status = check_apart(&out[n], in, ins, err);

@@ -29,8 +29,9 @@ int attn_view_is_empty(const attn_tensor *t);
 /* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 
-/* Have they memory in common, as far as can be seen: by address range, but for columns of one matrix,
- * which are apart. NULL, what has no elements and what no check would let pass overlap nothing. */
+/* Have they memory in common, as far as can be seen: by address range, but for columns of one
+ * matrix, which are apart. NULL, what has no elements and what no check would let pass overlap
+ * nothing. */
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
 
 /* A view and the name that the caller knows it by; t may be NULL. */
@@ -41,14 +42,15 @@ struct attn_named_view {
 
 /* Refuses an output that overlaps an input, or an output before it. */
 attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
-                                   const struct attn_named_view *in, size_t ins, attn_error *err);
+                                        const struct attn_named_view *in, size_t ins,
+                                        attn_error *err);
 
 /* The same elements in the same places: what may be worked on in place. */
 int attn_views_same(const attn_tensor *a, const attn_tensor *b);
 
 /* The element of number index, row-major over these dimensions, in elements from their first. */
 static inline int64_t attn_view_offset(const int64_t *shape, const int64_t *strides, int rank,
-                                      int64_t index) {
+                                       int64_t index) {
   int64_t at = 0;
   for (int n = rank - 1; n >= 0; n--) {
     at += index % shape[n] * strides[n];

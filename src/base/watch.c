@@ -20,6 +20,4 @@ attn_status attn_watch_report(struct attn_watch *w, int64_t done, int64_t total,
   return tell(w, now, err);
 }
 
-attn_status attn_watch_poll(struct attn_watch *w, attn_error *err) {
-  return tell(w, NULL, err);
-}
+attn_status attn_watch_poll(struct attn_watch *w, attn_error *err) { return tell(w, NULL, err); }

@@ -18,7 +18,8 @@ struct attn_watch {
 
 /* Tells watch, which may be NULL: one thread at a time, a thread that finds another telling goes
  * on. ATTN_ERR_INTERRUPTED once stop has said so, from then on always. */
-attn_status attn_watch_report(struct attn_watch *watch, int64_t done, int64_t total, attn_error *err);
+attn_status attn_watch_report(struct attn_watch *watch, int64_t done, int64_t total,
+                              attn_error *err);
 
 /* Tells it the same once more: from within a part. */
 attn_status attn_watch_poll(struct attn_watch *watch, attn_error *err);

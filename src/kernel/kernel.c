@@ -25,13 +25,13 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
 
 /* Panels of a and of its gradient, scores of one group. */
 static int64_t additive_floats(int64_t width, int has_additive) {
-  return has_additive ? ATTN_ROW_BLOCK * (2 * width + ATTN_KEYS) : 0;
+  return has_additive ? ATTN_ROW_BLOCK * (2 * width + ATTN_KEY_BLOCK) : 0;
 }
 
 /* q panel, scores, mask tile, output, copies of strided k and v. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
-  return ATTN_ROW_BLOCK * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) +
-         additive_floats(width, has_additive) + 64;
+  return ATTN_ROW_BLOCK * (width + 2 * ATTN_KEY_BLOCK + value_width) +
+         ATTN_KEY_BLOCK * (width + value_width) + additive_floats(width, has_additive) + 64;
 }
 
 /* The sink may be far above or below all scores: double has room for either. */
@@ -45,7 +45,7 @@ struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink) {
  * their gradients, q and dO; five squares. */
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive) {
   int64_t queries = attn_sdpa_panel_floats(width, value_width, 0) +
-                    ATTN_ROW_BLOCK * (width + value_width + 2 * ATTN_KEYS);
+                    ATTN_ROW_BLOCK * (width + value_width + 2 * ATTN_KEY_BLOCK);
   int64_t keys = ATTN_ROW_BLOCK * (3 * (width + value_width) + 5 * ATTN_ROW_BLOCK);
   return (queries > keys ? queries : keys) + additive_floats(width, has_additive) + 64;
 }

@@ -15,8 +15,8 @@
 #define ATTN_LN2 0.6931471805599453
 
 enum {
-  ATTN_ROW_BLOCK = 64,       /* queries of a block: the lanes of the panels */
-  ATTN_KEYS = 96,       /* keys of a block, counted from key 0 */
+  ATTN_ROW_BLOCK = 64,  /* queries of a block: the lanes of the panels */
+  ATTN_KEY_BLOCK = 96,  /* keys of a block, counted from key 0 */
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
 
@@ -36,15 +36,16 @@ struct attn_task_pages {
 /* One block of at most ATTN_ROW_BLOCK rows against all keys of a head. Strides in elements. */
 struct attn_sdpa_task {
   int32_t rows;
-  attn_dtype dtype;            /* of q and o: float32, float16 or bfloat16 */
-  attn_dtype weights_dtype;    /* of these types too */
-  attn_dtype kv_dtype;         /* of k and v: these, or int8 in pages */
+  attn_dtype dtype;                 /* of q and o: float32, float16 or bfloat16 */
+  attn_dtype weights_dtype;         /* of these types too */
+  attn_dtype kv_dtype;              /* of k and v: these, or int8 in pages */
   const char *q[ATTN_ROW_BLOCK];    /* E values each, q_col apart */
   char *o[ATTN_ROW_BLOCK];          /* Ev values each, o_col apart */
   float *lse[ATTN_ROW_BLOCK];       /* one value, or NULL */
   char *weights[ATTN_ROW_BLOCK];    /* S values each, weights_col apart, or NULL */
   const char *mask[ATTN_ROW_BLOCK]; /* S values each, mask_col apart; unused where has_mask is 0 */
-  int64_t lo[ATTN_ROW_BLOCK], hi[ATTN_ROW_BLOCK]; /* row sees keys lo <= j < hi that the mask allows */
+  int64_t lo[ATTN_ROW_BLOCK],
+      hi[ATTN_ROW_BLOCK];        /* row sees keys lo <= j < hi that the mask allows */
   int32_t empty[ATTN_ROW_BLOCK]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
   /* Instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be merged with
    * those of the row's other keys; m is -inf where it saw none. [0] NULL: not wanted. */
@@ -58,12 +59,12 @@ struct attn_sdpa_task {
   double slope[ATTN_ROW_BLOCK];     /* ALiBi's */
   int64_t position[ATTN_ROW_BLOCK]; /* i + offset */
   double sink[ATTN_ROW_BLOCK];      /* times log2(e); -inf: none */
-  double softcap;              /* times log2(e); 0: none */
-  uint32_t drop_below;         /* a weight whose random word is below this is dropped; 0: none is */
-  double keep;                 /* and the others are multiplied by this */
+  double softcap;                   /* times log2(e); 0: none */
+  uint32_t drop_below; /* a weight whose random word is below this is dropped; 0: none is */
+  double keep;         /* and the others are multiplied by this */
   uint64_t seed;
   uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b as Philox counts them */
-  double scale;                   /* scale * log2(e): scores are in powers of two from here on */
+  double scale;     /* scale * log2(e): scores are in powers of two from here on */
   float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
@@ -90,7 +91,8 @@ struct attn_backward_task {
   int32_t lanes;   /* keys of this block, at most ATTN_ROW_BLOCK */
   char *d_k, *d_v; /* of the head; NULL: not wanted */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
-  double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not wanted */
+  double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not
+                                         wanted */
 };
 
 /* A row whose weights 2^(x - m) sum to l, and its sink, in powers of two (-inf: none), taken

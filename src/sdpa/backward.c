@@ -94,7 +94,8 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                        {d->mask, "mask"},   {d->alibi, "alibi"},
                                        {d->sinks, "sinks"}, {d->key_lengths, "key_lengths"},
                                        {g->d_lse, "d_lse"}, {d->additive, "additive"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
@@ -364,7 +365,8 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
   t.first_key = index % blocks * ATTN_ROW_BLOCK;
-  t.lanes = (int32_t)(p->keys - t.first_key < ATTN_ROW_BLOCK ? p->keys - t.first_key : ATTN_ROW_BLOCK);
+  t.lanes =
+      (int32_t)(p->keys - t.first_key < ATTN_ROW_BLOCK ? p->keys - t.first_key : ATTN_ROW_BLOCK);
   t.d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
   t.d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
   t.d_k_row = r->d_k.strides[2], t.d_k_col = r->d_k.strides[3];
@@ -406,7 +408,9 @@ static void run_f32(struct run *r) {
   attn_problem_parallel(p, heads * r->parts.units * r->parts.blocks, run_sums, r);
   if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK), run_keys, r);
+  if (keys)
+    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK), run_keys,
+                          r);
   sink_gradients(r);
   sum_additive(r);
 }

@@ -91,8 +91,8 @@ static const char *vector_of(const attn_tensor *t, int64_t h) {
   return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
 }
 
-void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
-                            int64_t b, int64_t h, int64_t i) {
+void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                       int64_t h, int64_t i) {
   const attn_sdpa *d = &p->desc;
   t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
   t->o[r] = attn_tensor_at(&p->o, b, h, i, 0);
@@ -111,7 +111,7 @@ void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, i
 }
 
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
-                             int64_t head) {
+                        int64_t head) {
   t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
   t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
   t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);

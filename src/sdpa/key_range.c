@@ -13,7 +13,7 @@ static int64_t offset_of(const struct attn_problem *p, int64_t length) {
 }
 
 void attn_problem_key_range(const struct attn_problem *p, int64_t b, int64_t i, int64_t *lo,
-                           int64_t *hi) {
+                            int64_t *hi) {
   int64_t length = attn_problem_length(p, b), offset = offset_of(p, length);
   int64_t from = 0, last = length - 1;
   if ((p->desc.flags & ATTN_SDPA_CAUSAL) && add(i, offset) < last) last = add(i, offset);

@@ -86,9 +86,10 @@ static attn_status check_cuts(struct pack *p, attn_error *err) {
   if (status) return status;
   p->sequences = t->shape[0] - 1;
   if (u->shape[0] != t->shape[0])
-    return attn_fail(err, ATTN_ERR_SHAPE, "cu_seqlens_k",
-                     "cu_seqlens_q has %lld numbers and cu_seqlens_k has %lld: they must be as many",
-                     (long long)t->shape[0], (long long)u->shape[0]);
+    return attn_fail(
+        err, ATTN_ERR_SHAPE, "cu_seqlens_k",
+        "cu_seqlens_q has %lld numbers and cu_seqlens_k has %lld: they must be as many",
+        (long long)t->shape[0], (long long)u->shape[0]);
   return check_lengths(p, err);
 }
 

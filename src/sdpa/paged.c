@@ -15,7 +15,7 @@ static const char *of_head(const attn_tensor *t, int64_t head) {
 }
 
 void attn_paging_set_pages(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b,
-                       int64_t head) {
+                           int64_t head) {
   const struct attn_paging *g = p->paging;
   memset(pages, 0, sizeof *pages);
   if (!g) return;
@@ -142,7 +142,8 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_pages 
   const struct attn_named_view in[] = {{paged->k, "the pages' k"},    {paged->v, "the pages' v"},
                                        {paged->k_scales, "k_scales"}, {paged->v_scales, "v_scales"},
                                        {paged->table, "table"},       {paged->lengths, "lengths"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, attn_error *err) {

@@ -95,7 +95,7 @@ attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const at
   struct attn_partition parts = attn_problem_partition(&p);
   made.workspace_bytes = p.workspace_bytes;
   made.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
-  made.key_block = p.kernel ? ATTN_KEYS : p.keys;
+  made.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
   made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
                         : p.batch * p.heads_q * p.rows;
   made.workers = p.workers < made.tasks ? p.workers : (int32_t)made.tasks;

@@ -78,8 +78,8 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
                              attn_error *err);
 
 /* Where a head's pages lie, for the kernel; tokens 0 where there are none. */
-void attn_paging_set_pages(const struct attn_problem *problem, struct attn_task_pages *pages, int64_t b,
-                       int64_t head);
+void attn_paging_set_pages(const struct attn_problem *problem, struct attn_task_pages *pages,
+                           int64_t b, int64_t head);
 
 /* Key j of a row of the table, in pages of k or v. */
 double attn_paging_element(const struct attn_paging *paging, const attn_tensor *pages,
@@ -101,7 +101,7 @@ int64_t attn_problem_length(const struct attn_problem *problem, int64_t b);
 
 /* The keys that row i of sequence b may see by causal, window and length: lo <= j < hi. */
 void attn_problem_key_range(const struct attn_problem *problem, int64_t b, int64_t i, int64_t *lo,
-                           int64_t *hi);
+                            int64_t *hi);
 
 /* Where query i of sequence b stands among the keys: i + offset. */
 int64_t attn_problem_position(const struct attn_problem *problem, int64_t b, int64_t i);
@@ -175,9 +175,9 @@ attn_tensor attn_tensor_rank4(const attn_tensor *t);
 
 /* Points a task at a key/value head, and its row r at query i of head h (forward.c). */
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
-                             int64_t head);
-void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r,
-                            int64_t b, int64_t h, int64_t i);
+                        int64_t head);
+void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                       int64_t h, int64_t i);
 
 /* May row i see key j, as far as the mask says? There must be one (forward.c). */
 int attn_problem_mask_allows(const struct attn_problem *problem, int64_t b, int64_t h, int64_t i,

@@ -98,7 +98,8 @@ static attn_status check_outputs(const struct call *c, const attn_tensor *o, con
   const struct attn_named_view out[] = {
       {o, "o"}, {c->desc.lse, "lse"}, {c->desc.weights, "weights"}};
   const struct attn_named_view in[] = {{q, "q"}, {k, "k"}, {c->score.w, "w"}, {c->score.u, "u"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
@@ -320,7 +321,8 @@ static attn_status check_no_overlap(const struct call *c, const struct results *
                                        {d->lse, "lse"},     {d->mask, "mask"},
                                        {d->alibi, "alibi"}, {d->sinks, "sinks"},
                                        {g->d_lse, "d_lse"}, {d->key_lengths, "key_lengths"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,

@@ -8,8 +8,8 @@
 #include "problem.h"
 
 enum {
-  STRETCH = 16 * ATTN_KEYS, /* shorter ones cost more in starting than they bring */
-  MOST = 32                 /* stretches of a row: their sums are memory */
+  STRETCH = 16 * ATTN_KEY_BLOCK, /* shorter ones cost more in starting than they bring */
+  MOST = 32                      /* stretches of a row: their sums are memory */
 };
 
 /* Where all queries of a key/value head stand in one block, blocks of queries cannot be shared out
@@ -33,8 +33,8 @@ int64_t attn_split_max(const struct attn_problem *p) {
 
 /* Whole blocks, so that every block is cut as it would be in one piece. */
 int64_t attn_split_keys(int64_t keys, int64_t count) {
-  int64_t blocks = (keys + ATTN_KEYS - 1) / ATTN_KEYS;
-  return (blocks + count - 1) / count * ATTN_KEYS;
+  int64_t blocks = (keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+  return (blocks + count - 1) / count * ATTN_KEY_BLOCK;
 }
 
 int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 2; }

@@ -357,7 +357,8 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
                                        {d->key_lengths, "key_lengths"},
                                        {r->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 /* There are no values: k's own bytes, of width 0, stand for them. */
@@ -392,10 +393,10 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   if (!status)
     status = attn_tensor_check_result(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
   if (!status)
-    status = attn_tensor_check_result(s->max_logit, "max_logit", &by_row, rank,
-                                      &r->max_logit, err);
+    status = attn_tensor_check_result(s->max_logit, "max_logit", &by_row, rank, &r->max_logit, err);
   if (!status) status = check_no_overlap(r, s, err);
-  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_reject_empty_rows(p, err);
+  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR)
+    status = attn_problem_reject_empty_rows(p, err);
   return status;
 }
 

@@ -300,7 +300,8 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
                                        {d->alibi, "alibi"},
                                        {d->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 /* (B, Hq, L) rows of so many stretches; B may be anything where strides are 0. */
@@ -331,7 +332,7 @@ static attn_status measure(struct attn_problem *p, attn_error *err) {
                      "more than memory can hold");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
   if (p->kernel) {
-    int64_t most = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEYS) / 64;
+    int64_t most = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEY_BLOCK) / 64;
     if (p->width > most || p->value_width > most)
       return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
     each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);
