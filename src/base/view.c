@@ -13,7 +13,7 @@ const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
   return text;
 }
 
-int64_t attn_view_element(attn_dtype dtype) {
+int64_t attn_element_size(attn_dtype dtype) {
   switch (dtype) {
     case ATTN_I8:
     case ATTN_U8:
@@ -52,7 +52,7 @@ static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
     if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
     if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;
   }
-  int64_t size = attn_view_element(t->dtype);
+  int64_t size = attn_element_size(t->dtype);
   if (__builtin_mul_overflow(lo, size, low)) return -1;
   if (__builtin_add_overflow(hi, 1, &hi) || __builtin_mul_overflow(hi, size, high)) return -1;
   return 0;
@@ -75,7 +75,7 @@ attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
                      (int)t->rank, ATTN_RANK_MAX);
-  int64_t size = attn_view_element(t->dtype), low, high;
+  int64_t size = attn_element_size(t->dtype), low, high;
   if (!size)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s has unknown element type 0x%x", name,
                      (unsigned)t->dtype);
@@ -94,7 +94,7 @@ attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *
 /* Where the elements lie in a period: dimensions that step whole periods aside, so many bytes from
  * `first` on; 0 where they fill it. */
 static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *first) {
-  int64_t size = attn_view_element(t->dtype), low = 0, high = size;
+  int64_t size = attn_element_size(t->dtype), low = 0, high = size;
   for (int n = 0; n < t->rank; n++) {
     if (t->shape[n] == 1) continue; /* its stride may be anything */
     int64_t step = t->strides[n] * size;
@@ -110,7 +110,7 @@ static int lie_between(const attn_tensor *a, const attn_tensor *b) {
   for (int n = 0; n < a->rank; n++) {
     uint64_t x, y;
     if (!a->strides[n] || a->shape[n] == 1) continue;
-    int64_t step = a->strides[n] * attn_view_element(a->dtype), period = step < 0 ? -step : step;
+    int64_t step = a->strides[n] * attn_element_size(a->dtype), period = step < 0 ? -step : step;
     int64_t wide = within_period(a, period, &x), other = within_period(b, period, &y);
     if (!wide || !other) continue;
     uint64_t ahead = (y + (uint64_t)period - x) % (uint64_t)period;

@@ -12,7 +12,7 @@ enum { ATTN_SHAPE_TEXT = 192 }; /* bytes that hold any shape as text */
 const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]);
 
 /* Bytes of one element; 0 for no known type. */
-int64_t attn_view_element(attn_dtype dtype);
+int64_t attn_element_size(attn_dtype dtype);
 
 int attn_is_floating_point(attn_dtype dtype); /* one of the four float types */
 

@@ -13,7 +13,7 @@ attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t 
   return t;
 }
 
-size_t attn_dtype_size(attn_dtype dtype) { return (size_t)attn_view_element(dtype); }
+size_t attn_dtype_size(attn_dtype dtype) { return (size_t)attn_element_size(dtype); }
 
 const char *attn_dtype_name(attn_dtype dtype) {
   switch (dtype) {

@@ -18,7 +18,7 @@ static char memory[ROOM];
 
 /* The bytes of t's elements, one by one. */
 static void mark(const attn_tensor *t, char *touched) {
-  int64_t count = 1, size = attn_view_element(t->dtype);
+  int64_t count = 1, size = attn_element_size(t->dtype);
   memset(touched, 0, ROOM);
   for (int n = 0; n < t->rank; n++) count *= t->shape[n];
   for (int64_t e = 0; e < count; e++) {
