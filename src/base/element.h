@@ -9,6 +9,26 @@
 
 #include "attn/attn.h"
 
+/* Bytes of one element; 0 for an unknown type. */
+int64_t attn_element_size(attn_dtype dtype);
+
+/* "float32" for ATTN_F32, as NumPy spells it; "unknown" for an unknown type. */
+const char *attn_element_name(attn_dtype dtype);
+
+static inline int attn_is_16_bit(attn_dtype dtype) {
+  return dtype == ATTN_F16 || dtype == ATTN_BF16;
+}
+
+/* One of the four float types. */
+static inline int attn_is_floating_point(attn_dtype dtype) {
+  return dtype == ATTN_F32 || dtype == ATTN_F64 || attn_is_16_bit(dtype);
+}
+
+/* Bytes of one element of a float type; 0 for any other. DLPack's type holds the bits. */
+static inline int64_t attn_real_size(attn_dtype dtype) {
+  return attn_is_floating_point(dtype) ? (dtype >> 8 & 0xFF) / 8 : 0;
+}
+
 /* Subnormals are m * 2^-24. */
 static inline float attn_from_f16(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
@@ -113,21 +133,6 @@ static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
     attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_round_to_odd(value));
 }
 
-/* Of a float type; 0 for any other. */
-static inline int64_t attn_real_size(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_F16:
-    case ATTN_BF16:
-      return 2;
-    case ATTN_F32:
-      return 4;
-    case ATTN_F64:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
 /* float32 and float64 only. */
 static inline void attn_add_real(attn_dtype dtype, char *at, double more) {
   double wide = attn_load_real(dtype, at) + more;
@@ -135,8 +140,37 @@ static inline void attn_add_real(attn_dtype dtype, char *at, double more) {
   memcpy(at, dtype == ATTN_F32 ? (void *)&narrow : (void *)&wide, dtype == ATTN_F32 ? 4 : 8);
 }
 
-static inline int attn_is_16_bit(attn_dtype dtype) {
-  return dtype == ATTN_F16 || dtype == ATTN_BF16;
+/* Loads count elements, step elements apart, as double. */
+void attn_load_reals(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
+
+/* Stores count values, step elements apart, each rounded once as attn_store_real does. */
+void attn_store_reals(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from);
+
+/* Loads count elements, step elements apart, multiplies them by scale in double and writes them,
+ * rounded to float32, to_step floats apart. Inline: each kernel compiles it for its instruction
+ * set. */
+static inline void attn_load_floats(attn_dtype dtype, const char *at, int64_t step, int64_t count,
+                                    double scale, float *to, int64_t to_step) {
+#define LOAD_ALL(TYPE, BYTES)         \
+  for (int64_t n = 0; n < count; n++) \
+  to[n * to_step] = (float)(attn_load_real(TYPE, at + n * step * BYTES) * scale)
+  switch (dtype) {
+    case ATTN_F16:
+      LOAD_ALL(ATTN_F16, 2);
+      break;
+    case ATTN_BF16:
+      LOAD_ALL(ATTN_BF16, 2);
+      break;
+    case ATTN_F32:
+      LOAD_ALL(ATTN_F32, 4);
+      break;
+    case ATTN_F64:
+      LOAD_ALL(ATTN_F64, 8);
+      break;
+    default:
+      break;
+  }
+#undef LOAD_ALL
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "element.h"
 #include "error.h"
 
 const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
@@ -11,29 +12,6 @@ const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
                            (long long)t->shape[n]);
   snprintf(text + at, ATTN_SHAPE_TEXT - at, "%s", at ? ")" : "()");
   return text;
-}
-
-int64_t attn_element_size(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_I8:
-    case ATTN_U8:
-    case ATTN_BOOL:
-      return 1;
-    case ATTN_F16:
-    case ATTN_BF16:
-      return 2;
-    case ATTN_I32:
-    case ATTN_F32:
-      return 4;
-    case ATTN_I64:
-    case ATTN_F64:
-      return 8;
-  }
-  return 0;
-}
-
-int attn_is_floating_point(attn_dtype dtype) {
-  return dtype == ATTN_F32 || dtype == ATTN_F64 || dtype == ATTN_F16 || dtype == ATTN_BF16;
 }
 
 int attn_view_is_empty(const attn_tensor *t) {

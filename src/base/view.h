@@ -5,16 +5,12 @@
 #include <stddef.h>
 
 #include "attn/attn.h"
+#include "element.h"
 
 enum { ATTN_SHAPE_TEXT = 192 }; /* bytes that hold any shape as text */
 
 /* The shape as people write it, "(2, 3)", into text, which is returned. */
 const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]);
-
-/* Bytes of one element; 0 for no known type. */
-int64_t attn_element_size(attn_dtype dtype);
-
-int attn_is_floating_point(attn_dtype dtype); /* one of the four float types */
 
 /* The element that lies `at` elements from the first. A view without elements may have no data
  * either: NULL then, for an offset from NULL is no address. */

@@ -95,12 +95,13 @@ struct attn_backward_task {
                                          wanted */
 };
 
-/* A row whose weights 2^(x - m) sum to l, and its sink, in powers of two (-inf: none), taken
- * together: m may be so large that no float has room for log2 l beside it. */
+/* The softmax of a row from its running maximum m and sum l, with its sink: weights 2^(x - m) sum
+ * to l; m and sink are in powers of two, -inf: no key, no sink. log2_sum is apart because m may be
+ * so large that float32 cannot represent m + log2 l. */
 struct attn_softmax_sum {
-  double log2_sum;
-  double share; /* what a weight is multiplied by */
-  double sink;  /* the sink's own weight */
+  double log2_sum; /* the log-sum-exp in powers of two; -inf of a row without keys and sink */
+  double share;    /* the factor of each weight 2^(x - m); 0 of a row without keys */
+  double sink;     /* the weight of the sink */
 };
 struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
 
@@ -117,10 +118,40 @@ struct attn_kernel {
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* the softcap's; for tests */
 };
 
-/* Floats of workspace that a task of this shape needs, with additive scores or without. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
+/* Where the panels of a task begin in its workspace, in floats; end is the size. Each is a multiple
+ * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. */
+struct attn_sdpa_layout {
+  int64_t q, o;           /* [E][row], [Ev][row] */
+  int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
+  int64_t k_copy, v_copy; /* a block of k or v that cannot be read in place */
+  int64_t a, scores;      /* additive scores: [E][row]; [key][row] of one group */
+  int64_t end;
+};
+struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive);
 
-/* The same for an attn_backward_task. */
+/* The backward over queries: the forward's panels, then these. */
+struct attn_queries_layout {
+  struct attn_sdpa_layout forward;
+  int64_t d_out, d_q; /* [Ev][row], [E][row] */
+  int64_t d_p, gain;  /* of one group: dP, then dS; the slope of the softcap */
+  int64_t d_a;        /* additive scores: [E][row] */
+  int64_t end;
+};
+struct attn_queries_layout attn_queries_lay_out(int64_t width, int64_t value_width,
+                                                int has_additive);
+
+/* The backward over keys. */
+struct attn_keys_layout {
+  int64_t k, v, d_k, d_v;              /* [E or Ev][key] */
+  int64_t q, d_out;                    /* rows, dense */
+  int64_t p, dropped, d_p, gain, tile; /* [row][key] of one group */
+  int64_t a;                           /* additive scores: [E][key] of one group */
+  int64_t end;
+};
+struct attn_keys_layout attn_keys_lay_out(int64_t width, int64_t value_width, int has_additive);
+
+/* Floats of workspace of an attn_sdpa_task; of an attn_backward_task, for both passes. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive);
 
 /* The table's entry number index, worst first; NULL past the end. */

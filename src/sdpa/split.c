@@ -74,8 +74,7 @@ int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t
   int empty = all.m == -(double)INFINITY;
   double sink = -(double)INFINITY;
   if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
-  struct attn_softmax_sum total = {.log2_sum = sink};
-  if (!empty) total = attn_softmax_finish(all.m, all.l, sink);
+  struct attn_softmax_sum total = attn_softmax_finish(all.m, all.l, sink);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                     empty ? 0 : column(&all, e) * total.share);

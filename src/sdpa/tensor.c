@@ -15,29 +15,7 @@ attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t 
 
 size_t attn_dtype_size(attn_dtype dtype) { return (size_t)attn_element_size(dtype); }
 
-const char *attn_dtype_name(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_I8:
-      return "int8";
-    case ATTN_U8:
-      return "uint8";
-    case ATTN_BOOL:
-      return "bool";
-    case ATTN_F16:
-      return "float16";
-    case ATTN_BF16:
-      return "bfloat16";
-    case ATTN_I32:
-      return "int32";
-    case ATTN_F32:
-      return "float32";
-    case ATTN_I64:
-      return "int64";
-    case ATTN_F64:
-      return "float64";
-  }
-  return "unknown";
-}
+const char *attn_dtype_name(attn_dtype dtype) { return attn_element_name(dtype); }
 
 int64_t attn_tensor_integer(const attn_tensor *t, int64_t a, int64_t b) {
   int64_t at = a * t->strides[0] + (t->rank > 1 ? b * t->strides[1] : 0);
