@@ -3,10 +3,7 @@
 
 #include "descriptor.h"
 #include "error.h"
-#include "element.h"
-#include "problem.h"
-
-enum { COLUMNS = 64 }; /* of a product at a time */
+#include "projection.h"
 
 /* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns) with stride 0 where shared. */
 struct call {
@@ -124,78 +121,6 @@ static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score
   return ATTN_OK;
 }
 
-/* ---- Products: each row, or each row of a matrix, is one task's, summed in one order ---- */
-
-static double real_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  return attn_load_real(t->dtype, attn_tensor_at(t, a, b, c, d));
-}
-
-/* out = x M, or x M^T: (B, H, N, columns) from (B, H, N, rows). */
-struct product {
-  const attn_tensor *x, *m, *out; /* rank 4 */
-  int transposed;
-};
-
-static void multiply_row(void *argument, int64_t index, int32_t worker) {
-  const struct product *p = argument;
-  const int64_t *shape = p->out->shape;
-  int64_t i = index % shape[2], h = index / shape[2] % shape[1], b = index / shape[2] / shape[1];
-  (void)worker;
-  for (int64_t first = 0; first < shape[3]; first += COLUMNS) {
-    double sum[COLUMNS] = {0};
-    int64_t count = shape[3] - first < COLUMNS ? shape[3] - first : COLUMNS;
-    for (int64_t e = 0; e < p->x->shape[3]; e++) {
-      double x = real_at(p->x, b, h, i, e);
-      for (int64_t f = 0; f < count; f++)
-        sum[f] += x * (p->transposed ? real_at(p->m, 0, h, first + f, e)
-                                     : real_at(p->m, 0, h, e, first + f));
-    }
-    for (int64_t f = 0; f < count; f++)
-      attn_store_real(p->out->dtype, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
-  }
-}
-
-static void multiply(const struct call *c, const attn_tensor *x, const attn_tensor *m,
-                     int transposed, const attn_tensor *out) {
-  struct product p = {x, m, out, transposed};
-  attn_problem_parallel(&c->p, out->shape[0] * out->shape[1] * out->shape[2], multiply_row, &p);
-}
-
-/* d_m[h] = sum over b and i, and over h where it is shared, of x_i^T d_i. */
-struct outer {
-  const attn_tensor *x, *d, *d_m; /* rank 4; d_m's stride of heads is 0 where shared */
-};
-
-static void sum_outer_row(void *argument, int64_t index, int32_t worker) {
-  const struct outer *p = argument;
-  const int64_t *x = p->x->shape, columns = p->d->shape[3];
-  int shared = p->d_m->shape[1] == 1;
-  int64_t e = index % x[3], from = shared ? 0 : index / x[3], to = shared ? x[1] : from + 1;
-  (void)worker;
-  for (int64_t first = 0; first < columns; first += COLUMNS) {
-    double sum[COLUMNS] = {0};
-    int64_t count = columns - first < COLUMNS ? columns - first : COLUMNS;
-    for (int64_t n = 0; n < x[0] * (to - from) * x[2]; n++) {
-      int64_t i = n % x[2], h = from + n / x[2] % (to - from), b = n / x[2] / (to - from);
-      double left = real_at(p->x, b, h, i, e);
-      for (int64_t f = 0; f < count; f++) {
-        double d = real_at(p->d, b, h, i, first + f);
-        if (d != 0) sum[f] += left * d; /* a hidden key's may be NaN times 0 */
-      }
-    }
-    for (int64_t f = 0; f < count; f++)
-      attn_store_real(p->d_m->dtype, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f),
-                      sum[f]);
-  }
-}
-
-static void sum_outer(const struct call *c, const attn_tensor *x, const attn_tensor *d,
-                      const attn_tensor *d_m) {
-  struct outer p = {x, d, d_m};
-  attn_problem_parallel(&c->p, (d_m->shape[1] == 1 ? 1 : x->shape[1]) * x->shape[3], sum_outer_row,
-                        &p);
-}
-
 /* ---- The core's tensors ---- */
 
 /* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 where that is more than
@@ -243,8 +168,8 @@ static attn_status make_room(struct call *c, int gradients, attn_error *err) {
 
 static void project(const struct call *c) {
   attn_tensor q = attn_tensor_rank4(&c->core_q), k = attn_tensor_rank4(&c->core_k);
-  if (c->score.kind != ATTN_SCORE_DOT) multiply(c, &c->q, &c->w, 0, &q);
-  if (c->score.kind == ATTN_SCORE_ADDITIVE) multiply(c, &c->k, &c->u, 0, &k);
+  if (c->score.kind != ATTN_SCORE_DOT) attn_project(&c->p, &c->q, &c->w, 0, &q);
+  if (c->score.kind == ATTN_SCORE_ADDITIVE) attn_project(&c->p, &c->k, &c->u, 0, &k);
 }
 
 /* A call that is refused is refused by the core's own checks, before anything is projected. */
@@ -339,10 +264,10 @@ static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
 /* Gradients of the projections become those of what was projected, and of the matrices. */
 static void pull_back(const struct call *c, const struct results *r) {
   attn_tensor d_q = attn_tensor_rank4(&c->core_d_q), d_k = attn_tensor_rank4(&c->core_d_k);
-  if (r->d_q.data && c->core_d_q.data) multiply(c, &d_q, &c->w, 1, &r->d_q);
-  if (r->d_w.data) sum_outer(c, &c->q, &d_q, &r->d_w);
-  if (r->d_k.data && c->core_d_k.data) multiply(c, &d_k, &c->u, 1, &r->d_k);
-  if (r->d_u.data) sum_outer(c, &c->k, &d_k, &r->d_u);
+  if (r->d_q.data && c->core_d_q.data) attn_project(&c->p, &d_q, &c->w, 1, &r->d_q);
+  if (r->d_w.data) attn_project_backward(&c->p, &c->q, &d_q, &r->d_w);
+  if (r->d_k.data && c->core_d_k.data) attn_project(&c->p, &d_k, &c->u, 1, &r->d_k);
+  if (r->d_u.data) attn_project_backward(&c->p, &c->k, &d_k, &r->d_u);
 }
 
 attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
