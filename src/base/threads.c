@@ -140,7 +140,7 @@ void attn_threads_run(int64_t count, int32_t workers,
 
 /* What a host is given: a lane for each worker that was counted, which takes the next index that is
  * left. So a host that has more or other threads by now still meets memory for them all. */
-struct lanes {
+struct executor_lanes {
   void (*body)(void *argument, int64_t index, int32_t worker);
   void *argument;
   int64_t count;
@@ -148,7 +148,7 @@ struct lanes {
 };
 
 static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
+  struct executor_lanes *l = argument;
   (void)worker;
   for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
     l->body(l->argument, n, (int32_t)lane);
@@ -178,7 +178,7 @@ void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64
   } else if (!host) {
     attn_threads_run(count, workers, body, argument);
   } else {
-    struct lanes lanes = {body, argument, count, 0};
+    struct executor_lanes lanes = {body, argument, count, 0};
     host->parallel_for(host->context, workers < count ? workers : count, run_lane, &lanes);
   }
 }

@@ -44,7 +44,8 @@ double attn_ref_dot_error(const struct attn_ref_row *row, int64_t width, double 
   return own_sum(row, (double)width + (row->additive ? 10 : 1), size, key);
 }
 
-double attn_ref_score_error(const struct attn_ref_row *row, int64_t width, double size, double key) {
+double attn_ref_score_error(const struct attn_ref_row *row, int64_t width, double size,
+                            double key) {
   double more = (row->additive ? 10 : 1) + (row->bent ? 16 : 0) + (row->lifted ? 1 : 0);
   return own_sum(row, (double)width + more, size, key);
 }

@@ -7,7 +7,7 @@
 #include "ref.h"
 
 /* What a row is asked about. */
-struct question {
+struct ref_query {
   const attn_sdpa *desc; /* may be NULL */
   const attn_tensor *q, *k;
   int64_t head;   /* of k and v */
@@ -76,7 +76,7 @@ static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64
 }
 
 /* May the row see key j: the rules of position and the mask together? */
-static int visible(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+static int visible(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j) {
   const int64_t index[4] = {row->b, row->h, row->i, j};
   if (!sees(ask->desc, row->i, j, ask->q->shape[2], ask->length)) return 0;
   return !ask->desc || !ask->desc->mask || mask_value(ask->desc->mask, index) != -(double)INFINITY;
@@ -89,7 +89,7 @@ static double per_head(const attn_tensor *t, int64_t b, int64_t h) {
 }
 
 /* What is added to the score: the mask and ALiBi [Press22]; its magnitude beside it. */
-static double added(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+static double added(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                     double *size) {
   const attn_sdpa *d = ask->desc;
   const int64_t index[4] = {row->b, row->h, row->i, j};
@@ -108,9 +108,9 @@ static double vector_element(const attn_tensor *t, int64_t h, int64_t e) {
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-static int is_additive(const struct question *ask) { return ask->desc && ask->desc->additive; }
+static int is_additive(const struct ref_query *ask) { return ask->desc && ask->desc->additive; }
 
-static double scale_of(const struct question *ask) {
+static double scale_of(const struct ref_query *ask) {
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
   if (is_additive(ask) || !ask->q->shape[3]) return 1.0;
   return 1.0 / sqrt((double)ask->q->shape[3]);
@@ -118,14 +118,14 @@ static double scale_of(const struct question *ask) {
 
 /* What a score is made of: scale q . k_j behind the softcap, and the sums of the magnitudes of
  * scale q . k_j, of what is added and of k_j. */
-struct sizes {
+struct score_sizes {
   double capped, dot, added, key;
 };
 
 /* s_j = cap(scale q . k_j) + what is added. With additive scores sum_e a_e tanh(q_e + k_je) stands
  * for q . k_j. */
-static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    struct sizes *size) {
+static double score(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
+                    struct score_sizes *size) {
   int64_t width = ask->q->shape[3];
   double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum = 0, absolute = 0;
   size->key = 0;
@@ -150,11 +150,11 @@ static double score(const struct question *ask, const struct attn_ref_row *row, 
 }
 
 /* All scores of the row, how many there are, and their maximum: NaN where one of them is. */
-static double score_row(const struct question *ask, struct attn_ref_row *row) {
+static double score_row(const struct ref_query *ask, struct attn_ref_row *row) {
   double top = -(double)INFINITY;
   row->visible = 0;
   for (int64_t j = 0; j < row->keys; j++) {
-    struct sizes size;
+    struct score_sizes size;
     row->scores[j] = -(double)INFINITY;
     if (!visible(ask, row, j)) continue;
     row->visible++;
@@ -168,7 +168,7 @@ static double score_row(const struct question *ask, struct attn_ref_row *row) {
 
 /* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN, and
  * so does a row that sees nothing but scores of -inf: 0 / 0, although its lse is -inf. */
-static void soften(const struct question *ask, struct attn_ref_row *row, double top) {
+static void soften(const struct ref_query *ask, struct attn_ref_row *row, double top) {
   double sink =
       ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
   double highest = sink > top ? sink : top, sum = 0;
@@ -203,7 +203,7 @@ static double share_of(const struct attn_ref_row *row, int64_t j, double keep, d
 }
 
 /* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
-static void mix(const struct question *ask, const attn_tensor *v, struct attn_ref_row *row) {
+static void mix(const struct ref_query *ask, const attn_tensor *v, struct attn_ref_row *row) {
   for (int64_t e = 0; e < v->shape[3]; e++) row->output[e] = row->absolute[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
@@ -218,7 +218,7 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
 }
 
 /* What bounds the output, once the weights are known. */
-static void bound_terms(const struct question *ask, const attn_tensor *v,
+static void bound_terms(const struct ref_query *ask, const attn_tensor *v,
                         struct attn_ref_row *row) {
   double flush = attn_ref_flush(row) * row->largest_kept;
   for (int64_t e = 0; e < v->shape[3]; e++) row->own[e] = row->largest[e] = row->flushed[e] = 0;
@@ -239,7 +239,7 @@ static void bound_terms(const struct question *ask, const attn_tensor *v,
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row) {
   row->keys = k->shape[2];
-  const struct question ask = {
+  const struct ref_query ask = {
       .desc = desc,
       .q = q,
       .k = k,
@@ -259,7 +259,7 @@ void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_t
 /* ---- Backward ---- */
 
 /* dp_j = dO . v_j, dropped as the weight was; its magnitude beside it. */
-static double weight_gradient(const struct question *ask, const attn_tensor *v,
+static double weight_gradient(const struct ref_query *ask, const attn_tensor *v,
                               const attn_tensor *d_o, const struct attn_ref_row *row, int64_t j,
                               double *size) {
   double sum = 0, absolute = 0, keep = kept(ask->desc, row, j);
@@ -272,14 +272,15 @@ static double weight_gradient(const struct question *ask, const attn_tensor *v,
 }
 
 /* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose error is beside. */
-static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+static double slope(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                     double *own) {
-  struct sizes size;
+  struct score_sizes size;
   *own = 0;
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
   score(ask, row, j, &size); /* not from scores[j]: a large mask would leave nothing of it */
   double cap = ask->desc->softcap, t = size.capped / cap;
-  *own = attn_ref_softcap_slope_error(attn_ref_dot_error(row, ask->q->shape[3], size.dot, size.key), cap, t);
+  *own = attn_ref_softcap_slope_error(attn_ref_dot_error(row, ask->q->shape[3], size.dot, size.key),
+                                      cap, t);
   return 1 - t * t;
 }
 
@@ -300,7 +301,7 @@ static double softmax(const struct attn_ref_row *row, double logit) {
 }
 
 /* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */
-static void score_gradients(const struct question *ask, const attn_tensor *v,
+static void score_gradients(const struct ref_query *ask, const attn_tensor *v,
                             const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
                             struct attn_ref_gradients *g) {
   double d = 0, d_size = 0, d_own = 0;
@@ -338,7 +339,7 @@ static void add(double *to, int64_t at, double x) {
 
 /* What d_z = d loss / d (sum_e a_e tanh(q_e + k_je)) gives q, k_j and a; the slope of tanh is a
  * difference, whose terms are 1 and t^2. */
-static void additive_gradients(const struct question *ask, const struct attn_ref_row *row,
+static void additive_gradients(const struct ref_query *ask, const struct attn_ref_row *row,
                                int64_t j, double d_z, double size, double own,
                                struct attn_ref_gradients *g) {
   int64_t width = ask->q->shape[3];
@@ -361,8 +362,8 @@ static void additive_gradients(const struct question *ask, const struct attn_ref
 void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *d_o, double d_lse,
                                 const struct attn_ref_row *row, struct attn_ref_gradients *g) {
-  const struct question ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
-                               key_length(desc, row->b, row->keys)};
+  const struct ref_query ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
+                                key_length(desc, row->b, row->keys)};
   int64_t width = q->shape[3], value_width = v->shape[3];
   score_gradients(&ask, v, d_o, d_lse, row, g);
   for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;

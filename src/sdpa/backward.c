@@ -1,20 +1,24 @@
 /* backward.c -- attn_sdpa_backward: two passes over float32 panels, or the oracle's for float64. */
+#include "backward.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "parallel.h"
 #include "ref.h"
+#include "sdpa_task.h"
 
 /* A row's softmax from its scores in powers of two: p_j = share 2^(s_j - m). */
-struct row_sum {
+struct row_softmax {
   float m, share, sink; /* sink: the sink's own p */
 };
-enum { ROW_BYTES = sizeof(float) + sizeof(struct row_sum) }; /* of delta and sums */
+enum { ROW_BYTES = sizeof(float) + sizeof(struct row_softmax) }; /* of delta and sums */
 
-struct run {
+struct backward_call {
   struct attn_problem p;
   const struct attn_problem *whole; /* NULL: p is no part of another call */
   attn_sdpa_gradients own;          /* a copy */
@@ -22,8 +26,8 @@ struct run {
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
-  float *delta;         /* (B, Hq, L): rowsum(dO O) - dlse */
-  struct row_sum *sums; /* (B, Hq, L) */
+  float *delta;             /* (B, Hq, L): rowsum(dO O) - dlse */
+  struct row_softmax *sums; /* (B, Hq, L) */
   char *workspace;
   size_t worker_bytes;
   double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
@@ -44,7 +48,7 @@ attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradi
                                  "gradients", err);
 }
 
-static attn_status check_mask_gradient(struct run *r, attn_error *err) {
+static attn_status check_mask_gradient(struct backward_call *r, attn_error *err) {
   const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
   if (!t) return ATTN_OK;
   if (!mask || mask->dtype == ATTN_BOOL)
@@ -62,7 +66,7 @@ static attn_status check_mask_gradient(struct run *r, attn_error *err) {
   return ATTN_OK;
 }
 
-static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
+static attn_status check_sink_gradient(const struct backward_call *r, attn_error *err) {
   const attn_tensor *t = r->g->d_sinks;
   attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
   if (!t) return ATTN_OK;
@@ -71,7 +75,7 @@ static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
   return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
 }
 
-static attn_status check_additive_gradient(const struct run *r, attn_error *err) {
+static attn_status check_additive_gradient(const struct backward_call *r, attn_error *err) {
   const attn_tensor *t = r->g->d_additive, *additive = r->p.desc.additive;
   attn_tensor like = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}}, wide;
   if (!t) return ATTN_OK;
@@ -81,7 +85,7 @@ static attn_status check_additive_gradient(const struct run *r, attn_error *err)
   return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
 }
 
-static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
+static attn_status check_no_overlap(const struct backward_call *r, const attn_tensor *o,
                                     const attn_tensor *d_o, attn_error *err) {
   const attn_sdpa_gradients *g = r->g;
   const attn_sdpa *d = &r->p.desc;
@@ -98,7 +102,7 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                      err);
 }
 
-static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+static attn_status check(struct backward_call *r, const attn_sdpa *desc, const attn_tensor *q,
                          const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                          const attn_tensor *d_o, attn_error *err) {
   attn_status status = attn_gradients_copy(r->g, &r->own, err);
@@ -142,7 +146,7 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients, struct attn_problem *problem,
                                 attn_error *err) {
-  struct run r = {.g = gradients};
+  struct backward_call r = {.g = gradients};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   *problem = r.p;
   return status;
@@ -166,7 +170,7 @@ void attn_backward_clear(const attn_sdpa_gradients *g) {
 }
 
 /* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
-static int shares_mask(const struct run *r) {
+static int shares_mask(const struct backward_call *r) {
   const int64_t *shape = r->p.mask.shape;
   if (!r->d_mask.data) return 0;
   for (int n = 0; n < 3; n++)
@@ -174,8 +178,8 @@ static int shares_mask(const struct run *r) {
   return 0;
 }
 
-static void in_order(const struct run *r, int serial, int64_t count,
-                     void (*body)(void *, int64_t, int32_t), struct run *argument) {
+static void in_order(const struct backward_call *r, int serial, int64_t count,
+                     void (*body)(void *, int64_t, int32_t), struct backward_call *argument) {
   if (serial)
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   else
@@ -183,7 +187,7 @@ static void in_order(const struct run *r, int serial, int64_t count,
 }
 
 /* 0 where the log-sum-exp is the NaN of an empty row: a constant. */
-static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int empty) {
+static double d_lse_at(const struct backward_call *r, int64_t b, int64_t h, int64_t i, int empty) {
   if (!r->g->d_lse || (empty && r->p.desc.empty_row == ATTN_EMPTY_NAN)) return 0;
   return real_at(&r->d_lse, b, h, i, 0);
 }
@@ -191,18 +195,18 @@ static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int
 /* ---- The gradient of additive ---- */
 
 /* A head's rows stand in so many blocks; where heads share blocks, in two that are neighbours. */
-static int64_t slots_of_head(const struct run *r) {
+static int64_t slots_of_head(const struct backward_call *r) {
   if (!r->g->d_additive) return 0;
   if (!r->p.kernel) return 1;
   return r->p.rows < ATTN_ROW_BLOCK ? 2 : r->parts.blocks;
 }
 
-static double *additive_slot(const struct run *r, int64_t b, int64_t h, int64_t block) {
+static double *additive_slot(const struct backward_call *r, int64_t b, int64_t h, int64_t block) {
   int64_t slot = r->p.rows < ATTN_ROW_BLOCK ? block & 1 : block;
   return r->d_additive + ((b * r->p.heads_q + h) * r->slots + slot) * r->p.width;
 }
 
-static void store_additive(const struct run *r, int64_t h, int64_t e, double sum) {
+static void store_additive(const struct backward_call *r, int64_t h, int64_t e, double sum) {
   const attn_tensor *t = r->g->d_additive;
   int64_t at = e * t->strides[t->rank - 1] + (t->rank == 2 ? h * t->strides[0] : 0);
   char *to = attn_view_at(t, at);
@@ -212,7 +216,7 @@ static void store_additive(const struct run *r, int64_t h, int64_t e, double sum
     attn_store_real(t->dtype, to, sum);
 }
 
-static void sum_additive(const struct run *r) {
+static void sum_additive(const struct backward_call *r) {
   int shared = r->g->d_additive && r->g->d_additive->rank == 1;
   int64_t heads = !r->g->d_additive ? 0 : shared ? 1 : r->p.heads_q;
   int64_t each = shared ? r->p.heads_q : 1; /* heads of one vector */
@@ -229,12 +233,12 @@ static void sum_additive(const struct run *r) {
 
 /* ---- float32 and below ---- */
 
-static int64_t row_index(const struct run *r, int64_t b, int64_t h, int64_t i) {
+static int64_t row_index(const struct backward_call *r, int64_t b, int64_t h, int64_t i) {
   return (b * r->p.heads_q + h) * r->p.rows + i;
 }
 
 /* rowsum(dO O) */
-static double output_product(const struct run *r, int64_t b, int64_t h, int64_t i) {
+static double output_product(const struct backward_call *r, int64_t b, int64_t h, int64_t i) {
   const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
   int64_t size = attn_real_size(r->p.o.dtype);
   int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
@@ -252,7 +256,7 @@ static double output_product(const struct run *r, int64_t b, int64_t h, int64_t 
 
 /* Only a sink asks for the delta of a row that sees no key: its O is a constant there. */
 static void run_delta(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   (void)worker;
   int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
   int64_t b = index / r->p.rows / r->p.heads_q;
@@ -261,24 +265,24 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
 
-static float *worker_memory(const struct run *r, int32_t worker) {
+static float *worker_memory(const struct backward_call *r, int32_t worker) {
   return (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
 }
 
-static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
-                      int64_t h, int64_t i) {
+static void point_row(const struct backward_call *r, struct attn_backward_task *t, int row,
+                      int64_t b, int64_t h, int64_t i) {
   attn_task_set_row(&r->p, &t->task, row, b, h, i);
   t->task.weights[row] = NULL;
   t->d_o[row] = attn_tensor_at(&r->d_o, b, h, i, 0);
-  const struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+  const struct row_softmax *sum = &r->sums[row_index(r, b, h, i)];
   t->m[row] = sum->m, t->share[row] = sum->share;
   t->delta[row] = r->delta[row_index(r, b, h, i)];
   t->d_q[row] = r->g->d_q ? attn_tensor_at(&r->d_q, b, h, i, 0) : NULL;
   t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
 }
 
-static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker, int64_t b,
-                       int64_t head) {
+static void begin_task(const struct backward_call *r, struct attn_backward_task *t, int32_t worker,
+                       int64_t b, int64_t head) {
   memset(t, 0, sizeof *t);
   t->task.workspace = worker_memory(r, worker);
   attn_task_set_head(&r->p, &t->task, b, head);
@@ -293,13 +297,14 @@ static void begin_task(const struct run *r, struct attn_backward_task *t, int32_
 static const float LARGE_LSE = 64;
 
 /* From the forward's log-sum-exp; -inf, of a row without keys, gives them no weight. */
-static struct row_sum sum_of_lse(double lse, double sink) {
-  return (struct row_sum){(float)(lse * ATTN_LOG2E), 1,
-                          sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
+static struct row_softmax sum_of_lse(double lse, double sink) {
+  return (struct row_softmax){(float)(lse * ATTN_LOG2E), 1,
+                              sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
 }
 
 /* Sums the scores of the task's rows anew, as the forward did. */
-static void sum_again(const struct run *r, struct attn_sdpa_task *t, struct row_sum *const *sums) {
+static void sum_again(const struct backward_call *r, struct attn_sdpa_task *t,
+                      struct row_softmax *const *sums) {
   float partial[ATTN_ROW_BLOCK][2];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
@@ -308,26 +313,25 @@ static void sum_again(const struct run *r, struct attn_sdpa_task *t, struct row_
   for (int n = 0; n < t->rows; n++) {
     struct attn_softmax_sum all =
         attn_softmax_finish((double)partial[n][0], (double)partial[n][1], t->sink[n]);
-    *sums[n] = (struct row_sum){partial[n][0], (float)all.share, (float)all.sink};
+    *sums[n] = (struct row_softmax){partial[n][0], (float)all.share, (float)all.sink};
   }
 }
 
 /* Of a block of rows. Those whose log-sum-exp is too large to tell how many keys share it are
  * summed again. */
 static void run_sums(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_partition *s = &r->parts;
   if (r->progress.stop) return;
   int64_t rest = index / s->blocks, unit = rest % s->units, kv = rest / s->units;
   int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROW_BLOCK;
   struct attn_sdpa_task t = {.workspace = worker_memory(r, worker)};
-  struct row_sum *again[ATTN_ROW_BLOCK];
+  struct row_softmax *again[ATTN_ROW_BLOCK];
   attn_task_set_head(&r->p, &t, b, head);
   for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
     int64_t h = head * s->group + unit + n / r->p.rows, i = n % r->p.rows;
-    double lse = real_at(&r->p.lse, b, h, i, 0), sink = -(double)INFINITY;
-    if (r->p.desc.sinks) sink = attn_problem_per_head(r->p.desc.sinks, b, h);
-    struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+    double lse = real_at(&r->p.lse, b, h, i, 0), sink = attn_problem_sink(&r->p, h);
+    struct row_softmax *sum = &r->sums[row_index(r, b, h, i)];
     *sum = sum_of_lse(lse, sink);
     if (!(fabs(lse) > LARGE_LSE) || lse == -(double)INFINITY) continue;
     again[t.rows] = sum;
@@ -338,7 +342,7 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
 }
 
 static void run_queries(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_partition *s = &r->parts;
   if (r->progress.stop) return;
   int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
@@ -357,7 +361,7 @@ static void run_queries(void *argument, int64_t index, int32_t worker) {
 
 /* All rows of all heads that share these keys, in order. */
 static void run_keys(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
   if (r->progress.stop) return;
   int64_t blocks = (p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK, kv = index / blocks;
@@ -385,10 +389,10 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
 
 /* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
  */
-static void sink_gradients(const struct run *r) {
+static void sink_gradients(const struct backward_call *r) {
   const attn_tensor *t = r->g->d_sinks;
   for (int64_t h = 0; t && h < r->p.heads_q; h++) {
-    double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
+    double sink = attn_problem_sink(&r->p, h), sum = 0;
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++) {
         int64_t row = row_index(r, b, h, i);
@@ -398,7 +402,7 @@ static void sink_gradients(const struct run *r) {
   }
 }
 
-static void run_f32(struct run *r) {
+static void run_f32(struct backward_call *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
   int queries = r->g->d_q || r->g->d_mask || r->g->d_additive, keys = r->g->d_k || r->g->d_v;
@@ -434,7 +438,7 @@ static double *cut(double **free, int64_t count) {
   return at;
 }
 
-static void add_scores(const struct run *r, const struct attn_ref_row *row,
+static void add_scores(const struct backward_call *r, const struct attn_ref_row *row,
                        const struct attn_ref_gradients *g) {
   for (int64_t j = 0; r->g->d_mask && j < r->p.keys; j++)
     attn_add_real(r->d_mask.dtype, attn_tensor_at(&r->d_mask, row->b, row->h, row->i, j),
@@ -444,7 +448,7 @@ static void add_scores(const struct run *r, const struct attn_ref_row *row,
 }
 
 static void run_head(void *argument, int64_t kv, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
   int64_t b = kv / p->heads, head = kv % p->heads, group = r->parts.group;
   double *free = (double *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
@@ -485,7 +489,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   }
 }
 
-static void run_f64(struct run *r) {
+static void run_f64(struct backward_call *r) {
   r->progress.total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Heads and masks that are shared are summed in one order, by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
@@ -495,7 +499,7 @@ static void run_f64(struct run *r) {
 /* ---- The call ---- */
 
 /* A worker's share, and behind all of them the slots of additive's gradient, delta and sums. */
-static size_t measure(struct run *r) {
+static size_t measure(struct backward_call *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
                                                                  r->p.desc.additive != NULL) *
                                   sizeof(float)
@@ -516,7 +520,7 @@ static size_t measure(struct run *r) {
 }
 
 /* What was checked. */
-static attn_status compute(struct run *r, attn_error *err) {
+static attn_status compute(struct backward_call *r, attn_error *err) {
   r->parts = attn_problem_partition(&r->p);
   size_t bytes = measure(r);
   void *memory = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
@@ -526,7 +530,7 @@ static attn_status compute(struct run *r, attn_error *err) {
   r->d_additive = (double *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
   memset(r->d_additive, 0, r->slot_bytes);
   r->delta = (float *)(void *)((char *)r->d_additive + r->slot_bytes);
-  r->sums = (struct row_sum *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
+  r->sums = (struct row_softmax *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
   if (!r->adds) attn_backward_clear(r->g);
   if (r->p.kernel)
     run_f32(r);
@@ -540,7 +544,8 @@ attn_status attn_backward_part(const struct attn_problem *whole, int adds, const
                                const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
                                const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
+  struct backward_call r = {
+      .whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }

@@ -7,7 +7,7 @@
 #include "error.h"
 #include "allocator.h"
 #include "element.h"
-#include "problem.h"
+#include "paging.h"
 
 struct attn_cache {
   attn_cache_config config; /* defaults filled in */
@@ -27,7 +27,7 @@ struct attn_cache {
 /* ---- Memory ---- */
 
 /* Where each part begins, and how many bytes there are in all. */
-struct layout {
+struct cache_layout {
   size_t k, v, k_scales, v_scales, table, lengths, uses, free, marks, total;
 };
 
@@ -43,7 +43,7 @@ static int add_part(size_t *total, size_t *at, size_t size, int64_t a, int64_t b
   return 0;
 }
 
-static int lay_out(const attn_cache_config *c, int64_t columns, struct layout *l) {
+static int lay_out(const attn_cache_config *c, int64_t columns, struct cache_layout *l) {
   size_t size = attn_dtype_size(c->dtype), start;
   int64_t p = c->pages, h = c->heads, t = c->page_size, scaled = c->dtype == ATTN_I8 ? p : 0;
   l->total = 0;
@@ -89,7 +89,7 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
 
 /* Checks given, fills in its defaults, and lays the memory out. */
 static attn_status plan(const attn_cache_config *given, attn_cache_config *c, int64_t *columns,
-                        struct layout *l, attn_error *err) {
+                        struct cache_layout *l, attn_error *err) {
   attn_status status = attn_descriptor_require(given, c, sizeof *c, sizeof *c, "config", err);
   if (!status) status = check_sizes(c, err);
   if (status) return status;
@@ -106,7 +106,7 @@ static attn_status plan(const attn_cache_config *given, attn_cache_config *c, in
 
 attn_status attn_cache_measure(const attn_cache_config *config, size_t *bytes, attn_error *err) {
   attn_cache_config filled;
-  struct layout l;
+  struct cache_layout l;
   int64_t columns;
   if (!bytes) return attn_fail(err, ATTN_ERR_ARGUMENT, "bytes", "bytes is NULL");
   attn_status status = plan(config, &filled, &columns, &l, err);
@@ -117,7 +117,7 @@ attn_status attn_cache_measure(const attn_cache_config *config, size_t *bytes, a
 /* ---- Life ---- */
 
 static attn_cache *place(char *memory, const attn_cache_config *c, int64_t columns,
-                         const struct layout *l) {
+                         const struct cache_layout *l) {
   uintptr_t align = ATTN_PANEL_ALIGN, at = ((uintptr_t)memory + align - 1) / align * align;
   char *base = memory + (at - (uintptr_t)memory);
   attn_cache *cache = (attn_cache *)(void *)base;
@@ -150,7 +150,7 @@ static attn_cache *place(char *memory, const attn_cache_config *c, int64_t colum
 
 attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, attn_error *err) {
   attn_cache_config c;
-  struct layout l = {0};
+  struct cache_layout l = {0};
   int64_t columns = 0;
   if (!cache) return attn_fail(err, ATTN_ERR_ARGUMENT, "cache", "cache is NULL");
   attn_status status = plan(config, &c, &columns, &l, err);

@@ -2,14 +2,16 @@
 #include <string.h>
 
 #include "allocator.h"
-#include "error.h"
 #include "element.h"
-#include "philox.h"
-#include "threads.h"
-#include "problem.h"
+#include "error.h"
+#include "key_range.h"
+#include "paging.h"
+#include "parallel.h"
 #include "ref.h"
+#include "sdpa_task.h"
+#include "split.h"
 
-struct run {
+struct forward_call {
   const struct attn_problem *p;
   struct attn_partition parts;
   char *workspace;
@@ -17,20 +19,6 @@ struct run {
   float *partial; /* behind the workers' memory: (B, Hq, L, splits) times attn_split_floats */
   struct attn_progress progress;
 };
-
-struct attn_partition attn_problem_partition(const struct attn_problem *p) {
-  struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
-  int merged = p->rows < ATTN_ROW_BLOCK;
-  s.units = merged ? 1 : s.group;
-  s.unit_rows = merged ? s.group * p->rows : p->rows;
-  s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
-  return s;
-}
-
-void attn_problem_parallel(const struct attn_problem *p, int64_t count,
-                           void (*body)(void *, int64_t, int32_t), void *argument) {
-  attn_threads_parallel_for(p->desc.executor, p->workers, count, body, argument);
-}
 
 /* ---- Rows that see nothing ---------------------------------------------------- */
 
@@ -57,103 +45,25 @@ static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int6
     attn_store_real(p->lse.dtype, attn_tensor_at(&p->lse, b, h, i, 0), (double)NAN);
 }
 
-int attn_problem_mask_allows(const struct attn_problem *p, int64_t b, int64_t h, int64_t i,
-                             int64_t j) {
-  const char *at = attn_tensor_at(&p->mask, b, h, i, j);
-  if (p->mask.dtype == ATTN_BOOL) return *at != 0;
-  return attn_load_real(p->mask.dtype, at) != -(double)INFINITY;
-}
-
-int attn_problem_row_is_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
-  int64_t lo, hi;
-  attn_problem_key_range(p, b, i, &lo, &hi);
-  if (!p->desc.mask) return lo >= hi;
-  for (int64_t j = lo; j < hi; j++)
-    if (attn_problem_mask_allows(p, b, h, i, j)) return 0;
-  return 1;
-}
-
-attn_status attn_problem_reject_empty_rows(const struct attn_problem *p, attn_error *err) {
-  for (int64_t b = 0; b < p->batch; b++)
-    for (int64_t h = 0; h < p->heads_q; h++)
-      for (int64_t i = 0; i < p->rows; i++)
-        if (attn_problem_row_is_empty(p, b, h, i))
-          return attn_fail(err, ATTN_ERR_EMPTY_ROW, "empty_row",
-                           "query %lld of head %lld of sequence %lld sees no key", (long long)i,
-                           (long long)h, (long long)b);
-  return ATTN_OK;
-}
-
 /* ---- float32 ------------------------------------------------------------------ */
 
-static const char *vector_of(const attn_tensor *t, int64_t h) {
-  if (attn_view_is_empty(t)) return NULL;
-  return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
-}
-
-void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
-                       int64_t h, int64_t i) {
-  const attn_sdpa *d = &p->desc;
-  t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
-  t->o[r] = attn_tensor_at(&p->o, b, h, i, 0);
-  t->lse[r] = p->desc.lse ? (float *)attn_tensor_at(&p->lse, b, h, i, 0) : NULL;
-  t->weights[r] = p->desc.weights ? attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
-  t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
-  t->partial[r] = NULL;
-  attn_problem_key_range(p, b, i, &t->lo[r], &t->hi[r]);
-  t->position[r] = attn_problem_position(p, b, i);
-  t->slope[r] = d->alibi ? attn_problem_per_head(d->alibi, b, h) : 0;
-  t->additive[r] = d->additive ? vector_of(d->additive, h) : NULL;
-  t->sink[r] = d->sinks ? attn_problem_per_head(d->sinks, b, h) * ATTN_LOG2E : -(double)INFINITY;
-  t->counter[r][0] = (uint32_t)(d->origin_query + i);
-  t->counter[r][1] = (uint32_t)(d->origin_head + h);
-  t->counter[r][2] = (uint32_t)(d->origin_batch + b);
-}
-
-void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
-                        int64_t head) {
-  t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
-  t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
-  t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
-  attn_paging_set_pages(p, &t->pages, b, head);
-  t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
-  t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
-  t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
-  t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
-  t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
-  int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
-  t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
-  t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;
-  const attn_tensor *additive = p->desc.additive;
-  t->has_additive = additive != NULL;
-  t->additive_dtype = additive ? additive->dtype : 0;
-  t->additive_col = additive ? additive->strides[additive->rank - 1] : 0;
-  t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * ATTN_LOG2E : 0;
-  t->drop_below = drops ? attn_dropout_threshold(p->desc.dropout) : 0;
-  t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;
-  t->seed = p->desc.seed;
-  t->scale = p->scale * ATTN_LOG2E;
-  int64_t keys = attn_problem_keys(p, b);
-  t->headroom = keys > 1 ? (float)(ceil(log2((double)keys)) + 1) : 1.0f;
-}
-
-static float *partial_of(const struct run *run, int64_t b, int64_t h, int64_t i) {
+static float *partial_of(const struct forward_call *run, int64_t b, int64_t h, int64_t i) {
   const struct attn_problem *p = run->p;
   int64_t row = (b * p->heads_q + h) * p->rows + i;
   return run->partial + row * run->splits * attn_split_floats(p);
 }
 
 /* The row's keys of one stretch, and where its sums go. */
-static void point_stretch(const struct run *run, struct attn_sdpa_task *t, int r, int64_t stretch,
-                          int64_t keys, float *partial) {
+static void point_stretch(const struct forward_call *run, struct attn_sdpa_task *t, int r,
+                          int64_t stretch, int64_t keys, float *partial) {
   int64_t from = stretch * keys, to = from + keys;
   if (t->lo[r] < from) t->lo[r] = from;
   if (t->hi[r] > to) t->hi[r] = to;
   t->partial[r] = partial + stretch * attn_split_floats(run->p);
 }
 
-static void point_block(const struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
-                        int64_t first) {
+static void point_block(const struct forward_call *run, struct attn_sdpa_task *t, int64_t kv,
+                        int64_t unit, int64_t first) {
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
   int64_t b = kv / p->heads, head = kv % p->heads;
@@ -164,8 +74,8 @@ static void point_block(const struct run *run, struct attn_sdpa_task *t, int64_t
 }
 
 /* A block of rows against one of `count` stretches of their keys; the merging comes later. */
-static void run_stretch(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t stretch,
-                        int64_t count) {
+static void run_stretch(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv,
+                        int64_t stretch, int64_t count) {
   const struct attn_problem *p = run->p;
   int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group;
   int64_t keys = attn_split_keys(attn_problem_keys(p, b), count);
@@ -176,7 +86,7 @@ static void run_stretch(struct run *run, struct attn_sdpa_task *t, int64_t kv, i
   attn_progress_report(&run->progress, &run->p->desc, 0);
 }
 
-static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
+static void run_whole(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv, int64_t unit,
                       int64_t first) {
   const struct attn_problem *p = run->p;
   int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group + unit;
@@ -187,7 +97,7 @@ static void run_whole(struct run *run, struct attn_sdpa_task *t, int64_t kv, int
 }
 
 static void run_block(void *argument, int64_t index, int32_t worker) {
-  struct run *run = argument;
+  struct forward_call *run = argument;
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
   if (run->progress.stop) return;
@@ -206,7 +116,7 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
 }
 
 static void merge_row(void *argument, int64_t index, int32_t worker) {
-  struct run *run = argument;
+  struct forward_call *run = argument;
   const struct attn_problem *p = run->p;
   int64_t i = index % p->rows, h = index / p->rows % p->heads_q, b = index / p->rows / p->heads_q;
   int64_t count = attn_split_count(p, attn_problem_keys(p, b));
@@ -220,7 +130,7 @@ static void merge_row(void *argument, int64_t index, int32_t worker) {
 /* ---- float64 -------------------------------------------------------------------- */
 
 static void run_row(void *argument, int64_t index, int32_t worker) {
-  struct run *run = argument;
+  struct forward_call *run = argument;
   const struct attn_problem *p = run->p;
   if (run->progress.stop) return;
   double *work = (double *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
@@ -257,10 +167,10 @@ void attn_problem_release(const attn_sdpa *d, void *memory) {
 }
 
 static attn_status run_all(const struct attn_problem *p, void *workspace, attn_error *err) {
-  struct run run = {.p = p,
-                    .parts = attn_problem_partition(p),
-                    .splits = attn_split_max(p),
-                    .progress = ATTN_PROGRESS_INIT};
+  struct forward_call run = {.p = p,
+                             .parts = attn_problem_partition(p),
+                             .splits = attn_split_max(p),
+                             .progress = ATTN_PROGRESS_INIT};
   uintptr_t start = (uintptr_t)workspace + ATTN_PANEL_ALIGN - 1;
   run.workspace =
       (char *)workspace + (start / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN - (uintptr_t)workspace);

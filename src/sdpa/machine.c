@@ -1,3 +1,5 @@
+#include "machine.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,37 @@
 #include "descriptor.h"
 #include "error.h"
 #include "threads.h"
-#include "problem.h"
+
+int32_t attn_isa_requested(void) {
+  const char *text = getenv("ATTN_ISA");
+  if (!text || !*text) return -1;
+  for (int32_t n = 0; attn_kernel_entry(n); n++)
+    if (!strcmp(text, attn_isa_name(attn_kernel_entry(n)->isa))) return attn_kernel_entry(n)->isa;
+  return -2;
+}
+
+const char *attn_isa_name(int32_t isa) {
+  switch (isa) {
+    case ATTN_ISA_SCALAR:
+      return "scalar";
+    case ATTN_ISA_AVX2:
+      return "avx2";
+    case ATTN_ISA_AVX512:
+      return "avx512";
+  }
+  return "unknown";
+}
+
+const struct attn_kernel *attn_kernel_choose(attn_error *err) {
+  int32_t best = attn_cpu_isa(), requested = attn_isa_requested();
+  if (requested == -1) return attn_kernel_for(best);
+  if (requested >= 0 && requested <= best) return attn_kernel_for(requested);
+  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA",
+            "ATTN_ISA is \"%.32s\"; this CPU has scalar%s%s: set one of these or none",
+            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
+            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
+  return NULL;
+}
 
 attn_status attn_machine_query(attn_machine *machine) {
   attn_machine m = {.struct_size = sizeof m};

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "error.h"
-#include "problem.h"
+#include "backward.h"
 
 /* What every sequence's call is cut from. */
-struct pack {
+struct packed_call {
   attn_sdpa desc; /* a copy, without key_lengths: of the whole, they mean nothing */
   const attn_tensor *q, *k, *v, *o, *cu_seqlens_q, *cu_seqlens_k, *lengths;
   int64_t sequences;
@@ -18,7 +18,7 @@ struct pack {
 /* ---- Checks ---- */
 
 /* What can be asked before the tensors are checked whole. */
-static attn_status begin(struct pack *p, const attn_sdpa *desc, attn_error *err) {
+static attn_status begin(struct packed_call *p, const attn_sdpa *desc, attn_error *err) {
   const struct {
     const attn_tensor *t;
     const char *name;
@@ -71,7 +71,7 @@ static attn_status check_starts(const attn_tensor *t, const char *name, int64_t 
 }
 
 /* Their values are each piece's to check. */
-static attn_status check_lengths(const struct pack *p, attn_error *err) {
+static attn_status check_lengths(const struct packed_call *p, attn_error *err) {
   if (!p->lengths) return ATTN_OK;
   attn_status status = check_integers(p->lengths, "key_lengths", err);
   if (status || p->lengths->shape[0] == p->sequences) return status;
@@ -79,7 +79,7 @@ static attn_status check_lengths(const struct pack *p, attn_error *err) {
                    (long long)p->sequences);
 }
 
-static attn_status check_cuts(struct pack *p, attn_error *err) {
+static attn_status check_cuts(struct packed_call *p, attn_error *err) {
   const attn_tensor *t = p->cu_seqlens_q, *u = p->cu_seqlens_k;
   attn_status status = check_starts(t, "cu_seqlens_q", p->q->shape[1], err);
   if (!status) status = check_starts(u, "cu_seqlens_k", p->k->shape[1], err);
@@ -94,7 +94,7 @@ static attn_status check_cuts(struct pack *p, attn_error *err) {
 }
 
 /* What says where to cut must not change under the knife. */
-static attn_status check_outputs(const struct pack *p, const struct attn_named_view *out,
+static attn_status check_outputs(const struct packed_call *p, const struct attn_named_view *out,
                                  size_t outs, attn_error *err) {
   const struct attn_named_view in[] = {{p->cu_seqlens_q, "cu_seqlens_q"},
                                        {p->cu_seqlens_k, "cu_seqlens_k"},
@@ -113,18 +113,18 @@ static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_
 }
 
 /* Where sequence n lies. */
-struct place {
+struct sequence_range {
   int64_t i0, i1, j0, j1;
 };
 
-static struct place place_of(const struct pack *p, int64_t n) {
-  return (struct place){
+static struct sequence_range place_of(const struct packed_call *p, int64_t n) {
+  return (struct sequence_range){
       attn_tensor_integer(p->cu_seqlens_q, n, 0), attn_tensor_integer(p->cu_seqlens_q, n + 1, 0),
       attn_tensor_integer(p->cu_seqlens_k, n, 0), attn_tensor_integer(p->cu_seqlens_k, n + 1, 0)};
 }
 
 /* A mask's dimension of size 1 broadcasts: it is everybody's. */
-static attn_tensor cut_mask(const attn_tensor *t, const struct place *at) {
+static attn_tensor cut_mask(const attn_tensor *t, const struct sequence_range *at) {
   attn_tensor part = *t;
   int rows = t->rank - 2, keys = t->rank - 1;
   if (rows >= 0 && t->shape[rows] != 1) part = cut(&part, rows, at->i0, at->i1);
@@ -133,13 +133,13 @@ static attn_tensor cut_mask(const attn_tensor *t, const struct place *at) {
 }
 
 /* One sequence's descriptor and the views it points to. */
-struct piece {
+struct packed_sequence {
   attn_sdpa desc;
   attn_tensor q, k, v, o, mask, lse, lengths;
 };
 
-static void cut_piece(const struct pack *p, int64_t n, struct piece *c) {
-  const struct place at = place_of(p, n);
+static void cut_piece(const struct packed_call *p, int64_t n, struct packed_sequence *c) {
+  const struct sequence_range at = place_of(p, n);
   const int64_t i0 = at.i0, i1 = at.i1, j0 = at.j0, j1 = at.j1;
   memset(c, 0, sizeof *c);
   c->desc = p->desc;
@@ -163,11 +163,11 @@ static void name_sequence(int64_t n, attn_error *err) {
            (long long)n, message);
 }
 
-static attn_status check_pieces(const struct pack *p, const struct attn_problem *whole, int forward,
-                                attn_error *err) {
+static attn_status check_pieces(const struct packed_call *p, const struct attn_problem *whole,
+                                int forward, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < p->sequences && !status; n++) {
-    struct piece c;
+    struct packed_sequence c;
     struct attn_problem problem;
     cut_piece(p, n, &c);
     status = attn_problem_check_part(whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
@@ -181,7 +181,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
                                      const attn_tensor *k, const attn_tensor *v,
                                      const attn_tensor *o, const attn_tensor *cu_seqlens_q,
                                      const attn_tensor *cu_seqlens_k, attn_error *err) {
-  struct pack p = {
+  struct packed_call p = {
       .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
@@ -191,7 +191,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
   if (!status) status = check_outputs(&p, out, sizeof out / sizeof *out, err);
   if (!status) status = check_pieces(&p, &whole, 1, err);
   for (int64_t n = 0; n < p.sequences && !status; n++) {
-    struct piece c;
+    struct packed_sequence c;
     struct attn_problem piece;
     cut_piece(&p, n, &c);
     status = attn_problem_check_part(&whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
@@ -203,14 +203,14 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
 /* ---- Backward ---- */
 
 /* One sequence's gradients and the views they point to. */
-struct gradient_piece {
+struct packed_gradients {
   attn_sdpa_gradients g;
   attn_tensor d_o, d_q, d_k, d_v, d_mask, d_lse;
 };
 
-static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_o,
-                          const attn_sdpa_gradients *g, struct gradient_piece *c) {
-  const struct place at = place_of(p, n);
+static void cut_gradients(const struct packed_call *p, int64_t n, const attn_tensor *d_o,
+                          const attn_sdpa_gradients *g, struct packed_gradients *c) {
+  const struct sequence_range at = place_of(p, n);
   memset(c, 0, sizeof *c);
   c->g.struct_size = sizeof c->g;
   c->d_o = cut(d_o, 1, at.i0, at.i1);
@@ -223,7 +223,7 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
 }
 
 /* g: a copy of given. */
-static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
+static attn_status check_backward(struct packed_call *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
                                   struct attn_problem *whole, attn_error *err) {
   attn_status status =
@@ -244,7 +244,7 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
                                       const attn_tensor *cu_seqlens_q,
                                       const attn_tensor *cu_seqlens_k,
                                       const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct pack p = {
+  struct packed_call p = {
       .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   attn_sdpa_gradients g;
   struct attn_problem whole;
@@ -252,8 +252,8 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
   if (!status) status = check_backward(&p, d_o, gradients, &g, &whole, err);
   if (!status) attn_backward_clear(&g); /* pairs of different sequences stay so */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
-    struct piece c;
-    struct gradient_piece d;
+    struct packed_sequence c;
+    struct packed_gradients d;
     cut_piece(&p, n, &c);
     cut_gradients(&p, n, d_o, &g, &d);
     status = attn_backward_part(&whole, 1, &c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);

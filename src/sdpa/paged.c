@@ -4,7 +4,8 @@
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "paging.h"
 
 /* ---- Where things lie ---- */
 

@@ -1,43 +1,11 @@
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cpu.h"
 #include "descriptor.h"
 #include "error.h"
-#include "problem.h"
-
-/* ATTN_ISA in the environment, or -1 where it is not set, or -2 where it names none. */
-static int32_t isa_wish(void) {
-  const char *text = getenv("ATTN_ISA");
-  if (!text || !*text) return -1;
-  for (int32_t n = 0; attn_kernel_entry(n); n++)
-    if (!strcmp(text, attn_isa_name(attn_kernel_entry(n)->isa))) return attn_kernel_entry(n)->isa;
-  return -2;
-}
-
-const char *attn_isa_name(int32_t isa) {
-  switch (isa) {
-    case ATTN_ISA_SCALAR:
-      return "scalar";
-    case ATTN_ISA_AVX2:
-      return "avx2";
-    case ATTN_ISA_AVX512:
-      return "avx512";
-  }
-  return "unknown";
-}
-
-const struct attn_kernel *attn_kernel_choose(attn_error *err) {
-  int32_t best = attn_cpu_isa(), wish = isa_wish();
-  if (wish == -1) return attn_kernel_for(best);
-  if (wish >= 0 && wish <= best) return attn_kernel_for(wish);
-  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA",
-            "ATTN_ISA is \"%.32s\"; this CPU has scalar%s%s: set one of these or none",
-            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
-            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
-  return NULL;
-}
+#include "key_range.h"
+#include "machine.h"
+#include "parallel.h"
+#include "split.h"
 
 /* Visible pairs of one head by causal, window and lengths; masks are not read. */
 static double visible_pairs(const struct attn_problem *p, int64_t b) {
@@ -71,16 +39,17 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   char split[64] = "";
   if (attn_split_max(p) > 1)
     snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_max(p));
-  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
-           p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
-           isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
-           p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
-               ? "; few queries: heads that share keys share a block"
-               : "",
-           split, strided ? "; strided columns of k or v are copied block by block" : "",
-           p->desc.additive ? "; additive scores" : "",
-           p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
-           p->desc.weights ? "; weights cost a second pass" : "");
+  snprintf(
+      plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
+      p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
+      attn_isa_requested() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
+      p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
+          ? "; few queries: heads that share keys share a block"
+          : "",
+      split, strided ? "; strided columns of k or v are copied block by block" : "",
+      p->desc.additive ? "; additive scores" : "",
+      p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
+      p->desc.weights ? "; weights cost a second pass" : "");
 }
 
 attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,

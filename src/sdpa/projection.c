@@ -2,6 +2,7 @@
 #include "projection.h"
 
 #include "element.h"
+#include "parallel.h"
 
 enum {
   TILE = 32, /* rows and columns: three tiles of doubles are 24 KiB of stack */

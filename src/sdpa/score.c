@@ -3,10 +3,11 @@
 
 #include "descriptor.h"
 #include "error.h"
+#include "backward.h"
 #include "projection.h"
 
 /* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns) with stride 0 where shared. */
-struct call {
+struct score_call {
   attn_sdpa desc; /* the core's */
   attn_score score;
   attn_tensor q, k, w, u;
@@ -70,7 +71,7 @@ static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t 
   return status;
 }
 
-static attn_status check_matrices(struct call *c, attn_error *err) {
+static attn_status check_matrices(struct score_call *c, attn_error *err) {
   const attn_score *s = &c->score;
   const int64_t *q = c->q.shape, *k = c->k.shape;
   if (s->kind == ATTN_SCORE_DOT) return ATTN_OK;
@@ -90,8 +91,8 @@ static attn_status check_matrices(struct call *c, attn_error *err) {
 }
 
 /* An output of the forward over what the core does not see. */
-static attn_status check_outputs(const struct call *c, const attn_tensor *o, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+static attn_status check_outputs(const struct score_call *c, const attn_tensor *o,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   const struct attn_named_view out[] = {
       {o, "o"}, {c->desc.lse, "lse"}, {c->desc.weights, "weights"}};
   const struct attn_named_view in[] = {{q, "q"}, {k, "k"}, {c->score.w, "w"}, {c->score.u, "u"}};
@@ -99,7 +100,7 @@ static attn_status check_outputs(const struct call *c, const attn_tensor *o, con
                                      err);
 }
 
-static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
+static attn_status check(struct score_call *c, const attn_sdpa *desc, const attn_score *score,
                          const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   memset(c, 0, sizeof *c);
   attn_status status =
@@ -147,7 +148,7 @@ static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t 
 }
 
 /* Memory for the projections, and twice of it where their gradients are to stand beside them. */
-static attn_status make_room(struct call *c, int gradients, attn_error *err) {
+static attn_status make_room(struct score_call *c, int gradients, attn_error *err) {
   const int kind = c->score.kind;
   if (kind == ATTN_SCORE_DOT) return ATTN_OK;
   int64_t width = c->w.shape[3];
@@ -166,14 +167,14 @@ static attn_status make_room(struct call *c, int gradients, attn_error *err) {
   return ATTN_OK;
 }
 
-static void project(const struct call *c) {
+static void project(const struct score_call *c) {
   attn_tensor q = attn_tensor_rank4(&c->core_q), k = attn_tensor_rank4(&c->core_k);
   if (c->score.kind != ATTN_SCORE_DOT) attn_project(&c->p, &c->q, &c->w, 0, &q);
   if (c->score.kind == ATTN_SCORE_ADDITIVE) attn_project(&c->p, &c->k, &c->u, 0, &k);
 }
 
 /* A call that is refused is refused by the core's own checks, before anything is projected. */
-static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tensor *o,
+static attn_status prepare(struct score_call *c, const attn_tensor *v, const attn_tensor *o,
                            int gradients, attn_error *err) {
   attn_status status = make_room(c, gradients, err);
   if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
@@ -185,7 +186,7 @@ static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tens
 attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, const attn_tensor *q,
                                const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                                attn_error *err) {
-  struct call c;
+  struct score_call c;
   attn_status status = check(&c, desc, score, q, k, err);
   if (!status) status = check_outputs(&c, o, q, k, err);
   if (status) return status;
@@ -197,7 +198,7 @@ attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, c
 
 /* ---- Backward ---- */
 
-struct results {
+struct score_results {
   attn_sdpa_gradients given, core; /* the caller's, and what the core is asked for */
   attn_score_gradients score;
   attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not wanted */
@@ -212,8 +213,8 @@ static attn_status check_learned_gradient(const attn_tensor *t, const char *name
   return attn_tensor_check_result(t, name, like, m->rank, wide, err);
 }
 
-static attn_status check_results(const struct call *c, struct results *r, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+static attn_status check_results(const struct score_call *c, struct score_results *r,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   attn_status status = ATTN_OK;
   if (r->given.d_additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
@@ -231,7 +232,7 @@ static attn_status check_results(const struct call *c, struct results *r, const 
   return status;
 }
 
-static attn_status check_no_overlap(const struct call *c, const struct results *r,
+static attn_status check_no_overlap(const struct score_call *c, const struct score_results *r,
                                     const attn_tensor *const *main, attn_error *err) {
   const attn_sdpa *d = &c->desc;
   const attn_score *s = &c->score;
@@ -250,7 +251,7 @@ static attn_status check_no_overlap(const struct call *c, const struct results *
                                      err);
 }
 
-static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
+static attn_status take_results(struct score_results *r, const attn_sdpa_gradients *g,
                                 const attn_score_gradients *s, attn_error *err) {
   memset(r, 0, sizeof *r);
   attn_status status = attn_gradients_copy(g, &r->given, err);
@@ -262,7 +263,7 @@ static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
 }
 
 /* Gradients of the projections become those of what was projected, and of the matrices. */
-static void pull_back(const struct call *c, const struct results *r) {
+static void pull_back(const struct score_call *c, const struct score_results *r) {
   attn_tensor d_q = attn_tensor_rank4(&c->core_d_q), d_k = attn_tensor_rank4(&c->core_d_k);
   if (r->d_q.data && c->core_d_q.data) attn_project(&c->p, &d_q, &c->w, 1, &r->d_q);
   if (r->d_w.data) attn_project_backward(&c->p, &c->q, &d_q, &r->d_w);
@@ -275,8 +276,8 @@ attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
                                 const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients,
                                 const attn_score_gradients *score_gradients, attn_error *err) {
-  struct call c;
-  struct results r;
+  struct score_call c;
+  struct score_results r;
   const attn_tensor *const main[] = {q, k, v, o, d_o};
   attn_status status = take_results(&r, gradients, score_gradients, err);
   if (!status) status = check(&c, desc, score, q, k, err);

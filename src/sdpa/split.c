@@ -1,11 +1,16 @@
 /* split.c -- few queries against many keys: stretches of keys computed apart and merged in order
  * [Dao23 "Flash-Decoding"]. Bits depend on how keys are cut, so that is a rule of the shape alone.
  */
+#include "split.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "paging.h"
+#include "parallel.h"
+#include "sdpa_task.h"
 
 enum {
   STRETCH = 16 * ATTN_KEY_BLOCK, /* shorter ones cost more in starting than they bring */
@@ -40,15 +45,16 @@ int64_t attn_split_keys(int64_t keys, int64_t count) {
 int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 2; }
 
 /* The sums of all stretches, as if each had had the largest m. */
-struct merged {
+struct merged_splits {
   const float *partial;
   int64_t count, floats;
   double m, l;
   double factor[MOST]; /* 0 for a stretch in which the row saw no key: its sums are 0, too */
 };
 
-static struct merged gather(const struct attn_problem *p, const float *partial, int64_t count) {
-  struct merged all = {.partial = partial, .count = count, .floats = attn_split_floats(p)};
+static struct merged_splits gather(const struct attn_problem *p, const float *partial,
+                                   int64_t count) {
+  struct merged_splits all = {.partial = partial, .count = count, .floats = attn_split_floats(p)};
   const float *m = partial + p->value_width, *l = m + 1;
   all.m = -(double)INFINITY;
   for (int64_t n = 0; n < count; n++)
@@ -61,7 +67,7 @@ static struct merged gather(const struct attn_problem *p, const float *partial, 
   return all;
 }
 
-static double column(const struct merged *all, int64_t e) {
+static double column(const struct merged_splits *all, int64_t e) {
   double sum = 0;
   for (int64_t n = 0; n < all->count; n++)
     sum += (double)all->partial[n * all->floats + e] * all->factor[n];
@@ -70,11 +76,10 @@ static double column(const struct merged *all, int64_t e) {
 
 int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t count, int64_t b,
                      int64_t h, int64_t i) {
-  struct merged all = gather(p, partial, count);
+  struct merged_splits all = gather(p, partial, count);
   int empty = all.m == -(double)INFINITY;
-  double sink = -(double)INFINITY;
-  if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
-  struct attn_softmax_sum total = attn_softmax_finish(all.m, all.l, sink);
+  struct attn_softmax_sum total =
+      attn_softmax_finish(all.m, all.l, attn_problem_sink(p, h) * ATTN_LOG2E);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                     empty ? 0 : column(&all, e) * total.share);

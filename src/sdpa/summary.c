@@ -15,7 +15,9 @@
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "parallel.h"
+#include "sdpa_task.h"
 #include "ref.h"
 
 enum {
@@ -25,12 +27,12 @@ enum {
 
 static const double HIDDEN = -1; /* stands where a weight would, were the key visible */
 
-struct entry {
+struct weighted_key {
   double weight;
   int64_t key;
 };
 
-struct run {
+struct summary_call {
   struct attn_problem p; /* without sinks and dropout */
   const attn_tensor *sinks;
   /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not wanted */
@@ -47,7 +49,7 @@ struct run {
 };
 
 /* One row's weights, a softmax without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
-struct row {
+struct summary_row {
   int64_t b, h, i, lo, hi;
   double *weights;
   double lse;          /* of these */
@@ -55,7 +57,7 @@ struct row {
 };
 
 /* What a task covers: rows from <= i < to of heads h0 <= h < h1. */
-struct piece {
+struct summary_task {
   int64_t b, head, h0, h1, from, to;
   double *columns; /* S, of the head at hand; NULL: not wanted */
 };
@@ -68,36 +70,36 @@ static void store_key(const attn_tensor *t, char *at, int64_t key) {
 /* ---- The largest weights ------------------------------------------------------ */
 
 /* The larger weight, of equals the lower key. In a row that is NaN all weights are: equals. */
-static int beats(struct entry a, struct entry b) {
+static int beats(struct weighted_key a, struct weighted_key b) {
   double x = a.weight != a.weight ? (double)INFINITY : a.weight;
   double y = b.weight != b.weight ? (double)INFINITY : b.weight;
   return x > y || (x == y && a.key < b.key);
 }
 
 /* A heap whose root is beaten by all others: restores that below `at`. */
-static void sift(struct entry *heap, int64_t count, int64_t at) {
+static void sift(struct weighted_key *heap, int64_t count, int64_t at) {
   for (int64_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && beats(heap[child], heap[child + 1])) child++;
     if (!beats(heap[at], heap[child])) return;
-    struct entry moved = heap[at];
+    struct weighted_key moved = heap[at];
     heap[at] = heap[child], heap[child] = moved;
   }
 }
 
 /* The first root goes to the end, being the least, and so on. */
-static void sort_heap(struct entry *heap, int64_t count) {
+static void sort_heap(struct weighted_key *heap, int64_t count) {
   for (int64_t n = count - 1; n > 0; n--) {
-    struct entry least = heap[0];
+    struct weighted_key least = heap[0];
     heap[0] = heap[n], heap[n] = least;
     sift(heap, n, 0);
   }
 }
 
 /* The best of the row, best first; returns how many there are. */
-static int64_t find_best(const struct row *row, struct entry *best, int64_t kept) {
+static int64_t find_best(const struct summary_row *row, struct weighted_key *best, int64_t kept) {
   int64_t count = 0;
   for (int64_t j = row->lo; j < row->hi && kept; j++) {
-    struct entry e = {row->weights[j], j};
+    struct weighted_key e = {row->weights[j], j};
     if (e.weight == HIDDEN) continue;
     if (count < kept) {
       best[count++] = e;
@@ -112,7 +114,8 @@ static int64_t find_best(const struct row *row, struct entry *best, int64_t kept
   return count;
 }
 
-static void store_best(const struct run *r, const struct row *row, struct entry *best) {
+static void store_best(const struct summary_call *r, const struct summary_row *row,
+                       struct weighted_key *best) {
   int64_t count = find_best(row, best, r->kept);
   for (int64_t n = 0; n < r->listed; n++) {
     if (r->top_keys.data)
@@ -131,7 +134,7 @@ static double surprise(double p) { return p == 0 ? 0 : -p * log(p); }
 
 /* The keys' own -sum p ln p, of weights that rounding may have left a little off 1 in all; then
  * by the chain rule the choice between keys and sink before it. */
-static double entropy_of(const struct row *row) {
+static double entropy_of(const struct summary_row *row) {
   double sum = 0, logs = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
     double w = row->weights[j];
@@ -144,7 +147,7 @@ static double entropy_of(const struct row *row) {
 }
 
 /* The weight of the largest is exp(s - lse). */
-static double largest_logit_of(const struct row *row) {
+static double largest_logit_of(const struct summary_row *row) {
   double top = 0;
   if (row->lse == -(double)INFINITY) return row->lse;
   for (int64_t j = row->lo; j < row->hi; j++)
@@ -152,18 +155,19 @@ static double largest_logit_of(const struct row *row) {
   return row->lse + log(top);
 }
 
-static void add_columns(const struct row *row, double *columns) {
+static void add_columns(const struct summary_row *row, double *columns) {
   for (int64_t j = row->lo; j < row->hi; j++)
     if (!(row->weights[j] <= 0)) columns[j] += row->weights[j] * row->share;
 }
 
-static void store_columns(const struct run *r, int64_t b, int64_t h, const double *columns) {
+static void store_columns(const struct summary_call *r, int64_t b, int64_t h,
+                          const double *columns) {
   for (int64_t j = 0; j < r->p.keys; j++)
     attn_store_real(r->column_sums.dtype, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
 }
 
-static void summarize(const struct run *r, const struct piece *c, const struct row *row,
-                      struct entry *best) {
+static void summarize(const struct summary_call *r, const struct summary_task *c,
+                      const struct summary_row *row, struct weighted_key *best) {
   const int64_t b = row->b, h = row->h, i = row->i;
   if (r->entropy.data)
     attn_store_real(r->entropy.dtype, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
@@ -180,7 +184,7 @@ static void summarize(const struct run *r, const struct piece *c, const struct r
 /* ---- A row's weights ---------------------------------------------------------- */
 
 /* As the forward fills a row that sees no key; a sink there changes nothing. */
-static void fill_empty(const struct run *r, struct row *row) {
+static void fill_empty(const struct summary_call *r, struct summary_row *row) {
   int nan = r->p.desc.empty_row == ATTN_EMPTY_NAN;
   row->lo = 0, row->hi = nan || r->p.desc.empty_row == ATTN_EMPTY_MEAN ? r->p.keys : 0;
   row->lse = nan ? (double)NAN : -(double)INFINITY;
@@ -189,8 +193,8 @@ static void fill_empty(const struct run *r, struct row *row) {
 }
 
 /* Where every score is -inf the weights are 0 / 0, but with a sink 0. */
-static void take_sink(const struct run *r, struct row *row) {
-  double sink = attn_problem_per_head(r->sinks, row->b, row->h);
+static void take_sink(const struct summary_call *r, struct summary_row *row) {
+  double sink = attn_tensor_per_head(r->sinks, row->b, row->h);
   if (sink == -(double)INFINITY) return;
   row->share = 1 / (1 + exp(sink - row->lse));
   row->other = 1 / (1 + exp(row->lse - sink));
@@ -199,7 +203,7 @@ static void take_sink(const struct run *r, struct row *row) {
 }
 
 /* Tells weights that are 0 from keys that are hidden, and what the rest of the row is. */
-static void settle(const struct run *r, struct row *row) {
+static void settle(const struct summary_call *r, struct summary_row *row) {
   int64_t seen = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
     int hidden = row->weights[j] == 0 && r->p.desc.mask &&
@@ -214,9 +218,10 @@ static void settle(const struct run *r, struct row *row) {
     take_sink(r, row);
 }
 
-static struct row row_at(const struct run *r, int32_t worker, const struct piece *c, int64_t n) {
+static struct summary_row row_at(const struct summary_call *r, int32_t worker,
+                                 const struct summary_task *c, int64_t n) {
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  struct row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
+  struct summary_row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
   row.i = c->from + n % (c->to - c->from);
   row.weights = (double *)(void *)(scratch + r->at_row);
   attn_problem_key_range(&r->p, row.b, row.i, &row.lo, &row.hi);
@@ -224,7 +229,8 @@ static struct row row_at(const struct run *r, int32_t worker, const struct piece
 }
 
 /* At most ATTN_ROW_BLOCK rows of the piece from n on, by the kernel; returns how many. */
-static int64_t run_block(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+static int64_t run_block(struct summary_call *r, const struct summary_task *c, int64_t n,
+                         int32_t worker) {
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
   float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROW_BLOCK];
@@ -235,27 +241,28 @@ static int64_t run_block(struct run *r, const struct piece *c, int64_t n, int32_
   t.workspace = (float *)(void *)scratch;
   t.weights_dtype = ATTN_F32, t.weights_col = 1;
   for (t.rows = 0; t.rows < count; t.rows++) {
-    struct row row = row_at(r, worker, c, n + t.rows);
+    struct summary_row row = row_at(r, worker, c, n + t.rows);
     attn_task_set_row(p, &t, t.rows, row.b, row.h, row.i);
     t.lse[t.rows] = &lse[t.rows];
     t.weights[t.rows] = (char *)(weights + t.rows * p->keys);
   }
   p->kernel->sdpa_f32(&t);
   for (int64_t m = 0; m < count; m++) {
-    struct row row = row_at(r, worker, c, n + m);
+    struct summary_row row = row_at(r, worker, c, n + m);
     row.lse = (double)lse[m];
     for (int64_t j = row.lo; j < row.hi; j++) row.weights[j] = (double)weights[m * p->keys + j];
     settle(r, &row);
-    summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+    summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   }
   return count;
 }
 
 /* Row n of the piece, by the reference. */
-static int64_t run_row(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+static int64_t run_row(struct summary_call *r, const struct summary_task *c, int64_t n,
+                       int32_t worker) {
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  struct row row = row_at(r, worker, c, n);
+  struct summary_row row = row_at(r, worker, c, n);
   struct attn_ref_row exact = {.b = row.b,
                                .h = row.h,
                                .i = row.i,
@@ -264,19 +271,19 @@ static int64_t run_row(struct run *r, const struct piece *c, int64_t n, int32_t 
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &exact);
   row.lse = exact.lse;
   settle(r, &row);
-  summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+  summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   return 1;
 }
 
 /* ---- Tasks, stripes, waves ------------------------------------------------------ */
 
-static struct piece piece_at(const struct run *r, int64_t index) {
+static struct summary_task piece_at(const struct summary_call *r, int64_t index) {
   const struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads, lots = (group + r->lot - 1) / r->lot;
   int64_t lot = r->first_lot + index / r->stripes, kv = lot / lots;
   /* Late rows see most under a causal mask: they go first. */
   int64_t stripe = r->stripes - 1 - index % r->stripes;
-  struct piece c = {.b = kv / p->heads, .head = kv % p->heads};
+  struct summary_task c = {.b = kv / p->heads, .head = kv % p->heads};
   c.h0 = c.head * group + lot % lots * r->lot;
   c.h1 = c.h0 + r->lot < (c.head + 1) * group ? c.h0 + r->lot : (c.head + 1) * group;
   c.from = stripe * r->stripe_rows;
@@ -286,8 +293,8 @@ static struct piece piece_at(const struct run *r, int64_t index) {
 }
 
 static void run_task(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
-  struct piece c = piece_at(r, index);
+  struct summary_call *r = argument;
+  struct summary_task c = piece_at(r, index);
   int64_t count = (c.h1 - c.h0) * (c.to - c.from), did;
   for (int64_t n = 0; n < count && !r->progress.stop; n += did) {
     did = r->p.kernel ? run_block(r, &c, n, worker) : run_row(r, &c, n, worker);
@@ -297,18 +304,18 @@ static void run_task(void *argument, int64_t index, int32_t worker) {
 
 /* One head of the wave: its stripes, from the first row on, into the first. */
 static void merge(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct summary_call *r = argument;
   (void)worker;
   double *sum = NULL;
   for (int64_t stripe = 0; stripe < r->stripes; stripe++) {
-    struct piece c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
+    struct summary_task c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
     for (int64_t j = 0; j < r->p.keys && sum; j++) sum[j] += c.columns[j];
     if (!sum) sum = c.columns;
     if (stripe + 1 == r->stripes) store_columns(r, c.b, c.h0, sum);
   }
 }
 
-static void run_all(struct run *r) {
+static void run_all(struct summary_call *r) {
   for (; r->first_lot < r->lots && !r->progress.stop; r->first_lot += r->wave) {
     int64_t left = r->lots - r->first_lot, lots = left < r->wave ? left : r->wave;
     attn_problem_parallel(&r->p, lots * r->stripes, run_task, r);
@@ -320,7 +327,7 @@ static void run_all(struct run *r) {
 /* ---- Checks ------------------------------------------------------------------- */
 
 /* The two lists have q's rank, and K is what they say: both the same. */
-static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int rank,
+static attn_status check_lists(struct summary_call *r, const attn_sdpa_summary *s, int rank,
                                attn_error *err) {
   const struct attn_problem *p = &r->p;
   const attn_tensor *keys = s->top_keys, *first = keys ? keys : s->top_weights;
@@ -342,7 +349,7 @@ static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int ra
   return status;
 }
 
-static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary *s,
+static attn_status check_no_overlap(const struct summary_call *r, const attn_sdpa_summary *s,
                                     attn_error *err) {
   const attn_sdpa *d = &r->p.desc;
   const struct attn_named_view out[] = {{s->column_sums, "column_sums"},
@@ -362,8 +369,8 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
 }
 
 /* There are no values: k's own bytes, of width 0, stand for them. */
-static attn_status check_problem(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+static attn_status check_problem(struct summary_call *r, const attn_sdpa *desc,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   if (!k) return attn_fail(err, ATTN_ERR_ARGUMENT, "k", "k is NULL");
   attn_tensor none = *k;
   if (k->rank > 0 && k->rank <= ATTN_RANK_MAX) none.shape[k->rank - 1] = 0;
@@ -377,7 +384,7 @@ static attn_status check_problem(struct run *r, const attn_sdpa *desc, const att
   return ATTN_OK;
 }
 
-static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+static attn_status check(struct summary_call *r, const attn_sdpa *desc, const attn_tensor *q,
                          const attn_tensor *k, const attn_sdpa_summary *given, attn_sdpa_summary *s,
                          attn_error *err) {
   attn_status status = attn_descriptor_require(given, s, sizeof *s, sizeof *s, "summary", err);
@@ -405,7 +412,7 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
 static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* A function of L and the group alone, but for the wave: its size changes no bits. */
-static void divide(struct run *r) {
+static void divide(struct summary_call *r) {
   struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads;
   r->lot = p->rows < ATTN_ROW_BLOCK ? ATTN_ROW_BLOCK / p->rows : 1;
@@ -429,7 +436,7 @@ static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) 
 }
 
 /* Where a worker's things lie, and bytes in all; 0: more than memory. */
-static size_t measure(struct run *r, size_t *at_columns) {
+static size_t measure(struct summary_call *r, size_t *at_columns) {
   const struct attn_problem *p = &r->p;
   int64_t block = r->lot * (p->rows < r->stripe_rows ? p->rows : r->stripe_rows);
   int64_t columns = r->column_sums.data ? r->wave * r->stripes : 0;
@@ -443,7 +450,7 @@ static size_t measure(struct run *r, size_t *at_columns) {
   if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);
   if (!p->kernel) r->at_scores = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
   r->at_row = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
-  r->at_best = add_bytes(&r->worker_bytes, r->kept, sizeof(struct entry), &over);
+  r->at_best = add_bytes(&r->worker_bytes, r->kept, sizeof(struct weighted_key), &over);
   add_bytes(&all, p->workers, r->worker_bytes, &over);
   over |= __builtin_mul_overflow((size_t)columns, sizeof(double), &column);
   *at_columns = add_bytes(&all, p->keys, column, &over);
@@ -451,7 +458,7 @@ static size_t measure(struct run *r, size_t *at_columns) {
   return over ? 0 : all;
 }
 
-static attn_status run_in_memory(struct run *r, attn_error *err) {
+static attn_status run_in_memory(struct summary_call *r, attn_error *err) {
   size_t at_columns, bytes = measure(r, &at_columns);
   r->workspace = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
   if (!r->workspace)
@@ -463,7 +470,7 @@ static attn_status run_in_memory(struct run *r, attn_error *err) {
 }
 
 /* Without queries every column's sum is that of nothing. */
-static void clear_columns(const struct run *r) {
+static void clear_columns(const struct summary_call *r) {
   const attn_tensor *t = &r->column_sums;
   for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
     for (int64_t j = 0; j < r->p.keys; j++)
@@ -476,7 +483,7 @@ static int wants_nothing(const attn_sdpa_summary *s) {
 
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_sdpa_summary *summary, attn_error *err) {
-  struct run r = {.progress = ATTN_PROGRESS_INIT};
+  struct summary_call r = {.progress = ATTN_PROGRESS_INIT};
   attn_sdpa_summary s;
   attn_status status = check(&r, desc, q, k, summary, &s, err);
   if (status || !r.p.batch || !r.p.heads_q || wants_nothing(&s)) return status;

@@ -8,25 +8,9 @@
 #include "allocator.h"
 #include "element.h"
 #include "threads.h"
-#include "problem.h"
-
-/* Puts dimensions of size 1 in front until the rank is 4. Nobody steps along a dimension of size 1,
- * so its stride may be anything: it becomes a harmless one. What has no elements may have no
- * memory, where even adding 0 is undefined: it gets a place that nobody reads. */
-attn_tensor attn_tensor_rank4(const attn_tensor *t) {
-  static const double nowhere;
-  attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
-  int shift = 4 - t->rank, empty = 0;
-  for (int n = 0; n < t->rank; n++) {
-    wide.shape[n + shift] = t->shape[n];
-    wide.strides[n + shift] = t->shape[n] == 1 ? n + 1 == t->rank : t->strides[n];
-    empty |= t->shape[n] == 0;
-  }
-  if (!empty) return wide;
-  memset(wide.strides, 0, sizeof wide.strides);
-  wide.data = (void *)(uintptr_t)&nowhere, wide.strides[3] = 1;
-  return wide;
-}
+#include "key_range.h"
+#include "machine.h"
+#include "split.h"
 
 static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
                               attn_tensor *wide, attn_error *err) {
@@ -154,16 +138,6 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
-int64_t attn_problem_keys(const struct attn_problem *p, int64_t b) {
-  return p->paging ? attn_problem_length(p, b) : p->keys;
-}
-
-int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
-  const struct attn_paging *g = p->paging;
-  if (g) return attn_tensor_integer(&g->lengths, g->rows ? g->rows[b] : b, 0);
-  return p->desc.key_lengths ? attn_tensor_integer(p->desc.key_lengths, b, 0) : p->keys;
-}
-
 static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   const attn_tensor *t = p->desc.key_lengths;
   if (!t) return ATTN_OK;
@@ -187,11 +161,6 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
   return ATTN_OK;
 }
 
-double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
-  int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
-  return attn_load_real(t->dtype, attn_view_at(t, at));
-}
-
 /* alibi: (Hq) or (B, Hq), finite; sinks: (Hq), -inf too. */
 static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
                                   const char *name, int rank_most, double least, attn_error *err) {
@@ -209,7 +178,7 @@ static attn_status check_per_head(const struct attn_problem *p, const attn_tenso
                      attn_dtype_name(t->dtype));
   for (int64_t b = 0; b < (t->rank == 2 ? p->batch : 1); b++)
     for (int64_t h = 0; h < p->heads_q; h++) {
-      double value = attn_problem_per_head(t, b, h);
+      double value = attn_tensor_per_head(t, b, h);
       if (!(value >= least && value < (double)INFINITY))
         return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s of head %lld is %f; it must be finite%s",
                          name, (long long)h, value, rank_most == 1 ? " or -inf" : "");
@@ -259,34 +228,6 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
   if (missing) row.shape[row.rank] = 1, row.strides[row.rank++] = 0;
   *wide = attn_tensor_rank4(&row);
   return ATTN_OK;
-}
-
-attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
-                                   int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
-  attn_status status = attn_view_check(t, name, err);
-  if (status) return status;
-  char got[ATTN_SHAPE_TEXT], wanted[ATTN_SHAPE_TEXT];
-  attn_tensor form = *like;
-  form.rank = rank;
-  for (int n = 0; n < rank; n++) form.shape[n] = like->shape[n + 4 - rank];
-  int fits = t->rank == rank;
-  for (int n = 0; fits && n < rank; n++) fits = t->shape[n] == form.shape[n];
-  if (!fits)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be %s", name,
-                     attn_view_text(t, got), attn_view_text(&form, wanted));
-  if (t->dtype != dtype)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s", name,
-                     attn_dtype_name(t->dtype), attn_dtype_name(dtype));
-  *wide = attn_tensor_rank4(t);
-  return ATTN_OK;
-}
-
-attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
-                                     const attn_tensor *like, int rank, attn_tensor *wide,
-                                     attn_error *err) {
-  if (!t) return ATTN_OK;
-  attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
-  return attn_tensor_check_like(t, name, like, rank, dtype, wide, err);
 }
 
 static attn_status check_overlap(const struct attn_problem *p, attn_error *err) {

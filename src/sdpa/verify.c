@@ -7,12 +7,12 @@
 #include "descriptor.h"
 #include "element.h"
 #include "error.h"
-#include "problem.h"
+#include "parallel.h"
 #include "ref.h"
 
 enum { SHARES_MOST = 256 };
 
-struct check {
+struct verify_call {
   const struct attn_problem *p;
   int64_t rows, rows_total;
   uint64_t seed;
@@ -33,7 +33,7 @@ static uint64_t scramble(uint64_t x) {
 }
 
 /* All rows, or one at a random place in each of `rows` stretches, equal to within one. */
-static int64_t row_number(const struct check *c, int64_t index) {
+static int64_t row_number(const struct verify_call *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
   int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
   int64_t first = index * least + (index < longer ? index : longer);
@@ -83,7 +83,7 @@ static void note(double largest, attn_sdpa_report *r, const int64_t at[4], doubl
 }
 
 /* What an empty row must hold, by the caller's wish. */
-static void empty_row(const struct check *c, struct attn_ref_row *row) {
+static void empty_row(const struct verify_call *c, struct attn_ref_row *row) {
   const struct attn_problem *p = c->p;
   int mean = p->desc.empty_row == ATTN_EMPTY_MEAN, nan = p->desc.empty_row == ATTN_EMPTY_NAN;
   for (int64_t j = 0; j < p->keys; j++)
@@ -103,14 +103,14 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
 }
 
 /* The mean of an empty row: a sum in long double, here and there, rounded once. */
-static double mean_bound(const struct check *c, const struct attn_ref_row *row, int64_t e) {
+static double mean_bound(const struct verify_call *c, const struct attn_ref_row *row, int64_t e) {
   double size = fabs(row->output[e]);
   double sum = ((double)c->p->keys + 1) * (double)LDBL_EPSILON * row->absolute[e];
   return attn_ref_bound_rounded(c->p->o.dtype, 0x1p-24 * size + 0x1p-149, size) + sum +
          0x1p-53 * size;
 }
 
-static void compare_output(const struct check *c, const struct attn_ref_row *row,
+static void compare_output(const struct verify_call *c, const struct attn_ref_row *row,
                            attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   attn_dtype dtype = p->o.dtype;
@@ -125,7 +125,7 @@ static void compare_output(const struct check *c, const struct attn_ref_row *row
   }
 }
 
-static void compare_weights(const struct check *c, const struct attn_ref_row *row,
+static void compare_weights(const struct verify_call *c, const struct attn_ref_row *row,
                             attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   int64_t at[4] = {row->b, row->h, row->i, 0};
@@ -137,7 +137,8 @@ static void compare_weights(const struct check *c, const struct attn_ref_row *ro
   }
 }
 
-static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sdpa_report *r) {
+static void compare_row(const struct verify_call *c, struct attn_ref_row *row,
+                        attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   const int64_t at[4] = {row->b, row->h, row->i, 0};
   if (!row->visible) empty_row(c, row);
@@ -149,7 +150,8 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
   r->rows++;
 }
 
-static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_report *report) {
+static void check_row(struct verify_call *c, int64_t index, int32_t worker,
+                      attn_sdpa_report *report) {
   const struct attn_problem *p = c->p;
   int64_t number = row_number(c, index);
   double *work = c->work + (size_t)worker * c->work_each, *ev = work + 3 * p->keys;
@@ -173,7 +175,7 @@ static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_
 /* Every so many-th row: each of these shares has a report of its own, so that their sum does not
  * depend on the workers. */
 static void check_share(void *argument, int64_t index, int32_t worker) {
-  struct check *c = argument;
+  struct verify_call *c = argument;
   for (int64_t n = index; n < c->rows && !c->progress.stop; n += c->shares)
     check_row(c, n, worker, &c->partial[index]);
 }
@@ -199,7 +201,7 @@ static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   return bytes > SIZE_MAX / 2 ? 0 : bytes;
 }
 
-static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_error *err) {
+static attn_status run_check(struct verify_call *c, attn_sdpa_report *report, attn_error *err) {
   const struct attn_problem *p = c->p;
   attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c->rows_total};
   memset(c->partial, 0, (size_t)c->shares * sizeof *c->partial);
@@ -226,7 +228,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
                      (long long)row_limit);
   status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
-  struct check c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
+  struct verify_call c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
   c.shares = c.rows < SHARES_MOST ? c.rows : SHARES_MOST;
