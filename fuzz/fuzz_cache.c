@@ -145,7 +145,7 @@ static void call_paged(struct input *in) {
     ((int64_t *)t->data)[i] = about(in, below(in, 5));
   for (int64_t i = 0; exact && lengths->rank == 1 && i < lengths->shape[0]; i++)
     ((int64_t *)lengths->data)[i] = about(in, below(in, 250) % (n * tokens + 1));
-  p.table = t, p.lengths = lengths;
+  p.page_table = t, p.lengths = lengths;
   attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
   if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_forward_paged(&desc, q, &p, o, NULL);

@@ -105,15 +105,16 @@ static attn_status check_scales(const attn_tensor *scales, const char *name, con
 }
 
 static attn_status check_table(const attn_pages *paged, attn_error *err) {
-  const attn_tensor *table = paged->table, *lengths = paged->lengths;
-  attn_status status = check_rank(table, "table", 2, "(B, N)", err);
+  const attn_tensor *table = paged->page_table, *lengths = paged->lengths;
+  attn_status status = check_rank(table, "page_table", 2, "(B, N)", err);
   if (!status) status = check_rank(lengths, "lengths", 1, "(B)", err);
   if (status) return status;
   if (!is_integer(table->dtype) || !is_integer(lengths->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, is_integer(table->dtype) ? "lengths" : "table",
-                     "table and lengths must be int32 or int64");
+    return attn_fail(err, ATTN_ERR_TYPE, is_integer(table->dtype) ? "lengths" : "page_table",
+                     "page_table and lengths must be int32 or int64");
   if (lengths->shape[0] == table->shape[0]) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_SHAPE, "lengths", "lengths has %lld numbers, but table %lld rows",
+  return attn_fail(err, ATTN_ERR_SHAPE, "lengths",
+                   "lengths has %lld elements, but page_table has %lld rows",
                    (long long)lengths->shape[0], (long long)table->shape[0]);
 }
 
@@ -129,9 +130,9 @@ static attn_status check_sequence(const struct attn_paging *g, int64_t pages, in
   for (int64_t n = 0; length > 0 && n <= (length - 1) / g->tokens; n++) {
     int64_t page = attn_tensor_integer(&g->table, row, n);
     if (page < 0 || page >= pages)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "table",
-                       "table[%lld][%lld] is %lld; there are pages 0 .. %lld", (long long)row,
-                       (long long)n, (long long)page, (long long)pages - 1);
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "page_table",
+                       "page_table[%lld][%lld] is %lld; it must be between 0 and %lld",
+                       (long long)row, (long long)n, (long long)page, (long long)pages - 1);
   }
   return ATTN_OK;
 }
@@ -140,9 +141,10 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_pages 
                                  attn_error *err) {
   const attn_sdpa *d = &p->desc;
   const struct attn_named_view out[] = {{&p->o, "o"}, {d->lse, "lse"}, {d->weights, "weights"}};
-  const struct attn_named_view in[] = {{paged->k, "the pages' k"},    {paged->v, "the pages' v"},
-                                       {paged->k_scales, "k_scales"}, {paged->v_scales, "v_scales"},
-                                       {paged->table, "table"},       {paged->lengths, "lengths"}};
+  const struct attn_named_view in[] = {
+      {paged->k, "the pages' k"},        {paged->v, "the pages' v"},
+      {paged->k_scales, "k_scales"},     {paged->v_scales, "v_scales"},
+      {paged->page_table, "page_table"}, {paged->lengths, "lengths"}};
   return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
                                      err);
 }
@@ -154,7 +156,7 @@ static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, a
   if (!status) status = check_scales(paged->v_scales, "v_scales", paged->v, &g->v_scales, err);
   if (!status) status = check_table(paged, err);
   if (status) return status;
-  g->table = *paged->table, g->lengths = *paged->lengths, g->tokens = paged->k->shape[2];
+  g->table = *paged->page_table, g->lengths = *paged->lengths, g->tokens = paged->k->shape[2];
   return ATTN_OK;
 }
 

@@ -256,14 +256,14 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
   p = good, change, expect(attn_sdpa_forward_paged(NULL, &tq, &p, &to, &err), &err, status, name)
   PAGED(p.struct_size = 1, ATTN_ERR_ARGUMENT, "pages");
   PAGED(p.k = NULL, ATTN_ERR_ARGUMENT, "k");
-  PAGED(p.table = NULL, ATTN_ERR_ARGUMENT, "table");
+  PAGED(p.page_table = NULL, ATTN_ERR_ARGUMENT, "page_table");
   PAGED(p.lengths = NULL, ATTN_ERR_ARGUMENT, "lengths");
   PAGED(p.k_scales = &scales, ATTN_ERR_ARGUMENT, "k_scales");
   PAGED((bad = tk, bad.dtype = ATTN_F64, p.k = &bad), ATTN_ERR_TYPE, "k");
   PAGED((bad = tv, bad.dtype = ATTN_I8, p.v = &bad), ATTN_ERR_TYPE, "v");
   PAGED((bad = tv, bad.shape[2] = 2, p.v = &bad), ATTN_ERR_SHAPE, "v");
-  PAGED((bad = tt, bad.dtype = ATTN_F32, p.table = &bad), ATTN_ERR_TYPE, "table");
-  PAGED((bad = tt, bad.shape[0] = 1, p.table = &bad), ATTN_ERR_SHAPE, "lengths");
+  PAGED((bad = tt, bad.dtype = ATTN_F32, p.page_table = &bad), ATTN_ERR_TYPE, "page_table");
+  PAGED((bad = tt, bad.shape[0] = 1, p.page_table = &bad), ATTN_ERR_SHAPE, "lengths");
   PAGED((bad = to, bad.rank = 4, bad.shape[0] = 1, p.k = &bad), ATTN_ERR_SHAPE, "v");
 #define WITH(place, value, name)                                                                 \
   do {                                                                                           \
@@ -272,9 +272,9 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
     expect(attn_sdpa_forward_paged(NULL, &tq, &good, &to, &err), &err, ATTN_ERR_ARGUMENT, name); \
     (place) = (__typeof__(place))kept;                                                           \
   } while (0)
-  WITH(table[0], 2, "table");
-  WITH(table[1], -1, "table");
-  WITH(table[2], INT32_MAX, "table");
+  WITH(table[0], 2, "page_table");
+  WITH(table[1], -1, "page_table");
+  WITH(table[2], INT32_MAX, "page_table");
   WITH(lengths[0], 7, "lengths");
   WITH(lengths[1], -1, "lengths");
   attn_sdpa desc = ATTN_SDPA_INIT;
@@ -294,12 +294,13 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
               length_of = {&one_length, ATTN_I64, 1, {1}, {1}};
   attn_tensor flat_q = {q, ATTN_F32, 2, {1, E}, {E, 1}},
               flat_o = {o, ATTN_F32, 2, {1, EV}, {EV, 1}};
-  p = good, p.table = &table_of, p.lengths = &length_of;
+  p = good, p.page_table = &table_of, p.lengths = &length_of;
   expect(attn_sdpa_forward_paged(NULL, &flat_q, &p, &flat_o, &err), &err, ATTN_ERR_SHAPE, "q");
   attn_tensor endless = {k, ATTN_F32, 4, {1, 1, INT64_MAX, 1}, {1 << 20, 0, 0, 0}};
   attn_tensor one_q = attn_tensor_dense(ATTN_F32, q, 1, 1, 1, 1), one_o = one_q;
   one_o.data = o, p.k = p.v = &endless;
-  expect(attn_sdpa_forward_paged(NULL, &one_q, &p, &one_o, &err), &err, ATTN_ERR_ARGUMENT, "table");
+  expect(attn_sdpa_forward_paged(NULL, &one_q, &p, &one_o, &err), &err, ATTN_ERR_ARGUMENT,
+         "page_table");
 }
 
 /* (pages, H, T, width) with its dimensions in any order and gaps between; the memory is the
