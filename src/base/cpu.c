@@ -6,7 +6,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
-/* __builtin_cpu_supports also asks XGETBV whether the system saves the registers. */
+/* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
 int32_t attn_cpu_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -24,7 +24,7 @@ int attn_cpu_has_bf16(void) {
 
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};
-  if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang says int */
+  if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang returns int */
     snprintf(name, bytes, "x86-64");
     return;
   }

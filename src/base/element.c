@@ -28,7 +28,7 @@ const char *attn_element_name(attn_dtype dtype) {
   return entry ? entry->name : "unknown";
 }
 
-/* The type is a constant in each loop, so that the switch of attn_load_real is outside it. */
+/* The type is a constant in each loop: the compiler removes the switch of attn_load_real. */
 #define FOR_EACH_FLOAT_TYPE(LOOP) \
   switch (dtype) {                \
     case ATTN_F16:                \

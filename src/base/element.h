@@ -1,5 +1,5 @@
-/* element.h -- one element of a tensor: the 16-bit floats, widened exactly and rounded to nearest,
- * ties to even; loads and stores of any type. */
+/* element.h -- elements of a tensor: types and sizes, loads and stores of any float type; the
+ * 16-bit floats are widened exactly and rounded to nearest, ties to even. */
 #ifndef ATTN_BASE_ELEMENT_H
 #define ATTN_BASE_ELEMENT_H
 
@@ -49,7 +49,7 @@ static inline float attn_from_bf16(uint16_t h) {
   return value;
 }
 
-/* Adding half a unit of the last kept bit, less one where that bit is even, carries as needed. */
+/* Adds half a unit of the last kept bit, minus one if that bit is even; the carry does the rest. */
 static inline uint16_t attn_to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -64,7 +64,7 @@ static inline uint16_t attn_to_f16(float value) {
   magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (magnitude >> 13 & 0x1FF));
   if (magnitude >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* 65520 and more */
-  if (magnitude < 0x38800000) { /* subnormal: 0.5 has units of 2^-24, so that the sum rounds */
+  if (magnitude < 0x38800000) { /* subnormal: 0.5 has units of 2^-24, so the sum rounds */
     float shifted;
     memcpy(&shifted, &magnitude, sizeof shifted);
     shifted += 0.5f;
@@ -75,8 +75,7 @@ static inline uint16_t attn_to_f16(float value) {
   return (uint16_t)(sign | rounded >> 13);
 }
 
-/* One element of any float type; double, so that float64 loses nothing. What is no float type
- * reads as NaN, whatever its size. */
+/* Loads one element of any float type as double. Any other type gives NaN. */
 static inline double attn_load_real(attn_dtype dtype, const char *at) {
   uint16_t half;
   float f;
@@ -95,7 +94,7 @@ static inline double attn_load_real(attn_dtype dtype, const char *at) {
   }
 }
 
-/* One element of ATTN_I32 or ATTN_I64. */
+/* Loads one element of ATTN_I32 or ATTN_I64. */
 static inline int64_t attn_load_integer(attn_dtype dtype, const char *at) {
   int32_t narrow;
   int64_t wide;
@@ -103,7 +102,7 @@ static inline int64_t attn_load_integer(attn_dtype dtype, const char *at) {
   return memcpy(&wide, at, sizeof wide), wide;
 }
 
-/* Into float32 and less; into any other type nothing is written. */
+/* Stores into float32, float16 or bfloat16; into any other type it writes nothing. */
 static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
   uint16_t half = dtype == ATTN_F16 ? attn_to_f16(value) : attn_to_bf16(value);
   if (dtype == ATTN_F32)
@@ -112,8 +111,8 @@ static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
     memcpy(at, &half, 2);
 }
 
-/* Rounded to odd: toward zero, the last bit set where anything was lost. Rounding that to a type at
- * least two bits shorter gives what rounding value itself would: never a tie that was none. */
+/* Rounds to odd: toward zero, with the last bit set if the result is inexact. Rounding the result
+ * to a type at least two bits shorter equals rounding value once: no false ties. */
 static inline float attn_round_to_odd(double value) {
   float near = (float)value;
   uint32_t bits;
@@ -125,7 +124,7 @@ static inline float attn_round_to_odd(double value) {
   return near;
 }
 
-/* Into any float type, rounded once, to nearest; into any other nothing is written. */
+/* Stores into any float type, rounded once to nearest; into any other type it writes nothing. */
 static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
   if (dtype == ATTN_F64)
     memcpy(at, &value, sizeof value);
@@ -133,9 +132,9 @@ static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
     attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_round_to_odd(value));
 }
 
-/* float32 and float64 only. */
-static inline void attn_add_real(attn_dtype dtype, char *at, double more) {
-  double wide = attn_load_real(dtype, at) + more;
+/* Adds to an element of float32 or float64. */
+static inline void attn_add_real(attn_dtype dtype, char *at, double x) {
+  double wide = attn_load_real(dtype, at) + x;
   float narrow = (float)wide;
   memcpy(at, dtype == ATTN_F32 ? (void *)&narrow : (void *)&wide, dtype == ATTN_F32 ? 4 : 8);
 }

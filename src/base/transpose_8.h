@@ -1,4 +1,4 @@
-/* transpose_8.h -- eight rows of eight floats into eight columns. */
+/* transpose_8.h -- transposes eight rows of eight floats. */
 #ifndef ATTN_BASE_TURN_8_H
 #define ATTN_BASE_TURN_8_H
 

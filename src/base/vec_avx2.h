@@ -1,4 +1,5 @@
-/* vec_avx2.h -- the words of sdpa_f32.inc in AVX2 and FMA: 8 lanes, 16 registers. */
+/* vec_avx2.h -- vector operations for sdpa_f32.inc and gemm.inc in AVX2 and FMA: 8 lanes, 16
+ * registers. */
 #include <immintrin.h>
 
 #include "transpose_8.h"
@@ -41,7 +42,7 @@ VEC_INLINE vf vf_scale2(vf p, vf n) {
   return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), bits));
 }
 
-enum { TRANSPOSE_COLUMNS = 8 }; /* columns at once */
+enum { TRANSPOSE_COLUMNS = 8 }; /* columns per call */
 VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
                              vf column[TRANSPOSE_COLUMNS]) {
   transpose_8(rows, at, column);

@@ -1,4 +1,5 @@
-/* vec_avx512.h -- the words of sdpa_f32.inc in AVX-512: 16 lanes, 32 registers. */
+/* vec_avx512.h -- vector operations for sdpa_f32.inc and gemm.inc in AVX-512: 16 lanes, 32
+ * registers. */
 #include <immintrin.h>
 
 #include "transpose_8.h"
@@ -35,7 +36,7 @@ VEC_INLINE vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 
 enum {
   TRANSPOSE_COLUMNS = 8
-}; /* columns at once: the first eight rows', then the others' behind them */
+}; /* columns per call: lanes 0 to 7 of the first eight rows, then the others */
 VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
                              vf column[TRANSPOSE_COLUMNS]) {
   __m256 low[TRANSPOSE_COLUMNS], high[TRANSPOSE_COLUMNS];

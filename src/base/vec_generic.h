@@ -1,4 +1,4 @@
-/* vec_generic.h -- the words of sdpa_f32.inc in plain C over GNU vectors.
+/* vec_generic.h -- vector operations for sdpa_f32.inc and gemm.inc in C with GNU vectors.
  *
  * The includer sets VL (lanes) and FUSED (1: vf_fma rounds once). With VL 4 it
  * is the portable kernel: SSE2, NEON or whatever the compiler makes of it. With
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Vectors pass between functions that are always inlined: their ABI is nobody's concern. */
+/* Vectors are only passed to inlined functions: their ABI does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define VEC_INLINE static inline __attribute__((always_inline))
@@ -51,7 +51,7 @@ VEC_INLINE int vm_any(vm a) {
 }
 
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
-#if FUSED && defined __FMA__ /* the loop below, for compilers that would make calls of it */
+#if FUSED && defined __FMA__ /* some compilers turn the loop below into calls */
   typedef float eight __attribute__((vector_size(32)));
   union {
     vf all;
@@ -77,13 +77,13 @@ VEC_INLINE vf vf_round(vf a) {
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
 VEC_INLINE vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
 
-enum { TRANSPOSE_COLUMNS = 4 }; /* columns at once */
+enum { TRANSPOSE_COLUMNS = 4 }; /* columns per call */
 VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
                              vf column[TRANSPOSE_COLUMNS]) {
   for (int n = 0; n < TRANSPOSE_COLUMNS; n++) {
     vf x = {0};
     for (int lane = 0; lane < VL; lane++) {
-      float one; /* rows of bf16 pairs may begin at any byte */
+      float one; /* rows of bf16 pairs may be unaligned */
       memcpy(&one, (const char *)rows[lane] + (at + n) * (int64_t)sizeof one, sizeof one);
       x[lane] = one;
     }

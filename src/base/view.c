@@ -20,8 +20,7 @@ int attn_view_is_empty(const attn_tensor *t) {
   return 0;
 }
 
-/* The bytes from data that the elements lie in, low <= .. < high; -1 where they cannot be counted.
- */
+/* The byte range of the elements, relative to data: low <= .. < high. -1 on overflow. */
 static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
   int64_t lo = 0, hi = 0, reach;
   *low = *high = 0;
@@ -43,7 +42,7 @@ static attn_status check_shape(const attn_tensor *t, const char *name, attn_erro
       return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has negative dimension %lld", name,
                        (long long)t->shape[n]);
     if (t->shape[n] && __builtin_mul_overflow(count, t->shape[n], &count))
-      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has more elements than memory", name);
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "the shape of %s overflows", name);
   }
   return ATTN_OK;
 }
@@ -51,7 +50,7 @@ static attn_status check_shape(const attn_tensor *t, const char *name, attn_erro
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err) {
   if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be between 0 and %d", name,
                      (int)t->rank, ATTN_RANK_MAX);
   int64_t size = attn_element_size(t->dtype), low, high;
   if (!size)
@@ -60,21 +59,23 @@ attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *
   attn_status status = check_shape(t, name, err);
   if (status) return status;
   if (extent(t, &low, &high))
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "the strides of %s overflow", name);
   if (high > low && (uintptr_t)t->data % (uintptr_t)size)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                     "%s is not aligned to its elements of %lld bytes", name, (long long)size);
+                     "the data of %s is not aligned to its element size (%lld bytes)", name,
+                     (long long)size);
   if (high > low && !t->data)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "the data of %s is NULL, but it has elements",
+                     name);
   return ATTN_OK;
 }
 
-/* Where the elements lie in a period: dimensions that step whole periods aside, so many bytes from
- * `first` on; 0 where they fill it. */
+/* The bytes that the elements take within a period, ignoring dimensions whose stride is a multiple
+ * of it: the size, from offset *first on. 0: the whole period. */
 static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *first) {
   int64_t size = attn_element_size(t->dtype), low = 0, high = size;
   for (int n = 0; n < t->rank; n++) {
-    if (t->shape[n] == 1) continue; /* its stride may be anything */
+    if (t->shape[n] == 1) continue; /* its stride is not used */
     int64_t step = t->strides[n] * size;
     if (step % period) *(step < 0 ? &low : &high) += (t->shape[n] - 1) * step;
   }
@@ -82,9 +83,9 @@ static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *fir
   return high - low < period ? high - low : 0;
 }
 
-/* Columns of one matrix never touch, although they lie between each other: in some step of a's, as
- * a period, both have places of their own. */
-static int lie_between(const attn_tensor *a, const attn_tensor *b) {
+/* Columns of one matrix interleave but do not overlap: modulo some stride of a, their byte ranges
+ * are disjoint. */
+static int interleave(const attn_tensor *a, const attn_tensor *b) {
   for (int n = 0; n < a->rank; n++) {
     uint64_t x, y;
     if (!a->strides[n] || a->shape[n] == 1) continue;
@@ -105,7 +106,7 @@ int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
   uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
   if (x + (uintptr_t)alo >= y + (uintptr_t)bhi || y + (uintptr_t)blo >= x + (uintptr_t)ahi)
     return 0;
-  return !lie_between(a, b) && !lie_between(b, a);
+  return !interleave(a, b) && !interleave(b, a);
 }
 
 static attn_status check_apart(const struct attn_named_view *out,

@@ -1,4 +1,4 @@
-/* backward.c -- attn_sdpa_backward: two passes over float32 panels, or the oracle's for float64. */
+/* backward.c -- attn_sdpa_backward: two passes over float32 panels; the reference for float64. */
 #include "backward.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ enum { ROW_BYTES = sizeof(float) + sizeof(struct row_softmax) }; /* of delta and
 
 struct backward_call {
   struct attn_problem p;
-  const struct attn_problem *whole; /* NULL: p is no part of another call */
+  const struct attn_problem *whole; /* NULL: not a part of another call */
   attn_sdpa_gradients own;          /* a copy */
   const attn_sdpa_gradients *g;
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
@@ -53,7 +53,7 @@ static attn_status check_mask_gradient(struct backward_call *r, attn_error *err)
   if (!t) return ATTN_OK;
   if (!mask || mask->dtype == ATTN_BOOL)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask",
-                     "d_mask is given, but there is no float mask");
+                     "d_mask must be NULL: there is no float mask");
   attn_tensor like = *mask, wide;
   for (int n = 3; n >= 0; n--)
     like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
@@ -71,7 +71,7 @@ static attn_status check_sink_gradient(const struct backward_call *r, attn_error
   attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
   if (!t) return ATTN_OK;
   if (!r->p.desc.sinks)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks is given, but there are no sinks");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks must be NULL: there are no sinks");
   return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
 }
 
@@ -81,7 +81,7 @@ static attn_status check_additive_gradient(const struct backward_call *r, attn_e
   if (!t) return ATTN_OK;
   if (!additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive is given, but additive is not");
+                     "d_additive must be NULL: additive is NULL");
   return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
 }
 
@@ -112,7 +112,7 @@ static attn_status check(struct backward_call *r, const attn_sdpa *desc, const a
   if (status) return status;
   if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
-                     "desc->lse is missing: the backward needs the forward's log-sum-exp");
+                     "desc->lse is NULL: the backward needs the log-sum-exp of the forward");
   if (r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "weights", "weights must be NULL in the backward");
   attn_dtype dtype = q->dtype;
@@ -152,11 +152,11 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
   return status;
 }
 
-/* ---- What both types share ---- */
+/* ---- Shared by both types ---- */
 
 static void clear(const attn_tensor *given) {
   if (!given) return;
-  attn_tensor t = *given; /* of its own shape: broadcast to no rows it still has elements */
+  attn_tensor t = *given; /* of its own shape: it has elements even if it broadcasts to no rows */
   for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
   for (int64_t a = 0; a < t.shape[0]; a++)
     for (int64_t b = 0; b < t.shape[1]; b++)
@@ -169,7 +169,8 @@ void attn_backward_clear(const attn_sdpa_gradients *g) {
   clear(g->d_mask), clear(g->d_sinks), clear(g->d_additive);
 }
 
-/* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
+/* Whether several tasks add to the same element of the mask's gradient. Then one thread runs
+ * all. */
 static int shares_mask(const struct backward_call *r) {
   const int64_t *shape = r->p.mask.shape;
   if (!r->d_mask.data) return 0;
@@ -186,7 +187,7 @@ static void in_order(const struct backward_call *r, int serial, int64_t count,
     attn_problem_parallel(&r->p, count, body, argument);
 }
 
-/* 0 where the log-sum-exp is the NaN of an empty row: a constant. */
+/* 0 for the NaN of an empty row, which is a constant. */
 static double d_lse_at(const struct backward_call *r, int64_t b, int64_t h, int64_t i, int empty) {
   if (!r->g->d_lse || (empty && r->p.desc.empty_row == ATTN_EMPTY_NAN)) return 0;
   return real_at(&r->d_lse, b, h, i, 0);
@@ -194,7 +195,8 @@ static double d_lse_at(const struct backward_call *r, int64_t b, int64_t h, int6
 
 /* ---- The gradient of additive ---- */
 
-/* A head's rows stand in so many blocks; where heads share blocks, in two that are neighbours. */
+/* A slot per block of the head's rows; where heads share blocks, a head is in at most two
+ * adjacent ones. */
 static int64_t slots_of_head(const struct backward_call *r) {
   if (!r->g->d_additive) return 0;
   if (!r->p.kernel) return 1;
@@ -254,7 +256,7 @@ static double output_product(const struct backward_call *r, int64_t b, int64_t h
   return sum;
 }
 
-/* Only a sink asks for the delta of a row that sees no key: its O is a constant there. */
+/* The delta of a row without keys is used only for the sink's gradient: its O is constant. */
 static void run_delta(void *argument, int64_t index, int32_t worker) {
   struct backward_call *r = argument;
   (void)worker;
@@ -293,18 +295,18 @@ static void begin_task(const struct backward_call *r, struct attn_backward_task 
 
 /* ---- The softmax's sums ---- */
 
-/* float32 holds |lse| beside ln n only where it is small: at this size it is off by 2^-18. */
+/* Above this |lse| has no room for ln n in float32: the error is 2^-18. */
 static const float LARGE_LSE = 64;
 
-/* From the forward's log-sum-exp; -inf, of a row without keys, gives them no weight. */
+/* From the forward's log-sum-exp; -inf (no keys) gives weights 0. */
 static struct row_softmax sum_of_lse(double lse, double sink) {
   return (struct row_softmax){(float)(lse * ATTN_LOG2E), 1,
                               sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
 }
 
-/* Sums the scores of the task's rows anew, as the forward did. */
-static void sum_again(const struct backward_call *r, struct attn_sdpa_task *t,
-                      struct row_softmax *const *sums) {
+/* Recomputes the sums of the task's rows as the forward did. */
+static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task *t,
+                           struct row_softmax *const *sums) {
   float partial[ATTN_ROW_BLOCK][2];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
@@ -317,8 +319,7 @@ static void sum_again(const struct backward_call *r, struct attn_sdpa_task *t,
   }
 }
 
-/* Of a block of rows. Those whose log-sum-exp is too large to tell how many keys share it are
- * summed again. */
+/* Computes the sums of a block of rows. Those with a large log-sum-exp are recomputed. */
 static void run_sums(void *argument, int64_t index, int32_t worker) {
   struct backward_call *r = argument;
   const struct attn_partition *s = &r->parts;
@@ -337,7 +338,7 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
     again[t.rows] = sum;
     attn_task_set_row(&r->p, &t, t.rows++, b, h, i);
   }
-  sum_again(r, &t, again);
+  recompute_sums(r, &t, again);
   attn_progress_report(&r->progress, &r->p.desc, 0);
 }
 
@@ -359,7 +360,7 @@ static void run_queries(void *argument, int64_t index, int32_t worker) {
   attn_progress_report(&r->progress, &r->p.desc, t.task.rows);
 }
 
-/* All rows of all heads that share these keys, in order. */
+/* Adds all rows of all heads that share these keys, in order. */
 static void run_keys(void *argument, int64_t index, int32_t worker) {
   struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
@@ -387,8 +388,7 @@ static void run_keys(void *argument, int64_t index, int32_t worker) {
   attn_progress_report(&r->progress, &r->p.desc, t.lanes);
 }
 
-/* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
- */
+/* d sink = p_sink (dlse - D), summed over batch and queries. Where delta is 0, lse may be NaN. */
 static void sink_gradients(const struct backward_call *r) {
   const attn_tensor *t = r->g->d_sinks;
   for (int64_t h = 0; t && h < r->p.heads_q; h++) {
@@ -421,8 +421,8 @@ static void run_f32(struct backward_call *r) {
 
 /* ---- float64: the equations, head by head ---- */
 
-/* What run_head cuts up, in bytes; 0 where that is more than memory: strides of 0 make any sizes
- * possible. Keys and widths are below 2^57 at the door. */
+/* The memory of run_head in bytes; 0 on overflow, because strides of 0 allow any size. Keys and
+ * widths are below 2^57. */
 static size_t reference_bytes(const struct attn_problem *p) {
   size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
   if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
@@ -491,14 +491,14 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 
 static void run_f64(struct backward_call *r) {
   r->progress.total = r->p.batch * r->p.heads_q * r->p.rows;
-  /* Heads and masks that are shared are summed in one order, by one thread. */
+  /* Shared masks and sinks are summed in order by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
   sum_additive(r);
 }
 
 /* ---- The call ---- */
 
-/* A worker's share, and behind all of them the slots of additive's gradient, delta and sums. */
+/* The bytes of all workers, then of the slots of d_additive, delta and sums; 0 on overflow. */
 static size_t measure(struct backward_call *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
                                                                  r->p.desc.additive != NULL) *
@@ -519,7 +519,7 @@ static size_t measure(struct backward_call *r) {
   return all;
 }
 
-/* What was checked. */
+/* Runs a checked call. */
 static attn_status compute(struct backward_call *r, attn_error *err) {
   r->parts = attn_problem_partition(&r->p);
   size_t bytes = measure(r);

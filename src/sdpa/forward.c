@@ -15,8 +15,8 @@ struct forward_call {
   const struct attn_problem *p;
   struct attn_partition parts;
   char *workspace;
-  int64_t splits; /* stretches of keys of the longest sequence; 1: no row is split */
-  float *partial; /* behind the workers' memory: (B, Hq, L, splits) times attn_split_floats */
+  int64_t splits; /* splits of the keys of the longest sequence; 1: not split */
+  float *partial; /* after the workers' memory: (B, Hq, L, splits) times attn_split_floats */
   struct attn_progress progress;
 };
 
@@ -28,12 +28,12 @@ static double value_at(const struct attn_problem *p, int64_t b, int64_t head, in
   return attn_load_real(p->v.dtype, attn_tensor_at(&p->v, b, head, j, e));
 }
 
-/* The mean of all S rows of v: what a large finite fill would have given. */
+/* Writes the output of an empty row. */
 static void write_empty(const struct attn_problem *p, int64_t b, int64_t h, int64_t i) {
   int nan = p->desc.empty_row == ATTN_EMPTY_NAN;
   int64_t head = h / (p->heads_q / p->heads), keys = attn_problem_keys(p, b);
   for (int64_t e = 0; e < p->value_width; e++) {
-    long double sum = 0; /* equal values round alike: in double their errors would add up */
+    long double sum = 0; /* long double: the mean of equal values must be that value */
     for (int64_t j = 0; j < keys && !nan; j++) sum += (long double)value_at(p, b, head, j, e);
     double mean = nan ? (double)NAN : keys ? (double)(sum / (long double)keys) : 0.0;
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e), mean);
@@ -53,13 +53,13 @@ static float *partial_of(const struct forward_call *run, int64_t b, int64_t h, i
   return run->partial + row * run->splits * attn_split_floats(p);
 }
 
-/* The row's keys of one stretch, and where its sums go. */
-static void point_stretch(const struct forward_call *run, struct attn_sdpa_task *t, int r,
-                          int64_t stretch, int64_t keys, float *partial) {
-  int64_t from = stretch * keys, to = from + keys;
+/* Limits row r to the keys of one split, with its partial result. */
+static void point_split(const struct forward_call *run, struct attn_sdpa_task *t, int r,
+                        int64_t split, int64_t keys, float *partial) {
+  int64_t from = split * keys, to = from + keys;
   if (t->lo[r] < from) t->lo[r] = from;
   if (t->hi[r] > to) t->hi[r] = to;
-  t->partial[r] = partial + stretch * attn_split_floats(run->p);
+  t->partial[r] = partial + split * attn_split_floats(run->p);
 }
 
 static void point_block(const struct forward_call *run, struct attn_sdpa_task *t, int64_t kv,
@@ -73,15 +73,15 @@ static void point_block(const struct forward_call *run, struct attn_sdpa_task *t
     attn_task_set_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
 }
 
-/* A block of rows against one of `count` stretches of their keys; the merging comes later. */
-static void run_stretch(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv,
-                        int64_t stretch, int64_t count) {
+/* Runs a block of rows against one split of the keys; merge_row combines the splits. */
+static void run_split(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv, int64_t split,
+                      int64_t count) {
   const struct attn_problem *p = run->p;
   int64_t b = kv / p->heads, h = kv % p->heads * run->parts.group;
   int64_t keys = attn_split_keys(attn_problem_keys(p, b), count);
-  if (stretch >= count) return;
+  if (split >= count) return;
   for (int r = 0; r < t->rows; r++)
-    point_stretch(run, t, r, stretch, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
+    point_split(run, t, r, split, keys, partial_of(run, b, h + r / p->rows, r % p->rows));
   p->kernel->sdpa_f32(t);
   attn_progress_report(&run->progress, &run->p->desc, 0);
 }
@@ -101,8 +101,8 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
   const struct attn_problem *p = run->p;
   const struct attn_partition *s = &run->parts;
   if (run->progress.stop) return;
-  int64_t stretch = index % run->splits, task = index / run->splits;
-  /* Late rows see most under a causal mask: they go first, so that no thread ends alone. */
+  int64_t split = index % run->splits, task = index / run->splits;
+  /* The last rows see most keys under a causal mask: they run first to balance the threads. */
   int64_t block = s->blocks - 1 - task % s->blocks, rest = task / s->blocks;
   int64_t unit = rest % s->units, kv = rest / s->units, first = block * ATTN_ROW_BLOCK;
   int64_t count = run->splits > 1 ? attn_split_count(p, attn_problem_keys(p, kv / p->heads)) : 1;
@@ -110,8 +110,8 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
   t.workspace = (float *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
   point_block(run, &t, kv, unit, first);
   if (count > 1)
-    run_stretch(run, &t, kv, stretch, count);
-  else if (stretch == 0)
+    run_split(run, &t, kv, split, count);
+  else if (split == 0)
     run_whole(run, &t, kv, unit, first);
 }
 

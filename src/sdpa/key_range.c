@@ -16,7 +16,7 @@ int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
   return p->desc.key_lengths ? attn_tensor_integer(p->desc.key_lengths, b, 0) : p->keys;
 }
 
-/* a + b, held at the ends of int64_t: offsets and windows may be as large as they like. */
+/* a + b, saturated: offsets and windows may have any value. */
 static int64_t add(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) return a < 0 ? INT64_MIN : INT64_MAX;
@@ -35,7 +35,7 @@ void attn_problem_key_range(const struct attn_problem *p, int64_t b, int64_t i, 
   if ((p->desc.flags & ATTN_SDPA_CAUSAL) && add(i, offset) < last) last = add(i, offset);
   if (p->desc.flags & ATTN_SDPA_WINDOW) {
     int64_t left = p->desc.window_left, right = p->desc.window_right;
-    /* The two far ends first: an offset of INT64_MAX less a window of INT64_MAX is 0. */
+    /* offset +- window first: INT64_MAX - INT64_MAX is 0. */
     int64_t lowest = add(i, add(offset, -left)), highest = add(i, add(offset, right));
     if (left >= 0 && lowest > from) from = lowest;
     if (right >= 0 && highest < last) last = highest;

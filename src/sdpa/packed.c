@@ -1,23 +1,21 @@
-/* packed.c -- sequences of different lengths end to end in one tensor: each is a call of its own.
- * The packed tensors are checked whole, so that no cut reaches beyond them, then every piece; only
- * then is the first computed.
- */
+/* packed.c -- packed sequences: each runs as a call of its own. The packed tensors are checked
+ * as a whole, then each sequence, before the first is computed. */
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "backward.h"
 
-/* What every sequence's call is cut from. */
+/* The packed call that each sequence's call is sliced from. */
 struct packed_call {
-  attn_sdpa desc; /* a copy, without key_lengths: of the whole, they mean nothing */
+  attn_sdpa desc; /* a copy without key_lengths, which count per sequence */
   const attn_tensor *q, *k, *v, *o, *cu_seqlens_q, *cu_seqlens_k, *lengths;
   int64_t sequences;
 };
 
 /* ---- Checks ---- */
 
-/* What can be asked before the tensors are checked whole. */
+/* Checks before those of the packed tensors as a whole. */
 static attn_status begin(struct packed_call *p, const attn_sdpa *desc, attn_error *err) {
   const struct {
     const attn_tensor *t;
@@ -27,13 +25,13 @@ static attn_status begin(struct packed_call *p, const attn_sdpa *desc, attn_erro
   if (status) return status;
   if (p->desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "weights",
-                     "packed sequences have no weights to return");
+                     "weights must be NULL for packed sequences");
   for (int n = 0; n < 4; n++) {
     if (!all[n].t) return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is NULL", all[n].name);
     if (all[n].t->rank != 3)
       return attn_fail(err, ATTN_ERR_SHAPE, all[n].name,
-                       "%s has rank %d; packed tensors have 3: (heads, tokens, width)", all[n].name,
-                       (int)all[n].t->rank);
+                       "%s has rank %d; packed tensors must have rank 3: (heads, tokens, width)",
+                       all[n].name, (int)all[n].t->rank);
   }
   p->lengths = p->desc.key_lengths, p->desc.key_lengths = NULL;
   return ATTN_OK;
@@ -55,28 +53,30 @@ static attn_status check_starts(const attn_tensor *t, const char *name, int64_t 
   attn_status status = check_integers(t, name, err);
   if (status) return status;
   if (t->shape[0] < 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s must be (sequences + 1)", name);
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is empty; it must have sequences + 1 elements",
+                     name);
   int64_t before = 0;
   for (int64_t n = 0; n < t->shape[0]; n++) {
     int64_t at = attn_tensor_integer(t, n, 0);
     if (at < before || at > total || (n == 0 && at != 0))
-      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                       "%s[%lld] is %lld; it must begin with 0, never fall, and end with %lld",
-                       name, (long long)n, (long long)at, (long long)total);
+      return attn_fail(
+          err, ATTN_ERR_ARGUMENT, name,
+          "%s[%lld] is %lld; the values must start at 0, not decrease, and end at %lld", name,
+          (long long)n, (long long)at, (long long)total);
     before = at;
   }
   if (before == total) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s ends with %lld; it must end with %lld", name,
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s ends at %lld; it must end at %lld", name,
                    (long long)before, (long long)total);
 }
 
-/* Their values are each piece's to check. */
+/* The values are checked per sequence. */
 static attn_status check_lengths(const struct packed_call *p, attn_error *err) {
   if (!p->lengths) return ATTN_OK;
   attn_status status = check_integers(p->lengths, "key_lengths", err);
   if (status || p->lengths->shape[0] == p->sequences) return status;
-  return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths", "key_lengths must be (sequences) = (%lld)",
-                   (long long)p->sequences);
+  return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths",
+                   "key_lengths must have shape (sequences) = (%lld)", (long long)p->sequences);
 }
 
 static attn_status check_cuts(struct packed_call *p, attn_error *err) {
@@ -86,14 +86,13 @@ static attn_status check_cuts(struct packed_call *p, attn_error *err) {
   if (status) return status;
   p->sequences = t->shape[0] - 1;
   if (u->shape[0] != t->shape[0])
-    return attn_fail(
-        err, ATTN_ERR_SHAPE, "cu_seqlens_k",
-        "cu_seqlens_q has %lld numbers and cu_seqlens_k has %lld: they must be as many",
-        (long long)t->shape[0], (long long)u->shape[0]);
+    return attn_fail(err, ATTN_ERR_SHAPE, "cu_seqlens_k",
+                     "cu_seqlens_q has %lld elements, but cu_seqlens_k has %lld",
+                     (long long)t->shape[0], (long long)u->shape[0]);
   return check_lengths(p, err);
 }
 
-/* What says where to cut must not change under the knife. */
+/* The cumulative lengths and key_lengths must not be overwritten by an output. */
 static attn_status check_outputs(const struct packed_call *p, const struct attn_named_view *out,
                                  size_t outs, attn_error *err) {
   const struct attn_named_view in[] = {{p->cu_seqlens_q, "cu_seqlens_q"},
@@ -104,7 +103,7 @@ static attn_status check_outputs(const struct packed_call *p, const struct attn_
 
 /* ---- Cuts ---- */
 
-/* Elements from..to of a dimension; none of them need no place. */
+/* Elements from..to of a dimension; an empty slice keeps data. */
 static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_t to) {
   attn_tensor part = *t;
   part.shape[dimension] = to - from;
@@ -112,7 +111,7 @@ static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_
   return part;
 }
 
-/* Where sequence n lies. */
+/* The range of sequence n: queries i0..i1, keys j0..j1. */
 struct sequence_range {
   int64_t i0, i1, j0, j1;
 };
@@ -123,7 +122,7 @@ static struct sequence_range place_of(const struct packed_call *p, int64_t n) {
       attn_tensor_integer(p->cu_seqlens_k, n, 0), attn_tensor_integer(p->cu_seqlens_k, n + 1, 0)};
 }
 
-/* A mask's dimension of size 1 broadcasts: it is everybody's. */
+/* A dimension of size 1 broadcasts to all sequences. */
 static attn_tensor cut_mask(const attn_tensor *t, const struct sequence_range *at) {
   attn_tensor part = *t;
   int rows = t->rank - 2, keys = t->rank - 1;
@@ -154,13 +153,13 @@ static void cut_piece(const struct packed_call *p, int64_t n, struct packed_sequ
 
 /* ---- Forward ---- */
 
-/* A piece knows itself as sequence 0 of 1: the message says which it is. */
+/* Adds the number of the sequence to the message of its call. */
 static void name_sequence(int64_t n, attn_error *err) {
   char message[sizeof err->message];
   if (!err) return;
   memcpy(message, err->message, sizeof message);
-  snprintf(err->message, sizeof err->message, "packed sequence %lld, as a call of its own: %.180s",
-           (long long)n, message);
+  snprintf(err->message, sizeof err->message, "packed sequence %lld: %.200s", (long long)n,
+           message);
 }
 
 static attn_status check_pieces(const struct packed_call *p, const struct attn_problem *whole,
@@ -222,7 +221,7 @@ static void cut_gradients(const struct packed_call *p, int64_t n, const attn_ten
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
 }
 
-/* g: a copy of given. */
+/* g receives a copy of given. */
 static attn_status check_backward(struct packed_call *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
                                   struct attn_problem *whole, attn_error *err) {
@@ -250,7 +249,7 @@ attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
   if (!status) status = check_backward(&p, d_o, gradients, &g, &whole, err);
-  if (!status) attn_backward_clear(&g); /* pairs of different sequences stay so */
+  if (!status) attn_backward_clear(&g); /* pairs of different sequences keep 0 */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
     struct packed_sequence c;
     struct packed_gradients d;

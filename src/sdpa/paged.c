@@ -1,4 +1,4 @@
-/* paged.c -- keys and values in pages behind a table: checked here, then a call like any other. */
+/* paged.c -- attention over a paged KV cache: checks, then a call like any other. */
 #include <string.h>
 
 #include "descriptor.h"
@@ -7,7 +7,7 @@
 #include "key_range.h"
 #include "paging.h"
 
-/* ---- Where things lie ---- */
+/* ---- Access ---- */
 
 static int64_t row_of(const struct attn_paging *g, int64_t b) { return g->rows ? g->rows[b] : b; }
 
@@ -81,17 +81,17 @@ static attn_status check_pages(const attn_pages *paged, attn_error *err) {
   return attn_fail(err, ATTN_ERR_SHAPE, "k", "a page must have at least one token");
 }
 
-/* A scale for each row of t's pages, where they are int8. */
+/* Checks the scales of int8 pages, one per row. */
 static attn_status check_scales(const attn_tensor *scales, const char *name, const attn_tensor *t,
                                 attn_tensor *wide, attn_error *err) {
   if (t->dtype != ATTN_I8 && scales)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s are for int8 pages; these are %s", name,
-                     attn_dtype_name(t->dtype));
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: the pages are %s, not int8",
+                     name, attn_dtype_name(t->dtype));
   if (t->dtype != ATTN_I8) return ATTN_OK;
   attn_status status = check_rank(scales, name, 3, "(pages, H, T)", err);
   if (status) return status;
   if (scales->dtype != ATTN_F32)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s are %s; they must be float32", name,
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32", name,
                      attn_dtype_name(scales->dtype));
   for (int n = 0; n < 3; n++)
     if (scales->shape[n] != t->shape[n])
@@ -118,14 +118,14 @@ static attn_status check_table(const attn_pages *paged, attn_error *err) {
                    (long long)lengths->shape[0], (long long)table->shape[0]);
 }
 
-/* Sequence b's length and the pages that it reaches. */
+/* Checks the length of sequence b and the page table entries that it uses. */
 static attn_status check_sequence(const struct attn_paging *g, int64_t pages, int64_t b,
                                   attn_error *err) {
   int64_t row = row_of(g, b), length = attn_tensor_integer(&g->lengths, row, 0), most;
   if (__builtin_mul_overflow(g->table.shape[1], g->tokens, &most)) most = INT64_MAX;
   if (length < 0 || length > most)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lengths",
-                     "lengths[%lld] is %lld; it must be in 0 .. N T = %lld", (long long)row,
+                     "lengths[%lld] is %lld; it must be between 0 and N T = %lld", (long long)row,
                      (long long)length, (long long)most);
   for (int64_t n = 0; length > 0 && n <= (length - 1) / g->tokens; n++) {
     int64_t page = attn_tensor_integer(&g->table, row, n);
@@ -160,9 +160,9 @@ static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, a
   return ATTN_OK;
 }
 
-/* A view of that shape for the checks that all calls share; nothing is read through it. */
-static attn_tensor stand_in(const attn_tensor *q, const attn_tensor *pages, int64_t count,
-                            int64_t keys) {
+/* A view of the dense shape for the common checks; never read. */
+static attn_tensor dense_view(const attn_tensor *q, const attn_tensor *pages, int64_t count,
+                              int64_t keys) {
   static double nothing;
   attn_tensor t = {&nothing, q->dtype, q->rank, {0}, {0}};
   const int64_t shape[4] = {count, pages->shape[1], keys, pages->shape[3]};
@@ -184,21 +184,22 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
   g->rows = rows;
   if (count < 0) count = g->table.shape[0];
   if (q->rank == 4 ? q->shape[0] != count : count != 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q is of %lld sequences, but there are %lld",
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has %lld sequences, but there are %lld",
                      q->rank == 4 ? (long long)q->shape[0] : 1, (long long)count);
   if (q->rank == 2 && paged->k->shape[1] != 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has rank 2, but the pages are of %lld heads",
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has rank 2, but the pages have %lld heads",
                      (long long)paged->k->shape[1]);
   for (int64_t b = 0; b < count && !status; b++) {
     status = check_sequence(g, paged->k->shape[0], b, err);
     int64_t length = status ? 0 : attn_tensor_integer(&g->lengths, row_of(g, b), 0);
     if (length > longest) longest = length;
   }
-  attn_tensor k = stand_in(q, paged->k, count, longest), v = stand_in(q, paged->v, count, longest);
+  attn_tensor k = dense_view(q, paged->k, count, longest),
+              v = dense_view(q, paged->v, count, longest);
   if (!status) status = attn_problem_check(desc, q, &k, &v, o, 1, p, err);
   if (!status && p->desc.key_lengths)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
-                       "key_lengths must be NULL: pages have lengths of their own");
+                       "key_lengths must be NULL: use pages->lengths");
   if (status) return status;
   p->k = attn_tensor_rank4(paged->k), p->v = attn_tensor_rank4(paged->v), p->paging = g;
   return check_overlap(p, paged, err);

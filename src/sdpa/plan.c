@@ -10,7 +10,7 @@
 /* Visible pairs of one head by causal, window and lengths; masks are not read. */
 static double visible_pairs(const struct attn_problem *p, int64_t b) {
   double pairs = 0;
-  /* A few thousand rows tell as much as all of them. */
+  /* A sample of a few thousand rows is accurate enough. */
   int64_t step = p->rows / 4096 + 1, sampled = 0;
   for (int64_t i = 0; i < p->rows; i += step, sampled++) {
     int64_t lo, hi;
@@ -38,37 +38,37 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
   char split[64] = "";
   if (attn_split_max(p) > 1)
-    snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_max(p));
+    snprintf(split, sizeof split, "; %d splits of the keys", (int)attn_split_max(p));
   snprintf(
       plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
-      p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
-      attn_isa_requested() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
+      p->q.dtype == ATTN_F32 ? "float32" : "16-bit in float32", isa,
+      attn_isa_requested() >= 0 ? "selected by ATTN_ISA" : "the best instruction set of this CPU",
       p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
           ? "; few queries: heads that share keys share a block"
           : "",
-      split, strided ? "; strided columns of k or v are copied block by block" : "",
+      split, strided ? "; strided k or v is copied by block" : "",
       p->desc.additive ? "; additive scores" : "",
-      p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
-      p->desc.weights ? "; weights cost a second pass" : "");
+      p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout: a random word per weight" : "",
+      p->desc.weights ? "; weights need a second pass" : "");
 }
 
 attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                            const attn_tensor *v, const attn_tensor *o, attn_plan *plan,
                            attn_error *err) {
   struct attn_problem p;
-  attn_plan made = {.struct_size = sizeof made};
-  attn_status status = attn_descriptor_expect(plan, sizeof made, sizeof made, "plan", err);
+  attn_plan result = {.struct_size = sizeof result};
+  attn_status status = attn_descriptor_expect(plan, sizeof result, sizeof result, "plan", err);
   if (!status) status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
   if (status) return status;
-  explain(&p, &made);
+  explain(&p, &result);
   struct attn_partition parts = attn_problem_partition(&p);
-  made.workspace_bytes = p.workspace_bytes;
-  made.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
-  made.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
-  made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
-                        : p.batch * p.heads_q * p.rows;
-  made.workers = p.workers < made.tasks ? p.workers : (int32_t)made.tasks;
-  made.flops = flops(&p);
-  attn_descriptor_fill(plan, &made, sizeof made);
+  result.workspace_bytes = p.workspace_bytes;
+  result.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
+  result.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
+  result.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
+                          : p.batch * p.heads_q * p.rows;
+  result.workers = p.workers < result.tasks ? p.workers : (int32_t)result.tasks;
+  result.flops = flops(&p);
+  attn_descriptor_fill(plan, &result, sizeof result);
   return ATTN_OK;
 }

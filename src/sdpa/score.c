@@ -1,4 +1,4 @@
-/* score.c -- score functions with learned matrices: q and k are projected, then it is sdpa. */
+/* score.c -- score functions with learned matrices: projects q and k, then runs sdpa. */
 #include <string.h>
 
 #include "descriptor.h"
@@ -6,15 +6,16 @@
 #include "backward.h"
 #include "projection.h"
 
-/* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns) with stride 0 where shared. */
+/* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns), with stride 0 if heads
+ * share it. */
 struct score_call {
-  attn_sdpa desc; /* the core's */
+  attn_sdpa desc; /* of the projected call */
   attn_score score;
   attn_tensor q, k, w, u;
-  attn_tensor core_q, core_k; /* what the core sees, of the caller's rank; q and k, or in memory */
+  attn_tensor core_q, core_k;     /* the projected q and k, at the caller's rank */
   attn_tensor core_d_q, core_d_k; /* and their gradients */
   void *memory;
-  struct attn_problem p; /* of the core's call: its threads */
+  struct attn_problem p; /* of the projected call: its threads */
 };
 
 /* ---- Checks ---- */
@@ -28,14 +29,14 @@ static attn_status check_kind(const attn_score *s, attn_error *err) {
              {s->u, "u", s->kind == ATTN_SCORE_ADDITIVE},
              {s->a, "a", s->kind == ATTN_SCORE_ADDITIVE}};
   if (s->kind < ATTN_SCORE_DOT || s->kind > ATTN_SCORE_ADDITIVE)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "kind", "kind is %d; it must be 0, 1 or 2",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "kind", "unknown score kind %d; it must be 0, 1 or 2",
                      (int)s->kind);
   if (s->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
   for (int n = 0; n < 3; n++)
     if (!all[n].t != !all[n].used)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is %s, but a score of kind %d %s",
-                       all[n].name, all[n].t ? "given" : "NULL", (int)s->kind,
-                       all[n].used ? "needs it" : "has none");
+      return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is %s, but score kind %d %s",
+                       all[n].name, all[n].t ? "not NULL" : "NULL", (int)s->kind,
+                       all[n].used ? "requires it" : "does not use it");
   return ATTN_OK;
 }
 
@@ -90,7 +91,7 @@ static attn_status check_matrices(struct score_call *c, attn_error *err) {
   return attn_tensor_check_like(s->a, "a", &like, s->a->rank, s->a->dtype, &wide, err);
 }
 
-/* An output of the forward over what the core does not see. */
+/* Checks the outputs against the inputs that the projected call does not see. */
 static attn_status check_outputs(const struct score_call *c, const attn_tensor *o,
                                  const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   const struct attn_named_view out[] = {
@@ -109,7 +110,7 @@ static attn_status check(struct score_call *c, const attn_sdpa *desc, const attn
   if (!status) status = check_kind(&c->score, err);
   if (!status && c->desc.additive)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "additive",
-                       "additive must be NULL: the score's kind and a say it here");
+                       "additive must be NULL: use score->kind and score->a");
   if (!status && !q) status = attn_fail(err, ATTN_ERR_ARGUMENT, "q", "q is NULL");
   if (!status) status = check_input(q, "q", q, &c->q, err);
   if (!status) status = check_input(k, "k", q, &c->k, err);
@@ -122,10 +123,9 @@ static attn_status check(struct score_call *c, const attn_sdpa *desc, const attn
   return ATTN_OK;
 }
 
-/* ---- The core's tensors ---- */
+/* ---- Projected tensors ---- */
 
-/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 where that is more than
- * memory. */
+/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 on overflow. */
 static size_t bytes_of(const attn_tensor *like, int64_t width) {
   size_t bytes = attn_dtype_size(like->dtype);
   for (int n = 0; n < 4; n++)
@@ -133,37 +133,37 @@ static size_t bytes_of(const attn_tensor *like, int64_t width) {
   return bytes > SIZE_MAX / 8 ? 0 : bytes + ATTN_PANEL_ALIGN - bytes % ATTN_PANEL_ALIGN;
 }
 
-/* A dense tensor in the place of t, width wide, at *at. */
-static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
-  attn_tensor made = *t;
-  uint64_t stride = 1; /* a product that overflows is found where memory is asked for */
-  made.data = *at;
-  made.shape[t->rank - 1] = width;
+/* A contiguous tensor like t, width wide, at *at; advances *at. */
+static attn_tensor dense_at(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
+  attn_tensor dense = *t;
+  uint64_t stride = 1; /* overflow is detected by bytes_of */
+  dense.data = *at;
+  dense.shape[t->rank - 1] = width;
   for (int n = t->rank - 1; n >= 0; n--) {
-    made.strides[n] = (int64_t)stride;
-    stride *= (uint64_t)made.shape[n];
+    dense.strides[n] = (int64_t)stride;
+    stride *= (uint64_t)dense.shape[n];
   }
   *at += bytes;
-  return made;
+  return dense;
 }
 
-/* Memory for the projections, and twice of it where their gradients are to stand beside them. */
-static attn_status make_room(struct score_call *c, int gradients, attn_error *err) {
+/* Allocates the projections and, for the backward, their gradients. */
+static attn_status allocate_projections(struct score_call *c, int gradients, attn_error *err) {
   const int kind = c->score.kind;
   if (kind == ATTN_SCORE_DOT) return ATTN_OK;
   int64_t width = c->w.shape[3];
   size_t q = bytes_of(&c->q, width), k = kind == ATTN_SCORE_ADDITIVE ? bytes_of(&c->k, width) : 0;
   if (!q || (kind == ATTN_SCORE_ADDITIVE && !k))
-    return attn_fail(err, ATTN_ERR_SHAPE, "w", "the projections are more than memory can hold");
+    return attn_fail(err, ATTN_ERR_SHAPE, "w", "the size of the projections overflows");
   size_t all = (q + k) * (gradients ? 2 : 1);
   char *at = c->memory = attn_problem_allocate(&c->desc, all);
   if (!at)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of projections", all);
-  c->core_q = place(&c->core_q, width, &at, q);
-  if (kind == ATTN_SCORE_ADDITIVE) c->core_k = place(&c->core_k, width, &at, k);
+  c->core_q = dense_at(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_k = dense_at(&c->core_k, width, &at, k);
   if (!gradients) return ATTN_OK;
-  c->core_d_q = place(&c->core_q, width, &at, q);
-  if (kind == ATTN_SCORE_ADDITIVE) c->core_d_k = place(&c->core_k, width, &at, k);
+  c->core_d_q = dense_at(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_d_k = dense_at(&c->core_k, width, &at, k);
   return ATTN_OK;
 }
 
@@ -173,10 +173,10 @@ static void project(const struct score_call *c) {
   if (c->score.kind == ATTN_SCORE_ADDITIVE) attn_project(&c->p, &c->k, &c->u, 0, &k);
 }
 
-/* A call that is refused is refused by the core's own checks, before anything is projected. */
+/* Runs the checks of the projected call before anything is projected. */
 static attn_status prepare(struct score_call *c, const attn_tensor *v, const attn_tensor *o,
                            int gradients, attn_error *err) {
-  attn_status status = make_room(c, gradients, err);
+  attn_status status = allocate_projections(c, gradients, err);
   if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
   if (!status) status = attn_forward_check(&c->p, err);
   if (!status) project(c);
@@ -199,9 +199,9 @@ attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, c
 /* ---- Backward ---- */
 
 struct score_results {
-  attn_sdpa_gradients given, core; /* the caller's, and what the core is asked for */
+  attn_sdpa_gradients given, core; /* the caller's, and those of the projected call */
   attn_score_gradients score;
-  attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not wanted */
+  attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not computed */
 };
 
 static attn_status check_learned_gradient(const attn_tensor *t, const char *name,
@@ -209,7 +209,7 @@ static attn_status check_learned_gradient(const attn_tensor *t, const char *name
                                           attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
   if (!m)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is given, but %s is not", name, name + 2);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: %s is NULL", name, name + 2);
   return attn_tensor_check_result(t, name, like, m->rank, wide, err);
 }
 
@@ -218,7 +218,7 @@ static attn_status check_results(const struct score_call *c, struct score_result
   attn_status status = ATTN_OK;
   if (r->given.d_additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive must be NULL: d_a is its name here");
+                     "d_additive must be NULL: use score_gradients->d_a");
   if (r->given.d_q)
     status = attn_tensor_check_like(r->given.d_q, "d_q", &c->q, q->rank, q->dtype, &r->d_q, err);
   if (!status && r->given.d_k)
@@ -262,8 +262,8 @@ static attn_status take_results(struct score_results *r, const attn_sdpa_gradien
   return status;
 }
 
-/* Gradients of the projections become those of what was projected, and of the matrices. */
-static void pull_back(const struct score_call *c, const struct score_results *r) {
+/* Turns gradients of the projections into those of q, k and the matrices. */
+static void project_gradients(const struct score_call *c, const struct score_results *r) {
   attn_tensor d_q = attn_tensor_rank4(&c->core_d_q), d_k = attn_tensor_rank4(&c->core_d_k);
   if (r->d_q.data && c->core_d_q.data) attn_project(&c->p, &d_q, &c->w, 1, &r->d_q);
   if (r->d_w.data) attn_project_backward(&c->p, &c->q, &d_q, &r->d_w);
@@ -290,7 +290,7 @@ attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
   if (c.core_d_k.data) r.core.d_k = r.given.d_k || r.score.d_u ? &c.core_d_k : NULL;
   if (!status)
     status = attn_backward_part(&c.p, 0, &c.desc, &c.core_q, &c.core_k, v, o, d_o, &r.core, err);
-  if (!status) pull_back(&c, &r);
+  if (!status) project_gradients(&c, &r);
   attn_problem_release(&c.desc, c.memory);
   return status;
 }

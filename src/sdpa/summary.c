@@ -1,14 +1,11 @@
-/* summary.c -- what the weights say, row by row: no tensor of L x S, only a block's worth of rows.
- *
- * The forward's kernel, asked for no values, leaves the weights of a block of rows in a worker's
- * scratch; what is wanted of a row is taken from there in double. A sink is kept from the kernel
- * and takes its share here: so the largest weight never falls below 1 / S, however large the
- * sink, and the largest logit can be told from it.
- *
- * Columns are summed by stripes of rows, which are a rule of L alone, and the stripes are merged
- * in order: no matter who sums what when. A wave is so many heads that all workers are busy; its
- * stripes are merged before the next begins, so that their sums take O(S) and not heads times S.
- */
+/* summary.c -- statistics of the weights, row by row: only a block of rows is in memory, never L
+ * x S. The forward's kernel runs without values and leaves the weights of a block of rows in a
+ * worker's scratch memory, from which the statistics are computed in double. The kernel runs
+ * without sinks, whose share is applied here: so the largest weight is at least 1 / S for any
+ * sink, and the largest logit follows from it. Columns are summed by stripes of rows, a function
+ * of L alone, and the stripes are merged in order: the bits do not depend on threads. A wave is
+ * enough heads to keep all workers busy; its stripes are merged before the next wave, so the
+ * sums take O(S) memory, not heads times S. */
 #include <math.h>
 #include <string.h>
 
@@ -21,11 +18,11 @@
 #include "ref.h"
 
 enum {
-  STRIPES = 32,     /* of a head, at most */
-  WAVE_OF_TASKS = 4 /* for each worker, at least */
+  STRIPES = 32,     /* the most of a head */
+  WAVE_OF_TASKS = 4 /* the least per worker */
 };
 
-static const double HIDDEN = -1; /* stands where a weight would, were the key visible */
+static const double HIDDEN = -1; /* marks a key that is not visible */
 
 struct weighted_key {
   double weight;
@@ -35,31 +32,31 @@ struct weighted_key {
 struct summary_call {
   struct attn_problem p; /* without sinks and dropout */
   const attn_tensor *sinks;
-  /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not wanted */
+  /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not computed */
   attn_tensor column_sums, top_keys, top_weights, entropy, max_logit;
   int64_t listed, kept; /* K, and min(K, S) */
-  int64_t lot;          /* heads of a task: all their rows fit into a block, or it is one */
+  int64_t lot;          /* heads of a task: several if all their rows fit into one block */
   int64_t lots;         /* in all */
   int64_t stripe_rows, stripes;
-  int64_t wave, first_lot; /* lots of a wave; where this one begins */
+  int64_t wave, first_lot; /* of a wave; the first of this wave */
   char *workspace;         /* of all workers, then the columns of a wave's tasks */
   size_t at_weights, at_row, at_scores, at_best, worker_bytes;
   double *columns;
   struct attn_progress progress;
 };
 
-/* One row's weights, a softmax without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
+/* One row's weights without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
 struct summary_row {
   int64_t b, h, i, lo, hi;
   double *weights;
-  double lse;          /* of these */
-  double share, other; /* the keys' and the sink's, of 1 */
+  double lse;          /* of these weights */
+  double share, other; /* the shares of keys and sink */
 };
 
-/* What a task covers: rows from <= i < to of heads h0 <= h < h1. */
+/* The rows of a task: from <= i < to of heads h0 <= h < h1. */
 struct summary_task {
   int64_t b, head, h0, h1, from, to;
-  double *columns; /* S, of the head at hand; NULL: not wanted */
+  double *columns; /* S column sums; NULL: not computed */
 };
 
 static void store_key(const attn_tensor *t, char *at, int64_t key) {
@@ -69,14 +66,14 @@ static void store_key(const attn_tensor *t, char *at, int64_t key) {
 
 /* ---- The largest weights ------------------------------------------------------ */
 
-/* The larger weight, of equals the lower key. In a row that is NaN all weights are: equals. */
+/* Whether a is before b: the larger weight, ties by the lower key; NaN counts as largest. */
 static int beats(struct weighted_key a, struct weighted_key b) {
   double x = a.weight != a.weight ? (double)INFINITY : a.weight;
   double y = b.weight != b.weight ? (double)INFINITY : b.weight;
   return x > y || (x == y && a.key < b.key);
 }
 
-/* A heap whose root is beaten by all others: restores that below `at`. */
+/* Restores the heap below `at`; the root is the entry that all others beat. */
 static void sift(struct weighted_key *heap, int64_t count, int64_t at) {
   for (int64_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && beats(heap[child], heap[child + 1])) child++;
@@ -86,7 +83,7 @@ static void sift(struct weighted_key *heap, int64_t count, int64_t at) {
   }
 }
 
-/* The first root goes to the end, being the least, and so on. */
+/* Moves the root, the least entry, to the end, repeatedly. */
 static void sort_heap(struct weighted_key *heap, int64_t count) {
   for (int64_t n = count - 1; n > 0; n--) {
     struct weighted_key least = heap[0];
@@ -95,7 +92,7 @@ static void sort_heap(struct weighted_key *heap, int64_t count) {
   }
 }
 
-/* The best of the row, best first; returns how many there are. */
+/* Finds the largest weights of the row in order; returns their number. */
 static int64_t find_best(const struct summary_row *row, struct weighted_key *best, int64_t kept) {
   int64_t count = 0;
   for (int64_t j = row->lo; j < row->hi && kept; j++) {
@@ -128,12 +125,12 @@ static void store_best(const struct summary_call *r, const struct summary_row *r
   }
 }
 
-/* ---- One number a row --------------------------------------------------------- */
+/* ---- Entropy, largest logit, column sums ---- */
 
-static double surprise(double p) { return p == 0 ? 0 : -p * log(p); }
+static double entropy_term(double p) { return p == 0 ? 0 : -p * log(p); }
 
-/* The keys' own -sum p ln p, of weights that rounding may have left a little off 1 in all; then
- * by the chain rule the choice between keys and sink before it. */
+/* The entropy of the keys, corrected for weights that do not sum to exactly 1; then by the chain
+ * rule that of the choice between keys and sink. */
 static double entropy_of(const struct summary_row *row) {
   double sum = 0, logs = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
@@ -143,10 +140,10 @@ static double entropy_of(const struct summary_row *row) {
   }
   double own = sum == 0 ? 0 : log(sum) - logs / sum;
   if (own < 0) own = 0;
-  return row->share * own + surprise(row->share) + surprise(row->other);
+  return row->share * own + entropy_term(row->share) + entropy_term(row->other);
 }
 
-/* The weight of the largest is exp(s - lse). */
+/* The largest weight is exp(s - lse). */
 static double largest_logit_of(const struct summary_row *row) {
   double top = 0;
   if (row->lse == -(double)INFINITY) return row->lse;
@@ -183,7 +180,7 @@ static void summarize(const struct summary_call *r, const struct summary_task *c
 
 /* ---- A row's weights ---------------------------------------------------------- */
 
-/* As the forward fills a row that sees no key; a sink there changes nothing. */
+/* The weights that the forward gives an empty row; a sink does not change them. */
 static void fill_empty(const struct summary_call *r, struct summary_row *row) {
   int nan = r->p.desc.empty_row == ATTN_EMPTY_NAN;
   row->lo = 0, row->hi = nan || r->p.desc.empty_row == ATTN_EMPTY_MEAN ? r->p.keys : 0;
@@ -192,7 +189,7 @@ static void fill_empty(const struct summary_call *r, struct summary_row *row) {
     row->weights[j] = nan ? (double)NAN : 1.0 / (double)r->p.keys;
 }
 
-/* Where every score is -inf the weights are 0 / 0, but with a sink 0. */
+/* Applies the sink. If every score is -inf the weights are 0 / 0, but 0 with a sink. */
 static void take_sink(const struct summary_call *r, struct summary_row *row) {
   double sink = attn_tensor_per_head(r->sinks, row->b, row->h);
   if (sink == -(double)INFINITY) return;
@@ -202,8 +199,8 @@ static void take_sink(const struct summary_call *r, struct summary_row *row) {
     if (row->weights[j] != HIDDEN) row->weights[j] = 0;
 }
 
-/* Tells weights that are 0 from keys that are hidden, and what the rest of the row is. */
-static void settle(const struct summary_call *r, struct summary_row *row) {
+/* Separates hidden keys from weights of 0; computes the shares. */
+static void finish_row(const struct summary_call *r, struct summary_row *row) {
   int64_t seen = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
     int hidden = row->weights[j] == 0 && r->p.desc.mask &&
@@ -228,7 +225,7 @@ static struct summary_row row_at(const struct summary_call *r, int32_t worker,
   return row;
 }
 
-/* At most ATTN_ROW_BLOCK rows of the piece from n on, by the kernel; returns how many. */
+/* Runs at most ATTN_ROW_BLOCK rows of the task from n on with the kernel; returns their number. */
 static int64_t run_block(struct summary_call *r, const struct summary_task *c, int64_t n,
                          int32_t worker) {
   const struct attn_problem *p = &r->p;
@@ -251,13 +248,13 @@ static int64_t run_block(struct summary_call *r, const struct summary_task *c, i
     struct summary_row row = row_at(r, worker, c, n + m);
     row.lse = (double)lse[m];
     for (int64_t j = row.lo; j < row.hi; j++) row.weights[j] = (double)weights[m * p->keys + j];
-    settle(r, &row);
+    finish_row(r, &row);
     summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   }
   return count;
 }
 
-/* Row n of the piece, by the reference. */
+/* Runs row n of the task with the reference. */
 static int64_t run_row(struct summary_call *r, const struct summary_task *c, int64_t n,
                        int32_t worker) {
   const struct attn_problem *p = &r->p;
@@ -270,7 +267,7 @@ static int64_t run_row(struct summary_call *r, const struct summary_task *c, int
                                .scores = (double *)(void *)(scratch + r->at_scores)};
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &exact);
   row.lse = exact.lse;
-  settle(r, &row);
+  finish_row(r, &row);
   summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   return 1;
 }
@@ -281,7 +278,7 @@ static struct summary_task piece_at(const struct summary_call *r, int64_t index)
   const struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads, lots = (group + r->lot - 1) / r->lot;
   int64_t lot = r->first_lot + index / r->stripes, kv = lot / lots;
-  /* Late rows see most under a causal mask: they go first. */
+  /* The last rows see most keys under a causal mask: they run first. */
   int64_t stripe = r->stripes - 1 - index % r->stripes;
   struct summary_task c = {.b = kv / p->heads, .head = kv % p->heads};
   c.h0 = c.head * group + lot % lots * r->lot;
@@ -302,7 +299,7 @@ static void run_task(void *argument, int64_t index, int32_t worker) {
   }
 }
 
-/* One head of the wave: its stripes, from the first row on, into the first. */
+/* Merges the stripes of one head of the wave, in order, into the first. */
 static void merge(void *argument, int64_t index, int32_t worker) {
   struct summary_call *r = argument;
   (void)worker;
@@ -326,7 +323,7 @@ static void run_all(struct summary_call *r) {
 
 /* ---- Checks ------------------------------------------------------------------- */
 
-/* The two lists have q's rank, and K is what they say: both the same. */
+/* Checks the two lists, which have q's rank and the same K. */
 static attn_status check_lists(struct summary_call *r, const attn_sdpa_summary *s, int rank,
                                attn_error *err) {
   const struct attn_problem *p = &r->p;
@@ -343,7 +340,7 @@ static attn_status check_lists(struct summary_call *r, const attn_sdpa_summary *
     status =
         attn_tensor_check_result(s->top_weights, "top_weights", &like, rank, &r->top_weights, err);
   if (!status && keys && keys->dtype == ATTN_I32 && p->keys - 1 > INT32_MAX)
-    return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "%lld keys are too many for int32: use int64",
+    return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "S = %lld is too large for int32; use int64",
                      (long long)p->keys);
   r->kept = r->listed < p->keys ? r->listed : p->keys;
   return status;
@@ -368,7 +365,7 @@ static attn_status check_no_overlap(const struct summary_call *r, const attn_sdp
                                      err);
 }
 
-/* There are no values: k's own bytes, of width 0, stand for them. */
+/* Checks a call with values of width 0. */
 static attn_status check_problem(struct summary_call *r, const attn_sdpa *desc,
                                  const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   if (!k) return attn_fail(err, ATTN_ERR_ARGUMENT, "k", "k is NULL");
@@ -378,7 +375,7 @@ static attn_status check_problem(struct summary_call *r, const attn_sdpa *desc,
   if (status) return status;
   if (r->p.desc.lse || r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, r->p.desc.lse ? "lse" : "weights",
-                     "desc->lse and desc->weights must be NULL: a summary gives neither");
+                     "desc->lse and desc->weights must be NULL for a summary");
   r->sinks = r->p.desc.sinks, r->p.desc.sinks = NULL;
   r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;
   return ATTN_OK;
@@ -411,7 +408,8 @@ static attn_status check(struct summary_call *r, const attn_sdpa *desc, const at
 
 static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/* A function of L and the group alone, but for the wave: its size changes no bits. */
+/* Divides the rows: a function of L and the group alone, except for the wave, which changes no
+ * bits. */
 static void divide(struct summary_call *r) {
   struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads;
@@ -426,7 +424,7 @@ static void divide(struct summary_call *r) {
   if (p->workers > r->wave * r->stripes) p->workers = (int32_t)(r->wave * r->stripes);
 }
 
-/* Adds count things to what is measured so far, aligned; where they begin. */
+/* Adds count aligned items to *sum; returns their offset. */
 static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) {
   size_t at = *sum, bytes;
   *overflow |= __builtin_mul_overflow((size_t)count, size, &bytes);
@@ -435,7 +433,7 @@ static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) 
   return at;
 }
 
-/* Where a worker's things lie, and bytes in all; 0: more than memory. */
+/* Computes the offsets of a worker's memory. Returns the bytes in total; 0 on overflow. */
 static size_t measure(struct summary_call *r, size_t *at_columns) {
   const struct attn_problem *p = &r->p;
   int64_t block = r->lot * (p->rows < r->stripe_rows ? p->rows : r->stripe_rows);
@@ -454,7 +452,7 @@ static size_t measure(struct summary_call *r, size_t *at_columns) {
   add_bytes(&all, p->workers, r->worker_bytes, &over);
   over |= __builtin_mul_overflow((size_t)columns, sizeof(double), &column);
   *at_columns = add_bytes(&all, p->keys, column, &over);
-  add_bytes(&all, 1, 1, &over); /* never nothing, or none could be told from no memory */
+  add_bytes(&all, 1, 1, &over); /* at least one byte: 0 means overflow */
   return over ? 0 : all;
 }
 
@@ -469,7 +467,7 @@ static attn_status run_in_memory(struct summary_call *r, attn_error *err) {
   return attn_progress_end(&r->progress, err);
 }
 
-/* Without queries every column's sum is that of nothing. */
+/* Without queries every column sum is 0. */
 static void clear_columns(const struct summary_call *r) {
   const attn_tensor *t = &r->column_sums;
   for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)

@@ -8,7 +8,7 @@
 attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0, int64_t n1, int64_t n2,
                               int64_t n3) {
   attn_tensor t = {data, dtype, 4, {n0, n1, n2, n3}, {0}};
-  /* Unsigned: a product that overflows is the door's to find, not undefined here. */
+  /* Unsigned: an overflow is detected by the checks of a call, and is not undefined here. */
   uint64_t stride = 1;
   for (int n = 3; n >= 0; n--) {
     t.strides[n] = (int64_t)stride;

@@ -1,4 +1,4 @@
-/* verify.c -- a result held against the equations in double, row by row. */
+/* verify.c -- compares a result with the reference, row by row. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +18,12 @@ struct verify_call {
   uint64_t seed;
   double *work; /* of all workers */
   size_t work_each;
-  int64_t shares;            /* of the rows */
-  attn_sdpa_report *partial; /* of each share */
+  int64_t shares;            /* tasks, each of every shares-th row */
+  attn_sdpa_report *partial; /* one per share */
   struct attn_progress progress;
 };
 
-/* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone.
- */
+/* A permutation of 64-bit integers [splitmix64, Steele14]: the sample depends on seed alone. */
 static uint64_t scramble(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -32,7 +31,7 @@ static uint64_t scramble(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* All rows, or one at a random place in each of `rows` stretches, equal to within one. */
+/* All rows, or a random row of each of `rows` ranges, whose sizes differ by at most one. */
 static int64_t row_number(const struct verify_call *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
   int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
@@ -50,11 +49,11 @@ static double largest_of(attn_dtype dtype) {
   return dtype == ATTN_BF16 ? 0x1.FEp127 : dtype == ATTN_F32 ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* NaN agrees with NaN and with nothing else; infinities with themselves, and with a number that
- * is infinite in the output's type once it is off by the bound. */
+/* NaN matches NaN only; an infinity matches itself, and a finite value that overflows the
+ * output's type within its bound. */
 static int within(double got, double exact, double bound, double largest) {
   if (exact != exact || got != got) return exact != exact && got != got;
-  if (got == exact) return 1; /* also where 0 times an infinite score leaves no bound */
+  if (got == exact) return 1; /* even if the bound is NaN from 0 times Inf */
   if (isinf(got) && !isinf(exact))
     return !signbit(got) == !signbit(exact) && fabs(exact) + bound > largest;
   if (isinf(exact)) return 0;
@@ -74,15 +73,15 @@ static void note(double largest, attn_sdpa_report *r, const int64_t at[4], doubl
   int first = r->elements++ == 0;
   r->outside += bad;
   note_error(r, bad && !isfinite(error) ? INFINITY : error);
-  if (bad && !(ratio > 1)) ratio = INFINITY; /* NaN, say, where none belongs */
-  if (!bad && !(ratio <= 1)) return;         /* as it must be, and without a size */
+  if (bad && !(ratio > 1)) ratio = INFINITY; /* for example an unexpected NaN */
+  if (!bad && !(ratio <= 1)) return;         /* within the bound, whose size is 0 */
   if (!first && !(ratio > r->worst)) return;
   r->worst = ratio;
   memcpy(r->worst_index, at, sizeof r->worst_index);
   r->worst_got = got, r->worst_exact = exact, r->worst_bound = bound;
 }
 
-/* What an empty row must hold, by the caller's wish. */
+/* The expected output of an empty row. */
 static void empty_row(const struct verify_call *c, struct attn_ref_row *row) {
   const struct attn_problem *p = c->p;
   int mean = p->desc.empty_row == ATTN_EMPTY_MEAN, nan = p->desc.empty_row == ATTN_EMPTY_NAN;
@@ -102,7 +101,7 @@ static void empty_row(const struct verify_call *c, struct attn_ref_row *row) {
   if (nan) row->lse = (double)NAN;
 }
 
-/* The mean of an empty row: a sum in long double, here and there, rounded once. */
+/* The bound of the mean of an empty row: two sums in long double, rounded once. */
 static double mean_bound(const struct verify_call *c, const struct attn_ref_row *row, int64_t e) {
   double size = fabs(row->output[e]);
   double sum = ((double)c->p->keys + 1) * (double)LDBL_EPSILON * row->absolute[e];
@@ -164,16 +163,16 @@ static void check_row(struct verify_call *c, int64_t index, int32_t worker,
                              .output = ev,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width,
-                             .own = ev + 3 * p->value_width,
+                             .error = ev + 3 * p->value_width,
                              .largest = ev + 4 * p->value_width};
-  /* The caller's own mask: the oracle broadcasts by itself. */
+  /* The caller's mask: the reference broadcasts it itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, report);
   attn_progress_report(&c->progress, &p->desc, 1);
 }
 
-/* Every so many-th row: each of these shares has a report of its own, so that their sum does not
- * depend on the workers. */
+/* Checks every shares-th row. Each share has its own report, so the result does not depend on
+ * the workers. */
 static void check_share(void *argument, int64_t index, int32_t worker) {
   struct verify_call *c = argument;
   for (int64_t n = index; n < c->rows && !c->progress.stop; n += c->shares)
@@ -192,7 +191,7 @@ static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
   to->worst_bound = from->worst_bound;
 }
 
-/* Three rows of keys and five of values for each worker; 0 where that is more than memory. */
+/* Three rows of keys and five of values for each worker; 0 on overflow. */
 static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   size_t keys = (size_t)p->keys, width = (size_t)p->value_width, bytes;
   if (keys > SIZE_MAX / 32 || width > SIZE_MAX / 64) return 0;
@@ -224,7 +223,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   if (status) return status;
   if (row_limit < 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "row_limit",
-                     "row_limit is %lld; it must be 0 for every row, or more",
+                     "row_limit is %lld; it must be 0 (every row) or positive",
                      (long long)row_limit);
   status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
@@ -234,12 +233,12 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   c.shares = c.rows < SHARES_MOST ? c.rows : SHARES_MOST;
   size_t bytes = bytes_of_work(&p, &c.work_each);
   c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
-  bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* there may be no row */
+  bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* at least one */
   c.partial = c.work ? attn_problem_allocate(&p.desc, bytes) : NULL;
   if (c.partial)
     status = run_check(&c, report, err);
   else
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the oracle's rows");
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the reference rows");
   attn_problem_release(&p.desc, c.partial);
   attn_problem_release(&p.desc, c.work);
   return status;

@@ -1,5 +1,5 @@
-/* Laws of the KV cache: it holds what was appended, whoever shares its pages; a refusal changes
- * nothing; its memory is the caller's to give and its own to use. */
+/* The KV cache holds what was appended, also with shared pages; a failed call changes nothing;
+ * its memory is the caller's or the allocator's. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void one_step(struct twin *t) {
   }
 }
 
-/* Enough pages for all unless they are said to be fewer: then some appends are refused. */
+/* Enough pages for all, unless limited: then some appends fail. */
 static void it_holds_what_was_appended(void **state) {
   (void)state;
   static const int64_t page_size[] = {0, 1, 3, 8, 64};
@@ -92,7 +92,7 @@ static void it_holds_what_was_appended(void **state) {
 }
 
 /* Every sequence can be filled to its capacity, whatever was shared before. */
-static void sharing_never_costs_room(void **state) {
+static void sharing_needs_no_more_pages(void **state) {
   (void)state;
   for (int64_t page_size = 0; page_size < 20; page_size += 7) {
     struct twin t = twin_new(ATTN_F32, 60, page_size, 0);
@@ -122,7 +122,7 @@ static void a_batch_counts_its_pages_exactly(void **state) {
   }
 }
 
-static void int8_makes_nan_of_what_is_not_finite(void **state) {
+static void int8_stores_non_finite_rows_as_nan(void **state) {
   (void)state;
   struct twin t = twin_new(ATTN_I8, 8, 0, 0);
   static float k[H * E], v[H * EV], got_k[H * E], got_v[H * EV];
@@ -167,7 +167,7 @@ static void callers_memory_is_enough_to_the_byte(void **state) {
   }
 }
 
-static void configurations_that_cannot_be_are_refused(void **state) {
+static void invalid_configurations_are_rejected(void **state) {
   (void)state;
   attn_cache_config good = ATTN_CACHE_CONFIG_INIT, bad;
   good.heads = H, good.width = E, good.value_width = EV, good.dtype = ATTN_F32;
@@ -195,7 +195,7 @@ static void configurations_that_cannot_be_are_refused(void **state) {
   assert_null(cache);
 }
 
-static void what_does_not_fit_is_refused_and_changes_nothing(void **state) {
+static void a_failed_append_changes_nothing(void **state) {
   (void)state;
   struct twin t = twin_new(ATTN_F32, 10, 4, 0);
   static float k[3 * H * 11 * E], v[3 * H * 11 * EV];
@@ -232,8 +232,8 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void **state) {
   twin_free(&t);
 }
 
-/* The cache's own memory is nobody's output, nor what is appended. */
-static void the_caches_memory_is_its_own(void **state) {
+/* Arguments must not overlap the cache's memory. */
+static void arguments_must_not_overlap_the_cache(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   config.heads = HQ, config.width = config.value_width = E, config.dtype = ATTN_F32;
@@ -262,7 +262,7 @@ static void the_caches_memory_is_its_own(void **state) {
   free(memory);
 }
 
-/* A host's allocator: none is left, or all is given back. */
+/* A host's allocator gets all memory back. */
 static int out_now;
 static void *take(void *context, size_t alignment, size_t bytes) {
   if (*(int *)context) return NULL;
@@ -275,7 +275,7 @@ static void give(void *context, void *memory) {
   free(memory);
 }
 
-static void memory_is_the_hosts(void **state) {
+static void memory_comes_from_the_allocator(void **state) {
   (void)state;
   int fails = 1;
   attn_allocator host = {&fails, take, give};
@@ -297,14 +297,14 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(it_holds_what_was_appended),
-      cmocka_unit_test(sharing_never_costs_room),
+      cmocka_unit_test(sharing_needs_no_more_pages),
       cmocka_unit_test(a_batch_counts_its_pages_exactly),
-      cmocka_unit_test(int8_makes_nan_of_what_is_not_finite),
+      cmocka_unit_test(int8_stores_non_finite_rows_as_nan),
       cmocka_unit_test(callers_memory_is_enough_to_the_byte),
-      cmocka_unit_test(configurations_that_cannot_be_are_refused),
-      cmocka_unit_test(what_does_not_fit_is_refused_and_changes_nothing),
-      cmocka_unit_test(memory_is_the_hosts),
-      cmocka_unit_test(the_caches_memory_is_its_own),
+      cmocka_unit_test(invalid_configurations_are_rejected),
+      cmocka_unit_test(a_failed_append_changes_nothing),
+      cmocka_unit_test(memory_comes_from_the_allocator),
+      cmocka_unit_test(arguments_must_not_overlap_the_cache),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* twin.h -- a KV cache and beside it what it should hold. */
+/* twin.h -- a KV cache and a dense copy of its expected contents. */
 #ifndef TEST_TWIN_H
 #define TEST_TWIN_H
 

@@ -5,14 +5,14 @@
 
 #include "kernel.h"
 
-/* The linker sends the library's calls of attn_kernel_choose here (--wrap). */
+/* The linker redirects the library's calls of attn_kernel_choose here (--wrap). */
 const struct attn_kernel *__real_attn_kernel_choose(attn_error *err);
 const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err);
 extern const struct attn_kernel attn_kernel_avx512_model;
 
 static int model;
 
-/* Under ThreadSanitizer the model takes minutes, and its threads are every kernel's. */
+/* The model takes minutes under ThreadSanitizer and its threading is that of the other kernels. */
 #if defined __SANITIZE_THREAD__
 enum { RACES_ONLY = 1 };
 #else
