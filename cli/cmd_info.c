@@ -133,7 +133,7 @@ static void print_text(const attn_machine *m, double gflops, double gbytes) {
   attn_cli_put_plain(m->cpu, stdout);
   printf("\nhas       %s\n", m->features);
   printf("uses      %s%s, %d threads\n", attn_isa_name(m->isa),
-         m->isa_unknown          ? " (ATTN_ISA names none that this CPU has: calls will fail)"
+         m->isa_invalid          ? " (ATTN_ISA names none that this CPU has: calls will fail)"
          : m->isa != m->isa_best ? " (asked for by ATTN_ISA)"
                                  : ", the best that this CPU and this build have",
          (int)m->threads);
@@ -151,8 +151,8 @@ static void print_json(const attn_machine *m, double gflops, double gbytes) {
   attn_cli_json_text(m->cpu);
   printf(", \"features\": ");
   attn_cli_json_text(m->features);
-  printf(", \"isa\": \"%s\", \"isa_best\": \"%s\", \"isa_unknown\": %s, \"threads\": %d",
-         attn_isa_name(m->isa), attn_isa_name(m->isa_best), m->isa_unknown ? "true" : "false",
+  printf(", \"isa\": \"%s\", \"isa_best\": \"%s\", \"isa_invalid\": %s, \"threads\": %d",
+         attn_isa_name(m->isa), attn_isa_name(m->isa_best), m->isa_invalid ? "true" : "false",
          (int)m->threads);
   printf(", \"kernels\": [");
   for (int n = 0; attn_kernel_describe(n); n++) {

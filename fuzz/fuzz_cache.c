@@ -80,9 +80,9 @@ static attn_cache *open_cache(struct input *in, attn_cache_config *c) {
   *c = (attn_cache_config)ATTN_CACHE_CONFIG_INIT;
   c->heads = about(in, 1 + below(in, 2)), c->width = about(in, 1 + below(in, 5));
   c->value_width = about(in, 1 + below(in, 5)), c->sequences = about(in, SEQUENCES);
-  c->capacity = about(in, 1 + below(in, 200)), c->page_tokens = about(in, below(in, 50));
+  c->capacity = about(in, 1 + below(in, 200)), c->page_size = about(in, below(in, 50));
   c->pages = about(in, below(in, 9)), c->dtype = types[take(in) % 4];
-  if (c->capacity > 1000 || c->page_tokens > 1000) c->capacity = c->page_tokens = INT64_MAX;
+  if (c->capacity > 1000 || c->page_size > 1000) c->capacity = c->page_size = INT64_MAX;
   return attn_cache_new(c, &cache, NULL) ? NULL : cache;
 }
 
@@ -145,7 +145,7 @@ static void call_paged(struct input *in) {
     ((int64_t *)t->data)[i] = about(in, below(in, 5));
   for (int64_t i = 0; exact && lengths->rank == 1 && i < lengths->shape[0]; i++)
     ((int64_t *)lengths->data)[i] = about(in, below(in, 250) % (n * tokens + 1));
-  p.table = t, p.lengths = lengths;
+  p.page_table = t, p.lengths = lengths;
   attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
   if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_forward_paged(&desc, q, &p, o, NULL);
@@ -163,7 +163,7 @@ static void call_summary(struct input *in) {
   const int64_t columns[] = {b, h * 2, s}, rows[] = {b, h * 2, l};
   if (take(in) % 2) m.column_sums = draw(in, take(in) % 2 ? ATTN_F32 : ATTN_F64, 3, columns);
   if (take(in) % 2) m.entropy = draw(in, ATTN_F32, 3, rows);
-  if (take(in) % 2) m.largest_logit = draw(in, ATTN_F64, 3, rows);
+  if (take(in) % 2) m.max_logit = draw(in, ATTN_F64, 3, rows);
   if (take(in) % 2) m.top_keys = draw4(in, take(in) % 2 ? ATTN_I32 : ATTN_I64, b, h * 2, l, top);
   if (take(in) % 2) m.top_weights = draw4(in, ATTN_F32, b, h * 2, l, top);
   if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});

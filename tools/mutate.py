@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
-DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/interval.c"
+DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/key_range.c"
 LOAD = "src/kernel/sdpa_f32_load.inc"
 ADDITIVE = "src/kernel/sdpa_f32_additive.inc"
 PACKED, PAGED = "src/sdpa/packed.c", "src/sdpa/paged.c"
@@ -69,7 +69,7 @@ MUTATIONS = [
     ("hidden keys keep their weight", KERNEL,
      "if (partial) p = vf_clear(vm_not(visible(s, vector, key + n)), p);", ""),
     ("hidden values are not guarded", KERNEL,
-     "s->cover[g] == COVER_PARTIAL && values_poisoned(s)", "0 && values_poisoned(s)"),
+     "s->cover[g] == SEES_SOME && values_not_finite(s)", "0 && values_not_finite(s)"),
     ("the mask ignored", KERNEL, "s->masked = t->has_mask || t->has_alibi;", "s->masked = 0;"),
     ("lengths ignored", INTERVAL, "last = length - 1;", "last = p->keys - 1;"),
     ("the wrong key/value head", DOOR, "t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0)",
@@ -97,13 +97,13 @@ MUTATIONS = [
      "vf_load(at));"),
     ("a gradient without scale", GRADIENTS, "[e * GROUP_ROWS] * scale));", "[e * GROUP_ROWS]));"),
     ("a gradient of the wrong base", GRADIENTS, "f->width, ATTN_LN2,\n", "f->width, 1,\n"),
-    ("the softcap's slope forgotten", GRADIENTS, "vf_clear(vm_not(slab_sees(b, v, n)), tanh_slope(t))", "vf_set(1.0f)"),
+    ("the softcap's slope forgotten", GRADIENTS, "vf_clear(vm_not(lane_sees(b, v, n)), tanh_slope(t))", "vf_set(1.0f)"),
     ("one head of the group left out", BACKWARD, "h < (head + 1) * r->parts.group; h++)\n    for (int64_t first",
      "h < (head + 1) * r->parts.group - (r->parts.group > 1); h++)\n    for (int64_t first"),
-    ("hidden keys leak into gradients", GRADIENTS, "b.guard = s->cover[g] == COVER_PARTIAL &&",
-     "b.guard = 0 && s->cover[g] == COVER_PARTIAL &&"),
-    ("hidden rows leak into gradients", GRADIENTS, "gather_all(&b, w->dropped, w->d_out,",
-     "b.guard = 0;\n  gather_all(&b, w->dropped, w->d_out,"),
+    ("hidden keys leak into gradients", GRADIENTS, "b.guard = s->cover[g] == SEES_SOME &&",
+     "b.guard = 0 && s->cover[g] == SEES_SOME &&"),
+    ("hidden rows leak into gradients", GRADIENTS, "accumulate_all(&b, w->dropped, w->d_out,",
+     "b.guard = 0;\n  accumulate_all(&b, w->dropped, w->d_out,"),
     ("tanh forgotten", ADDITIVE, "sum = vf_fma(vf_load(a + at), t, sum);",
      "sum = vf_fma(vf_load(a + at), vf_add(vf_load(panel + at), vf_set(rows[n * stride + e])), sum);"),
     ("the slope of tanh forgotten", GRADIENTS, "vf_fma(gain, tanh_slope(t), vf_load(out + at))",
@@ -120,7 +120,7 @@ MUTATIONS = [
     ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
     ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
     ("dlse forgotten", BACKWARD, "return real_at(&r->d_lse, b, h, i, 0);", "return 0;"),
-    ("hidden keys leak through the slope of the softcap", GRADIENTS, "vf_clear(vm_not(slab_sees(b, v, n)), tanh_slope(t))", "tanh_slope(t)"),
+    ("hidden keys leak through the slope of the softcap", GRADIENTS, "vf_clear(vm_not(lane_sees(b, v, n)), tanh_slope(t))", "tanh_slope(t)"),
     ("the fill of an empty row reaches its sink", BACKWARD, "empty ? 0 : output_product(r, b, h, i)", "output_product(r, b, h, i)"),
     ("the NaN of an empty row reaches its sink", BACKWARD, "if (r->delta[row] != 0) sum -=", "sum -="),
     ("no room for additive scores in summaries", SUMMARY, "attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL)",
@@ -186,7 +186,7 @@ MUTATIONS = [
     ("a newer caller's fields are ignored", DESCRIPTOR, "if (((const char *)from)[n])", "if (0)"),
     ("an older caller's struct is read behind its end", DESCRIPTOR, "memcpy(to, from, given < size ? given : size);",
      "memcpy(to, from, size);"),
-    ("16 bits rounded twice", "src/base/element.h", "(float)value : attn_to_odd(value));", "(float)value : (float)value);"),
+    ("16 bits rounded twice", "src/base/element.h", "(float)value : attn_round_to_odd(value));", "(float)value : (float)value);"),
     ("a cache rounds by way of float32", CACHE, "attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }",
      "(double)(float)attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));\n  }"),
     ("stretches merged by way of float32", SPLIT, "empty ? 0 : column(&all, e) * total.share);",
@@ -367,10 +367,10 @@ MUTATIONS = [
     ("a newer caller's rest is left as it was", DESCRIPTOR, "memset((char *)to + most, 0, given - most);", ""),
     ("a folder's encoder speaks", "src/model/huggingface/folder.c", "  m->foreign = 1;\n", ""),
     ("packed weights are another layer's", "src/model/transformer/packed_weights.c", "return p ? p->of[l.number] : NULL;", "return p && l.number ? p->of[l.number - (l.number > 1)] : NULL;"),
-    ("a lone row's weights are summed backwards", "src/kernel/sdpa_f32_narrow.inc", "for (int n = 0; n < count; n++) sum = sum + s->p[n];", "for (int n = count - 1; n >= 0; n--) sum = sum + s->p[n];"),
-    ("a lone row's last keys are its first", "src/kernel/sdpa_f32_narrow.inc", "(n < count ? n : count - 1)", "(n + 1 < count ? n : 0)"),
-    ("a lone row's output is not scaled down", "src/kernel/sdpa_f32_narrow.inc", "s->o[e] *= factor[0];", "s->o[e] *= 1.0f;"),
-    ("a lone row is masked", "src/kernel/sdpa_f32_narrow.inc", "!t->has_mask && !t->has_alibi", "!t->has_alibi"),
+    ("a lone row's weights are summed backwards", "src/kernel/sdpa_f32_single_query.inc", "for (int n = 0; n < count; n++) sum = sum + s->p[n];", "for (int n = count - 1; n >= 0; n--) sum = sum + s->p[n];"),
+    ("a lone row's last keys are its first", "src/kernel/sdpa_f32_single_query.inc", "(n < count ? n : count - 1)", "(n + 1 < count ? n : 0)"),
+    ("a lone row's output is not scaled down", "src/kernel/sdpa_f32_single_query.inc", "s->o[e] *= factor[0];", "s->o[e] *= 1.0f;"),
+    ("a lone row is masked", "src/kernel/sdpa_f32_single_query.inc", "!t->has_mask && !t->has_alibi", "!t->has_alibi"),
     ("factors of a gradient have whatever place there is", "src/nn/tape.c", "if (!t->training || back <= t->factors_most) return;",
      "if (!t->training || t->numbers.memory || back <= t->factors_most) return;"),
     ("a checkpoint forgets its precision", "src/train/checkpoint.c", "h->halves ? attn_precision_name(1) : NULL", "NULL"),
@@ -393,7 +393,7 @@ MUTATIONS = [
      "  free(texts);\n  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);\n", "  free(texts);\n"),
     ("an override of direction reaches the terminal", "src/base/utf8.c", "{0x2028, 0x202E}", "{0x2028, 0x202D}"),
     ("a lone surrogate is a character", "src/base/utf8.c", "first == 0xED ? 0x9F : ", ""),
-    ("C1 is raw in JSON", "src/report/plain.c", "  if (attn_utf8_shows(code)) return NULL;\n  snprintf", "  if (code >= 0x20) return NULL;\n  snprintf"),
+    ("C1 is raw in JSON", "src/report/plain.c", "  if (attn_utf8_is_displayable(code)) return NULL;\n  snprintf", "  if (code >= 0x20) return NULL;\n  snprintf"),
     ("a stopped sink is asked again", "src/report/plain.c", "at < bytes && !stopped;", "at < bytes;"),
     ("an unknown word begins at its last character", "src/io/wordpiece.c", "if (!at) c->begin = c->at;", "c->begin = c->at;"),
     ("unknown parts are counted in bytes", "src/model/model.c", "column += (text[at] & 0xC0) != 0x80;", "column++;"),
@@ -555,7 +555,7 @@ REMEMBERING = threading.Lock()
 LIGHTER = {    # a kernel is compiled for each instruction set, slowly: 4 lanes stand for AVX-512's 16
     "tests/kernel/model_avx512.c": [("VL 16", "VL 4"), ("FUSED 1", "FUSED 0")],
     "src/base/cpu.c": [("return ATTN_ISA_AVX512;", "return ATTN_ISA_AVX2;")],
-    "src/kernel/k_avx512.c": [('#include "vec_avx512.h"', """#include "kernel.h"
+    "src/kernel/sdpa_f32_avx512.c": [('#include "vec_avx512.h"', """#include "kernel.h"
 const struct attn_kernel attn_kernel_avx512 = {.isa = ATTN_ISA_AVX512};
 #if 0"""), ('#include "sdpa_f32.inc"', "#endif")],
 }

@@ -42,7 +42,7 @@ static attn_status decode(const attn_cache *cache, int64_t sequences, attn_error
 int main(void) {
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   config.heads = HEADS, config.width = config.value_width = WIDTH;
-  config.sequences = BEAMS, config.capacity = 64, config.page_tokens = 16;
+  config.sequences = BEAMS, config.capacity = 64, config.page_size = 16;
   config.dtype = ATTN_I8;
   attn_error err;
   attn_cache *cache = NULL;
@@ -61,7 +61,7 @@ int main(void) {
   else
     printf("%d and %d tokens in %zu bytes, %d pages free, o[0] = %.6f\n",
            (int)attn_cache_length(cache, 0), (int)attn_cache_length(cache, 1), bytes,
-           (int)attn_cache_spare_pages(cache), (double)o[0]);
+           (int)attn_cache_num_free_pages(cache), (double)o[0]);
   attn_cache_free(cache);
   return status != ATTN_OK;
 }

@@ -13,17 +13,17 @@ class KVCache:
     """Keys and values of several sequences, which grow token by token. Not for several threads at once.
 
     heads H, width E, value_width Ev (default E); sequences: how many there may be, 0 .. sequences-1;
-    capacity: tokens each can hold; page_tokens: tokens of a page, 0 for one contiguous page a sequence;
+    capacity: tokens each can hold; page_size: tokens of a page, 0 for one contiguous page a sequence;
     pages: in all, 0 for as many as full sequences need; dtype: 'float32', 'float16', 'bfloat16', 'int8' (a
     scale for each row and head).
     """
 
     def __init__(self, *, heads: int, width: int, capacity: int, value_width: int = None, sequences: int = 1,
-                 page_tokens: int = 0, pages: int = 0, dtype: str = "float32"):
+                 page_size: int = 0, pages: int = 0, dtype: str = "float32"):
         config, made, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), new_error()
         config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), choose(_TYPES, dtype, "dtype")
         sizes = {"heads": heads, "width": width, "value_width": width if value_width is None else value_width,
-                 "sequences": sequences, "capacity": capacity, "page_tokens": page_tokens, "pages": pages}
+                 "sequences": sequences, "capacity": capacity, "page_size": page_size, "pages": pages}
         for name, size in sizes.items():
             setattr(config, name, whole(size, name))
         size = ffi.new("size_t *")
@@ -106,7 +106,7 @@ class KVCache:
     @property
     def pages_free(self) -> int:
         """Pages that no sequence uses."""
-        return core.attn_cache_spare_pages(self._cache)
+        return core.attn_cache_num_free_pages(self._cache)
 
     def truncate(self, sequence: int, length: int) -> None:
         """Forgets all tokens from length on; 0 empties the sequence."""

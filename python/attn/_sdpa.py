@@ -140,10 +140,10 @@ def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = 
     return made
 
 
-def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, **features):
+def sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, *, return_lse: bool = False, **features):
     """sdpa of sequences of different lengths, end to end: no padding, and none sees another.
 
-    q (Hq, T, E), k (H, U, E), v (H, U, Ev) with T queries and U keys in all. query_starts and key_starts
+    q (Hq, T, E), k (H, U, E), v (H, U, Ev) with T queries and U keys in all. cu_seqlens_q and cu_seqlens_k
     (sequences + 1), int32 or int64: where each sequence begins, 0 first and T or U last.
     Returns o (Hq, T, Ev); with return_lse also lse (Hq, T). Each sequence has the same bits as sdpa of it alone.
 
@@ -152,7 +152,7 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     """
     call = _Call(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
-    starts = [call.view(a, n) for a, n in ((query_starts, "query_starts"), (key_starts, "key_starts"))]
+    starts = [call.view(a, n) for a, n in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
     ranks_at_least_2(q=inputs[0], v=inputs[2])
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
     lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
@@ -163,17 +163,17 @@ def sdpa_packed(q, k, v, query_starts, key_starts, *, return_lse: bool = False, 
     return (o, lse) if return_lse else o
 
 
-def sdpa_packed_backward(d_o, q, k, v, o, lse, query_starts, key_starts, *, d_lse: Any = None,
+def sdpa_packed_backward(d_o, q, k, v, o, lse, cu_seqlens_q, cu_seqlens_k, *, d_lse: Any = None,
                          want_mask: bool = False, want_sinks: bool = False, want_additive: bool = False,
                          **features) -> Gradients:
-    """Gradients of sdpa_packed(q, k, v, query_starts, key_starts, return_lse=True, **features) given d_o (and d_lse).
+    """Gradients of sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, return_lse=True, **features) given d_o (and d_lse).
 
     Shapes as q, k, v, and as the mask, the sinks and additive where wanted: these are summed over the sequences that share
     them, and pairs of different sequences get 0. Deterministic.
     """
     call = _Call(**features)
     arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
-                                           (query_starts, "query_starts"), (key_starts, "key_starts"))]
+                                           (cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
     made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
     _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
     g = _results(call, made, lse, d_lse)

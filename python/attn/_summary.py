@@ -19,7 +19,7 @@ class Summary:
     top_keys: Optional[Any] = None       # (B, Hq, L, top): the keys of the largest weights; -1: sees fewer
     top_weights: Optional[Any] = None    # (B, Hq, L, top)
     entropy: Optional[Any] = None        # (B, Hq, L), in nats; at most ln S, without sinks
-    largest_logit: Optional[Any] = None  # (B, Hq, L)
+    max_logit: Optional[Any] = None  # (B, Hq, L)
 
     def _heads(self):
         """The heads' indices, (b, h), (h,) or (), and what is given of each."""
@@ -40,7 +40,7 @@ class Summary:
                          ["..."] * (len(heads) > _SHOWN))
 
 
-_TITLES = {"entropy": "entropy", "top_weights": "largest weight", "largest_logit": "largest logit",
+_TITLES = {"entropy": "entropy", "top_weights": "largest weight", "max_logit": "largest logit",
            "column_sums": "most looked at"}
 
 
@@ -53,14 +53,14 @@ def _word(name, array, queries):
     return f"{values.mean():.4g}" if values.size else "-"
 
 
-def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool = True, largest_logit: bool = True,
+def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool = True, max_logit: bool = True,
             **features) -> Summary:
     """What the weights of sdpa(q, k, v, **features) say, in memory of O(S): never L x S.
 
     q (B, Hq, L, E), k (B, H, S, E); also rank 3 or 2: the results then lack the same dimensions.
     column_sums: for each key the sum of its weights over all queries. top: so many keys of each query, those of the
     largest weights, largest first, equals by the lower index; -1 where it sees fewer; 0: none. entropy: of each
-    query's weights in nats, a sink's share among them. largest_logit: of each query, -inf where it sees no key.
+    query's weights in nats, a sink's share among them. max_logit: of each query, -inf where it sees no key.
 
     float32 results (float64 for float64 input), int64 keys, tensors where q is PyTorch's and otherwise NumPy's. features: as in sdpa; dropout
     has no part in it. Raises AttnError that names the argument.
@@ -74,7 +74,7 @@ def summary(q, k, *, column_sums: bool = True, top: int = _SHOWN, entropy: bool 
     rows, real = tuple(q.shape[:-1]), "float64" if dtype_name(q) == "float64" else "float32"
     wanted = {"column_sums": column_sums and ((*rows[:-1], k.shape[-2]), real),
               "top_keys": count and ((*rows, count), "int64"), "top_weights": count and ((*rows, count), real),
-              "entropy": entropy and (rows, real), "largest_logit": largest_logit and (rows, real)}
+              "entropy": entropy and (rows, real), "max_logit": max_logit and (rows, real)}
     made = {name: empty_like(q, *form) for name, form in wanted.items() if form}
     for name, array in made.items():
         setattr(s, name, call.view(array, name))

@@ -12,7 +12,7 @@ attn_status attn_allocator_check(const attn_allocator *a, attn_error *err) {
 
 void *attn_memory_allocate(const attn_allocator *a, size_t alignment, size_t bytes) {
   size_t least = bytes ? bytes : 1;
-  if (least > SIZE_MAX / 2) return NULL; /* as much is never there, and rounding up is safe below */
+  if (least > SIZE_MAX / 2) return NULL; /* rounding up cannot overflow below */
   size_t whole = (least + alignment - 1) / alignment * alignment;
   return a ? a->allocate(a->context, alignment, whole) : aligned_alloc(alignment, whole);
 }

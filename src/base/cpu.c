@@ -6,7 +6,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
-/* __builtin_cpu_supports also asks XGETBV whether the system saves the registers. */
+/* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
 int32_t attn_cpu_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -24,7 +24,7 @@ int attn_cpu_has_bf16(void) {
 
 static void brand(char *name, size_t bytes) {
   unsigned words[12] = {0};
-  if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang says int */
+  if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) { /* clang returns int */
     snprintf(name, bytes, "x86-64");
     return;
   }
@@ -44,8 +44,7 @@ static void add_leaf7(char *features, size_t bytes) {
   } in_edx[] = {{22, " amx_bf16"}, {24, " amx_tile"}, {25, " amx_int8"}, {23, " avx512_fp16"}};
   for (size_t n = 0; n < sizeof in_edx / sizeof *in_edx; n++)
     if (d >> in_edx[n].bit & 1u) strncat(features, in_edx[n].name, bytes - strlen(features) - 1);
-  if (attn_cpu_has_bf16())
-    strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
+  if (attn_cpu_has_bf16()) strncat(features, " avx512_bf16", bytes - strlen(features) - 1);
 }
 
 void attn_cpu_describe(char *name, size_t name_bytes, char *features, size_t features_bytes) {

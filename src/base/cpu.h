@@ -1,4 +1,4 @@
-/* cpu.h -- which instruction sets this CPU has and the operating system saves. */
+/* cpu.h -- the instruction sets that the CPU and the operating system support. */
 #ifndef ATTN_BASE_CPU_H
 #define ATTN_BASE_CPU_H
 
@@ -6,10 +6,10 @@
 
 #include "attn/attn.h"
 
-/* The best attn_isa that the machine can run. */
+/* The best supported attn_isa. */
 int32_t attn_cpu_isa(void);
 
-/* Has it AVX512-BF16 beside ATTN_ISA_AVX512? */
+/* Whether it supports AVX512-BF16 in addition to ATTN_ISA_AVX512. */
 int attn_cpu_has_bf16(void);
 
 /* The CPU's name and its features, separated by spaces. */

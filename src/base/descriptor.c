@@ -4,23 +4,24 @@
 
 #include "error.h"
 
-enum { MOST = 65536 }; /* bytes: no version will have more, so that garbage is not read far */
+enum { SIZE_LIMIT = 65536 }; /* bytes; a larger struct_size is garbage */
 
 attn_status attn_descriptor_copy(const void *from, void *to, size_t size, size_t least,
                                  const char *name, attn_error *err) {
   size_t given;
   memset(to, 0, size);
-  memcpy(to, &size, sizeof size); /* struct_size comes first in all of them */
+  memcpy(to, &size, sizeof size); /* struct_size is the first field */
   if (!from) return ATTN_OK;
   memcpy(&given, from, sizeof given);
-  if (given < least || given > MOST)
+  if (given < least || given > SIZE_LIMIT)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                     "struct_size is %zu; set it with the struct's _INIT (%zu)", given, size);
+                     "struct_size is %zu; initialize the struct with its _INIT macro (%zu)", given,
+                     size);
   for (size_t n = size; n < given; n++)
     if (((const char *)from)[n])
       return attn_fail(
           err, ATTN_ERR_ARGUMENT, name,
-          "struct_size is %zu, with fields that this library does not know: it is %d.%d.%d", given,
+          "struct_size is %zu, and fields unknown to this library (%d.%d.%d) are not zero", given,
           ATTN_VERSION_MAJOR, ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
   memcpy(to, from, given < size ? given : size);
   memcpy(to, &size, sizeof size);
@@ -39,16 +40,16 @@ attn_status attn_descriptor_expect(const void *to, size_t size, size_t least, co
   size_t given;
   if (!to) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
   memcpy(&given, to, sizeof given);
-  if (given >= least && given <= MOST) return ATTN_OK;
+  if (given >= least && given <= SIZE_LIMIT) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, name, "struct_size is %zu; set it to sizeof (%zu)",
                    given, size);
 }
 
 void attn_descriptor_fill(void *to, const void *from, size_t size) {
-  size_t given, most;
+  size_t given, shared;
   memcpy(&given, to, sizeof given);
-  most = given < size ? given : size;
-  memcpy(to, from, most);
-  memset((char *)to + most, 0, given - most);
+  shared = given < size ? given : size;
+  memcpy(to, from, shared);
+  memset((char *)to + shared, 0, given - shared);
   memcpy(to, &given, sizeof given);
 }

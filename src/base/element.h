@@ -1,5 +1,5 @@
-/* element.h -- one element of a tensor: the 16-bit floats, widened exactly and rounded to nearest,
- * ties to even; loads and stores of any type. */
+/* element.h -- elements of a tensor: types and sizes, loads and stores of any float type; the
+ * 16-bit floats are widened exactly and rounded to nearest, ties to even. */
 #ifndef ATTN_BASE_ELEMENT_H
 #define ATTN_BASE_ELEMENT_H
 
@@ -8,6 +8,26 @@
 #include <string.h>
 
 #include "attn/attn.h"
+
+/* Bytes of one element; 0 for an unknown type. */
+int64_t attn_element_size(attn_dtype dtype);
+
+/* "float32" for ATTN_F32, as NumPy spells it; "unknown" for an unknown type. */
+const char *attn_element_name(attn_dtype dtype);
+
+static inline int attn_is_16_bit(attn_dtype dtype) {
+  return dtype == ATTN_F16 || dtype == ATTN_BF16;
+}
+
+/* One of the four float types. */
+static inline int attn_is_floating_point(attn_dtype dtype) {
+  return dtype == ATTN_F32 || dtype == ATTN_F64 || attn_is_16_bit(dtype);
+}
+
+/* Bytes of one element of a float type; 0 for any other. DLPack's type holds the bits. */
+static inline int64_t attn_real_size(attn_dtype dtype) {
+  return attn_is_floating_point(dtype) ? (dtype >> 8 & 0xFF) / 8 : 0;
+}
 
 /* Subnormals are m * 2^-24. */
 static inline float attn_from_f16(uint16_t h) {
@@ -29,7 +49,7 @@ static inline float attn_from_bf16(uint16_t h) {
   return value;
 }
 
-/* Adding half a unit of the last kept bit, less one where that bit is even, carries as needed. */
+/* Adds half a unit of the last kept bit, minus one if that bit is even; the carry does the rest. */
 static inline uint16_t attn_to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -44,7 +64,7 @@ static inline uint16_t attn_to_f16(float value) {
   magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (magnitude >> 13 & 0x1FF));
   if (magnitude >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* 65520 and more */
-  if (magnitude < 0x38800000) { /* subnormal: 0.5 has units of 2^-24, so that the sum rounds */
+  if (magnitude < 0x38800000) { /* subnormal: 0.5 has units of 2^-24, so the sum rounds */
     float shifted;
     memcpy(&shifted, &magnitude, sizeof shifted);
     shifted += 0.5f;
@@ -55,8 +75,7 @@ static inline uint16_t attn_to_f16(float value) {
   return (uint16_t)(sign | rounded >> 13);
 }
 
-/* One element of any float type; double, so that float64 loses nothing. What is no float type
- * reads as NaN, whatever its size. */
+/* Loads one element of any float type as double. Any other type gives NaN. */
 static inline double attn_load_real(attn_dtype dtype, const char *at) {
   uint16_t half;
   float f;
@@ -75,7 +94,7 @@ static inline double attn_load_real(attn_dtype dtype, const char *at) {
   }
 }
 
-/* One element of ATTN_I32 or ATTN_I64. */
+/* Loads one element of ATTN_I32 or ATTN_I64. */
 static inline int64_t attn_load_integer(attn_dtype dtype, const char *at) {
   int32_t narrow;
   int64_t wide;
@@ -83,7 +102,7 @@ static inline int64_t attn_load_integer(attn_dtype dtype, const char *at) {
   return memcpy(&wide, at, sizeof wide), wide;
 }
 
-/* Into float32 and less; into any other type nothing is written. */
+/* Stores into float32, float16 or bfloat16; into any other type it writes nothing. */
 static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
   uint16_t half = dtype == ATTN_F16 ? attn_to_f16(value) : attn_to_bf16(value);
   if (dtype == ATTN_F32)
@@ -92,9 +111,9 @@ static inline void attn_store_f32(attn_dtype dtype, char *at, float value) {
     memcpy(at, &half, 2);
 }
 
-/* Rounded to odd: toward zero, the last bit set where anything was lost. Rounding that to a type at
- * least two bits shorter gives what rounding value itself would: never a tie that was none. */
-static inline float attn_to_odd(double value) {
+/* Rounds to odd: toward zero, with the last bit set if the result is inexact. Rounding the result
+ * to a type at least two bits shorter equals rounding value once: no false ties. */
+static inline float attn_round_to_odd(double value) {
   float near = (float)value;
   uint32_t bits;
   if ((double)near == value || value != value) return near;
@@ -105,38 +124,52 @@ static inline float attn_to_odd(double value) {
   return near;
 }
 
-/* Into any float type, rounded once, to nearest; into any other nothing is written. */
+/* Stores into any float type, rounded once to nearest; into any other type it writes nothing. */
 static inline void attn_store_real(attn_dtype dtype, char *at, double value) {
   if (dtype == ATTN_F64)
     memcpy(at, &value, sizeof value);
   else
-    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_to_odd(value));
+    attn_store_f32(dtype, at, dtype == ATTN_F32 ? (float)value : attn_round_to_odd(value));
 }
 
-/* Of a float type; 0 for any other. */
-static inline int64_t attn_real_size(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_F16:
-    case ATTN_BF16:
-      return 2;
-    case ATTN_F32:
-      return 4;
-    case ATTN_F64:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-/* float32 and float64 only. */
-static inline void attn_add_real(attn_dtype dtype, char *at, double more) {
-  double wide = attn_load_real(dtype, at) + more;
+/* Adds to an element of float32 or float64. */
+static inline void attn_add_real(attn_dtype dtype, char *at, double x) {
+  double wide = attn_load_real(dtype, at) + x;
   float narrow = (float)wide;
   memcpy(at, dtype == ATTN_F32 ? (void *)&narrow : (void *)&wide, dtype == ATTN_F32 ? 4 : 8);
 }
 
-static inline int attn_is_16_bit(attn_dtype dtype) {
-  return dtype == ATTN_F16 || dtype == ATTN_BF16;
+/* Loads count elements, step elements apart, as double. */
+void attn_load_reals(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
+
+/* Stores count values, step elements apart, each rounded once as attn_store_real does. */
+void attn_store_reals(attn_dtype dtype, char *at, int64_t step, int64_t count, const double *from);
+
+/* Loads count elements, step elements apart, multiplies them by scale in double and writes them,
+ * rounded to float32, to_step floats apart. Inline: each kernel compiles it for its instruction
+ * set. */
+static inline void attn_load_floats(attn_dtype dtype, const char *at, int64_t step, int64_t count,
+                                    double scale, float *to, int64_t to_step) {
+#define LOAD_ALL(TYPE, BYTES)         \
+  for (int64_t n = 0; n < count; n++) \
+  to[n * to_step] = (float)(attn_load_real(TYPE, at + n * step * BYTES) * scale)
+  switch (dtype) {
+    case ATTN_F16:
+      LOAD_ALL(ATTN_F16, 2);
+      break;
+    case ATTN_BF16:
+      LOAD_ALL(ATTN_BF16, 2);
+      break;
+    case ATTN_F32:
+      LOAD_ALL(ATTN_F32, 4);
+      break;
+    case ATTN_F64:
+      LOAD_ALL(ATTN_F64, 8);
+      break;
+    default:
+      break;
+  }
+#undef LOAD_ALL
 }
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A message cut in the middle of a UTF-8 character would not print: drop the torn tail. */
-static void trim_torn_character(char *text) {
+/* Drops an incomplete UTF-8 character at the end. */
+static void trim_incomplete_character(char *text) {
   size_t n = strlen(text), lead = n;
   while (lead > 0 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80) lead--;
   if (lead == 0) return;
@@ -21,7 +21,7 @@ static void fill(attn_error *err, attn_status status, const char *argument, cons
   err->offset = -1;
   if (argument) snprintf(err->argument, sizeof err->argument, "%s", argument);
   vsnprintf(err->message, sizeof err->message, format, arguments);
-  trim_torn_character(err->message);
+  trim_incomplete_character(err->message);
 }
 
 attn_status attn_fail(attn_error *err, attn_status status, const char *argument, const char *format,

@@ -18,7 +18,7 @@ static inline void attn_philox(uint64_t seed, const uint32_t counter[4], uint32_
   out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
 
-/* A random word below this drops: probability threshold / 2^32. */
+/* A random 32-bit word below this drops: probability threshold / 2^32. */
 static inline uint32_t attn_dropout_threshold(double probability) {
   return (uint32_t)(probability * 4294967296.0);
 }

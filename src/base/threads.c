@@ -10,19 +10,21 @@
 
 #include "error.h"
 
-/* Of a worker: several times what the library's calls take, wherever `ulimit -s` stands. */
-enum { WORKERS_MAX = 1024, STACK_BYTES = 1 << 20 };
+enum {
+  WORKERS_MAX = 1024,
+  STACK_BYTES = 1 << 20 /* several times what the library needs, independent of `ulimit -s` */
+};
 
-/* One piece of work at a time. The workers sleep between pieces; a piece is a generation. */
+/* Runs one job at a time, numbered by generation. The workers sleep between jobs. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t work, done;
   pthread_once_t once;
   int32_t threads; /* started so far, the caller not counted */
   uint64_t generation;
-  int32_t wanted;   /* workers of this piece that have not yet come for it */
-  int32_t running;  /* and those that are at it */
-  atomic_flag busy; /* some caller owns the pool */
+  int32_t wanted;   /* workers of this job that have not started it */
+  int32_t running;  /* workers that run it */
+  atomic_flag busy; /* a caller owns the pool */
   void (*body)(void *argument, int64_t index, int32_t worker);
   void *argument;
   int64_t count;
@@ -79,7 +81,7 @@ static void *work(void *unused) {
   return NULL;
 }
 
-/* A child has none of its parent's threads, and perhaps its locks held: begin anew. */
+/* The child has no threads of its parent, and its locks may be held: initialize them again. */
 static void after_fork(void) {
   pthread_mutex_init(&pool.lock, NULL);
   pthread_cond_init(&pool.work, NULL);
@@ -90,18 +92,19 @@ static void after_fork(void) {
 
 static void register_fork(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-/* Called with the lock held. Fewer threads than wished for are no failure. Signals are the
- * host's: its handlers must not run on a worker, so that one is born with all of them blocked. */
-static void start_threads(int32_t wish) {
+/* Called with the lock held. Fewer threads than requested are not an error. Workers start with all
+ * signals blocked: the host's handlers must not run on them. */
+static void start_threads(int32_t count) {
   pthread_attr_t detached;
   sigset_t all, before;
-  if (pool.threads >= wish || pthread_attr_init(&detached)) return;
+  if (pool.threads >= count || pthread_attr_init(&detached)) return;
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&detached, STACK_BYTES);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  while (pool.threads < wish && pthread_create(&thread, &detached, work, NULL) == 0) pool.threads++;
+  while (pool.threads < count && pthread_create(&thread, &detached, work, NULL) == 0)
+    pool.threads++;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&detached);
 }
@@ -122,7 +125,7 @@ static void run_with_helpers(int64_t count, int32_t workers, void (*body)(void *
   pthread_mutex_unlock(&pool.lock);
   take_indices(0);
   pthread_mutex_lock(&pool.lock);
-  pool.wanted = 0; /* who has not come yet need not: there is nothing left */
+  pool.wanted = 0; /* no index is left for workers that have not started */
   while (pool.running) pthread_cond_wait(&pool.done, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
 }
@@ -138,9 +141,9 @@ void attn_threads_run(int64_t count, int32_t workers,
   for (int64_t index = 0; index < count; index++) body(argument, index, 0);
 }
 
-/* What a host is given: a lane for each worker that was counted, which takes the next index that is
- * left. So a host that has more or other threads by now still meets memory for them all. */
-struct lanes {
+/* The host's executor runs one lane per counted worker; a lane takes the next index until none is
+ * left. The lane is the worker: the host may use more threads than there is memory for. */
+struct executor_lanes {
   void (*body)(void *argument, int64_t index, int32_t worker);
   void *argument;
   int64_t count;
@@ -148,7 +151,7 @@ struct lanes {
 };
 
 static void run_lane(void *argument, int64_t lane, int32_t worker) {
-  struct lanes *l = argument;
+  struct executor_lanes *l = argument;
   (void)worker;
   for (int64_t n; (n = atomic_fetch_add(&l->next, 1)) < l->count;)
     l->body(l->argument, n, (int32_t)lane);
@@ -165,20 +168,20 @@ attn_status attn_threads_check(const attn_executor *host, int32_t threads, attn_
 }
 
 int32_t attn_threads_workers(const attn_executor *host, int32_t threads) {
-  if (threads == 1) return 1; /* a question to the system less */
+  if (threads == 1) return 1; /* no system call */
   int32_t workers = host ? host->workers : attn_threads_count();
   return threads && threads < workers ? threads : workers;
 }
 
-void attn_threads_share(const attn_executor *host, int32_t workers, int64_t count,
-                        void (*body)(void *argument, int64_t index, int32_t worker),
-                        void *argument) {
+void attn_threads_parallel_for(const attn_executor *host, int32_t workers, int64_t count,
+                               void (*body)(void *argument, int64_t index, int32_t worker),
+                               void *argument) {
   if (count <= 1 || workers == 1) {
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   } else if (!host) {
     attn_threads_run(count, workers, body, argument);
   } else {
-    struct lanes lanes = {body, argument, count, 0};
+    struct executor_lanes lanes = {body, argument, count, 0};
     host->parallel_for(host->context, workers < count ? workers : count, run_lane, &lanes);
   }
 }

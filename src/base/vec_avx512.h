@@ -1,44 +1,47 @@
-/* vec_avx512.h -- the words of sdpa_f32.inc in AVX-512: 16 lanes, 32 registers. */
+/* vec_avx512.h -- vector operations for sdpa_f32.inc and gemm.inc in AVX-512: 16 lanes, 32
+ * registers. */
 #include <immintrin.h>
 
-#include "turn_8.h"
+#include "transpose_8.h"
 
 #define VL 16
-#define WORD static inline __attribute__((always_inline))
+#define VEC_INLINE static inline __attribute__((always_inline))
 
 typedef __m512 vf;    /* floats */
 typedef __mmask16 vm; /* a bit for each lane */
 
-WORD vf vf_set(float x) { return _mm512_set1_ps(x); }
-WORD vf vf_load(const float *p) { return _mm512_load_ps(p); }
-WORD vf vf_loadu(const float *p) { return _mm512_loadu_ps(p); }
-WORD void vf_store(float *p, vf x) { _mm512_store_ps(p, x); }
-WORD void vf_storeu(float *p, vf x) { _mm512_storeu_ps(p, x); }
-WORD vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
-WORD vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
-WORD vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
-WORD vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
-WORD vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
-WORD vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); } /* b where either is NaN */
-WORD vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); } /* likewise */
-WORD vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
+VEC_INLINE vf vf_set(float x) { return _mm512_set1_ps(x); }
+VEC_INLINE vf vf_load(const float *p) { return _mm512_load_ps(p); }
+VEC_INLINE vf vf_loadu(const float *p) { return _mm512_loadu_ps(p); }
+VEC_INLINE void vf_store(float *p, vf x) { _mm512_store_ps(p, x); }
+VEC_INLINE void vf_storeu(float *p, vf x) { _mm512_storeu_ps(p, x); }
+VEC_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+VEC_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+VEC_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+VEC_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+VEC_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+VEC_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); } /* b where either is NaN */
+VEC_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); } /* likewise */
+VEC_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT); }
 
-WORD vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
-WORD vm vm_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
-WORD vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
-WORD vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
-WORD vm vm_and(vm a, vm b) { return (vm)(a & b); }
-WORD vm vm_not(vm a) { return (vm)~a; }
-WORD int vm_any(vm a) { return a; }
-WORD vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
-WORD vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
-WORD vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+VEC_INLINE vm vm_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+VEC_INLINE vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+VEC_INLINE vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+VEC_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
+VEC_INLINE vm vm_not(vm a) { return (vm)~a; }
+VEC_INLINE int vm_any(vm a) { return a; }
+VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
+VEC_INLINE vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
+VEC_INLINE vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 
-enum { TURN = 8 }; /* columns at once: the first eight rows', then the others' behind them */
-WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
-  __m256 low[TURN], high[TURN];
-  turn_8(rows, at, low), turn_8(rows + 8, at, high);
-  _Pragma("GCC unroll 8") for (int n = 0; n < TURN; n++) column[n] =
+enum {
+  TRANSPOSE_COLUMNS = 8
+}; /* columns per call: lanes 0 to 7 of the first eight rows, then the others */
+VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+                             vf column[TRANSPOSE_COLUMNS]) {
+  __m256 low[TRANSPOSE_COLUMNS], high[TRANSPOSE_COLUMNS];
+  transpose_8(rows, at, low), transpose_8(rows + 8, at, high);
+  _Pragma("GCC unroll 8") for (int n = 0; n < TRANSPOSE_COLUMNS; n++) column[n] =
       _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(low[n])),
                                           _mm256_castps_pd(high[n]), 1));
 }

@@ -1,4 +1,4 @@
-/* vec_generic.h -- the words of sdpa_f32.inc in plain C over GNU vectors.
+/* vec_generic.h -- vector operations for sdpa_f32.inc and gemm.inc in C with GNU vectors.
  *
  * The includer sets VL (lanes) and FUSED (1: vf_fma rounds once). With VL 4 it
  * is the portable kernel: SSE2, NEON or whatever the compiler makes of it. With
@@ -12,47 +12,46 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Vectors pass between functions that are always inlined: their ABI is nobody's concern. */
+/* Vectors are only passed to inlined functions: their ABI does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-#define WORD static inline __attribute__((always_inline))
+#define VEC_INLINE static inline __attribute__((always_inline))
 
 typedef float vf __attribute__((vector_size(4 * VL)));
 typedef int32_t vm __attribute__((vector_size(4 * VL))); /* -1 or 0 in each lane */
 
-WORD vf vf_set(float x) { return x - (vf){0}; }
-WORD vf vf_load(const float *p) { return *(const vf *)__builtin_assume_aligned(p, 4 * VL); }
-WORD vf vf_loadu(const float *p) {
+VEC_INLINE vf vf_set(float x) { return x - (vf){0}; }
+VEC_INLINE vf vf_load(const float *p) { return *(const vf *)__builtin_assume_aligned(p, 4 * VL); }
+VEC_INLINE vf vf_loadu(const float *p) {
   vf x;
   memcpy(&x, p, sizeof x);
   return x;
 }
-WORD void vf_store(float *p, vf x) { *(vf *)__builtin_assume_aligned(p, 4 * VL) = x; }
-WORD void vf_storeu(float *p, vf x) { memcpy(p, &x, sizeof x); }
-WORD vf vf_add(vf a, vf b) { return a + b; }
-WORD vf vf_sub(vf a, vf b) { return a - b; }
-WORD vf vf_mul(vf a, vf b) { return a * b; }
-WORD vf vf_div(vf a, vf b) { return a / b; }
-WORD vf vf_select(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)no & ~m)); }
-WORD vm vm_lt(vf a, vf b) { return a < b; }
-WORD vm vm_ge(vf a, vf b) { return a >= b; }
-WORD vm vm_le(vf a, vf b) { return a <= b; }
-WORD vm vm_ne(vf a, vf b) { return a != b; }
-WORD vm vm_and(vm a, vm b) { return a & b; }
-WORD vm vm_not(vm a) { return ~a; }
-WORD vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
+VEC_INLINE void vf_store(float *p, vf x) { *(vf *)__builtin_assume_aligned(p, 4 * VL) = x; }
+VEC_INLINE void vf_storeu(float *p, vf x) { memcpy(p, &x, sizeof x); }
+VEC_INLINE vf vf_add(vf a, vf b) { return a + b; }
+VEC_INLINE vf vf_sub(vf a, vf b) { return a - b; }
+VEC_INLINE vf vf_mul(vf a, vf b) { return a * b; }
+VEC_INLINE vf vf_div(vf a, vf b) { return a / b; }
+VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return (vf)(((vm)yes & m) | ((vm)no & ~m)); }
+VEC_INLINE vm vm_lt(vf a, vf b) { return a < b; }
+VEC_INLINE vm vm_le(vf a, vf b) { return a <= b; }
+VEC_INLINE vm vm_ne(vf a, vf b) { return a != b; }
+VEC_INLINE vm vm_and(vm a, vm b) { return a & b; }
+VEC_INLINE vm vm_not(vm a) { return ~a; }
+VEC_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where either is NaN */
 
-WORD vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise */
-WORD vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
+VEC_INLINE vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise */
+VEC_INLINE vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
 
-WORD int vm_any(vm a) {
+VEC_INLINE int vm_any(vm a) {
   int any = 0;
   for (int lane = 0; lane < VL; lane++) any |= a[lane];
   return any;
 }
 
-WORD vf vf_fma(vf a, vf b, vf c) {
-#if FUSED && defined __FMA__ /* the loop below, for compilers that would make calls of it */
+VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
+#if FUSED && defined __FMA__ /* some compilers turn the loop below into calls */
   typedef float eight __attribute__((vector_size(32)));
   union {
     vf all;
@@ -70,20 +69,21 @@ WORD vf vf_fma(vf a, vf b, vf c) {
 }
 
 /* To nearest, ties to even, for |a| < 2^22: the bits below the point fall off the end. */
-WORD vf vf_round(vf a) {
+VEC_INLINE vf vf_round(vf a) {
   const vf magic = vf_set(0x1.8p23f);
   return (a + magic) - magic;
 }
 
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
-WORD vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
+VEC_INLINE vf vf_scale2(vf p, vf n) { return (vf)((vm)p + (__builtin_convertvector(n, vm) << 23)); }
 
-enum { TURN = 4 }; /* columns at once */
-WORD void vf_turn(const float *const rows[VL], int64_t at, vf column[TURN]) {
-  for (int n = 0; n < TURN; n++) {
+enum { TRANSPOSE_COLUMNS = 4 }; /* columns per call */
+VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
+                             vf column[TRANSPOSE_COLUMNS]) {
+  for (int n = 0; n < TRANSPOSE_COLUMNS; n++) {
     vf x = {0};
     for (int lane = 0; lane < VL; lane++) {
-      float one; /* rows of bf16 pairs may begin at any byte */
+      float one; /* rows of bf16 pairs may be unaligned */
       memcpy(&one, (const char *)rows[lane] + (at + n) * (int64_t)sizeof one, sizeof one);
       x[lane] = one;
     }

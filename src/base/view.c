@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "element.h"
 #include "error.h"
 
 const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
@@ -13,37 +14,13 @@ const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]) {
   return text;
 }
 
-int64_t attn_view_element(attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_I8:
-    case ATTN_U8:
-    case ATTN_BOOL:
-      return 1;
-    case ATTN_F16:
-    case ATTN_BF16:
-      return 2;
-    case ATTN_I32:
-    case ATTN_F32:
-      return 4;
-    case ATTN_I64:
-    case ATTN_F64:
-      return 8;
-  }
-  return 0;
-}
-
-int attn_view_is_real(attn_dtype dtype) {
-  return dtype == ATTN_F32 || dtype == ATTN_F64 || dtype == ATTN_F16 || dtype == ATTN_BF16;
-}
-
 int attn_view_is_empty(const attn_tensor *t) {
   for (int n = 0; n < t->rank; n++)
     if (t->shape[n] == 0) return 1;
   return 0;
 }
 
-/* The bytes from data that the elements lie in, low <= .. < high; -1 where they cannot be counted.
- */
+/* The byte range of the elements, relative to data: low <= .. < high. -1 on overflow. */
 static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
   int64_t lo = 0, hi = 0, reach;
   *low = *high = 0;
@@ -52,7 +29,7 @@ static int extent(const attn_tensor *t, int64_t *low, int64_t *high) {
     if (__builtin_mul_overflow(t->shape[n] - 1, t->strides[n], &reach)) return -1;
     if (__builtin_add_overflow(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return -1;
   }
-  int64_t size = attn_view_element(t->dtype);
+  int64_t size = attn_element_size(t->dtype);
   if (__builtin_mul_overflow(lo, size, low)) return -1;
   if (__builtin_add_overflow(hi, 1, &hi) || __builtin_mul_overflow(hi, size, high)) return -1;
   return 0;
@@ -65,7 +42,7 @@ static attn_status check_shape(const attn_tensor *t, const char *name, attn_erro
       return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has negative dimension %lld", name,
                        (long long)t->shape[n]);
     if (t->shape[n] && __builtin_mul_overflow(count, t->shape[n], &count))
-      return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has more elements than memory", name);
+      return attn_fail(err, ATTN_ERR_SHAPE, name, "the shape of %s overflows", name);
   }
   return ATTN_OK;
 }
@@ -73,30 +50,32 @@ static attn_status check_shape(const attn_tensor *t, const char *name, attn_erro
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err) {
   if (!t) return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is NULL", name);
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be 0 to %d", name,
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d; it must be between 0 and %d", name,
                      (int)t->rank, ATTN_RANK_MAX);
-  int64_t size = attn_view_element(t->dtype), low, high;
+  int64_t size = attn_element_size(t->dtype), low, high;
   if (!size)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s has unknown element type 0x%x", name,
                      (unsigned)t->dtype);
   attn_status status = check_shape(t, name, err);
   if (status) return status;
   if (extent(t, &low, &high))
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s reaches beyond memory by its strides", name);
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "the strides of %s overflow", name);
   if (high > low && (uintptr_t)t->data % (uintptr_t)size)
     return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                     "%s is not aligned to its elements of %lld bytes", name, (long long)size);
+                     "the data of %s is not aligned to its element size (%lld bytes)", name,
+                     (long long)size);
   if (high > low && !t->data)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s has elements, but its data is NULL", name);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "the data of %s is NULL, but it has elements",
+                     name);
   return ATTN_OK;
 }
 
-/* Where the elements lie in a period: dimensions that step whole periods aside, so many bytes from
- * `first` on; 0 where they fill it. */
+/* The bytes that the elements take within a period, ignoring dimensions whose stride is a multiple
+ * of it: the size, from offset *first on. 0: the whole period. */
 static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *first) {
-  int64_t size = attn_view_element(t->dtype), low = 0, high = size;
+  int64_t size = attn_element_size(t->dtype), low = 0, high = size;
   for (int n = 0; n < t->rank; n++) {
-    if (t->shape[n] == 1) continue; /* its stride may be anything */
+    if (t->shape[n] == 1) continue; /* its stride is not used */
     int64_t step = t->strides[n] * size;
     if (step % period) *(step < 0 ? &low : &high) += (t->shape[n] - 1) * step;
   }
@@ -104,13 +83,13 @@ static int64_t within_period(const attn_tensor *t, int64_t period, uint64_t *fir
   return high - low < period ? high - low : 0;
 }
 
-/* Columns of one matrix never touch, although they lie between each other: in some step of a's, as
- * a period, both have places of their own. */
-static int lie_between(const attn_tensor *a, const attn_tensor *b) {
+/* Columns of one matrix interleave but do not overlap: modulo some stride of a, their byte ranges
+ * are disjoint. */
+static int interleave(const attn_tensor *a, const attn_tensor *b) {
   for (int n = 0; n < a->rank; n++) {
     uint64_t x, y;
     if (!a->strides[n] || a->shape[n] == 1) continue;
-    int64_t step = a->strides[n] * attn_view_element(a->dtype), period = step < 0 ? -step : step;
+    int64_t step = a->strides[n] * attn_element_size(a->dtype), period = step < 0 ? -step : step;
     int64_t wide = within_period(a, period, &x), other = within_period(b, period, &y);
     if (!wide || !other) continue;
     uint64_t ahead = (y + (uint64_t)period - x) % (uint64_t)period;
@@ -127,7 +106,7 @@ int attn_views_overlap(const attn_tensor *a, const attn_tensor *b) {
   uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
   if (x + (uintptr_t)alo >= y + (uintptr_t)bhi || y + (uintptr_t)blo >= x + (uintptr_t)ahi)
     return 0;
-  return !lie_between(a, b) && !lie_between(b, a);
+  return !interleave(a, b) && !interleave(b, a);
 }
 
 static attn_status check_apart(const struct attn_named_view *out,
@@ -140,8 +119,9 @@ static attn_status check_apart(const struct attn_named_view *out,
   return ATTN_OK;
 }
 
-attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
-                                   const struct attn_named_view *in, size_t ins, attn_error *err) {
+attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
+                                        const struct attn_named_view *in, size_t ins,
+                                        attn_error *err) {
   attn_status status = ATTN_OK;
   for (size_t n = 0; !status && n < outs; n++) {
     status = check_apart(&out[n], in, ins, err);

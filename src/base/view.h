@@ -1,54 +1,51 @@
-/* view.h -- questions about one tensor view, asked before its memory is touched. */
+/* view.h -- checks of tensor views before their memory is accessed. */
 #ifndef ATTN_BASE_VIEW_H
 #define ATTN_BASE_VIEW_H
 
 #include <stddef.h>
 
 #include "attn/attn.h"
+#include "element.h"
 
 enum { ATTN_SHAPE_TEXT = 192 }; /* bytes that hold any shape as text */
 
-/* The shape as people write it, "(2, 3)", into text, which is returned. */
+/* Writes the shape, "(2, 3)", to text and returns it. */
 const char *attn_view_text(const attn_tensor *t, char text[ATTN_SHAPE_TEXT]);
 
-/* Bytes of one element; 0 for no known type. */
-int64_t attn_view_element(attn_dtype dtype);
-
-int attn_view_is_real(attn_dtype dtype); /* one of the four float types */
-
-/* The element that lies `at` elements from the first. A view without elements may have no data
- * either: NULL then, for an offset from NULL is no address. */
+/* The element at offset `at`, in elements, from the first. NULL if data is NULL, which a view
+ * without elements allows. */
 static inline char *attn_view_at(const attn_tensor *t, int64_t at) {
-  int64_t bytes = (t->dtype >> 8 & 0xFF) / 8; /* DLPack's bits: the type is known by now */
+  int64_t bytes = (t->dtype >> 8 & 0xFF) / 8; /* DLPack's bits; the type has been checked */
   return t->data ? (char *)t->data + at * bytes : NULL;
 }
 
-/* Has it no elements? Its strides and its data may then be anything. */
+/* Whether it has no elements; its strides and data are then arbitrary. */
 int attn_view_is_empty(const attn_tensor *t);
 
-/* Is it a view at all: rank, type, dimensions, reach of its strides, alignment, data? */
+/* Checks rank, type, dimensions, the extent of its strides, alignment and data. */
 attn_status attn_view_check(const attn_tensor *t, const char *name, attn_error *err);
 
-/* Have they memory in common, as far as can be seen: by address range, but for columns of one matrix,
- * which are apart. NULL, what has no elements and what no check would let pass overlap nothing. */
+/* Whether they share memory: compares address ranges, except that different columns of one matrix
+ * are disjoint. NULL, an empty view and an invalid view overlap nothing. */
 int attn_views_overlap(const attn_tensor *a, const attn_tensor *b);
 
-/* A view and the name that the caller knows it by; t may be NULL. */
+/* A view, which may be NULL, and its argument name. */
 struct attn_named_view {
   const attn_tensor *t;
   const char *name;
 };
 
-/* Refuses an output that overlaps an input, or an output before it. */
-attn_status attn_views_check_apart(const struct attn_named_view *out, size_t outs,
-                                   const struct attn_named_view *in, size_t ins, attn_error *err);
+/* ATTN_ERR_ARGUMENT if an output overlaps an input or another output. */
+attn_status attn_views_check_no_overlap(const struct attn_named_view *out, size_t outs,
+                                        const struct attn_named_view *in, size_t ins,
+                                        attn_error *err);
 
-/* The same elements in the same places: what may be worked on in place. */
+/* Whether they have the same elements at the same addresses, for work in place. */
 int attn_views_same(const attn_tensor *a, const attn_tensor *b);
 
-/* The element of number index, row-major over these dimensions, in elements from their first. */
-static inline int64_t attn_view_place(const int64_t *shape, const int64_t *strides, int rank,
-                                      int64_t index) {
+/* The offset, in elements, of element number index in row-major order. */
+static inline int64_t attn_view_offset(const int64_t *shape, const int64_t *strides, int rank,
+                                       int64_t index) {
   int64_t at = 0;
   for (int n = rank - 1; n >= 0; n--) {
     at += index % shape[n] * strides[n];

@@ -111,7 +111,7 @@ static attn_status read_pieces(const struct attn_bytes *bytes, struct attn_watch
   for (size_t at = 0; at < bytes->size && !status; at += PIECE) {
     size_t left = bytes->size - at;
     status = attn_bytes_get(bytes, at, to + at, left < PIECE ? left : PIECE, err);
-    if (!status) status = attn_watch_tell(watch, (int64_t)at, (int64_t)bytes->size, err);
+    if (!status) status = attn_watch_report(watch, (int64_t)at, (int64_t)bytes->size, err);
   }
   return status;
 }

@@ -234,7 +234,7 @@ static size_t make_header(const attn_tensor *t, char *text, size_t bytes) {
     at += (size_t)snprintf(shape + at, sizeof shape - at,
                            n + 1 < t->rank || t->rank == 1 ? "%lld, " : "%lld",
                            (long long)t->shape[n]);
-  int one = attn_view_element(t->dtype) == 1;
+  int one = attn_element_size(t->dtype) == 1;
   size_t n = 10 + (size_t)snprintf(text + 10, bytes - 10,
                                    "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
                                    one                ? "|"

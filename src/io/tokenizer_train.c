@@ -15,7 +15,7 @@ static attn_status no_memory(attn_error *err) {
 
 /* Now and then: most texts are short. */
 static attn_status tell(struct attn_watch *watch, size_t done, size_t total, attn_error *err) {
-  return done % TOLD ? ATTN_OK : attn_watch_tell(watch, (int64_t)done, (int64_t)total, err);
+  return done % TOLD ? ATTN_OK : attn_watch_report(watch, (int64_t)done, (int64_t)total, err);
 }
 
 static int add_special(struct attn_tokenizer *t) {
@@ -313,7 +313,7 @@ static int merge(struct training *g, int32_t n, int32_t left, int32_t right) {
 static int merge_all(struct training *g, size_t words) {
   while (g->heap.count && g->tokenizer->words.count < words) {
     g->stopped =
-        attn_watch_tell(g->watch, (int64_t)g->tokenizer->words.count, (int64_t)words, g->err);
+        attn_watch_report(g->watch, (int64_t)g->tokenizer->words.count, (int64_t)words, g->err);
     if (g->stopped) return 0;
     struct attn_rank top = attn_heap_pop(&g->heap);
     int32_t left = (int32_t)(top.second >> 32), right = (int32_t)(uint32_t)top.second;

@@ -23,29 +23,75 @@ const struct attn_kernel *attn_kernel_for(int32_t isa) {
   return best;
 }
 
-/* Panels of a and of its gradient, scores of one group. */
-static int64_t additive_floats(int64_t width, int has_additive) {
-  return has_additive ? ATTN_ROWS * (2 * width + ATTN_KEYS) : 0;
+/* ---- Workspaces ---- */
+
+static int64_t place(int64_t *end, int64_t floats) {
+  int64_t at = *end;
+  *end += floats;
+  return at;
 }
 
-/* q panel, scores, mask tile, output, copies of strided k and v. */
+static const int64_t SQUARE = (int64_t)ATTN_ROW_BLOCK * ATTN_ROW_BLOCK;
+static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
+
+struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive) {
+  struct attn_sdpa_layout l = {0};
+  l.q = place(&l.end, width * ATTN_ROW_BLOCK);
+  l.p = place(&l.end, SCORES);
+  l.tile = place(&l.end, SCORES);
+  l.o = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.k_copy = place(&l.end, width * ATTN_KEY_BLOCK);
+  l.v_copy = place(&l.end, value_width * ATTN_KEY_BLOCK);
+  l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
+  l.scores = place(&l.end, has_additive ? SCORES : 0);
+  return l;
+}
+
+struct attn_queries_layout attn_queries_lay_out(int64_t width, int64_t value_width,
+                                                int has_additive) {
+  struct attn_queries_layout l = {.forward = attn_sdpa_lay_out(width, value_width, has_additive)};
+  l.end = l.forward.end;
+  l.d_out = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.d_q = place(&l.end, width * ATTN_ROW_BLOCK);
+  l.d_p = place(&l.end, SCORES);
+  l.gain = place(&l.end, SCORES);
+  l.d_a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
+  return l;
+}
+
+struct attn_keys_layout attn_keys_lay_out(int64_t width, int64_t value_width, int has_additive) {
+  struct attn_keys_layout l = {0};
+  l.k = place(&l.end, width * ATTN_ROW_BLOCK);
+  l.v = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.d_k = place(&l.end, width * ATTN_ROW_BLOCK);
+  l.d_v = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.p = place(&l.end, SQUARE);
+  l.dropped = place(&l.end, SQUARE);
+  l.d_p = place(&l.end, SQUARE);
+  l.gain = place(&l.end, SQUARE);
+  l.tile = place(&l.end, SQUARE);
+  l.q = place(&l.end, width * ATTN_ROW_BLOCK);
+  l.d_out = place(&l.end, value_width * ATTN_ROW_BLOCK);
+  l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
+  return l;
+}
+
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
-  return ATTN_ROWS * (width + 2 * ATTN_KEYS + value_width) + ATTN_KEYS * (width + value_width) +
-         additive_floats(width, has_additive) + 64;
+  return attn_sdpa_lay_out(width, value_width, has_additive).end;
 }
 
-/* The sink may be far above or below all scores: double has room for either. */
-struct attn_row_total attn_total_of_row(double m, double l, double sink) {
-  double top = sink > m ? sink : m, own = exp2(m - top), other = exp2(sink - top);
-  double sum = l * own + other;
-  return (struct attn_row_total){top + log2(sum), own / sum, other / sum};
-}
-
-/* Queries: the forward's, panels of dO and dQ, dP and a slope of one group. Keys: panels of k, v,
- * their gradients, q and dO; five squares. */
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive) {
-  int64_t queries = attn_sdpa_panel_floats(width, value_width, 0) +
-                    ATTN_ROWS * (width + value_width + 2 * ATTN_KEYS);
-  int64_t keys = ATTN_ROWS * (3 * (width + value_width) + 5 * ATTN_ROWS);
-  return (queries > keys ? queries : keys) + additive_floats(width, has_additive) + 64;
+  int64_t queries = attn_queries_lay_out(width, value_width, has_additive).end;
+  int64_t keys = attn_keys_lay_out(width, value_width, has_additive).end;
+  return queries > keys ? queries : keys;
+}
+
+/* ---- Softmax ---- */
+
+/* The sink may be far above or below all scores: double holds either. */
+struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink) {
+  double top = sink > m ? sink : m;
+  if (top == -(double)INFINITY) return (struct attn_softmax_sum){.log2_sum = top};
+  double own = exp2(m - top), other = exp2(sink - top), sum = l * own + other;
+  return (struct attn_softmax_sum){top + log2(sum), own / sum, other / sum};
 }

@@ -1,9 +1,8 @@
-/* kernel.h -- the table of micro-kernels, and what one call of each is given.
+/* kernel.h -- the table of kernels and the tasks that they run.
  *
- * The scalar code fills the table; each instruction set overlays what it does
- * better. A kernel sees one block of rows of one key/value head: raw pointers,
- * an interval of visible keys for each row, perhaps a mask. It allocates
- * nothing and knows nothing of batches, threads or where a mask came from.
+ * There is one kernel per instruction set. A task is one block of rows of one key/value head: raw
+ * pointers, a range of visible keys for each row, optionally a mask. A kernel allocates nothing and
+ * is independent of batch, threads and broadcasting.
  */
 #ifndef ATTN_KERNEL_H
 #define ATTN_KERNEL_H
@@ -15,116 +14,150 @@
 #define ATTN_LN2 0.6931471805599453
 
 enum {
-  ATTN_ROWS = 64,       /* queries of a block: the lanes of the panels */
-  ATTN_KEYS = 96,       /* keys of a block, counted from key 0 */
+  ATTN_ROW_BLOCK = 64,  /* queries of a block: the lanes of the panels */
+  ATTN_KEY_BLOCK = 96,  /* keys of a block, counted from key 0 */
   ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
 };
 
-/* Keys and values of a head in pages: key j is row j % tokens of page table[j / tokens]. Strides
- * in elements of what they count. */
+/* The paged keys and values of a head: key j is row j % tokens of page table[j / tokens]. Strides
+ * are in elements. */
 struct attn_task_pages {
   int64_t tokens;    /* of a page; 0: no pages */
   const char *table; /* int32 or int64 */
   int64_t table_step;
   attn_dtype table_dtype;
-  int64_t keys;                    /* of the sequence: what lies behind them is not read */
+  int64_t keys;                    /* of the sequence; rows beyond them are not read */
   int64_t k_page, v_page;          /* from page to page */
   const char *k_scales, *v_scales; /* of int8: a float32 for each row */
   int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
 };
 
-/* One block of at most ATTN_ROWS rows against all keys of a head. Strides in elements. */
+/* One block of at most ATTN_ROW_BLOCK rows against all keys of a head. Strides are in elements. */
 struct attn_sdpa_task {
   int32_t rows;
-  attn_dtype dtype;            /* of q and o: float32, float16 or bfloat16 */
-  attn_dtype weights_dtype;    /* of these types too */
-  attn_dtype kv_dtype;         /* of k and v: these, or int8 in pages */
-  const char *q[ATTN_ROWS];    /* E values each, q_col apart */
-  char *o[ATTN_ROWS];          /* Ev values each, o_col apart */
-  float *lse[ATTN_ROWS];       /* one value, or NULL */
-  char *weights[ATTN_ROWS];    /* S values each, weights_col apart, or NULL */
-  const char *mask[ATTN_ROWS]; /* S values each, mask_col apart; unused where has_mask is 0 */
-  int64_t lo[ATTN_ROWS], hi[ATTN_ROWS]; /* row sees keys lo <= j < hi that the mask allows */
-  int32_t empty[ATTN_ROWS]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
-  /* Instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be merged with
-   * those of the row's other keys; m is -inf where it saw none. [0] NULL: not wanted. */
-  float *partial[ATTN_ROWS];
+  attn_dtype dtype;                 /* of q and o: float32, float16 or bfloat16 */
+  attn_dtype weights_dtype;         /* of these types too */
+  attn_dtype kv_dtype;              /* of k and v: these, or int8 in pages */
+  const char *q[ATTN_ROW_BLOCK];    /* E values each, q_col apart */
+  char *o[ATTN_ROW_BLOCK];          /* Ev values each, o_col apart */
+  float *lse[ATTN_ROW_BLOCK];       /* one value, or NULL */
+  char *weights[ATTN_ROW_BLOCK];    /* S values each, weights_col apart, or NULL */
+  const char *mask[ATTN_ROW_BLOCK]; /* S values each, mask_col apart; unused where has_mask is 0 */
+  int64_t lo[ATTN_ROW_BLOCK],
+      hi[ATTN_ROW_BLOCK];        /* row sees keys lo <= j < hi that the mask allows */
+  int32_t empty[ATTN_ROW_BLOCK]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
+  /* Partial results instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be
+   * merged with those of the row's other keys; m is -inf if it sees none. [0] NULL: not computed.
+   */
+  float *partial[ATTN_ROW_BLOCK];
   const char *k, *v;
   int64_t q_col, o_col, weights_col, mask_col, k_row, k_col, v_row, v_col;
   int64_t keys, width, value_width; /* S, E, Ev */
-  struct attn_task_pages pages;     /* k and v then are the head's rows of page 0 */
+  struct attn_task_pages pages;     /* if used, k and v point to the head's rows of page 0 */
   int32_t has_mask, has_alibi, has_sinks;
   attn_dtype mask_dtype;
-  double slope[ATTN_ROWS];     /* ALiBi's */
-  int64_t position[ATTN_ROWS]; /* i + offset */
-  double sink[ATTN_ROWS];      /* times log2(e); -inf: none */
-  double softcap;              /* times log2(e); 0: none */
-  uint32_t drop_below;         /* a weight whose random word is below this is dropped; 0: none is */
-  double keep;                 /* and the others are multiplied by this */
+  double slope[ATTN_ROW_BLOCK];     /* ALiBi's */
+  int64_t position[ATTN_ROW_BLOCK]; /* i + offset */
+  double sink[ATTN_ROW_BLOCK];      /* times log2(e); -inf: none */
+  double softcap;                   /* times log2(e); 0: none */
+  uint32_t drop_below; /* a weight whose random word is below this is dropped; 0: no dropout */
+  double keep;         /* the factor of the others */
   uint64_t seed;
-  uint32_t counter[ATTN_ROWS][3]; /* i, h, b as Philox counts them */
-  double scale;                   /* scale * log2(e): scores are in powers of two from here on */
-  float headroom;   /* c: sums of weights stay at most 1, so that sums of |p v| cannot overflow */
+  uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b of the Philox counter */
+  double scale;                        /* scale * log2(e): scores are in powers of two */
+  float headroom;   /* c: keeps sums of weights at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
   attn_dtype additive_dtype;
   int64_t additive_col;
-  const char *additive[ATTN_ROWS]; /* a: E values each, additive_col apart */
+  const char *additive[ATTN_ROW_BLOCK]; /* a: E values each, additive_col apart */
 };
 
-/* The gradients of a block. task is as in the forward, its outputs unused; task.rows of at most
- * ATTN_ROWS. Backward over keys: begin, add for every block of rows of every query head, end;
- * the rows of one add are of one head. */
+/* The gradients of a block. task is as in the forward, without its outputs. The backward over keys
+ * calls begin, then add for every block of rows of every query head, then end; the rows of one add
+ * belong to one head. */
 struct attn_backward_task {
   struct attn_sdpa_task task;
-  const char *d_o[ATTN_ROWS]; /* Ev values each, d_o_col apart */
-  float m[ATTN_ROWS];         /* P = share 2^(score - m), in powers of two */
-  float share[ATTN_ROWS];
-  float delta[ATTN_ROWS];  /* sum dO O - dlse */
-  char *d_q[ATTN_ROWS];    /* E values each, d_q_col apart; [0] NULL: not wanted */
-  char *d_mask[ATTN_ROWS]; /* added to; [0] NULL: not wanted */
+  const char *d_o[ATTN_ROW_BLOCK]; /* Ev values each, d_o_col apart */
+  float m[ATTN_ROW_BLOCK];         /* P = share 2^(score - m), in powers of two */
+  float share[ATTN_ROW_BLOCK];
+  float delta[ATTN_ROW_BLOCK];  /* sum dO O - dlse */
+  char *d_q[ATTN_ROW_BLOCK];    /* E values each, d_q_col apart; [0] NULL: not computed */
+  char *d_mask[ATTN_ROW_BLOCK]; /* added to; [0] NULL: not computed */
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
-  double plain_scale; /* not times log2(e) */
+  double plain_scale; /* scale, without log2(e) */
   int64_t first_key;
-  int32_t lanes;   /* keys of this block, at most ATTN_ROWS */
-  char *d_k, *d_v; /* of the head; NULL: not wanted */
+  int32_t lanes;   /* keys of this block, at most ATTN_ROW_BLOCK */
+  char *d_k, *d_v; /* of the head; NULL: not computed */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
-  double *d_additive[ATTN_ROWS]; /* E values each, dense, added to in order; [0] NULL: not wanted */
+  double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not
+                                         computed */
 };
 
-/* A row whose weights 2^(x - m) sum to l, and its sink, in powers of two (-inf: none), taken
- * together: m may be so large that no float has room for log2 l beside it. */
-struct attn_row_total {
-  double log2_sum;
-  double share; /* what a weight is multiplied by */
-  double sink;  /* the sink's own weight */
+/* The softmax of a row from its running maximum m and sum l, with its sink: weights 2^(x - m) sum
+ * to l; m and sink are in powers of two, -inf: no key, no sink. log2_sum is apart because m may be
+ * so large that float32 cannot represent m + log2 l. */
+struct attn_softmax_sum {
+  double log2_sum; /* the log-sum-exp in powers of two; -inf of a row without keys and sink */
+  double share;    /* the factor of each weight 2^(x - m); 0 of a row without keys */
+  double sink;     /* the weight of the sink */
 };
-struct attn_row_total attn_total_of_row(double m, double l, double sink);
+struct attn_softmax_sum attn_softmax_finish(double m, double l, double sink);
 
 struct attn_kernel {
   int32_t isa;
   const char *name; /* "f32 avx2" */
   void (*sdpa_f32)(struct attn_sdpa_task *task);
-  void (*exp2_f32)(const float *x, float *y, int64_t count); /* the kernel's own exp2; for tests */
-  double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns how many operations */
+  void (*exp2_f32)(const float *x, float *y, int64_t count); /* for tests */
+  double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
   void (*backward_queries)(struct attn_backward_task *task);
   void (*backward_keys_begin)(struct attn_backward_task *task);
   void (*backward_keys_add)(struct attn_backward_task *task);
   void (*backward_keys_end)(struct attn_backward_task *task);
-  void (*tanh_f32)(const float *x, float *y, int64_t count); /* the softcap's; for tests */
+  void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
 };
 
-/* Floats of workspace that a task of this shape needs, with additive scores or without. */
-int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
+/* Where the panels of a task begin in its workspace, in floats; end is the size. Each is a multiple
+ * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. */
+struct attn_sdpa_layout {
+  int64_t q, o;           /* [E][row], [Ev][row] */
+  int64_t p, tile;        /* [key][row]: weights of one group; what is added to the scores */
+  int64_t k_copy, v_copy; /* a block of k or v that cannot be read in place */
+  int64_t a, scores;      /* additive scores: [E][row]; [key][row] of one group */
+  int64_t end;
+};
+struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive);
 
-/* The same for an attn_backward_task. */
+/* The backward over queries: the forward's panels, then these. */
+struct attn_queries_layout {
+  struct attn_sdpa_layout forward;
+  int64_t d_out, d_q; /* [Ev][row], [E][row] */
+  int64_t d_p, gain;  /* of one group: dP, then dS; the slope of the softcap */
+  int64_t d_a;        /* additive scores: [E][row] */
+  int64_t end;
+};
+struct attn_queries_layout attn_queries_lay_out(int64_t width, int64_t value_width,
+                                                int has_additive);
+
+/* The backward over keys. */
+struct attn_keys_layout {
+  int64_t k, v, d_k, d_v;              /* [E or Ev][key] */
+  int64_t q, d_out;                    /* rows, dense */
+  int64_t p, dropped, d_p, gain, tile; /* [row][key] of one group */
+  int64_t a;                           /* additive scores: [E][key] of one group */
+  int64_t end;
+};
+struct attn_keys_layout attn_keys_lay_out(int64_t width, int64_t value_width, int has_additive);
+
+/* Floats of workspace of an attn_sdpa_task; of an attn_backward_task, for both passes. */
+int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
 int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive);
 
-/* The table's entry number index, worst first; NULL past the end. */
+/* Kernel number index, slowest first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);
 
-/* The best entry for at most this isa; never NULL. */
+/* The best kernel for at most this isa; never NULL. */
 const struct attn_kernel *attn_kernel_for(int32_t isa);
 
 extern const struct attn_kernel attn_kernel_scalar;

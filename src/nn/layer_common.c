@@ -20,7 +20,7 @@ void attn_parallel_for(const struct attn_host *host, int64_t count,
                        void (*body)(void *argument, int64_t index, int32_t worker),
                        void *argument) {
   int32_t workers = attn_threads_workers(host->executor, host->threads);
-  attn_threads_share(host->executor, workers, count, body, argument);
+  attn_threads_parallel_for(host->executor, workers, count, body, argument);
 }
 
 struct parallel_rows {
@@ -57,7 +57,7 @@ void attn_host_release(const struct attn_host *host, void *memory) {
 
 attn_status attn_layer_check_real(const attn_tensor *x, const char *name, attn_error *err) {
   attn_status status = attn_view_check(x, name, err);
-  if (!status && !attn_view_is_real(x->dtype))
+  if (!status && !attn_is_floating_point(x->dtype))
     status = attn_fail(err, ATTN_ERR_TYPE, name,
                        "%s is %s; it must be float32, float64, float16 or bfloat16", name,
                        attn_dtype_name(x->dtype));

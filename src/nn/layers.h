@@ -125,7 +125,7 @@ void attn_residual_backward(const struct attn_host *host, const struct attn_drop
 struct attn_multihead {
   int64_t num_heads, num_kv_heads, head_dim, value_head_dim; /* Hq, H, E, Ev */
   int64_t sequences;
-  const int64_t *query_starts, *key_starts; /* (sequences + 1): cumulative lengths */
+  const int64_t *cu_seqlens_q, *cu_seqlens_k; /* (sequences + 1): cumulative lengths */
   int causal;
   const float *alibi; /* (Hq), NULL: none */
   double scale;       /* 0: 1 / sqrt(E) */

@@ -3,7 +3,7 @@
 /* One call of attn/attn.h and the tensors that its descriptor points to. */
 struct sdpa_args {
   attn_sdpa desc;
-  attn_tensor query_starts, key_starts, alibi, lse;
+  attn_tensor cu_seqlens_q, cu_seqlens_k, alibi, lse;
 };
 
 /* (heads, n, width), a view of rows of all heads. */
@@ -17,8 +17,8 @@ static attn_tensor starts_of(const int64_t *starts, int64_t sequences) {
 
 static void describe(const struct attn_host *host, const struct attn_multihead *m, float *lse,
                      int64_t n, struct sdpa_args *c) {
-  c->query_starts = starts_of(m->query_starts, m->sequences);
-  c->key_starts = starts_of(m->key_starts, m->sequences);
+  c->cu_seqlens_q = starts_of(m->cu_seqlens_q, m->sequences);
+  c->cu_seqlens_k = starts_of(m->cu_seqlens_k, m->sequences);
   c->lse = (attn_tensor){lse, ATTN_F32, 2, {m->num_heads, n}, {n, 1}};
   c->alibi = (attn_tensor){(void *)(uintptr_t)m->alibi, ATTN_F32, 1, {m->num_heads}, {1}};
   c->desc = (attn_sdpa){.struct_size = sizeof c->desc,
@@ -44,7 +44,7 @@ attn_status attn_multihead_forward(const struct attn_host *host, const struct at
   attn_tensor tv = by_heads(v, m->num_kv_heads, m->value_head_dim);
   attn_tensor to = by_heads(o, m->num_heads, m->value_head_dim);
   describe(host, m, lse, q.n, &c);
-  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.query_starts, &c.key_starts, err);
+  return attn_sdpa_forward_packed(&c.desc, &tq, &tk, &tv, &to, &c.cu_seqlens_q, &c.cu_seqlens_k, err);
 }
 
 attn_status attn_multihead_weights(const struct attn_host *host, const struct attn_multihead *m,
@@ -79,6 +79,6 @@ attn_status attn_multihead_backward(const struct attn_host *host, const struct a
   attn_tensor t_dv = by_heads(dv, m->num_kv_heads, m->value_head_dim);
   const attn_sdpa_gradients g = {.struct_size = sizeof g, .d_q = &t_dq, .d_k = &t_dk, .d_v = &t_dv};
   describe(host, m, lse, q.n, &c);
-  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.query_starts,
-                                   &c.key_starts, &g, err);
+  return attn_sdpa_backward_packed(&c.desc, &tq, &tk, &tv, &to, &t_d_o, &c.cu_seqlens_q,
+                                   &c.cu_seqlens_k, &g, err);
 }

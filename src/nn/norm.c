@@ -250,8 +250,8 @@ static attn_status forward(struct norm_call *c, const attn_norm *desc, const att
   if (!status) status = check_statistic(c, mean, "mean", &c->mean, err);
   if (!status) status = check_statistic(c, inv_std_dev, "inv_std_dev", &c->inv_std_dev, err);
   if (!status) status = attn_layer_check_in_place(y, "y", x, "x", err);
-  if (!status) status = attn_views_check_apart(out, 3, in, 2, err);
-  if (!status) status = attn_views_check_apart(out + 1, 2, in + 2, 1, err);
+  if (!status) status = attn_views_check_no_overlap(out, 3, in, 2, err);
+  if (!status) status = attn_views_check_no_overlap(out + 1, 2, in + 2, 1, err);
   if (status) return status;
   if (!c->n && !mean && !inv_std_dev) c->rows = 0; /* nothing to write: any number of rows fits */
   c->y = *y;
@@ -311,9 +311,9 @@ struct sum_offsets {
 static struct sum_offsets offsets_of(const struct broadcast_sum *s, int first, int end,
                                      int64_t index) {
   const int64_t *shape = s->shape + first;
-  return (struct sum_offsets){attn_view_place(shape, s->by.x + first, end - first, index),
-                              attn_view_place(shape, s->by.d_y + first, end - first, index),
-                              attn_view_place(shape, s->by.row + first, end - first, index)};
+  return (struct sum_offsets){attn_view_offset(shape, s->by.x + first, end - first, index),
+                              attn_view_offset(shape, s->by.d_y + first, end - first, index),
+                              attn_view_offset(shape, s->by.row + first, end - first, index)};
 }
 
 static double term(const struct broadcast_sum *s, struct sum_offsets a, struct sum_offsets b) {
@@ -338,7 +338,7 @@ static void sum_block(void *argument, int64_t block, int32_t worker) {
     for (int64_t j = 0; j < count; j++) sum[j] += term(s, kept[j], summed);
   }
   for (int64_t j = 0; j < count; j++) {
-    int64_t at = attn_view_place(s->shape, s->by.out, s->kept, first + j);
+    int64_t at = attn_view_offset(s->shape, s->by.out, s->kept, first + j);
     attn_store_real(s->out->dtype, attn_view_at(s->out, at), sum[j]);
   }
 }
@@ -402,8 +402,8 @@ static attn_status backward(struct norm_call *c, const attn_norm *desc, const at
   if (!status) status = check_outputs(c, scale, &g, err);
   if (!status) status = attn_layer_check_in_place(g.d_x, "d_x", d_y, "d_y", err);
   if (!status) status = attn_layer_check_in_place(g.d_x, "d_x", x, "x", err);
-  if (!status) status = attn_views_check_apart(out, 3, in, 1, err);
-  if (!status) status = attn_views_check_apart(out + 1, 2, in + 1, 2, err);
+  if (!status) status = attn_views_check_no_overlap(out, 3, in, 1, err);
+  if (!status) status = attn_views_check_no_overlap(out + 1, 2, in + 1, 2, err);
   if (status) return status;
   c->d_y = *d_y;
   return run_backward(c, &g, err);

@@ -152,7 +152,7 @@ static attn_status check(struct rotary_call *c, const attn_rotary *desc, const a
   const struct attn_named_view out = {to, to_name};
   const struct attn_named_view in[] = {
       {cos, "cos"}, {sin, "sin"}, {c->desc.positions, "positions"}};
-  return status ? status : attn_views_check_apart(&out, 1, in, 3, err);
+  return status ? status : attn_views_check_no_overlap(&out, 1, in, 3, err);
 }
 
 /* ---- Rotation ------------------------------------------------------------ */
@@ -163,7 +163,7 @@ static void load_table(const struct rotary_call *c, const attn_tensor *t, int64_
   int64_t at = c->desc.positions ? position(c->desc.positions, b, l) * t->strides[0]
                                  : b * t->strides[0] + l * t->strides[1];
   int64_t step = t->strides[t->rank - 1];
-  attn_load_strided(t->dtype, attn_view_at(t, at + k * step), step, count, to);
+  attn_load_reals(t->dtype, attn_view_at(t, at + k * step), step, count, to);
 }
 
 /*     forward                        backward: the inverse rotation
@@ -179,15 +179,15 @@ static void rotate_row(const struct rotary_call *c, int64_t b, int64_t l, const 
     int64_t first = c->first + k * c->step, second = c->second + k * c->step;
     load_table(c, &c->cos, b, l, k, count, cos);
     load_table(c, &c->sin, b, l, k, count, sin);
-    attn_load_strided(c->from.dtype, x + first * in * size, c->step * in, count, x1);
-    attn_load_strided(c->from.dtype, x + second * in * size, c->step * in, count, x2);
+    attn_load_reals(c->from.dtype, x + first * in * size, c->step * in, count, x1);
+    attn_load_reals(c->from.dtype, x + second * in * size, c->step * in, count, x2);
     for (int64_t n = 0; n < count; n++) {
       double s = c->direction * sin[n];
       y1[n] = cos[n] * x1[n] - s * x2[n];
       y2[n] = s * x1[n] + cos[n] * x2[n];
     }
-    attn_store_strided(c->to.dtype, y + first * out * size, c->step * out, count, y1);
-    attn_store_strided(c->to.dtype, y + second * out * size, c->step * out, count, y2);
+    attn_store_reals(c->to.dtype, y + first * out * size, c->step * out, count, y1);
+    attn_store_reals(c->to.dtype, y + second * out * size, c->step * out, count, y2);
   }
   for (int64_t e = 2 * c->pairs; e < c->width; e++) /* elements that are not rotated are copied */
     memmove(y + e * out * size, x + e * in * size, (size_t)size);
@@ -237,7 +237,7 @@ static attn_status check_tables(double base, int64_t first, const attn_tensor *c
                      attn_view_text(cos, text));
   status = attn_layer_check_shape(sin, "sin", cos->shape, 2, err);
   const struct attn_named_view out = {cos, "cos"}, in = {sin, "sin"};
-  if (!status) status = attn_views_check_apart(&out, 1, &in, 1, err);
+  if (!status) status = attn_views_check_no_overlap(&out, 1, &in, 1, err);
   const int64_t max = (int64_t)1 << 53; /* larger positions are not exact in double */
   if (!status && (first < 0 || first > max || cos->shape[0] > max - first))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "first",
@@ -253,7 +253,7 @@ static void fill_table(const attn_tensor *t, double base, int64_t first, double 
     for (int64_t k = 0; k < pairs; k++) {
       double frequency = pow(base, -(double)k / (double)pairs);
       double value = wave((double)(first + p) * frequency);
-      attn_store_strided(t->dtype, attn_row_data(t, 2, at++), 1, 1, &value);
+      attn_store_reals(t->dtype, attn_row_data(t, 2, at++), 1, 1, &value);
     }
 }
 

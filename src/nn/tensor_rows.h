@@ -6,13 +6,6 @@
 
 enum { ATTN_ROW_CHUNK = 256 }; /* elements that layers process at a time */
 
-/* count elements from at on, step elements apart. */
-void attn_load_strided(attn_dtype dtype, const char *at, int64_t step, int64_t count, double *to);
-
-/* Each is rounded to nearest, ties to even. */
-void attn_store_strided(attn_dtype dtype, char *at, int64_t step, int64_t count,
-                        const double *from);
-
 /* A row is one choice of the dimensions before `first`; its elements, row-major over the others,
  * are counted from 0. These copy elements from .. from + count - 1 of a row. */
 void attn_row_load(const attn_tensor *t, int first, int64_t row, int64_t from, int64_t count,

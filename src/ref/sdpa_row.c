@@ -1,4 +1,4 @@
-/* sdpa_row.c -- one row of attention, as the equations say it, in double. */
+/* sdpa_row.c -- one row of attention and its gradients by the equations, in double. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "philox.h"
 #include "ref.h"
 
-/* What a row is asked about. */
-struct question {
+/* The inputs of a row. */
+struct ref_query {
   const attn_sdpa *desc; /* may be NULL */
   const attn_tensor *q, *k;
   int64_t head;   /* of k and v */
@@ -19,7 +19,7 @@ static double element(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-/* NumPy's broadcasting: the mask's dimensions stand at the right; one of size 1 repeats. */
+/* NumPy's broadcasting: dimensions are aligned at the right; one of size 1 repeats. */
 static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
   int64_t at = 0;
   for (int n = 0; n < mask->rank; n++)
@@ -27,19 +27,19 @@ static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
   return at;
 }
 
-/* A finite value counts as at most FLT_MAX ln 2 either way: scores are kept in powers of two. */
-static double held(double mask) {
+/* Clamps a finite value to +-FLT_MAX ln 2, because the kernels keep scores in powers of two. */
+static double clamp_mask(double mask) {
   const double most = 0x1.62e42fefa39efp-1 * 0x1.fffffep127;
   if (isinf(mask) || mask != mask) return mask;
   return mask > most ? most : mask < -most ? -most : mask;
 }
 
-/* What the mask adds to the score: 0 for true, -inf for false, else its value. */
+/* The mask's addend of the score: 0 for true, -inf for false, else its value. */
 static double mask_value(const attn_tensor *mask, const int64_t index[4]) {
   const char *data = mask->data;
   int64_t at = mask_element(mask, index);
   if (mask->dtype == ATTN_BOOL) return data[at] ? 0.0 : -(double)INFINITY;
-  return held(attn_load_real(mask->dtype, data + at * attn_real_size(mask->dtype)));
+  return clamp_mask(attn_load_real(mask->dtype, data + at * attn_real_size(mask->dtype)));
 }
 
 static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
@@ -55,7 +55,7 @@ static int64_t key_length(const attn_sdpa *desc, int64_t b, int64_t keys) {
   return wide;
 }
 
-/* How far key j lies ahead of query i, at i + offset. In long double no int64_t overflows. */
+/* j - (i + offset), in long double so that no int64_t overflows. */
 static long double ahead_of(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows,
                             int64_t length) {
   long double offset = 0;
@@ -64,7 +64,7 @@ static long double ahead_of(const attn_sdpa *desc, int64_t i, int64_t j, int64_t
   return (long double)j - ((long double)i + offset);
 }
 
-/* May query i see key j, the mask aside? */
+/* Whether query i sees key j, without the mask. */
 static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64_t length) {
   if (j >= length) return 0;
   if (!desc) return 1;
@@ -75,21 +75,21 @@ static int sees(const attn_sdpa *desc, int64_t i, int64_t j, int64_t rows, int64
   return desc->window_right < 0 || ahead <= (long double)desc->window_right;
 }
 
-/* May the row see key j: the rules of position and the mask together? */
-static int visible(const struct question *ask, const struct attn_ref_row *row, int64_t j) {
+/* Whether the row sees key j, with the mask. */
+static int visible(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j) {
   const int64_t index[4] = {row->b, row->h, row->i, j};
   if (!sees(ask->desc, row->i, j, ask->q->shape[2], ask->length)) return 0;
   return !ask->desc || !ask->desc->mask || mask_value(ask->desc->mask, index) != -(double)INFINITY;
 }
 
-/* slope_h: of (Hq) or (B, Hq). */
+/* Element h of (Hq), or (b, h) of (B, Hq). */
 static double per_head(const attn_tensor *t, int64_t b, int64_t h) {
   int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-/* What is added to the score: the mask and ALiBi [Press22]; its magnitude beside it. */
-static double added(const struct question *ask, const struct attn_ref_row *row, int64_t j,
+/* The addend of the score, mask and ALiBi [Press22], and its magnitude. */
+static double added(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
                     double *size) {
   const attn_sdpa *d = ask->desc;
   const int64_t index[4] = {row->b, row->h, row->i, j};
@@ -108,24 +108,24 @@ static double vector_element(const attn_tensor *t, int64_t h, int64_t e) {
   return attn_load_real(t->dtype, (const char *)t->data + at * attn_real_size(t->dtype));
 }
 
-static int is_additive(const struct question *ask) { return ask->desc && ask->desc->additive; }
+static int is_additive(const struct ref_query *ask) { return ask->desc && ask->desc->additive; }
 
-static double scale_of(const struct question *ask) {
+static double scale_of(const struct ref_query *ask) {
   if (ask->desc && (ask->desc->flags & ATTN_SDPA_SCALE)) return ask->desc->scale;
   if (is_additive(ask) || !ask->q->shape[3]) return 1.0;
   return 1.0 / sqrt((double)ask->q->shape[3]);
 }
 
-/* What a score is made of: scale q . k_j behind the softcap, and the sums of the magnitudes of
- * scale q . k_j, of what is added and of k_j. */
-struct sizes {
+/* The parts of a score: scale q . k_j after the softcap, and the sums of the magnitudes of the
+ * terms of scale q . k_j, of the addend and of k_j. */
+struct score_sizes {
   double capped, dot, added, key;
 };
 
-/* s_j = cap(scale q . k_j) + what is added. With additive scores sum_e a_e tanh(q_e + k_je) stands
- * for q . k_j. */
-static double score(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    struct sizes *size) {
+/* s_j = cap(scale q . k_j) + addend. With additive scores sum_e a_e tanh(q_e + k_je) replaces
+ * q . k_j. */
+static double score(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
+                    struct score_sizes *size) {
   int64_t width = ask->q->shape[3];
   double scale = scale_of(ask), more = added(ask, row, j, &size->added), sum = 0, absolute = 0;
   size->key = 0;
@@ -149,26 +149,26 @@ static double score(const struct question *ask, const struct attn_ref_row *row, 
   return sum + more;
 }
 
-/* All scores of the row, how many there are, and their maximum: NaN where one of them is. */
-static double score_row(const struct question *ask, struct attn_ref_row *row) {
+/* Computes all scores of the row. Returns their maximum: NaN if one is. */
+static double score_row(const struct ref_query *ask, struct attn_ref_row *row) {
   double top = -(double)INFINITY;
   row->visible = 0;
   for (int64_t j = 0; j < row->keys; j++) {
-    struct sizes size;
+    struct score_sizes size;
     row->scores[j] = -(double)INFINITY;
     if (!visible(ask, row, j)) continue;
     row->visible++;
     row->scores[j] = score(ask, row, j, &size);
     if (row->scores[j] > top || row->scores[j] != row->scores[j]) top = row->scores[j];
     if (row->budget)
-      row->budget[j] = attn_ref_own_score(row, ask->q->shape[3], size.dot + size.added, size.key);
+      row->budget[j] = attn_ref_score_error(row, ask->q->shape[3], size.dot + size.added, size.key);
   }
   return top;
 }
 
-/* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN, and
- * so does a row that sees nothing but scores of -inf: 0 / 0, although its lse is -inf. */
-static void soften(const struct question *ask, struct attn_ref_row *row, double top) {
+/* p_j = exp(s_j - top) / sum: softmax [Vaswani17 eq. 1]. A NaN score makes the whole row NaN. So do
+ * visible scores that are all -inf: 0 / 0, although lse is -inf. */
+static void softmax_row(const struct ref_query *ask, struct attn_ref_row *row, double top) {
   double sink =
       ask->desc && ask->desc->sinks ? per_head(ask->desc->sinks, 0, row->h) : -(double)INFINITY;
   double highest = sink > top ? sink : top, sum = 0;
@@ -178,13 +178,13 @@ static void soften(const struct question *ask, struct attn_ref_row *row, double 
     row->weights[j] = visible(ask, row, j) ? exp(row->scores[j] - highest) : 0.0;
     sum += row->weights[j];
   }
-  sum += exp(sink - highest); /* takes its share, has no value */
+  sum += exp(sink - highest); /* has a weight, but no value */
   row->lse = highest + log(sum), row->base = highest, row->sum = sum, row->sink = sink;
   for (int64_t j = 0; j < row->keys; j++)
     if (visible(ask, row, j)) row->weights[j] /= sum;
 }
 
-/* Which weights stay, and as what: 0 or 1 / (1 - dropout). */
+/* The dropout factor of weight j: 0 or 1 / (1 - dropout). */
 static double kept(const attn_sdpa *d, const struct attn_ref_row *row, int64_t j) {
   uint32_t random[4];
   if (!d || !(d->flags & ATTN_SDPA_DROPOUT)) return 1;
@@ -195,15 +195,15 @@ static double kept(const attn_sdpa *d, const struct attn_ref_row *row, int64_t j
   return random[j % 4] < attn_dropout_threshold(d->dropout) ? 0 : 1 / (1 - d->dropout);
 }
 
-/* p_j v_j. A weight too small for a double is above 0 all the same: times infinity it is infinite.
- */
+/* p_j v_j. A weight that underflows is still positive: times infinity it is infinite. */
 static double share_of(const struct attn_ref_row *row, int64_t j, double keep, double value) {
   int vanished = row->weights[j] == 0 && keep > 0 && row->scores[j] > -(double)INFINITY;
   return vanished && isinf(value) ? value : row->weights[j] * keep * value;
 }
 
-/* o = sum_j p_j v_j over the keys that the row sees, however small p_j: a NaN in v_j counts. */
-static void mix(const struct question *ask, const attn_tensor *v, struct attn_ref_row *row) {
+/* o = sum_j p_j v_j over the visible keys; a NaN in v_j counts however small p_j is. */
+static void weighted_sum(const struct ref_query *ask, const attn_tensor *v,
+                         struct attn_ref_row *row) {
   for (int64_t e = 0; e < v->shape[3]; e++) row->output[e] = row->absolute[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(ask, row, j)) continue;
@@ -217,18 +217,18 @@ static void mix(const struct question *ask, const attn_tensor *v, struct attn_re
   }
 }
 
-/* What bounds the output, once the weights are known. */
-static void bound_terms(const struct question *ask, const attn_tensor *v,
+/* The terms of the output's bound, once the weights are known. */
+static void bound_terms(const struct ref_query *ask, const attn_tensor *v,
                         struct attn_ref_row *row) {
   double flush = attn_ref_flush(row) * row->largest_kept;
-  for (int64_t e = 0; e < v->shape[3]; e++) row->own[e] = row->largest[e] = row->flushed[e] = 0;
-  attn_ref_settle(row);
+  for (int64_t e = 0; e < v->shape[3]; e++) row->error[e] = row->largest[e] = row->flushed[e] = 0;
+  attn_ref_complete_budgets(row);
   for (int64_t j = 0; j < row->keys; j++) {
     double keep = visible(ask, row, j) ? kept(ask->desc, row, j) : 0;
-    double own = keep > 0 ? keep * attn_ref_own_share(row, j) : 0;
+    double error = keep > 0 ? keep * attn_ref_weight_error(row, j) : 0;
     for (int64_t e = 0; keep > 0 && e < v->shape[3]; e++) {
       double size = fabs(element(v, row->b, ask->head, j, e));
-      if (size > 0) row->own[e] += size * own;
+      if (size > 0) row->error[e] += size * error;
       row->largest[e] = fmax(row->largest[e], size * keep);
       if (row->weights[j] < flush)
         row->flushed[e] += fabs(share_of(row, j, 1, element(v, row->b, ask->head, j, e)));
@@ -239,27 +239,27 @@ static void bound_terms(const struct question *ask, const attn_tensor *v,
 void attn_ref_sdpa_row(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                        const attn_tensor *v, struct attn_ref_row *row) {
   row->keys = k->shape[2];
-  const struct question ask = {
+  const struct ref_query ask = {
       .desc = desc,
       .q = q,
       .k = k,
       .head = k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
       .length = key_length(desc, row->b, row->keys),
   };
-  row->bent = desc && (desc->flags & ATTN_SDPA_SOFTCAP);
-  row->lifted = desc && (desc->alibi || (desc->mask && desc->mask->dtype != ATTN_BOOL));
+  row->has_softcap = desc && (desc->flags & ATTN_SDPA_SOFTCAP);
+  row->has_bias = desc && (desc->alibi || (desc->mask && desc->mask->dtype != ATTN_BOOL));
   row->additive = desc && desc->additive;
   row->largest_kept = desc && (desc->flags & ATTN_SDPA_DROPOUT) ? 1 / (1 - desc->dropout) : 1;
   row->top = score_row(&ask, row);
-  soften(&ask, row, row->top);
-  mix(&ask, v, row);
+  softmax_row(&ask, row, row->top);
+  weighted_sum(&ask, v, row);
   if (row->budget) bound_terms(&ask, v, row);
 }
 
 /* ---- Backward ---- */
 
-/* dp_j = dO . v_j, dropped as the weight was; its magnitude beside it. */
-static double weight_gradient(const struct question *ask, const attn_tensor *v,
+/* dp_j = dO . v_j with the weight's dropout, and its magnitude. */
+static double weight_gradient(const struct ref_query *ask, const attn_tensor *v,
                               const attn_tensor *d_o, const struct attn_ref_row *row, int64_t j,
                               double *size) {
   double sum = 0, absolute = 0, keep = kept(ask->desc, row, j);
@@ -271,45 +271,46 @@ static double weight_gradient(const struct question *ask, const attn_tensor *v,
   return keep > 0 ? keep * sum : 0;
 }
 
-/* d cap(x) / dx where the score came from x: 1 - tanh^2, a difference whose error is beside. */
-static double slope(const struct question *ask, const struct attn_ref_row *row, int64_t j,
-                    double *own) {
-  struct sizes size;
-  *own = 0;
+/* The slope of the softcap, 1 - tanh^2, and the error of that difference. */
+static double slope(const struct ref_query *ask, const struct attn_ref_row *row, int64_t j,
+                    double *error) {
+  struct score_sizes size;
+  *error = 0;
   if (!ask->desc || !(ask->desc->flags & ATTN_SDPA_SOFTCAP)) return 1;
-  score(ask, row, j, &size); /* not from scores[j]: a large mask would leave nothing of it */
+  score(ask, row, j, &size); /* scores[j] minus a large mask would have lost it */
   double cap = ask->desc->softcap, t = size.capped / cap;
-  *own = attn_ref_own_slope(attn_ref_own_dot(row, ask->q->shape[3], size.dot, size.key), cap, t);
+  *error = attn_ref_softcap_slope_error(
+      attn_ref_dot_error(row, ask->q->shape[3], size.dot, size.key), cap, t);
   return 1 - t * t;
 }
 
-/* What D - dlse, of size, is off by: D bears O's error, and both are rounded. */
-static double own_delta(const attn_tensor *d_o, const struct attn_ref_row *row, int64_t values,
-                        double size) {
-  double own = 0x1p-23 * size;
+/* The error of D - dlse, of size: D has O's error, and both are rounded. */
+static double delta_error(const attn_tensor *d_o, const struct attn_ref_row *row, int64_t values,
+                          double size) {
+  double error = 0x1p-23 * size;
   for (int64_t e = 0; e < values; e++) {
     double bound = attn_ref_bound_output(row, e), d = fabs(element(d_o, row->b, row->h, row->i, e));
-    if (d > 0) own += d * attn_ref_bound_rounded(d_o->dtype, bound, row->output[e]);
+    if (d > 0) error += d * attn_ref_bound_rounded(d_o->dtype, bound, row->output[e]);
   }
-  return own;
+  return error;
 }
 
-/* What a logit weighs, before dropout. */
+/* The weight of a logit before dropout. */
 static double softmax(const struct attn_ref_row *row, double logit) {
   return exp(logit - row->base) / row->sum;
 }
 
 /* ds_j = p_j (dp_j - D + dlse), D = sum_j p_j dp_j [Dao22 sec. B.2]. */
-static void score_gradients(const struct question *ask, const attn_tensor *v,
+static void score_gradients(const struct ref_query *ask, const attn_tensor *v,
                             const attn_tensor *d_o, double d_lse, const struct attn_ref_row *row,
                             struct attn_ref_gradients *g) {
-  double d = 0, d_size = 0, d_own = 0;
+  double d = 0, d_size = 0, d_error = 0;
   for (int64_t e = 0; e < v->shape[3]; e++)
     d_size += fabs(element(d_o, row->b, row->h, row->i, e) * row->output[e]);
-  if (g->d_scores_own) d_own = own_delta(d_o, row, v->shape[3], d_size + fabs(d_lse));
+  if (g->d_scores_error) d_error = delta_error(d_o, row, v->shape[3], d_size + fabs(d_lse));
   for (int64_t j = 0; j < row->keys; j++) {
     g->d_scores[j] = g->d_scores_size[j] = 0;
-    if (g->d_scores_own) g->d_scores_own[j] = 0;
+    if (g->d_scores_error) g->d_scores_error[j] = 0;
     if (!visible(ask, row, j)) continue;
     g->d_scores[j] = weight_gradient(ask, v, d_o, row, j, &g->d_scores_size[j]);
     d += softmax(row, row->scores[j]) * g->d_scores[j];
@@ -320,26 +321,26 @@ static void score_gradients(const struct question *ask, const attn_tensor *v,
     double dp_size = g->d_scores_size[j], size = dp_size + d_size + fabs(d_lse);
     g->d_scores[j] = p * (g->d_scores[j] - d + d_lse);
     g->d_scores_size[j] = p * size;
-    if (!g->d_scores_own) continue;
-    double own = attn_ref_own_weight(row, j);
-    double apart = attn_ref_own_product(v->shape[3], dp_size) + d_own;
-    g->d_scores_own[j] = own * size + (p + own) * apart + 0x1p-149;
+    if (!g->d_scores_error) continue;
+    double error = attn_ref_recomputed_weight_error(row, j);
+    double apart = attn_ref_product_error(v->shape[3], dp_size) + d_error;
+    g->d_scores_error[j] = error * size + (p + error) * apart + 0x1p-149;
   }
   double p = row->sink == -(double)INFINITY ? 0 : softmax(row, row->sink);
   g->d_sink = p > 0 ? p * (d_lse - d) : 0;
   g->d_sink_size = p > 0 ? p * (d_size + fabs(d_lse)) : 0;
-  double own = g->d_scores_own && p > 0 ? attn_ref_own_weight(row, -1) : 0;
-  g->d_sink_own = own * (d_size + fabs(d_lse)) + (p + own) * d_own;
+  double error = g->d_scores_error && p > 0 ? attn_ref_recomputed_weight_error(row, -1) : 0;
+  g->d_sink_error = error * (d_size + fabs(d_lse)) + (p + error) * d_error;
 }
 
 static void add(double *to, int64_t at, double x) {
   if (to) to[at] += x;
 }
 
-/* What d_z = d loss / d (sum_e a_e tanh(q_e + k_je)) gives q, k_j and a; the slope of tanh is a
- * difference, whose terms are 1 and t^2. */
-static void additive_gradients(const struct question *ask, const struct attn_ref_row *row,
-                               int64_t j, double d_z, double size, double own,
+/* The gradients of q, k_j and a from d_z = d loss / d (sum_e a_e tanh(q_e + k_je)); the slope of
+ * tanh is a difference of 1 and t^2. */
+static void additive_gradients(const struct ref_query *ask, const struct attn_ref_row *row,
+                               int64_t j, double d_z, double size, double error,
                                struct attn_ref_gradients *g) {
   int64_t width = ask->q->shape[3];
   for (int64_t e = 0; e < width; e++) {
@@ -351,44 +352,45 @@ static void additive_gradients(const struct question *ask, const struct attn_ref
     g->d_k[j * width + e] += slope_term, g->d_k_size[j * width + e] += slope_size;
     g->d_additive[e] += d_z * t, g->d_additive_size[e] += size * fabs(t);
     double off = 12 * 0x1p-24 * (1 + t * t);
-    double slope_own = fabs(a) * (own * (1 - t * t + off) + size * off);
-    slope_own += 0x1p-149 * (1 + g->d_scores_size[j]); /* scale a_e may be subnormal */
-    add(g->d_q_own, e, slope_own), add(g->d_k_own, j * width + e, slope_own);
-    add(g->d_additive_own, e, (own + 10 * 0x1p-24 * (size + own)) * fabs(t) + 0x1p-149);
+    double slope_error = fabs(a) * (error * (1 - t * t + off) + size * off);
+    slope_error += 0x1p-149 * (1 + g->d_scores_size[j]); /* scale a_e may be subnormal */
+    add(g->d_q_error, e, slope_error), add(g->d_k_error, j * width + e, slope_error);
+    add(g->d_additive_error, e, (error + 10 * 0x1p-24 * (size + error)) * fabs(t) + 0x1p-149);
   }
 }
 
 void attn_ref_sdpa_row_backward(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_tensor *v, const attn_tensor *d_o, double d_lse,
                                 const struct attn_ref_row *row, struct attn_ref_gradients *g) {
-  const struct question ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
-                               key_length(desc, row->b, row->keys)};
+  const struct ref_query ask = {desc, q, k, k->shape[1] ? row->h / (q->shape[1] / k->shape[1]) : 0,
+                                key_length(desc, row->b, row->keys)};
   int64_t width = q->shape[3], value_width = v->shape[3];
   score_gradients(&ask, v, d_o, d_lse, row, g);
   for (int64_t e = 0; e < width; e++) g->d_q[e] = g->d_q_size[e] = 0;
-  for (int64_t e = 0; g->d_q_own && e < width; e++) g->d_q_own[e] = 0;
+  for (int64_t e = 0; g->d_q_error && e < width; e++) g->d_q_error[e] = 0;
   for (int64_t j = 0; j < row->keys; j++) {
     if (!visible(&ask, row, j)) continue;
-    double bent, gain = slope(&ask, row, j, &bent), own = 0;
+    double cap_error, gain = slope(&ask, row, j, &cap_error), error = 0;
     double scale = scale_of(&ask), d_z = scale * gain * g->d_scores[j];
     double size = fabs(scale) * gain * g->d_scores_size[j];
-    if (g->d_scores_own)
-      own = fabs(scale) * (bent * g->d_scores_size[j] + (gain + bent) * g->d_scores_own[j]);
-    if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, own, g);
+    if (g->d_scores_error)
+      error = fabs(scale) *
+              (cap_error * g->d_scores_size[j] + (gain + cap_error) * g->d_scores_error[j]);
+    if (is_additive(&ask)) additive_gradients(&ask, row, j, d_z, size, error, g);
     for (int64_t e = 0; e < width && !is_additive(&ask); e++) {
       double q_e = element(q, row->b, row->h, row->i, e), k_e = element(k, row->b, ask.head, j, e);
       g->d_q[e] += d_z * k_e, g->d_q_size[e] += size * fabs(k_e);
       g->d_k[j * width + e] += d_z * q_e, g->d_k_size[j * width + e] += size * fabs(q_e);
-      add(g->d_q_own, e, own * fabs(k_e) + 0x1p-149 * fabs(scale));
-      add(g->d_k_own, j * width + e, own * fabs(q_e) + 0x1p-149 * (1 + g->d_scores_size[j]));
+      add(g->d_q_error, e, error * fabs(k_e) + 0x1p-149 * fabs(scale));
+      add(g->d_k_error, j * width + e, error * fabs(q_e) + 0x1p-149 * (1 + g->d_scores_size[j]));
     }
     double keep = kept(ask.desc, row, j);
-    double weight = g->d_v_own && keep > 0 ? keep * attn_ref_own_weight(row, j) : 0;
+    double weight = g->d_v_error && keep > 0 ? keep * attn_ref_recomputed_weight_error(row, j) : 0;
     for (int64_t e = 0; e < value_width; e++) {
       double term = row->weights[j] * element(d_o, row->b, row->h, row->i, e);
       g->d_v[j * value_width + e] += term, g->d_v_size[j * value_width + e] += fabs(term);
       double d = fabs(element(d_o, row->b, row->h, row->i, e));
-      add(g->d_v_own, j * value_width + e, weight * d + 0x1p-149);
+      add(g->d_v_error, j * value_width + e, weight * d + 0x1p-149);
     }
   }
 }

@@ -16,13 +16,13 @@ typedef const char *replace(int32_t code, char room[ROOM]);
 
 static const char *for_terminal(int32_t code, char room[ROOM]) {
   (void)room;
-  return code >= 0 && attn_utf8_shows(code) ? NULL : "\uFFFD";
+  return code >= 0 && attn_utf8_is_displayable(code) ? NULL : "\uFFFD";
 }
 
 static const char *for_json(int32_t code, char room[ROOM]) {
   if (code < 0) return "\\ufffd";
   if (code == '"' || code == '\\') return code == '"' ? "\\\"" : "\\\\";
-  if (attn_utf8_shows(code)) return NULL;
+  if (attn_utf8_is_displayable(code)) return NULL;
   snprintf(room, ROOM, "\\u%04x", (unsigned)code); /* none of them is beyond U+FFFF */
   return room;
 }

@@ -34,7 +34,7 @@ static int is_fit(const struct token *t) {
   int letters = 0;
   int32_t c;
   for (size_t n = 0; n < t->bytes;) {
-    n += attn_utf8_read_shown(t->text + n, t->bytes - n, &c);
+    n += attn_utf8_read_displayable(t->text + n, t->bytes - n, &c);
     if (c == ATTN_UTF8_REPLACEMENT || (c < 0x80 && strchr("|`$\\<>*_#", c))) return 0;
     letters += c >= 0x80 || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   }

@@ -8,7 +8,7 @@
 enum { EMOJI_STYLE = 0xFE0F, UTF8_MOST = 4 };
 
 static size_t decode(const char *at, int32_t *code) {
-  return attn_utf8_read_shown(at, strnlen(at, UTF8_MOST), code);
+  return attn_utf8_read_displayable(at, strnlen(at, UTF8_MOST), code);
 }
 
 static void append(struct attn_cluster *c, int32_t code) {

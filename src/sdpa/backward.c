@@ -1,29 +1,33 @@
-/* backward.c -- attn_sdpa_backward: two passes over float32 panels, or the oracle's for float64. */
+/* backward.c -- attn_sdpa_backward: two passes over float32 panels; the reference for float64. */
+#include "backward.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "parallel.h"
 #include "ref.h"
+#include "sdpa_task.h"
 
 /* A row's softmax from its scores in powers of two: p_j = share 2^(s_j - m). */
-struct row_sum {
+struct row_softmax {
   float m, share, sink; /* sink: the sink's own p */
 };
-enum { ROW_BYTES = sizeof(float) + sizeof(struct row_sum) }; /* of delta and sums */
+enum { ROW_BYTES = sizeof(float) + sizeof(struct row_softmax) }; /* of delta and sums */
 
-struct run {
+struct backward_call {
   struct attn_problem p;
-  const struct attn_problem *whole; /* NULL: p is no part of another call */
+  const struct attn_problem *whole; /* NULL: not a part of another call */
   attn_sdpa_gradients own;          /* a copy */
   const attn_sdpa_gradients *g;
   int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
   attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
   struct attn_partition parts;
-  float *delta;         /* (B, Hq, L): rowsum(dO O) - dlse */
-  struct row_sum *sums; /* (B, Hq, L) */
+  float *delta;             /* (B, Hq, L): rowsum(dO O) - dlse */
+  struct row_softmax *sums; /* (B, Hq, L) */
   char *workspace;
   size_t worker_bytes;
   double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
@@ -44,12 +48,12 @@ attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradi
                                  "gradients", err);
 }
 
-static attn_status check_mask_gradient(struct run *r, attn_error *err) {
+static attn_status check_mask_gradient(struct backward_call *r, attn_error *err) {
   const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
   if (!t) return ATTN_OK;
   if (!mask || mask->dtype == ATTN_BOOL)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask",
-                     "d_mask is given, but there is no float mask");
+                     "d_mask must be NULL: there is no float mask");
   attn_tensor like = *mask, wide;
   for (int n = 3; n >= 0; n--)
     like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
@@ -62,26 +66,26 @@ static attn_status check_mask_gradient(struct run *r, attn_error *err) {
   return ATTN_OK;
 }
 
-static attn_status check_sink_gradient(const struct run *r, attn_error *err) {
+static attn_status check_sink_gradient(const struct backward_call *r, attn_error *err) {
   const attn_tensor *t = r->g->d_sinks;
   attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
   if (!t) return ATTN_OK;
   if (!r->p.desc.sinks)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks is given, but there are no sinks");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks must be NULL: there are no sinks");
   return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
 }
 
-static attn_status check_additive_gradient(const struct run *r, attn_error *err) {
+static attn_status check_additive_gradient(const struct backward_call *r, attn_error *err) {
   const attn_tensor *t = r->g->d_additive, *additive = r->p.desc.additive;
   attn_tensor like = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}}, wide;
   if (!t) return ATTN_OK;
   if (!additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive is given, but additive is not");
+                     "d_additive must be NULL: additive is NULL");
   return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
 }
 
-static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
+static attn_status check_no_overlap(const struct backward_call *r, const attn_tensor *o,
                                     const attn_tensor *d_o, attn_error *err) {
   const attn_sdpa_gradients *g = r->g;
   const attn_sdpa *d = &r->p.desc;
@@ -94,10 +98,11 @@ static attn_status check_no_overlap(const struct run *r, const attn_tensor *o,
                                        {d->mask, "mask"},   {d->alibi, "alibi"},
                                        {d->sinks, "sinks"}, {d->key_lengths, "key_lengths"},
                                        {g->d_lse, "d_lse"}, {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
-static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+static attn_status check(struct backward_call *r, const attn_sdpa *desc, const attn_tensor *q,
                          const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                          const attn_tensor *d_o, attn_error *err) {
   attn_status status = attn_gradients_copy(r->g, &r->own, err);
@@ -107,7 +112,7 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   if (status) return status;
   if (!r->p.desc.lse)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
-                     "desc->lse is missing: the backward needs the forward's log-sum-exp");
+                     "desc->lse is NULL: the backward needs the log-sum-exp of the forward");
   if (r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "weights", "weights must be NULL in the backward");
   attn_dtype dtype = q->dtype;
@@ -141,17 +146,17 @@ attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, con
                                 const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients, struct attn_problem *problem,
                                 attn_error *err) {
-  struct run r = {.g = gradients};
+  struct backward_call r = {.g = gradients};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   *problem = r.p;
   return status;
 }
 
-/* ---- What both types share ---- */
+/* ---- Shared by both types ---- */
 
 static void clear(const attn_tensor *given) {
   if (!given) return;
-  attn_tensor t = *given; /* of its own shape: broadcast to no rows it still has elements */
+  attn_tensor t = *given; /* of its own shape: it has elements even if it broadcasts to no rows */
   for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
   for (int64_t a = 0; a < t.shape[0]; a++)
     for (int64_t b = 0; b < t.shape[1]; b++)
@@ -164,8 +169,9 @@ void attn_backward_clear(const attn_sdpa_gradients *g) {
   clear(g->d_mask), clear(g->d_sinks), clear(g->d_additive);
 }
 
-/* Does some element of the mask's gradient come from several tasks? Then one thread does all. */
-static int shares_mask(const struct run *r) {
+/* Whether several tasks add to the same element of the mask's gradient. Then one thread runs
+ * all. */
+static int shares_mask(const struct backward_call *r) {
   const int64_t *shape = r->p.mask.shape;
   if (!r->d_mask.data) return 0;
   for (int n = 0; n < 3; n++)
@@ -173,35 +179,36 @@ static int shares_mask(const struct run *r) {
   return 0;
 }
 
-static void in_order(const struct run *r, int serial, int64_t count,
-                     void (*body)(void *, int64_t, int32_t), struct run *argument) {
+static void in_order(const struct backward_call *r, int serial, int64_t count,
+                     void (*body)(void *, int64_t, int32_t), struct backward_call *argument) {
   if (serial)
     for (int64_t n = 0; n < count; n++) body(argument, n, 0);
   else
     attn_problem_parallel(&r->p, count, body, argument);
 }
 
-/* 0 where the log-sum-exp is the NaN of an empty row: a constant. */
-static double d_lse_at(const struct run *r, int64_t b, int64_t h, int64_t i, int empty) {
+/* 0 for the NaN of an empty row, which is a constant. */
+static double d_lse_at(const struct backward_call *r, int64_t b, int64_t h, int64_t i, int empty) {
   if (!r->g->d_lse || (empty && r->p.desc.empty_row == ATTN_EMPTY_NAN)) return 0;
   return real_at(&r->d_lse, b, h, i, 0);
 }
 
 /* ---- The gradient of additive ---- */
 
-/* A head's rows stand in so many blocks; where heads share blocks, in two that are neighbours. */
-static int64_t slots_of_head(const struct run *r) {
+/* A slot per block of the head's rows; where heads share blocks, a head is in at most two
+ * adjacent ones. */
+static int64_t slots_of_head(const struct backward_call *r) {
   if (!r->g->d_additive) return 0;
   if (!r->p.kernel) return 1;
-  return r->p.rows < ATTN_ROWS ? 2 : r->parts.blocks;
+  return r->p.rows < ATTN_ROW_BLOCK ? 2 : r->parts.blocks;
 }
 
-static double *additive_slot(const struct run *r, int64_t b, int64_t h, int64_t block) {
-  int64_t slot = r->p.rows < ATTN_ROWS ? block & 1 : block;
+static double *additive_slot(const struct backward_call *r, int64_t b, int64_t h, int64_t block) {
+  int64_t slot = r->p.rows < ATTN_ROW_BLOCK ? block & 1 : block;
   return r->d_additive + ((b * r->p.heads_q + h) * r->slots + slot) * r->p.width;
 }
 
-static void store_additive(const struct run *r, int64_t h, int64_t e, double sum) {
+static void store_additive(const struct backward_call *r, int64_t h, int64_t e, double sum) {
   const attn_tensor *t = r->g->d_additive;
   int64_t at = e * t->strides[t->rank - 1] + (t->rank == 2 ? h * t->strides[0] : 0);
   char *to = attn_view_at(t, at);
@@ -211,7 +218,7 @@ static void store_additive(const struct run *r, int64_t h, int64_t e, double sum
     attn_store_real(t->dtype, to, sum);
 }
 
-static void sum_additive(const struct run *r) {
+static void sum_additive(const struct backward_call *r) {
   int shared = r->g->d_additive && r->g->d_additive->rank == 1;
   int64_t heads = !r->g->d_additive ? 0 : shared ? 1 : r->p.heads_q;
   int64_t each = shared ? r->p.heads_q : 1; /* heads of one vector */
@@ -228,12 +235,12 @@ static void sum_additive(const struct run *r) {
 
 /* ---- float32 and below ---- */
 
-static int64_t row_index(const struct run *r, int64_t b, int64_t h, int64_t i) {
+static int64_t row_index(const struct backward_call *r, int64_t b, int64_t h, int64_t i) {
   return (b * r->p.heads_q + h) * r->p.rows + i;
 }
 
 /* rowsum(dO O) */
-static double output_product(const struct run *r, int64_t b, int64_t h, int64_t i) {
+static double output_product(const struct backward_call *r, int64_t b, int64_t h, int64_t i) {
   const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
   int64_t size = attn_real_size(r->p.o.dtype);
   int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
@@ -249,9 +256,9 @@ static double output_product(const struct run *r, int64_t b, int64_t h, int64_t 
   return sum;
 }
 
-/* Only a sink asks for the delta of a row that sees no key: its O is a constant there. */
+/* The delta of a row without keys is used only for the sink's gradient: its O is constant. */
 static void run_delta(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   (void)worker;
   int64_t i = index % r->p.rows, h = index / r->p.rows % r->p.heads_q;
   int64_t b = index / r->p.rows / r->p.heads_q;
@@ -260,27 +267,27 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
 
-static float *worker_memory(const struct run *r, int32_t worker) {
+static float *worker_memory(const struct backward_call *r, int32_t worker) {
   return (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
 }
 
-static void point_row(const struct run *r, struct attn_backward_task *t, int row, int64_t b,
-                      int64_t h, int64_t i) {
-  attn_problem_point_row(&r->p, &t->task, row, b, h, i);
+static void point_row(const struct backward_call *r, struct attn_backward_task *t, int row,
+                      int64_t b, int64_t h, int64_t i) {
+  attn_task_set_row(&r->p, &t->task, row, b, h, i);
   t->task.weights[row] = NULL;
   t->d_o[row] = attn_tensor_at(&r->d_o, b, h, i, 0);
-  const struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+  const struct row_softmax *sum = &r->sums[row_index(r, b, h, i)];
   t->m[row] = sum->m, t->share[row] = sum->share;
   t->delta[row] = r->delta[row_index(r, b, h, i)];
   t->d_q[row] = r->g->d_q ? attn_tensor_at(&r->d_q, b, h, i, 0) : NULL;
   t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
 }
 
-static void begin_task(const struct run *r, struct attn_backward_task *t, int32_t worker, int64_t b,
-                       int64_t head) {
+static void begin_task(const struct backward_call *r, struct attn_backward_task *t, int32_t worker,
+                       int64_t b, int64_t head) {
   memset(t, 0, sizeof *t);
   t->task.workspace = worker_memory(r, worker);
-  attn_problem_point_head(&r->p, &t->task, b, head);
+  attn_task_set_head(&r->p, &t->task, b, head);
   t->plain_scale = r->p.scale;
   t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
   t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
@@ -288,105 +295,104 @@ static void begin_task(const struct run *r, struct attn_backward_task *t, int32_
 
 /* ---- The softmax's sums ---- */
 
-/* float32 holds |lse| beside ln n only where it is small: at this size it is off by 2^-18. */
+/* Above this |lse| has no room for ln n in float32: the error is 2^-18. */
 static const float LARGE_LSE = 64;
 
-/* From the forward's log-sum-exp; -inf, of a row without keys, gives them no weight. */
-static struct row_sum sum_of_lse(double lse, double sink) {
-  return (struct row_sum){(float)(lse * ATTN_LOG2E), 1,
-                          sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
+/* From the forward's log-sum-exp; -inf (no keys) gives weights 0. */
+static struct row_softmax sum_of_lse(double lse, double sink) {
+  return (struct row_softmax){(float)(lse * ATTN_LOG2E), 1,
+                              sink > -(double)INFINITY ? (float)exp(sink - lse) : 0};
 }
 
-/* Sums the scores of the task's rows anew, as the forward did. */
-static void sum_again(const struct run *r, struct attn_sdpa_task *t, struct row_sum *const *sums) {
-  float partial[ATTN_ROWS][2];
+/* Recomputes the sums of the task's rows as the forward did. */
+static void recompute_sums(const struct backward_call *r, struct attn_sdpa_task *t,
+                           struct row_softmax *const *sums) {
+  float partial[ATTN_ROW_BLOCK][2];
   if (!t->rows) return;
   for (int n = 0; n < t->rows; n++) t->partial[n] = partial[n], t->weights[n] = NULL;
   t->value_width = 0, t->drop_below = 0;
   r->p.kernel->sdpa_f32(t);
   for (int n = 0; n < t->rows; n++) {
-    struct attn_row_total all =
-        attn_total_of_row((double)partial[n][0], (double)partial[n][1], t->sink[n]);
-    *sums[n] = (struct row_sum){partial[n][0], (float)all.share, (float)all.sink};
+    struct attn_softmax_sum all =
+        attn_softmax_finish((double)partial[n][0], (double)partial[n][1], t->sink[n]);
+    *sums[n] = (struct row_softmax){partial[n][0], (float)all.share, (float)all.sink};
   }
 }
 
-/* Of a block of rows. Those whose log-sum-exp is too large to tell how many keys share it are
- * summed again. */
+/* Computes the sums of a block of rows. Those with a large log-sum-exp are recomputed. */
 static void run_sums(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_partition *s = &r->parts;
   if (r->progress.stop) return;
   int64_t rest = index / s->blocks, unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROWS;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = index % s->blocks * ATTN_ROW_BLOCK;
   struct attn_sdpa_task t = {.workspace = worker_memory(r, worker)};
-  struct row_sum *again[ATTN_ROWS];
-  attn_problem_point_head(&r->p, &t, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+  struct row_softmax *again[ATTN_ROW_BLOCK];
+  attn_task_set_head(&r->p, &t, b, head);
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
     int64_t h = head * s->group + unit + n / r->p.rows, i = n % r->p.rows;
-    double lse = real_at(&r->p.lse, b, h, i, 0), sink = -(double)INFINITY;
-    if (r->p.desc.sinks) sink = attn_problem_per_head(r->p.desc.sinks, b, h);
-    struct row_sum *sum = &r->sums[row_index(r, b, h, i)];
+    double lse = real_at(&r->p.lse, b, h, i, 0), sink = attn_problem_sink(&r->p, h);
+    struct row_softmax *sum = &r->sums[row_index(r, b, h, i)];
     *sum = sum_of_lse(lse, sink);
     if (!(fabs(lse) > LARGE_LSE) || lse == -(double)INFINITY) continue;
     again[t.rows] = sum;
-    attn_problem_point_row(&r->p, &t, t.rows++, b, h, i);
+    attn_task_set_row(&r->p, &t, t.rows++, b, h, i);
   }
-  sum_again(r, &t, again);
-  attn_progress_tell(&r->progress, &r->p.desc, 0);
+  recompute_sums(r, &t, again);
+  attn_progress_report(&r->progress, &r->p.desc, 0);
 }
 
 static void run_queries(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_partition *s = &r->parts;
   if (r->progress.stop) return;
   int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
   int64_t unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROWS;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROW_BLOCK;
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROWS; n++) {
+  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
     int64_t h = head * s->group + unit + n / r->p.rows;
     if (r->slots) t.d_additive[t.task.rows] = additive_slot(r, b, h, block);
     point_row(r, &t, t.task.rows++, b, h, n % r->p.rows);
   }
   r->p.kernel->backward_queries(&t);
-  attn_progress_tell(&r->progress, &r->p.desc, t.task.rows);
+  attn_progress_report(&r->progress, &r->p.desc, t.task.rows);
 }
 
-/* All rows of all heads that share these keys, in order. */
+/* Adds all rows of all heads that share these keys, in order. */
 static void run_keys(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
   if (r->progress.stop) return;
-  int64_t blocks = (p->keys + ATTN_ROWS - 1) / ATTN_ROWS, kv = index / blocks;
+  int64_t blocks = (p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK, kv = index / blocks;
   int64_t b = kv / p->heads, head = kv % p->heads;
   struct attn_backward_task t;
   begin_task(r, &t, worker, b, head);
-  t.first_key = index % blocks * ATTN_ROWS;
-  t.lanes = (int32_t)(p->keys - t.first_key < ATTN_ROWS ? p->keys - t.first_key : ATTN_ROWS);
+  t.first_key = index % blocks * ATTN_ROW_BLOCK;
+  t.lanes =
+      (int32_t)(p->keys - t.first_key < ATTN_ROW_BLOCK ? p->keys - t.first_key : ATTN_ROW_BLOCK);
   t.d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
   t.d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
   t.d_k_row = r->d_k.strides[2], t.d_k_col = r->d_k.strides[3];
   t.d_v_row = r->d_v.strides[2], t.d_v_col = r->d_v.strides[3];
   p->kernel->backward_keys_begin(&t);
   for (int64_t h = head * r->parts.group; h < (head + 1) * r->parts.group; h++)
-    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROWS) {
+    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROW_BLOCK) {
       t.task.rows = 0;
-      for (int64_t i = first; i < p->rows && i < first + ATTN_ROWS; i++)
+      for (int64_t i = first; i < p->rows && i < first + ATTN_ROW_BLOCK; i++)
         point_row(r, &t, t.task.rows++, b, h, i);
       p->kernel->backward_keys_add(&t);
     }
   p->kernel->backward_keys_end(&t);
-  attn_progress_tell(&r->progress, &r->p.desc, t.lanes);
+  attn_progress_report(&r->progress, &r->p.desc, t.lanes);
 }
 
-/* d sink = p_sink (dlse - D), summed over sequences and queries; where delta is 0 lse may be NaN.
- */
-static void sink_gradients(const struct run *r) {
+/* d sink = p_sink (dlse - D), summed over batch and queries. Where delta is 0, lse may be NaN. */
+static void sink_gradients(const struct backward_call *r) {
   const attn_tensor *t = r->g->d_sinks;
   for (int64_t h = 0; t && h < r->p.heads_q; h++) {
-    double sink = attn_problem_per_head(r->p.desc.sinks, 0, h), sum = 0;
+    double sink = attn_problem_sink(&r->p, h), sum = 0;
     for (int64_t b = 0; b < r->p.batch && sink > -(double)INFINITY; b++)
       for (int64_t i = 0; i < r->p.rows; i++) {
         int64_t row = row_index(r, b, h, i);
@@ -396,7 +402,7 @@ static void sink_gradients(const struct run *r) {
   }
 }
 
-static void run_f32(struct run *r) {
+static void run_f32(struct backward_call *r) {
   const struct attn_problem *p = &r->p;
   int64_t heads = p->batch * p->heads;
   int queries = r->g->d_q || r->g->d_mask || r->g->d_additive, keys = r->g->d_k || r->g->d_v;
@@ -406,15 +412,17 @@ static void run_f32(struct run *r) {
   attn_problem_parallel(p, heads * r->parts.units * r->parts.blocks, run_sums, r);
   if (queries)
     in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (keys) attn_problem_parallel(p, heads * ((p->keys + ATTN_ROWS - 1) / ATTN_ROWS), run_keys, r);
+  if (keys)
+    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK), run_keys,
+                          r);
   sink_gradients(r);
   sum_additive(r);
 }
 
 /* ---- float64: the equations, head by head ---- */
 
-/* What run_head cuts up, in bytes; 0 where that is more than memory: strides of 0 make any sizes
- * possible. Keys and widths are below 2^57 at the door. */
+/* The memory of run_head in bytes; 0 on overflow, because strides of 0 allow any size. Keys and
+ * widths are below 2^57. */
 static size_t reference_bytes(const struct attn_problem *p) {
   size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
   if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
@@ -430,7 +438,7 @@ static double *cut(double **free, int64_t count) {
   return at;
 }
 
-static void add_scores(const struct run *r, const struct attn_ref_row *row,
+static void add_scores(const struct backward_call *r, const struct attn_ref_row *row,
                        const struct attn_ref_gradients *g) {
   for (int64_t j = 0; r->g->d_mask && j < r->p.keys; j++)
     attn_add_real(r->d_mask.dtype, attn_tensor_at(&r->d_mask, row->b, row->h, row->i, j),
@@ -440,7 +448,7 @@ static void add_scores(const struct run *r, const struct attn_ref_row *row,
 }
 
 static void run_head(void *argument, int64_t kv, int32_t worker) {
-  struct run *r = argument;
+  struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
   int64_t b = kv / p->heads, head = kv % p->heads, group = r->parts.group;
   double *free = (double *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
@@ -468,7 +476,7 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
       add_scores(r, &row, &g);
       for (int64_t e = 0; r->g->d_q && e < p->width; e++)
         attn_store_real(r->d_q.dtype, attn_tensor_at(&r->d_q, b, row.h, row.i, e), g.d_q[e]);
-      attn_progress_tell(&r->progress, &r->p.desc, 1);
+      attn_progress_report(&r->progress, &r->p.desc, 1);
     }
   }
   for (int64_t j = 0; j < p->keys; j++) {
@@ -481,17 +489,17 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
   }
 }
 
-static void run_f64(struct run *r) {
+static void run_f64(struct backward_call *r) {
   r->progress.total = r->p.batch * r->p.heads_q * r->p.rows;
-  /* Heads and masks that are shared are summed in one order, by one thread. */
+  /* Shared masks and sinks are summed in order by one thread. */
   in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
   sum_additive(r);
 }
 
 /* ---- The call ---- */
 
-/* A worker's share, and behind all of them the slots of additive's gradient, delta and sums. */
-static size_t measure(struct run *r) {
+/* The bytes of all workers, then of the slots of d_additive, delta and sums; 0 on overflow. */
+static size_t measure(struct backward_call *r) {
   size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
                                                                  r->p.desc.additive != NULL) *
                                   sizeof(float)
@@ -511,8 +519,8 @@ static size_t measure(struct run *r) {
   return all;
 }
 
-/* What was checked. */
-static attn_status compute(struct run *r, attn_error *err) {
+/* Runs a checked call. */
+static attn_status compute(struct backward_call *r, attn_error *err) {
   r->parts = attn_problem_partition(&r->p);
   size_t bytes = measure(r);
   void *memory = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
@@ -522,7 +530,7 @@ static attn_status compute(struct run *r, attn_error *err) {
   r->d_additive = (double *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
   memset(r->d_additive, 0, r->slot_bytes);
   r->delta = (float *)(void *)((char *)r->d_additive + r->slot_bytes);
-  r->sums = (struct row_sum *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
+  r->sums = (struct row_softmax *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
   if (!r->adds) attn_backward_clear(r->g);
   if (r->p.kernel)
     run_f32(r);
@@ -536,7 +544,8 @@ attn_status attn_backward_part(const struct attn_problem *whole, int adds, const
                                const attn_tensor *q, const attn_tensor *k, const attn_tensor *v,
                                const attn_tensor *o, const attn_tensor *d_o,
                                const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct run r = {.whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
+  struct backward_call r = {
+      .whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
   attn_status status = check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }

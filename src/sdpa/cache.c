@@ -1,4 +1,4 @@
-/* cache.c -- the KV cache: pages that sequences take, share and give back. */
+/* cache.c -- the paged KV cache: sequences that share pages by reference counts. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "error.h"
 #include "allocator.h"
 #include "element.h"
-#include "problem.h"
+#include "paging.h"
 
 struct attn_cache {
   attn_cache_config config; /* defaults filled in */
@@ -17,8 +17,8 @@ struct attn_cache {
   struct attn_paging paging;
   int32_t *table;       /* (sequences, columns) */
   int64_t *lengths;     /* (sequences) */
-  int32_t *uses;        /* of each page: how many sequences have it */
-  int32_t *free;        /* a stack of pages that nobody uses */
+  int32_t *uses;        /* of each page: the number of sequences that use it */
+  int32_t *free;        /* a stack of unused pages */
   unsigned char *marks; /* of each sequence, 0 between calls (attn_cache_append) */
   attn_tensor memory;   /* all of this, as bytes */
   int64_t columns, free_count;
@@ -27,7 +27,7 @@ struct attn_cache {
 /* ---- Memory ---- */
 
 /* Where each part begins, and how many bytes there are in all. */
-struct layout {
+struct cache_layout {
   size_t k, v, k_scales, v_scales, table, lengths, uses, free, marks, total;
 };
 
@@ -43,9 +43,9 @@ static int add_part(size_t *total, size_t *at, size_t size, int64_t a, int64_t b
   return 0;
 }
 
-static int lay_out(const attn_cache_config *c, int64_t columns, struct layout *l) {
+static int lay_out(const attn_cache_config *c, int64_t columns, struct cache_layout *l) {
   size_t size = attn_dtype_size(c->dtype), start;
-  int64_t p = c->pages, h = c->heads, t = c->page_tokens, scaled = c->dtype == ATTN_I8 ? p : 0;
+  int64_t p = c->pages, h = c->heads, t = c->page_size, scaled = c->dtype == ATTN_I8 ? p : 0;
   l->total = 0;
   if (add_part(&l->total, &start, sizeof(attn_cache), 1, 1, 1, 1) ||
       add_part(&l->total, &l->k, size, p, h, t, c->width) ||
@@ -73,7 +73,7 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
              {c->value_width, 1, "value_width"},
              {c->sequences, 1, "sequences"},
              {c->capacity, 1, "capacity"},
-             {c->page_tokens, 0, "page_tokens"},
+             {c->page_size, 0, "page_size"},
              {c->pages, 0, "pages"}};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++)
     if (all[n].value < all[n].least)
@@ -89,24 +89,24 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
 
 /* Checks given, fills in its defaults, and lays the memory out. */
 static attn_status plan(const attn_cache_config *given, attn_cache_config *c, int64_t *columns,
-                        struct layout *l, attn_error *err) {
+                        struct cache_layout *l, attn_error *err) {
   attn_status status = attn_descriptor_require(given, c, sizeof *c, sizeof *c, "config", err);
   if (!status) status = check_sizes(c, err);
   if (status) return status;
-  if (!c->page_tokens || c->page_tokens > c->capacity) c->page_tokens = c->capacity;
-  *columns = (c->capacity - 1) / c->page_tokens + 1;
+  if (!c->page_size || c->page_size > c->capacity) c->page_size = c->capacity;
+  *columns = (c->capacity - 1) / c->page_size + 1;
   if (!c->pages && __builtin_mul_overflow(c->sequences, *columns, &c->pages)) c->pages = INT64_MAX;
   if (c->pages > INT32_MAX)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "pages", "more than %d pages: make them larger",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "pages", "pages is above %d: use a larger page_size",
                      INT32_MAX);
   if (lay_out(c, *columns, l))
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "capacity", "the cache is more than memory can hold");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "capacity", "the size of the cache overflows");
   return ATTN_OK;
 }
 
 attn_status attn_cache_measure(const attn_cache_config *config, size_t *bytes, attn_error *err) {
   attn_cache_config filled;
-  struct layout l;
+  struct cache_layout l;
   int64_t columns;
   if (!bytes) return attn_fail(err, ATTN_ERR_ARGUMENT, "bytes", "bytes is NULL");
   attn_status status = plan(config, &filled, &columns, &l, err);
@@ -114,24 +114,24 @@ attn_status attn_cache_measure(const attn_cache_config *config, size_t *bytes, a
   return status;
 }
 
-/* ---- Life ---- */
+/* ---- Creation ---- */
 
-static attn_cache *place(char *memory, const attn_cache_config *c, int64_t columns,
-                         const struct layout *l) {
+static attn_cache *lay_out_cache(char *memory, const attn_cache_config *c, int64_t columns,
+                                 const struct cache_layout *l) {
   uintptr_t align = ATTN_PANEL_ALIGN, at = ((uintptr_t)memory + align - 1) / align * align;
   char *base = memory + (at - (uintptr_t)memory);
   attn_cache *cache = (attn_cache *)(void *)base;
   memset(cache, 0, sizeof *cache);
   cache->config = *c, cache->columns = columns;
-  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->heads, c->page_tokens, c->width);
+  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->heads, c->page_size, c->width);
   cache->v =
-      attn_tensor_dense(c->dtype, base + l->v, c->pages, c->heads, c->page_tokens, c->value_width);
+      attn_tensor_dense(c->dtype, base + l->v, c->pages, c->heads, c->page_size, c->value_width);
   struct attn_paging *g = &cache->paging;
   g->k_scales =
-      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->heads, c->page_tokens, 1);
+      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->heads, c->page_size, 1);
   g->k_scales.rank = 3;
   g->v_scales = g->k_scales, g->v_scales.data = base + l->v_scales;
-  g->tokens = c->page_tokens;
+  g->tokens = c->page_size;
   cache->table = (int32_t *)(void *)(base + l->table);
   cache->lengths = (int64_t *)(void *)(base + l->lengths);
   g->table = (attn_tensor){cache->table, ATTN_I32, 2, {c->sequences, columns}, {columns, 1}};
@@ -150,7 +150,7 @@ static attn_cache *place(char *memory, const attn_cache_config *c, int64_t colum
 
 attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, attn_error *err) {
   attn_cache_config c;
-  struct layout l = {0};
+  struct cache_layout l = {0};
   int64_t columns = 0;
   if (!cache) return attn_fail(err, ATTN_ERR_ARGUMENT, "cache", "cache is NULL");
   attn_status status = plan(config, &c, &columns, &l, err);
@@ -161,7 +161,7 @@ attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, 
   void *memory = c.memory ? c.memory : attn_memory_allocate(c.allocator, ATTN_PANEL_ALIGN, l.total);
   if (!memory)
     return attn_fail(err, ATTN_ERR_MEMORY, "memory", "no memory for %zu bytes of cache", l.total);
-  *cache = place(memory, &c, columns, &l);
+  *cache = lay_out_cache(memory, &c, columns, &l);
   (*cache)->owned = c.memory ? NULL : memory;
   if (c.allocator) (*cache)->allocator = *c.allocator;
   return ATTN_OK;
@@ -169,7 +169,7 @@ attn_status attn_cache_new(const attn_cache_config *config, attn_cache **cache, 
 
 void attn_cache_free(attn_cache *cache) {
   if (!cache || !cache->owned) return;
-  attn_allocator allocator = cache->allocator; /* it stands in what is released */
+  attn_allocator allocator = cache->allocator; /* it is in the memory that is freed */
   attn_memory_release(allocator.release ? &allocator : NULL, cache->owned);
 }
 
@@ -181,19 +181,19 @@ static attn_status check_sequence(const attn_cache *c, int64_t n, const char *na
                                   attn_error *err) {
   if (!c) return attn_fail(err, ATTN_ERR_ARGUMENT, "cache", "cache is NULL");
   if (is_sequence(c, n)) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is %lld; there are 0 .. %lld", name,
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is %lld; it must be between 0 and %lld", name,
                    (long long)n, (long long)c->config.sequences - 1);
 }
 
 static int64_t pages_of(const attn_cache *c, int64_t length) {
-  return (length + c->config.page_tokens - 1) / c->config.page_tokens;
+  return (length + c->config.page_size - 1) / c->config.page_size;
 }
 
 static int32_t *slot(attn_cache *c, int64_t sequence, int64_t column) {
   return &c->table[sequence * c->columns + column];
 }
 
-static void give_back(attn_cache *c, int32_t page) {
+static void release_page(attn_cache *c, int32_t page) {
   if (--c->uses[page] == 0) c->free[c->free_count++] = page;
 }
 
@@ -210,10 +210,10 @@ static void copy_rows(const attn_tensor *t, int32_t from, int32_t to, int64_t ro
     memcpy(attn_tensor_at(t, to, h, 0, 0), attn_tensor_at(t, from, h, 0, 0), bytes);
 }
 
-/* The page of a sequence's next token, its own alone: new, or a copy of one that is shared. */
+/* Gives a sequence its own page for the next token: a new one, or a copy of a shared one. */
 static void open_page(attn_cache *c, int64_t sequence) {
-  int64_t length = c->lengths[sequence], rows = length % c->config.page_tokens;
-  int32_t *at = slot(c, sequence, length / c->config.page_tokens), old = *at;
+  int64_t length = c->lengths[sequence], rows = length % c->config.page_size;
+  int32_t *at = slot(c, sequence, length / c->config.page_size), old = *at;
   if (rows && c->uses[old] == 1) return;
   *at = take_page(c);
   if (!rows) return;
@@ -227,7 +227,7 @@ int64_t attn_cache_length(const attn_cache *c, int64_t sequence) {
   return c && is_sequence(c, sequence) ? c->lengths[sequence] : -1;
 }
 
-int64_t attn_cache_spare_pages(const attn_cache *c) { return c ? c->free_count : 0; }
+int64_t attn_cache_num_free_pages(const attn_cache *c) { return c ? c->free_count : 0; }
 
 attn_status attn_cache_truncate(attn_cache *c, int64_t sequence, int64_t length, attn_error *err) {
   attn_status status = check_sequence(c, sequence, "sequence", err);
@@ -237,7 +237,7 @@ attn_status attn_cache_truncate(attn_cache *c, int64_t sequence, int64_t length,
                      "length is %lld; sequence %lld has %lld tokens", (long long)length,
                      (long long)sequence, (long long)c->lengths[sequence]);
   int64_t before = pages_of(c, c->lengths[sequence]);
-  for (int64_t n = pages_of(c, length); n < before; n++) give_back(c, *slot(c, sequence, n));
+  for (int64_t n = pages_of(c, length); n < before; n++) release_page(c, *slot(c, sequence, n));
   c->lengths[sequence] = length;
   return ATTN_OK;
 }
@@ -255,16 +255,16 @@ attn_status attn_cache_fork(attn_cache *c, int64_t from, int64_t to, attn_error 
 
 /* ---- Appending ---- */
 
-/* round(x / scale), scale = max |x| / 127; a row that holds NaN or Inf has NaN for its scale. */
+/* Stores round(x / scale) with scale = max |x| / 127; NaN if the row holds NaN or Inf. */
 static void store_int8(const attn_tensor *from, int64_t b, int64_t h, int64_t t, signed char *to,
                        float *scale) {
   int64_t width = from->shape[3];
-  double most = 0;
+  double max = 0;
   for (int64_t e = 0; e < width; e++) {
     double size = fabs(attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e)));
-    if (most == most && !(size <= most)) most = size; /* a NaN stays */
+    if (max == max && !(size <= max)) max = size; /* a NaN stays */
   }
-  *scale = most <= (double)FLT_MAX ? (float)(most / 127) : NAN;
+  *scale = max <= (double)FLT_MAX ? (float)(max / 127) : NAN;
   if (isinf(127 * *scale)) *scale = nextafterf(*scale, 0); /* FLT_MAX / 127 rounds up */
   for (int64_t e = 0; e < width; e++) {
     double x = attn_load_real(from->dtype, attn_tensor_at(from, b, h, t, e));
@@ -296,9 +296,9 @@ static void store_token(const attn_tensor *from, int64_t b, int64_t t, const att
 static void append_sequence(attn_cache *c, int64_t sequence, int64_t b, const attn_tensor *k,
                             const attn_tensor *v) {
   for (int64_t t = 0; t < k->shape[2]; t++) {
-    int64_t length = c->lengths[sequence], row = length % c->config.page_tokens;
+    int64_t length = c->lengths[sequence], row = length % c->config.page_size;
     if (t == 0 || row == 0) open_page(c, sequence);
-    int64_t page = *slot(c, sequence, length / c->config.page_tokens);
+    int64_t page = *slot(c, sequence, length / c->config.page_size);
     store_token(k, b, t, &c->k, &c->paging.k_scales, page, row);
     store_token(v, b, t, &c->v, &c->paging.v_scales, page, row);
     c->lengths[sequence]++;
@@ -329,26 +329,29 @@ static attn_status check_tokens(const attn_cache *c, const attn_tensor *t, const
       (long long)count, (long long)c->config.heads, (long long)width);
 }
 
-static int64_t named(const int64_t *sequences, int64_t n) { return sequences ? sequences[n] : n; }
+static int64_t sequence_at(const int64_t *sequences, int64_t n) {
+  return sequences ? sequences[n] : n;
+}
 
 enum { NAMED = 1, COPIES = 2 };
 
-/* Pages that a sequence takes for so many tokens more: new ones, and a copy of its last where
- * others will still have that when its turn comes. */
+/* The pages that a sequence needs for more tokens: new ones, and a copy of its last page if
+ * sequences that come later still share it. */
 static int64_t pages_needed(attn_cache *c, int64_t sequence, int64_t tokens) {
   int64_t length = c->lengths[sequence];
   int64_t fresh = pages_of(c, length + tokens) - pages_of(c, length);
-  if (!tokens || length % c->config.page_tokens == 0) return fresh;
-  int32_t page = *slot(c, sequence, length / c->config.page_tokens);
+  if (!tokens || length % c->config.page_size == 0) return fresh;
+  int32_t page = *slot(c, sequence, length / c->config.page_size);
   if (c->uses[page] == 1) return fresh;
-  c->uses[page]--, c->marks[sequence] |= COPIES; /* for those after it; unmark() takes it back */
+  c->uses[page]--,
+      c->marks[sequence] |= COPIES; /* for the sequences after it; unmark() restores it */
   return fresh + 1;
 }
 
 static void unmark(attn_cache *c, const int64_t *sequences, int64_t count) {
   for (int64_t n = 0; n < count; n++) {
-    int64_t sequence = named(sequences, n), length = c->lengths[sequence];
-    if (c->marks[sequence] & COPIES) c->uses[*slot(c, sequence, length / c->config.page_tokens)]++;
+    int64_t sequence = sequence_at(sequences, n), length = c->lengths[sequence];
+    if (c->marks[sequence] & COPIES) c->uses[*slot(c, sequence, length / c->config.page_size)]++;
     c->marks[sequence] = 0;
   }
 }
@@ -357,25 +360,24 @@ static attn_status check_one(attn_cache *c, int64_t sequence, int64_t tokens, at
   attn_status status = check_sequence(c, sequence, "sequences", err);
   if (status) return status;
   if (c->marks[sequence])
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "sequences", "sequence %lld stands there twice",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "sequences", "sequence %lld is repeated",
                      (long long)sequence);
   if (tokens > c->config.capacity - c->lengths[sequence])
     return attn_fail(err, ATTN_ERR_ARGUMENT, "capacity",
-                     "sequence %lld has %lld tokens; with %lld more it is beyond the capacity of "
-                     "%lld",
+                     "sequence %lld has %lld tokens; %lld more exceed the capacity of %lld",
                      (long long)sequence, (long long)c->lengths[sequence], (long long)tokens,
                      (long long)c->config.capacity);
   c->marks[sequence] = NAMED;
   return ATTN_OK;
 }
 
-static attn_status check_room(attn_cache *c, const int64_t *sequences, int64_t count,
-                              int64_t tokens, attn_error *err) {
+static attn_status check_capacity(attn_cache *c, const int64_t *sequences, int64_t count,
+                                  int64_t tokens, attn_error *err) {
   int64_t needed = 0, n = 0;
   attn_status status = ATTN_OK;
   for (; n < count && !status; n++) {
-    status = check_one(c, named(sequences, n), tokens, err);
-    if (!status) needed += pages_needed(c, named(sequences, n), tokens);
+    status = check_one(c, sequence_at(sequences, n), tokens, err);
+    if (!status) needed += pages_needed(c, sequence_at(sequences, n), tokens);
   }
   unmark(c, sequences, status ? n - 1 : n);
   if (status || needed <= c->free_count) return status;
@@ -383,9 +385,9 @@ static attn_status check_room(attn_cache *c, const int64_t *sequences, int64_t c
                    (long long)needed, (long long)c->free_count);
 }
 
-/* Nobody may lend the cache its own memory. */
-static attn_status check_apart(const attn_cache *c, const attn_tensor *t, const char *name,
-                               attn_error *err) {
+/* Arguments must not overlap the cache's memory. */
+static attn_status check_no_overlap(const attn_cache *c, const attn_tensor *t, const char *name,
+                                    attn_error *err) {
   if (!attn_views_overlap(t, &c->memory)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s overlaps the cache in memory", name);
 }
@@ -407,11 +409,11 @@ attn_status attn_cache_append(attn_cache *c, const int64_t *sequences, int64_t c
   if (wide_v.shape[2] != wide_k.shape[2])
     return attn_fail(err, ATTN_ERR_SHAPE, "v", "v has %lld tokens, but k has %lld",
                      (long long)wide_v.shape[2], (long long)wide_k.shape[2]);
-  status = check_apart(c, k, "k", err);
-  if (!status) status = check_apart(c, v, "v", err);
-  if (!status) status = check_room(c, sequences, count, wide_k.shape[2], err);
+  status = check_no_overlap(c, k, "k", err);
+  if (!status) status = check_no_overlap(c, v, "v", err);
+  if (!status) status = check_capacity(c, sequences, count, wide_k.shape[2], err);
   for (int64_t n = 0; n < count && !status; n++)
-    append_sequence(c, named(sequences, n), n, &wide_k, &wide_v);
+    append_sequence(c, sequence_at(sequences, n), n, &wide_k, &wide_v);
   return status;
 }
 
@@ -440,8 +442,8 @@ attn_status attn_cache_read(const attn_cache *c, int64_t sequence, const attn_te
   int64_t length = c->lengths[sequence];
   status = check_output(c, k, "k", length, c->config.width, &wide_k, err);
   if (!status) status = check_output(c, v, "v", length, c->config.value_width, &wide_v, err);
-  if (!status) status = check_apart(c, k, "k", err);
-  if (!status) status = check_apart(c, v, "v", err);
+  if (!status) status = check_no_overlap(c, k, "k", err);
+  if (!status) status = check_no_overlap(c, v, "v", err);
   if (!status && attn_views_overlap(k, v))
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "v", "v overlaps k in memory");
   if (status) return status;
@@ -457,7 +459,7 @@ attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q
   struct attn_problem p;
   attn_status status = check_count(c, count, err);
   for (int64_t n = 0; n < count && !status; n++)
-    status = check_sequence(c, named(sequences, n), "sequences", err);
+    status = check_sequence(c, sequence_at(sequences, n), "sequences", err);
   if (status) return status;
   int scaled = c->config.dtype == ATTN_I8;
   const attn_pages paged = {sizeof paged,
@@ -468,9 +470,9 @@ attn_status attn_sdpa_forward_cached(const attn_sdpa *desc, const attn_tensor *q
                             &c->paging.table,
                             &c->paging.lengths};
   status = attn_paged_check(desc, q, &paged, sequences, count, o, &g, &p, err);
-  if (!status) status = check_apart(c, o, "o", err);
-  if (!status) status = check_apart(c, p.desc.lse, "lse", err);
-  if (!status) status = check_apart(c, p.desc.weights, "weights", err);
+  if (!status) status = check_no_overlap(c, o, "o", err);
+  if (!status) status = check_no_overlap(c, p.desc.lse, "lse", err);
+  if (!status) status = check_no_overlap(c, p.desc.weights, "weights", err);
   if (!status) status = attn_forward_check(&p, err);
   return status ? status : attn_problem_run(&p, err);
 }

@@ -1,3 +1,5 @@
+#include "machine.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,36 @@
 #include "descriptor.h"
 #include "error.h"
 #include "threads.h"
-#include "problem.h"
+
+int32_t attn_isa_requested(void) {
+  const char *text = getenv("ATTN_ISA");
+  if (!text || !*text) return -1;
+  for (int32_t n = 0; attn_kernel_entry(n); n++)
+    if (!strcmp(text, attn_isa_name(attn_kernel_entry(n)->isa))) return attn_kernel_entry(n)->isa;
+  return -2;
+}
+
+const char *attn_isa_name(int32_t isa) {
+  switch (isa) {
+    case ATTN_ISA_SCALAR:
+      return "scalar";
+    case ATTN_ISA_AVX2:
+      return "avx2";
+    case ATTN_ISA_AVX512:
+      return "avx512";
+  }
+  return "unknown";
+}
+
+const struct attn_kernel *attn_kernel_choose(attn_error *err) {
+  int32_t best = attn_cpu_isa(), requested = attn_isa_requested();
+  if (requested == -1) return attn_kernel_for(best);
+  if (requested >= 0 && requested <= best) return attn_kernel_for(requested);
+  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA", "ATTN_ISA is \"%.32s\"; this CPU supports scalar%s%s",
+            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
+            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
+  return NULL;
+}
 
 attn_status attn_machine_query(attn_machine *machine) {
   attn_machine m = {.struct_size = sizeof m};
@@ -17,7 +48,7 @@ attn_status attn_machine_query(attn_machine *machine) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   m.isa_best = attn_kernel_for(attn_cpu_isa())->isa;
   m.isa = kernel ? kernel->isa : m.isa_best;
-  m.isa_unknown = !kernel;
+  m.isa_invalid = !kernel;
   m.threads = attn_threads_count();
   attn_descriptor_fill(machine, &m, sizeof m);
   return ATTN_OK;
@@ -48,7 +79,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The best of many short runs: what the CPU can do, not what a busy machine left of it. */
+/* The best of many short runs, because the machine may be busy. */
 static double measure_fma(const struct attn_kernel *kernel) {
   double best = 0, end = now() + 0.2;
   kernel->fma_f32(200000);
@@ -76,7 +107,7 @@ static double measure_read(double *memory, size_t count) {
 attn_status attn_machine_measure(double *gflops, double *gbytes) {
   const struct attn_kernel *kernel = attn_kernel_choose(NULL);
   if (!kernel) return ATTN_ERR_CPU;
-  size_t count = (size_t)1 << 24; /* 128 MiB: more than most last-level caches */
+  size_t count = (size_t)1 << 24; /* 128 MiB: larger than most last-level caches */
   double *memory = gbytes ? malloc(count * sizeof *memory) : NULL;
   if (gbytes && !memory) return ATTN_ERR_MEMORY;
   if (gflops) *gflops = measure_fma(kernel);

@@ -1,24 +1,22 @@
-/* packed.c -- sequences of different lengths end to end in one tensor: each is a call of its own.
- * The packed tensors are checked whole, so that no cut reaches beyond them, then every piece; only
- * then is the first computed.
- */
+/* packed.c -- packed sequences: each runs as a call of its own. The packed tensors are checked
+ * as a whole, then each sequence, before the first is computed. */
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
-#include "problem.h"
+#include "backward.h"
 
-/* What every sequence's call is cut from. */
-struct pack {
-  attn_sdpa desc; /* a copy, without key_lengths: of the whole, they mean nothing */
-  const attn_tensor *q, *k, *v, *o, *query_starts, *key_starts, *lengths;
+/* The packed call that each sequence's call is sliced from. */
+struct packed_call {
+  attn_sdpa desc; /* a copy without key_lengths, which count per sequence */
+  const attn_tensor *q, *k, *v, *o, *cu_seqlens_q, *cu_seqlens_k, *lengths;
   int64_t sequences;
 };
 
 /* ---- Checks ---- */
 
-/* What can be asked before the tensors are checked whole. */
-static attn_status begin(struct pack *p, const attn_sdpa *desc, attn_error *err) {
+/* Checks before those of the packed tensors as a whole. */
+static attn_status begin(struct packed_call *p, const attn_sdpa *desc, attn_error *err) {
   const struct {
     const attn_tensor *t;
     const char *name;
@@ -27,13 +25,13 @@ static attn_status begin(struct pack *p, const attn_sdpa *desc, attn_error *err)
   if (status) return status;
   if (p->desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "weights",
-                     "packed sequences have no weights to return");
+                     "weights must be NULL for packed sequences");
   for (int n = 0; n < 4; n++) {
     if (!all[n].t) return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is NULL", all[n].name);
     if (all[n].t->rank != 3)
       return attn_fail(err, ATTN_ERR_SHAPE, all[n].name,
-                       "%s has rank %d; packed tensors have 3: (heads, tokens, width)", all[n].name,
-                       (int)all[n].t->rank);
+                       "%s has rank %d; packed tensors must have rank 3: (heads, tokens, width)",
+                       all[n].name, (int)all[n].t->rank);
   }
   p->lengths = p->desc.key_lengths, p->desc.key_lengths = NULL;
   return ATTN_OK;
@@ -55,55 +53,57 @@ static attn_status check_starts(const attn_tensor *t, const char *name, int64_t 
   attn_status status = check_integers(t, name, err);
   if (status) return status;
   if (t->shape[0] < 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s must be (sequences + 1)", name);
+    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is empty; it must have sequences + 1 elements",
+                     name);
   int64_t before = 0;
   for (int64_t n = 0; n < t->shape[0]; n++) {
     int64_t at = attn_tensor_integer(t, n, 0);
     if (at < before || at > total || (n == 0 && at != 0))
-      return attn_fail(err, ATTN_ERR_ARGUMENT, name,
-                       "%s[%lld] is %lld; it must begin with 0, never fall, and end with %lld",
-                       name, (long long)n, (long long)at, (long long)total);
+      return attn_fail(
+          err, ATTN_ERR_ARGUMENT, name,
+          "%s[%lld] is %lld; the values must start at 0, not decrease, and end at %lld", name,
+          (long long)n, (long long)at, (long long)total);
     before = at;
   }
   if (before == total) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s ends with %lld; it must end with %lld", name,
+  return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s ends at %lld; it must end at %lld", name,
                    (long long)before, (long long)total);
 }
 
-/* Their values are each piece's to check. */
-static attn_status check_lengths(const struct pack *p, attn_error *err) {
+/* The values are checked per sequence. */
+static attn_status check_lengths(const struct packed_call *p, attn_error *err) {
   if (!p->lengths) return ATTN_OK;
   attn_status status = check_integers(p->lengths, "key_lengths", err);
   if (status || p->lengths->shape[0] == p->sequences) return status;
-  return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths", "key_lengths must be (sequences) = (%lld)",
-                   (long long)p->sequences);
+  return attn_fail(err, ATTN_ERR_SHAPE, "key_lengths",
+                   "key_lengths must have shape (sequences) = (%lld)", (long long)p->sequences);
 }
 
-static attn_status check_cuts(struct pack *p, attn_error *err) {
-  const attn_tensor *t = p->query_starts, *u = p->key_starts;
-  attn_status status = check_starts(t, "query_starts", p->q->shape[1], err);
-  if (!status) status = check_starts(u, "key_starts", p->k->shape[1], err);
+static attn_status check_cuts(struct packed_call *p, attn_error *err) {
+  const attn_tensor *t = p->cu_seqlens_q, *u = p->cu_seqlens_k;
+  attn_status status = check_starts(t, "cu_seqlens_q", p->q->shape[1], err);
+  if (!status) status = check_starts(u, "cu_seqlens_k", p->k->shape[1], err);
   if (status) return status;
   p->sequences = t->shape[0] - 1;
   if (u->shape[0] != t->shape[0])
-    return attn_fail(err, ATTN_ERR_SHAPE, "key_starts",
-                     "query_starts has %lld numbers and key_starts has %lld: they must be as many",
+    return attn_fail(err, ATTN_ERR_SHAPE, "cu_seqlens_k",
+                     "cu_seqlens_q has %lld elements, but cu_seqlens_k has %lld",
                      (long long)t->shape[0], (long long)u->shape[0]);
   return check_lengths(p, err);
 }
 
-/* What says where to cut must not change under the knife. */
-static attn_status check_outputs(const struct pack *p, const struct attn_named_view *out,
+/* The cumulative lengths and key_lengths must not be overwritten by an output. */
+static attn_status check_outputs(const struct packed_call *p, const struct attn_named_view *out,
                                  size_t outs, attn_error *err) {
-  const struct attn_named_view in[] = {{p->query_starts, "query_starts"},
-                                       {p->key_starts, "key_starts"},
+  const struct attn_named_view in[] = {{p->cu_seqlens_q, "cu_seqlens_q"},
+                                       {p->cu_seqlens_k, "cu_seqlens_k"},
                                        {p->lengths, "key_lengths"}};
-  return attn_views_check_apart(out, outs, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, outs, in, sizeof in / sizeof *in, err);
 }
 
 /* ---- Cuts ---- */
 
-/* Elements from..to of a dimension; none of them need no place. */
+/* Elements from..to of a dimension; an empty slice keeps data. */
 static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_t to) {
   attn_tensor part = *t;
   part.shape[dimension] = to - from;
@@ -111,19 +111,19 @@ static attn_tensor cut(const attn_tensor *t, int dimension, int64_t from, int64_
   return part;
 }
 
-/* Where sequence n lies. */
-struct place {
+/* The range of sequence n: queries i0..i1, keys j0..j1. */
+struct sequence_range {
   int64_t i0, i1, j0, j1;
 };
 
-static struct place place_of(const struct pack *p, int64_t n) {
-  return (struct place){
-      attn_tensor_integer(p->query_starts, n, 0), attn_tensor_integer(p->query_starts, n + 1, 0),
-      attn_tensor_integer(p->key_starts, n, 0), attn_tensor_integer(p->key_starts, n + 1, 0)};
+static struct sequence_range place_of(const struct packed_call *p, int64_t n) {
+  return (struct sequence_range){
+      attn_tensor_integer(p->cu_seqlens_q, n, 0), attn_tensor_integer(p->cu_seqlens_q, n + 1, 0),
+      attn_tensor_integer(p->cu_seqlens_k, n, 0), attn_tensor_integer(p->cu_seqlens_k, n + 1, 0)};
 }
 
-/* A mask's dimension of size 1 broadcasts: it is everybody's. */
-static attn_tensor cut_mask(const attn_tensor *t, const struct place *at) {
+/* A dimension of size 1 broadcasts to all sequences. */
+static attn_tensor cut_mask(const attn_tensor *t, const struct sequence_range *at) {
   attn_tensor part = *t;
   int rows = t->rank - 2, keys = t->rank - 1;
   if (rows >= 0 && t->shape[rows] != 1) part = cut(&part, rows, at->i0, at->i1);
@@ -132,13 +132,13 @@ static attn_tensor cut_mask(const attn_tensor *t, const struct place *at) {
 }
 
 /* One sequence's descriptor and the views it points to. */
-struct piece {
+struct packed_sequence {
   attn_sdpa desc;
   attn_tensor q, k, v, o, mask, lse, lengths;
 };
 
-static void cut_piece(const struct pack *p, int64_t n, struct piece *c) {
-  const struct place at = place_of(p, n);
+static void cut_piece(const struct packed_call *p, int64_t n, struct packed_sequence *c) {
+  const struct sequence_range at = place_of(p, n);
   const int64_t i0 = at.i0, i1 = at.i1, j0 = at.j0, j1 = at.j1;
   memset(c, 0, sizeof *c);
   c->desc = p->desc;
@@ -153,20 +153,20 @@ static void cut_piece(const struct pack *p, int64_t n, struct piece *c) {
 
 /* ---- Forward ---- */
 
-/* A piece knows itself as sequence 0 of 1: the message says which it is. */
+/* Adds the number of the sequence to the message of its call. */
 static void name_sequence(int64_t n, attn_error *err) {
   char message[sizeof err->message];
   if (!err) return;
   memcpy(message, err->message, sizeof message);
-  snprintf(err->message, sizeof err->message, "packed sequence %lld, as a call of its own: %.180s",
-           (long long)n, message);
+  snprintf(err->message, sizeof err->message, "packed sequence %lld: %.200s", (long long)n,
+           message);
 }
 
-static attn_status check_pieces(const struct pack *p, const struct attn_problem *whole, int forward,
-                                attn_error *err) {
+static attn_status check_pieces(const struct packed_call *p, const struct attn_problem *whole,
+                                int forward, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < p->sequences && !status; n++) {
-    struct piece c;
+    struct packed_sequence c;
     struct attn_problem problem;
     cut_piece(p, n, &c);
     status = attn_problem_check_part(whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &problem, err);
@@ -178,10 +178,10 @@ static attn_status check_pieces(const struct pack *p, const struct attn_problem 
 
 attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                      const attn_tensor *k, const attn_tensor *v,
-                                     const attn_tensor *o, const attn_tensor *query_starts,
-                                     const attn_tensor *key_starts, attn_error *err) {
-  struct pack p = {
-      .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
+                                     const attn_tensor *o, const attn_tensor *cu_seqlens_q,
+                                     const attn_tensor *cu_seqlens_k, attn_error *err) {
+  struct packed_call p = {
+      .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
   if (!status) status = attn_problem_check(&p.desc, q, k, v, o, 1, &whole, err);
@@ -190,7 +190,7 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
   if (!status) status = check_outputs(&p, out, sizeof out / sizeof *out, err);
   if (!status) status = check_pieces(&p, &whole, 1, err);
   for (int64_t n = 0; n < p.sequences && !status; n++) {
-    struct piece c;
+    struct packed_sequence c;
     struct attn_problem piece;
     cut_piece(&p, n, &c);
     status = attn_problem_check_part(&whole, &c.desc, &c.q, &c.k, &c.v, &c.o, 1, &piece, err);
@@ -202,14 +202,14 @@ attn_status attn_sdpa_forward_packed(const attn_sdpa *desc, const attn_tensor *q
 /* ---- Backward ---- */
 
 /* One sequence's gradients and the views they point to. */
-struct gradient_piece {
+struct packed_gradients {
   attn_sdpa_gradients g;
   attn_tensor d_o, d_q, d_k, d_v, d_mask, d_lse;
 };
 
-static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_o,
-                          const attn_sdpa_gradients *g, struct gradient_piece *c) {
-  const struct place at = place_of(p, n);
+static void cut_gradients(const struct packed_call *p, int64_t n, const attn_tensor *d_o,
+                          const attn_sdpa_gradients *g, struct packed_gradients *c) {
+  const struct sequence_range at = place_of(p, n);
   memset(c, 0, sizeof *c);
   c->g.struct_size = sizeof c->g;
   c->d_o = cut(d_o, 1, at.i0, at.i1);
@@ -221,8 +221,8 @@ static void cut_gradients(const struct pack *p, int64_t n, const attn_tensor *d_
   if (g->d_lse) c->d_lse = cut(g->d_lse, 1, at.i0, at.i1), c->g.d_lse = &c->d_lse;
 }
 
-/* g: a copy of given. */
-static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
+/* g receives a copy of given. */
+static attn_status check_backward(struct packed_call *p, const attn_tensor *d_o,
                                   const attn_sdpa_gradients *given, attn_sdpa_gradients *g,
                                   struct attn_problem *whole, attn_error *err) {
   attn_status status =
@@ -240,19 +240,19 @@ static attn_status check_backward(struct pack *p, const attn_tensor *d_o,
 attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn_tensor *q,
                                       const attn_tensor *k, const attn_tensor *v,
                                       const attn_tensor *o, const attn_tensor *d_o,
-                                      const attn_tensor *query_starts,
-                                      const attn_tensor *key_starts,
+                                      const attn_tensor *cu_seqlens_q,
+                                      const attn_tensor *cu_seqlens_k,
                                       const attn_sdpa_gradients *gradients, attn_error *err) {
-  struct pack p = {
-      .q = q, .k = k, .v = v, .o = o, .query_starts = query_starts, .key_starts = key_starts};
+  struct packed_call p = {
+      .q = q, .k = k, .v = v, .o = o, .cu_seqlens_q = cu_seqlens_q, .cu_seqlens_k = cu_seqlens_k};
   attn_sdpa_gradients g;
   struct attn_problem whole;
   attn_status status = begin(&p, desc, err);
   if (!status) status = check_backward(&p, d_o, gradients, &g, &whole, err);
-  if (!status) attn_backward_clear(&g); /* pairs of different sequences stay so */
+  if (!status) attn_backward_clear(&g); /* pairs of different sequences keep 0 */
   for (int64_t n = 0; n < p.sequences && !status; n++) {
-    struct piece c;
-    struct gradient_piece d;
+    struct packed_sequence c;
+    struct packed_gradients d;
     cut_piece(&p, n, &c);
     cut_gradients(&p, n, d_o, &g, &d);
     status = attn_backward_part(&whole, 1, &c.desc, &c.q, &c.k, &c.v, &c.o, &d.d_o, &d.g, err);

@@ -1,12 +1,13 @@
-/* paged.c -- keys and values in pages behind a table: checked here, then a call like any other. */
+/* paged.c -- attention over a paged KV cache: checks, then a call like any other. */
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "paging.h"
 
-/* ---- Where things lie ---- */
+/* ---- Access ---- */
 
 static int64_t row_of(const struct attn_paging *g, int64_t b) { return g->rows ? g->rows[b] : b; }
 
@@ -14,8 +15,8 @@ static const char *of_head(const attn_tensor *t, int64_t head) {
   return attn_tensor_at(t, 0, head, 0, 0);
 }
 
-void attn_paging_point(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b,
-                       int64_t head) {
+void attn_paging_set_pages(const struct attn_problem *p, struct attn_task_pages *pages, int64_t b,
+                           int64_t head) {
   const struct attn_paging *g = p->paging;
   memset(pages, 0, sizeof *pages);
   if (!g) return;
@@ -80,17 +81,17 @@ static attn_status check_pages(const attn_pages *paged, attn_error *err) {
   return attn_fail(err, ATTN_ERR_SHAPE, "k", "a page must have at least one token");
 }
 
-/* A scale for each row of t's pages, where they are int8. */
+/* Checks the scales of int8 pages, one per row. */
 static attn_status check_scales(const attn_tensor *scales, const char *name, const attn_tensor *t,
                                 attn_tensor *wide, attn_error *err) {
   if (t->dtype != ATTN_I8 && scales)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s are for int8 pages; these are %s", name,
-                     attn_dtype_name(t->dtype));
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: the pages are %s, not int8",
+                     name, attn_dtype_name(t->dtype));
   if (t->dtype != ATTN_I8) return ATTN_OK;
   attn_status status = check_rank(scales, name, 3, "(pages, H, T)", err);
   if (status) return status;
   if (scales->dtype != ATTN_F32)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s are %s; they must be float32", name,
+    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32", name,
                      attn_dtype_name(scales->dtype));
   for (int n = 0; n < 3; n++)
     if (scales->shape[n] != t->shape[n])
@@ -104,33 +105,34 @@ static attn_status check_scales(const attn_tensor *scales, const char *name, con
 }
 
 static attn_status check_table(const attn_pages *paged, attn_error *err) {
-  const attn_tensor *table = paged->table, *lengths = paged->lengths;
-  attn_status status = check_rank(table, "table", 2, "(B, N)", err);
+  const attn_tensor *table = paged->page_table, *lengths = paged->lengths;
+  attn_status status = check_rank(table, "page_table", 2, "(B, N)", err);
   if (!status) status = check_rank(lengths, "lengths", 1, "(B)", err);
   if (status) return status;
   if (!is_integer(table->dtype) || !is_integer(lengths->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, is_integer(table->dtype) ? "lengths" : "table",
-                     "table and lengths must be int32 or int64");
+    return attn_fail(err, ATTN_ERR_TYPE, is_integer(table->dtype) ? "lengths" : "page_table",
+                     "page_table and lengths must be int32 or int64");
   if (lengths->shape[0] == table->shape[0]) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_SHAPE, "lengths", "lengths has %lld numbers, but table %lld rows",
+  return attn_fail(err, ATTN_ERR_SHAPE, "lengths",
+                   "lengths has %lld elements, but page_table has %lld rows",
                    (long long)lengths->shape[0], (long long)table->shape[0]);
 }
 
-/* Sequence b's length and the pages that it reaches. */
+/* Checks the length of sequence b and the page table entries that it uses. */
 static attn_status check_sequence(const struct attn_paging *g, int64_t pages, int64_t b,
                                   attn_error *err) {
   int64_t row = row_of(g, b), length = attn_tensor_integer(&g->lengths, row, 0), most;
   if (__builtin_mul_overflow(g->table.shape[1], g->tokens, &most)) most = INT64_MAX;
   if (length < 0 || length > most)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lengths",
-                     "lengths[%lld] is %lld; it must be in 0 .. N T = %lld", (long long)row,
+                     "lengths[%lld] is %lld; it must be between 0 and N T = %lld", (long long)row,
                      (long long)length, (long long)most);
   for (int64_t n = 0; length > 0 && n <= (length - 1) / g->tokens; n++) {
     int64_t page = attn_tensor_integer(&g->table, row, n);
     if (page < 0 || page >= pages)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "table",
-                       "table[%lld][%lld] is %lld; there are pages 0 .. %lld", (long long)row,
-                       (long long)n, (long long)page, (long long)pages - 1);
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "page_table",
+                       "page_table[%lld][%lld] is %lld; it must be between 0 and %lld",
+                       (long long)row, (long long)n, (long long)page, (long long)pages - 1);
   }
   return ATTN_OK;
 }
@@ -139,10 +141,12 @@ static attn_status check_overlap(const struct attn_problem *p, const attn_pages 
                                  attn_error *err) {
   const attn_sdpa *d = &p->desc;
   const struct attn_named_view out[] = {{&p->o, "o"}, {d->lse, "lse"}, {d->weights, "weights"}};
-  const struct attn_named_view in[] = {{paged->k, "the pages' k"},    {paged->v, "the pages' v"},
-                                       {paged->k_scales, "k_scales"}, {paged->v_scales, "v_scales"},
-                                       {paged->table, "table"},       {paged->lengths, "lengths"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  const struct attn_named_view in[] = {
+      {paged->k, "the pages' k"},        {paged->v, "the pages' v"},
+      {paged->k_scales, "k_scales"},     {paged->v_scales, "v_scales"},
+      {paged->page_table, "page_table"}, {paged->lengths, "lengths"}};
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
 static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, attn_error *err) {
@@ -152,13 +156,13 @@ static attn_status check_parts(const attn_pages *paged, struct attn_paging *g, a
   if (!status) status = check_scales(paged->v_scales, "v_scales", paged->v, &g->v_scales, err);
   if (!status) status = check_table(paged, err);
   if (status) return status;
-  g->table = *paged->table, g->lengths = *paged->lengths, g->tokens = paged->k->shape[2];
+  g->table = *paged->page_table, g->lengths = *paged->lengths, g->tokens = paged->k->shape[2];
   return ATTN_OK;
 }
 
-/* A view of that shape for the checks that all calls share; nothing is read through it. */
-static attn_tensor stand_in(const attn_tensor *q, const attn_tensor *pages, int64_t count,
-                            int64_t keys) {
+/* A view of the dense shape for the common checks; never read. */
+static attn_tensor dense_view(const attn_tensor *q, const attn_tensor *pages, int64_t count,
+                              int64_t keys) {
   static double nothing;
   attn_tensor t = {&nothing, q->dtype, q->rank, {0}, {0}};
   const int64_t shape[4] = {count, pages->shape[1], keys, pages->shape[3]};
@@ -180,21 +184,22 @@ attn_status attn_paged_check(const attn_sdpa *desc, const attn_tensor *q, const 
   g->rows = rows;
   if (count < 0) count = g->table.shape[0];
   if (q->rank == 4 ? q->shape[0] != count : count != 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q is of %lld sequences, but there are %lld",
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has %lld sequences, but there are %lld",
                      q->rank == 4 ? (long long)q->shape[0] : 1, (long long)count);
   if (q->rank == 2 && paged->k->shape[1] != 1)
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has rank 2, but the pages are of %lld heads",
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "q has rank 2, but the pages have %lld heads",
                      (long long)paged->k->shape[1]);
   for (int64_t b = 0; b < count && !status; b++) {
     status = check_sequence(g, paged->k->shape[0], b, err);
     int64_t length = status ? 0 : attn_tensor_integer(&g->lengths, row_of(g, b), 0);
     if (length > longest) longest = length;
   }
-  attn_tensor k = stand_in(q, paged->k, count, longest), v = stand_in(q, paged->v, count, longest);
+  attn_tensor k = dense_view(q, paged->k, count, longest),
+              v = dense_view(q, paged->v, count, longest);
   if (!status) status = attn_problem_check(desc, q, &k, &v, o, 1, p, err);
   if (!status && p->desc.key_lengths)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
-                       "key_lengths must be NULL: pages have lengths of their own");
+                       "key_lengths must be NULL: use pages->lengths");
   if (status) return status;
   p->k = attn_tensor_rank4(paged->k), p->v = attn_tensor_rank4(paged->v), p->paging = g;
   return check_overlap(p, paged, err);

@@ -1,52 +1,20 @@
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cpu.h"
 #include "descriptor.h"
 #include "error.h"
-#include "problem.h"
-
-/* ATTN_ISA in the environment, or -1 where it is not set, or -2 where it names none. */
-static int32_t isa_wish(void) {
-  const char *text = getenv("ATTN_ISA");
-  if (!text || !*text) return -1;
-  for (int32_t n = 0; attn_kernel_entry(n); n++)
-    if (!strcmp(text, attn_isa_name(attn_kernel_entry(n)->isa))) return attn_kernel_entry(n)->isa;
-  return -2;
-}
-
-const char *attn_isa_name(int32_t isa) {
-  switch (isa) {
-    case ATTN_ISA_SCALAR:
-      return "scalar";
-    case ATTN_ISA_AVX2:
-      return "avx2";
-    case ATTN_ISA_AVX512:
-      return "avx512";
-  }
-  return "unknown";
-}
-
-const struct attn_kernel *attn_kernel_choose(attn_error *err) {
-  int32_t best = attn_cpu_isa(), wish = isa_wish();
-  if (wish == -1) return attn_kernel_for(best);
-  if (wish >= 0 && wish <= best) return attn_kernel_for(wish);
-  attn_fail(err, ATTN_ERR_CPU, "ATTN_ISA",
-            "ATTN_ISA is \"%.32s\"; this CPU has scalar%s%s: set one of these or none",
-            getenv("ATTN_ISA"), best >= ATTN_ISA_AVX2 ? ", avx2" : "",
-            best >= ATTN_ISA_AVX512 ? ", avx512" : "");
-  return NULL;
-}
+#include "key_range.h"
+#include "machine.h"
+#include "parallel.h"
+#include "split.h"
 
 /* Visible pairs of one head by causal, window and lengths; masks are not read. */
 static double visible_pairs(const struct attn_problem *p, int64_t b) {
   double pairs = 0;
-  /* A few thousand rows tell as much as all of them. */
+  /* A sample of a few thousand rows is accurate enough. */
   int64_t step = p->rows / 4096 + 1, sampled = 0;
   for (int64_t i = 0; i < p->rows; i += step, sampled++) {
     int64_t lo, hi;
-    attn_problem_interval(p, b, i, &lo, &hi);
+    attn_problem_key_range(p, b, i, &lo, &hi);
     pairs += (double)(hi - lo);
   }
   return sampled ? pairs * (double)p->rows / (double)sampled : 0;
@@ -69,37 +37,38 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
   int strided = p->k.strides[3] != 1 || p->v.strides[3] != 1;
   snprintf(plan->kernel, sizeof plan->kernel, "%s", p->kernel->name);
   char split[64] = "";
-  if (attn_split_most(p) > 1)
-    snprintf(split, sizeof split, "; the keys in %d stretches", (int)attn_split_most(p));
-  snprintf(plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
-           p->q.dtype == ATTN_F32 ? "float32" : "16 bits in float32", isa,
-           isa_wish() >= 0 ? "asked for by ATTN_ISA" : "the best instruction set of this CPU",
-           p->rows < ATTN_ROWS && p->heads_q > p->heads
-               ? "; few queries: heads that share keys share a block"
-               : "",
-           split, strided ? "; strided columns of k or v are copied block by block" : "",
-           p->desc.additive ? "; additive scores" : "",
-           p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout draws a word a weight" : "",
-           p->desc.weights ? "; weights cost a second pass" : "");
+  if (attn_split_max(p) > 1)
+    snprintf(split, sizeof split, "; %d splits of the keys", (int)attn_split_max(p));
+  snprintf(
+      plan->reason, sizeof plan->reason, "%s on %s: %s%s%s%s%s%s%s",
+      p->q.dtype == ATTN_F32 ? "float32" : "16-bit in float32", isa,
+      attn_isa_requested() >= 0 ? "selected by ATTN_ISA" : "the best instruction set of this CPU",
+      p->rows < ATTN_ROW_BLOCK && p->heads_q > p->heads
+          ? "; few queries: heads that share keys share a block"
+          : "",
+      split, strided ? "; strided k or v is copied by block" : "",
+      p->desc.additive ? "; additive scores" : "",
+      p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout: a random word per weight" : "",
+      p->desc.weights ? "; weights need a second pass" : "");
 }
 
 attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                            const attn_tensor *v, const attn_tensor *o, attn_plan *plan,
                            attn_error *err) {
   struct attn_problem p;
-  attn_plan made = {.struct_size = sizeof made};
-  attn_status status = attn_descriptor_expect(plan, sizeof made, sizeof made, "plan", err);
+  attn_plan result = {.struct_size = sizeof result};
+  attn_status status = attn_descriptor_expect(plan, sizeof result, sizeof result, "plan", err);
   if (!status) status = attn_problem_check(desc, q, k, v, o, o != NULL, &p, err);
   if (status) return status;
-  explain(&p, &made);
+  explain(&p, &result);
   struct attn_partition parts = attn_problem_partition(&p);
-  made.workspace_bytes = p.workspace_bytes;
-  made.row_block = p.kernel ? ATTN_ROWS : 1;
-  made.key_block = p.kernel ? ATTN_KEYS : p.keys;
-  made.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_most(&p)
-                        : p.batch * p.heads_q * p.rows;
-  made.workers = p.workers < made.tasks ? p.workers : (int32_t)made.tasks;
-  made.flops = flops(&p);
-  attn_descriptor_fill(plan, &made, sizeof made);
+  result.workspace_bytes = p.workspace_bytes;
+  result.row_block = p.kernel ? ATTN_ROW_BLOCK : 1;
+  result.key_block = p.kernel ? ATTN_KEY_BLOCK : p.keys;
+  result.tasks = p.kernel ? p.batch * p.heads * parts.units * parts.blocks * attn_split_max(&p)
+                          : p.batch * p.heads_q * p.rows;
+  result.workers = p.workers < result.tasks ? p.workers : (int32_t)result.tasks;
+  result.flops = flops(&p);
+  attn_descriptor_fill(plan, &result, sizeof result);
   return ATTN_OK;
 }

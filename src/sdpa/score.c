@@ -1,22 +1,21 @@
-/* score.c -- score functions with learned matrices: q and k are projected, then it is sdpa. */
+/* score.c -- score functions with learned matrices: projects q and k, then runs sdpa. */
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
-#include "element.h"
-#include "problem.h"
+#include "backward.h"
+#include "projection.h"
 
-enum { COLUMNS = 64 }; /* of a product at a time */
-
-/* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns) with stride 0 where shared. */
-struct call {
-  attn_sdpa desc; /* the core's */
+/* One call. Tensors at rank 4; a matrix is (1, heads, rows, columns), with stride 0 if heads
+ * share it. */
+struct score_call {
+  attn_sdpa desc; /* of the projected call */
   attn_score score;
   attn_tensor q, k, w, u;
-  attn_tensor core_q, core_k; /* what the core sees, of the caller's rank; q and k, or in memory */
+  attn_tensor core_q, core_k;     /* the projected q and k, at the caller's rank */
   attn_tensor core_d_q, core_d_k; /* and their gradients */
   void *memory;
-  struct attn_problem p; /* of the core's call: its threads */
+  struct attn_problem p; /* of the projected call: its threads */
 };
 
 /* ---- Checks ---- */
@@ -30,14 +29,14 @@ static attn_status check_kind(const attn_score *s, attn_error *err) {
              {s->u, "u", s->kind == ATTN_SCORE_ADDITIVE},
              {s->a, "a", s->kind == ATTN_SCORE_ADDITIVE}};
   if (s->kind < ATTN_SCORE_DOT || s->kind > ATTN_SCORE_ADDITIVE)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "kind", "kind is %d; it must be 0, 1 or 2",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "kind", "unknown score kind %d; it must be 0, 1 or 2",
                      (int)s->kind);
   if (s->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
   for (int n = 0; n < 3; n++)
     if (!all[n].t != !all[n].used)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is %s, but a score of kind %d %s",
-                       all[n].name, all[n].t ? "given" : "NULL", (int)s->kind,
-                       all[n].used ? "needs it" : "has none");
+      return attn_fail(err, ATTN_ERR_ARGUMENT, all[n].name, "%s is %s, but score kind %d %s",
+                       all[n].name, all[n].t ? "not NULL" : "NULL", (int)s->kind,
+                       all[n].used ? "requires it" : "does not use it");
   return ATTN_OK;
 }
 
@@ -50,7 +49,7 @@ static attn_status check_input(const attn_tensor *t, const char *name, const att
                      (int)t->rank);
   attn_tensor like = {.rank = 4};
   for (int n = 0; n < t->rank; n++) like.shape[n + 4 - t->rank] = t->shape[n];
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
                      attn_dtype_name(t->dtype));
   return attn_tensor_check_like(t, name, &like, t->rank, q->dtype, wide, err);
@@ -65,7 +64,7 @@ static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t 
                      (int)t->rank);
   attn_tensor like = {.rank = 4,
                       .shape = {1, heads, rows, columns < 0 ? t->shape[t->rank - 1] : columns}};
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be a float type", name,
                      attn_dtype_name(t->dtype));
   attn_status status = attn_tensor_check_like(t, name, &like, t->rank, t->dtype, wide, err);
@@ -73,7 +72,7 @@ static attn_status check_matrix(const attn_tensor *t, const char *name, int64_t 
   return status;
 }
 
-static attn_status check_matrices(struct call *c, attn_error *err) {
+static attn_status check_matrices(struct score_call *c, attn_error *err) {
   const attn_score *s = &c->score;
   const int64_t *q = c->q.shape, *k = c->k.shape;
   if (s->kind == ATTN_SCORE_DOT) return ATTN_OK;
@@ -86,22 +85,23 @@ static attn_status check_matrices(struct call *c, attn_error *err) {
   if (s->a->rank != 1 && s->a->rank != 2)
     return attn_fail(err, ATTN_ERR_SHAPE, "a", "a has rank %d; it must be 1, or 2 with (Hq, A)",
                      (int)s->a->rank);
-  if (!attn_view_is_real(s->a->dtype))
+  if (!attn_is_floating_point(s->a->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "a", "a is %s; it must be a float type",
                      attn_dtype_name(s->a->dtype));
   return attn_tensor_check_like(s->a, "a", &like, s->a->rank, s->a->dtype, &wide, err);
 }
 
-/* An output of the forward over what the core does not see. */
-static attn_status check_outputs(const struct call *c, const attn_tensor *o, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+/* Checks the outputs against the inputs that the projected call does not see. */
+static attn_status check_outputs(const struct score_call *c, const attn_tensor *o,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   const struct attn_named_view out[] = {
       {o, "o"}, {c->desc.lse, "lse"}, {c->desc.weights, "weights"}};
   const struct attn_named_view in[] = {{q, "q"}, {k, "k"}, {c->score.w, "w"}, {c->score.u, "u"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
-static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score *score,
+static attn_status check(struct score_call *c, const attn_sdpa *desc, const attn_score *score,
                          const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   memset(c, 0, sizeof *c);
   attn_status status =
@@ -110,7 +110,7 @@ static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score
   if (!status) status = check_kind(&c->score, err);
   if (!status && c->desc.additive)
     status = attn_fail(err, ATTN_ERR_ARGUMENT, "additive",
-                       "additive must be NULL: the score's kind and a say it here");
+                       "additive must be NULL: use score->kind and score->a");
   if (!status && !q) status = attn_fail(err, ATTN_ERR_ARGUMENT, "q", "q is NULL");
   if (!status) status = check_input(q, "q", q, &c->q, err);
   if (!status) status = check_input(k, "k", q, &c->k, err);
@@ -123,82 +123,9 @@ static attn_status check(struct call *c, const attn_sdpa *desc, const attn_score
   return ATTN_OK;
 }
 
-/* ---- Products: each row, or each row of a matrix, is one task's, summed in one order ---- */
+/* ---- Projected tensors ---- */
 
-static double real_at(const attn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  return attn_load_real(t->dtype, attn_tensor_at(t, a, b, c, d));
-}
-
-/* out = x M, or x M^T: (B, H, N, columns) from (B, H, N, rows). */
-struct product {
-  const attn_tensor *x, *m, *out; /* rank 4 */
-  int transposed;
-};
-
-static void multiply_row(void *argument, int64_t index, int32_t worker) {
-  const struct product *p = argument;
-  const int64_t *shape = p->out->shape;
-  int64_t i = index % shape[2], h = index / shape[2] % shape[1], b = index / shape[2] / shape[1];
-  (void)worker;
-  for (int64_t first = 0; first < shape[3]; first += COLUMNS) {
-    double sum[COLUMNS] = {0};
-    int64_t count = shape[3] - first < COLUMNS ? shape[3] - first : COLUMNS;
-    for (int64_t e = 0; e < p->x->shape[3]; e++) {
-      double x = real_at(p->x, b, h, i, e);
-      for (int64_t f = 0; f < count; f++)
-        sum[f] += x * (p->transposed ? real_at(p->m, 0, h, first + f, e)
-                                     : real_at(p->m, 0, h, e, first + f));
-    }
-    for (int64_t f = 0; f < count; f++)
-      attn_store_real(p->out->dtype, attn_tensor_at(p->out, b, h, i, first + f), sum[f]);
-  }
-}
-
-static void multiply(const struct call *c, const attn_tensor *x, const attn_tensor *m,
-                     int transposed, const attn_tensor *out) {
-  struct product p = {x, m, out, transposed};
-  attn_problem_parallel(&c->p, out->shape[0] * out->shape[1] * out->shape[2], multiply_row, &p);
-}
-
-/* d_m[h] = sum over b and i, and over h where it is shared, of x_i^T d_i. */
-struct outer {
-  const attn_tensor *x, *d, *d_m; /* rank 4; d_m's stride of heads is 0 where shared */
-};
-
-static void sum_outer_row(void *argument, int64_t index, int32_t worker) {
-  const struct outer *p = argument;
-  const int64_t *x = p->x->shape, columns = p->d->shape[3];
-  int shared = p->d_m->shape[1] == 1;
-  int64_t e = index % x[3], from = shared ? 0 : index / x[3], to = shared ? x[1] : from + 1;
-  (void)worker;
-  for (int64_t first = 0; first < columns; first += COLUMNS) {
-    double sum[COLUMNS] = {0};
-    int64_t count = columns - first < COLUMNS ? columns - first : COLUMNS;
-    for (int64_t n = 0; n < x[0] * (to - from) * x[2]; n++) {
-      int64_t i = n % x[2], h = from + n / x[2] % (to - from), b = n / x[2] / (to - from);
-      double left = real_at(p->x, b, h, i, e);
-      for (int64_t f = 0; f < count; f++) {
-        double d = real_at(p->d, b, h, i, first + f);
-        if (d != 0) sum[f] += left * d; /* a hidden key's may be NaN times 0 */
-      }
-    }
-    for (int64_t f = 0; f < count; f++)
-      attn_store_real(p->d_m->dtype, attn_tensor_at(p->d_m, 0, shared ? 0 : from, e, first + f),
-                      sum[f]);
-  }
-}
-
-static void sum_outer(const struct call *c, const attn_tensor *x, const attn_tensor *d,
-                      const attn_tensor *d_m) {
-  struct outer p = {x, d, d_m};
-  attn_problem_parallel(&c->p, (d_m->shape[1] == 1 ? 1 : x->shape[1]) * x->shape[3], sum_outer_row,
-                        &p);
-}
-
-/* ---- The core's tensors ---- */
-
-/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 where that is more than
- * memory. */
+/* Bytes of (B, H, N, width) of like's type, rounded up to the alignment; 0 on overflow. */
 static size_t bytes_of(const attn_tensor *like, int64_t width) {
   size_t bytes = attn_dtype_size(like->dtype);
   for (int n = 0; n < 4; n++)
@@ -206,50 +133,50 @@ static size_t bytes_of(const attn_tensor *like, int64_t width) {
   return bytes > SIZE_MAX / 8 ? 0 : bytes + ATTN_PANEL_ALIGN - bytes % ATTN_PANEL_ALIGN;
 }
 
-/* A dense tensor in the place of t, width wide, at *at. */
-static attn_tensor place(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
-  attn_tensor made = *t;
-  uint64_t stride = 1; /* a product that overflows is found where memory is asked for */
-  made.data = *at;
-  made.shape[t->rank - 1] = width;
+/* A contiguous tensor like t, width wide, at *at; advances *at. */
+static attn_tensor dense_at(const attn_tensor *t, int64_t width, char **at, size_t bytes) {
+  attn_tensor dense = *t;
+  uint64_t stride = 1; /* overflow is detected by bytes_of */
+  dense.data = *at;
+  dense.shape[t->rank - 1] = width;
   for (int n = t->rank - 1; n >= 0; n--) {
-    made.strides[n] = (int64_t)stride;
-    stride *= (uint64_t)made.shape[n];
+    dense.strides[n] = (int64_t)stride;
+    stride *= (uint64_t)dense.shape[n];
   }
   *at += bytes;
-  return made;
+  return dense;
 }
 
-/* Memory for the projections, and twice of it where their gradients are to stand beside them. */
-static attn_status make_room(struct call *c, int gradients, attn_error *err) {
+/* Allocates the projections and, for the backward, their gradients. */
+static attn_status allocate_projections(struct score_call *c, int gradients, attn_error *err) {
   const int kind = c->score.kind;
   if (kind == ATTN_SCORE_DOT) return ATTN_OK;
   int64_t width = c->w.shape[3];
   size_t q = bytes_of(&c->q, width), k = kind == ATTN_SCORE_ADDITIVE ? bytes_of(&c->k, width) : 0;
   if (!q || (kind == ATTN_SCORE_ADDITIVE && !k))
-    return attn_fail(err, ATTN_ERR_SHAPE, "w", "the projections are more than memory can hold");
+    return attn_fail(err, ATTN_ERR_SHAPE, "w", "the size of the projections overflows");
   size_t all = (q + k) * (gradients ? 2 : 1);
   char *at = c->memory = attn_problem_allocate(&c->desc, all);
   if (!at)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of projections", all);
-  c->core_q = place(&c->core_q, width, &at, q);
-  if (kind == ATTN_SCORE_ADDITIVE) c->core_k = place(&c->core_k, width, &at, k);
+  c->core_q = dense_at(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_k = dense_at(&c->core_k, width, &at, k);
   if (!gradients) return ATTN_OK;
-  c->core_d_q = place(&c->core_q, width, &at, q);
-  if (kind == ATTN_SCORE_ADDITIVE) c->core_d_k = place(&c->core_k, width, &at, k);
+  c->core_d_q = dense_at(&c->core_q, width, &at, q);
+  if (kind == ATTN_SCORE_ADDITIVE) c->core_d_k = dense_at(&c->core_k, width, &at, k);
   return ATTN_OK;
 }
 
-static void project(const struct call *c) {
+static void project(const struct score_call *c) {
   attn_tensor q = attn_tensor_rank4(&c->core_q), k = attn_tensor_rank4(&c->core_k);
-  if (c->score.kind != ATTN_SCORE_DOT) multiply(c, &c->q, &c->w, 0, &q);
-  if (c->score.kind == ATTN_SCORE_ADDITIVE) multiply(c, &c->k, &c->u, 0, &k);
+  if (c->score.kind != ATTN_SCORE_DOT) attn_project(&c->p, &c->q, &c->w, 0, &q);
+  if (c->score.kind == ATTN_SCORE_ADDITIVE) attn_project(&c->p, &c->k, &c->u, 0, &k);
 }
 
-/* A call that is refused is refused by the core's own checks, before anything is projected. */
-static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tensor *o,
+/* Runs the checks of the projected call before anything is projected. */
+static attn_status prepare(struct score_call *c, const attn_tensor *v, const attn_tensor *o,
                            int gradients, attn_error *err) {
-  attn_status status = make_room(c, gradients, err);
+  attn_status status = allocate_projections(c, gradients, err);
   if (!status) status = attn_problem_check(&c->desc, &c->core_q, &c->core_k, v, o, 1, &c->p, err);
   if (!status) status = attn_forward_check(&c->p, err);
   if (!status) project(c);
@@ -259,7 +186,7 @@ static attn_status prepare(struct call *c, const attn_tensor *v, const attn_tens
 attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, const attn_tensor *q,
                                const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
                                attn_error *err) {
-  struct call c;
+  struct score_call c;
   attn_status status = check(&c, desc, score, q, k, err);
   if (!status) status = check_outputs(&c, o, q, k, err);
   if (status) return status;
@@ -271,10 +198,10 @@ attn_status attn_score_forward(const attn_sdpa *desc, const attn_score *score, c
 
 /* ---- Backward ---- */
 
-struct results {
-  attn_sdpa_gradients given, core; /* the caller's, and what the core is asked for */
+struct score_results {
+  attn_sdpa_gradients given, core; /* the caller's, and those of the projected call */
   attn_score_gradients score;
-  attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not wanted */
+  attn_tensor d_q, d_k, d_w, d_u; /* rank 4; data NULL: not computed */
 };
 
 static attn_status check_learned_gradient(const attn_tensor *t, const char *name,
@@ -282,16 +209,16 @@ static attn_status check_learned_gradient(const attn_tensor *t, const char *name
                                           attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
   if (!m)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s is given, but %s is not", name, name + 2);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s must be NULL: %s is NULL", name, name + 2);
   return attn_tensor_check_result(t, name, like, m->rank, wide, err);
 }
 
-static attn_status check_results(const struct call *c, struct results *r, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+static attn_status check_results(const struct score_call *c, struct score_results *r,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   attn_status status = ATTN_OK;
   if (r->given.d_additive)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive must be NULL: d_a is its name here");
+                     "d_additive must be NULL: use score_gradients->d_a");
   if (r->given.d_q)
     status = attn_tensor_check_like(r->given.d_q, "d_q", &c->q, q->rank, q->dtype, &r->d_q, err);
   if (!status && r->given.d_k)
@@ -305,7 +232,7 @@ static attn_status check_results(const struct call *c, struct results *r, const 
   return status;
 }
 
-static attn_status check_no_overlap(const struct call *c, const struct results *r,
+static attn_status check_no_overlap(const struct score_call *c, const struct score_results *r,
                                     const attn_tensor *const *main, attn_error *err) {
   const attn_sdpa *d = &c->desc;
   const attn_score *s = &c->score;
@@ -320,10 +247,11 @@ static attn_status check_no_overlap(const struct call *c, const struct results *
                                        {d->lse, "lse"},     {d->mask, "mask"},
                                        {d->alibi, "alibi"}, {d->sinks, "sinks"},
                                        {g->d_lse, "d_lse"}, {d->key_lengths, "key_lengths"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
-static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
+static attn_status take_results(struct score_results *r, const attn_sdpa_gradients *g,
                                 const attn_score_gradients *s, attn_error *err) {
   memset(r, 0, sizeof *r);
   attn_status status = attn_gradients_copy(g, &r->given, err);
@@ -334,13 +262,13 @@ static attn_status take_results(struct results *r, const attn_sdpa_gradients *g,
   return status;
 }
 
-/* Gradients of the projections become those of what was projected, and of the matrices. */
-static void pull_back(const struct call *c, const struct results *r) {
+/* Turns gradients of the projections into those of q, k and the matrices. */
+static void project_gradients(const struct score_call *c, const struct score_results *r) {
   attn_tensor d_q = attn_tensor_rank4(&c->core_d_q), d_k = attn_tensor_rank4(&c->core_d_k);
-  if (r->d_q.data && c->core_d_q.data) multiply(c, &d_q, &c->w, 1, &r->d_q);
-  if (r->d_w.data) sum_outer(c, &c->q, &d_q, &r->d_w);
-  if (r->d_k.data && c->core_d_k.data) multiply(c, &d_k, &c->u, 1, &r->d_k);
-  if (r->d_u.data) sum_outer(c, &c->k, &d_k, &r->d_u);
+  if (r->d_q.data && c->core_d_q.data) attn_project(&c->p, &d_q, &c->w, 1, &r->d_q);
+  if (r->d_w.data) attn_project_backward(&c->p, &c->q, &d_q, &r->d_w);
+  if (r->d_k.data && c->core_d_k.data) attn_project(&c->p, &d_k, &c->u, 1, &r->d_k);
+  if (r->d_u.data) attn_project_backward(&c->p, &c->k, &d_k, &r->d_u);
 }
 
 attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
@@ -348,8 +276,8 @@ attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
                                 const attn_tensor *o, const attn_tensor *d_o,
                                 const attn_sdpa_gradients *gradients,
                                 const attn_score_gradients *score_gradients, attn_error *err) {
-  struct call c;
-  struct results r;
+  struct score_call c;
+  struct score_results r;
   const attn_tensor *const main[] = {q, k, v, o, d_o};
   attn_status status = take_results(&r, gradients, score_gradients, err);
   if (!status) status = check(&c, desc, score, q, k, err);
@@ -362,7 +290,7 @@ attn_status attn_score_backward(const attn_sdpa *desc, const attn_score *score,
   if (c.core_d_k.data) r.core.d_k = r.given.d_k || r.score.d_u ? &c.core_d_k : NULL;
   if (!status)
     status = attn_backward_part(&c.p, 0, &c.desc, &c.core_q, &c.core_k, v, o, d_o, &r.core, err);
-  if (!status) pull_back(&c, &r);
+  if (!status) project_gradients(&c, &r);
   attn_problem_release(&c.desc, c.memory);
   return status;
 }

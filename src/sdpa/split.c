@@ -1,54 +1,59 @@
-/* split.c -- few queries against many keys: stretches of keys computed apart and merged in order
- * [Dao23 "Flash-Decoding"]. Bits depend on how keys are cut, so that is a rule of the shape alone.
- */
+/* split.c -- few queries against many keys: splits of the keys run in parallel and are merged in
+ * order [Dao23 "Flash-Decoding"]. Bits depend on the splits, so these depend on the shape alone. */
+#include "split.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "paging.h"
+#include "parallel.h"
+#include "sdpa_task.h"
 
 enum {
-  STRETCH = 16 * ATTN_KEYS, /* shorter ones cost more in starting than they bring */
-  MOST = 32                 /* stretches of a row: their sums are memory */
+  SPLIT_KEYS = 16 * ATTN_KEY_BLOCK, /* shorter splits cost more overhead than they gain */
+  SPLIT_LIMIT = 32 /* splits of a row, which limits the memory of partial results */
 };
 
-/* Where all queries of a key/value head stand in one block, blocks of queries cannot be shared out
- * among threads. Weights need the whole row's sum before the first is written. */
+/* If all queries of a key/value head are in one block, threads cannot share the blocks of
+ * queries. Weights need the sum of the whole row first. */
 int64_t attn_split_count(const struct attn_problem *p, int64_t keys) {
   struct attn_partition parts = attn_problem_partition(p);
-  if (!p->kernel || p->desc.weights || p->rows >= ATTN_ROWS || parts.blocks != 1) return 1;
-  int64_t count = keys / STRETCH;
-  return count < 1 ? 1 : count > MOST ? MOST : count;
+  if (!p->kernel || p->desc.weights || p->rows >= ATTN_ROW_BLOCK || parts.blocks != 1) return 1;
+  int64_t count = keys / SPLIT_KEYS;
+  return count < 1 ? 1 : count > SPLIT_LIMIT ? SPLIT_LIMIT : count;
 }
 
-int64_t attn_split_most(const struct attn_problem *p) {
-  int64_t most = 1;
-  int64_t sequences = p->paging ? p->batch : p->batch > 0; /* else all are alike */
+int64_t attn_split_max(const struct attn_problem *p) {
+  int64_t max = 1;
+  int64_t sequences = p->paging ? p->batch : p->batch > 0; /* else all have the same keys */
   for (int64_t b = 0; b < sequences; b++) {
     int64_t count = attn_split_count(p, attn_problem_keys(p, b));
-    if (count > most) most = count;
+    if (count > max) max = count;
   }
-  return most;
+  return max;
 }
 
-/* Whole blocks, so that every block is cut as it would be in one piece. */
+/* Whole blocks, the same as without splits. */
 int64_t attn_split_keys(int64_t keys, int64_t count) {
-  int64_t blocks = (keys + ATTN_KEYS - 1) / ATTN_KEYS;
-  return (blocks + count - 1) / count * ATTN_KEYS;
+  int64_t blocks = (keys + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+  return (blocks + count - 1) / count * ATTN_KEY_BLOCK;
 }
 
 int64_t attn_split_floats(const struct attn_problem *p) { return p->value_width + 2; }
 
-/* The sums of all stretches, as if each had had the largest m. */
-struct merged {
+/* The partial results of all splits, scaled to the largest m. */
+struct merged_splits {
   const float *partial;
   int64_t count, floats;
   double m, l;
-  double factor[MOST]; /* 0 for a stretch in which the row saw no key: its sums are 0, too */
+  double factor[SPLIT_LIMIT]; /* 0 for a split in which the row sees no key */
 };
 
-static struct merged gather(const struct attn_problem *p, const float *partial, int64_t count) {
-  struct merged all = {.partial = partial, .count = count, .floats = attn_split_floats(p)};
+static struct merged_splits gather_splits(const struct attn_problem *p, const float *partial,
+                                          int64_t count) {
+  struct merged_splits all = {.partial = partial, .count = count, .floats = attn_split_floats(p)};
   const float *m = partial + p->value_width, *l = m + 1;
   all.m = -(double)INFINITY;
   for (int64_t n = 0; n < count; n++)
@@ -61,7 +66,7 @@ static struct merged gather(const struct attn_problem *p, const float *partial, 
   return all;
 }
 
-static double column(const struct merged *all, int64_t e) {
+static double column(const struct merged_splits *all, int64_t e) {
   double sum = 0;
   for (int64_t n = 0; n < all->count; n++)
     sum += (double)all->partial[n * all->floats + e] * all->factor[n];
@@ -70,12 +75,10 @@ static double column(const struct merged *all, int64_t e) {
 
 int attn_split_merge(const struct attn_problem *p, const float *partial, int64_t count, int64_t b,
                      int64_t h, int64_t i) {
-  struct merged all = gather(p, partial, count);
+  struct merged_splits all = gather_splits(p, partial, count);
   int empty = all.m == -(double)INFINITY;
-  double sink = -(double)INFINITY;
-  if (p->desc.sinks) sink = attn_problem_per_head(p->desc.sinks, 0, h) * ATTN_LOG2E;
-  struct attn_row_total total = {.log2_sum = sink};
-  if (!empty) total = attn_total_of_row(all.m, all.l, sink);
+  struct attn_softmax_sum total =
+      attn_softmax_finish(all.m, all.l, attn_problem_sink(p, h) * ATTN_LOG2E);
   for (int64_t e = 0; e < p->value_width; e++)
     attn_store_real(p->o.dtype, attn_tensor_at(&p->o, b, h, i, e),
                     empty ? 0 : column(&all, e) * total.share);

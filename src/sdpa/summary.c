@@ -1,63 +1,62 @@
-/* summary.c -- what the weights say, row by row: no tensor of L x S, only a block's worth of rows.
- *
- * The forward's kernel, asked for no values, leaves the weights of a block of rows in a worker's
- * scratch; what is wanted of a row is taken from there in double. A sink is kept from the kernel
- * and takes its share here: so the largest weight never falls below 1 / S, however large the
- * sink, and the largest logit can be told from it.
- *
- * Columns are summed by stripes of rows, which are a rule of L alone, and the stripes are merged
- * in order: no matter who sums what when. A wave is so many heads that all workers are busy; its
- * stripes are merged before the next begins, so that their sums take O(S) and not heads times S.
- */
+/* summary.c -- statistics of the weights, row by row: only a block of rows is in memory, never L
+ * x S. The forward's kernel runs without values and leaves the weights of a block of rows in a
+ * worker's scratch memory, from which the statistics are computed in double. The kernel runs
+ * without sinks, whose share is applied here: so the largest weight is at least 1 / S for any
+ * sink, and the largest logit follows from it. Columns are summed by stripes of rows, a function
+ * of L alone, and the stripes are merged in order: the bits do not depend on threads. A wave is
+ * enough heads to keep all workers busy; its stripes are merged before the next wave, so the
+ * sums take O(S) memory, not heads times S. */
 #include <math.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
 #include "element.h"
-#include "problem.h"
+#include "key_range.h"
+#include "parallel.h"
+#include "sdpa_task.h"
 #include "ref.h"
 
 enum {
-  STRIPES = 32,     /* of a head, at most */
-  WAVE_OF_TASKS = 4 /* for each worker, at least */
+  STRIPES = 32,     /* the most of a head */
+  WAVE_OF_TASKS = 4 /* the least per worker */
 };
 
-static const double HIDDEN = -1; /* stands where a weight would, were the key visible */
+static const double HIDDEN = -1; /* marks a key that is not visible */
 
-struct entry {
+struct weighted_key {
   double weight;
   int64_t key;
 };
 
-struct run {
+struct summary_call {
   struct attn_problem p; /* without sinks and dropout */
   const attn_tensor *sinks;
-  /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not wanted */
-  attn_tensor column_sums, top_keys, top_weights, entropy, largest_logit;
+  /* (1, B, Hq, S), (B, Hq, L, K) twice, (1, B, Hq, L) twice; data NULL: not computed */
+  attn_tensor column_sums, top_keys, top_weights, entropy, max_logit;
   int64_t listed, kept; /* K, and min(K, S) */
-  int64_t lot;          /* heads of a task: all their rows fit into a block, or it is one */
+  int64_t lot;          /* heads of a task: several if all their rows fit into one block */
   int64_t lots;         /* in all */
   int64_t stripe_rows, stripes;
-  int64_t wave, first_lot; /* lots of a wave; where this one begins */
+  int64_t wave, first_lot; /* of a wave; the first of this wave */
   char *workspace;         /* of all workers, then the columns of a wave's tasks */
   size_t at_weights, at_row, at_scores, at_best, worker_bytes;
   double *columns;
   struct attn_progress progress;
 };
 
-/* One row's weights, a softmax without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
-struct row {
+/* One row's weights without its sink: lo <= j < hi, HIDDEN where the mask hides j. */
+struct summary_row {
   int64_t b, h, i, lo, hi;
   double *weights;
-  double lse;          /* of these */
-  double share, other; /* the keys' and the sink's, of 1 */
+  double lse;          /* of these weights */
+  double share, other; /* the shares of keys and sink */
 };
 
-/* What a task covers: rows from <= i < to of heads h0 <= h < h1. */
-struct piece {
+/* The rows of a task: from <= i < to of heads h0 <= h < h1. */
+struct summary_task {
   int64_t b, head, h0, h1, from, to;
-  double *columns; /* S, of the head at hand; NULL: not wanted */
+  double *columns; /* S column sums; NULL: not computed */
 };
 
 static void store_key(const attn_tensor *t, char *at, int64_t key) {
@@ -67,37 +66,37 @@ static void store_key(const attn_tensor *t, char *at, int64_t key) {
 
 /* ---- The largest weights ------------------------------------------------------ */
 
-/* The larger weight, of equals the lower key. In a row that is NaN all weights are: equals. */
-static int beats(struct entry a, struct entry b) {
+/* Whether a is before b: the larger weight, ties by the lower key; NaN counts as largest. */
+static int beats(struct weighted_key a, struct weighted_key b) {
   double x = a.weight != a.weight ? (double)INFINITY : a.weight;
   double y = b.weight != b.weight ? (double)INFINITY : b.weight;
   return x > y || (x == y && a.key < b.key);
 }
 
-/* A heap whose root is beaten by all others: restores that below `at`. */
-static void sift(struct entry *heap, int64_t count, int64_t at) {
+/* Restores the heap below `at`; the root is the entry that all others beat. */
+static void sift(struct weighted_key *heap, int64_t count, int64_t at) {
   for (int64_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && beats(heap[child], heap[child + 1])) child++;
     if (!beats(heap[at], heap[child])) return;
-    struct entry moved = heap[at];
+    struct weighted_key moved = heap[at];
     heap[at] = heap[child], heap[child] = moved;
   }
 }
 
-/* The first root goes to the end, being the least, and so on. */
-static void sort_heap(struct entry *heap, int64_t count) {
+/* Moves the root, the least entry, to the end, repeatedly. */
+static void sort_heap(struct weighted_key *heap, int64_t count) {
   for (int64_t n = count - 1; n > 0; n--) {
-    struct entry least = heap[0];
+    struct weighted_key least = heap[0];
     heap[0] = heap[n], heap[n] = least;
     sift(heap, n, 0);
   }
 }
 
-/* The best of the row, best first; returns how many there are. */
-static int64_t find_best(const struct row *row, struct entry *best, int64_t kept) {
+/* Finds the largest weights of the row in order; returns their number. */
+static int64_t find_best(const struct summary_row *row, struct weighted_key *best, int64_t kept) {
   int64_t count = 0;
   for (int64_t j = row->lo; j < row->hi && kept; j++) {
-    struct entry e = {row->weights[j], j};
+    struct weighted_key e = {row->weights[j], j};
     if (e.weight == HIDDEN) continue;
     if (count < kept) {
       best[count++] = e;
@@ -112,7 +111,8 @@ static int64_t find_best(const struct row *row, struct entry *best, int64_t kept
   return count;
 }
 
-static void store_best(const struct run *r, const struct row *row, struct entry *best) {
+static void store_best(const struct summary_call *r, const struct summary_row *row,
+                       struct weighted_key *best) {
   int64_t count = find_best(row, best, r->kept);
   for (int64_t n = 0; n < r->listed; n++) {
     if (r->top_keys.data)
@@ -125,13 +125,13 @@ static void store_best(const struct run *r, const struct row *row, struct entry 
   }
 }
 
-/* ---- One number a row --------------------------------------------------------- */
+/* ---- Entropy, largest logit, column sums ---- */
 
-static double surprise(double p) { return p == 0 ? 0 : -p * log(p); }
+static double entropy_term(double p) { return p == 0 ? 0 : -p * log(p); }
 
-/* The keys' own -sum p ln p, of weights that rounding may have left a little off 1 in all; then
- * by the chain rule the choice between keys and sink before it. */
-static double entropy_of(const struct row *row) {
+/* The entropy of the keys, corrected for weights that do not sum to exactly 1; then by the chain
+ * rule that of the choice between keys and sink. */
+static double entropy_of(const struct summary_row *row) {
   double sum = 0, logs = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
     double w = row->weights[j];
@@ -140,11 +140,11 @@ static double entropy_of(const struct row *row) {
   }
   double own = sum == 0 ? 0 : log(sum) - logs / sum;
   if (own < 0) own = 0;
-  return row->share * own + surprise(row->share) + surprise(row->other);
+  return row->share * own + entropy_term(row->share) + entropy_term(row->other);
 }
 
-/* The weight of the largest is exp(s - lse). */
-static double largest_logit_of(const struct row *row) {
+/* The largest weight is exp(s - lse). */
+static double largest_logit_of(const struct summary_row *row) {
   double top = 0;
   if (row->lse == -(double)INFINITY) return row->lse;
   for (int64_t j = row->lo; j < row->hi; j++)
@@ -152,23 +152,24 @@ static double largest_logit_of(const struct row *row) {
   return row->lse + log(top);
 }
 
-static void add_columns(const struct row *row, double *columns) {
+static void add_columns(const struct summary_row *row, double *columns) {
   for (int64_t j = row->lo; j < row->hi; j++)
     if (!(row->weights[j] <= 0)) columns[j] += row->weights[j] * row->share;
 }
 
-static void store_columns(const struct run *r, int64_t b, int64_t h, const double *columns) {
+static void store_columns(const struct summary_call *r, int64_t b, int64_t h,
+                          const double *columns) {
   for (int64_t j = 0; j < r->p.keys; j++)
     attn_store_real(r->column_sums.dtype, attn_tensor_at(&r->column_sums, 0, b, h, j), columns[j]);
 }
 
-static void summarize(const struct run *r, const struct piece *c, const struct row *row,
-                      struct entry *best) {
+static void summarize(const struct summary_call *r, const struct summary_task *c,
+                      const struct summary_row *row, struct weighted_key *best) {
   const int64_t b = row->b, h = row->h, i = row->i;
   if (r->entropy.data)
     attn_store_real(r->entropy.dtype, attn_tensor_at(&r->entropy, 0, b, h, i), entropy_of(row));
-  if (r->largest_logit.data)
-    attn_store_real(r->largest_logit.dtype, attn_tensor_at(&r->largest_logit, 0, b, h, i),
+  if (r->max_logit.data)
+    attn_store_real(r->max_logit.dtype, attn_tensor_at(&r->max_logit, 0, b, h, i),
                     largest_logit_of(row));
   if (r->listed) store_best(r, row, best);
   if (!c->columns) return;
@@ -179,8 +180,8 @@ static void summarize(const struct run *r, const struct piece *c, const struct r
 
 /* ---- A row's weights ---------------------------------------------------------- */
 
-/* As the forward fills a row that sees no key; a sink there changes nothing. */
-static void fill_empty(const struct run *r, struct row *row) {
+/* The weights that the forward gives an empty row; a sink does not change them. */
+static void fill_empty(const struct summary_call *r, struct summary_row *row) {
   int nan = r->p.desc.empty_row == ATTN_EMPTY_NAN;
   row->lo = 0, row->hi = nan || r->p.desc.empty_row == ATTN_EMPTY_MEAN ? r->p.keys : 0;
   row->lse = nan ? (double)NAN : -(double)INFINITY;
@@ -188,9 +189,9 @@ static void fill_empty(const struct run *r, struct row *row) {
     row->weights[j] = nan ? (double)NAN : 1.0 / (double)r->p.keys;
 }
 
-/* Where every score is -inf the weights are 0 / 0, but with a sink 0. */
-static void take_sink(const struct run *r, struct row *row) {
-  double sink = attn_problem_per_head(r->sinks, row->b, row->h);
+/* Applies the sink. If every score is -inf the weights are 0 / 0, but 0 with a sink. */
+static void take_sink(const struct summary_call *r, struct summary_row *row) {
+  double sink = attn_tensor_per_head(r->sinks, row->b, row->h);
   if (sink == -(double)INFINITY) return;
   row->share = 1 / (1 + exp(sink - row->lse));
   row->other = 1 / (1 + exp(row->lse - sink));
@@ -198,8 +199,8 @@ static void take_sink(const struct run *r, struct row *row) {
     if (row->weights[j] != HIDDEN) row->weights[j] = 0;
 }
 
-/* Tells weights that are 0 from keys that are hidden, and what the rest of the row is. */
-static void settle(const struct run *r, struct row *row) {
+/* Separates hidden keys from weights of 0; computes the shares. */
+static void finish_row(const struct summary_call *r, struct summary_row *row) {
   int64_t seen = 0;
   for (int64_t j = row->lo; j < row->hi; j++) {
     int hidden = row->weights[j] == 0 && r->p.desc.mask &&
@@ -214,48 +215,51 @@ static void settle(const struct run *r, struct row *row) {
     take_sink(r, row);
 }
 
-static struct row row_at(const struct run *r, int32_t worker, const struct piece *c, int64_t n) {
+static struct summary_row row_at(const struct summary_call *r, int32_t worker,
+                                 const struct summary_task *c, int64_t n) {
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  struct row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
+  struct summary_row row = {.b = c->b, .h = c->h0 + n / (c->to - c->from)};
   row.i = c->from + n % (c->to - c->from);
   row.weights = (double *)(void *)(scratch + r->at_row);
-  attn_problem_interval(&r->p, row.b, row.i, &row.lo, &row.hi);
+  attn_problem_key_range(&r->p, row.b, row.i, &row.lo, &row.hi);
   return row;
 }
 
-/* At most ATTN_ROWS rows of the piece from n on, by the kernel; returns how many. */
-static int64_t run_block(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+/* Runs at most ATTN_ROW_BLOCK rows of the task from n on with the kernel; returns their number. */
+static int64_t run_block(struct summary_call *r, const struct summary_task *c, int64_t n,
+                         int32_t worker) {
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROWS];
+  float *weights = (float *)(void *)(scratch + r->at_weights), lse[ATTN_ROW_BLOCK];
   int64_t count = (c->h1 - c->h0) * (c->to - c->from) - n;
   struct attn_sdpa_task t;
-  if (count > ATTN_ROWS) count = ATTN_ROWS;
-  attn_problem_point_head(p, &t, c->b, c->head);
+  if (count > ATTN_ROW_BLOCK) count = ATTN_ROW_BLOCK;
+  attn_task_set_head(p, &t, c->b, c->head);
   t.workspace = (float *)(void *)scratch;
   t.weights_dtype = ATTN_F32, t.weights_col = 1;
   for (t.rows = 0; t.rows < count; t.rows++) {
-    struct row row = row_at(r, worker, c, n + t.rows);
-    attn_problem_point_row(p, &t, t.rows, row.b, row.h, row.i);
+    struct summary_row row = row_at(r, worker, c, n + t.rows);
+    attn_task_set_row(p, &t, t.rows, row.b, row.h, row.i);
     t.lse[t.rows] = &lse[t.rows];
     t.weights[t.rows] = (char *)(weights + t.rows * p->keys);
   }
   p->kernel->sdpa_f32(&t);
   for (int64_t m = 0; m < count; m++) {
-    struct row row = row_at(r, worker, c, n + m);
+    struct summary_row row = row_at(r, worker, c, n + m);
     row.lse = (double)lse[m];
     for (int64_t j = row.lo; j < row.hi; j++) row.weights[j] = (double)weights[m * p->keys + j];
-    settle(r, &row);
-    summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+    finish_row(r, &row);
+    summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   }
   return count;
 }
 
-/* Row n of the piece, by the reference. */
-static int64_t run_row(struct run *r, const struct piece *c, int64_t n, int32_t worker) {
+/* Runs row n of the task with the reference. */
+static int64_t run_row(struct summary_call *r, const struct summary_task *c, int64_t n,
+                       int32_t worker) {
   const struct attn_problem *p = &r->p;
   char *scratch = r->workspace + (size_t)worker * r->worker_bytes;
-  struct row row = row_at(r, worker, c, n);
+  struct summary_row row = row_at(r, worker, c, n);
   struct attn_ref_row exact = {.b = row.b,
                                .h = row.h,
                                .i = row.i,
@@ -263,20 +267,20 @@ static int64_t run_row(struct run *r, const struct piece *c, int64_t n, int32_t 
                                .scores = (double *)(void *)(scratch + r->at_scores)};
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &exact);
   row.lse = exact.lse;
-  settle(r, &row);
-  summarize(r, c, &row, (struct entry *)(void *)(scratch + r->at_best));
+  finish_row(r, &row);
+  summarize(r, c, &row, (struct weighted_key *)(void *)(scratch + r->at_best));
   return 1;
 }
 
 /* ---- Tasks, stripes, waves ------------------------------------------------------ */
 
-static struct piece piece_at(const struct run *r, int64_t index) {
+static struct summary_task piece_at(const struct summary_call *r, int64_t index) {
   const struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads, lots = (group + r->lot - 1) / r->lot;
   int64_t lot = r->first_lot + index / r->stripes, kv = lot / lots;
-  /* Late rows see most under a causal mask: they go first. */
+  /* The last rows see most keys under a causal mask: they run first. */
   int64_t stripe = r->stripes - 1 - index % r->stripes;
-  struct piece c = {.b = kv / p->heads, .head = kv % p->heads};
+  struct summary_task c = {.b = kv / p->heads, .head = kv % p->heads};
   c.h0 = c.head * group + lot % lots * r->lot;
   c.h1 = c.h0 + r->lot < (c.head + 1) * group ? c.h0 + r->lot : (c.head + 1) * group;
   c.from = stripe * r->stripe_rows;
@@ -286,29 +290,29 @@ static struct piece piece_at(const struct run *r, int64_t index) {
 }
 
 static void run_task(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
-  struct piece c = piece_at(r, index);
+  struct summary_call *r = argument;
+  struct summary_task c = piece_at(r, index);
   int64_t count = (c.h1 - c.h0) * (c.to - c.from), did;
   for (int64_t n = 0; n < count && !r->progress.stop; n += did) {
     did = r->p.kernel ? run_block(r, &c, n, worker) : run_row(r, &c, n, worker);
-    attn_progress_tell(&r->progress, &r->p.desc, did);
+    attn_progress_report(&r->progress, &r->p.desc, did);
   }
 }
 
-/* One head of the wave: its stripes, from the first row on, into the first. */
+/* Merges the stripes of one head of the wave, in order, into the first. */
 static void merge(void *argument, int64_t index, int32_t worker) {
-  struct run *r = argument;
+  struct summary_call *r = argument;
   (void)worker;
   double *sum = NULL;
   for (int64_t stripe = 0; stripe < r->stripes; stripe++) {
-    struct piece c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
+    struct summary_task c = piece_at(r, index * r->stripes + r->stripes - 1 - stripe);
     for (int64_t j = 0; j < r->p.keys && sum; j++) sum[j] += c.columns[j];
     if (!sum) sum = c.columns;
     if (stripe + 1 == r->stripes) store_columns(r, c.b, c.h0, sum);
   }
 }
 
-static void run_all(struct run *r) {
+static void run_all(struct summary_call *r) {
   for (; r->first_lot < r->lots && !r->progress.stop; r->first_lot += r->wave) {
     int64_t left = r->lots - r->first_lot, lots = left < r->wave ? left : r->wave;
     attn_problem_parallel(&r->p, lots * r->stripes, run_task, r);
@@ -319,8 +323,8 @@ static void run_all(struct run *r) {
 
 /* ---- Checks ------------------------------------------------------------------- */
 
-/* The two lists have q's rank, and K is what they say: both the same. */
-static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int rank,
+/* Checks the two lists, which have q's rank and the same K. */
+static attn_status check_lists(struct summary_call *r, const attn_sdpa_summary *s, int rank,
                                attn_error *err) {
   const struct attn_problem *p = &r->p;
   const attn_tensor *keys = s->top_keys, *first = keys ? keys : s->top_weights;
@@ -336,20 +340,20 @@ static attn_status check_lists(struct run *r, const attn_sdpa_summary *s, int ra
     status =
         attn_tensor_check_result(s->top_weights, "top_weights", &like, rank, &r->top_weights, err);
   if (!status && keys && keys->dtype == ATTN_I32 && p->keys - 1 > INT32_MAX)
-    return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "%lld keys are too many for int32: use int64",
+    return attn_fail(err, ATTN_ERR_TYPE, "top_keys", "S = %lld is too large for int32; use int64",
                      (long long)p->keys);
   r->kept = r->listed < p->keys ? r->listed : p->keys;
   return status;
 }
 
-static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary *s,
+static attn_status check_no_overlap(const struct summary_call *r, const attn_sdpa_summary *s,
                                     attn_error *err) {
   const attn_sdpa *d = &r->p.desc;
   const struct attn_named_view out[] = {{s->column_sums, "column_sums"},
                                         {s->top_keys, "top_keys"},
                                         {s->top_weights, "top_weights"},
                                         {s->entropy, "entropy"},
-                                        {s->largest_logit, "largest_logit"}};
+                                        {s->max_logit, "max_logit"}};
   const struct attn_named_view in[] = {{&r->p.q, "q"},
                                        {&r->p.k, "k"},
                                        {d->mask, "mask"},
@@ -357,12 +361,13 @@ static attn_status check_no_overlap(const struct run *r, const attn_sdpa_summary
                                        {d->key_lengths, "key_lengths"},
                                        {r->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
-/* There are no values: k's own bytes, of width 0, stand for them. */
-static attn_status check_problem(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
-                                 const attn_tensor *k, attn_error *err) {
+/* Checks a call with values of width 0. */
+static attn_status check_problem(struct summary_call *r, const attn_sdpa *desc,
+                                 const attn_tensor *q, const attn_tensor *k, attn_error *err) {
   if (!k) return attn_fail(err, ATTN_ERR_ARGUMENT, "k", "k is NULL");
   attn_tensor none = *k;
   if (k->rank > 0 && k->rank <= ATTN_RANK_MAX) none.shape[k->rank - 1] = 0;
@@ -370,13 +375,13 @@ static attn_status check_problem(struct run *r, const attn_sdpa *desc, const att
   if (status) return status;
   if (r->p.desc.lse || r->p.desc.weights)
     return attn_fail(err, ATTN_ERR_ARGUMENT, r->p.desc.lse ? "lse" : "weights",
-                     "desc->lse and desc->weights must be NULL: a summary gives neither");
+                     "desc->lse and desc->weights must be NULL for a summary");
   r->sinks = r->p.desc.sinks, r->p.desc.sinks = NULL;
   r->p.desc.flags &= ~(uint64_t)ATTN_SDPA_DROPOUT;
   return ATTN_OK;
 }
 
-static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor *q,
+static attn_status check(struct summary_call *r, const attn_sdpa *desc, const attn_tensor *q,
                          const attn_tensor *k, const attn_sdpa_summary *given, attn_sdpa_summary *s,
                          attn_error *err) {
   attn_status status = attn_descriptor_require(given, s, sizeof *s, sizeof *s, "summary", err);
@@ -392,10 +397,10 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
   if (!status)
     status = attn_tensor_check_result(s->entropy, "entropy", &by_row, rank, &r->entropy, err);
   if (!status)
-    status = attn_tensor_check_result(s->largest_logit, "largest_logit", &by_row, rank,
-                                      &r->largest_logit, err);
+    status = attn_tensor_check_result(s->max_logit, "max_logit", &by_row, rank, &r->max_logit, err);
   if (!status) status = check_no_overlap(r, s, err);
-  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR) status = attn_problem_refuse_empty(p, err);
+  if (!status && p->desc.empty_row == ATTN_EMPTY_ERROR)
+    status = attn_problem_reject_empty_rows(p, err);
   return status;
 }
 
@@ -403,14 +408,15 @@ static attn_status check(struct run *r, const attn_sdpa *desc, const attn_tensor
 
 static int64_t up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/* A function of L and the group alone, but for the wave: its size changes no bits. */
-static void divide(struct run *r) {
+/* Divides the rows: a function of L and the group alone, except for the wave, which changes no
+ * bits. */
+static void divide(struct summary_call *r) {
   struct attn_problem *p = &r->p;
   int64_t group = p->heads_q / p->heads;
-  r->lot = p->rows < ATTN_ROWS ? ATTN_ROWS / p->rows : 1;
+  r->lot = p->rows < ATTN_ROW_BLOCK ? ATTN_ROW_BLOCK / p->rows : 1;
   if (r->lot > group) r->lot = group;
   r->lots = p->batch * p->heads * up(group, r->lot);
-  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROWS * STRIPES) * ATTN_ROWS;
+  r->stripe_rows = up(p->rows, (int64_t)ATTN_ROW_BLOCK * STRIPES) * ATTN_ROW_BLOCK;
   r->stripes = up(p->rows, r->stripe_rows);
   r->wave = r->lots;
   if (r->column_sums.data) r->wave = up((int64_t)p->workers * WAVE_OF_TASKS, r->stripes);
@@ -418,7 +424,7 @@ static void divide(struct run *r) {
   if (p->workers > r->wave * r->stripes) p->workers = (int32_t)(r->wave * r->stripes);
 }
 
-/* Adds count things to what is measured so far, aligned; where they begin. */
+/* Adds count aligned items to *sum; returns their offset. */
 static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) {
   size_t at = *sum, bytes;
   *overflow |= __builtin_mul_overflow((size_t)count, size, &bytes);
@@ -427,14 +433,14 @@ static size_t add_bytes(size_t *sum, int64_t count, size_t size, int *overflow) 
   return at;
 }
 
-/* Where a worker's things lie, and bytes in all; 0: more than memory. */
-static size_t measure(struct run *r, size_t *at_columns) {
+/* Computes the offsets of a worker's memory. Returns the bytes in total; 0 on overflow. */
+static size_t measure(struct summary_call *r, size_t *at_columns) {
   const struct attn_problem *p = &r->p;
   int64_t block = r->lot * (p->rows < r->stripe_rows ? p->rows : r->stripe_rows);
   int64_t columns = r->column_sums.data ? r->wave * r->stripes : 0;
   size_t all = 0, column;
   int over = 0;
-  if (block > ATTN_ROWS) block = ATTN_ROWS;
+  if (block > ATTN_ROW_BLOCK) block = ATTN_ROW_BLOCK;
   if (p->kernel)
     add_bytes(&r->worker_bytes, attn_sdpa_panel_floats(p->width, 0, p->desc.additive != NULL),
               sizeof(float), &over);
@@ -442,15 +448,15 @@ static size_t measure(struct run *r, size_t *at_columns) {
   if (p->kernel) r->at_weights = add_bytes(&r->worker_bytes, p->keys, column, &over);
   if (!p->kernel) r->at_scores = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
   r->at_row = add_bytes(&r->worker_bytes, p->keys, sizeof(double), &over);
-  r->at_best = add_bytes(&r->worker_bytes, r->kept, sizeof(struct entry), &over);
+  r->at_best = add_bytes(&r->worker_bytes, r->kept, sizeof(struct weighted_key), &over);
   add_bytes(&all, p->workers, r->worker_bytes, &over);
   over |= __builtin_mul_overflow((size_t)columns, sizeof(double), &column);
   *at_columns = add_bytes(&all, p->keys, column, &over);
-  add_bytes(&all, 1, 1, &over); /* never nothing, or none could be told from no memory */
+  add_bytes(&all, 1, 1, &over); /* at least one byte: 0 means overflow */
   return over ? 0 : all;
 }
 
-static attn_status run_in_memory(struct run *r, attn_error *err) {
+static attn_status run_in_memory(struct summary_call *r, attn_error *err) {
   size_t at_columns, bytes = measure(r, &at_columns);
   r->workspace = bytes ? attn_problem_allocate(&r->p.desc, bytes) : NULL;
   if (!r->workspace)
@@ -461,8 +467,8 @@ static attn_status run_in_memory(struct run *r, attn_error *err) {
   return attn_progress_end(&r->progress, err);
 }
 
-/* Without queries every column's sum is that of nothing. */
-static void clear_columns(const struct run *r) {
+/* Without queries every column sum is 0. */
+static void clear_columns(const struct summary_call *r) {
   const attn_tensor *t = &r->column_sums;
   for (int64_t n = 0; t->data && n < r->p.batch * r->p.heads_q; n++)
     for (int64_t j = 0; j < r->p.keys; j++)
@@ -470,12 +476,12 @@ static void clear_columns(const struct run *r) {
 }
 
 static int wants_nothing(const attn_sdpa_summary *s) {
-  return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->largest_logit;
+  return !s->column_sums && !s->top_keys && !s->top_weights && !s->entropy && !s->max_logit;
 }
 
 attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
                                 const attn_sdpa_summary *summary, attn_error *err) {
-  struct run r = {.progress = ATTN_PROGRESS_INIT};
+  struct summary_call r = {.progress = ATTN_PROGRESS_INIT};
   attn_sdpa_summary s;
   attn_status status = check(&r, desc, q, k, summary, &s, err);
   if (status || !r.p.batch || !r.p.heads_q || wants_nothing(&s)) return status;

@@ -8,25 +8,9 @@
 #include "allocator.h"
 #include "element.h"
 #include "threads.h"
-#include "problem.h"
-
-/* Puts dimensions of size 1 in front until the rank is 4. Nobody steps along a dimension of size 1,
- * so its stride may be anything: it becomes a harmless one. What has no elements may have no
- * memory, where even adding 0 is undefined: it gets a place that nobody reads. */
-attn_tensor attn_tensor_rank4(const attn_tensor *t) {
-  static const double nowhere;
-  attn_tensor wide = {t->data, t->dtype, 4, {1, 1, 1, 1}, {0}};
-  int shift = 4 - t->rank, empty = 0;
-  for (int n = 0; n < t->rank; n++) {
-    wide.shape[n + shift] = t->shape[n];
-    wide.strides[n + shift] = t->shape[n] == 1 ? n + 1 == t->rank : t->strides[n];
-    empty |= t->shape[n] == 0;
-  }
-  if (!empty) return wide;
-  memset(wide.strides, 0, sizeof wide.strides);
-  wide.data = (void *)(uintptr_t)&nowhere, wide.strides[3] = 1;
-  return wide;
-}
+#include "key_range.h"
+#include "machine.h"
+#include "split.h"
 
 static attn_status check_main(const attn_tensor *t, const char *name, const attn_tensor *q,
                               attn_tensor *wide, attn_error *err) {
@@ -38,7 +22,7 @@ static attn_status check_main(const attn_tensor *t, const char *name, const attn
   if (t->rank != q->rank)
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s has rank %d, but q has %d", name, (int)t->rank,
                      (int)q->rank);
-  if (!attn_view_is_real(t->dtype))
+  if (!attn_is_floating_point(t->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, name,
                      "%s is %s; it must be float32, float64, float16 or bfloat16", name,
                      attn_dtype_name(t->dtype));
@@ -66,7 +50,7 @@ static attn_status check_shapes(const struct attn_problem *p, int has_output, at
   if (v[2] != k[2]) return mismatch(err, "v", &p->v, "k", &p->k, "the number of keys S");
   if (q[1] != k[1] && (k[1] == 0 || q[1] % k[1] != 0))
     return attn_fail(err, ATTN_ERR_SHAPE, "k",
-                     "q has %lld heads and k has %lld: the first must be a multiple of the second",
+                     "q has %lld heads, which is not a multiple of the %lld heads of k",
                      (long long)q[1], (long long)k[1]);
   if (!has_output) return ATTN_OK;
   if (o[0] != q[0]) return mismatch(err, "o", &p->o, "q", &p->q, "the batch");
@@ -84,11 +68,12 @@ static attn_status check_softcap_and_dropout(const attn_sdpa *d, attn_error *err
     return attn_fail(err, ATTN_ERR_ARGUMENT, "dropout",
                      "dropout is %f; it must be at least 0 and below 1", d->dropout);
   if (d->origin_batch < 0 || d->origin_head < 0 || d->origin_query < 0)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "origin", "an origin is negative");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "origin",
+                     "origin_batch, origin_head and origin_query must not be negative");
   return ATTN_OK;
 }
 
-static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
+static attn_status check_options(const attn_sdpa *d, attn_error *err) {
   const uint64_t known = ATTN_SDPA_SCALE | ATTN_SDPA_CAUSAL | ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET |
                          ATTN_SDPA_SOFTCAP | ATTN_SDPA_DROPOUT;
   if (d->flags & ~known)
@@ -97,14 +82,14 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
   if ((d->flags & ATTN_SDPA_SCALE) && !isfinite(d->scale))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "scale", "scale is %f; it must be finite", d->scale);
   if (d->align < ATTN_ALIGN_TOP_LEFT || d->align > ATTN_ALIGN_OFFSET)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "align", "align is %d; it must be 0, 1 or 2",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "align", "align is %d; it must be between 0 and 2",
                      (int)d->align);
   if (!(d->flags & ATTN_SDPA_OFFSET) != (d->align != ATTN_ALIGN_OFFSET))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "offset",
                      "ATTN_SDPA_OFFSET and ATTN_ALIGN_OFFSET go together: set both or neither");
   if (d->empty_row < ATTN_EMPTY_ZERO || d->empty_row > ATTN_EMPTY_ERROR)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "empty_row", "empty_row is %d; it must be 0 to 3",
-                     (int)d->empty_row);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "empty_row",
+                     "empty_row is %d; it must be between 0 and 3", (int)d->empty_row);
   if (d->reserved) return attn_fail(err, ATTN_ERR_ARGUMENT, "reserved", "reserved must be 0");
   if (d->flags & ATTN_SDPA_WINDOW) {
     if (d->window_left < -1)
@@ -124,8 +109,8 @@ static attn_status check_knobs(const attn_sdpa *d, attn_error *err) {
 attn_status attn_problem_copy_desc(const attn_sdpa *from, attn_sdpa *to, attn_error *err) {
   attn_status status = attn_descriptor_copy(from, to, sizeof *to, offsetof(attn_sdpa, workspace),
                                             "struct_size", err);
-  if (!status) status = check_knobs(to, err);
-  /* Only these bits count dropout's words; what is added to them must not overflow. */
+  if (!status) status = check_options(to, err);
+  /* The low 32 bits are used; the sums must not overflow. */
   to->origin_batch &= UINT32_MAX, to->origin_head &= UINT32_MAX, to->origin_query &= UINT32_MAX;
   return status;
 }
@@ -135,7 +120,7 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   if (!mask) return ATTN_OK;
   attn_status status = attn_view_check(mask, "mask", err);
   if (status) return status;
-  if (mask->dtype != ATTN_BOOL && !attn_view_is_real(mask->dtype))
+  if (mask->dtype != ATTN_BOOL && !attn_is_floating_point(mask->dtype))
     return attn_fail(err, ATTN_ERR_TYPE, "mask", "mask is %s; it must be bool or a float type",
                      attn_dtype_name(mask->dtype));
   char text[ATTN_SHAPE_TEXT];
@@ -152,16 +137,6 @@ static attn_status check_mask(struct attn_problem *p, attn_error *err) {
   }
   p->mask = wide;
   return ATTN_OK;
-}
-
-int64_t attn_problem_keys(const struct attn_problem *p, int64_t b) {
-  return p->paging ? attn_problem_length(p, b) : p->keys;
-}
-
-int64_t attn_problem_length(const struct attn_problem *p, int64_t b) {
-  const struct attn_paging *g = p->paging;
-  if (g) return attn_tensor_integer(&g->lengths, g->rows ? g->rows[b] : b, 0);
-  return p->desc.key_lengths ? attn_tensor_integer(p->desc.key_lengths, b, 0) : p->keys;
 }
 
 static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
@@ -181,38 +156,33 @@ static attn_status check_lengths(struct attn_problem *p, attn_error *err) {
     int64_t n = attn_problem_length(p, b);
     if (n < 0 || n > p->keys)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "key_lengths",
-                       "key_lengths[%lld] is %lld; it must be in 0 .. S = %lld", (long long)b,
+                       "key_lengths[%lld] is %lld; it must be between 0 and S = %lld", (long long)b,
                        (long long)n, (long long)p->keys);
   }
   return ATTN_OK;
 }
 
-double attn_problem_per_head(const attn_tensor *t, int64_t b, int64_t h) {
-  int64_t at = t->rank == 2 ? b * t->strides[0] + h * t->strides[1] : h * t->strides[0];
-  return attn_load_real(t->dtype, attn_view_at(t, at));
-}
-
 /* alibi: (Hq) or (B, Hq), finite; sinks: (Hq), -inf too. */
 static attn_status check_per_head(const struct attn_problem *p, const attn_tensor *t,
-                                  const char *name, int rank_most, double least, attn_error *err) {
+                                  const char *name, int rank_max, double least, attn_error *err) {
   if (!t) return ATTN_OK;
   attn_status status = attn_view_check(t, name, err);
   if (status) return status;
   char text[ATTN_SHAPE_TEXT];
-  if (t->rank < 1 || t->rank > rank_most || t->shape[t->rank - 1] != p->heads_q ||
+  if (t->rank < 1 || t->rank > rank_max || t->shape[t->rank - 1] != p->heads_q ||
       (t->rank == 2 && t->shape[0] != p->batch))
     return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be (Hq)%s with Hq = %lld", name,
-                     attn_view_text(t, text), rank_most == 2 ? " or (B, Hq)" : "",
+                     attn_view_text(t, text), rank_max == 2 ? " or (B, Hq)" : "",
                      (long long)p->heads_q);
   if (t->dtype != ATTN_F32 && t->dtype != ATTN_F64)
     return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be float32 or float64", name,
                      attn_dtype_name(t->dtype));
   for (int64_t b = 0; b < (t->rank == 2 ? p->batch : 1); b++)
     for (int64_t h = 0; h < p->heads_q; h++) {
-      double value = attn_problem_per_head(t, b, h);
+      double value = attn_tensor_per_head(t, b, h);
       if (!(value >= least && value < (double)INFINITY))
         return attn_fail(err, ATTN_ERR_ARGUMENT, name, "%s of head %lld is %f; it must be finite%s",
-                         name, (long long)h, value, rank_most == 1 ? " or -inf" : "");
+                         name, (long long)h, value, rank_max == 1 ? " or -inf" : "");
     }
   return ATTN_OK;
 }
@@ -229,12 +199,13 @@ static attn_status check_additive(const struct attn_problem *p, attn_error *err)
     return attn_fail(err, ATTN_ERR_SHAPE, "additive",
                      "additive is %s; it must be (E) or (Hq, E) with E = %lld, Hq = %lld",
                      attn_view_text(t, text), (long long)p->width, (long long)p->heads_q);
-  if (attn_view_is_real(t->dtype)) return ATTN_OK;
+  if (attn_is_floating_point(t->dtype)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_TYPE, "additive", "additive is %s; it must be a float type",
                    attn_dtype_name(t->dtype));
 }
 
-/* An optional output: lse (B, Hq, L) or weights (B, Hq, L, S), of q's rank less missing. */
+/* Checks an optional output: lse (B, Hq, L) or weights (B, Hq, L, S), whose rank is q's less
+ * missing. */
 static attn_status check_extra(const struct attn_problem *p, const attn_tensor *t, const char *name,
                                int rank, int missing, attn_tensor *wide, attn_error *err) {
   if (!t) return ATTN_OK;
@@ -261,34 +232,6 @@ static attn_status check_extra(const struct attn_problem *p, const attn_tensor *
   return ATTN_OK;
 }
 
-attn_status attn_tensor_check_like(const attn_tensor *t, const char *name, const attn_tensor *like,
-                                   int rank, attn_dtype dtype, attn_tensor *wide, attn_error *err) {
-  attn_status status = attn_view_check(t, name, err);
-  if (status) return status;
-  char got[ATTN_SHAPE_TEXT], wanted[ATTN_SHAPE_TEXT];
-  attn_tensor form = *like;
-  form.rank = rank;
-  for (int n = 0; n < rank; n++) form.shape[n] = like->shape[n + 4 - rank];
-  int fits = t->rank == rank;
-  for (int n = 0; fits && n < rank; n++) fits = t->shape[n] == form.shape[n];
-  if (!fits)
-    return attn_fail(err, ATTN_ERR_SHAPE, name, "%s is %s; it must be %s", name,
-                     attn_view_text(t, got), attn_view_text(&form, wanted));
-  if (t->dtype != dtype)
-    return attn_fail(err, ATTN_ERR_TYPE, name, "%s is %s; it must be %s", name,
-                     attn_dtype_name(t->dtype), attn_dtype_name(dtype));
-  *wide = attn_tensor_rank4(t);
-  return ATTN_OK;
-}
-
-attn_status attn_tensor_check_result(const attn_tensor *t, const char *name,
-                                     const attn_tensor *like, int rank, attn_tensor *wide,
-                                     attn_error *err) {
-  if (!t) return ATTN_OK;
-  attn_dtype dtype = t->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
-  return attn_tensor_check_like(t, name, like, rank, dtype, wide, err);
-}
-
 static attn_status check_overlap(const struct attn_problem *p, attn_error *err) {
   const attn_sdpa *d = &p->desc;
   const struct attn_named_view out[] = {{&p->o, "o"}, {d->lse, "lse"}, {d->weights, "weights"}};
@@ -300,22 +243,23 @@ static attn_status check_overlap(const struct attn_problem *p, attn_error *err) 
                                        {d->alibi, "alibi"},
                                        {d->sinks, "sinks"},
                                        {d->additive, "additive"}};
-  return attn_views_check_apart(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in, err);
+  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
+                                     err);
 }
 
-/* (B, Hq, L) rows of so many stretches; B may be anything where strides are 0. */
+/* Adds the partial results of (B, Hq, L) rows; B may be huge where strides are 0. */
 static attn_status add_split_bytes(struct attn_problem *p, attn_error *err) {
-  int64_t most = attn_split_most(p), rows, floats;
-  if (most == 1) return ATTN_OK;
+  int64_t max = attn_split_max(p), rows, floats;
+  if (max == 1) return ATTN_OK;
   if (__builtin_mul_overflow(p->batch * p->heads_q, p->rows, &rows) ||
-      __builtin_mul_overflow(rows, most * attn_split_floats(p), &floats) ||
+      __builtin_mul_overflow(rows, max * attn_split_floats(p), &floats) ||
       floats > INT64_MAX / 8 - (int64_t)p->workspace_bytes)
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the workspace is more than memory can hold");
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
   p->workspace_bytes += (size_t)floats * sizeof(float);
   return ATTN_OK;
 }
 
-/* Asked of the machine once in a call: either may change between two questions. */
+/* Reads the environment once per call: it may change between two reads. */
 static attn_status choose(struct attn_problem *p, const struct attn_problem *whole,
                           attn_error *err) {
   p->workers = whole ? whole->workers : attn_threads_workers(p->desc.executor, p->desc.threads);
@@ -325,22 +269,22 @@ static attn_status choose(struct attn_problem *p, const struct attn_problem *who
 
 /* Bytes of workspace. */
 static attn_status measure(struct attn_problem *p, attn_error *err) {
-  /* A stride of 0 makes any number of keys possible; what is sized by them must not wrap. */
+  /* Strides of 0 allow any number of keys: the sizes must not overflow. */
   if (p->keys > INT64_MAX / 64 || p->value_width > INT64_MAX / 64)
     return attn_fail(err, ATTN_ERR_SHAPE, p->keys > INT64_MAX / 64 ? "k" : "v",
-                     "more than memory can hold");
+                     "the size of the workspace overflows");
   size_t each = (size_t)(p->keys + 1) * 2 + (size_t)p->value_width * 3, unit = sizeof(double);
   if (p->kernel) {
-    int64_t most = INT64_MAX / (ATTN_ROWS + ATTN_KEYS) / 64;
-    if (p->width > most || p->value_width > most)
-      return attn_fail(err, ATTN_ERR_SHAPE, "q", "the width is more than memory can hold");
+    int64_t max = INT64_MAX / (ATTN_ROW_BLOCK + ATTN_KEY_BLOCK) / 64;
+    if (p->width > max || p->value_width > max)
+      return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
     each = (size_t)attn_sdpa_panel_floats(p->width, p->value_width, p->desc.additive != NULL);
     unit = sizeof(float);
   }
   p->worker_bytes = (each * unit + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
   if (__builtin_mul_overflow(p->worker_bytes, (size_t)p->workers, &p->workspace_bytes) ||
       __builtin_add_overflow(p->workspace_bytes, (size_t)ATTN_PANEL_ALIGN, &p->workspace_bytes))
-    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the workspace is more than memory can hold");
+    return attn_fail(err, ATTN_ERR_SHAPE, "q", "the size of the workspace overflows");
   return add_split_bytes(p, err);
 }
 

@@ -1,4 +1,4 @@
-/* verify.c -- a result held against the equations in double, row by row. */
+/* verify.c -- compares a result with the reference, row by row. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,24 +7,23 @@
 #include "descriptor.h"
 #include "element.h"
 #include "error.h"
-#include "problem.h"
+#include "parallel.h"
 #include "ref.h"
 
 enum { SHARES_MOST = 256 };
 
-struct check {
+struct verify_call {
   const struct attn_problem *p;
   int64_t rows, rows_total;
   uint64_t seed;
   double *work; /* of all workers */
   size_t work_each;
-  int64_t shares;            /* of the rows */
-  attn_sdpa_report *partial; /* of each share */
+  int64_t shares;            /* tasks, each of every shares-th row */
+  attn_sdpa_report *partial; /* one per share */
   struct attn_progress progress;
 };
 
-/* A permutation of 64-bit numbers [splitmix64, Steele14]: the sample is a function of seed alone.
- */
+/* A permutation of 64-bit integers [splitmix64, Steele14]: the sample depends on seed alone. */
 static uint64_t scramble(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -32,8 +31,8 @@ static uint64_t scramble(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* All rows, or one at a random place in each of `rows` stretches, equal to within one. */
-static int64_t row_number(const struct check *c, int64_t index) {
+/* All rows, or a random row of each of `rows` ranges, whose sizes differ by at most one. */
+static int64_t row_number(const struct verify_call *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
   int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
   int64_t first = index * least + (index < longer ? index : longer);
@@ -50,11 +49,11 @@ static double largest_of(attn_dtype dtype) {
   return dtype == ATTN_BF16 ? 0x1.FEp127 : dtype == ATTN_F32 ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* NaN agrees with NaN and with nothing else; infinities with themselves, and with a number that
- * is infinite in the output's type once it is off by the bound. */
+/* NaN matches NaN only; an infinity matches itself, and a finite value that overflows the
+ * output's type within its bound. */
 static int within(double got, double exact, double bound, double largest) {
   if (exact != exact || got != got) return exact != exact && got != got;
-  if (got == exact) return 1; /* also where 0 times an infinite score leaves no bound */
+  if (got == exact) return 1; /* even if the bound is NaN from 0 times Inf */
   if (isinf(got) && !isinf(exact))
     return !signbit(got) == !signbit(exact) && fabs(exact) + bound > largest;
   if (isinf(exact)) return 0;
@@ -74,16 +73,16 @@ static void note(double largest, attn_sdpa_report *r, const int64_t at[4], doubl
   int first = r->elements++ == 0;
   r->outside += bad;
   note_error(r, bad && !isfinite(error) ? INFINITY : error);
-  if (bad && !(ratio > 1)) ratio = INFINITY; /* NaN, say, where none belongs */
-  if (!bad && !(ratio <= 1)) return;         /* as it must be, and without a size */
+  if (bad && !(ratio > 1)) ratio = INFINITY; /* for example an unexpected NaN */
+  if (!bad && !(ratio <= 1)) return;         /* within the bound, whose size is 0 */
   if (!first && !(ratio > r->worst)) return;
   r->worst = ratio;
   memcpy(r->worst_index, at, sizeof r->worst_index);
   r->worst_got = got, r->worst_exact = exact, r->worst_bound = bound;
 }
 
-/* What an empty row must hold, by the caller's wish. */
-static void empty_row(const struct check *c, struct attn_ref_row *row) {
+/* The expected output of an empty row. */
+static void empty_row(const struct verify_call *c, struct attn_ref_row *row) {
   const struct attn_problem *p = c->p;
   int mean = p->desc.empty_row == ATTN_EMPTY_MEAN, nan = p->desc.empty_row == ATTN_EMPTY_NAN;
   for (int64_t j = 0; j < p->keys; j++)
@@ -102,15 +101,15 @@ static void empty_row(const struct check *c, struct attn_ref_row *row) {
   if (nan) row->lse = (double)NAN;
 }
 
-/* The mean of an empty row: a sum in long double, here and there, rounded once. */
-static double mean_bound(const struct check *c, const struct attn_ref_row *row, int64_t e) {
+/* The bound of the mean of an empty row: two sums in long double, rounded once. */
+static double mean_bound(const struct verify_call *c, const struct attn_ref_row *row, int64_t e) {
   double size = fabs(row->output[e]);
   double sum = ((double)c->p->keys + 1) * (double)LDBL_EPSILON * row->absolute[e];
   return attn_ref_bound_rounded(c->p->o.dtype, 0x1p-24 * size + 0x1p-149, size) + sum +
          0x1p-53 * size;
 }
 
-static void compare_output(const struct check *c, const struct attn_ref_row *row,
+static void compare_output(const struct verify_call *c, const struct attn_ref_row *row,
                            attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   attn_dtype dtype = p->o.dtype;
@@ -125,7 +124,7 @@ static void compare_output(const struct check *c, const struct attn_ref_row *row
   }
 }
 
-static void compare_weights(const struct check *c, const struct attn_ref_row *row,
+static void compare_weights(const struct verify_call *c, const struct attn_ref_row *row,
                             attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   int64_t at[4] = {row->b, row->h, row->i, 0};
@@ -137,7 +136,8 @@ static void compare_weights(const struct check *c, const struct attn_ref_row *ro
   }
 }
 
-static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sdpa_report *r) {
+static void compare_row(const struct verify_call *c, struct attn_ref_row *row,
+                        attn_sdpa_report *r) {
   const struct attn_problem *p = c->p;
   const int64_t at[4] = {row->b, row->h, row->i, 0};
   if (!row->visible) empty_row(c, row);
@@ -149,7 +149,8 @@ static void compare_row(const struct check *c, struct attn_ref_row *row, attn_sd
   r->rows++;
 }
 
-static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_report *report) {
+static void check_row(struct verify_call *c, int64_t index, int32_t worker,
+                      attn_sdpa_report *report) {
   const struct attn_problem *p = c->p;
   int64_t number = row_number(c, index);
   double *work = c->work + (size_t)worker * c->work_each, *ev = work + 3 * p->keys;
@@ -162,18 +163,18 @@ static void check_row(struct check *c, int64_t index, int32_t worker, attn_sdpa_
                              .output = ev,
                              .absolute = ev + p->value_width,
                              .flushed = ev + 2 * p->value_width,
-                             .own = ev + 3 * p->value_width,
+                             .error = ev + 3 * p->value_width,
                              .largest = ev + 4 * p->value_width};
-  /* The caller's own mask: the oracle broadcasts by itself. */
+  /* The caller's mask: the reference broadcasts it itself. */
   attn_ref_sdpa_row(&p->desc, &p->q, &p->k, &p->v, &row);
   compare_row(c, &row, report);
-  attn_progress_tell(&c->progress, &p->desc, 1);
+  attn_progress_report(&c->progress, &p->desc, 1);
 }
 
-/* Every so many-th row: each of these shares has a report of its own, so that their sum does not
- * depend on the workers. */
+/* Checks every shares-th row. Each share has its own report, so the result does not depend on
+ * the workers. */
 static void check_share(void *argument, int64_t index, int32_t worker) {
-  struct check *c = argument;
+  struct verify_call *c = argument;
   for (int64_t n = index; n < c->rows && !c->progress.stop; n += c->shares)
     check_row(c, n, worker, &c->partial[index]);
 }
@@ -190,7 +191,7 @@ static void merge(attn_sdpa_report *to, const attn_sdpa_report *from) {
   to->worst_bound = from->worst_bound;
 }
 
-/* Three rows of keys and five of values for each worker; 0 where that is more than memory. */
+/* Three rows of keys and five of values for each worker; 0 on overflow. */
 static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   size_t keys = (size_t)p->keys, width = (size_t)p->value_width, bytes;
   if (keys > SIZE_MAX / 32 || width > SIZE_MAX / 64) return 0;
@@ -199,7 +200,7 @@ static size_t bytes_of_work(const struct attn_problem *p, size_t *each) {
   return bytes > SIZE_MAX / 2 ? 0 : bytes;
 }
 
-static attn_status run_check(struct check *c, attn_sdpa_report *report, attn_error *err) {
+static attn_status run_check(struct verify_call *c, attn_sdpa_report *report, attn_error *err) {
   const struct attn_problem *p = c->p;
   attn_sdpa_report sum = {.struct_size = sizeof sum, .rows_total = c->rows_total};
   memset(c->partial, 0, (size_t)c->shares * sizeof *c->partial);
@@ -222,22 +223,22 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   if (status) return status;
   if (row_limit < 0)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "row_limit",
-                     "row_limit is %lld; it must be 0 for every row, or more",
+                     "row_limit is %lld; it must be 0 (every row) or positive",
                      (long long)row_limit);
   status = attn_problem_check(desc, q, k, v, o, 1, &p, err);
   if (status) return status;
-  struct check c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
+  struct verify_call c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
   c.shares = c.rows < SHARES_MOST ? c.rows : SHARES_MOST;
   size_t bytes = bytes_of_work(&p, &c.work_each);
   c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
-  bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* there may be no row */
+  bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* at least one */
   c.partial = c.work ? attn_problem_allocate(&p.desc, bytes) : NULL;
   if (c.partial)
     status = run_check(&c, report, err);
   else
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the oracle's rows");
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the reference rows");
   attn_problem_release(&p.desc, c.partial);
   attn_problem_release(&p.desc, c.work);
   return status;

@@ -128,7 +128,7 @@ static attn_status read_lines(struct attn_data *d, const char *path, const char 
     end = stop ? (size_t)(stop - text) : size;
     d->hash = add_to_hash(d->hash, text + at, (stop ? end + 1 : size) - at);
     if (at - told >= TOLD)
-      status = attn_watch_tell(d->watch, (int64_t)(told = at), (int64_t)size, err);
+      status = attn_watch_report(d->watch, (int64_t)(told = at), (int64_t)size, err);
     const struct line line = line_of(text, at, end, number);
     if (status || line.end == line.source) continue;
     status = check_line(d, path, text, &line, err);
@@ -217,7 +217,7 @@ static attn_status shuffle(struct attn_data *d, uint64_t round, attn_error *err)
   d->round = UINT64_MAX; /* no round's, until it is whole */
   for (uint32_t n = 0; n < count; n++) d->order[n] = n;
   for (uint32_t n = count; n > 1 && !status; n--) {
-    if (n % TOLD == 0) status = attn_watch_tell(d->watch, count - n, count, err);
+    if (n % TOLD == 0) status = attn_watch_report(d->watch, count - n, count, err);
     uint32_t other = attn_draw_below(&draws, n), last = d->order[n - 1];
     d->order[n - 1] = d->order[other], d->order[other] = last;
   }

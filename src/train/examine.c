@@ -99,7 +99,7 @@ static attn_status judge(struct examination *x, int64_t count, attn_score_card *
     int right = !strcmp(x->replies[n].text, x->pair[n].target);
     card->exact += right, card->examples++;
     if (!right || !x->pair[n].aligned || !points) continue;
-    status = attn_watch_tell(&x->watch, x->first + n, x->examples, err);
+    status = attn_watch_report(&x->watch, x->first + n, x->examples, err);
     if (!status) status = point(x->model, x->task, &x->pair[n], card, err);
   }
   return status;
@@ -108,7 +108,7 @@ static attn_status judge(struct examination *x, int64_t count, attn_score_card *
 static int tell(void *examination, int64_t done, int64_t of) {
   struct examination *x = examination;
   (void)of;
-  return attn_watch_tell(&x->watch, x->first + done, x->examples, NULL) != ATTN_OK;
+  return attn_watch_report(&x->watch, x->first + done, x->examples, NULL) != ATTN_OK;
 }
 
 static attn_status examine_some(struct examination *x, attn_score_card *card, attn_error *err) {

@@ -80,7 +80,7 @@ attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int he
                                   attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
-    status = attn_watch_tell(watch, n, count, err);
+    status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_examples_get(e, (uint64_t)n, held_out, err);
     int64_t longer = e->counts[e->counts[SOURCE] > e->counts[TARGET] ? SOURCE : TARGET] + 1;
     if (longer > lengths->longest) lengths->longest = longer;
@@ -145,7 +145,7 @@ static attn_status diverged(attn_error *err) {
 static int tell_group(void *group, int64_t done, int64_t of) {
   const struct group *g = group;
   (void)of;
-  return attn_watch_tell(g->watch, g->before + done, g->all, NULL) != ATTN_OK;
+  return attn_watch_report(g->watch, g->before + done, g->all, NULL) != ATTN_OK;
 }
 
 /* How many of the group's replies are right; it is empty then. A prompt has its beginning. */
@@ -199,7 +199,7 @@ attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer 
   int64_t right = 0, asked = 0;
   attn_status status = group_new(&g, e->length < BYTES ? e->length : BYTES, err);
   for (int64_t n = 0; n < count && !status; n++) {
-    status = attn_watch_tell(watch, n, count, err);
+    status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_examples_get(e, (uint64_t)n, 1, err);
     asked += !e->joined || e->prompt;
     if (!status) status = take(e, t, &g, &loss, &right, err);

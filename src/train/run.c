@@ -35,7 +35,7 @@ static attn_status fill(struct loop *l, int64_t before, attn_error *err) {
   while (t->added < t->how.batch) {
     int64_t done = before + t->added;
     attn_status status = ATTN_OK;
-    if (done % TOLD == 0) status = attn_watch_tell(&r->watch, done, all, err);
+    if (done % TOLD == 0) status = attn_watch_report(&r->watch, done, all, err);
     if (!status) status = attn_examples_get(&r->examples, t->drawn, 0, err);
     if (status) return status;
     if (!attn_trainer_add(t, e->tokens[0], e->counts[0], e->tokens[1], e->counts[1])) break;

@@ -120,7 +120,7 @@ static attn_status collect(struct attn_data *data, int64_t count, struct attn_wa
   attn_status status = ATTN_OK;
   struct attn_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
-    if (n % TOLD == 0) status = attn_watch_tell(watch, n, count, err);
+    if (n % TOLD == 0) status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_data_pair(data, (uint64_t)n, 0, &pair, err);
     if (!status) status = keep(&texts[2 * n], pair.source, err);
     if (!status) status = keep(&texts[2 * n + 1], pair.target, err);

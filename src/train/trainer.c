@@ -214,7 +214,7 @@ static void add_loss(const struct attn_trainer *t, struct attn_loss *all) {
 
 static int is_stopped(void *trainer) {
   const struct attn_trainer *t = trainer;
-  return attn_watch_tell_again(t->watch, NULL) != ATTN_OK;
+  return attn_watch_poll(t->watch, NULL) != ATTN_OK;
 }
 
 /* By the weights, and by attention's scores. */

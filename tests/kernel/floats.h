@@ -6,16 +6,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* In units of the last place of the exact result; subnormals are as far apart as the least normals.
- */
+/* The distance in ULP of the exact result; subnormals have the spacing of the smallest normal. */
 static inline double floats_ulps(float got, double exact) {
   int exponent;
   frexp(exact, &exponent);
   return fabs((double)got - exact) / ldexp(1.0, exponent < -125 ? -149 : exponent - 24);
 }
 
-/* Every float whose bits are a multiple of step, and its negative: the worst that check says of
- * (x, f(x), f(-x)), and where. */
+/* Calls check for every float whose bits are a multiple of step, and its negative. Returns the
+ * largest error, and where. */
 static inline double floats_worst(void (*f)(const float *x, float *y, int64_t n),
                                   double (*check)(float x, float y, float y_of_minus_x),
                                   uint64_t step, float *where) {

@@ -1,8 +1,5 @@
-/* Law: 2^x as the kernels use it is within 2 ULP of the truth over all floats, exact at 0,
- * 0 for -inf and below -126, inf from 128 on, and NaN where x is NaN.
- *
- *     test_exp2          every 257th float
- *     test_exp2 --all    every one of the 2^32 */
+/* 2^x of the kernels is within 2 ULP over all floats, exact at 0, 0 for -inf and below -126, inf
+ * from 128 on, NaN for NaN. test_exp2: every 257th float; test_exp2 --all: all 2^32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

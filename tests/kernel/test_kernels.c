@@ -1,6 +1,5 @@
-/* Law: every kernel, given one block of rows, agrees with the double-precision oracle within
- * the promised bound, whatever the rows' intervals, masks and strides; and the AVX-512 kernel
- * gives bit for bit what its software model gives. */
+/* Every kernel agrees with the reference on one block of rows within the documented bound, for
+ * any key ranges, masks and strides; the AVX-512 kernel is bit-identical to its software model. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +42,7 @@ static float *numbers(int64_t n, float gain) {
 static void draw(struct setting *s) {
   static const int64_t keys[] = {1, 5, 6, 7, 47, 48, 95, 96, 97, 191, 192, 193, 300};
   static const int64_t widths[] = {1, 3, 8, 17, 64, 65};
-  s->rows = 1 + below(ATTN_ROWS), s->keys = keys[below(13)];
+  s->rows = 1 + below(ATTN_ROW_BLOCK), s->keys = keys[below(13)];
   s->width = widths[below(6)], s->value_width = widths[below(6)];
   s->masked = (int)below(3) == 0, s->window = (int)below(2);
   s->offset = below(s->keys + 20) - 10, s->left = below(80), s->right = below(80);
@@ -56,7 +55,7 @@ static void draw(struct setting *s) {
   s->weights = numbers(s->rows * s->keys, 1);
   size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0);
   s->workspace = aligned_alloc(64, (floats * 4 + 63) / 64 * 64);
-  memset(s->workspace, 0xFF, floats * 4); /* NaN: whoever reads before writing shows it */
+  memset(s->workspace, 0xFF, floats * 4); /* NaN exposes a read before a write */
 }
 
 static void release(struct setting *s) {
@@ -109,7 +108,7 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
                              .output = output,
                              .absolute = output + s->value_width,
                              .flushed = output + 2 * s->value_width,
-                             .own = output + 3 * s->value_width,
+                             .error = output + 3 * s->value_width,
                              .largest = output + 4 * s->value_width};
   attn_ref_sdpa_row(&desc, &q, &k, &v, &row);
   if (s->task.empty[i] != (row.visible == 0)) fail_msg("%s: row %d", kernel->name, (int)i);
@@ -147,7 +146,7 @@ static void kernels_agree_with_the_oracle(void **state) {
   }
 }
 
-/* What one block leaves behind: outputs, log-sum-exps and weights, back to back. */
+/* The results of one block: outputs, log-sum-exps and weights, back to back. */
 static float *outputs_of(struct setting *s, const struct attn_kernel *kernel, size_t *bytes) {
   fill_task(s);
   kernel->sdpa_f32(&s->task);

@@ -1,8 +1,6 @@
-/* Law: the softcap's tanh is within 4 ULP of the truth over all floats, exact where it rounds to x,
- * odd to the bit (but of -0 it makes 0), -1 and 1 at the infinities, and NaN where x is NaN.
- *
- *     test_tanh          every 257th float
- *     test_tanh --all    every one of the 2^32 */
+/* tanh of the kernels is within 4 ULP over all floats, exact where it rounds to x, bitwise odd
+ * (except that -0 gives 0), -1 and 1 at the infinities, NaN for NaN. test_tanh: every 257th
+ * float; test_tanh --all: all 2^32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

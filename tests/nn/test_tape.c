@@ -235,8 +235,8 @@ static struct attn_multihead heads(const struct layer_case *s, const int64_t *ke
                                  .head_dim = E,
                                  .value_head_dim = EV,
                                  .sequences = 2,
-                                 .query_starts = starts,
-                                 .key_starts = keys,
+                                 .cu_seqlens_q = starts,
+                                 .cu_seqlens_k = keys,
                                  .causal = s->kind & 1,
                                  .alibi = s->kind & 2 ? slopes : NULL};
 }

@@ -1,4 +1,4 @@
-/* attn_store_strided rounds double to every type once, to nearest, ties to even: tested at the
+/* attn_store_reals rounds double to every type once, to nearest, ties to even: tested at the
  * midpoint of all neighbours of the 16-bit types and slightly above and below it. */
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 static uint16_t stored(attn_dtype dtype, double value) {
   uint16_t bits[3] = {7, 7, 7};
-  attn_store_strided(dtype, (char *)&bits[1], 1, 1, &value);
+  attn_store_reals(dtype, (char *)&bits[1], 1, 1, &value);
   assert_true(bits[0] == 7 && bits[2] == 7);
   return bits[1];
 }

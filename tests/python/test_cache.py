@@ -13,9 +13,9 @@ def tokens(t, count=2, h=2, e=8, ev=6, dtype="f4"):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
-@pytest.mark.parametrize("page_tokens", [0, 4])
-def test_decoding_equals_prefill(dtype, page_tokens):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=20, page_tokens=page_tokens, dtype=dtype)
+@pytest.mark.parametrize("page_size", [0, 4])
+def test_decoding_equals_prefill(dtype, page_size):
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=20, page_size=page_size, dtype=dtype)
     q = RNG.normal(size=(2, 4, 15, 8)).astype("f4")
     steps = []
     for i in range(15):
@@ -32,7 +32,7 @@ def test_decoding_equals_prefill(dtype, page_tokens):
 
 @pytest.mark.parametrize("dtype, bound", [("float32", 0), ("float16", 2.0 ** -11), ("bfloat16", 2.0 ** -8)])
 def test_it_holds_what_was_appended(dtype, bound):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, page_tokens=7, dtype=dtype)
+    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, page_size=7, dtype=dtype)
     k, v = tokens(19, count=1)
     cache.append(k[:, :, :4], v[:, :, :4])
     cache.append(k[0, :, 4:], v[0, :, 4:])          # one sequence of rank 3, strided
@@ -50,7 +50,7 @@ def test_int8_is_within_half_a_step():
 
 
 def test_beams_share_pages_until_they_grow():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=40, page_tokens=8, pages=6)
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=40, page_size=8, pages=6)
     cache.append(*tokens(20, count=1))
     cache.fork(0, 1)
     cache.fork(0, 2)
@@ -79,7 +79,7 @@ def test_torch_without_a_copy():
 
 @pytest.mark.parametrize("change, argument", [
     (dict(heads=0), "heads"), (dict(width=-1), "width"), (dict(capacity=0), "capacity"), (dict(sequences=0), "sequences"),
-    (dict(page_tokens=-1), "page_tokens"), (dict(pages=-1), "pages"), (dict(dtype="float64"), "dtype"),
+    (dict(page_size=-1), "page_size"), (dict(pages=-1), "pages"), (dict(dtype="float64"), "dtype"),
     (dict(capacity=2 ** 62), "capacity")])
 def test_caches_that_cannot_be(change, argument):
     with pytest.raises(attn.AttnError) as error:
@@ -88,7 +88,7 @@ def test_caches_that_cannot_be(change, argument):
 
 
 def test_refusals_name_the_argument_and_change_nothing():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6, page_tokens=2, pages=4)
+    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6, page_size=2, pages=4)
     k, v = tokens(3)
     cache.append(k, v)
     held = [cache.read(n)[0] for n in range(2)]
@@ -117,10 +117,10 @@ ACTIONS = st.lists(st.tuples(st.sampled_from(["append", "fork", "truncate", "att
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(actions=ACTIONS, page_tokens=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
-def test_any_actions_at_all(actions, page_tokens, pages, dtype):
+@given(actions=ACTIONS, page_size=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
+def test_any_actions_at_all(actions, page_size, pages, dtype):
     """Whatever is done in whatever order: values or a typed error, and the lengths add up."""
-    cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_tokens=page_tokens, pages=pages, dtype=dtype)
+    cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_size=page_size, pages=pages, dtype=dtype)
     lengths = [0, 0, 0]
     for what, a, b in actions:
         try:

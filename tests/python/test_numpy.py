@@ -124,13 +124,13 @@ def test_packed_sequences_are_each_a_call(dtype):
 
 @pytest.mark.parametrize("argument, change", [
     ("q", {"q": np.zeros((1, 4, 9, 8), "f4")}), ("v", {"v": np.zeros((2, 10, 6), "f4")}),
-    ("query_starts", {"query_starts": np.array([0, 4, 3, 5, 9])}),
-    ("query_starts", {"query_starts": np.array([0.0, 9.0])}), ("key_starts", {"key_starts": np.array([0, 11])}),
+    ("cu_seqlens_q", {"cu_seqlens_q": np.array([0, 4, 3, 5, 9])}),
+    ("cu_seqlens_q", {"cu_seqlens_q": np.array([0.0, 9.0])}), ("cu_seqlens_k", {"cu_seqlens_k": np.array([0, 11])}),
     ("mask", {"mask": np.zeros((9, 10), "f4")}), ("key_lengths", {"key_lengths": np.array([3, 2, 4, 3])}),
     ("alibi", {"alibi": np.zeros(3)})])
 def test_what_is_wrong_with_packed_sequences_is_named(argument, change):
     q, k, v = packed()
-    right = {"q": q, "k": k, "v": v, "query_starts": STARTS, "key_starts": OTHERS}
+    right = {"q": q, "k": k, "v": v, "cu_seqlens_q": STARTS, "cu_seqlens_k": OTHERS}
     with pytest.raises(attn.AttnError) as caught:
         attn.sdpa_packed(**{**right, **change})
     assert caught.value.argument == argument
@@ -306,7 +306,7 @@ def test_backwards_name_what_is_no_array():
                 with pytest.raises(attn.AttnError) as caught:
                     backward(**{**whole, name: wrong})
                 assert caught.value.argument == name
-    parts = {**{n: x[0] for n, x in whole.items()}, "query_starts": np.array([0, 9]), "key_starts": np.array([0, 11])}
+    parts = {**{n: x[0] for n, x in whole.items()}, "cu_seqlens_q": np.array([0, 9]), "cu_seqlens_k": np.array([0, 11])}
     for name in parts:
         with pytest.raises(attn.AttnError) as caught:
             attn.sdpa_packed_backward(**{**parts, name: None})

@@ -44,7 +44,7 @@ def test_values(dtype, tolerance, sinks):
     got = attn.summary(q, k, top=4, mask=bias, softcap=2.0, dropout=0.5, sinks=sinks)
     np.testing.assert_allclose(got.column_sums, p.sum(2), atol=10 * tolerance)
     np.testing.assert_allclose(got.entropy, entropy_of(all_of_it), atol=tolerance)
-    np.testing.assert_allclose(got.largest_logit, logits.max(-1), atol=tolerance)
+    np.testing.assert_allclose(got.max_logit, logits.max(-1), atol=tolerance)
     order = np.argsort(-p, -1, kind="stable")[..., :4]
     seen = np.take_along_axis(np.broadcast_to(see, p.shape), order, -1)
     np.testing.assert_array_equal(got.top_keys, np.where(seen, order, -1))
@@ -64,10 +64,10 @@ def test_what_is_not_asked_for_is_none_and_ranks_follow_the_input():
     q, k = inputs()
     got = attn.summary(q[0, 0], k[0, 0], column_sums=False, top=0, entropy=False)
     assert got.column_sums is got.top_keys is got.top_weights is got.entropy is None
-    np.testing.assert_array_equal(got.largest_logit, attn.summary(q, k).largest_logit[0, 0])
+    np.testing.assert_array_equal(got.max_logit, attn.summary(q, k).max_logit[0, 0])
     assert attn.summary(q[0], k[0], top=20).top_keys.shape == (4, 9, 20)
     assert (attn.summary(q, k, top=20).top_keys[..., 11:] == -1).all()
-    nothing = attn.summary(q, k, column_sums=False, top=0, entropy=False, largest_logit=False)
+    nothing = attn.summary(q, k, column_sums=False, top=0, entropy=False, max_logit=False)
     assert str(nothing) == "9 queries by 11 keys; means over the queries of a head"
 
 
@@ -115,7 +115,7 @@ SHAPES = st.lists(st.integers(0, 5), min_size=0, max_size=5)
            "causal": st.booleans(), "offset": st.integers(-2**63, 2**63 - 1), "scale": st.floats(),
            "window": st.tuples(st.integers(-2**63, 2**63 - 1), st.integers(-2**63, 2**63 - 1)),
            "threads": st.integers(-2, 9), "empty_row": st.sampled_from(["zero", "mean", "nan", "error"]),
-           "column_sums": st.booleans(), "entropy": st.booleans(), "largest_logit": st.booleans()}))
+           "column_sums": st.booleans(), "entropy": st.booleans(), "max_logit": st.booleans()}))
 def test_any_arguments_give_a_summary_or_an_error(shapes, dtype, mask, top, features):
     if mask is not None:
         features["mask"] = np.zeros(mask, "f4")

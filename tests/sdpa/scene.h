@@ -1,5 +1,5 @@
-/* scene.h -- a call of attention with everything, its gradients, and what the oracle says of both.
- */
+/* scene.h -- a random call of attention with all features, its gradients, and the reference
+ * results of both. */
 #ifndef SCENE_H
 #define SCENE_H
 
@@ -13,7 +13,7 @@
 #include "random.h"
 #include "ref.h"
 
-enum { MOST = 1 << 19 }; /* 2 x 6 x 200 x 200 numbers of a mask */
+enum { MOST = 1 << 19 }; /* 2 x 6 x 200 x 200 elements of a mask */
 
 /* One call with everything; values in double, copied to the type under test. */
 struct scene {
@@ -165,8 +165,8 @@ struct oracle {
   double d_q[MOST], d_q_size[MOST], d_k[MOST], d_k_size[MOST], d_v[MOST], d_v_size[MOST];
   double d_mask[MOST], d_mask_size[MOST], d_sinks[16], d_sinks_size[16];
   double d_additive[256], d_additive_size[256];
-  double d_q_own[MOST], d_k_own[MOST], d_v_own[MOST], d_mask_own[MOST], d_sinks_own[16];
-  double d_additive_own[256];
+  double d_q_error[MOST], d_k_error[MOST], d_v_error[MOST], d_mask_own[MOST], d_sinks_own[16];
+  double d_additive_error[256];
 };
 
 static struct oracle oracle;
@@ -175,10 +175,10 @@ static void clear_oracle(const struct scene *c) {
   struct oracle *r = &oracle;
   size_t e = (size_t)(c->b * c->h * c->s * c->e) * 8, ev = (size_t)(c->b * c->h * c->s * c->ev) * 8;
   size_t m = (size_t)product(c->mask_shape) * 8;
-  memset(r->d_k, 0, e), memset(r->d_k_size, 0, e), memset(r->d_k_own, 0, e);
-  memset(r->d_v, 0, ev), memset(r->d_v_size, 0, ev), memset(r->d_v_own, 0, ev);
+  memset(r->d_k, 0, e), memset(r->d_k_size, 0, e), memset(r->d_k_error, 0, e);
+  memset(r->d_v, 0, ev), memset(r->d_v_size, 0, ev), memset(r->d_v_error, 0, ev);
   memset(r->d_mask, 0, m), memset(r->d_mask_size, 0, m), memset(r->d_mask_own, 0, m);
-  memset(r->d_sinks, 0, (size_t)((char *)r->d_q_own - (char *)r->d_sinks));
+  memset(r->d_sinks, 0, (size_t)((char *)r->d_q_error - (char *)r->d_sinks));
   memset(r->d_sinks_own, 0, (size_t)((char *)(r + 1) - (char *)r->d_sinks_own));
 }
 
@@ -197,7 +197,7 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
                                .output = output,
                                .absolute = absolute,
                                .flushed = flushed,
-                               .own = owned,
+                               .error = owned,
                                .largest = largest,
                                .exact_scores = c->exact_scores};
     int64_t kv = row.b * c->h + row.h / (c->hq / c->h);
@@ -205,19 +205,19 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
     int64_t a = c->additive_rank == 2 ? row.h * c->e : 0;
     struct attn_ref_gradients g = {.d_q = r->d_q + qe,
                                    .d_q_size = r->d_q_size + qe,
-                                   .d_q_own = r->d_q_own + qe,
+                                   .d_q_error = r->d_q_error + qe,
                                    .d_k = r->d_k + ke,
                                    .d_k_size = r->d_k_size + ke,
-                                   .d_k_own = r->d_k_own + ke,
+                                   .d_k_error = r->d_k_error + ke,
                                    .d_v = r->d_v + kev,
                                    .d_v_size = r->d_v_size + kev,
-                                   .d_v_own = r->d_v_own + kev,
+                                   .d_v_error = r->d_v_error + kev,
                                    .d_scores = d_s,
                                    .d_scores_size = size,
-                                   .d_scores_own = own,
+                                   .d_scores_error = own,
                                    .d_additive = r->d_additive + a,
                                    .d_additive_size = r->d_additive_size + a,
-                                   .d_additive_own = r->d_additive_own + a};
+                                   .d_additive_error = r->d_additive_error + a};
     attn_ref_sdpa_row(&t->desc, &t->q, &t->k, &t->v, &row);
     attn_ref_sdpa_row_backward(&t->desc, &t->q, &t->k, &t->v, &t->d_o,
                                c->has_d_lse ? value(&t->d_lse, n) : 0, &row, &g);
@@ -228,7 +228,7 @@ static void ask_oracle(const struct scene *c, const struct tensors *t) {
       r->d_mask[x] += d_s[j], r->d_mask_size[x] += size[j], r->d_mask_own[x] += own[j];
     }
     r->d_sinks[row.h] += g.d_sink, r->d_sinks_size[row.h] += g.d_sink_size;
-    r->d_sinks_own[row.h] += g.d_sink_own;
+    r->d_sinks_own[row.h] += g.d_sink_error;
   }
 }
 
@@ -269,11 +269,11 @@ static double hold(const struct scene *c, const struct tensors *t, const struct 
   ask_oracle(c, as);
   snprintf(name, sizeof name, "%s, d_q", where);
   const double all[] = {
-      compare(&t->d_q, r->d_q, r->d_q_size, r->d_q_own, c->b * c->hq * c->l * c->e,
+      compare(&t->d_q, r->d_q, r->d_q_size, r->d_q_error, c->b * c->hq * c->l * c->e,
               depth_of_keys(c), name, kernel),
-      compare(&t->d_k, r->d_k, r->d_k_size, r->d_k_own, c->b * c->h * c->s * c->e,
+      compare(&t->d_k, r->d_k, r->d_k_size, r->d_k_error, c->b * c->h * c->s * c->e,
               depth_of_rows(c, c->additive_rank), "d_k", kernel),
-      compare(&t->d_v, r->d_v, r->d_v_size, r->d_v_own, c->b * c->h * c->s * c->ev,
+      compare(&t->d_v, r->d_v, r->d_v_size, r->d_v_error, c->b * c->h * c->s * c->ev,
               depth_of_rows(c, 0), "d_v", kernel),
       c->has_mask
           ? compare(&t->d_mask, r->d_mask, r->d_mask_size, r->d_mask_own, product(c->mask_shape),
@@ -283,7 +283,7 @@ static double hold(const struct scene *c, const struct tensors *t, const struct 
                              "d_sinks", kernel)
                    : 0,
       c->additive_rank
-          ? compare(&t->d_additive, r->d_additive, r->d_additive_size, r->d_additive_own,
+          ? compare(&t->d_additive, r->d_additive, r->d_additive_size, r->d_additive_error,
                     additive_heads(c) * c->e, c->s + 2, "d_additive", kernel)
           : 0};
   for (int m = 0; m < 6; m++) worst = all[m] > worst ? all[m] : worst;

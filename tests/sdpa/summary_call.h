@@ -125,7 +125,7 @@ static inline int64_t key_of(const struct call *c, int64_t b, int64_t h, int64_t
   return memcpy(&wide, (char *)t->data + place_of * 8, 8), wide;
 }
 
-/* What lies between the elements still holds the canary. */
+/* The memory between the elements still holds the canary. */
 static inline void only_elements_were_written(struct call *c) {
   for (int n = 0; n < OUTPUTS; n++) {
     attn_tensor *t = &c->out[n];

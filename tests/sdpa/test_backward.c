@@ -1,6 +1,6 @@
-/* Laws of the gradients: the oracle's agree with central differences of the forward in double; the
- * kernels' lie within their bound of the oracle's, on every kernel; hidden keys and rows give
- * nothing and leak nothing; the same bits for any threads; what is wrong is refused. */
+/* Gradients: the reference agrees with central differences of the forward in double; every
+ * kernel agrees with the reference within its bound; hidden keys and rows contribute nothing;
+ * the same bits for any threads; invalid calls are rejected. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void agrees(struct tensors *t, const struct scene *c, double *at, double 
     fail_msg("%s: %.12g, but differences give %.12g", name, gradient, difference);
 }
 
-static void the_oracle_agrees_with_central_differences(void **state) {
+static void the_reference_agrees_with_central_differences(void **state) {
   (void)state;
   for (int round = 0; round < ROUNDS(60); round++) {
     struct scene *c = &scene;
@@ -119,23 +119,23 @@ static void every_gradient_is_within_the_bound(void **state) {
   every_gradient(ATTN_F32, ROUNDS(120));
 }
 
-static void so_it_is_in_16_bits(void **state) {
+static void every_16_bit_gradient_is_within_the_bound(void **state) {
   (void)state;
   every_gradient(ATTN_BF16, ROUNDS(24));
   every_gradient(ATTN_F16, ROUNDS(24));
 }
 
-/* ---- Scores so large that float32 has no room for ln n beside them ---- */
+/* ---- Scores so large that float32 cannot represent ln n next to them ---- */
 
-/* Small whole numbers times ln 2 / 4: dot products are exact in powers of two. */
+/* Small integers times ln 2 / 4: dot products are exact in powers of two. */
 static void make_dots_exact(struct scene *c) {
   for (int64_t n = 0; n < c->b * c->hq * c->l * c->e; n++) c->q[n] = (double)below(5) - 2;
   for (int64_t n = 0; n < c->b * c->h * c->s * c->e; n++) c->k[n] = (double)below(5) - 2;
   c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = ATTN_LN2 / 4;
 }
 
-/* Rows of a mask are filled with what people fill them with, some not at all; a few keys are hidden
- * or differ. gone: nothing is left of any other number beside the fill. */
+/* Fills rows of a mask with common fill values, some not at all; a few keys are hidden or
+ * differ. gone: any other value vanishes next to the fill. */
 static void draw_fills(struct scene *c, int gone) {
   static const double fills[] = {-1e30, 1e30, -FLT_MAX, -1e9, 1e9, -1e6, 123456, -1e4, 65, 0};
   int64_t keys = c->mask_shape[3], rows = product(c->mask_shape) / keys;
@@ -207,8 +207,8 @@ static void as_rounded(struct tensors *as, const struct scene *c, const struct t
   if (c->has_mask) as->desc.mask = &as->mask;
 }
 
-/* Of the scores as they are rounded the gradients are those of the bound without the scores'
- * errors, which does not grow with the scores: masks of -1e9 give every key 1 / n. */
+/* With exact scores the bound of the gradients does not grow with the scores: masks of -1e9 give
+ * every key 1 / n. */
 static void large_scores(attn_dtype dtype, int rounds) {
   double worst = 0;
   const char *kernel;
@@ -232,8 +232,8 @@ static void large_scores(attn_dtype dtype, int rounds) {
          attn_dtype_name(dtype), rounds, worst);
 }
 
-/* Law: so it is where a scale makes the vectors of additive scores subnormal, or 0. */
-static void subnormal_vectors_are_in_the_bound(void **state) {
+/* The same if a scale makes the vectors of additive scores subnormal or 0. */
+static void subnormal_additive_vectors_are_within_the_bound(void **state) {
   (void)state;
   const char *kernel;
   for (int round = 0; round < ROUNDS(20); round++) {
@@ -253,7 +253,7 @@ static void subnormal_vectors_are_in_the_bound(void **state) {
   }
 }
 
-static void large_scores_do_not_spoil_gradients(void **state) {
+static void large_scores_keep_gradients_accurate(void **state) {
   (void)state;
   large_scores(ATTN_F32, ROUNDS(120));
   large_scores(ATTN_BF16, ROUNDS(24));
@@ -261,7 +261,7 @@ static void large_scores_do_not_spoil_gradients(void **state) {
 }
 
 /* float64 likewise: what all keys have in common changes nothing, be it 1e30. */
-static void nor_in_double(void **state) {
+static void large_scores_keep_gradients_accurate_in_double(void **state) {
   (void)state;
   for (int round = 0; round < ROUNDS(20); round++) {
     struct scene *c = &scene;
@@ -335,7 +335,7 @@ static void a_key_that_is_not_a_number(struct scene *c, int additive_rank) {
   free_tensors(&t);
 }
 
-/* The causal scene as it is: what is not finite is seen by nobody. */
+/* The causal problem: no row sees the values that are not finite. */
 static void hidden_keys_leave_the_vectors_gradient_alone(struct scene *c, int additive_rank) {
   struct tensors t;
   causal_scene(c, additive_rank);
@@ -346,7 +346,7 @@ static void hidden_keys_leave_the_vectors_gradient_alone(struct scene *c, int ad
   free_tensors(&t);
 }
 
-static void what_is_hidden_gives_nothing_and_leaks_nothing(void **state) {
+static void hidden_rows_and_keys_contribute_nothing(void **state) {
   (void)state;
   for (int n = 0; select_kernel(n); n++) {
     for (int rank = 0; rank < 3; rank++) {
@@ -382,7 +382,7 @@ static void the_same_bits_for_any_threads(void **state) {
   }
 }
 
-static void what_is_wrong_is_refused(void **state) {
+static void invalid_calls_are_rejected(void **state) {
   (void)state;
   struct scene *c = &scene;
   struct tensors t;
@@ -431,14 +431,14 @@ static void what_is_wrong_is_refused(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_oracle_agrees_with_central_differences),
+      cmocka_unit_test(the_reference_agrees_with_central_differences),
       cmocka_unit_test(every_gradient_is_within_the_bound),
-      cmocka_unit_test(so_it_is_in_16_bits),
-      cmocka_unit_test(subnormal_vectors_are_in_the_bound),
-      cmocka_unit_test(large_scores_do_not_spoil_gradients),
-      cmocka_unit_test(nor_in_double),
-      cmocka_unit_test(what_is_hidden_gives_nothing_and_leaks_nothing),
+      cmocka_unit_test(every_16_bit_gradient_is_within_the_bound),
+      cmocka_unit_test(subnormal_additive_vectors_are_within_the_bound),
+      cmocka_unit_test(large_scores_keep_gradients_accurate),
+      cmocka_unit_test(large_scores_keep_gradients_accurate_in_double),
+      cmocka_unit_test(hidden_rows_and_keys_contribute_nothing),
       cmocka_unit_test(the_same_bits_for_any_threads),
-      cmocka_unit_test(what_is_wrong_is_refused)};
+      cmocka_unit_test(invalid_calls_are_rejected)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

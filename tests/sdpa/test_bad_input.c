@@ -1,5 +1,4 @@
-/* Law: a call that cannot be served is refused with the right status and the argument's name, and
- * nothing is written. */
+/* An invalid call fails with the right status and argument name, and writes nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +57,7 @@ static void tensors(void **state) {
   to.data = q, refused(ATTN_ERR_ARGUMENT, "o");
 }
 
-/* With strides of 0 a few bytes can pass for any number of keys. */
+/* With strides of 0 a small buffer can have any number of keys. */
 static void more_keys_than_memory_could_hold(void **state) {
   (void)state;
   double x[1] = {1}, y[1];
@@ -182,7 +181,7 @@ static void gradients_larger_than_memory(void **state) {
                    ATTN_ERR_MEMORY);
 }
 
-/* A caller of an older header gives a shorter descriptor; of a newer one a longer, unused part. */
+/* An older header's descriptor is shorter; a newer one's is longer, with unused fields. */
 static void descriptors_of_other_versions(void **state) {
   (void)state;
   struct {
@@ -214,7 +213,7 @@ static void random_arguments_never_crash(void **state) {
       if (chance(6)) desc.offset = odd[below(12)], desc.align = (int32_t)below(4);
       if (chance(6)) desc.window_left = odd[below(12)], desc.window_right = odd[below(12)];
     }
-    /* Larger shapes than the buffers would be a lie that no library can see through. */
+    /* Shapes larger than their buffers cannot be detected. */
     int lie = 0;
     for (int n = 0; n < 4; n++) {
       int64_t reach = 0;

@@ -1,6 +1,6 @@
-/* Law: on one instruction set the same bits for any number of threads, batch, slice of whole
- * key/value heads, alignment, order of work and contents of the workspace; and of a row, whatever
- * others there are. */
+/* On one instruction set the bits are the same for any number of threads, batch, slice of whole
+ * key/value heads, alignment, task order and workspace contents; those of a row for any other
+ * rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,8 +131,8 @@ static void whatever_another_row_holds(void **state) {
   assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
 }
 
-/* As decoding has it, of a head: scores so large that rows start anew, strides, widths beyond
- * vectors, and values that are not finite. */
+/* A single query of a head as in decoding: scores so large that rows rescale, strides, any
+ * width, and values that are not finite. */
 static void a_row_alone(void **state) {
   (void)state;
   desc.flags = 0, desc.mask = NULL;
@@ -155,7 +155,7 @@ static void a_row_alone(void **state) {
   }
 }
 
-/* The laws above, of additive scores with a vector for each head. */
+/* The same with additive scores and a vector for each head. */
 static void additive_scores_too(void **state) {
   float a[HQ * E];
   for (int n = 0; n < HQ * E; n++) a[n] = uniform();
@@ -175,7 +175,7 @@ static void additive_scores_too(void **state) {
   tq = all_q, tk = all_k, tv = all_v;
 }
 
-/* A row that is split over its keys, under the same laws. */
+/* The same with a row that is split over its keys. */
 static void rows_that_are_split(void **state) {
   (void)state;
   enum { LONG = 3100, FEW = 2 };

@@ -1,6 +1,6 @@
-/* Law: no result of a float32 kernel lies outside the bound of docs/accuracy.md, however its input
- * is chosen. Of small problems, where few roundings make the bound tight, those are looked for that
- * come nearest: from random ones on, number by number, uphill. Printed is how near that is. */
+/* No result of a float32 kernel exceeds the bound of docs/accuracy.md for any input. Searches
+ * small problems, where few roundings make the bound tight, by hill climbing from random ones,
+ * and prints how close the worst result comes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static void draw_small(struct scene *c) {
   for (int64_t n = 0; n < c->s * c->ev && chance(2); n++) c->v[n] = below(c->s) ? 0 : 1;
 }
 
-/* One of the numbers that a scene is made of. */
+/* A random value of the problem. */
 static double *any_number(struct scene *c) {
   int64_t q = c->hq * c->l;
   switch (below(8)) {
@@ -101,7 +101,7 @@ static double climb(int result, const char *kernel) {
   return best;
 }
 
-static void nothing_that_is_searched_for_is_outside(void **state) {
+static void hill_climbing_finds_no_result_outside_the_bound(void **state) {
   (void)state;
   const char *kernel;
   for (int n = 0; (kernel = select_kernel(n)); n++)
@@ -116,6 +116,7 @@ static void nothing_that_is_searched_for_is_outside(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_that_is_searched_for_is_outside)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(hill_climbing_finds_no_result_outside_the_bound)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

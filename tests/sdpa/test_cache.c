@@ -1,5 +1,5 @@
-/* Laws of the KV cache: it holds what was appended, whoever shares its pages; a refusal changes
- * nothing; its memory is the caller's to give and its own to use. */
+/* The KV cache holds what was appended, also with shared pages; a failed call changes nothing;
+ * its memory is the caller's or the allocator's. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -64,21 +64,21 @@ static void one_step(struct twin *t) {
     assert_int_equal(attn_cache_truncate(t->cache, n, length, NULL), ATTN_OK);
     t->lengths[n] = length;
   } else {
-    int64_t tokens = below(12), before = attn_cache_spare_pages(t->cache);
+    int64_t tokens = below(12), before = attn_cache_num_free_pages(t->cache);
     attn_status status = grow(t, n, tokens);
     if (status == ATTN_ERR_ARGUMENT) assert_true(t->lengths[n] + tokens > t->capacity);
-    if (status) assert_int_equal(attn_cache_spare_pages(t->cache), before);
+    if (status) assert_int_equal(attn_cache_num_free_pages(t->cache), before);
   }
 }
 
-/* Enough pages for all unless they are said to be fewer: then some appends are refused. */
+/* Enough pages for all, unless limited: then some appends fail. */
 static void it_holds_what_was_appended(void **state) {
   (void)state;
-  static const int64_t page_tokens[] = {0, 1, 3, 8, 64};
+  static const int64_t page_size[] = {0, 1, 3, 8, 64};
   for (int round = 0; round < ROUNDS(60); round++) {
     attn_dtype dtype = TYPES[below(4)];
     int few = chance(3);
-    struct twin t = twin_new(dtype, 60, page_tokens[below(5)], few ? 9 : 0);
+    struct twin t = twin_new(dtype, 60, page_size[below(5)], few ? 9 : 0);
     for (int n = 0; n < 60; n++) {
       one_step(&t);
       if (chance(10)) holds_what_its_twin_holds(&t, dtype);
@@ -86,16 +86,16 @@ static void it_holds_what_was_appended(void **state) {
     holds_what_its_twin_holds(&t, dtype);
     for (int n = 0; n < SEQUENCES; n++)
       assert_int_equal(attn_cache_truncate(t.cache, n, 0, NULL), ATTN_OK);
-    assert_int_equal(attn_cache_spare_pages(t.cache), t.pages);
+    assert_int_equal(attn_cache_num_free_pages(t.cache), t.pages);
     twin_free(&t);
   }
 }
 
 /* Every sequence can be filled to its capacity, whatever was shared before. */
-static void sharing_never_costs_room(void **state) {
+static void sharing_needs_no_more_pages(void **state) {
   (void)state;
-  for (int64_t page_tokens = 0; page_tokens < 20; page_tokens += 7) {
-    struct twin t = twin_new(ATTN_F32, 60, page_tokens, 0);
+  for (int64_t page_size = 0; page_size < 20; page_size += 7) {
+    struct twin t = twin_new(ATTN_F32, 60, page_size, 0);
     assert_int_equal(grow(&t, 0, 31), ATTN_OK);
     for (int n = 1; n < SEQUENCES; n++) fork_twin(&t, 0, n);
     for (int n = 0; n < SEQUENCES; n++) assert_int_equal(grow(&t, n, 29), ATTN_OK);
@@ -117,12 +117,12 @@ static void a_batch_counts_its_pages_exactly(void **state) {
     attn_status status = attn_cache_append(t.cache, NULL, 3, &tk, &tv, NULL);
     assert_int_equal(status, pages == 3 ? ATTN_OK : ATTN_ERR_MEMORY);
     assert_int_equal(attn_cache_length(t.cache, 2), pages == 3 ? 6 : 5);
-    assert_int_equal(attn_cache_spare_pages(t.cache), pages == 3 ? 0 : 1);
+    assert_int_equal(attn_cache_num_free_pages(t.cache), pages == 3 ? 0 : 1);
     twin_free(&t);
   }
 }
 
-static void int8_makes_nan_of_what_is_not_finite(void **state) {
+static void int8_stores_non_finite_rows_as_nan(void **state) {
   (void)state;
   struct twin t = twin_new(ATTN_I8, 8, 0, 0);
   static float k[H * E], v[H * EV], got_k[H * E], got_v[H * EV];
@@ -144,7 +144,7 @@ static void callers_memory_is_enough_to_the_byte(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   config.heads = H, config.width = E, config.value_width = EV, config.dtype = ATTN_I8;
-  config.sequences = 2, config.capacity = 33, config.page_tokens = 5;
+  config.sequences = 2, config.capacity = 33, config.page_size = 5;
   size_t bytes = 0;
   assert_int_equal(attn_cache_measure(&config, &bytes, NULL), ATTN_OK);
   for (int shift = 0; shift < 70; shift += 23) {
@@ -167,7 +167,7 @@ static void callers_memory_is_enough_to_the_byte(void **state) {
   }
 }
 
-static void configurations_that_cannot_be_are_refused(void **state) {
+static void invalid_configurations_are_rejected(void **state) {
   (void)state;
   attn_cache_config good = ATTN_CACHE_CONFIG_INIT, bad;
   good.heads = H, good.width = E, good.value_width = EV, good.dtype = ATTN_F32;
@@ -182,20 +182,20 @@ static void configurations_that_cannot_be_are_refused(void **state) {
   REFUSED(bad.value_width = 0, ATTN_ERR_ARGUMENT, "value_width");
   REFUSED(bad.sequences = 0, ATTN_ERR_ARGUMENT, "sequences");
   REFUSED(bad.capacity = 0, ATTN_ERR_ARGUMENT, "capacity");
-  REFUSED(bad.page_tokens = -1, ATTN_ERR_ARGUMENT, "page_tokens");
+  REFUSED(bad.page_size = -1, ATTN_ERR_ARGUMENT, "page_size");
   REFUSED(bad.pages = -1, ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.pages = (int64_t)1 << 40, ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.dtype = ATTN_F64, ATTN_ERR_TYPE, "dtype");
   REFUSED(bad.dtype = (attn_dtype)7, ATTN_ERR_TYPE, "dtype");
   REFUSED(bad.capacity = INT64_MAX, ATTN_ERR_ARGUMENT, "capacity");
-  REFUSED((bad.capacity = INT64_MAX, bad.page_tokens = 1), ATTN_ERR_ARGUMENT, "pages");
+  REFUSED((bad.capacity = INT64_MAX, bad.page_size = 1), ATTN_ERR_ARGUMENT, "pages");
   REFUSED(bad.reserved = 1, ATTN_ERR_ARGUMENT, "reserved");
   expect(attn_cache_new(NULL, &cache, &err), &err, ATTN_ERR_ARGUMENT, "config");
   expect(attn_cache_new(&good, NULL, &err), &err, ATTN_ERR_ARGUMENT, "cache");
   assert_null(cache);
 }
 
-static void what_does_not_fit_is_refused_and_changes_nothing(void **state) {
+static void a_failed_append_changes_nothing(void **state) {
   (void)state;
   struct twin t = twin_new(ATTN_F32, 10, 4, 0);
   static float k[3 * H * 11 * E], v[3 * H * 11 * EV];
@@ -232,8 +232,8 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void **state) {
   twin_free(&t);
 }
 
-/* The cache's own memory is nobody's output, nor what is appended. */
-static void the_caches_memory_is_its_own(void **state) {
+/* Arguments must not overlap the cache's memory. */
+static void arguments_must_not_overlap_the_cache(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   config.heads = HQ, config.width = config.value_width = E, config.dtype = ATTN_F32;
@@ -262,7 +262,7 @@ static void the_caches_memory_is_its_own(void **state) {
   free(memory);
 }
 
-/* A host's allocator: none is left, or all is given back. */
+/* A host's allocator gets all memory back. */
 static int out_now;
 static void *take(void *context, size_t alignment, size_t bytes) {
   if (*(int *)context) return NULL;
@@ -275,7 +275,7 @@ static void give(void *context, void *memory) {
   free(memory);
 }
 
-static void memory_is_the_hosts(void **state) {
+static void memory_comes_from_the_allocator(void **state) {
   (void)state;
   int fails = 1;
   attn_allocator host = {&fails, take, give};
@@ -297,14 +297,14 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(it_holds_what_was_appended),
-      cmocka_unit_test(sharing_never_costs_room),
+      cmocka_unit_test(sharing_needs_no_more_pages),
       cmocka_unit_test(a_batch_counts_its_pages_exactly),
-      cmocka_unit_test(int8_makes_nan_of_what_is_not_finite),
+      cmocka_unit_test(int8_stores_non_finite_rows_as_nan),
       cmocka_unit_test(callers_memory_is_enough_to_the_byte),
-      cmocka_unit_test(configurations_that_cannot_be_are_refused),
-      cmocka_unit_test(what_does_not_fit_is_refused_and_changes_nothing),
-      cmocka_unit_test(memory_is_the_hosts),
-      cmocka_unit_test(the_caches_memory_is_its_own),
+      cmocka_unit_test(invalid_configurations_are_rejected),
+      cmocka_unit_test(a_failed_append_changes_nothing),
+      cmocka_unit_test(memory_comes_from_the_allocator),
+      cmocka_unit_test(arguments_must_not_overlap_the_cache),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Laws about a hostile machine: an allocation that fails gives a typed error, no leak, and the next
- * call is right; concurrent calls, forks and interrupts do no harm. */
+/* Faults: a failed allocation gives an error and no leak, and the next call succeeds; concurrent
+ * calls, forks and interrupts are safe. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static void each_allocation_of_a_verification_may_fail(void **state) {
 }
 
 /* First of all, while the pool is still empty: no thread starts, and the caller does it all. */
-static void threads_that_cannot_start_are_done_without(void **state) {
+static void a_call_succeeds_without_new_threads(void **state) {
   (void)state;
   static float o[H * L * E];
   attn_tensor to = output(o);
@@ -187,7 +187,7 @@ static int watch(void *context, int64_t done, int64_t total) {
   return w->stop_at && w->calls >= w->stop_at;
 }
 
-static void progress_is_told_and_can_stop(void **state) {
+static void progress_is_reported_and_can_stop_a_call(void **state) {
   (void)state;
   static float o[H * L * E];
   attn_tensor to = output(o);
@@ -202,8 +202,8 @@ static void progress_is_told_and_can_stop(void **state) {
   assert_int_equal(w.calls, 2);
 }
 
-/* Never more than all of it, and in the end all, whatever is wanted. */
-static void so_is_the_backwards(void **state) {
+/* Progress never exceeds the total and reaches it, whatever is requested. */
+static void progress_is_reported_and_can_stop_a_backward(void **state) {
   (void)state;
   static float o[H * L * E], lse[H * L], d_q[H * L * E], d_k[H * S * E];
   attn_tensor to = output(o), tlse = {lse, ATTN_F32, 3, {1, H, L}, {H * L, L, 1}};
@@ -230,7 +230,7 @@ static void so_is_the_backwards(void **state) {
   }
 }
 
-/* O(L) memory: the workspace does not know how many keys there are. */
+/* O(L) memory: the workspace does not depend on the number of keys. */
 static void the_workspace_does_not_grow_with_the_keys(void **state) {
   (void)state;
   attn_plan small = {.struct_size = sizeof small}, large = small;
@@ -246,15 +246,15 @@ static void the_workspace_does_not_grow_with_the_keys(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(threads_that_cannot_start_are_done_without),
+    cmocka_unit_test(a_call_succeeds_without_new_threads),
     cmocka_unit_test(each_allocation_may_fail),
     cmocka_unit_test(each_allocation_of_a_verification_may_fail),
     cmocka_unit_test(calls_from_several_threads),
 #if !defined(__SANITIZE_THREAD__)
     cmocka_unit_test(a_child_of_fork_can_call),
 #endif
-    cmocka_unit_test(progress_is_told_and_can_stop),
-    cmocka_unit_test(so_is_the_backwards),
+    cmocka_unit_test(progress_is_reported_and_can_stop_a_call),
+    cmocka_unit_test(progress_is_reported_and_can_stop_a_backward),
     cmocka_unit_test(the_workspace_does_not_grow_with_the_keys),
   };
   return cmocka_run_group_tests(tests, begin, NULL);

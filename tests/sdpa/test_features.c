@@ -1,6 +1,6 @@
-/* Law: every combination of features, shapes around every block's edge, layouts and kernels agrees
- * with the double-precision oracle within the promised bound; no byte beyond an operand is
- * touched, no input is written, and in an output nothing between its elements. */
+/* Every combination of features, shapes around each block's edge, layouts and kernels agrees
+ * with the reference within the documented bound; no byte outside an operand is accessed, no
+ * input is written, and no gap of an output. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,8 @@ static int64_t pick(const int64_t *from, int n) { return from[below(n)]; }
 
 enum use { INPUT, OUTPUT };
 
-/* Strides in random order, with gaps, negative, and for inputs 0 now and then; returns the
- * elements from the first to the last, and where the element with all indices 0 stands. */
+/* Draws strides in random order, with gaps, negative, and for inputs sometimes 0. Returns the
+ * elements from the first to the last, and the offset of element (0, 0, ..). */
 static int64_t draw_strides(attn_tensor *t, enum use use, int64_t *origin) {
   int order[4] = {0, 1, 2, 3};
   for (int n = 3; n > 0 && chance(3); n--) {
@@ -81,7 +81,7 @@ struct drawn {
   struct guarded memory[8]; /* q k v mask o lse weights additive */
 };
 
-/* A few elements of an input become NaN, infinite, subnormal or -0: the oracle knows what then. */
+/* Makes a few elements of an input NaN, infinite, subnormal or -0. */
 static void spoil(const attn_tensor *t) {
   static const double odd[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 1e-41, -0.0};
   for (int n = (int)below(4); n > 0; n--) {
@@ -210,9 +210,9 @@ static void release(struct drawn *d) {
     if (d->memory[n].pages) guarded_free(&d->memory[n]);
 }
 
-/* ---- The law ---------------------------------------------------------------------- */
+/* ---- The comparison ---- */
 
-/* What lies between the elements of an output still holds the canary. */
+/* The gaps between the elements of an output still hold the canary. */
 static void only_elements_were_written(const attn_tensor *t, const struct guarded *g) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = attn_dtype_size(t->dtype);
   size_t bytes = (size_t)(g->pages + g->length - page - (char *)g->data);
@@ -225,7 +225,7 @@ static void only_elements_were_written(const attn_tensor *t, const struct guarde
                        n / d % c * t->strides[2] + n % d * t->strides[3];
     memset(rest + ((char *)t->data - (char *)g->data) + at * (int64_t)size, CANARY, size);
   }
-  /* Behind the elements, up to the page's end, the memory is as mmap gave it. */
+  /* The memory after the elements, up to the page's end, is unchanged. */
   for (size_t n = 0; n < bytes; n++)
     if (rest[n] != CANARY && rest[n] != 0) fail_msg("a byte between the elements was written");
   free(rest);
@@ -263,7 +263,7 @@ static void every_combination(attn_dtype dtype, int rounds, int spoiled) {
     draw(&d, dtype, spoiled);
     for (int n = 0; (kernel = select_kernel(n)); n++) {
       run_and_verify(&d, kernel, seed, &worst[n]);
-      if (dtype == ATTN_F64) break; /* no kernel is asked */
+      if (dtype == ATTN_F64) break; /* no kernel is used */
     }
     select_default();
     release(&d);
@@ -279,18 +279,18 @@ static void every_combination_is_within_the_bound(void **state) {
   every_combination(ATTN_F32, ROUNDS(100), 0);
 }
 
-static void so_it_is_with_nan_and_infinities_among_the_inputs(void **state) {
+static void non_finite_inputs_are_within_the_bound(void **state) {
   (void)state;
   every_combination(ATTN_F32, ROUNDS(60), 1);
 }
 
-static void so_it_is_in_16_bits(void **state) {
+static void every_16_bit_combination_is_within_the_bound(void **state) {
   (void)state;
   every_combination(ATTN_F16, ROUNDS(30), 0);
   every_combination(ATTN_BF16, ROUNDS(30), 0);
 }
 
-static void so_it_is_in_float64(void **state) {
+static void every_float64_combination_is_within_the_bound(void **state) {
   (void)state;
   every_combination(ATTN_F64, ROUNDS(30), 0);
 }
@@ -309,8 +309,8 @@ static float *place(const attn_tensor *t, const int64_t at[4]) {
   return (float *)t->data + n;
 }
 
-/* One number moved by two and a half bounds, be it an output, a log-sum-exp or a weight. */
-static void verify_finds_one_wrong_number(void **state) {
+/* Moves one element of an output, log-sum-exp or weight by two and a half bounds. */
+static void verify_finds_one_wrong_element(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
     struct drawn d;
@@ -334,9 +334,8 @@ static void verify_finds_one_wrong_number(void **state) {
   }
 }
 
-/* A sample draws from all rows, the last as well, anew with each seed, and says how many it took.
- */
-static void verify_samples_every_stretch_of_the_rows(void **state) {
+/* A sample draws from all rows, including the last, depends on the seed, and reports its size. */
+static void verify_samples_rows_evenly(void **state) {
   (void)state;
   static float q[1999], k[3], v[3], o[1999];
   attn_tensor tq = attn_tensor_dense(ATTN_F32, q, 1, 1, 1999, 1);
@@ -377,11 +376,11 @@ int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_combination_is_within_the_bound),
-      cmocka_unit_test(so_it_is_with_nan_and_infinities_among_the_inputs),
-      cmocka_unit_test(so_it_is_in_16_bits),
-      cmocka_unit_test(so_it_is_in_float64),
-      cmocka_unit_test(verify_finds_one_wrong_number),
-      cmocka_unit_test(verify_samples_every_stretch_of_the_rows),
+      cmocka_unit_test(non_finite_inputs_are_within_the_bound),
+      cmocka_unit_test(every_16_bit_combination_is_within_the_bound),
+      cmocka_unit_test(every_float64_combination_is_within_the_bound),
+      cmocka_unit_test(verify_finds_one_wrong_element),
+      cmocka_unit_test(verify_samples_rows_evenly),
       cmocka_unit_test(a_report_does_not_depend_on_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of packed sequences: the same bits as each alone, forward and backward, with masks, lengths
- * and dropout; nothing is read or written beyond a tensor; what is wrong in any sequence is refused
- * before anything is written. */
+/* Packed sequences: bit-identical to each alone, forward and backward, with masks, lengths and
+ * dropout; nothing outside a tensor is accessed; an invalid sequence is rejected before anything
+ * is written. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static void the_same_bits_as_each_alone(void **state) {
   }
 }
 
-static void starts_that_do_not_fit_are_refused(void **state) {
+static void invalid_cu_seqlens_are_rejected(void **state) {
   (void)state;
   static int64_t good[] = {0, 3, 8}, falls[] = {0, 5, 3}, over[] = {0, 5, 9}, late[] = {1, 3, 8},
                  few[] = {0, 8};
@@ -119,7 +119,7 @@ static void starts_that_do_not_fit_are_refused(void **state) {
                          ATTN_OK);
     assert_int_not_equal(attn_sdpa_forward_packed(NULL, &tq, &tk, &tv, &to, &right, &bad, &err),
                          ATTN_OK);
-    assert_string_equal(err.argument, "key_starts");
+    assert_string_equal(err.argument, "cu_seqlens_k");
   }
   assert_int_equal(attn_sdpa_forward_packed(NULL, &tq, &tk, &tv, &to, NULL, &right, &err),
                    ATTN_ERR_ARGUMENT);
@@ -135,7 +135,7 @@ enum { FEW = 120 };
 static double many[HQ * FEW * FEW], apart[HQ * FEW * FEW], terms[HQ * FEW * FEW];
 static double values[4][HQ * FEW * FEW], outputs[2][HQ * FEW * FEW];
 
-/* Random numbers of one type, or what an output begins as; rank 3. */
+/* Random values of one type, or the initial contents of an output; rank 3. */
 static attn_tensor drawn(double *memory, attn_dtype dtype, int64_t n0, int64_t n1, int64_t n2) {
   for (int64_t n = 0; n < n0 * n1 * n2; n++) {
     double value = (double)uniform();
@@ -267,7 +267,7 @@ static void check_a_pack(attn_dtype dtype, int64_t t, int64_t u) {
 static void masks_sinks_and_vectors_add_up(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
-    int64_t most = 1 + below(20); /* often one token, often none */
+    int64_t most = 1 + below(20); /* often one or no token */
     for (int n = 0; n < SEQUENCES; n++)
       rows[n + 1] = rows[n] + below(most), keys[n + 1] = keys[n] + below(most);
     check_a_pack(chance(2) ? ATTN_F64 : ATTN_F32, rows[SEQUENCES], keys[SEQUENCES]);
@@ -283,7 +283,7 @@ static attn_tensor guard(struct guarded *g, attn_dtype dtype, int64_t n0, int64_
 }
 
 /* The only token is sequence 0's; that 1 and 2 have keys is nothing to it. */
-static void an_empty_sequence_takes_nobodys_token(void **state) {
+static void an_empty_sequence_has_no_tokens(void **state) {
   (void)state;
   static int64_t one[] = {0, 1, 1, 1}, some[] = {0, 2, 5, 8};
   for (int swap = 0; swap < 2; swap++) {
@@ -304,7 +304,7 @@ static void an_empty_sequence_takes_nobodys_token(void **state) {
 }
 
 /* Sequences of one token each, and a mask that broadcasts: all of it is every sequence's. */
-static void a_mask_that_broadcasts_is_not_cut(void **state) {
+static void a_broadcast_mask_is_not_sliced(void **state) {
   (void)state;
   enum { T = 5 };
   static int64_t each[] = {0, 1, 2, 3, 4, 5};
@@ -450,8 +450,8 @@ static const struct wrong {
               {d_sinks_of_none, "d_sinks", ATTN_ERR_ARGUMENT, 2},
               {d_lse_short, "d_lse", ATTN_ERR_SHAPE, 2}};
 
-/* The memory is frozen: a refusal that wrote would be killed. */
-static void what_is_wrong_is_refused_before_anything_is_written(void **state) {
+/* The memory is read-only: a write by a rejected call is a fault. */
+static void invalid_calls_write_nothing(void **state) {
   (void)state;
   for (size_t n = 0; n < sizeof wrongs / sizeof *wrongs; n++)
     for (int direction = 1; direction <= 2; direction++) {
@@ -472,12 +472,11 @@ static void what_is_wrong_is_refused_before_anything_is_written(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_same_bits_as_each_alone),
-      cmocka_unit_test(starts_that_do_not_fit_are_refused),
-      cmocka_unit_test(masks_sinks_and_vectors_add_up),
-      cmocka_unit_test(an_empty_sequence_takes_nobodys_token),
-      cmocka_unit_test(a_mask_that_broadcasts_is_not_cut),
-      cmocka_unit_test(what_is_wrong_is_refused_before_anything_is_written)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_as_each_alone),
+                                     cmocka_unit_test(invalid_cu_seqlens_are_rejected),
+                                     cmocka_unit_test(masks_sinks_and_vectors_add_up),
+                                     cmocka_unit_test(an_empty_sequence_has_no_tokens),
+                                     cmocka_unit_test(a_broadcast_mask_is_not_sliced),
+                                     cmocka_unit_test(invalid_calls_write_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

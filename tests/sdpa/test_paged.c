@@ -1,6 +1,6 @@
-/* Laws of attention over pages, a cache's or the caller's: bit for bit attention over what they
- * hold, hence within the oracle's bound, however they lie; what is behind a sequence's end is not
- * read. */
+/* Paged attention, over a cache or the caller's pages: bit-identical to attention over the
+ * contents, hence within the reference's bound, for any order of the pages; rows beyond a
+ * sequence's length are not read. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -89,12 +89,12 @@ static void cached_equals_dense(const struct twin *t, const struct call *c) {
   free(o), free(expected), free(lse), free(expected_lse);
 }
 
-static void attention_over_it_is_attention_over_what_it_holds(void **state) {
+static void cached_attention_is_attention_over_the_contents(void **state) {
   (void)state;
-  static const int64_t page_tokens[] = {0, 1, 16, 40, 96, 192};
+  static const int64_t page_size[] = {0, 1, 16, 40, 96, 192};
   for (int round = 0; round < ROUNDS(40); round++) {
     struct call c;
-    struct twin t = twin_new(TYPES[below(4)], CAPACITY, page_tokens[below(6)], 0);
+    struct twin t = twin_new(TYPES[below(4)], CAPACITY, page_size[below(6)], 0);
     for (int n = 0; n < 14; n++) {
       int64_t sequence = below(SEQUENCES);
       if (chance(4)) fork_twin(&t, sequence, below(SEQUENCES));
@@ -106,8 +106,8 @@ static void attention_over_it_is_attention_over_what_it_holds(void **state) {
   }
 }
 
-/* Long sequences are split over their keys, a short one beside them is not. */
-static void so_it_is_where_the_keys_are_split(void **state) {
+/* Long sequences are split over their keys, a short one in the same batch is not. */
+static void cached_attention_with_split_keys(void **state) {
   (void)state;
   for (int round = 0; round < ROUNDS(8); round++) {
     struct call c;
@@ -120,7 +120,7 @@ static void so_it_is_where_the_keys_are_split(void **state) {
   }
 }
 
-/* Token by token gives what all tokens at once give, to within the bound of either. */
+/* Decoding token by token agrees with prefill within both bounds. */
 static void decoding_gives_what_prefill_gives(void **state) {
   (void)state;
   enum { L = 70 };
@@ -182,7 +182,7 @@ static double exact_output(const float *q, const float *k, const float *v, int64
   return (exp(scale * size * step_k) - 1) * most + step_v / 2 + arithmetic;
 }
 
-static void int8_moves_an_output_by_no_more_than_promised(void **state) {
+static void int8_error_is_within_the_bound(void **state) {
   (void)state;
   static float q[HQ * E], o[HQ * EV];
   for (int round = 0; round < ROUNDS(20); round++) {
@@ -202,7 +202,7 @@ static void int8_moves_an_output_by_no_more_than_promised(void **state) {
   }
 }
 
-/* Weights come out, 0 behind a sequence's length, and 16-bit queries meet any cache. */
+/* Weights are 0 beyond a sequence's length; 16-bit queries work with any cache. */
 static void weights_and_types(void **state) {
   (void)state;
   enum { L = 2, S = 30 };
@@ -233,13 +233,13 @@ static void weights_and_types(void **state) {
   }
 }
 
-/* ---- Pages of the caller's, however they lie ---- */
+/* ---- The caller's pages ---- */
 
 /* Two pages of three tokens; sequence 0 has four tokens, sequence 1 two. */
-static void tables_that_lead_nowhere_are_refused(void **state) {
+static void invalid_page_tables_are_rejected(void **state) {
   (void)state;
   static float q[2 * HQ * E], o[2 * HQ * EV], k[2 * H * 3 * E], v[2 * H * 3 * EV];
-  int32_t table[4] = {1, 0, 0, INT32_MAX}; /* the last is behind its sequence's end */
+  int32_t table[4] = {1, 0, 0, INT32_MAX}; /* the last is beyond its sequence's length */
   int64_t lengths[2] = {4, 2};
   attn_tensor tq = attn_tensor_dense(ATTN_F32, q, 2, HQ, 1, E),
               to = attn_tensor_dense(ATTN_F32, o, 2, HQ, 1, EV),
@@ -256,14 +256,14 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
   p = good, change, expect(attn_sdpa_forward_paged(NULL, &tq, &p, &to, &err), &err, status, name)
   PAGED(p.struct_size = 1, ATTN_ERR_ARGUMENT, "pages");
   PAGED(p.k = NULL, ATTN_ERR_ARGUMENT, "k");
-  PAGED(p.table = NULL, ATTN_ERR_ARGUMENT, "table");
+  PAGED(p.page_table = NULL, ATTN_ERR_ARGUMENT, "page_table");
   PAGED(p.lengths = NULL, ATTN_ERR_ARGUMENT, "lengths");
   PAGED(p.k_scales = &scales, ATTN_ERR_ARGUMENT, "k_scales");
   PAGED((bad = tk, bad.dtype = ATTN_F64, p.k = &bad), ATTN_ERR_TYPE, "k");
   PAGED((bad = tv, bad.dtype = ATTN_I8, p.v = &bad), ATTN_ERR_TYPE, "v");
   PAGED((bad = tv, bad.shape[2] = 2, p.v = &bad), ATTN_ERR_SHAPE, "v");
-  PAGED((bad = tt, bad.dtype = ATTN_F32, p.table = &bad), ATTN_ERR_TYPE, "table");
-  PAGED((bad = tt, bad.shape[0] = 1, p.table = &bad), ATTN_ERR_SHAPE, "lengths");
+  PAGED((bad = tt, bad.dtype = ATTN_F32, p.page_table = &bad), ATTN_ERR_TYPE, "page_table");
+  PAGED((bad = tt, bad.shape[0] = 1, p.page_table = &bad), ATTN_ERR_SHAPE, "lengths");
   PAGED((bad = to, bad.rank = 4, bad.shape[0] = 1, p.k = &bad), ATTN_ERR_SHAPE, "v");
 #define WITH(place, value, name)                                                                 \
   do {                                                                                           \
@@ -272,9 +272,9 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
     expect(attn_sdpa_forward_paged(NULL, &tq, &good, &to, &err), &err, ATTN_ERR_ARGUMENT, name); \
     (place) = (__typeof__(place))kept;                                                           \
   } while (0)
-  WITH(table[0], 2, "table");
-  WITH(table[1], -1, "table");
-  WITH(table[2], INT32_MAX, "table");
+  WITH(table[0], 2, "page_table");
+  WITH(table[1], -1, "page_table");
+  WITH(table[2], INT32_MAX, "page_table");
   WITH(lengths[0], 7, "lengths");
   WITH(lengths[1], -1, "lengths");
   attn_sdpa desc = ATTN_SDPA_INIT;
@@ -294,12 +294,13 @@ static void tables_that_lead_nowhere_are_refused(void **state) {
               length_of = {&one_length, ATTN_I64, 1, {1}, {1}};
   attn_tensor flat_q = {q, ATTN_F32, 2, {1, E}, {E, 1}},
               flat_o = {o, ATTN_F32, 2, {1, EV}, {EV, 1}};
-  p = good, p.table = &table_of, p.lengths = &length_of;
+  p = good, p.page_table = &table_of, p.lengths = &length_of;
   expect(attn_sdpa_forward_paged(NULL, &flat_q, &p, &flat_o, &err), &err, ATTN_ERR_SHAPE, "q");
   attn_tensor endless = {k, ATTN_F32, 4, {1, 1, INT64_MAX, 1}, {1 << 20, 0, 0, 0}};
   attn_tensor one_q = attn_tensor_dense(ATTN_F32, q, 1, 1, 1, 1), one_o = one_q;
   one_o.data = o, p.k = p.v = &endless;
-  expect(attn_sdpa_forward_paged(NULL, &one_q, &p, &one_o, &err), &err, ATTN_ERR_ARGUMENT, "table");
+  expect(attn_sdpa_forward_paged(NULL, &one_q, &p, &one_o, &err), &err, ATTN_ERR_ARGUMENT,
+         "page_table");
 }
 
 /* (pages, H, T, width) with its dimensions in any order and gaps between; the memory is the
@@ -400,15 +401,15 @@ static void one_layout(attn_dtype dtype, int64_t tokens, int half) {
   free(tk.data), free(tv.data), free(sk.data), free(sv.data);
 }
 
-static void pages_may_lie_as_they_like(void **state) {
+static void pages_may_be_in_any_order(void **state) {
   (void)state;
   static const int64_t tokens[] = {1, 7, 40, 96, 100, 192};
   for (int round = 0; round < ROUNDS(80); round++)
     one_layout(TYPES[below(4)], tokens[below(6)], (int)below(2));
 }
 
-/* Sequence 0 has four of its page's 96 rows; those behind them may not even be memory. */
-static void rows_behind_a_sequence_are_not_read(void **state) {
+/* Sequence 0 uses four of its page's 96 rows; the others may be unmapped. */
+static void rows_beyond_a_sequence_are_not_read(void **state) {
   (void)state;
   enum { WIDE = 1024, T = 96, ROW = WIDE * 4 };
   static float q[2 * WIDE], o[2 * WIDE];
@@ -427,7 +428,7 @@ static void rows_behind_a_sequence_are_not_read(void **state) {
   munmap(memory, 2 * T * ROW);
 }
 
-/* What attn_sdpa_plan asks for a dense call of the longest length is enough. */
+/* The workspace of attn_sdpa_plan for a dense call of the longest length suffices. */
 static void the_workspace_of_a_dense_call_is_enough(void **state) {
   (void)state;
   struct twin t = twin_new(ATTN_I8, 5000, 64, 0);
@@ -447,13 +448,13 @@ static void the_workspace_of_a_dense_call_is_enough(void **state) {
 
 static int suite(const char *kernel) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(attention_over_it_is_attention_over_what_it_holds),
-      cmocka_unit_test(so_it_is_where_the_keys_are_split),
+      cmocka_unit_test(cached_attention_is_attention_over_the_contents),
+      cmocka_unit_test(cached_attention_with_split_keys),
       cmocka_unit_test(decoding_gives_what_prefill_gives),
-      cmocka_unit_test(int8_moves_an_output_by_no_more_than_promised),
+      cmocka_unit_test(int8_error_is_within_the_bound),
       cmocka_unit_test(weights_and_types),
-      cmocka_unit_test(pages_may_lie_as_they_like),
-      cmocka_unit_test(rows_behind_a_sequence_are_not_read),
+      cmocka_unit_test(pages_may_be_in_any_order),
+      cmocka_unit_test(rows_beyond_a_sequence_are_not_read),
   };
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
@@ -461,7 +462,7 @@ static int suite(const char *kernel) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest once[] = {
-      cmocka_unit_test(tables_that_lead_nowhere_are_refused),
+      cmocka_unit_test(invalid_page_tables_are_rejected),
       cmocka_unit_test(the_workspace_of_a_dense_call_is_enough),
   };
   int failed = cmocka_run_group_tests(once, NULL, NULL);

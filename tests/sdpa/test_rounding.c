@@ -1,5 +1,5 @@
-/* Law: what is computed in double is rounded once to 16 bits. By way of float32 a number a little
- * above the middle of two neighbours would become the middle, and go to the even one below. */
+/* Results in double are rounded once to 16 bits. Rounding through float32 would round a value
+ * just above a tie to even, which is below. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 static const struct {
   attn_dtype dtype;
-  double unit; /* of the last place at 1 */
+  double unit; /* ULP of 1 */
 } halves[] = {{ATTN_F16, 0x1p-10}, {ATTN_BF16, 0x1p-7}};
 
 /* What a cache reads as after value was appended to it. */
@@ -49,8 +49,8 @@ static void a_cache_rounds_float64_once(void **state) {
 
 enum { KEYS = 1 << 15 };
 
-/* All weights are alike, so that o is the mean of v, 1 or one unit more, with no rounding before
- * the last: `more` of the values are the larger. */
+/* All weights are equal, so o is the mean of v, 1 or 1 + 1 ULP, with no rounding before the
+ * last: `more` values are the larger. */
 static double mean_of(attn_dtype dtype, double unit, int more) {
   static uint16_t zeros[KEYS], values[KEYS];
   uint16_t o[4] = {0};
@@ -63,7 +63,7 @@ static double mean_of(attn_dtype dtype, double unit, int more) {
   return attn_load_real(dtype, (char *)o);
 }
 
-static void stretches_of_keys_are_merged_and_rounded_once(void **state) {
+static void split_keys_are_merged_and_rounded_once(void **state) {
   (void)state;
   for (int n = 0; n < 2; n++) {
     attn_dtype t = halves[n].dtype;
@@ -74,7 +74,7 @@ static void stretches_of_keys_are_merged_and_rounded_once(void **state) {
   }
 }
 
-static void other_types_are_harmless(void **state) {
+static void other_types_read_as_nan(void **state) {
   (void)state;
   const attn_dtype others[] = {ATTN_I8, ATTN_U8, ATTN_BOOL, ATTN_I32, ATTN_I64, (attn_dtype)0};
   const char before[8] = {7, 7, 7, 7, 7, 7, 7, 7};
@@ -89,9 +89,8 @@ static void other_types_are_harmless(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_cache_rounds_float64_once),
-      cmocka_unit_test(stretches_of_keys_are_merged_and_rounded_once),
-      cmocka_unit_test(other_types_are_harmless)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_cache_rounds_float64_once),
+                                     cmocka_unit_test(split_keys_are_merged_and_rounded_once),
+                                     cmocka_unit_test(other_types_read_as_nan)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Laws of the score functions: what the formulas give, evaluated here in double; gradients as
- * central differences have them; in every type bit for bit what projecting by hand and the core
- * give; the same bits for any threads; hidden keys leak nothing; what is wrong is refused. */
+/* Score functions: outputs equal the formulas, evaluated here in double; gradients agree with
+ * central differences; in every type bit-identical to explicit projections followed by the core;
+ * the same bits for any threads; hidden keys do not leak; invalid calls are rejected. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 enum { SETS = 16 };
 
 /* One call. Tensors of one type; what was learned and its gradients are float64 or float32. */
-struct scene {
+struct score_case {
   int64_t b, hq, h, l, s, eq, ek, ev, a; /* a: width of what is compared */
   int kind, own_matrices;                /* a matrix for each head */
   attn_dtype dtype, wide;
@@ -31,7 +31,7 @@ struct scene {
   int used;
 };
 
-static attn_tensor make(struct scene *c, attn_dtype dtype, double gain, int64_t n0, int64_t n1,
+static attn_tensor make(struct score_case *c, attn_dtype dtype, double gain, int64_t n0, int64_t n1,
                         int64_t n2, int64_t n3) {
   int64_t count = n0 * n1 * n2 * n3, size = (int64_t)attn_dtype_size(dtype);
   char *data = calloc((size_t)(count + 1), (size_t)size);
@@ -52,7 +52,7 @@ static attn_tensor last(attn_tensor t, int rank) {
   return t;
 }
 
-static void draw_shapes(struct scene *c, int kind, int largest) {
+static void draw_shapes(struct score_case *c, int kind, int largest) {
   c->kind = kind;
   c->b = 1 + below(2), c->h = 1 + below(2), c->hq = c->h * (1 + below(3));
   c->l = 1 + below(largest), c->s = 1 + below(largest);
@@ -61,7 +61,7 @@ static void draw_shapes(struct scene *c, int kind, int largest) {
   c->a = kind == ATTN_SCORE_ADDITIVE ? 1 + below(70) : c->ek;
 }
 
-static void draw_learned(struct scene *c) {
+static void draw_learned(struct score_case *c) {
   int64_t of_q = c->own_matrices ? c->hq : 1, of_k = c->own_matrices ? c->h : 1;
   int rank = c->own_matrices ? 3 : 2;
   c->w = last(make(c, c->wide, 0.7, 1, of_q, c->eq, c->a), rank);
@@ -77,7 +77,7 @@ static void draw_learned(struct scene *c) {
   c->score.u = &c->u, c->score.a = &c->vec, c->sg.d_u = &c->d_u, c->sg.d_a = &c->d_vec;
 }
 
-static void draw(struct scene *c, int kind, attn_dtype dtype, int largest) {
+static void draw(struct score_case *c, int kind, attn_dtype dtype, int largest) {
   memset(c, 0, sizeof *c);
   draw_shapes(c, kind, largest);
   c->dtype = dtype, c->wide = dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
@@ -102,17 +102,17 @@ static void draw(struct scene *c, int kind, attn_dtype dtype, int largest) {
       .struct_size = sizeof c->g, .d_q = &c->d_q, .d_k = &c->d_k, .d_v = &c->d_v};
 }
 
-static void release(struct scene *c) {
+static void release(struct score_case *c) {
   while (c->used) free(c->memory[--c->used]);
 }
 
-static void forward(struct scene *c) {
+static void forward(struct score_case *c) {
   attn_error err;
   if (attn_score_forward(&c->desc, &c->score, &c->q, &c->k, &c->v, &c->o, &err))
     fail_msg("%s", err.message);
 }
 
-static void backward(struct scene *c) {
+static void backward(struct score_case *c) {
   attn_error err;
   if (attn_score_backward(&c->desc, &c->score, &c->q, &c->k, &c->v, &c->o, &c->d_o, &c->g, &c->sg,
                           &err))
@@ -143,7 +143,7 @@ static double projected(const attn_tensor *x, int64_t row, int64_t width, const 
 
 /* The score of a row of q and one of k; what bounds it, and how far roundings of the projections by
  * one unit move it. */
-static double score_of(const struct scene *c, int64_t h, int64_t i, int64_t j, double *size,
+static double score_of(const struct score_case *c, int64_t h, int64_t i, int64_t j, double *size,
                        double *moved) {
   double sum = 0, scale = c->kind == ATTN_SCORE_DOT ? 1 / sqrt((double)c->eq) : 1;
   int64_t kv = h / (c->hq / c->h);
@@ -171,7 +171,7 @@ static double score_of(const struct scene *c, int64_t h, int64_t i, int64_t j, d
 /* Every row: softmax of the scores, times v; each element within
  * A (e^uB - 1), the corollary of docs/accuracy.md, and A (e^2d - 1)
  * where the projections' roundings move a score by d. */
-static void agrees_with_the_formula(struct scene *c, double unit, double steps) {
+static void agrees_with_the_formula(struct score_case *c, double unit, double steps) {
   static double p[4096];
   forward(c);
   for (int64_t n = 0; n < c->b * c->hq * c->l; n++) {
@@ -203,10 +203,10 @@ static void agrees_with_the_formula(struct scene *c, double unit, double steps) 
   }
 }
 
-static void outputs_are_what_the_formulas_give(void **state) {
+static void outputs_equal_the_formulas(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
-    struct scene c;
+    struct score_case c;
     draw(&c, round % 3, ATTN_F64, 30);
     agrees_with_the_formula(&c, 0x1p-53, (double)(1 + c.eq + c.ek)); /* sums rounded in double */
     release(&c);
@@ -218,15 +218,15 @@ static void outputs_are_what_the_formulas_give(void **state) {
 
 /* ---- Gradients ---- */
 
-static double loss(struct scene *c) {
+static double loss(struct score_case *c) {
   double sum = 0;
   forward(c);
   for (int64_t n = 0; n < c->b * c->hq * c->l * c->ev; n++) sum += at(&c->o, n) * at(&c->d_o, n);
   return sum;
 }
 
-static void differs_as(struct scene *c, const attn_tensor *x, const attn_tensor *d, int64_t count,
-                       const char *name) {
+static void differs_as(struct score_case *c, const attn_tensor *x, const attn_tensor *d,
+                       int64_t count, const char *name) {
   int64_t n = below(count);
   const double kept = at(x, n), step = 1e-5, gradient = at(d, n);
   put(x, n, kept + step);
@@ -248,7 +248,7 @@ static int64_t count_of(const attn_tensor *t) {
 static void gradients_agree_with_central_differences(void **state) {
   (void)state;
   for (int round = 0; round < 60; round++) {
-    struct scene c;
+    struct score_case c;
     draw(&c, round % 3, ATTN_F64, 12);
     forward(&c);
     backward(&c);
@@ -266,7 +266,7 @@ static void gradients_agree_with_central_differences(void **state) {
 
 /* ---- The parts by hand ---- */
 
-static void project_by_hand(const struct scene *c, const attn_tensor *x, int64_t heads,
+static void project_by_hand(const struct score_case *c, const attn_tensor *x, int64_t heads,
                             int64_t rows, const attn_tensor *m, const attn_tensor *out) {
   int64_t width = x->shape[3];
   for (int64_t n = 0; n < c->b * heads * rows; n++)
@@ -275,9 +275,9 @@ static void project_by_hand(const struct scene *c, const attn_tensor *x, int64_t
 }
 
 /* d_x = d M^T, and d_m = x^T d in the order b, h, i. */
-static void pull_by_hand(const struct scene *c, const attn_tensor *x, int64_t heads, int64_t rows,
-                         const attn_tensor *m, const attn_tensor *d, const attn_tensor *d_x,
-                         const attn_tensor *d_m) {
+static void pull_by_hand(const struct score_case *c, const attn_tensor *x, int64_t heads,
+                         int64_t rows, const attn_tensor *m, const attn_tensor *d,
+                         const attn_tensor *d_x, const attn_tensor *d_m) {
   int64_t width = x->shape[3], own = m->rank == 3 ? width * c->a : 0;
   for (int64_t n = 0; n < c->b * heads * rows; n++)
     for (int64_t e = 0; e < width; e++) {
@@ -300,11 +300,11 @@ static void same(const attn_tensor *a, const attn_tensor *b) {
   assert_memory_equal(a->data, b->data, (size_t)count_of(a) * attn_dtype_size(a->dtype));
 }
 
-static void a_call_is_its_parts_bit_for_bit(void **state) {
+static void a_call_is_bit_identical_to_its_parts(void **state) {
   (void)state;
   static const attn_dtype types[] = {ATTN_F32, ATTN_F64, ATTN_BF16, ATTN_F16};
   for (int round = 0; round < 48; round++) {
-    struct scene c;
+    struct score_case c;
     draw(&c, 1 + round % 2, types[round / 2 % 4], 90);
     forward(&c);
     backward(&c);
@@ -314,7 +314,7 @@ static void a_call_is_its_parts_bit_for_bit(void **state) {
     attn_tensor k = make(&c, c.dtype, 0, c.b, c.h, c.s, c.a),
                 d_k = make(&c, c.dtype, 0, c.b, c.h, c.s, c.a);
     attn_tensor o = make(&c, c.dtype, 0, c.b, c.hq, c.l, c.ev);
-    struct scene hand = c;
+    struct score_case hand = c;
     hand.d_q = make(&c, c.dtype, 0, c.b, c.hq, c.l, c.eq);
     hand.d_k = make(&c, c.dtype, 0, c.b, c.h, c.s, c.ek);
     hand.d_w = c.w, hand.d_w.data = make(&c, c.wide, 0, 1, c.hq, c.eq, c.a).data;
@@ -342,7 +342,7 @@ static void a_call_is_its_parts_bit_for_bit(void **state) {
 static void the_same_bits_for_any_threads(void **state) {
   (void)state;
   for (int round = 0; round < 12; round++) {
-    struct scene c;
+    struct score_case c;
     draw(&c, round % 3, ATTN_F32, 150);
     char *kept[SETS];
     const attn_tensor *const all[] = {&c.o, &c.d_q, &c.d_k, &c.d_v, &c.d_w, &c.d_u, &c.d_vec};
@@ -363,11 +363,11 @@ static void the_same_bits_for_any_threads(void **state) {
   }
 }
 
-/* Keys behind the sequence's length hold NaN: no result has one, and their own gradients are 0. */
+/* Keys beyond the sequence's length hold NaN: no result has one, and their gradients are 0. */
 static void hidden_keys_leak_nothing(void **state) {
   (void)state;
   for (int kind = 0; kind < 3; kind++) {
-    struct scene c;
+    struct score_case c;
     do draw(&c, kind, ATTN_F32, 120), c.s < 3 || c.desc.mask ? release(&c) : (void)0;
     while (!c.used);
     int64_t lengths[2] = {c.s - 2, c.s - 1};
@@ -400,7 +400,7 @@ static void give_back(void *context, void *memory) {
 
 static void allocations_that_fail_are_typed_errors(void **state) {
   (void)state;
-  struct scene c;
+  struct score_case c;
   draw(&c, ATTN_SCORE_ADDITIVE, ATTN_F32, 20);
   for (int most = 0; most < 2; most++) {
     int left = most;
@@ -417,9 +417,9 @@ static void allocations_that_fail_are_typed_errors(void **state) {
   release(&c);
 }
 
-static void what_is_wrong_is_refused(void **state) {
+static void invalid_calls_are_rejected(void **state) {
   (void)state;
-  struct scene c;
+  struct score_case c;
   attn_error err;
   do
     draw(&c, ATTN_SCORE_ADDITIVE, ATTN_F32, 20),
@@ -427,7 +427,7 @@ static void what_is_wrong_is_refused(void **state) {
   while (!c.used);
 #define REFUSED(name, change)                                                                      \
   do {                                                                                             \
-    struct scene kept = c;                                                                         \
+    struct score_case kept = c;                                                                    \
     change;                                                                                        \
     assert_int_not_equal(                                                                          \
         attn_score_backward(&c.desc, &c.score, &c.q, &c.k, &c.v, &c.o, &c.d_o, &c.g, &c.sg, &err), \
@@ -475,12 +475,12 @@ static void what_is_wrong_is_refused(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_are_what_the_formulas_give),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_equal_the_formulas),
                                      cmocka_unit_test(gradients_agree_with_central_differences),
-                                     cmocka_unit_test(a_call_is_its_parts_bit_for_bit),
+                                     cmocka_unit_test(a_call_is_bit_identical_to_its_parts),
                                      cmocka_unit_test(the_same_bits_for_any_threads),
                                      cmocka_unit_test(hidden_keys_leak_nothing),
                                      cmocka_unit_test(allocations_that_fail_are_typed_errors),
-                                     cmocka_unit_test(what_is_wrong_is_refused)};
+                                     cmocka_unit_test(invalid_calls_are_rejected)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

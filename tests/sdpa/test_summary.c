@@ -1,6 +1,5 @@
-/* Laws of summaries: every combination of features agrees with the oracle's weights within the
- * promised bound, on every kernel; the keys that are named are those of the forward's own weights.
- */
+/* Summaries: every combination of features agrees with the reference weights within the
+ * documented bound, on every kernel; the listed keys are those of the forward's weights. */
 #include "summary_call.h"
 
 #include "ref.h"
@@ -137,7 +136,7 @@ static void near(const struct call *c, int out, double got, double exact, double
   if (!rounded && fabs(got - exact) > worst * bound) worst = fabs(got - exact) / bound;
 }
 
-/* Distinct visible keys in order, and none left out that surely weighs more. */
+/* Distinct visible keys in order; no key that certainly has a larger weight is missing. */
 static void check_list(const struct call *c, int64_t b, int64_t h, int64_t i) {
   struct expected *x = &expected;
   int64_t seen = 0, n = 0;
@@ -211,7 +210,7 @@ static void every_combination_is_within_the_bound(void **state) {
   every_combination(ATTN_F32, ROUNDS(60));
 }
 
-static void so_it_is_in_the_other_types(void **state) {
+static void every_combination_in_the_other_types(void **state) {
   (void)state;
   every_combination(ATTN_F16, ROUNDS(20));
   every_combination(ATTN_BF16, ROUNDS(20));
@@ -232,7 +231,7 @@ static void compare_row(const struct call *c, int64_t row, float *weights) {
   int64_t b = row / c->l / c->hq, h = row / c->l % c->hq, i = row % c->l;
   for (int64_t n = 0; n < c->k && n < c->s; n++) {
     int64_t j = take_largest(weights, c->s);
-    if (weights[j] <= 0) return; /* hidden or flushed: which, they do not tell */
+    if (weights[j] <= 0) return; /* hidden or flushed: weights do not tell which */
     assert_int_equal(key_of(c, b, h, i, n), j);
     assert_true((float)real_of(c, TOP_WEIGHTS, b, h, i, n) == weights[j]);
     weights[j] = -1;
@@ -241,7 +240,7 @@ static void compare_row(const struct call *c, int64_t row, float *weights) {
 
 /* Without sinks the float32 weights are those of the forward, bit for bit; so are the sums of a
  * head that is one stripe, in the order of its rows. */
-static void what_is_named_is_what_the_forward_weighs(void **state) {
+static void listed_keys_are_the_forwards(void **state) {
   (void)state;
   const char *kernel;
   for (int round = 0; round < ROUNDS(60); round++) {
@@ -280,7 +279,7 @@ static void what_is_named_is_what_the_forward_weighs(void **state) {
 int main(int argc, char **argv) {
   random_begin(argc, argv);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination_is_within_the_bound),
-                                     cmocka_unit_test(so_it_is_in_the_other_types),
-                                     cmocka_unit_test(what_is_named_is_what_the_forward_weighs)};
+                                     cmocka_unit_test(every_combination_in_the_other_types),
+                                     cmocka_unit_test(listed_keys_are_the_forwards)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

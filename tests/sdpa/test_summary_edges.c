@@ -1,6 +1,6 @@
-/* Laws of summaries: needles are found, equal keys come lowest first, sinks take their share; rows
- * that see nothing and NaN do as the header says; the same bits for any threads, slice and order;
- * odd sizes and layouts; what is wrong is refused, and nothing written. */
+/* Summaries: the largest weight is found; ties list the lowest key first; sinks have their
+ * share; empty rows and NaN follow the header; the same bits for any threads, slice and task
+ * order; unusual sizes and layouts; invalid calls are rejected and write nothing. */
 #include "summary_call.h"
 
 #include "select.h"
@@ -16,7 +16,7 @@ static void small(struct call *c, int64_t l, int64_t s, int64_t k) {
   point(c, space, 0);
 }
 
-static void a_needle_is_found(void **state) {
+static void the_largest_weight_is_found(void **state) {
   (void)state;
   for (int64_t l = 1; l < 5000; l = l * 4 + 3) {
     struct call c;
@@ -38,7 +38,7 @@ static void a_needle_is_found(void **state) {
 }
 
 /* Equal keys, in a causal window with holes: the lowest that are seen, and ln n. */
-static void of_equal_keys_the_lowest_come_first(void **state) {
+static void ties_list_the_lowest_key_first(void **state) {
   (void)state;
   for (int64_t k = 1; k < 60; k += 7) {
     struct call c;
@@ -63,9 +63,9 @@ static void of_equal_keys_the_lowest_come_first(void **state) {
   }
 }
 
-/* A single key leaves nothing open; a sink as likely as the key leaves ln 2; one that is far above
- * all scores takes all, and the largest logit can still be told. */
-static void sinks_take_their_share(void **state) {
+/* One key has entropy 0; with a sink of equal weight ln 2; a sink far above all scores takes all
+ * weight, and the largest logit is still exact. */
+static void sinks_have_their_share(void **state) {
   (void)state;
   for (int n = 0; n < 4; n++) {
     struct call c;
@@ -87,7 +87,7 @@ static void sinks_take_their_share(void **state) {
 
 /* ---- Rows that see nothing, NaN, overflow ----------------------------------------------- */
 
-static void rows_that_see_nothing(void **state) {
+static void empty_rows(void **state) {
   (void)state;
   for (int32_t empty = ATTN_EMPTY_ZERO; empty <= ATTN_EMPTY_ERROR; empty++) {
     struct call c;
@@ -117,9 +117,9 @@ static void rows_that_see_nothing(void **state) {
   }
 }
 
-/* NaN in a key that nobody sees changes no bit; in one that rows from 5 on see, nothing of the
- * others; nor does NaN in another row's query. Their columns are NaN as far as they see. */
-static void nan_reaches_those_who_see_it(void **state) {
+/* NaN in a key that no row sees changes no bit; in one that rows from 5 on see, no other row;
+ * nor does NaN in another query. Column sums are NaN for the keys that such rows see. */
+static void nan_reaches_only_rows_that_see_it(void **state) {
   (void)state;
   for (int n = 0; n < 6; n++) {
     struct call c;
@@ -156,7 +156,7 @@ static void nan_reaches_those_who_see_it(void **state) {
   }
 }
 
-/* All scores overflow downwards: 0 / 0, but where a sink takes all. */
+/* All scores overflow to -inf: 0 / 0, except with a sink. */
 static void scores_that_are_all_minus_infinity(void **state) {
   (void)state;
   for (int n = 0; n < 4; n++) {
@@ -227,7 +227,7 @@ static void the_same_bits(void **state) {
   select_default();
 }
 
-/* Each result is the same whatever else is asked for. */
+/* Each result is independent of the other requested ones. */
 static void each_alone(void **state) {
   (void)state;
   struct call c;
@@ -239,7 +239,7 @@ static void each_alone(void **state) {
     point(&c, space, 0);
     attn_sdpa_summary only = {sizeof only, NULL, NULL, NULL, NULL, NULL};
     const attn_tensor **wanted[] = {&only.column_sums, &only.top_keys, &only.top_weights,
-                                    &only.entropy, &only.largest_logit};
+                                    &only.entropy, &only.max_logit};
     *wanted[n] = &c.out[n];
     c.summary = only;
     run(&c);
@@ -250,9 +250,9 @@ static void each_alone(void **state) {
   release(&c);
 }
 
-/* ---- Odd sizes, refusals, faults ------------------------------------------------------------ */
+/* ---- Unusual sizes, rejected calls, faults ---- */
 
-static void odd_sizes(void **state) {
+static void unusual_sizes(void **state) {
   (void)state;
   for (int n = 0; n < 6; n++) {
     struct call c;
@@ -301,8 +301,7 @@ static void fewer_dimensions(void **state) {
   }
 }
 
-/* Keys backwards, one query repeated by strides of 0, results from the last to the first: as
- * dense copies give. */
+/* Reversed keys, a query repeated by stride 0, reversed results: equal to dense copies. */
 static void strides_of_any_sign(void **state) {
   (void)state;
   struct call c, dense;
@@ -344,7 +343,7 @@ static void refused(struct call *c, attn_status status, const char *argument) {
   small(c, 5, 7, 3);
 }
 
-static void what_is_wrong_is_refused(void **state) {
+static void invalid_calls_are_rejected(void **state) {
   (void)state;
   struct call c;
   attn_error err;
@@ -366,10 +365,10 @@ static void what_is_wrong_is_refused(void **state) {
   c.out[TOP_WEIGHTS].shape[3] = 4, refused(&c, ATTN_ERR_SHAPE, "top_weights");
   c.out[TOP_WEIGHTS].dtype = ATTN_I64, refused(&c, ATTN_ERR_TYPE, "top_weights");
   c.out[ENTROPY].shape[2] = 4, refused(&c, ATTN_ERR_SHAPE, "entropy");
-  c.out[LOGIT].dtype = ATTN_BF16, refused(&c, ATTN_ERR_TYPE, "largest_logit");
-  c.out[LOGIT].data = NULL, refused(&c, ATTN_ERR_ARGUMENT, "largest_logit");
+  c.out[LOGIT].dtype = ATTN_BF16, refused(&c, ATTN_ERR_TYPE, "max_logit");
+  c.out[LOGIT].data = NULL, refused(&c, ATTN_ERR_ARGUMENT, "max_logit");
   c.out[ENTROPY].data = c.tk.data, refused(&c, ATTN_ERR_ARGUMENT, "entropy");
-  c.out[ENTROPY].data = space[LOGIT], refused(&c, ATTN_ERR_ARGUMENT, "largest_logit");
+  c.out[ENTROPY].data = space[LOGIT], refused(&c, ATTN_ERR_ARGUMENT, "max_logit");
   c.desc.lse = &c.out[ENTROPY], c.out[ENTROPY].dtype = ATTN_F32,
   refused(&c, ATTN_ERR_ARGUMENT, "lse");
   c.desc.flags = 1u << 30, refused(&c, ATTN_ERR_ARGUMENT, "flags");
@@ -403,8 +402,8 @@ static void give_back(void *context, void *memory) {
   free(memory);
 }
 
-/* With strides of 0 a few bytes can pass for any number of keys and places: sizes must not wrap. */
-static void more_than_memory_could_hold(void **state) {
+/* With strides of 0 a small buffer can have any number of keys: sizes must not overflow. */
+static void huge_sizes_are_rejected(void **state) {
   (void)state;
   for (int n = 0; n < 6; n++) {
     struct call c;
@@ -429,7 +428,7 @@ static void more_than_memory_could_hold(void **state) {
   }
 }
 
-static void memory_may_fail_and_hold_anything(void **state) {
+static void allocation_failures_and_dirty_memory(void **state) {
   (void)state;
   for (int n = 0; n < 2; n++) {
     struct call c;
@@ -461,7 +460,7 @@ static int watch(void *context, int64_t done, int64_t total) {
   return w->stop_at && done >= w->stop_at;
 }
 
-static void progress_is_told_and_may_stop_it(void **state) {
+static void progress_is_reported_and_can_stop_a_call(void **state) {
   (void)state;
   for (int64_t stop = 0; stop <= 200; stop += 100) {
     struct call c;
@@ -480,20 +479,20 @@ static void progress_is_told_and_may_stop_it(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_needle_is_found),
-                                     cmocka_unit_test(of_equal_keys_the_lowest_come_first),
-                                     cmocka_unit_test(sinks_take_their_share),
-                                     cmocka_unit_test(rows_that_see_nothing),
-                                     cmocka_unit_test(nan_reaches_those_who_see_it),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_largest_weight_is_found),
+                                     cmocka_unit_test(ties_list_the_lowest_key_first),
+                                     cmocka_unit_test(sinks_have_their_share),
+                                     cmocka_unit_test(empty_rows),
+                                     cmocka_unit_test(nan_reaches_only_rows_that_see_it),
                                      cmocka_unit_test(scores_that_are_all_minus_infinity),
                                      cmocka_unit_test(the_same_bits),
                                      cmocka_unit_test(each_alone),
-                                     cmocka_unit_test(odd_sizes),
+                                     cmocka_unit_test(unusual_sizes),
                                      cmocka_unit_test(fewer_dimensions),
                                      cmocka_unit_test(strides_of_any_sign),
-                                     cmocka_unit_test(what_is_wrong_is_refused),
-                                     cmocka_unit_test(more_than_memory_could_hold),
-                                     cmocka_unit_test(memory_may_fail_and_hold_anything),
-                                     cmocka_unit_test(progress_is_told_and_may_stop_it)};
+                                     cmocka_unit_test(invalid_calls_are_rejected),
+                                     cmocka_unit_test(huge_sizes_are_rejected),
+                                     cmocka_unit_test(allocation_failures_and_dirty_memory),
+                                     cmocka_unit_test(progress_is_reported_and_can_stop_a_call)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

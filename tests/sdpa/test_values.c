@@ -1,5 +1,5 @@
-/* Laws about values: what a row does not see cannot touch it; what it sees, however odd, does;
- * large numbers, needles, rising scores and ties are no worse than any others. */
+/* Values: a row does not depend on keys that it does not see, and does on all that it sees;
+ * large values, a single large score, increasing scores and ties stay within the bound. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void verified(void) {
              r.worst_bound);
 }
 
-/* Hidden keys filled with poison give bit for bit what hidden keys filled with 0 give. */
+/* Hidden keys filled with poison give the same bits as with 0. */
 static void poison_in_hidden_keys_cannot_leak(void **state) {
   (void)state;
   static const float poisons[] = {NAN, INFINITY, -INFINITY, FLT_MAX};
@@ -81,7 +81,7 @@ static void poison_in_hidden_keys_cannot_leak(void **state) {
   }
 }
 
-/* Causal: a NaN in key and value j reaches the rows from j on, and none before. */
+/* Causal: a NaN in key and value j reaches the rows from j on only. */
 static void poison_in_the_future_cannot_leak(void **state) {
   (void)state;
   desc.flags = ATTN_SDPA_CAUSAL;
@@ -140,8 +140,8 @@ static void ties_outliers_and_zeros(void **state) {
 }
 
 /* The true output is finite, so no sum on the way may overflow. */
-/* Large weights meet v = 0, so that an output is made of small weights alone, whose exponents are
- * large; with few terms a score's roundings may all go one way. */
+/* Large weights have v = 0, so an output consists of small weights with large exponents; with
+ * few terms all roundings of a score may have one sign. */
 static void outputs_made_of_small_weights(void **state) {
   (void)state;
   enum { KINDS = 8, ROWS = 64 };
@@ -176,7 +176,7 @@ static void a_finite_mask_never_hides(void **state) {
   (void)state;
   static float mask[S];
   attn_tensor tmask = {mask, ATTN_F32, 1, {S}, {1}};
-  for (int j = 0; j < S; j++) mask[j] = -FLT_MAX; /* all alike: as if there were none */
+  for (int j = 0; j < S; j++) mask[j] = -FLT_MAX; /* all equal: no effect */
   desc.mask = &tmask;
   verified();
   assert_true(o[0] != 0.0f);
@@ -222,7 +222,7 @@ static void dimensions_of_zero(void **state) {
   }
 }
 
-/* Offsets and windows as far out as numbers go: the two far ends meet again at row 7, key 7. */
+/* Extreme offsets and windows: the saturated ends meet at row 7, key 7. */
 static void offsets_and_windows_at_the_end_of_int64(void **state) {
   (void)state;
   tq.shape[2] = to.shape[2] = 8, tk.shape[2] = tv.shape[2] = 8;
@@ -287,7 +287,7 @@ static void additive_scores_at_their_ends(void **state) {
   }
 }
 
-/* Caps below and above what a float holds mean what they say. */
+/* Caps beyond the range of float32 are exact. */
 static void caps_that_no_float_holds(void **state) {
   (void)state;
   static const double caps[] = {1e-300, 1e-50, 1e-39, 1e38, 2.4e38, 1e39, 1e300};

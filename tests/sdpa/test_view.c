@@ -18,12 +18,12 @@ static char memory[ROOM];
 
 /* The bytes of t's elements, one by one. */
 static void mark(const attn_tensor *t, char *touched) {
-  int64_t count = 1, size = attn_view_element(t->dtype);
+  int64_t count = 1, size = attn_element_size(t->dtype);
   memset(touched, 0, ROOM);
   for (int n = 0; n < t->rank; n++) count *= t->shape[n];
   for (int64_t e = 0; e < count; e++) {
     int64_t at =
-        (char *)t->data - memory + attn_view_place(t->shape, t->strides, t->rank, e) * size;
+        (char *)t->data - memory + attn_view_offset(t->shape, t->strides, t->rank, e) * size;
     memset(touched + at, 1, (size_t)size);
   }
 }
@@ -46,7 +46,7 @@ static int share(const attn_tensor *a, const attn_tensor *b) {
   return 0;
 }
 
-static void what_shares_a_byte_overlaps(void **state) {
+static void views_that_share_a_byte_overlap(void **state) {
   (void)state;
   int apart = 0, told = 0;
   for (int round = 0; round < 30000; round++) {
@@ -58,11 +58,11 @@ static void what_shares_a_byte_overlaps(void **state) {
       apart++, told += !overlap;
     assert_int_equal(overlap, attn_views_overlap(&b, &a));
   }
-  assert_true(told > apart / 2); /* some are too intricate to tell, not most */
+  assert_true(told > apart / 2); /* some cases are too complex, but not most */
 }
 
 /* Rows of q, k and v side by side: heads of them, in any order of dimensions. */
-static void columns_of_one_matrix_are_apart(void **state) {
+static void columns_of_one_matrix_do_not_overlap(void **state) {
   (void)state;
   enum { HEADS = 4, ROWS = 5, E = 3, ALL = 3 * HEADS * E };
   for (int part = 0; part < 3; part++)
@@ -76,14 +76,14 @@ static void columns_of_one_matrix_are_apart(void **state) {
           memcpy(t[k].shape, shape, sizeof shape), memcpy(t[k].strides, strides, sizeof strides);
         }
         assert_int_equal(attn_views_overlap(&t[0], &t[1]) != 0, part == other);
-        t[0].shape[2] = E + 1; /* its last head reaches into the next part's first column */
+        t[0].shape[2] = E + 1; /* its last head overlaps the first column of the next part */
         assert_true(attn_views_overlap(&t[0], &t[1]) || (other != part && other != part + 1));
       }
 }
 
 /* Attention and its gradients on parts of one matrix are those of parts on their own, to the bit.
  */
-static void gradients_may_stand_in_one_matrix(void **state) {
+static void gradients_may_share_one_matrix(void **state) {
   (void)state;
   enum { HEADS = 2, ROWS = 9, E = 4, W = HEADS * E };
   static float qkv[ROWS * 3 * W], d_qkv[ROWS * 3 * W], d[3][ROWS * W], o[ROWS * W], g[ROWS * W],
@@ -116,8 +116,8 @@ static void gradients_may_stand_in_one_matrix(void **state) {
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_shares_a_byte_overlaps),
-                                     cmocka_unit_test(columns_of_one_matrix_are_apart),
-                                     cmocka_unit_test(gradients_may_stand_in_one_matrix)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(views_that_share_a_byte_overlap),
+                                     cmocka_unit_test(columns_of_one_matrix_do_not_overlap),
+                                     cmocka_unit_test(gradients_may_share_one_matrix)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

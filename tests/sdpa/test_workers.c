@@ -1,6 +1,5 @@
-/* Law: workers and kernel are counted once in a call. Whatever the host does meanwhile, its
- * executor grown, ATTN_THREADS and ATTN_ISA changed, a call neither fails nor writes beyond its
- * workspace, and its results keep their bits. */
+/* A call reads workers and kernel once. If the host changes its executor, ATTN_THREADS or
+ * ATTN_ISA meanwhile, the call succeeds, stays within its workspace and keeps its bits. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <sched.h>
 #include <setjmp.h>
@@ -59,16 +58,16 @@ static attn_sdpa_gradients gradients(void) {
       .struct_size = sizeof(attn_sdpa_gradients), .d_q = &td_q, .d_k = &td_k, .d_v = &td_v};
 }
 
-static int64_t row_starts[B + 1] = {0, L, 2 * L, 3 * L}, key_starts[B + 1] = {0, S, 2 * S, 3 * S};
+static int64_t row_starts[B + 1] = {0, L, 2 * L, 3 * L}, cu_seqlens_k[B + 1] = {0, S, 2 * S, 3 * S};
 static const attn_tensor from_rows = {row_starts, ATTN_I64, 1, {B + 1}, {1}},
-                         from_keys = {key_starts, ATTN_I64, 1, {B + 1}, {1}};
+                         from_keys = {cu_seqlens_k, ATTN_I64, 1, {B + 1}, {1}};
 
 /* ---- A host that changes ----------------------------------------------------------- */
 
 static attn_executor host;
 static cpu_set_t cpus; /* of this process */
 
-/* More workers than were counted, and a kernel that the machine cannot tell. */
+/* More workers than were counted, and an unknown ATTN_ISA. */
 static void grow(void *context, int64_t count, void (*body)(void *argument, int64_t, int32_t),
                  void *argument) {
   (void)context;
@@ -88,7 +87,7 @@ static int grow_in_every_way(void *context, int64_t done, int64_t total) {
   return grow_by_variable(context, done, total) || setenv("ATTN_ISA", "none", 1);
 }
 
-/* Work of the workers that it had when asked, dealt out in turn. */
+/* Runs the work on the counted workers in turn. */
 static void deal(void *context, int64_t count, void (*body)(void *argument, int64_t, int32_t),
                  void *argument) {
   (void)context;
@@ -199,9 +198,9 @@ static const struct {
              {"pages", pages, L, LONG},
              {"verify", verify, L, S}};
 
-/* ---- The laws ----------------------------------------------------------------------- */
+/* ---- Tests ---- */
 
-/* Door n, the host calm (run 0) or not; the same results. */
+/* Entry point n with an unchanged host (run 0) or a changing one; the same results. */
 static void through_door(size_t n, int run, const attn_executor *executor,
                          int (*progress)(void *, int64_t, int64_t)) {
   attn_error err;
@@ -222,7 +221,7 @@ static void a_host_that_changes_during_a_call(void **state) {
   calm();
 }
 
-/* What attn_sdpa_plan asked for, for the longest sequence, lasts for all of them. */
+/* The workspace of attn_sdpa_plan for the longest sequence suffices for all. */
 static void packed_in_a_workspace(const attn_executor *executor,
                                   int (*progress)(void *, int64_t, int64_t)) {
   attn_error err;
@@ -242,13 +241,13 @@ static void packed_in_a_workspace(const attn_executor *executor,
   guarded_free(&workspace);
 }
 
-static void a_workspace_that_is_enough_stays_so(void **state) {
+static void a_sufficient_workspace_stays_sufficient(void **state) {
   (void)state;
   calm(), packed_in_a_workspace(NULL, grow_by_variable);
   calm(), host.parallel_for = deal, packed_in_a_workspace(&host, grow_by_executor);
 }
 
-static void so_it_does_when_the_affinity_grows(void **state) {
+static void a_workspace_stays_enough_when_the_affinity_grows(void **state) {
   (void)state;
   if (CPU_COUNT(&cpus) < 2) printf("SKIPPED: this machine has one CPU\n");
   calm(), unsetenv("ATTN_THREADS");
@@ -260,8 +259,9 @@ int main(int argc, char **argv) {
   assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
   fill(q, sizeof q / sizeof *q), fill(k, sizeof k / sizeof *k), fill(v, sizeof v / sizeof *v);
   fill(d_o, sizeof d_o / sizeof *d_o), fill(a, E), fill(w, E * E), fill(u, E * E);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_host_that_changes_during_a_call),
-                                     cmocka_unit_test(a_workspace_that_is_enough_stays_so),
-                                     cmocka_unit_test(so_it_does_when_the_affinity_grows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_host_that_changes_during_a_call),
+      cmocka_unit_test(a_sufficient_workspace_stays_sufficient),
+      cmocka_unit_test(a_workspace_stays_enough_when_the_affinity_grows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

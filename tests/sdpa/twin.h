@@ -1,4 +1,4 @@
-/* twin.h -- a KV cache and beside it what it should hold. */
+/* twin.h -- a KV cache and a dense copy of its expected contents. */
 #ifndef TEST_TWIN_H
 #define TEST_TWIN_H
 
@@ -24,16 +24,16 @@ struct twin {
   float *k[SEQUENCES], *v[SEQUENCES]; /* (H, capacity, E), (H, capacity, EV) as appended */
 };
 
-static inline struct twin twin_new(attn_dtype dtype, int64_t capacity, int64_t page_tokens,
+static inline struct twin twin_new(attn_dtype dtype, int64_t capacity, int64_t page_size,
                                    int64_t pages) {
   struct twin t = {.capacity = capacity};
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   attn_error err;
   config.heads = H, config.width = E, config.value_width = EV, config.dtype = dtype;
   config.sequences = SEQUENCES, config.capacity = capacity;
-  config.page_tokens = page_tokens, config.pages = pages;
+  config.page_size = page_size, config.pages = pages;
   if (attn_cache_new(&config, &t.cache, &err)) fail_msg("%s", err.message);
-  t.pages = attn_cache_spare_pages(t.cache);
+  t.pages = attn_cache_num_free_pages(t.cache);
   for (int n = 0; n < SEQUENCES; n++) {
     t.k[n] = malloc((size_t)(H * capacity * E) * sizeof(float));
     t.v[n] = malloc((size_t)(H * capacity * EV) * sizeof(float));

@@ -1,5 +1,5 @@
-/* guarded.h -- memory with a forbidden page on both sides, the bytes flush against one of them:
- * whoever reads or writes one element too far is killed at the spot. */
+/* guarded.h -- memory between two guard pages, flush against one of them: an access one element
+ * too far is a fault. */
 #ifndef TEST_GUARDED_H
 #define TEST_GUARDED_H
 
@@ -15,7 +15,7 @@ struct guarded {
   void *data;
 };
 
-/* bytes, ending (at_end) or beginning at a forbidden page. */
+/* Allocates bytes that end (at_end) or begin at a guard page. */
 static inline struct guarded guarded_new(size_t bytes, int at_end) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page;
   struct guarded g = {NULL, inner + 2 * page, NULL};
@@ -26,7 +26,7 @@ static inline struct guarded guarded_new(size_t bytes, int at_end) {
   return g;
 }
 
-/* From now on a write kills, too. */
+/* Makes the memory read-only: a write is a fault. */
 static inline void guarded_freeze(struct guarded *g) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   if (g->length > 2 * page && mprotect(g->pages + page, g->length - 2 * page, PROT_READ)) abort();

@@ -1,5 +1,5 @@
-/* kernels.h -- every kernel that can be tested on this machine, the AVX-512 one at least by its
- * software model; what is left out is said. */
+/* kernels.h -- every kernel that this machine can test; AVX-512 at least by its software model.
+ * Skipped kernels are printed. */
 #ifndef TEST_KERNELS_H
 #define TEST_KERNELS_H
 
@@ -25,8 +25,8 @@ static inline const struct attn_kernel *test_kernel(int n) {
 
 static inline int test_kernel_runs(const struct attn_kernel *kernel) {
   if (kernel == &attn_kernel_avx512_model || kernel->isa <= attn_cpu_isa()) return 1;
-  static int said;
-  if (!said++) printf("SKIPPED: %s: this CPU lacks its instructions\n", kernel->name);
+  static int printed;
+  if (!printed++) printf("SKIPPED: %s: this CPU lacks its instructions\n", kernel->name);
   return 0;
 }
 

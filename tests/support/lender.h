@@ -1,5 +1,5 @@
-/* lender.h -- a host's allocator whose memory ends at a forbidden page: a call that writes beyond
- * what it asked for is killed at the spot. */
+/* lender.h -- a host's allocator whose memory ends at a guard page: a write beyond the requested
+ * bytes is a fault. */
 #ifndef TEST_LENDER_H
 #define TEST_LENDER_H
 

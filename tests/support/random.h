@@ -1,4 +1,4 @@
-/* random.h -- one seedable stream of numbers for a test; every run prints its seed. */
+/* random.h -- one seedable stream of random values for a test; every run prints its seed. */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 
@@ -18,7 +18,7 @@ static inline float uniform(void) { return (float)random_bits() * 0x1p-31f - 1.0
 
 static inline void random_begin(int argc, char **argv) {
   if (argc > 1) random_state = strtoull(argv[1], NULL, 10);
-  printf("seed %llu (an argument sets another)\n", (unsigned long long)random_state);
+  printf("seed %llu (set it with an argument)\n", (unsigned long long)random_state);
 }
 
 #endif

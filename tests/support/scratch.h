@@ -1,4 +1,4 @@
-/* scratch.h -- a folder of a test's own; what it leaves there goes with it. */
+/* scratch.h -- a temporary folder that is removed with its contents. */
 #ifndef TEST_SCRATCH_H
 #define TEST_SCRATCH_H
 

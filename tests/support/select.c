@@ -5,14 +5,14 @@
 
 #include "kernel.h"
 
-/* The linker sends the library's calls of attn_kernel_choose here (--wrap). */
+/* The linker redirects the library's calls of attn_kernel_choose here (--wrap). */
 const struct attn_kernel *__real_attn_kernel_choose(attn_error *err);
 const struct attn_kernel *__wrap_attn_kernel_choose(attn_error *err);
 extern const struct attn_kernel attn_kernel_avx512_model;
 
 static int model;
 
-/* Under ThreadSanitizer the model takes minutes, and its threads are every kernel's. */
+/* The model takes minutes under ThreadSanitizer and its threading is that of the other kernels. */
 #if defined __SANITIZE_THREAD__
 enum { RACES_ONLY = 1 };
 #else
@@ -27,7 +27,7 @@ static int runs_here(const char *isa) {
   attn_machine machine = {.struct_size = sizeof machine};
   setenv("ATTN_ISA", isa, 1);
   attn_machine_query(&machine);
-  return !machine.isa_unknown;
+  return !machine.isa_invalid;
 }
 
 const char *select_kernel(int n) {

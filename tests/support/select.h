@@ -1,16 +1,15 @@
-/* select.h -- runs a suite of laws once on every kernel that this machine can run: by ATTN_ISA,
- * and the AVX-512 one at least as its software model, which takes the door's place in choosing. */
+/* select.h -- runs a suite on every kernel that this machine supports, selected by ATTN_ISA;
+ * AVX-512 at least by its software model, which replaces the library's choice. */
 #ifndef TEST_SELECT_H
 #define TEST_SELECT_H
 
 #include <stdlib.h>
 
-/* Random rounds of a law, ATTN_ROUNDS times as many as asked for (make test-long). Under a
- * sanitizer a round takes four times as long: a quarter of them is run; the plain build runs all.
- */
+/* The rounds of a random test: n, times ATTN_ROUNDS (make test-long). Under a sanitizer, where a
+ * round takes four times as long, a quarter. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
-#elif defined __has_feature /* clang's way to say it */
+#elif defined __has_feature /* clang */
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
 #define SANITIZED 0
@@ -22,14 +21,14 @@ static inline int rounds(int n) {
 }
 #define ROUNDS(n) rounds(n)
 
-/* Makes attn_sdpa_forward use the kernel number n; returns its name, NULL past the end. What this
- * CPU lacks is left out and said once. */
+/* Selects kernel number n; returns its name, NULL past the end. Kernels that this CPU lacks are
+ * skipped and printed once. */
 const char *select_kernel(int n);
 
-/* Back to what the library chooses by itself. */
+/* Restores the library's own choice. */
 void select_default(void);
 
-/* Runs suite(name) on each of them; returns the failures of all. */
+/* Runs suite(name) on each kernel; returns the total of failures. */
 int on_every_kernel(int (*suite)(const char *name));
 
 #endif

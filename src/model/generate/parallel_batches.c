@@ -11,7 +11,7 @@ struct attn_parallel_batch_result {
 };
 
 attn_status attn_parallel_batches_report(struct attn_parallel_batches *b, attn_error *err) {
-  return attn_watch_tell(&b->watch, b->done, b->sequences, err);
+  return attn_watch_report(&b->watch, b->done, b->sequences, err);
 }
 
 static void run_batch(void *argument, int64_t index, int32_t worker) {

@@ -49,7 +49,7 @@ static void put_name(struct lesson_writer *w, const char *name) {
   size_t left = strlen(name), step;
   put(w, "| \"");
   for (int32_t code; left; name += step, left -= step) {
-    step = attn_utf8_read_shown(name, left, &code);
+    step = attn_utf8_read_displayable(name, left, &code);
     if (code == ' ')
       put(w, "␣");
     else if (code == ATTN_UTF8_REPLACEMENT || (code < 0x80 && strchr("\"|`\\*_$#", code)))

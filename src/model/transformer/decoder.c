@@ -130,7 +130,7 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
                                     .value_width = c->value_head_dim,
                                     .sequences = sequences,
                                     .capacity = tokens,
-                                    .page_tokens = PAGE_TOKENS < tokens ? PAGE_TOKENS : tokens,
+                                    .page_size = PAGE_TOKENS < tokens ? PAGE_TOKENS : tokens,
                                     .dtype = ATTN_F32};
   return attn_cache_new(&config, cache, err);
 }

@@ -21,8 +21,8 @@ static struct attn_tape_variable *attend(const struct attn_pass *p,
       .head_dim = c->head_dim,
       .value_head_dim = c->value_head_dim,
       .sequences = a->queries->sequences,
-      .query_starts = a->queries->starts,
-      .key_starts = keys->starts,
+      .cu_seqlens_q = a->queries->starts,
+      .cu_seqlens_k = keys->starts,
       .causal = is_self && a->causal,
       .alibi = is_self && c->positions == ATTN_POSITIONS_ALIBI ? p->n->slopes : NULL};
   struct attn_columns v = {k.of, k.from + c->num_kv_heads * c->head_dim};

@@ -221,7 +221,7 @@ attn_status attn_matmul(const struct attn_host *host, int64_t rows, int64_t colu
   p.by_rows = rows >= 4 * columns;
   int64_t all = p.by_rows ? rows : columns, unit = p.by_rows ? p.kernel->rows : p.kernel->columns;
   p.part = ((all + workers - 1) / workers + unit - 1) / unit * unit;
-  attn_threads_share(host->executor, workers, (all + p.part - 1) / p.part, run_part, &p);
+  attn_threads_parallel_for(host->executor, workers, (all + p.part - 1) / p.part, run_part, &p);
   if (!p.failed) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_MEMORY, NULL,
                    "cannot allocate memory to multiply (%lld, %lld) by (%lld, %lld)",

@@ -1,4 +1,4 @@
-/* Plain C, four lanes: what every machine can run. */
+/* C with four lanes, for any CPU. */
 #define VL 4
 #define FUSED 0
 #include "vec_generic.h"

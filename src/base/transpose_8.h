@@ -1,4 +1,4 @@
-/* turn_8.h -- eight rows of eight floats into eight columns. */
+/* transpose_8.h -- transposes eight rows of eight floats. */
 #ifndef ATTN_BASE_TURN_8_H
 #define ATTN_BASE_TURN_8_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* column[n], lane k = rows[k][at + n]. */
-static inline __attribute__((always_inline)) void turn_8(const float *const rows[8], int64_t at,
-                                                         __m256 column[8]) {
+static inline __attribute__((always_inline)) void transpose_8(const float *const rows[8],
+                                                              int64_t at, __m256 column[8]) {
   __m256 x[8], y[8];
   _Pragma("GCC unroll 8") for (int n = 0; n < 8; n++) x[n] = _mm256_loadu_ps(rows[n] + at);
   _Pragma("GCC unroll 4") for (int n = 0; n < 8; n += 2) {

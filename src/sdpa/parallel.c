@@ -1,0 +1,31 @@
+#include "parallel.h"
+
+#include "error.h"
+#include "threads.h"
+
+struct attn_partition attn_problem_partition(const struct attn_problem *p) {
+  struct attn_partition s = {p->heads ? p->heads_q / p->heads : 0, 0, 0, 0};
+  int merged = p->rows < ATTN_ROW_BLOCK;
+  s.units = merged ? 1 : s.group;
+  s.unit_rows = merged ? s.group * p->rows : p->rows;
+  s.blocks = (s.unit_rows + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK;
+  return s;
+}
+
+void attn_problem_parallel(const struct attn_problem *p, int64_t count,
+                           void (*body)(void *, int64_t, int32_t), void *argument) {
+  attn_threads_parallel_for(p->desc.executor, p->workers, count, body, argument);
+}
+
+void attn_progress_report(struct attn_progress *p, const attn_sdpa *d, int64_t more) {
+  int64_t done = atomic_fetch_add(&p->done, more) + more;
+  if (!d->progress || atomic_flag_test_and_set(&p->reporting)) return;
+  if (d->progress(d->progress_context, done, p->total)) p->stop = 1;
+  atomic_flag_clear(&p->reporting);
+}
+
+attn_status attn_progress_end(const struct attn_progress *p, attn_error *err) {
+  if (!p->stop) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_INTERRUPTED, "progress",
+                   "stopped by the caller's progress function");
+}

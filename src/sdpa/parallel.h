@@ -1,0 +1,41 @@
+/* parallel.h -- rows as tasks of threads, and their progress. */
+#ifndef ATTN_SDPA_PARALLEL_H
+#define ATTN_SDPA_PARALLEL_H
+
+#include <stdatomic.h>
+
+#include "problem.h"
+
+/* Runs body over 0 .. count-1 on the caller's executor or the library's pool. */
+void attn_problem_parallel(const struct attn_problem *problem, int64_t count,
+                           void (*body)(void *argument, int64_t index, int32_t worker),
+                           void *argument);
+
+/* How rows become tasks: a function of L and the group alone, because bits must not depend on the
+ * batch or the threads. Long sequences: blocks within a head. Short ones (decoding): the rows of
+ * all query heads that share a key/value head are in one block, so that k and v are read once. */
+struct attn_partition {
+  int64_t group; /* query heads of a key/value head */
+  int64_t units; /* of a group: runs of rows that are cut into blocks */
+  int64_t unit_rows;
+  int64_t blocks; /* of a unit */
+};
+struct attn_partition attn_problem_partition(const struct attn_problem *problem);
+
+/* The progress of a call, reported to the caller by one thread at a time. stop: the caller asked to
+ * stop; tasks that have not begun return at once. */
+struct attn_progress {
+  _Atomic int64_t done;
+  int64_t total;
+  _Atomic int stop;
+  atomic_flag reporting;
+};
+#define ATTN_PROGRESS_INIT \
+  { .reporting = ATOMIC_FLAG_INIT }
+
+void attn_progress_report(struct attn_progress *progress, const attn_sdpa *desc, int64_t more);
+
+/* ATTN_OK, or ATTN_ERR_INTERRUPTED if the caller asked to stop. */
+attn_status attn_progress_end(const struct attn_progress *progress, attn_error *err);
+
+#endif

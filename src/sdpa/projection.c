@@ -1,0 +1,139 @@
+/* projection.c -- matrix products in double, tile by tile of the output. */
+#include "projection.h"
+
+#include <string.h>
+
+#include "element.h"
+#include "parallel.h"
+
+enum {
+  TILE = 32,  /* rows and columns of a tile of the output */
+  DEPTH = 16, /* of the factors: with the sums 16 KiB of stack */
+  LANES = 16  /* columns whose sums stay in registers */
+};
+
+/* Element (r, c) is row * r + column * c elements from data. */
+struct strided_matrix {
+  attn_dtype dtype;
+  const char *data;
+  int64_t row, column;
+};
+
+static struct strided_matrix matrix_of(const attn_tensor *t, int64_t b, int64_t h, int transposed) {
+  return (struct strided_matrix){t->dtype, attn_tensor_at(t, b, h, 0, 0),
+                                 t->strides[transposed ? 3 : 2], t->strides[transposed ? 2 : 3]};
+}
+
+static int64_t tiles(int64_t count) { return (count + TILE - 1) / TILE; }
+
+static int64_t part_of(int64_t count, int64_t first, int64_t limit) {
+  return count - first < limit ? count - first : limit;
+}
+
+/* Loads rows x columns elements to rows of `width` doubles. */
+static void load_tile(const struct strided_matrix *m, int64_t row, int64_t rows, int64_t column,
+                      int64_t columns, int64_t width, double *to) {
+  for (int64_t r = 0; r < rows; r++)
+    attn_load_reals(m->dtype,
+                    m->data + ((row + r) * m->row + column * m->column) * attn_real_size(m->dtype),
+                    m->column, columns, to + r * width);
+}
+
+/* sum += a b, in order of depth. Up to LANES - 1 columns more are summed and never stored. With
+ * skips, elements of b that are 0 add nothing. */
+static inline void add_tiles(double a[TILE][DEPTH], double b[DEPTH][TILE], int64_t rows,
+                             int64_t depth, int64_t columns, const int skips,
+                             double sum[TILE][TILE]) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < columns; c += LANES) {
+      double lane[LANES];
+      for (int n = 0; n < LANES; n++) lane[n] = sum[r][c + n];
+      for (int64_t k = 0; k < depth; k++)
+        for (int n = 0; n < LANES; n++) {
+          double x = a[r][k], y = b[k][c + n];
+          lane[n] += skips && y == 0 ? 0 : x * y;
+        }
+      for (int n = 0; n < LANES; n++) sum[r][c + n] = lane[n];
+    }
+}
+
+/* A tile of the output: rows from `row`, columns from `column`. */
+struct output_tile {
+  int64_t row, rows, column, columns;
+  double sum[TILE][TILE];
+};
+
+static void add_product(const struct strided_matrix *a, const struct strided_matrix *b,
+                        int64_t depth, int skips, struct output_tile *t) {
+  double left[TILE][DEPTH], right[DEPTH][TILE] = {{0}};
+  for (int64_t k = 0; k < depth; k += DEPTH) {
+    int64_t count = part_of(depth, k, DEPTH);
+    load_tile(a, t->row, t->rows, k, count, DEPTH, left[0]);
+    load_tile(b, k, count, t->column, t->columns, TILE, right[0]);
+    if (skips)
+      add_tiles(left, right, t->rows, count, t->columns, 1, t->sum);
+    else
+      add_tiles(left, right, t->rows, count, t->columns, 0, t->sum);
+  }
+}
+
+/* Begins tile number index of out's matrices, with sums of 0. Returns the number of the matrix. */
+static int64_t begin_tile(const attn_tensor *out, int64_t index, struct output_tile *t) {
+  int64_t rows = tiles(out->shape[2]), columns = tiles(out->shape[3]);
+  t->row = index / columns % rows * TILE, t->column = index % columns * TILE;
+  t->rows = part_of(out->shape[2], t->row, TILE);
+  t->columns = part_of(out->shape[3], t->column, TILE);
+  memset(t->sum, 0, sizeof t->sum);
+  return index / columns / rows;
+}
+
+static void store_tile(const attn_tensor *out, int64_t b, int64_t h, const struct output_tile *t) {
+  for (int64_t r = 0; r < t->rows; r++)
+    attn_store_reals(out->dtype, attn_tensor_at(out, b, h, t->row + r, t->column), out->strides[3],
+                     t->columns, t->sum[r]);
+}
+
+struct projection {
+  const attn_tensor *x, *m, *out;
+  int transposed;
+};
+
+static void run_projection(void *argument, int64_t index, int32_t worker) {
+  const struct projection *p = argument;
+  struct output_tile t;
+  int64_t matrix = begin_tile(p->out, index, &t), heads = p->out->shape[1];
+  int64_t h = matrix % heads, b = matrix / heads;
+  struct strided_matrix x = matrix_of(p->x, b, h, 0), m = matrix_of(p->m, 0, h, p->transposed);
+  (void)worker;
+  add_product(&x, &m, p->x->shape[3], 0, &t);
+  store_tile(p->out, b, h, &t);
+}
+
+void attn_project(const struct attn_problem *p, const attn_tensor *x, const attn_tensor *m,
+                  int transposed, const attn_tensor *out) {
+  struct projection all = {x, m, out, transposed};
+  const int64_t *shape = out->shape;
+  attn_problem_parallel(p, shape[0] * shape[1] * tiles(shape[2]) * tiles(shape[3]), run_projection,
+                        &all);
+}
+
+static void run_backward(void *argument, int64_t index, int32_t worker) {
+  const struct projection *p = argument; /* m: the gradients of x m */
+  struct output_tile t;
+  int64_t h = begin_tile(p->out, index, &t), heads = p->x->shape[1];
+  int shared = p->out->shape[1] == 1;
+  (void)worker;
+  for (int64_t b = 0; b < p->x->shape[0]; b++)
+    for (int64_t n = shared ? 0 : h; n < (shared ? heads : h + 1); n++) {
+      struct strided_matrix x = matrix_of(p->x, b, n, 1), d = matrix_of(p->m, b, n, 0);
+      add_product(&x, &d, p->x->shape[2], 1, &t);
+    }
+  store_tile(p->out, 0, h, &t);
+}
+
+void attn_project_backward(const struct attn_problem *p, const attn_tensor *x, const attn_tensor *d,
+                           const attn_tensor *d_m) {
+  struct projection all = {x, d, d_m, 0};
+  const int64_t *shape = d_m->shape;
+  attn_problem_parallel(p, shape[1] * tiles(shape[2]) * tiles(shape[3]), run_backward, &all);
+}

@@ -1,0 +1,63 @@
+#include "sdpa_task.h"
+
+#include <math.h>
+
+#include "element.h"
+#include "key_range.h"
+#include "paging.h"
+#include "philox.h"
+
+double attn_problem_sink(const struct attn_problem *p, int64_t h) {
+  return p->desc.sinks ? attn_tensor_per_head(p->desc.sinks, 0, h) : -(double)INFINITY;
+}
+
+static const char *vector_of(const attn_tensor *t, int64_t h) {
+  if (attn_view_is_empty(t)) return NULL;
+  return attn_view_at(t, t->rank == 2 ? h * t->strides[0] : 0);
+}
+
+void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, int r, int64_t b,
+                       int64_t h, int64_t i) {
+  const attn_sdpa *d = &p->desc;
+  t->q[r] = attn_tensor_at(&p->q, b, h, i, 0);
+  t->o[r] = attn_tensor_at(&p->o, b, h, i, 0);
+  t->lse[r] = p->desc.lse ? (float *)attn_tensor_at(&p->lse, b, h, i, 0) : NULL;
+  t->weights[r] = p->desc.weights ? attn_tensor_at(&p->weights, b, h, i, 0) : NULL;
+  t->mask[r] = p->desc.mask ? attn_tensor_at(&p->mask, b, h, i, 0) : NULL;
+  t->partial[r] = NULL;
+  attn_problem_key_range(p, b, i, &t->lo[r], &t->hi[r]);
+  t->position[r] = attn_problem_position(p, b, i);
+  t->slope[r] = d->alibi ? attn_tensor_per_head(d->alibi, b, h) : 0;
+  t->additive[r] = d->additive ? vector_of(d->additive, h) : NULL;
+  t->sink[r] = attn_problem_sink(p, h) * ATTN_LOG2E;
+  t->counter[r][0] = (uint32_t)(d->origin_query + i);
+  t->counter[r][1] = (uint32_t)(d->origin_head + h);
+  t->counter[r][2] = (uint32_t)(d->origin_batch + b);
+}
+
+void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
+                        int64_t head) {
+  t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
+  t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
+  t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
+  attn_paging_set_pages(p, &t->pages, b, head);
+  t->q_col = p->q.strides[3], t->o_col = p->o.strides[3];
+  t->weights_col = p->weights.strides[3], t->mask_col = p->mask.strides[3];
+  t->k_row = p->k.strides[2], t->k_col = p->width == 1 ? 1 : p->k.strides[3];
+  t->v_row = p->v.strides[2], t->v_col = p->value_width == 1 ? 1 : p->v.strides[3];
+  t->keys = p->keys, t->width = p->width, t->value_width = p->value_width;
+  int drops = (p->desc.flags & ATTN_SDPA_DROPOUT) != 0;
+  t->has_mask = p->desc.mask != NULL, t->mask_dtype = p->mask.dtype;
+  t->has_alibi = p->desc.alibi != NULL, t->has_sinks = p->desc.sinks != NULL;
+  const attn_tensor *additive = p->desc.additive;
+  t->has_additive = additive != NULL;
+  t->additive_dtype = additive ? additive->dtype : 0;
+  t->additive_col = additive ? additive->strides[additive->rank - 1] : 0;
+  t->softcap = p->desc.flags & ATTN_SDPA_SOFTCAP ? p->desc.softcap * ATTN_LOG2E : 0;
+  t->drop_below = drops ? attn_dropout_threshold(p->desc.dropout) : 0;
+  t->keep = drops ? 1 / (1 - p->desc.dropout) : 1;
+  t->seed = p->desc.seed;
+  t->scale = p->scale * ATTN_LOG2E;
+  int64_t keys = attn_problem_keys(p, b);
+  t->headroom = keys > 1 ? (float)(ceil(log2((double)keys)) + 1) : 1.0f;
+}
