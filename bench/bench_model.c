@@ -137,12 +137,12 @@ static double working_weights(const struct attn_network *n) {
 }
 
 static void train(const struct wish *w) {
-  struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
-                              .schedule = {ATTN_SCHEDULE_CONSTANT, 1e-4, 1, 1000},
-                              .clip = 1,
-                              .batch = w->batch,
-                              .threads = w->threads,
-                              .halves = w->half};
+  struct attn_trainer_config how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                    .schedule = {ATTN_LR_CONSTANT, 1e-4, 1, 1000},
+                                    .clip = 1,
+                                    .batch = w->batch,
+                                    .threads = w->threads,
+                                    .halves = w->half};
   struct training t = {.w = w};
   t.source = some_tokens(w->batch * w->tokens, w->config.source_words);
   t.target = some_tokens(w->batch * w->tokens, w->config.target_words);

@@ -46,7 +46,7 @@ static const char help[] =
     "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
 
 struct wishes {
-  attn_train run;
+  attn_train_config run;
   int64_t examine, seed, threads;
   int json, quiet, list, wants_help;
   char *output, *config; /* made here */
@@ -79,10 +79,10 @@ static void put_time(double seconds, FILE *to) {
 static void put_line(const attn_train_state *s, FILE *to) {
   fprintf(to, "step %lld/%lld  loss %.4f  unseen ", (long long)s->step, (long long)s->steps,
           s->loss);
-  if (isnan(s->unseen_exact) && !isnan(s->unseen_loss))
-    fprintf(to, "loss %.4f", s->unseen_loss);
+  if (isnan(s->validation_exact_match) && !isnan(s->validation_loss))
+    fprintf(to, "loss %.4f", s->validation_loss);
   else
-    put_share(s->unseen_exact, to);
+    put_share(s->validation_exact_match, to);
   fprintf(to, "  %.0f tokens/s  ", s->tokens_per_second);
   put_time(s->seconds_left, to);
   fprintf(to, " left");
@@ -98,8 +98,8 @@ static void put_json(const attn_train_state *s) {
                  {"loss", s->loss},
                  {"accuracy", s->accuracy},
                  {"rate", s->rate},
-                 {"unseen_loss", s->unseen_loss},
-                 {"unseen_exact", s->unseen_exact},
+                 {"validation_loss", s->validation_loss},
+                 {"validation_exact_match", s->validation_exact_match},
                  {"best", s->best},
                  {"best_step", (double)s->best_step},
                  {"tokens_per_second", s->tokens_per_second},
@@ -133,7 +133,7 @@ static int32_t show_phase(struct view *v, const attn_train_state *s) {
 /* A terminal sees a line that lives, anything else a line for each validation. */
 static int32_t show(void *context, const attn_train_state *s) {
   struct view *v = context;
-  if (s->phase != ATTN_TRAIN_LEARNS) return show_phase(v, s);
+  if (s->phase != ATTN_TRAIN_STEP) return show_phase(v, s);
   int live = isatty(STDERR_FILENO);
   double now = attn_cli_now();
   if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
@@ -150,7 +150,7 @@ static int32_t show(void *context, const attn_train_state *s) {
 /* ---- At the end ---- */
 
 /* Of a share, by [Wilson27]: where it lies in 95 cases of 100. */
-static void wilson(const attn_score_card *c, double *low, double *high) {
+static void wilson(const attn_evaluation *c, double *low, double *high) {
   const double z = 1.959964;
   double n = (double)c->examples, p = (double)c->exact / n, z2 = z * z;
   double middle = p + z2 / (2 * n), half = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
@@ -164,20 +164,20 @@ static const char *why(int32_t end) {
 }
 
 static attn_status examine(const struct wishes *w, struct attn_cli_progress *progress,
-                           attn_score_card *card, attn_error *err) {
+                           attn_evaluation *card, attn_error *err) {
   attn_model *model;
   if (!w->run.task || !w->examine) return ATTN_OK;
   attn_status status = attn_model_open(w->run.output, &model, err);
   if (status) return status;
   attn_cli_progress_next(progress, "examining on");
-  status = attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads,
-                              attn_cli_tick, progress, card, err);
+  status = attn_model_evaluate(model, w->run.task, w->examine, w->run.seed, w->run.threads,
+                               attn_cli_tick, progress, card, err);
   attn_model_free(model);
   return status;
 }
 
 static void tell_end(const struct wishes *w, const attn_train_state *end,
-                     const attn_score_card *card) {
+                     const attn_evaluation *card) {
   double low = 0, high = 1;
   if (card->examples) wilson(card, &low, &high);
   if (w->json) {
@@ -211,7 +211,7 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
 static int train(struct wishes *w) {
   attn_error err = {.offset = -1};
   attn_train_state end = ATTN_TRAIN_STATE_INIT;
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
+  attn_evaluation card = ATTN_EVALUATION_INIT;
   struct view view = {.w = w, .progress = attn_cli_progress_begin("train", w->quiet)};
   w->run.progress = show, w->run.context = &view;
   attn_status status = attn_model_train(&w->run, &end, &err);
@@ -226,7 +226,7 @@ static int train(struct wishes *w) {
 /* ---- What was asked for ---- */
 
 static int list(void) {
-  attn_task_facts task = ATTN_TASK_FACTS_INIT;
+  attn_task_info task = ATTN_TASK_INFO_INIT;
   char source[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
     printf("%-12s %s\n", task.name, task.summary);
@@ -240,7 +240,7 @@ static int list(void) {
 static int unknown_task(const char *name) {
   enum { MOST = 32 };
   const char *names[MOST], *near;
-  attn_task_facts task = ATTN_TASK_FACTS_INIT;
+  attn_task_info task = ATTN_TASK_INFO_INIT;
   int count = 0;
   while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
@@ -288,7 +288,7 @@ static int prepare(struct wishes *w, int operands, char **argv) {
 }
 
 static int options(struct wishes *w, int argc, char **argv, int *operands) {
-  attn_train *r = &w->run;
+  attn_train_config *r = &w->run;
   const struct attn_cli_option table[] = {
       {"--output", OPTION_TEXT, &r->output, NULL},
       {"-o", OPTION_TEXT, &r->output, NULL},
@@ -324,7 +324,7 @@ static int options(struct wishes *w, int argc, char **argv, int *operands) {
 }
 
 int attn_cmd_train(int argc, char **argv) {
-  struct wishes w = {.run = ATTN_TRAIN_INIT, .examine = 2000};
+  struct wishes w = {.run = ATTN_TRAIN_CONFIG_INIT, .examine = 2000};
   int operands;
   if (options(&w, argc, argv, &operands)) return EXIT_TROUBLE;
   if (w.wants_help) return fputs(help, stdout), EXIT_FINE;

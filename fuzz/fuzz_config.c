@@ -40,7 +40,7 @@ static int32_t stop(void *context, const attn_train_state *state) {
 static void train(const char *config) {
   static const char lines[] = "ab\tba\na b\tb a\naa\tab\nbb\tb\n12\t21\nc\tc\n";
   char data[1100], output[1100];
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   attn_error err;
   put_file("pairs.tsv", lines, sizeof lines - 1);
   run.data = run.held_out = path_of(data, "pairs.tsv"),

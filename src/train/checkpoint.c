@@ -16,11 +16,11 @@ static const char *const prefixes[KINDS] = {"", "adamw.m.", "adamw.v."};
 
 /* float32 is not said, so that versions that know no other read it. */
 static json_t *training_object(const struct attn_trainer *t) {
-  const struct attn_training *h = &t->how;
+  const struct attn_trainer_config *h = &t->how;
   return json_pack(
       "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
       "s:s*}",
-      "schedule", attn_schedule_name(h->schedule.kind), "rate", h->schedule.rate, "warm_up",
+      "schedule", attn_lr_schedule_name(h->schedule.kind), "rate", h->schedule.rate, "warm_up",
       (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
       h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
       "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
@@ -30,7 +30,7 @@ static json_t *training_object(const struct attn_trainer *t) {
 }
 
 /* As a run's own settings are: JSON holds no NaN and no infinity. */
-static int is_sound(const struct attn_training *h) {
+static int is_sound(const struct attn_trainer_config *h) {
   const struct attn_adamw *a = &h->adam;
   return h->schedule.rate >= 0 && a->beta1 >= 0 && a->beta1 < 1 && a->beta2 >= 0 && a->beta2 < 1 &&
          a->epsilon >= 0 && a->decay >= 0 && h->clip >= 0 && h->smoothing >= 0 && h->smoothing < 1;
@@ -38,7 +38,7 @@ static int is_sound(const struct attn_training *h) {
 
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
   const char *kind = "", *precision = attn_precision_name(0);
-  struct attn_training *h = &c->how;
+  struct attn_trainer_config *h = &c->how;
   json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
   json_error_t where;
   json_t *root;
@@ -54,15 +54,15 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
       "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
       "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
       "drawn", &drawn, "precision", &precision);
-  int known = !failed && attn_schedule_find(kind, &h->schedule.kind) &&
+  int known = !failed && attn_lr_schedule_find(kind, &h->schedule.kind) &&
               attn_precision_find(precision, &h->halves);
   json_decref(root);
   if (failed)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
-  if (!known || !is_sound(h) || batch < 1 || batch > ATTN_PAIRS_MOST || tokens < 1 ||
-      tokens > ATTN_BATCH_MOST || longest < 0 || longest > ATTN_BATCH_MOST || step < 0 ||
-      step == INT64_MAX || skipped < 0 || skipped == INT64_MAX || accumulate < 1 ||
-      accumulate > ATTN_PAIRS_MOST || steps < 1 || warm_up < 0)
+  if (!known || !is_sound(h) || batch < 1 || batch > ATTN_BATCH_SIZE_MAX || tokens < 1 ||
+      tokens > ATTN_BATCH_TOKENS_MAX || longest < 0 || longest > ATTN_BATCH_TOKENS_MAX ||
+      step < 0 || step == INT64_MAX || skipped < 0 || skipped == INT64_MAX || accumulate < 1 ||
+      accumulate > ATTN_BATCH_SIZE_MAX || steps < 1 || warm_up < 0)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
   h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
   h->accumulate = accumulate, h->longest = longest;

@@ -6,7 +6,7 @@
 #include "clones.h"
 
 struct call {
-  const struct attn_moments *all;
+  const struct attn_adamw_group *all;
   float beta1, beta2, epsilon, rate, shrink, scale, correct_v;
 };
 
@@ -25,7 +25,7 @@ static void update(void *argument, int64_t from, int64_t to) {
 }
 
 void attn_adamw_step(const struct attn_host *host, const struct attn_adamw *adam, int64_t step,
-                     double rate, double scale, const struct attn_moments *numbers) {
+                     double rate, double scale, const struct attn_adamw_group *numbers) {
   double t = (double)step;
   struct call c = {.all = numbers,
                    .beta1 = (float)adam->beta1,
@@ -70,22 +70,22 @@ double attn_sum_of_squares(const struct attn_host *host, const float *x, int64_t
   return sum;
 }
 
-double attn_schedule_rate(const struct attn_schedule *s, int64_t step) {
+double attn_lr_schedule_rate(const struct attn_lr_schedule *s, int64_t step) {
   const double pi = 3.14159265358979323846;
   double t = (double)step, warm = s->warm_up > 0 ? (double)s->warm_up : 1;
   if (t < warm) return s->rate * t / warm;
-  if (s->kind == ATTN_SCHEDULE_NOAM) return s->rate * sqrt(warm / t);
-  if (s->kind == ATTN_SCHEDULE_CONSTANT) return s->rate;
+  if (s->kind == ATTN_LR_NOAM) return s->rate * sqrt(warm / t);
+  if (s->kind == ATTN_LR_CONSTANT) return s->rate;
   double left = ((double)s->steps - t) / fmax((double)s->steps - warm, 1);
   return s->rate * (left > 0 ? 0.5 - 0.5 * cos(pi * left) : 0);
 }
 
 static const char *const schedules[] = {"cosine", "noam", "constant"}; /* in the enum's order */
 
-const char *attn_schedule_name(enum attn_schedule_kind kind) { return schedules[kind]; }
+const char *attn_lr_schedule_name(enum attn_lr_schedule_kind kind) { return schedules[kind]; }
 
-int attn_schedule_find(const char *name, enum attn_schedule_kind *kind) {
+int attn_lr_schedule_find(const char *name, enum attn_lr_schedule_kind *kind) {
   for (int n = 0; n < (int)(sizeof schedules / sizeof *schedules); n++)
-    if (!strcmp(name, schedules[n])) return *kind = (enum attn_schedule_kind)n, 1;
+    if (!strcmp(name, schedules[n])) return *kind = (enum attn_lr_schedule_kind)n, 1;
   return 0;
 }

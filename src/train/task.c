@@ -24,9 +24,9 @@ static const struct attn_task tasks[] = {
      attn_task_translation, ATTN_TASK_WORDS, 1500, 2e-3},
 };
 
-int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
+int32_t attn_task_describe(int32_t n, attn_task_info *facts) {
   if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
-  const attn_task_facts all = {sizeof all, tasks[n].name, tasks[n].summary};
+  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary};
   if (attn_descriptor_expect(facts, sizeof all, sizeof all, "facts", NULL)) return 0;
   attn_descriptor_fill(facts, &all, sizeof all);
   return 1;
@@ -34,7 +34,7 @@ int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
 
 attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t held_out,
                               char *source, char *target, attn_error *err) {
-  struct attn_example_pair pair;
+  struct attn_aligned_pair pair;
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
@@ -54,7 +54,7 @@ attn_status attn_task_require(const char *name, const struct attn_task **task, a
   return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name ? name : "");
 }
 
-uint32_t attn_draw_below(struct attn_draws *d, uint32_t limit) {
+uint32_t attn_random_below(struct attn_random_stream *d, uint32_t limit) {
   if (d->used % 4 == 0) {
     const uint32_t counter[4] = {d->used / 4, (uint32_t)d->n, (uint32_t)(d->n >> 32), 0x7461736b};
     attn_philox(d->seed, counter, d->word);

@@ -4,10 +4,10 @@
 
 #include "task.h"
 
-static uint32_t draw_operand(struct attn_draws *draws) {
+static uint32_t draw_operand(struct attn_random_stream *draws) {
   static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  uint32_t length = 1 + attn_draw_below(draws, 8), least = length > 1 ? powers[length - 1] : 0;
-  return least + attn_draw_below(draws, powers[length] - least);
+  uint32_t length = 1 + attn_random_below(draws, 8), least = length > 1 ? powers[length - 1] : 0;
+  return least + attn_random_below(draws, powers[length] - least);
 }
 
 static int is_held_out(uint32_t a, uint32_t b) {
@@ -22,8 +22,8 @@ static void write_backwards(uint32_t number, char *to) {
   *to = 0;
 }
 
-void attn_task_addition(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+void attn_task_addition(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
+  struct attn_random_stream draws = {.seed = seed, .n = n};
   uint32_t a, b;
   do a = draw_operand(&draws), b = draw_operand(&draws);
   while (is_held_out(a, b) != held_out);

@@ -72,7 +72,7 @@ static const char *ordinal(int day) {
 
 static void write_english(unsigned form, const struct date *d, char *to) {
   const char *month = months[d->month - 1], *weekday = weekdays[d->weekday];
-  size_t room = ATTN_EXAMPLE;
+  size_t room = ATTN_EXAMPLE_SIZE;
   switch (form) {
     case 0:
       snprintf(to, room, "%d %s %d", d->day, month, d->year);
@@ -101,7 +101,7 @@ static void write_japanese(unsigned form, const struct date *d, char *to) {
   const struct era *era = era_of(d);
   int year = d->year - era->first.year + 1;
   char y[16], m[16], day[16], digits4[24];
-  size_t room = ATTN_EXAMPLE;
+  size_t room = ATTN_EXAMPLE_SIZE;
   kanji(year, y, sizeof y), kanji(d->month, m, sizeof m), kanji(d->day, day, sizeof day);
   kanji_digits(d->year, digits4, sizeof digits4);
   switch (form) {
@@ -140,13 +140,13 @@ static int is_held_out(int64_t day) {
   return (x >> 40) % 10 == 0;
 }
 
-void attn_task_dates(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+void attn_task_dates(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
+  struct attn_random_stream draws = {.seed = seed, .n = n};
   int64_t day;
-  do day = FIRST_DAY + (int64_t)attn_draw_below(&draws, DAYS);
+  do day = FIRST_DAY + (int64_t)attn_random_below(&draws, DAYS);
   while (is_held_out(day) != held_out);
   const struct date d = date_of(day);
-  unsigned form = attn_draw_below(&draws, FORMS);
+  unsigned form = attn_random_below(&draws, FORMS);
   if (form < FORMS / 2)
     write_english(form, &d, pair->source);
   else

@@ -28,14 +28,14 @@ static int is_held_out(const char *letters, int count) {
   return attn_task_is_held_out(key);
 }
 
-static int draw_letters(struct attn_draws *draws, char *letters) {
-  int count = LEAST + (int)attn_draw_below(draws, MOST - LEAST + 1);
-  for (int n = 0; n < count; n++) letters[n] = (char)('a' + attn_draw_below(draws, 26));
+static int draw_letters(struct attn_random_stream *draws, char *letters) {
+  int count = LEAST + (int)attn_random_below(draws, MOST - LEAST + 1);
+  for (int n = 0; n < count; n++) letters[n] = (char)('a' + attn_random_below(draws, 26));
   letters[count] = 0;
   return count;
 }
 
-static void answer(struct attn_example_pair *pair, int count) {
+static void answer(struct attn_aligned_pair *pair, int count) {
   const char mark = pair->source[0], *letters = pair->source + 1;
   for (int n = 0; n < count; n++) {
     int from = mark == '<' ? count - 1 - n : n;
@@ -48,28 +48,28 @@ static void answer(struct attn_example_pair *pair, int count) {
 }
 
 static void make(uint64_t seed, uint64_t n, int held_out, const char *marks,
-                 struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+                 struct attn_aligned_pair *pair) {
+  struct attn_random_stream draws = {.seed = seed, .n = n};
   char *letters = pair->source + 1;
   int count;
   do count = draw_letters(&draws, letters);
   while (is_held_out(letters, count) != held_out);
-  pair->source[0] = marks[attn_draw_below(&draws, (uint32_t)strlen(marks))];
+  pair->source[0] = marks[attn_random_below(&draws, (uint32_t)strlen(marks))];
   answer(pair, count);
 }
 
-void attn_task_letters(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
+void attn_task_letters(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
   make(seed, n, held_out, "=<^", pair);
 }
 
-void attn_task_copy(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
+void attn_task_copy(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
   make(seed, n, held_out, "=", pair);
 }
 
-void attn_task_reverse(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
+void attn_task_reverse(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
   make(seed, n, held_out, "<", pair);
 }
 
-void attn_task_sort(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
+void attn_task_sort(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
   make(seed, n, held_out, "^", pair);
 }

@@ -12,7 +12,7 @@ enum { MOST_DIGITS = 12 };
 
 static void add(char *to, const char *text) {
   size_t n = strlen(to);
-  snprintf(to + n, ATTN_EXAMPLE - n, "%s", text);
+  snprintf(to + n, ATTN_EXAMPLE_SIZE - n, "%s", text);
 }
 
 /* Of four digits, below 10000; what comes after them if anything does. */
@@ -39,22 +39,23 @@ static void add_kanji(char *to, const char *digits) {
 }
 
 /* The first is 0 only where it is alone. */
-static void draw_digits(struct attn_draws *draws, char *digits) {
-  uint32_t count = 1 + attn_draw_below(draws, MOST_DIGITS), more_zeros = attn_draw_below(draws, 2);
+static void draw_digits(struct attn_random_stream *draws, char *digits) {
+  uint32_t count = 1 + attn_random_below(draws, MOST_DIGITS),
+           more_zeros = attn_random_below(draws, 2);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t least = n == 0 && count > 1;
-    digits[n] = (char)('0' + least + attn_draw_below(draws, 10 - least));
-    if (n && more_zeros && attn_draw_below(draws, 3) == 0) digits[n] = '0';
+    digits[n] = (char)('0' + least + attn_random_below(draws, 10 - least));
+    if (n && more_zeros && attn_random_below(draws, 3) == 0) digits[n] = '0';
   }
   digits[count] = 0;
 }
 
-void attn_task_numerals(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+void attn_task_numerals(uint64_t seed, uint64_t n, int held_out, struct attn_aligned_pair *pair) {
+  struct attn_random_stream draws = {.seed = seed, .n = n};
   char digits[MOST_DIGITS + 1];
   do draw_digits(&draws, digits);
   while (attn_task_is_held_out(digits) != held_out);
-  int to_kanji = attn_draw_below(&draws, 2) == 0;
+  int to_kanji = attn_random_below(&draws, 2) == 0;
   strcpy(pair->source, to_kanji ? "漢:" : "数:"), pair->target[0] = 0;
   add_kanji(to_kanji ? pair->target : pair->source, digits);
   add(to_kanji ? pair->source : pair->target, digits);

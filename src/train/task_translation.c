@@ -132,27 +132,27 @@ struct sentence {
   } at;
 };
 
-static struct phrase draw_phrase(struct attn_draws *draws, int kinds) {
+static struct phrase draw_phrase(struct attn_random_stream *draws, int kinds) {
   struct phrase phrase = {0};
-  do phrase.noun = &nouns[attn_draw_below(draws, COUNT(nouns))];
+  do phrase.noun = &nouns[attn_random_below(draws, COUNT(nouns))];
   while (!(phrase.noun->kind & kinds));
-  if (attn_draw_below(draws, 3)) do
-      phrase.adjective = &adjectives[attn_draw_below(draws, COUNT(adjectives))];
+  if (attn_random_below(draws, 3)) do
+      phrase.adjective = &adjectives[attn_random_below(draws, COUNT(adjectives))];
     while (!(phrase.adjective->kinds & phrase.noun->kind));
-  if (attn_draw_below(draws, 3)) phrase.number = 1 + attn_draw_below(draws, COUNT(numbers) - 1);
+  if (attn_random_below(draws, 3)) phrase.number = 1 + attn_random_below(draws, COUNT(numbers) - 1);
   return phrase;
 }
 
-static struct sentence draw_sentence(struct attn_draws *draws) {
-  struct sentence s = {.verb = &verbs[attn_draw_below(draws, COUNT(verbs))]};
-  s.tense = attn_draw_below(draws, 2) ? PAST : PRESENT;
+static struct sentence draw_sentence(struct attn_random_stream *draws) {
+  struct sentence s = {.verb = &verbs[attn_random_below(draws, COUNT(verbs))]};
+  s.tense = attn_random_below(draws, 2) ? PAST : PRESENT;
   s.subject = draw_phrase(draws, s.verb->who);
   if (s.verb->what) s.object = draw_phrase(draws, s.verb->what);
-  if (attn_draw_below(draws, 2)) s.place = &places[attn_draw_below(draws, COUNT(places))];
-  if (attn_draw_below(draws, 2)) do
-      s.time = &times[attn_draw_below(draws, COUNT(times))];
+  if (attn_random_below(draws, 2)) s.place = &places[attn_random_below(draws, COUNT(places))];
+  if (attn_random_below(draws, 2)) do
+      s.time = &times[attn_random_below(draws, COUNT(times))];
     while (!(s.time->tenses & s.tense));
-  s.time_is_first = (int)attn_draw_below(draws, 2);
+  s.time_is_first = (int)attn_random_below(draws, 2);
   return s;
 }
 
@@ -168,7 +168,7 @@ static int has_held_out_pair(const struct phrase *phrase) {
 /* Returns the index of the word. */
 static int add(char *text, int *words, const char *word) {
   size_t n = strlen(text);
-  snprintf(text + n, ATTN_EXAMPLE - n, "%s%s", n ? " " : "", word);
+  snprintf(text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", word);
   return (*words)++;
 }
 
@@ -200,7 +200,7 @@ static void write_japanese(struct sentence *s, char *text) {
 
 /* ---- English ---- */
 
-static void align(struct attn_example_pair *pair, const char *word, int from) {
+static void align(struct attn_aligned_pair *pair, const char *word, int from) {
   int n = add(pair->target, &pair->aligned, word);
   pair->alignment[n] = (int16_t)from;
 }
@@ -209,7 +209,7 @@ static const char *article_before(const char *word) {
   return strchr("aeiou", word[0]) ? "an" : "a";
 }
 
-static void add_english_phrase(struct attn_example_pair *pair, const struct phrase *phrase) {
+static void add_english_phrase(struct attn_aligned_pair *pair, const struct phrase *phrase) {
   const char *noun = phrase->number > 1 ? phrase->noun->many : phrase->noun->one;
   const char *next = phrase->adjective ? phrase->adjective->english : noun;
   if (!phrase->number)
@@ -226,7 +226,7 @@ static const char *conjugated(const struct sentence *s) {
   return s->subject.number > 1 ? s->verb->base : s->verb->third;
 }
 
-static void write_english(const struct sentence *s, struct attn_example_pair *pair) {
+static void write_english(const struct sentence *s, struct attn_aligned_pair *pair) {
   pair->target[0] = 0, pair->aligned = 0;
   add_english_phrase(pair, &s->subject);
   align(pair, conjugated(s), s->at.verb);
@@ -243,8 +243,8 @@ static void write_english(const struct sentence *s, struct attn_example_pair *pa
 /* ---- The task ---- */
 
 void attn_task_translation(uint64_t seed, uint64_t n, int held_out,
-                           struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+                           struct attn_aligned_pair *pair) {
+  struct attn_random_stream draws = {.seed = seed, .n = n};
   struct sentence s;
   do s = draw_sentence(&draws);
   while ((has_held_out_pair(&s.subject) || has_held_out_pair(&s.object)) != held_out);

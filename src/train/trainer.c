@@ -51,7 +51,7 @@ static int64_t part_tokens(const struct attn_trainer *t) {
 }
 
 /* Memory for a pass of `tokens` on either side, and its backward. */
-static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_error *err) {
+static attn_status open_tape(struct attn_trainer *t, struct attn_replica *p, attn_error *err) {
   struct attn_text text = p->batch->source;
   size_t notes = attn_pass_notes(&p->network->config);
   p->tape = (struct attn_tape){.training = 1,
@@ -69,7 +69,7 @@ static attn_status open_tape(struct attn_trainer *t, struct attn_part *p, attn_e
 }
 
 static attn_status make_part(struct attn_trainer *t, const struct attn_config *config,
-                             float *gradients, struct attn_part *p, attn_error *err) {
+                             float *gradients, struct attn_replica *p, attn_error *err) {
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
   if (!status && t->halves) attn_network_set_halves(p->network, t->halves);
   if (!status) status = attn_batch_new(share_of(t), part_tokens(t), &p->batch, err);
@@ -84,8 +84,9 @@ static attn_status make_halves(struct attn_trainer *t, attn_error *err) {
   return t->halves ? ATTN_OK : out_of_memory(err, bytes);
 }
 
-attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
-                             struct attn_trainer **trainer, attn_error *err) {
+attn_status attn_trainer_new(const struct attn_config *config,
+                             const struct attn_trainer_config *how, struct attn_trainer **trainer,
+                             attn_error *err) {
   int64_t numbers = 0;
   if (config->head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
@@ -149,7 +150,7 @@ static void clear(void *numbers, int64_t from, int64_t to) {
 /* Gradients are of the sum over all tokens; the mean is taken when they are all there. */
 static void run_part(void *argument, int64_t index, int32_t worker) {
   struct attn_trainer *t = argument;
-  struct attn_part *p = &t->part[index];
+  struct attn_replica *p = &t->part[index];
   (void)worker;
   if (!t->gathered.rows)
     attn_layer_rows(&p->tape.host, t->numbers, 1, clear, gradients_of(t, (int)index));
@@ -194,9 +195,9 @@ static void update(struct attn_trainer *t, const struct attn_host *host, double 
   const struct attn_network *n = t->part[0].network;
   for (int p = 0; p < n->count; p++) {
     const struct attn_parameter *at = &n->parameters[p];
-    const struct attn_moments all = {t->weights + at->offset,       t->first + at->offset,
-                                     t->second + at->offset,        gradients_of(t, 0) + at->offset,
-                                     at->value.n * at->value.width, at->decays};
+    const struct attn_adamw_group all = {
+        t->weights + at->offset,         t->first + at->offset,         t->second + at->offset,
+        gradients_of(t, 0) + at->offset, at->value.n * at->value.width, at->decays};
     attn_adamw_step(host, &t->how.adam, t->step, rate, scale, &all);
   }
 }
@@ -250,7 +251,7 @@ attn_status attn_trainer_evaluate(struct attn_trainer *t, struct attn_loss *loss
   return run_parts(t, 0, loss, err);
 }
 
-attn_status attn_trainer_gather(struct attn_trainer *t, attn_error *err) {
+attn_status attn_trainer_accumulate(struct attn_trainer *t, attn_error *err) {
   attn_status status = run_parts(t, 1, &t->gathered, err);
   t->batches = status ? 0 : t->batches + 1;
   if (status) t->gathered = (struct attn_loss){0, 0, 0};
@@ -263,13 +264,13 @@ static void report(const struct attn_trainer *t, const struct attn_host *host,
   double rows = (double)all->rows;
   s->loss = all->sum / rows, s->accuracy = (double)all->correct / rows, s->tokens = all->rows;
   s->norm = sqrt(attn_sum_of_squares(host, gradients_of(t, 0), t->numbers)) / rows;
-  s->rate = attn_schedule_rate(&t->how.schedule, t->step);
+  s->rate = attn_lr_schedule_rate(&t->how.schedule, t->step);
   s->skipped = !isfinite(s->loss) || !isfinite(s->norm);
 }
 
 attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step *s, attn_error *err) {
   const struct attn_host host = {.threads = t->threads};
-  attn_status status = t->added || !t->gathered.rows ? attn_trainer_gather(t, err) : ATTN_OK;
+  attn_status status = t->added || !t->gathered.rows ? attn_trainer_accumulate(t, err) : ATTN_OK;
   if (status) return status;
   if (t->parts > 1)
     attn_threads_run((t->numbers + STRETCH - 1) / STRETCH, t->parts, sum_stretch, t);

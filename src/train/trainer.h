@@ -14,11 +14,11 @@
 #include "watch.h"
 
 /* At most: tokens of a batch; its sequences, and batches of a step. */
-enum { ATTN_BATCH_MOST = 1 << 24, ATTN_PAIRS_MOST = 1 << 20 };
+enum { ATTN_BATCH_TOKENS_MAX = 1 << 24, ATTN_BATCH_SIZE_MAX = 1 << 20 };
 
-struct attn_training {
+struct attn_trainer_config {
   struct attn_adamw adam;
-  struct attn_schedule schedule;
+  struct attn_lr_schedule schedule;
   double clip, smoothing; /* clip 0: none */
   int64_t batch, tokens;  /* sequences of a batch; the most tokens of either side in it */
   int64_t longest;        /* tokens that a part has room for at least: no sequence has more */
@@ -33,7 +33,7 @@ struct attn_training {
 const char *attn_precision_name(int32_t halves);
 int attn_precision_find(const char *name, int32_t *halves);
 
-struct attn_part {
+struct attn_replica {
   struct attn_network *network;
   struct attn_tape tape;
   struct attn_batch *batch;
@@ -41,14 +41,14 @@ struct attn_part {
 };
 
 struct attn_trainer {
-  struct attn_training how;
+  struct attn_trainer_config how;
   int64_t numbers;       /* of the weights */
   float *weights;        /* one block with AdamW's moments and the gradients */
   float *first, *second; /* the moments */
   int32_t threads;       /* of a step */
   int parts;
   uint16_t *halves; /* the weights in bf16; NULL: float32 alone */
-  struct attn_part *part;
+  struct attn_replica *part;
   int64_t step, added, skipped;
   struct attn_loss gathered; /* since the last step; its rows are 0 where there is nothing */
   int64_t batches;           /* of that */
@@ -65,8 +65,9 @@ struct attn_step {
   int skipped; /* loss or gradient were not finite: the weights stand as before */
 };
 
-attn_status attn_trainer_new(const struct attn_config *config, const struct attn_training *how,
-                             struct attn_trainer **trainer, attn_error *err);
+attn_status attn_trainer_new(const struct attn_config *config,
+                             const struct attn_trainer_config *how, struct attn_trainer **trainer,
+                             attn_error *err);
 void attn_trainer_free(struct attn_trainer *trainer);
 
 /* One more pair for the next step, for an encoder alone by attn_batch_label; 0 where it does not
@@ -76,7 +77,7 @@ int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_
 
 /* The gradients of what was added, summed to those of the step to come: a step may be of more than
  * one batch. Without it attn_trainer_step does so itself. */
-attn_status attn_trainer_gather(struct attn_trainer *trainer, attn_error *err);
+attn_status attn_trainer_accumulate(struct attn_trainer *trainer, attn_error *err);
 
 /* What was added is not learned from: its loss, without dropout or smoothing, is added to *loss. */
 attn_status attn_trainer_evaluate(struct attn_trainer *trainer, struct attn_loss *loss,

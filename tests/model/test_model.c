@@ -26,7 +26,7 @@ static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
 /* Of a few steps: it has opinions, but no good ones. */
 static int train(const char *kind, const char *more) {
   char config[200];
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   if (!mkdtemp(strcpy(folder, "/tmp/attn-model-XXXXXX"))) return -1;
   snprintf(path, sizeof path, "%s/m.safetensors", folder);
   snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
@@ -121,7 +121,7 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
     attn_reply reply;
     unsigned char more[MORE];
   } longer[3];
-  static const size_t bad[] = {0, 8, sizeof(attn_task_facts) - 1, 65537};
+  static const size_t bad[] = {0, 8, sizeof(attn_task_info) - 1, 65537};
   attn_model *m = open_model();
   attn_reply now[3] = {ATTN_REPLY_INIT};
   attn_error err;
@@ -137,14 +137,14 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
   for (int n = 0; n < 3; n++) assert_null(longer[n].reply.text);
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
     attn_reply reply = {.struct_size = bad[n], .bytes = 7};
-    attn_score_card card = {.struct_size = bad[n], .examples = 7};
+    attn_evaluation card = {.struct_size = bad[n], .examples = 7};
     attn_train_state at = {.struct_size = bad[n], .step = 7};
-    attn_task_facts task = {.struct_size = bad[n]};
-    attn_train run = ATTN_TRAIN_INIT;
+    attn_task_info task = {.struct_size = bad[n]};
+    attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
     run.task = "addition", run.output = other;
     assert_int_equal(attn_model_generate(m, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "replies");
-    assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
+    assert_int_equal(attn_model_evaluate(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
                      ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "card");
     assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
@@ -191,8 +191,8 @@ static void a_decoder_alone_goes_on(void **state) {
     attn_replies_free(&one, 1);
   }
   attn_replies_free(replies, 3);
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
+  attn_evaluation card = ATTN_EVALUATION_INIT;
+  assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
   attn_model_free(m);
 }
@@ -208,7 +208,7 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   attn_model *m = open_model();
   attn_generation how = ATTN_GENERATION_INIT;
   attn_reply replies[TEXTS] = {ATTN_REPLY_INIT};
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
+  attn_evaluation card = ATTN_EVALUATION_INIT;
   int heads = 0;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   for (int n = 0; n < TEXTS; n++)
@@ -217,7 +217,7 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   how.together = 4;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   attn_replies_free(replies, TEXTS);
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
+  assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.aligned == 0);
   assert_int_equal(attn_model_look(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
   assert_int_equal(heads, 2);

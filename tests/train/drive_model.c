@@ -83,7 +83,7 @@ static void write_tensors(const char *path, const char *const *names, const attn
  * loss, the gradients of every weight. What stands for the weights in bf16 is as the last step had
  * it. */
 static void look(struct attn_trainer *t, const char *to, const char *suffix, int with_gradients) {
-  struct attn_part *p = &t->part[0];
+  struct attn_replica *p = &t->part[0];
   struct attn_network *n = p->network;
   const char **names = allocate((size_t)(n->count + 1) * sizeof *names);
   attn_tensor *tensors = allocate((size_t)(n->count + 1) * sizeof *tensors);
@@ -96,8 +96,7 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
     tensors[k + 1] = tensor_of(v->dx, v->n, v->width, n->parameters[k].rank);
   }
   attn_tape_start(&p->tape);
-  if (t->halves)
-    attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
+  if (t->halves) attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);

@@ -18,7 +18,7 @@
 
 #include "checkpoint.h"
 #include "random.h"
-#include "record.h"
+#include "run_record.h"
 #include "scratch.h"
 #include "task.h"
 
@@ -42,16 +42,16 @@ static struct attn_trainer *new_trainer(void) {
   static const char json[] =
       "{\"vocabulary\": 16, \"width\": 16, \"heads\": 2, \"hidden\": 32, "
       "\"encoder_layers\": 1, \"decoder_layers\": 1, \"length\": 32}";
-  const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
-                                    .schedule = {ATTN_SCHEDULE_NOAM, 1.0 / 3, 10, LAST},
-                                    .clip = 1,
-                                    .smoothing = 0.1,
-                                    .batch = BATCH,
-                                    .tokens = 256,
-                                    .longest = 32,
-                                    .seed = 0xFEDCBA9876543210u,
-                                    .threads = 2,
-                                    .halves = halves};
+  const struct attn_trainer_config how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                          .schedule = {ATTN_LR_NOAM, 1.0 / 3, 10, LAST},
+                                          .clip = 1,
+                                          .smoothing = 0.1,
+                                          .batch = BATCH,
+                                          .tokens = 256,
+                                          .longest = 32,
+                                          .seed = 0xFEDCBA9876543210u,
+                                          .threads = 2,
+                                          .halves = halves};
   struct attn_config config;
   struct attn_trainer *t;
   assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
@@ -62,7 +62,7 @@ static struct attn_trainer *new_trainer(void) {
 static void make_step(struct attn_trainer *t) {
   struct attn_step step;
   for (int n = 0; n < BATCH; n++, t->drawn++) {
-    struct attn_example_pair pair;
+    struct attn_aligned_pair pair;
     int32_t source[24], target[24];
     int64_t counts[2] = {0, 0};
     attn_task_addition(1, t->drawn, 0, &pair);
@@ -197,8 +197,8 @@ static void what_does_not_fit_is_refused_and_named(void **state) {
 static void a_training_that_no_run_has_is_refused(void **state) {
   (void)state;
   struct attn_trainer *t = new_trainer();
-  struct attn_training *h = &t->how;
-  const struct attn_training right = *h;
+  struct attn_trainer_config *h = &t->how;
+  const struct attn_trainer_config right = *h;
   const struct {
     int64_t *whole;
     double *real;
@@ -239,15 +239,15 @@ static void a_run_that_cannot_be_is_refused(void **state) {
                                       RUN(", \"examples\": 1, \"best_step\": -1"),
                                       RUN(", \"examples\": 1, \"worse\": -1"),
                                       RUN(", \"examples\": 1, \"worse\": 9223372036854775807")};
-  struct attn_record r;
+  struct attn_run_record r;
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     attn_error err;
-    if (attn_record_parse(wrong[n], &r, &err) != ATTN_ERR_FORMAT || !strstr(err.message, "run"))
+    if (attn_run_record_parse(wrong[n], &r, &err) != ATTN_ERR_FORMAT || !strstr(err.message, "run"))
       fail_msg("%s", wrong[n]);
-    attn_record_free(&r);
+    attn_run_record_free(&r);
   }
-  assert_int_equal(attn_record_parse(RUN(", \"examples\": 16777216"), &r, NULL), ATTN_OK);
-  attn_record_free(&r);
+  assert_int_equal(attn_run_record_parse(RUN(", \"examples\": 16777216"), &r, NULL), ATTN_OK);
+  attn_run_record_free(&r);
 }
 
 /* No memory is taken for numbers that are not there. */

@@ -72,14 +72,14 @@ struct log {
 
 static int32_t note(void *context, const attn_train_state *s) {
   struct log *l = context;
-  if (s->phase != ATTN_TRAIN_LEARNS) return 0;
+  if (s->phase != ATTN_TRAIN_STEP) return 0;
   if (s->step == 1) l->first = *s;
   if (s->validated && l->count < STATES) l->states[l->count++] = *s;
   return l->stop_at && s->step >= l->stop_at;
 }
 
-static attn_train wanted(const char *config, int64_t steps, struct log *log) {
-  attn_train run = ATTN_TRAIN_INIT;
+static attn_train_config wanted(const char *config, int64_t steps, struct log *log) {
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   run.data = data, run.output = output, run.config = config;
   run.steps = steps, run.batch = 4, run.validate_every = EVERY, run.examples = 4, run.seed = 7;
   run.rate = 0.3, run.threads = 1, run.precision = precision, run.progress = note,
@@ -87,13 +87,13 @@ static attn_train wanted(const char *config, int64_t steps, struct log *log) {
   return run;
 }
 
-static attn_train going_on(struct log *log) {
-  attn_train run = ATTN_TRAIN_INIT;
+static attn_train_config going_on(struct log *log) {
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   run.resume = last, run.output = output, run.threads = 1, run.progress = note, run.context = log;
   return run;
 }
 
-static attn_train_state expect(const attn_train *run, attn_status status) {
+static attn_train_state expect(const attn_train_config *run, attn_status status) {
   attn_train_state end = ATTN_TRAIN_STATE_INIT;
   attn_error err = {.message = ""};
   attn_status is = attn_model_train(run, &end, &err);
@@ -120,7 +120,7 @@ static struct bytes whole_best, whole_last;
 /* The run that never stops, and is forgotten but for what it wrote. */
 static void run_whole(const char *config) {
   struct log log = {0};
-  attn_train run = wanted(config, STEPS, &log);
+  attn_train_config run = wanted(config, STEPS, &log);
   int64_t best = expect(&run, ATTN_OK).best_step;
   assert_true(best > EVERY && best < STEPS - EVERY); /* or what is said of it would not matter */
   slurp(output, &whole_best), slurp(last, &whole_last);
@@ -141,7 +141,7 @@ static void stop_and_go_on(const char *config, int64_t every) {
   run_whole(config);
   for (int64_t step = 0; step < STEPS; step += every) {
     struct log log = {.stop_at = step ? step : -1};
-    attn_train run = wanted(config, STEPS, &log);
+    attn_train_config run = wanted(config, STEPS, &log);
     assert_int_equal(expect(&run, ATTN_ERR_INTERRUPTED).end, ATTN_TRAIN_INTERRUPTED);
     log.stop_at = step + 2 < STEPS ? step + 2 : 0;
     run = going_on(&log);
@@ -149,7 +149,7 @@ static void stop_and_go_on(const char *config, int64_t every) {
     log.stop_at = 0;
     assert_int_equal(expect(&run, ATTN_OK).step, STEPS);
     expect_whole();
-    assert_int_equal(expect(&run, ATTN_OK).end, ATTN_TRAIN_STEPS); /* nothing is left to do */
+    assert_int_equal(expect(&run, ATTN_OK).end, ATTN_TRAIN_MAX_STEPS); /* nothing is left to do */
     expect_whole();
     assert_int_equal(files(), 3);
     remove(output), remove(last);
@@ -177,14 +177,14 @@ static void nor_did_what_is_in_bf16(void **state) {
 /* Stops at the n-th call, whatever the run is at, and sees which phases there were. */
 struct phases {
   int64_t calls, at;
-  int seen[ATTN_TRAIN_VALIDATES + 1];
+  int seen[ATTN_TRAIN_VALIDATE + 1];
   int32_t phase;
-  int64_t done, most[ATTN_TRAIN_VALIDATES + 1]; /* between two calls of a phase */
+  int64_t done, most[ATTN_TRAIN_VALIDATE + 1]; /* between two calls of a phase */
 };
 
 static int32_t count_calls(void *context, const attn_train_state *s) {
   struct phases *p = context;
-  assert_true(s->phase >= ATTN_TRAIN_READS && s->phase <= ATTN_TRAIN_VALIDATES);
+  assert_true(s->phase >= ATTN_TRAIN_READ_DATA && s->phase <= ATTN_TRAIN_VALIDATE);
   assert_true(s->done >= 0 && s->done <= s->total);
   if (s->phase == p->phase && s->done - p->done > p->most[s->phase])
     p->most[s->phase] = s->done - p->done;
@@ -193,8 +193,8 @@ static int32_t count_calls(void *context, const attn_train_state *s) {
 }
 
 /* Words of byte pairs, three batches a step. */
-static attn_train wanted_by_phases(struct phases *p) {
-  attn_train run = wanted(tiny, STEPS, NULL);
+static attn_train_config wanted_by_phases(struct phases *p) {
+  attn_train_config run = wanted(tiny, STEPS, NULL);
   run.tokenizer = "bpe:270", run.examples = 40;
   run.batch = 40, run.accumulate = 3; /* it is asked in the middle of the second */
   run.progress = count_calls, run.context = p;
@@ -204,12 +204,12 @@ static attn_train wanted_by_phases(struct phases *p) {
 static void a_run_may_be_stopped_in_every_phase(void **state) {
   (void)state;
   struct phases all = {0};
-  attn_train run = wanted_by_phases(&all);
+  attn_train_config run = wanted_by_phases(&all);
   expect(&run, ATTN_OK);
-  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
+  for (int phase = ATTN_TRAIN_READ_DATA; phase <= ATTN_TRAIN_VALIDATE; phase++)
     assert_true(all.seen[phase] > 0);
   slurp(output, &whole_best), slurp(last, &whole_last), remove(output), remove(last);
-  int stopped[ATTN_TRAIN_VALIDATES + 1] = {0};
+  int stopped[ATTN_TRAIN_VALIDATE + 1] = {0};
   const int64_t late = all.calls - 1; /* in the last validation: the last call comes after it */
   for (int64_t at = 1; at <= late;
        at = at < late && at + 1 + at / 12 > late ? late : at + 1 + at / 12) {
@@ -219,16 +219,16 @@ static void a_run_may_be_stopped_in_every_phase(void **state) {
     assert_int_equal(end.end, ATTN_TRAIN_INTERRUPTED);
     assert_int_equal(p.calls, at); /* once is enough */
     stopped[p.phase]++;
-    assert_int_equal(files(), p.phase < ATTN_TRAIN_LEARNS ? 1 : 2 + !access(output, F_OK));
+    assert_int_equal(files(), p.phase < ATTN_TRAIN_STEP ? 1 : 2 + !access(output, F_OK));
     p.at = 0;
-    if (p.phase >= ATTN_TRAIN_LEARNS)
+    if (p.phase >= ATTN_TRAIN_STEP)
       run.resume = last, run.data = run.config = run.tokenizer = NULL, run.steps = run.batch = 0,
       run.accumulate = run.validate_every = run.examples = 0, run.seed = 0, run.rate = 0;
     expect(&run, ATTN_OK), expect_whole();
     remove(output), remove(last);
   }
-  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
-    if (phase != ATTN_TRAIN_LEARNS) assert_true(stopped[phase] > 0);
+  for (int phase = ATTN_TRAIN_READ_DATA; phase <= ATTN_TRAIN_VALIDATE; phase++)
+    if (phase != ATTN_TRAIN_STEP) assert_true(stopped[phase] > 0);
 }
 
 /* What is worked on between two calls is little, however much there is in all: in bytes, texts,
@@ -236,17 +236,18 @@ static void a_run_may_be_stopped_in_every_phase(void **state) {
 static void a_run_is_asked_often(void **state) {
   (void)state;
   static const int64_t most[] = {
-      [ATTN_TRAIN_READS] = 1 << 22, [ATTN_TRAIN_WORDS] = 256,  [ATTN_TRAIN_MEASURES] = 1,
-      [ATTN_TRAIN_LEARNS] = 1,      [ATTN_TRAIN_GATHERS] = 64, [ATTN_TRAIN_VALIDATES] = 32};
+      [ATTN_TRAIN_READ_DATA] = 1 << 22,  [ATTN_TRAIN_BUILD_VOCABULARY] = 256,
+      [ATTN_TRAIN_MEASURE_EXAMPLES] = 1, [ATTN_TRAIN_STEP] = 1,
+      [ATTN_TRAIN_LOAD_BATCH] = 64,      [ATTN_TRAIN_VALIDATE] = 32};
   struct phases p = {0};
-  attn_train run = wanted(tiny, 1, NULL);
+  attn_train_config run = wanted(tiny, 1, NULL);
   run.tokenizer = "bpe:300", run.examples = 1 << 20, run.batch = 256, run.accumulate = 2;
   run.progress = count_calls, run.context = &p;
   FILE *f = fopen(data, "wb");
   for (int n = 0; n < 20000; n++) fprintf(f, "%d %0500d\t%d\n", n, 0, n % 7);
   assert_int_equal(fclose(f), 0);
   expect(&run, ATTN_OK);
-  for (int phase = ATTN_TRAIN_READS; phase <= ATTN_TRAIN_VALIDATES; phase++)
+  for (int phase = ATTN_TRAIN_READ_DATA; phase <= ATTN_TRAIN_VALIDATE; phase++)
     if (p.most[phase] > most[phase] || !p.seen[phase])
       fail_msg("phase %d: %lld at once", phase, (long long)p.most[phase]);
 }
@@ -254,7 +255,7 @@ static void a_run_is_asked_often(void **state) {
 /* A child's run: from what stands there. */
 static void go_on(void) {
   struct log log = {0};
-  attn_train run = wanted(tiny, STEPS, &log);
+  attn_train_config run = wanted(tiny, STEPS, &log);
   if (!access(last, F_OK)) run = going_on(&log);
   run.replace = 1; /* the best may stand where the last does not yet */
   _exit(attn_model_train(&run, NULL, NULL) ? 2 : 0);
@@ -292,7 +293,7 @@ static struct attn_checkpoint told_by(const char *path) {
 /* In the middle of another run: its output is taken. */
 static int32_t begin_another(void *context, const attn_train_state *s) {
   attn_error err = {.message = ""};
-  attn_train run = wanted(tiny, 1, NULL);
+  attn_train_config run = wanted(tiny, 1, NULL);
   run.progress = NULL, run.replace = 1;
   (void)s;
   assert_int_equal(attn_model_train(&run, NULL, &err), ATTN_ERR_FILE);
@@ -304,7 +305,7 @@ static int32_t begin_another(void *context, const attn_train_state *s) {
 static void an_output_is_one_runs(void **state) {
   (void)state;
   int others = 0;
-  attn_train run = wanted(tiny, EVERY, NULL);
+  attn_train_config run = wanted(tiny, EVERY, NULL);
   run.progress = begin_another, run.context = &others;
   expect(&run, ATTN_OK);
   assert_true(others > EVERY);
@@ -320,7 +321,7 @@ static void put(const char *name, const char *text) {
 
 static void what_killed_runs_left_is_removed(void **state) {
   (void)state;
-  attn_train run = wanted(tiny, 1, NULL);
+  attn_train_config run = wanted(tiny, 1, NULL);
   run.progress = NULL;
   put(".attn-1-0.part", "half"), put(".attn-o.lock", ""), put(".attn-mine.part", "mine");
   expect(&run, ATTN_OK);
@@ -329,7 +330,7 @@ static void what_killed_runs_left_is_removed(void **state) {
 
 /* A child's run in the place of one that is done, which had another seed. */
 static void replace(void) {
-  attn_train run = wanted(tiny, STEPS, NULL);
+  attn_train_config run = wanted(tiny, STEPS, NULL);
   run.progress = NULL, run.replace = 1, run.seed = 8;
   _exit(attn_model_train(&run, NULL, NULL) ? 2 : 0);
 }
@@ -340,7 +341,7 @@ static void best_and_last_are_of_one_run(void **state) {
   (void)state;
   int kills = 0, status = -1;
   for (int64_t most = 2000; kills < 200; most += most / 20) {
-    attn_train run = wanted(tiny, EVERY, NULL);
+    attn_train_config run = wanted(tiny, EVERY, NULL);
     run.progress = NULL, run.replace = 1;
     expect(&run, ATTN_OK);
     pid_t child = fork();
@@ -358,21 +359,22 @@ static void best_and_last_are_of_one_run(void **state) {
 /* ---- Ends ---- */
 
 static int is_better(const attn_train_state *a, const attn_train_state *b) {
-  return a->unseen_exact > b->unseen_exact ||
-         (!(a->unseen_exact < b->unseen_exact) && a->unseen_loss < b->unseen_loss);
+  return a->validation_exact_match > b->validation_exact_match ||
+         (!(a->validation_exact_match < b->validation_exact_match) &&
+          a->validation_loss < b->validation_loss);
 }
 
 static void the_best_is_the_best(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(tiny, 60, &log);
+  attn_train_config run = wanted(tiny, 60, &log);
   attn_train_state end = expect(&run, ATTN_OK);
   assert_int_equal(log.count, 60 / EVERY);
   int best = 0;
   for (int n = 1; n < log.count; n++)
     if (is_better(&log.states[n], &log.states[best])) best = n;
   assert_int_equal(end.best_step, log.states[best].step);
-  assert_true(end.best == log.states[best].unseen_exact);
+  assert_true(end.best == log.states[best].validation_exact_match);
   assert_int_equal(told_by(output).step, end.best_step);
   assert_int_equal(told_by(last).step, 60);
 }
@@ -380,10 +382,10 @@ static void the_best_is_the_best(void **state) {
 static void patience_ends_a_run(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(tiny, 3000, &log);
+  attn_train_config run = wanted(tiny, 3000, &log);
   run.patience = 4, run.schedule = "constant";
   attn_train_state end = expect(&run, ATTN_OK);
-  assert_int_equal(end.end, ATTN_TRAIN_NO_BETTER);
+  assert_int_equal(end.end, ATTN_TRAIN_EARLY_STOPPED);
   assert_int_equal(end.step - end.best_step, 4 * EVERY);
   for (int n = 0, worse = 0; n < log.count - 1; n++) { /* not before */
     worse = log.states[n].best_step == log.states[n].step ? 0 : worse + 1;
@@ -397,12 +399,12 @@ static void what_is_good_enough_ends_a_run(void **state) {
   FILE *f = fopen(data, "wb");
   for (int n = 0; n < 40; n++) fprintf(f, "%d\tyes\n", n);
   fclose(f);
-  attn_train run = wanted(sober, 2000, &log);
+  attn_train_config run = wanted(sober, 2000, &log);
   run.until = 1, run.rate = 0.01;
   attn_train_state end = expect(&run, ATTN_OK);
-  assert_int_equal(end.end, ATTN_TRAIN_REACHED);
+  assert_int_equal(end.end, ATTN_TRAIN_TARGET_REACHED);
   for (int n = 0; n < log.count; n++)
-    assert_int_equal(log.states[n].unseen_exact >= 1, n == log.count - 1);
+    assert_int_equal(log.states[n].validation_exact_match >= 1, n == log.count - 1);
 }
 
 /* ---- Batches ---- */
@@ -412,7 +414,7 @@ static void what_is_good_enough_ends_a_run(void **state) {
 static void batches_that_are_gathered_are_one(void **state) {
   (void)state;
   struct log one = {0}, four = {0};
-  attn_train run = wanted(sober, 1, &one);
+  attn_train_config run = wanted(sober, 1, &one);
   run.batch = 16;
   expect(&run, ATTN_OK);
   run.batch = 4, run.accumulate = 4, run.context = &four, run.replace = 1;
@@ -428,7 +430,7 @@ static void other_threads_have_the_same_batches(void **state) {
   int64_t drawn[2];
   for (int n = 0; n < 2; n++) {
     struct log log = {.stop_at = 4};
-    attn_train run = wanted(sober, STEPS, &log);
+    attn_train_config run = wanted(sober, STEPS, &log);
     run.batch = 16, run.threads = 2, run.replace = 1;
     expect(&run, ATTN_ERR_INTERRUPTED);
     log.stop_at = 0, run = going_on(&log), run.threads = n ? 1 : 2;
@@ -443,7 +445,7 @@ static void other_threads_have_the_same_batches(void **state) {
 static void what_diverges_changes_no_checkpoint(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(tiny, STEPS, &log);
+  attn_train_config run = wanted(tiny, STEPS, &log);
   expect(&run, ATTN_OK);
   slurp(output, &whole_best), slurp(last, &whole_last);
   run.rate = 1e30, run.schedule = "constant", run.warm_up = 1, run.replace = 1;
@@ -460,7 +462,7 @@ static void a_full_disk_leaves_what_stood(void **state) {
   (void)state;
   struct rlimit all, little;
   struct log log = {0};
-  attn_train run = wanted(tiny, STEPS, &log);
+  attn_train_config run = wanted(tiny, STEPS, &log);
   getrlimit(RLIMIT_FSIZE, &all);
   little = all, little.rlim_cur = 5000;
   signal(SIGXFSZ, SIG_IGN);
@@ -483,7 +485,7 @@ static void memory_may_end_anywhere(void **state) {
   for (int n = 1, whole = 0; !whole; n += 1 + n / 40) {
     attn_error err;
     struct log log = {0};
-    attn_train run = wanted(tiny, 2, &log);
+    attn_train_config run = wanted(tiny, 2, &log);
     scarce_begin(n);
     attn_status status = attn_model_train(&run, NULL, &err);
     scarce_end();
@@ -502,7 +504,7 @@ static void memory_may_end_anywhere(void **state) {
 static void a_model_of_many_places_takes_no_more_memory(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run =
+  attn_train_config run =
       wanted("{\"width\": 8, \"positions\": \"alibi\", \"length\": 16777216, " LAYERS "}", 3, &log);
   scarce_begin(0);
   expect(&run, ATTN_OK);
@@ -512,7 +514,7 @@ static void a_model_of_many_places_takes_no_more_memory(void **state) {
 
 /* ---- What is asked for ---- */
 
-static void expect_refused(const attn_train *run, attn_status status, const char *says) {
+static void expect_refused(const attn_train_config *run, attn_status status, const char *says) {
   attn_error err = {.message = ""};
   int before = files();
   assert_int_equal(attn_model_train(run, NULL, &err), status);
@@ -524,7 +526,7 @@ static void expect_refused(const attn_train *run, attn_status status, const char
 static void labels_that_have_no_place_are_refused(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(encoder, 3, &log);
+  attn_train_config run = wanted(encoder, 3, &log);
   attn_error err = {.message = ""};
   FILE *f = fopen(data, "wb");
   for (int n = 1; n <= 20; n++) fprintf(f, n == 7 ? "%c\tabc\n" : "%cb\tab\n", 'a' + n);
@@ -555,7 +557,7 @@ static void words_without_an_end_are_refused(void **state) {
       "\"prefix\":\"##\",\"cleanup\":true},\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"a\","
       "\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":9,\"vocab\":{\"a\":0}}}";
   struct log log = {0};
-  attn_train run = wanted(tiny, 3, &log);
+  attn_train_config run = wanted(tiny, 3, &log);
   char path[100];
   snprintf(path, sizeof path, "%s/tokenizer.json", folder);
   assert_int_equal(attn_file_write(path, json, sizeof json - 1, NULL), ATTN_OK);
@@ -568,7 +570,7 @@ static void settings_that_cannot_be_are_refused(void **state) {
   (void)state;
 #define REFUSED(status, says, ...)                 \
   do {                                             \
-    attn_train run = wanted(tiny, 3, &log);        \
+    attn_train_config run = wanted(tiny, 3, &log); \
     __VA_ARGS__;                                   \
     expect_refused(&run, ATTN_ERR_##status, says); \
   } while (0)
@@ -605,7 +607,7 @@ static void settings_that_cannot_be_are_refused(void **state) {
 static void what_goes_on_is_the_run_that_it_was(void **state) {
   (void)state;
   struct log log = {.stop_at = STEPS - 1}; /* the best is behind it: see run_whole */
-  attn_train run = wanted(tiny, STEPS, &log);
+  attn_train_config run = wanted(tiny, STEPS, &log);
   expect(&run, ATTN_ERR_INTERRUPTED);
   log.stop_at = 0, run = going_on(&log);
   run.steps = 100, expect_refused(&run, ATTN_ERR_ARGUMENT, "steps"), run.steps = 0;
@@ -634,8 +636,8 @@ static void what_goes_on_is_the_run_that_it_was(void **state) {
 static void an_older_caller_is_served(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train run = wanted(tiny, 2, &log);
-  run.struct_size = offsetof(attn_train, precision), run.precision = "none of its";
+  attn_train_config run = wanted(tiny, 2, &log);
+  run.struct_size = offsetof(attn_train_config, precision), run.precision = "none of its";
   expect(&run, ATTN_OK);
   assert_int_equal(told_by(last).how.halves, 0);
 }

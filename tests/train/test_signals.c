@@ -69,7 +69,7 @@ static void train(const char *precision) {
   attn_error err;
   snprintf(output, sizeof output, "%s/m.safetensors", folder);
   for (int n = 0; n < 2; n++) {
-    attn_train run = ATTN_TRAIN_INIT;
+    attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
     run.task = "letters", run.output = output, run.config = configs[n], run.replace = 1;
     run.steps = 12, run.batch = 16, run.validate_every = 12, run.examples = 8, run.seed = 3;
     run.rate = 0.3, run.threads = 1, run.precision = precision;

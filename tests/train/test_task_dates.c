@@ -81,10 +81,10 @@ static struct imperial imperial_of(const struct tm *day) {
   return (struct imperial){"明治", 'M', year - 1867};
 }
 
-static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE]) {
+static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE_SIZE]) {
   char month[16], brief[16], weekday[16];
   int day = t->tm_mday, year = t->tm_year + 1900, m = t->tm_mon + 1;
-  const size_t room = ATTN_EXAMPLE;
+  const size_t room = ATTN_EXAMPLE_SIZE;
   strftime(month, sizeof month, "%B", t), strftime(brief, sizeof brief, "%b", t);
   strftime(weekday, sizeof weekday, "%A", t);
   snprintf(forms[0], room, "%d %s %d", day, month, year);
@@ -99,10 +99,10 @@ static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE]) {
   snprintf(forms[9], room, "%d.%d.%d", year, m, day);
 }
 
-static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE]) {
+static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE_SIZE]) {
   const struct imperial now = imperial_of(t);
   int day = t->tm_mday, year = t->tm_year + 1900, m = t->tm_mon + 1;
-  const size_t room = ATTN_EXAMPLE;
+  const size_t room = ATTN_EXAMPLE_SIZE;
   char number[16];
   western_forms(t, forms);
   snprintf(number, sizeof number, "%d", now.year);
@@ -115,7 +115,7 @@ static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE]) {
 }
 
 static int form_of(const char *source, const struct tm *day) {
-  char forms[FORMS][ATTN_EXAMPLE];
+  char forms[FORMS][ATTN_EXAMPLE_SIZE];
   forms_of(day, forms);
   for (int form = 0; form < FORMS; form++)
     if (!strcmp(source, forms[form])) return form;
@@ -134,7 +134,7 @@ static void each_is_a_form_of_its_day(void **state) {
   enum { MANY = 300000 };
   int of_form[FORMS] = {0};
   for (int n = 0; n < MANY; n++) {
-    struct attn_example_pair pair;
+    struct attn_aligned_pair pair;
     attn_task_dates(4, (uint64_t)n, n % 10 == 0, &pair);
     int day = find_day(pair.target);
     if (day < 0) fail_msg("%s: no day is %s", pair.source, pair.target);
@@ -174,7 +174,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 static int sides[DAYS];
 static unsigned seen[KNOWN];
 
-static void note(int side, const struct attn_example_pair *pair) {
+static void note(int side, const struct attn_aligned_pair *pair) {
   int day = find_day(pair->target);
   if (day >= 0) sides[day] |= 1 << side;
   for (int k = 0; k < KNOWN; k++)
@@ -185,7 +185,7 @@ static void note(int side, const struct attn_example_pair *pair) {
 static void draw_many(void) {
   for (int side = 0; side < 2; side++)
     for (uint64_t n = 0, count = side ? 900000 : 8000000; n < count; n++) {
-      struct attn_example_pair pair;
+      struct attn_aligned_pair pair;
       attn_task_dates(6, n, side, &pair);
       note(side, &pair);
     }

@@ -12,7 +12,7 @@
 
 #include "task.h"
 
-typedef struct attn_example_pair pair_t;
+typedef struct attn_aligned_pair pair_t;
 
 /* ---- The dictionary ---- */
 
@@ -141,10 +141,10 @@ static void past(const char *verb, char *to) {
 /* ---- The translator ---- */
 
 struct reader {
-  char text[ATTN_EXAMPLE];
+  char text[ATTN_EXAMPLE_SIZE];
   const char *words[64];
   int count, next;
-  char english[ATTN_EXAMPLE];
+  char english[ATTN_EXAMPLE_SIZE];
   int from[64], written;
 };
 
@@ -307,7 +307,7 @@ static void each_word_is_accounted_for(void **state) {
 }
 
 static int has_word(const char *text, const char *word) {
-  char padded[ATTN_EXAMPLE + 2], looked_for[64];
+  char padded[ATTN_EXAMPLE_SIZE + 2], looked_for[64];
   snprintf(padded, sizeof padded, " %s ", text);
   snprintf(looked_for, sizeof looked_for, " %s ", word);
   return strstr(padded, looked_for) != NULL;

@@ -14,7 +14,7 @@
 #include "attn/train.h"
 #include "task.h"
 
-typedef struct attn_example_pair pair_t;
+typedef struct attn_aligned_pair pair_t;
 
 static const char *const names[] = {"dates", "numerals", "addition", "letters",
                                     "copy",  "reverse",  "sort",     "translation"};
@@ -114,11 +114,11 @@ static int count_tokens(const struct attn_task *task, const char *text) {
 static void check_form(const struct attn_task *task, const pair_t *pair) {
   const char *sides[] = {pair->source, pair->target};
   for (int side = 0; side < 2; side++) {
-    assert_non_null(memchr(sides[side], 0, ATTN_EXAMPLE));
+    assert_non_null(memchr(sides[side], 0, ATTN_EXAMPLE_SIZE));
     assert_true(*sides[side]);
     for (const char *c = sides[side]; *c; c += character(c)) assert_true(character(c));
   }
-  assert_in_range(pair->aligned, 0, ATTN_ALIGNED);
+  assert_in_range(pair->aligned, 0, ATTN_ALIGNMENT_MAX);
   if (pair->aligned) assert_int_equal(pair->aligned, count_tokens(task, pair->target));
   for (int n = 0; n < pair->aligned; n++)
     assert_true(pair->alignment[n] >= -1 && pair->alignment[n] < count_tokens(task, pair->source));
@@ -188,7 +188,7 @@ static const char *const adjectives[] = {"大きい", "小さい", "静かな", 
                                          "黒い",   "赤い",   "古い",   "新しい", "高い"};
 
 static void add_pairs(struct keys *keys, const char *source) {
-  char words[ATTN_EXAMPLE], key[2 * ATTN_EXAMPLE], *word, *before = NULL;
+  char words[ATTN_EXAMPLE_SIZE], key[2 * ATTN_EXAMPLE_SIZE], *word, *before = NULL;
   strcpy(words, source);
   for (word = strtok(words, " "); word; before = word, word = strtok(NULL, " "))
     for (size_t n = 0; before && n < sizeof adjectives / sizeof *adjectives; n++)
@@ -198,7 +198,7 @@ static void add_pairs(struct keys *keys, const char *source) {
 
 /* What two forms of one example have in common, without the generator's word for it. */
 static void add_keys(struct keys *keys, const char *task, const pair_t *pair) {
-  char key[ATTN_EXAMPLE];
+  char key[ATTN_EXAMPLE_SIZE];
   strcpy(key, pair->target);
   if (!strcmp(task, "translation")) {
     add_pairs(keys, pair->source);
@@ -324,7 +324,7 @@ static void kanji_of(const char *digits, char *to) {
   static const char *const names_of[] = {"〇", "一", "二", "三", "四",
                                          "五", "六", "七", "八", "九"};
   static const char *const small[] = {"", "十", "百", "千"}, *const large[] = {"", "万", "億"};
-  char later[ATTN_EXAMPLE];
+  char later[ATTN_EXAMPLE_SIZE];
   size_t length = strlen(digits);
   int large_is_due = 0;
   strcpy(to, "");
@@ -335,7 +335,7 @@ static void kanji_of(const char *digits, char *to) {
     const char *said = names_of[digit];
     if (digit == 1 && (place % 4 == 1 || place % 4 == 2 || place == 3)) said = "";
     strcpy(later, to);
-    snprintf(to, ATTN_EXAMPLE, "%s%s%s%.200s", said, small[place % 4],
+    snprintf(to, ATTN_EXAMPLE_SIZE, "%s%s%s%.200s", said, small[place % 4],
              large_is_due ? large[place / 4] : "", later);
     large_is_due = 0;
   }
@@ -388,7 +388,7 @@ static void the_convention(void **state) {
       {"999999999999", "九千九百九十九億九千九百九十九万九千九百九十九"},
   };
   for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-    char kanji[ATTN_EXAMPLE];
+    char kanji[ATTN_EXAMPLE_SIZE];
     kanji_of(table[n][0], kanji);
     assert_string_equal(kanji, table[n][1]);
     assert_true(value_of(kanji) == strtoull(table[n][0], NULL, 10));
@@ -401,7 +401,7 @@ static void numerals(void **state) {
   int to_kanji = 0, lengths[13] = {0}, with_end = 0, zero_at_end = 0;
   for (int n = 0; n < MANY; n++) {
     pair_t pair;
-    char expected[ATTN_EXAMPLE];
+    char expected[ATTN_EXAMPLE_SIZE];
     attn_task_numerals(1, (uint64_t)n, n % 10 == 0, &pair);
     int is_to_kanji = !strncmp(pair.source, "漢:", 4);
     assert_true(is_to_kanji || !strncmp(pair.source, "数:", 4));
@@ -455,7 +455,7 @@ static void addition(void **state) {
 /* ---- Letters ---- */
 
 static void check_letters(const pair_t *pair) {
-  char expected[ATTN_EXAMPLE] = {0}, used[ATTN_EXAMPLE] = {0};
+  char expected[ATTN_EXAMPLE_SIZE] = {0}, used[ATTN_EXAMPLE_SIZE] = {0};
   const char mark = pair->source[0], *letters = pair->source + 1;
   size_t count = strlen(letters);
   strcpy(expected, letters);

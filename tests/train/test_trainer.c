@@ -32,16 +32,16 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
       "{\"vocabulary\": %d, \"width\": 32, \"heads\": 4, \"hidden\": %d, \"encoder_layers\": 1, "
       "\"decoder_layers\": 1, \"length\": 16%s}",
       WORDS, hidden, more);
-  const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
-                                    .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
-                                    .clip = 1,
-                                    .batch = 16,
-                                    .tokens = 128,
-                                    .longest = 16,
-                                    .seed = 3,
-                                    .threads = threads,
-                                    .whole_from = whole_from,
-                                    .halves = halves};
+  const struct attn_trainer_config how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                          .schedule = {ATTN_LR_COSINE, rate, 20, 300},
+                                          .clip = 1,
+                                          .batch = 16,
+                                          .tokens = 128,
+                                          .longest = 16,
+                                          .seed = 3,
+                                          .threads = threads,
+                                          .whole_from = whole_from,
+                                          .halves = halves};
   if (attn_config_parse(json, strlen(json), &config, &err) ||
       attn_trainer_new(&config, &how, &t, &err))
     fail_msg("%s", err.message);
@@ -122,8 +122,8 @@ static void a_batch_may_be_stopped_at_any_layer(void **state) {
       if (k) t[k]->watch = &watch;
       random_state = 9, add_batch(t[k]);
     }
-    assert_int_equal(attn_trainer_gather(t[0], NULL), ATTN_OK);
-    assert_int_equal(attn_trainer_gather(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
+    assert_int_equal(attn_trainer_accumulate(t[0], NULL), ATTN_OK);
+    assert_int_equal(attn_trainer_accumulate(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
     assert_true(at ? stop.calls == at : stop.calls > 40);
     t[1]->watch = NULL;
     if (at) random_state = 9, add_batch(t[1]);
@@ -171,7 +171,7 @@ static void a_large_model_is_one_part(void **state) {
 }
 
 static int parts_of(const char *json) {
-  const struct attn_training how = {.batch = 3, .tokens = 3, .threads = 3};
+  const struct attn_trainer_config how = {.batch = 3, .tokens = 3, .threads = 3};
   struct attn_config config;
   struct attn_trainer *t = NULL;
   assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
@@ -230,7 +230,7 @@ static void adamw_is_its_formula(void **state) {
   const struct attn_host host = {.threads = 2};
   for (int n = 0; n < COUNT; n++) wd[n] = (double)(w[n] = uniform());
   for (int t = 1; t <= 20; t++) {
-    const struct attn_moments all = {w, m, v, g, COUNT, t % 2};
+    const struct attn_adamw_group all = {w, m, v, g, COUNT, t % 2};
     for (int n = 0; n < COUNT; n++) g[n] = uniform();
     attn_adamw_step(&host, &adam, t, 0.01, 0.5, &all);
     for (int n = 0; n < COUNT; n++) {
@@ -263,24 +263,24 @@ static void a_norm_does_not_depend_on_threads(void **state) {
 
 static void schedules_rise_and_fall(void **state) {
   (void)state;
-  const struct attn_schedule cosine = {ATTN_SCHEDULE_COSINE, 2, 10, 110},
-                             noam = {ATTN_SCHEDULE_NOAM, 2, 10, 0},
-                             constant = {ATTN_SCHEDULE_CONSTANT, 2, 0, 0};
+  const struct attn_lr_schedule cosine = {ATTN_LR_COSINE, 2, 10, 110},
+                                noam = {ATTN_LR_NOAM, 2, 10, 0},
+                                constant = {ATTN_LR_CONSTANT, 2, 0, 0};
   const struct {
-    const struct attn_schedule *s;
+    const struct attn_lr_schedule *s;
     int64_t step;
     double rate;
   } known[] = {{&cosine, 5, 1},   {&cosine, 10, 2},   {&cosine, 60, 1}, {&cosine, 110, 0},
                {&cosine, 200, 0}, {&noam, 5, 1},      {&noam, 10, 2},   {&noam, 40, 1},
                {&constant, 1, 2}, {&constant, 999, 2}};
   for (size_t n = 0; n < sizeof known / sizeof *known; n++)
-    assert_true(fabs(attn_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
+    assert_true(fabs(attn_lr_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
 }
 
 static void what_says_no_words_is_not_trained(void **state) {
   (void)state;
   static const char json[] = "{\"vocabulary\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
-  const struct attn_training how = {.batch = 1, .tokens = 9, .threads = 1};
+  const struct attn_trainer_config how = {.batch = 1, .tokens = 9, .threads = 1};
   struct attn_config config;
   struct attn_trainer *t = NULL;
   assert_int_equal(attn_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
@@ -369,7 +369,7 @@ static void expect_fresh(const struct attn_trainer *t) {
 static void gather(struct attn_trainer *t) {
   random_state = 17;
   add_batch(t);
-  assert_int_equal(attn_trainer_gather(t, NULL), ATTN_OK);
+  assert_int_equal(attn_trainer_accumulate(t, NULL), ATTN_OK);
   expect_fresh(t);
 }
 

@@ -1,4 +1,4 @@
-#include "data.h"
+#include "text_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,11 @@ struct lines {
   size_t count, room;
 };
 
-struct attn_data {
+struct attn_text_pairs {
   const struct attn_task *task;
   uint64_t seed, hash;
   int joined;
-  struct attn_example_pair made;
+  struct attn_aligned_pair made;
   char *text[2];                       /* of the two files */
   const char *text_of[2], *name_of[2]; /* of the two sides */
   struct lines lines[2];
@@ -40,8 +40,8 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the data");
 }
 
-attn_status attn_data_of_task(const char *name, uint64_t seed, struct attn_data **data,
-                              attn_error *err) {
+attn_status attn_text_pairs_from_task(const char *name, uint64_t seed,
+                                      struct attn_text_pairs **data, attn_error *err) {
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
@@ -58,8 +58,8 @@ static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
   return hash;
 }
 
-attn_status attn_data_wrong(const struct attn_pair *pair, attn_status status, const char *what,
-                            attn_error *err) {
+attn_status attn_text_pair_fail(const struct attn_text_pair *pair, attn_status status,
+                                const char *what, attn_error *err) {
   if (!pair->file) return attn_fail(err, status, NULL, "%s", what);
   return attn_fail_at(err, status, pair->line, 1, "%.120s:%lld:1: %s", pair->file,
                       (long long)pair->line, what);
@@ -73,7 +73,8 @@ static int is_utf8(const char *text, size_t bytes) {
 }
 
 /* NULL, or what is wrong with a line. */
-static const char *fault_of(const struct attn_data *d, const char *text, const struct line *line) {
+static const char *fault_of(const struct attn_text_pairs *d, const char *text,
+                            const struct line *line) {
   const char *start = text + line->source;
   size_t bytes = line->end - line->source, behind = line->end - line->tab;
   if (bytes > LINE_MOST) return "longer than 65536 bytes";
@@ -86,11 +87,11 @@ static const char *fault_of(const struct attn_data *d, const char *text, const s
              : NULL;
 }
 
-static attn_status check_line(const struct attn_data *d, const char *path, const char *text,
+static attn_status check_line(const struct attn_text_pairs *d, const char *path, const char *text,
                               const struct line *line, attn_error *err) {
-  const struct attn_pair place = {.file = path, .line = line->number};
+  const struct attn_text_pair place = {.file = path, .line = line->number};
   const char *fault = fault_of(d, text, line);
-  return fault ? attn_data_wrong(&place, ATTN_ERR_FORMAT, fault, err) : ATTN_OK;
+  return fault ? attn_text_pair_fail(&place, ATTN_ERR_FORMAT, fault, err) : ATTN_OK;
 }
 
 static attn_status add_line(struct lines *to, const struct line *line, attn_error *err) {
@@ -118,8 +119,8 @@ static struct line line_of(const char *text, size_t at, size_t end, int64_t numb
 }
 
 /* From at on. side: where its lines go; -1: to either. Empty lines are passed over. */
-static attn_status read_lines(struct attn_data *d, const char *path, const char *text, size_t at,
-                              size_t size, int side, attn_error *err) {
+static attn_status read_lines(struct attn_text_pairs *d, const char *path, const char *text,
+                              size_t at, size_t size, int side, attn_error *err) {
   attn_status status = ATTN_OK;
   int64_t number = 1;
   size_t told = 0;
@@ -139,7 +140,7 @@ static attn_status read_lines(struct attn_data *d, const char *path, const char 
 }
 
 /* Where chance held nothing out, or everything, the last line goes over. */
-static void balance(struct attn_data *d) {
+static void balance(struct attn_text_pairs *d) {
   for (int side = 0; side < 2; side++) {
     struct lines *none = &d->lines[side], *all = &d->lines[!side];
     if (none->count || all->count < 2 || !none->room) continue;
@@ -147,7 +148,7 @@ static void balance(struct attn_data *d) {
   }
 }
 
-static attn_status read_file(struct attn_data *d, const char *path, int n, int side,
+static attn_status read_file(struct attn_text_pairs *d, const char *path, int n, int side,
                              attn_error *err) {
   size_t size = 0;
   attn_status status = attn_file_read(path, FILE_MOST, d->watch, &d->text[n], &size, err);
@@ -163,7 +164,7 @@ static attn_status reserve(struct lines *lines, attn_error *err) {
   return lines->at ? ATTN_OK : out_of_memory(err);
 }
 
-static attn_status read_all(struct attn_data *d, const char *path, const char *held_out,
+static attn_status read_all(struct attn_text_pairs *d, const char *path, const char *held_out,
                             attn_error *err) {
   attn_status status = reserve(&d->lines[TRAINED], err);
   if (!status) status = reserve(&d->lines[HELD_OUT], err);
@@ -182,18 +183,19 @@ static attn_status read_all(struct attn_data *d, const char *path, const char *h
   return d->order ? ATTN_OK : out_of_memory(err);
 }
 
-attn_status attn_data_of_file(const char *path, const char *held_out, int joined, uint64_t seed,
-                              struct attn_watch *watch, struct attn_data **data, attn_error *err) {
-  struct attn_data *d = calloc(1, sizeof *d);
+attn_status attn_text_pairs_from_file(const char *path, const char *held_out, int joined,
+                                      uint64_t seed, struct attn_watch *watch,
+                                      struct attn_text_pairs **data, attn_error *err) {
+  struct attn_text_pairs *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
   d->seed = seed, d->joined = joined, d->hash = FNV_BASIS, d->watch = watch;
   attn_status status = read_all(d, path, held_out, err);
-  if (status) return attn_data_free(d), status;
+  if (status) return attn_text_pairs_free(d), status;
   *data = d;
   return ATTN_OK;
 }
 
-void attn_data_free(struct attn_data *d) {
+void attn_text_pairs_free(struct attn_text_pairs *d) {
   if (!d) return;
   for (int side = 0; side < 2; side++) free(d->text[side]), free(d->lines[side].at);
   free(d->order), free(d);
@@ -201,38 +203,38 @@ void attn_data_free(struct attn_data *d) {
 
 /* ---- Examples ---- */
 
-int64_t attn_data_count(const struct attn_data *d, int held_out) {
+int64_t attn_text_pairs_count(const struct attn_text_pairs *d, int held_out) {
   return (int64_t)d->lines[held_out != 0].count;
 }
 
-uint64_t attn_data_hash(const struct attn_data *d) { return d->hash; }
+uint64_t attn_text_pairs_hash(const struct attn_text_pairs *d) { return d->hash; }
 
-const struct attn_task *attn_data_task(const struct attn_data *d) { return d->task; }
+const struct attn_task *attn_text_pairs_task(const struct attn_text_pairs *d) { return d->task; }
 
 /* A new order for each round [Fisher & Yates; Durstenfeld 1964]. */
-static attn_status shuffle(struct attn_data *d, uint64_t round, attn_error *err) {
+static attn_status shuffle(struct attn_text_pairs *d, uint64_t round, attn_error *err) {
   uint32_t count = (uint32_t)d->lines[TRAINED].count;
-  struct attn_draws draws = {.seed = d->seed, .n = round};
+  struct attn_random_stream draws = {.seed = d->seed, .n = round};
   attn_status status = ATTN_OK;
   d->round = UINT64_MAX; /* no round's, until it is whole */
   for (uint32_t n = 0; n < count; n++) d->order[n] = n;
   for (uint32_t n = count; n > 1 && !status; n--) {
     if (n % TOLD == 0) status = attn_watch_tell(d->watch, count - n, count, err);
-    uint32_t other = attn_draw_below(&draws, n), last = d->order[n - 1];
+    uint32_t other = attn_random_below(&draws, n), last = d->order[n - 1];
     d->order[n - 1] = d->order[other], d->order[other] = last;
   }
   if (!status) d->round = round;
   return status;
 }
 
-static attn_status line_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair,
-                             attn_error *err) {
+static attn_status line_pair(struct attn_text_pairs *d, uint64_t n, int held_out,
+                             struct attn_text_pair *pair, attn_error *err) {
   uint64_t count = d->lines[held_out].count, round = n / count, index = n % count;
   attn_status status = !held_out && round != d->round ? shuffle(d, round, err) : ATTN_OK;
   if (status) return status;
   const struct line *line = &d->lines[held_out].at[held_out ? index : d->order[index]];
   const char *text = d->text_of[held_out];
-  *pair = (struct attn_pair){.file = d->name_of[held_out], .line = line->number};
+  *pair = (struct attn_text_pair){.file = d->name_of[held_out], .line = line->number};
   if (line->tab == line->end) {
     pair->target = (struct attn_passage){text + line->source, line->end - line->source};
   } else {
@@ -242,11 +244,11 @@ static attn_status line_pair(struct attn_data *d, uint64_t n, int held_out, stru
   return ATTN_OK;
 }
 
-attn_status attn_data_pair(struct attn_data *d, uint64_t n, int held_out, struct attn_pair *pair,
-                           attn_error *err) {
+attn_status attn_text_pairs_get(struct attn_text_pairs *d, uint64_t n, int held_out,
+                                struct attn_text_pair *pair, attn_error *err) {
   if (!d->task) return line_pair(d, n, held_out != 0, pair, err);
   d->task->make(d->seed, n, held_out, &d->made);
-  *pair = (struct attn_pair){.source = {d->made.source, strlen(d->made.source)},
-                             .target = {d->made.target, strlen(d->made.target)}};
+  *pair = (struct attn_text_pair){.source = {d->made.source, strlen(d->made.source)},
+                                  .target = {d->made.target, strlen(d->made.target)}};
   return ATTN_OK;
 }

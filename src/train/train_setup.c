@@ -10,7 +10,7 @@
 #include "dump.h"
 #include "error.h"
 #include "file.h"
-#include "run.h"
+#include "train_run.h"
 
 enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000, TOLD = 256 };
 
@@ -30,7 +30,7 @@ static int tell(void *run, int64_t done, int64_t total) {
   return r->wanted.progress && r->wanted.progress(r->wanted.context, &r->state);
 }
 
-struct attn_watch *attn_run_phase(struct attn_run *r, enum attn_train_phase phase) {
+struct attn_watch *attn_train_run_phase(struct attn_run *r, enum attn_train_phase phase) {
   r->state.phase = (int32_t)phase, r->state.validated = 0;
   r->watch.stop = tell, r->watch.context = r, r->watch.name = "progress";
   return &r->watch;
@@ -75,7 +75,7 @@ static attn_status claim(const char *path, struct attn_lock *lock, attn_error *e
   return status;
 }
 
-static attn_status place(struct attn_run *r, const attn_train *w, attn_error *err) {
+static attn_status place(struct attn_run *r, const attn_train_config *w, attn_error *err) {
   if (!w->output) return wrong(err, "output", "is missing: where shall the checkpoint go?");
   r->best_path = strdup(w->output), r->last_path = last_name(w->output);
   if (!r->best_path || !r->last_path) return out_of_memory(err);
@@ -94,15 +94,15 @@ static attn_status place(struct attn_run *r, const attn_train *w, attn_error *er
 static int copy(char **to, const char *text) { return !text || (*to = strdup(text)); }
 
 static attn_status open_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
-  const struct attn_record *c = &r->record;
-  if (c->task) return attn_data_of_task(c->task, seed, &r->data, err);
-  return attn_data_of_file(c->data, c->held_out, joined, seed, attn_run_phase(r, ATTN_TRAIN_READS),
-                           &r->data, err);
+  const struct attn_run_record *c = &r->record;
+  if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->data, err);
+  return attn_text_pairs_from_file(c->data, c->held_out, joined, seed,
+                                   attn_train_run_phase(r, ATTN_TRAIN_READ_DATA), &r->data, err);
 }
 
 /* Of a task so many examples, of a file all: what validation alone has stays unknown. */
-static int64_t count_texts(const struct attn_data *data) {
-  int64_t count = attn_data_count(data, 0);
+static int64_t count_texts(const struct attn_text_pairs *data) {
+  int64_t count = attn_text_pairs_count(data, 0);
   return count ? count : VOCABULARY_FROM;
 }
 
@@ -115,13 +115,13 @@ static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_
 }
 
 /* Both sides of every example; and a tab, which joins them where the model has one side. */
-static attn_status collect(struct attn_data *data, int64_t count, struct attn_watch *watch,
+static attn_status collect(struct attn_text_pairs *data, int64_t count, struct attn_watch *watch,
                            struct attn_passage *texts, attn_error *err) {
   attn_status status = ATTN_OK;
-  struct attn_pair pair;
+  struct attn_text_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
     if (n % TOLD == 0) status = attn_watch_tell(watch, n, count, err);
-    if (!status) status = attn_data_pair(data, (uint64_t)n, 0, &pair, err);
+    if (!status) status = attn_text_pairs_get(data, (uint64_t)n, 0, &pair, err);
     if (!status) status = keep(&texts[2 * n], pair.source, err);
     if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
   }
@@ -144,7 +144,7 @@ static attn_status train_words(const char *kind, const struct attn_passage *text
 
 static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
   int64_t count = count_texts(r->data);
-  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_WORDS);
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
   struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
   attn_status status = texts ? collect(r->data, count, watch, texts, err) : out_of_memory(err);
   if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, watch, &r->tokenizer, err);
@@ -155,8 +155,8 @@ static attn_status make_words(struct attn_run *r, const char *kind, attn_error *
   return status;
 }
 
-static const char *default_words(const struct attn_data *data) {
-  const struct attn_task *task = attn_data_task(data);
+static const char *default_words(const struct attn_text_pairs *data) {
+  const struct attn_task *task = attn_text_pairs_task(data);
   return task && task->tokens == ATTN_TASK_WORDS ? "words" : "characters";
 }
 
@@ -217,8 +217,10 @@ static double real_or_else(double value, double other) {
   return value > 0 ? value : value < 0 ? 0 : other;
 }
 
-static attn_status read_schedule(const char *name, enum attn_schedule_kind *kind, attn_error *err) {
-  if (!name || attn_schedule_find(name, kind)) return ATTN_OK; /* NULL: *kind stays the default */
+static attn_status read_schedule(const char *name, enum attn_lr_schedule_kind *kind,
+                                 attn_error *err) {
+  if (!name || attn_lr_schedule_find(name, kind))
+    return ATTN_OK; /* NULL: *kind stays the default */
   return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
 }
 
@@ -227,15 +229,15 @@ static attn_status read_precision(const char *name, int32_t *halves, attn_error 
   return wrong(err, "precision", "must be \"float32\" or \"bf16\"");
 }
 
-static attn_status check_numbers(const attn_train *w, attn_error *err) {
+static attn_status check_numbers(const attn_train_config *w, attn_error *err) {
   const struct {
     const char *name;
     int64_t value, most;
   } whole[] = {{"steps", w->steps, INT64_MAX},
-               {"batch", w->batch, ATTN_PAIRS_MOST},
-               {"accumulate", w->accumulate, ATTN_PAIRS_MOST},
+               {"batch", w->batch, ATTN_BATCH_SIZE_MAX},
+               {"accumulate", w->accumulate, ATTN_BATCH_SIZE_MAX},
                {"warm_up", w->warm_up, INT64_MAX},
-               {"examples", w->examples, ATTN_EXAMPLES_MOST},
+               {"examples", w->examples, ATTN_VALIDATION_EXAMPLES_MAX},
                {"validate_every", w->validate_every, INT64_MAX},
                {"patience", w->patience, INT64_MAX},
                {"threads", w->threads, 1024}};
@@ -252,25 +254,25 @@ static attn_status check_numbers(const attn_train *w, attn_error *err) {
 
 /* A batch has room for the longest pairs, but for no more than four times the mean: where it is
  * full before that, it is shorter. A task is not measured whole. */
-static attn_status make_room(struct attn_training *h, const struct attn_lengths *l, int64_t length,
-                             attn_error *err) {
+static attn_status make_room(struct attn_trainer_config *h, const struct attn_length_stats *l,
+                             int64_t length, attn_error *err) {
   int64_t mean = l->tokens / l->count + 1;
   h->longest = l->longest > LENGTH_LEAST ? l->longest : LENGTH_LEAST;
   if (h->longest > length) h->longest = length;
   h->tokens = h->batch * (l->longest < 4 * mean ? l->longest : 4 * mean);
-  if (h->tokens <= ATTN_BATCH_MOST) return ATTN_OK;
+  if (h->tokens <= ATTN_BATCH_TOKENS_MAX) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "batch",
                    "batch is %lld: more than 2^24 tokens; accumulate smaller ones",
                    (long long)h->batch);
 }
 
 /* Of a file all lines, so that no run dies of one after hours; of a task as many as will do. */
-static attn_status measure(struct attn_run *r, struct attn_lengths *l, attn_error *err) {
-  struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_MEASURES);
+static attn_status measure(struct attn_run *r, struct attn_length_stats *l, attn_error *err) {
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_MEASURE_EXAMPLES);
   attn_status status = ATTN_OK;
   for (int held_out = 0; held_out < 2 && !status; held_out++) {
-    int64_t count = attn_data_count(r->data, held_out);
-    status = attn_examples_measure(&r->examples, count ? count : MEASURED, held_out, watch, l, err);
+    int64_t count = attn_text_pairs_count(r->data, held_out);
+    status = attn_dataset_measure(&r->examples, count ? count : MEASURED, held_out, watch, l, err);
   }
   return status;
 }
@@ -281,12 +283,12 @@ static int64_t length_of(const json_t *root) {
   return length > 0 ? length : INT64_MAX;
 }
 
-static attn_status plan(const attn_train *w, const struct attn_task *task, struct attn_training *h,
-                        attn_error *err) {
+static attn_status plan(const attn_train_config *w, const struct attn_task *task,
+                        struct attn_trainer_config *h, attn_error *err) {
   int64_t steps = or_else(w->steps, task ? task->steps : 4000);
-  *h = (struct attn_training){
+  *h = (struct attn_trainer_config){
       .adam = {0.9, 0.98, 1e-9, real_or_else(w->decay, 0.01)},
-      .schedule = {ATTN_SCHEDULE_COSINE, real_or_else(w->rate, task ? task->rate : 0.002),
+      .schedule = {ATTN_LR_COSINE, real_or_else(w->rate, task ? task->rate : 0.002),
                    or_else(w->warm_up, steps / 20 + 1), steps},
       .clip = real_or_else(w->clip, 1),
       .smoothing = w->smoothing,
@@ -298,15 +300,15 @@ static attn_status plan(const attn_train *w, const struct attn_task *task, struc
   return status ? status : read_precision(w->precision, &h->halves, err);
 }
 
-static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t *root,
+static attn_status make_trainer(struct attn_run *r, const attn_train_config *w, json_t *root,
                                 attn_error *err) {
   struct attn_config config;
-  struct attn_training how;
-  struct attn_lengths lengths = {1, 0, 0};
+  struct attn_trainer_config how;
+  struct attn_length_stats lengths = {1, 0, 0};
   r->examples.length = length_of(root);
   attn_status status = measure(r, &lengths, err);
   if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
-  if (!status) status = plan(w, attn_data_task(r->data), &how, err);
+  if (!status) status = plan(w, attn_text_pairs_task(r->data), &how, err);
   if (!status) status = make_room(&how, &lengths, config.length, err);
   if (status) return status;
   r->examples.length = config.length;
@@ -315,15 +317,15 @@ static attn_status make_trainer(struct attn_run *r, const attn_train *w, json_t 
 
 /* ---- Anew ---- */
 
-static attn_status note(struct attn_run *r, const attn_train *w, attn_error *err) {
-  struct attn_record *c = &r->record;
-  *c = (struct attn_record){.examples = or_else(w->examples, 256),
-                            .patience = w->patience,
-                            .until = w->until > 0 ? w->until : NAN,
-                            .best = NAN,
-                            .best_loss = NAN,
-                            .exact = NAN,
-                            .loss = NAN};
+static attn_status note(struct attn_run *r, const attn_train_config *w, attn_error *err) {
+  struct attn_run_record *c = &r->record;
+  *c = (struct attn_run_record){.examples = or_else(w->examples, 256),
+                                .patience = w->patience,
+                                .until = w->until > 0 ? w->until : NAN,
+                                .best = NAN,
+                                .best_loss = NAN,
+                                .exact = NAN,
+                                .loss = NAN};
   if (!w->task == !w->data)
     return wrong(err, "task, data", "are two ways to say what is learned: give one");
   if (w->held_out && !w->data) return wrong(err, "held_out", "belongs to data");
@@ -332,7 +334,7 @@ static attn_status note(struct attn_run *r, const attn_train *w, attn_error *err
              : out_of_memory(err);
 }
 
-static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_error *err) {
+static attn_status begin_anew(struct attn_run *r, const attn_train_config *w, attn_error *err) {
   json_t *root = NULL;
   attn_status status = note(r, w, err);
   if (!status) status = check_numbers(w, err);
@@ -340,16 +342,16 @@ static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_erro
   int joined = is_kind(root, "decoder");
   if (!status) status = open_data(r, joined, w->seed, err);
   if (!status) status = make_words(r, w->tokenizer ? w->tokenizer : default_words(r->data), err);
-  r->examples = (struct attn_examples){.data = r->data,
-                                       .tokenizer = r->tokenizer,
-                                       .joined = joined,
-                                       .labels = is_kind(root, "encoder")};
-  if (!status) status = attn_examples_new(&r->examples, err);
+  r->examples = (struct attn_dataset){.data = r->data,
+                                      .tokenizer = r->tokenizer,
+                                      .joined = joined,
+                                      .labels = is_kind(root, "encoder")};
+  if (!status) status = attn_dataset_init(&r->examples, err);
   if (!status) status = make_trainer(r, w, root, err);
   json_decref(root);
   if (status) return status;
   int64_t steps = r->trainer->how.schedule.steps, part = steps / 20 > 50 ? steps / 20 : 50;
-  r->record.hash = attn_data_hash(r->data);
+  r->record.hash = attn_text_pairs_hash(r->data);
   r->record.validate_every = or_else(w->validate_every, part);
   return ATTN_OK;
 }
@@ -360,14 +362,14 @@ static attn_status begin_anew(struct attn_run *r, const attn_train *w, attn_erro
 static attn_status open_same_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
   attn_status status = open_data(r, joined, seed, err);
   if (status && status != ATTN_ERR_FORMAT) return status;
-  if (!status && r->record.hash == attn_data_hash(r->data)) return ATTN_OK;
+  if (!status && r->record.hash == attn_text_pairs_hash(r->data)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "%s: not the lines that this run began with; begin a new one",
                    r->record.data ? r->record.data : r->record.task);
 }
 
 /* A setting that would be left unheard is refused. */
-static attn_status check_alone(const attn_train *w, attn_error *err) {
+static attn_status check_alone(const attn_train_config *w, attn_error *err) {
   const struct {
     const char *name;
     int given;
@@ -399,7 +401,7 @@ static attn_status check_alone(const attn_train *w, attn_error *err) {
 
 /* Under another name the best is looked for anew, for it stands at the old one. */
 static void find_best(struct attn_run *r, const char *resumed) {
-  struct attn_record *c = &r->record;
+  struct attn_run_record *c = &r->record;
   if (is_own(r, resumed) && !access(r->best_path, F_OK)) return;
   c->best = c->best_loss = NAN, c->best_step = c->worse = 0;
 }
@@ -419,35 +421,36 @@ static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, att
                    (long long)c->config.target_words);
 }
 
-static attn_status begin_again(struct attn_run *r, const attn_train *w, attn_error *err) {
+static attn_status begin_again(struct attn_run *r, const attn_train_config *w, attn_error *err) {
   struct attn_checkpoint c = {.tokenizer = NULL};
   attn_status status = check_alone(w, err);
   if (!status) status = attn_checkpoint_resume(w->resume, w->threads, &r->trainer, &c, err);
-  if (!status) status = attn_record_parse(c.run, &r->record, err);
+  if (!status) status = attn_run_record_parse(c.run, &r->record, err);
   int joined = !status && c.config.kind == ATTN_DECODER;
   if (!status) status = open_same_data(r, joined, c.how.seed, err);
   if (!status) status = take_words(r, &c, err);
-  r->examples = (struct attn_examples){.data = r->data,
-                                       .tokenizer = r->tokenizer,
-                                       .joined = joined,
-                                       .labels = c.config.kind == ATTN_ENCODER,
-                                       .length = c.config.length};
-  if (!status) status = attn_examples_new(&r->examples, err);
+  r->examples = (struct attn_dataset){.data = r->data,
+                                      .tokenizer = r->tokenizer,
+                                      .joined = joined,
+                                      .labels = c.config.kind == ATTN_ENCODER,
+                                      .length = c.config.length};
+  if (!status) status = attn_dataset_init(&r->examples, err);
   if (!status) find_best(r, w->resume);
   attn_checkpoint_close(&c);
   return status;
 }
 
-attn_status attn_run_begin(struct attn_run *r, attn_error *err) {
-  const attn_train *w = &r->wanted;
+attn_status attn_train_run_open(struct attn_run *r, attn_error *err) {
+  const attn_train_config *w = &r->wanted;
   attn_status status = place(r, w, err);
   if (status) return status;
   return w->resume ? begin_again(r, w, err) : begin_anew(r, w, err);
 }
 
 void attn_run_free(struct attn_run *r) {
-  attn_trainer_free(r->trainer), attn_examples_free(&r->examples);
-  attn_tokenizer_free(r->tokenizer), attn_data_free(r->data), attn_record_free(&r->record);
+  attn_trainer_free(r->trainer), attn_dataset_free(&r->examples);
+  attn_tokenizer_free(r->tokenizer), attn_text_pairs_free(r->data),
+      attn_run_record_free(&r->record);
   free(r->words), free(r->best_path), free(r->last_path);
   for (int n = 0; n < 2; n++) attn_lock_end(&r->locks[n]);
 }

@@ -1,5 +1,5 @@
 /* run.c -- the loop: examples, step, now and then a validation and a checkpoint. */
-#include "run.h"
+#include "train_run.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -30,13 +30,13 @@ static double now(void) {
 static attn_status fill(struct loop *l, int64_t before, attn_error *err) {
   struct attn_run *r = &l->run;
   struct attn_trainer *t = r->trainer;
-  const struct attn_examples *e = &r->examples;
+  const struct attn_dataset *e = &r->examples;
   const int64_t all = t->how.accumulate * t->how.batch;
   while (t->added < t->how.batch) {
     int64_t done = before + t->added;
     attn_status status = ATTN_OK;
     if (done % TOLD == 0) status = attn_watch_tell(&r->watch, done, all, err);
-    if (!status) status = attn_examples_get(&r->examples, t->drawn, 0, err);
+    if (!status) status = attn_dataset_get(&r->examples, t->drawn, 0, err);
     if (status) return status;
     if (!attn_trainer_add(t, e->tokens[0], e->counts[0], e->tokens[1], e->counts[1])) break;
     t->drawn++;
@@ -58,10 +58,10 @@ static attn_status make_step(struct loop *l, attn_error *err) {
   struct attn_step step;
   uint64_t drawn = t->drawn;
   attn_status status = ATTN_OK;
-  attn_run_phase(&l->run, ATTN_TRAIN_GATHERS);
+  attn_train_run_phase(&l->run, ATTN_TRAIN_LOAD_BATCH);
   for (int64_t n = 0; n < t->how.accumulate && !status; n++) {
     status = fill(l, n * t->how.batch, err);
-    if (!status) status = attn_trainer_gather(t, err);
+    if (!status) status = attn_trainer_accumulate(t, err);
   }
   if (!status) status = attn_trainer_step(t, &step, err);
   if (status) return t->drawn = drawn, status; /* a step that is not whole was not begun */
@@ -73,14 +73,14 @@ static attn_status make_step(struct loop *l, attn_error *err) {
 
 /* ---- Validation ---- */
 
-static int is_better(const struct attn_record *c, const struct attn_unseen *u) {
+static int is_better(const struct attn_run_record *c, const struct attn_validation *u) {
   if (isnan(c->best)) return 1;
   if (isnan(u->exact)) return u->loss < c->best;
   return u->exact > c->best || (u->exact == c->best && u->loss < c->best_loss);
 }
 
 static attn_status write(struct attn_run *r, const char *path, const char *gone, attn_error *err) {
-  char *record = attn_record_write(&r->record);
+  char *record = attn_run_record_write(&r->record);
   if (!record) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
   attn_status status = attn_checkpoint_write(path, gone, r->trainer, r->words, record, err);
   free(record);
@@ -89,7 +89,7 @@ static attn_status write(struct attn_run *r, const char *path, const char *gone,
 }
 
 static int64_t unseen_examples(const struct attn_run *r) {
-  int64_t there = attn_data_count(r->data, 1);
+  int64_t there = attn_text_pairs_count(r->data, 1);
   return there && there < r->record.examples ? there : r->record.examples;
 }
 
@@ -97,11 +97,10 @@ static int64_t unseen_examples(const struct attn_run *r) {
  * another run must not find this best. */
 static attn_status validate(struct loop *l, attn_error *err) {
   struct attn_run *r = &l->run;
-  struct attn_record *c = &r->record;
-  struct attn_unseen unseen;
-  attn_status status =
-      attn_examples_validate(&r->examples, r->trainer, unseen_examples(r),
-                             attn_run_phase(r, ATTN_TRAIN_VALIDATES), &unseen, err);
+  struct attn_run_record *c = &r->record;
+  struct attn_validation unseen;
+  attn_status status = attn_validate(&r->examples, r->trainer, unseen_examples(r),
+                                     attn_train_run_phase(r, ATTN_TRAIN_VALIDATE), &unseen, err);
   if (status) return status;
   c->pending = 0;
   int better = is_better(c, &unseen);
@@ -118,15 +117,15 @@ static attn_status validate(struct loop *l, attn_error *err) {
 
 static void report(struct loop *l, int validated) {
   const struct attn_trainer *t = l->run.trainer;
-  const struct attn_record *c = &l->run.record;
+  const struct attn_run_record *c = &l->run.record;
   attn_train_state *s = &l->run.state;
   int64_t made = t->step - l->first;
   s->step = t->step, s->steps = t->how.schedule.steps, s->skipped = t->skipped;
-  s->unseen_loss = c->loss, s->unseen_exact = c->exact, s->validated = validated;
+  s->validation_loss = c->loss, s->validation_exact_match = c->exact, s->validated = validated;
   s->best = c->best, s->best_step = c->best_step;
   s->weights = t->numbers, s->bytes = (int64_t)t->bytes;
   s->words = attn_tokenizer_words(l->run.tokenizer);
-  s->phase = ATTN_TRAIN_LEARNS, s->done = s->step, s->total = s->steps;
+  s->phase = ATTN_TRAIN_STEP, s->done = s->step, s->total = s->steps;
   s->seconds = now() - l->start;
   s->tokens_per_second = s->seconds > 0 ? l->learned / s->seconds : 0;
   s->seconds_left = made ? s->seconds / (double)made * (double)(s->steps - s->step) : 0;
@@ -138,11 +137,11 @@ static int is_due(const struct loop *l) {
 }
 
 static int32_t end_of(const struct loop *l) {
-  const struct attn_record *c = &l->run.record;
-  if (c->pending) return ATTN_TRAIN_GOES_ON;
-  if (l->run.trainer->step >= l->run.trainer->how.schedule.steps) return ATTN_TRAIN_STEPS;
-  if (c->exact >= c->until) return ATTN_TRAIN_REACHED;
-  return c->patience && c->worse >= c->patience ? ATTN_TRAIN_NO_BETTER : ATTN_TRAIN_GOES_ON;
+  const struct attn_run_record *c = &l->run.record;
+  if (c->pending) return ATTN_TRAIN_RUNNING;
+  if (l->run.trainer->step >= l->run.trainer->how.schedule.steps) return ATTN_TRAIN_MAX_STEPS;
+  if (c->exact >= c->until) return ATTN_TRAIN_TARGET_REACHED;
+  return c->patience && c->worse >= c->patience ? ATTN_TRAIN_EARLY_STOPPED : ATTN_TRAIN_RUNNING;
 }
 
 /* Nothing is lost: the checkpoint is of this step, and says as much of validations as there was. */
@@ -187,19 +186,21 @@ static attn_status go_on(struct loop *l, attn_error *err) {
 }
 
 static attn_status run(struct loop *l, attn_error *err) {
-  attn_status status = attn_run_begin(&l->run, err);
+  attn_status status = attn_train_run_open(&l->run, err);
   if (status) return status == ATTN_ERR_INTERRUPTED ? stop_early(l, err) : status;
   l->start = now(), l->first = l->run.trainer->step;
   l->run.trainer->watch = &l->run.watch;
   return is_told_to_stop(l, 0) ? stop(l, 0, err) : go_on(l, err);
 }
 
-attn_status attn_model_train(const attn_train *wanted, attn_train_state *end, attn_error *err) {
-  struct loop l = {
-      .run.state = {
-          .struct_size = sizeof l.run.state, .unseen_loss = NAN, .unseen_exact = NAN, .best = NAN}};
+attn_status attn_model_train(const attn_train_config *wanted, attn_train_state *end,
+                             attn_error *err) {
+  struct loop l = {.run.state = {.struct_size = sizeof l.run.state,
+                                 .validation_loss = NAN,
+                                 .validation_exact_match = NAN,
+                                 .best = NAN}};
   attn_status status = attn_descriptor_require(wanted, &l.run.wanted, sizeof l.run.wanted,
-                                               offsetof(attn_train, precision), "run", err);
+                                               offsetof(attn_train_config, precision), "run", err);
   if (!status && end) status = attn_descriptor_expect(end, sizeof *end, sizeof *end, "end", err);
   if (status) return status;
   status = run(&l, err);

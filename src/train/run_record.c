@@ -1,4 +1,4 @@
-#include "record.h"
+#include "run_record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { EXACT = 17 }; /* digits that give a double back */
 /* JSON has no number for NaN. */
 static json_t *number(double value) { return isnan(value) ? json_null() : json_real(value); }
 
-char *attn_record_write(const struct attn_record *r) {
+char *attn_run_record_write(const struct attn_run_record *r) {
   json_t *root = json_pack(
       "{s:s?, s:s?, s:s?, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "task",
       r->task, "data", r->data, "held_out", r->held_out, "hash", (json_int_t)r->hash,
@@ -61,12 +61,12 @@ static int has_types(const json_t *root) {
   return sound;
 }
 
-static int is_sound(const struct attn_record *r) {
+static int is_sound(const struct attn_run_record *r) {
   return !r->task != !r->data && (!r->held_out || r->data) && r->validate_every >= 1 &&
          r->patience >= 0 && r->best_step >= 0 && r->worse >= 0 && r->worse < INT64_MAX;
 }
 
-static attn_status read(const json_t *root, struct attn_record *r, attn_error *err) {
+static attn_status read(const json_t *root, struct attn_run_record *r, attn_error *err) {
   r->hash = (uint64_t)whole(root, "hash"), r->validate_every = whole(root, "validate_every");
   r->examples = whole(root, "examples"), r->patience = whole(root, "patience");
   r->until = real(root, "until"), r->best = real(root, "best");
@@ -79,14 +79,15 @@ static attn_status read(const json_t *root, struct attn_record *r, attn_error *e
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a run's record");
   if (!has_types(root) || !is_sound(r))
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"run\" holds what cannot be");
-  if (r->examples < 1 || r->examples > ATTN_EXAMPLES_MOST)
+  if (r->examples < 1 || r->examples > ATTN_VALIDATION_EXAMPLES_MAX)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "checkpoint: \"run\" validates on %lld examples; it may be 1 to %d",
-                     (long long)r->examples, ATTN_EXAMPLES_MOST);
+                     (long long)r->examples, ATTN_VALIDATION_EXAMPLES_MAX);
   return ATTN_OK;
 }
 
-attn_status attn_record_parse(const char *json, struct attn_record *record, attn_error *err) {
+attn_status attn_run_record_parse(const char *json, struct attn_run_record *record,
+                                  attn_error *err) {
   json_t *root;
   memset(record, 0, sizeof *record);
   attn_status status = attn_json_read("checkpoint: \"run\"", json, strlen(json), 0, &root, err);
@@ -95,7 +96,7 @@ attn_status attn_record_parse(const char *json, struct attn_record *record, attn
   return status;
 }
 
-void attn_record_free(struct attn_record *r) {
+void attn_run_record_free(struct attn_run_record *r) {
   free(r->task), free(r->data), free(r->held_out);
   r->task = r->data = r->held_out = NULL;
 }

@@ -1,4 +1,4 @@
-#include "examples.h"
+#include "dataset.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,38 +12,38 @@
 enum { BYTES = 1 << 17 }; /* two lines; each has at most 2^16 */
 enum { TOGETHER = 32, SOURCE = 0, TARGET = 1 };
 
-attn_status attn_examples_new(struct attn_examples *e, attn_error *err) {
+attn_status attn_dataset_init(struct attn_dataset *e, attn_error *err) {
   e->text = malloc(BYTES);
   for (int side = 0; side < 2; side++) e->tokens[side] = malloc(BYTES * sizeof(int32_t));
   if (e->text && e->tokens[SOURCE] && e->tokens[TARGET]) return ATTN_OK;
-  attn_examples_free(e);
+  attn_dataset_free(e);
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for examples");
 }
 
-void attn_examples_free(struct attn_examples *e) {
+void attn_dataset_free(struct attn_dataset *e) {
   free(e->text), free(e->tokens[SOURCE]), free(e->tokens[TARGET]);
   e->text = NULL, e->tokens[SOURCE] = e->tokens[TARGET] = NULL;
 }
 
 /* Behind the tokens that this side has. */
-static attn_status encode(struct attn_examples *e, int side, struct attn_passage text,
-                          const struct attn_pair *pair, attn_error *err) {
+static attn_status encode(struct attn_dataset *e, int side, struct attn_passage text,
+                          const struct attn_text_pair *pair, attn_error *err) {
   size_t count = 0, before = (size_t)e->counts[side];
   attn_error why;
   attn_status status = attn_tokenizer_encode(
       e->tokenizer, text.text, text.length, e->tokens[side] + before, BYTES - before, &count, &why);
-  if (status) return attn_data_wrong(pair, status, why.message, err);
+  if (status) return attn_text_pair_fail(pair, status, why.message, err);
   e->counts[side] += (int64_t)count;
   if (e->counts[side] < e->length) return ATTN_OK;
   snprintf(why.message, sizeof why.message,
            "%lld tokens; the model has positions for %lld and the end", (long long)e->counts[side],
            (long long)e->length - 1);
-  return attn_data_wrong(pair, ATTN_ERR_FORMAT, why.message, err);
+  return attn_text_pair_fail(pair, ATTN_ERR_FORMAT, why.message, err);
 }
 
 /* What a decoder alone is asked, as attn_model_generate would be: the target is encoded by itself,
  * for where words end behind the tab is the target's own. */
-static attn_status encode_prompt(struct attn_examples *e, const struct attn_pair *pair,
+static attn_status encode_prompt(struct attn_dataset *e, const struct attn_text_pair *pair,
                                  attn_error *err) {
   size_t length = pair->source.length;
   if (!pair->source.text) return ATTN_OK;
@@ -55,33 +55,33 @@ static attn_status encode_prompt(struct attn_examples *e, const struct attn_pair
 }
 
 /* The end of both sides stands behind their tokens. */
-static attn_status check_labels(const struct attn_examples *e, const struct attn_pair *pair,
+static attn_status check_labels(const struct attn_dataset *e, const struct attn_text_pair *pair,
                                 attn_error *err) {
   attn_error why;
   if (!e->labels || e->counts[TARGET] <= e->counts[SOURCE]) return ATTN_OK;
   snprintf(why.message, sizeof why.message,
            "the target has %lld tokens, its source %lld: an encoder alone says one at each place",
            (long long)e->counts[TARGET], (long long)e->counts[SOURCE]);
-  return attn_data_wrong(pair, ATTN_ERR_FORMAT, why.message, err);
+  return attn_text_pair_fail(pair, ATTN_ERR_FORMAT, why.message, err);
 }
 
-attn_status attn_examples_get(struct attn_examples *e, uint64_t n, int held_out, attn_error *err) {
-  struct attn_pair pair;
+attn_status attn_dataset_get(struct attn_dataset *e, uint64_t n, int held_out, attn_error *err) {
+  struct attn_text_pair pair;
   e->counts[SOURCE] = e->counts[TARGET] = e->prompt = 0;
-  attn_status status = attn_data_pair(e->data, n, held_out, &pair, err);
+  attn_status status = attn_text_pairs_get(e->data, n, held_out, &pair, err);
   if (status) return status;
   status = e->joined ? encode_prompt(e, &pair, err) : encode(e, SOURCE, pair.source, &pair, err);
   if (!status) status = encode(e, TARGET, pair.target, &pair, err);
   return status ? status : check_labels(e, &pair, err);
 }
 
-attn_status attn_examples_measure(struct attn_examples *e, int64_t count, int held_out,
-                                  struct attn_watch *watch, struct attn_lengths *lengths,
-                                  attn_error *err) {
+attn_status attn_dataset_measure(struct attn_dataset *e, int64_t count, int held_out,
+                                 struct attn_watch *watch, struct attn_length_stats *lengths,
+                                 attn_error *err) {
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_watch_tell(watch, n, count, err);
-    if (!status) status = attn_examples_get(e, (uint64_t)n, held_out, err);
+    if (!status) status = attn_dataset_get(e, (uint64_t)n, held_out, err);
     int64_t longer = e->counts[e->counts[SOURCE] > e->counts[TARGET] ? SOURCE : TARGET] + 1;
     if (longer > lengths->longest) lengths->longest = longer;
     lengths->tokens += longer, lengths->count++;
@@ -117,7 +117,7 @@ static attn_status group_new(struct group *g, int64_t length, attn_error *err) {
   return attn_batch_new(TOGETHER, TOGETHER * length, &g->asked, err);
 }
 
-static void ask(struct group *g, const struct attn_examples *e) {
+static void ask(struct group *g, const struct attn_dataset *e) {
   const int32_t *target = e->tokens[TARGET] + e->prompt;
   int64_t count = e->counts[TARGET] - e->prompt;
   if (e->joined)
@@ -149,7 +149,7 @@ static int tell_group(void *group, int64_t done, int64_t of) {
 }
 
 /* How many of the group's replies are right; it is empty then. A prompt has its beginning. */
-static attn_status listen(struct group *g, const struct attn_examples *e,
+static attn_status listen(struct group *g, const struct attn_dataset *e,
                           const struct attn_trainer *t, int64_t *right, attn_error *err) {
   int64_t most = say_at_most(g);
   const struct attn_search how = {.most = most,
@@ -173,13 +173,13 @@ static attn_status listen(struct group *g, const struct attn_examples *e,
   return status;
 }
 
-static int add(const struct attn_examples *e, struct attn_trainer *t) {
+static int add(const struct attn_dataset *e, struct attn_trainer *t) {
   return attn_trainer_add(t, e->tokens[SOURCE], e->counts[SOURCE], e->tokens[TARGET],
                           e->counts[TARGET]);
 }
 
 /* One more example for both questions: how likely was it, and would the model say it? */
-static attn_status take(struct attn_examples *e, struct attn_trainer *t, struct group *g,
+static attn_status take(struct attn_dataset *e, struct attn_trainer *t, struct group *g,
                         struct attn_loss *loss, int64_t *right, attn_error *err) {
   attn_status status = ATTN_OK;
   if (!add(e, t)) {
@@ -191,16 +191,16 @@ static attn_status take(struct attn_examples *e, struct attn_trainer *t, struct 
   return status || g->count < TOGETHER ? status : listen(g, e, t, right, err);
 }
 
-attn_status attn_examples_validate(struct attn_examples *e, struct attn_trainer *t, int64_t count,
-                                   struct attn_watch *watch, struct attn_unseen *unseen,
-                                   attn_error *err) {
+attn_status attn_validate(struct attn_dataset *e, struct attn_trainer *t, int64_t count,
+                          struct attn_watch *watch, struct attn_validation *unseen,
+                          attn_error *err) {
   struct attn_loss loss = {0, 0, 0};
   struct group g = {.watch = watch, .all = count};
   int64_t right = 0, asked = 0;
   attn_status status = group_new(&g, e->length < BYTES ? e->length : BYTES, err);
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_watch_tell(watch, n, count, err);
-    if (!status) status = attn_examples_get(e, (uint64_t)n, 1, err);
+    if (!status) status = attn_dataset_get(e, (uint64_t)n, 1, err);
     asked += !e->joined || e->prompt;
     if (!status) status = take(e, t, &g, &loss, &right, err);
   }

@@ -9,7 +9,7 @@
 #include "task.h"
 #include "watch.h"
 
-enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE + 1 };
+enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE_SIZE + 1 };
 
 /* What is asked together, and what is told of it. */
 struct examination {
@@ -19,7 +19,7 @@ struct examination {
   int64_t first, examples;
   attn_generation how;
   struct attn_watch watch;
-  struct attn_example_pair pair[TOGETHER];
+  struct attn_aligned_pair pair[TOGETHER];
   char asked[TOGETHER][SIDE];
   attn_reply replies[TOGETHER];
 };
@@ -48,8 +48,8 @@ static int64_t highest(const double *row, int64_t count) {
   return best;
 }
 
-static void count_pointed(const struct pointing *p, const struct attn_example_pair *pair,
-                          attn_score_card *card) {
+static void count_pointed(const struct pointing *p, const struct attn_aligned_pair *pair,
+                          attn_evaluation *card) {
   for (int64_t i = 0; i < pair->aligned && p->is_seen; i++) {
     if (pair->alignment[i] < 0) continue;
     card->chance += 1 / (double)p->keys; /* a sum until the end */
@@ -67,7 +67,7 @@ static int64_t count_tokens(const struct attn_task *task, const char *text) {
 }
 
 static attn_status point(const attn_model *model, const struct attn_task *task,
-                         const struct attn_example_pair *pair, attn_score_card *card,
+                         const struct attn_aligned_pair *pair, attn_evaluation *card,
                          attn_error *err) {
   struct pointing p = {.queries = count_tokens(task, pair->target) + 1,
                        .keys = count_tokens(task, pair->source) + 1};
@@ -90,7 +90,7 @@ static void make_some(struct examination *x, int64_t count, const char **sources
   }
 }
 
-static attn_status judge(struct examination *x, int64_t count, attn_score_card *card,
+static attn_status judge(struct examination *x, int64_t count, attn_evaluation *card,
                          attn_error *err) {
   int points = x->model->network->config.kind == ATTN_ENCODER_DECODER;
   attn_status status = ATTN_OK;
@@ -110,7 +110,7 @@ static int tell(void *examination, int64_t done, int64_t of) {
   return attn_watch_tell(&x->watch, x->first + done, x->examples, NULL) != ATTN_OK;
 }
 
-static attn_status examine_some(struct examination *x, attn_score_card *card, attn_error *err) {
+static attn_status examine_some(struct examination *x, attn_evaluation *card, attn_error *err) {
   const char *sources[TOGETHER] = {NULL};
   int64_t left = x->examples - x->first, count = left < TOGETHER ? left : TOGETHER;
   make_some(x, count, sources);
@@ -123,12 +123,12 @@ static attn_status examine_some(struct examination *x, attn_score_card *card, at
   return status;
 }
 
-attn_status attn_model_examine(const attn_model *model, const char *name, int64_t examples,
-                               uint64_t seed, int32_t threads,
-                               int (*progress)(void *context, int64_t done, int64_t total),
-                               void *progress_context, attn_score_card *card, attn_error *err) {
+attn_status attn_model_evaluate(const attn_model *model, const char *name, int64_t examples,
+                                uint64_t seed, int32_t threads,
+                                int (*progress)(void *context, int64_t done, int64_t total),
+                                void *progress_context, attn_evaluation *card, attn_error *err) {
   const struct attn_task *task;
-  attn_score_card found = ATTN_SCORE_CARD_INIT;
+  attn_evaluation found = ATTN_EVALUATION_INIT;
   attn_status status = attn_task_require(name, &task, err);
   if (!status) status = attn_descriptor_expect(card, sizeof found, sizeof found, "card", err);
   if (status) return status;
