@@ -84,7 +84,8 @@ static void go_on(const char *path) {
     return;
   }
   attn_status status = attn_run_record_parse(c.run, &record, &err);
-  int quick = !status && c.how.accumulate * c.how.batch <= 16 && record.examples <= 16;
+  int quick = !status && c.trainer.gradient_accumulation_steps * c.trainer.batch_size <= 16 &&
+              record.max_validation_examples <= 16;
   attn_run_record_free(&record), attn_checkpoint_close(&c), attn_trainer_free(t);
   if (!quick) return;
   run.resume = path, run.output = path_of(output, "out.safetensors"), run.replace = 1;

@@ -55,9 +55,10 @@ static void train(const char *path, const char *held_out, uint8_t what) {
   snprintf(config, sizeof config,
            "{\"width\":4,\"heads\":1,\"hidden\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
            what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
-  run.data = path, run.held_out = held_out, run.output = path_of(output, "m.safetensors");
+  run.data = path, run.validation_data = held_out, run.output = path_of(output, "m.safetensors");
   run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;
-  run.steps = run.batch = 1, run.examples = 2, run.threads = 1, run.progress = stop;
+  run.steps = run.batch_size = 1, run.max_validation_examples = 2, run.threads = 1,
+  run.progress = stop;
   attn_status status = attn_model_train(&run, NULL, &err);
   MUST(!status || err.message[0]);
   if (!status) MUST(!use_model(output));

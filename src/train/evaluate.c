@@ -1,4 +1,4 @@
-/* examine.c -- a model that is there, asked for what it never saw. */
+/* evaluate.c -- exact matches and alignments of a model on validation examples of a task. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,56 +9,56 @@
 #include "task.h"
 #include "watch.h"
 
-enum { TOGETHER = 64, SIDE = ATTN_EXAMPLE_SIZE + 1 };
+enum { GROUP = 64, PROMPT_SIZE = ATTN_EXAMPLE_SIZE + 1 };
 
-/* What is asked together, and what is told of it. */
-struct examination {
+/* Examples are generated, decoded and compared in groups. */
+struct evaluation_run {
   const attn_model *model;
   const struct attn_task *task;
   uint64_t seed;
   int64_t first, examples;
-  attn_generation how;
+  attn_generation config;
   struct attn_watch watch;
-  struct attn_aligned_pair pair[TOGETHER];
-  char asked[TOGETHER][SIDE];
-  attn_reply replies[TOGETHER];
+  struct attn_aligned_pair pairs[GROUP];
+  char prompts[GROUP][PROMPT_SIZE];
+  attn_reply results[GROUP];
 };
 
-/* ---- Where the cross-attention points ---- */
+/* ---- Alignment ---- */
 
-/* The sum of all layers' and heads' weights; whose divisor does not matter. */
-struct pointing {
-  double *sum;           /* (L, S) */
-  int64_t queries, keys; /* of the task's tokens, in which the alignment counts, and the end */
-  int is_seen;           /* the model's are as many */
+/* The sum of the cross-attention of all layers and heads. */
+struct attention_sum {
+  double *weights;       /* (queries, keys) */
+  int64_t queries, keys; /* tokens of the task, and the end token */
+  int is_set;            /* 1: the model splits the texts into the same number of tokens */
 };
 
 static int add_weights(void *context, const attn_attention *a) {
-  struct pointing *p = context;
-  if (a->kind != ATTN_ATTENTION_CROSS || a->queries != p->queries || a->keys != p->keys) return 0;
-  p->is_seen = 1;
-  for (int64_t n = 0; n < a->queries * a->keys; n++) p->sum[n] += (double)a->weights[n];
+  struct attention_sum *s = context;
+  if (a->kind != ATTN_ATTENTION_CROSS || a->queries != s->queries || a->keys != s->keys) return 0;
+  s->is_set = 1;
+  for (int64_t n = 0; n < a->queries * a->keys; n++) s->weights[n] += (double)a->weights[n];
   return 0;
 }
 
-static int64_t highest(const double *row, int64_t count) {
+static int64_t argmax(const double *row, int64_t count) {
   int64_t best = 0;
   for (int64_t n = 1; n < count; n++)
     if (row[n] > row[best]) best = n;
   return best;
 }
 
-static void count_pointed(const struct pointing *p, const struct attn_aligned_pair *pair,
-                          attn_evaluation *card) {
-  for (int64_t i = 0; i < pair->aligned && p->is_seen; i++) {
+static void count_matches(const struct attention_sum *s, const struct attn_aligned_pair *pair,
+                          attn_evaluation *e) {
+  for (int64_t i = 0; i < pair->aligned_tokens && s->is_set; i++) {
     if (pair->alignment[i] < 0) continue;
-    card->chance += 1 / (double)p->keys; /* a sum until the end */
-    card->aligned++;
-    card->pointed += highest(p->sum + i * p->keys, p->keys) == pair->alignment[i];
+    e->alignment_chance += 1 / (double)s->keys; /* a sum; divided at the end */
+    e->aligned_tokens++;
+    e->alignment_matches += argmax(s->weights + i * s->keys, s->keys) == pair->alignment[i];
   }
 }
 
-/* Behind a word there is a space or nothing; a character has one byte that continues none. */
+/* Words end at a space or the end; a UTF-8 character has one byte that is not 10xxxxxx. */
 static int64_t count_tokens(const struct attn_task *task, const char *text) {
   int64_t count = task->tokens == ATTN_TASK_WORDS && *text;
   for (; *text; text++)
@@ -66,85 +66,86 @@ static int64_t count_tokens(const struct attn_task *task, const char *text) {
   return count;
 }
 
-static attn_status point(const attn_model *model, const struct attn_task *task,
-                         const struct attn_aligned_pair *pair, attn_evaluation *card,
-                         attn_error *err) {
-  struct pointing p = {.queries = count_tokens(task, pair->target) + 1,
-                       .keys = count_tokens(task, pair->source) + 1};
-  p.sum = calloc((size_t)(p.queries * p.keys), sizeof *p.sum);
-  if (!p.sum) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an alignment");
-  attn_status status = attn_model_look(model, pair->source, pair->target, 1, add_weights, &p, err);
-  if (!status) count_pointed(&p, pair, card);
-  free(p.sum);
+static attn_status evaluate_alignment(const attn_model *model, const struct attn_task *task,
+                                      const struct attn_aligned_pair *pair, attn_evaluation *e,
+                                      attn_error *err) {
+  struct attention_sum s = {.queries = count_tokens(task, pair->target) + 1,
+                            .keys = count_tokens(task, pair->source) + 1};
+  s.weights = calloc((size_t)(s.queries * s.keys), sizeof *s.weights);
+  if (!s.weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: alignment");
+  attn_status status = attn_model_look(model, pair->source, pair->target, 1, add_weights, &s, err);
+  if (!status) count_matches(&s, pair, e);
+  free(s.weights);
   return status;
 }
 
-/* ---- What it says ---- */
+/* ---- Exact matches ---- */
 
-/* A decoder alone goes on behind source and tab. */
-static void make_some(struct examination *x, int64_t count, const char **sources) {
-  const char *behind = x->model->network->config.kind == ATTN_DECODER ? "\t" : "";
+/* A decoder-only model's prompt ends with a tab. */
+static void make_prompts(struct evaluation_run *r, int64_t count, const char **prompts) {
+  const char *end = r->model->network->config.kind == ATTN_DECODER ? "\t" : "";
   for (int64_t n = 0; n < count; n++) {
-    x->task->make(x->seed, (uint64_t)(x->first + n), 1, &x->pair[n]);
-    sources[n] = strcat(strcpy(x->asked[n], x->pair[n].source), behind);
+    r->task->make(r->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
+    prompts[n] = strcat(strcpy(r->prompts[n], r->pairs[n].source), end);
   }
 }
 
-static attn_status judge(struct examination *x, int64_t count, attn_evaluation *card,
-                         attn_error *err) {
-  int points = x->model->network->config.kind == ATTN_ENCODER_DECODER;
+static attn_status compare(struct evaluation_run *r, int64_t count, attn_evaluation *e,
+                           attn_error *err) {
+  int has_cross_attention = r->model->network->config.kind == ATTN_ENCODER_DECODER;
   attn_status status = ATTN_OK;
   for (int64_t n = 0; n < count && !status; n++) {
-    int right = !strcmp(x->replies[n].text, x->pair[n].target);
-    card->exact += right, card->examples++;
-    if (!right || !x->pair[n].aligned || !points) continue;
-    status = attn_watch_tell(&x->watch, x->first + n, x->examples, err);
-    if (!status) status = point(x->model, x->task, &x->pair[n], card, err);
+    int is_match = !strcmp(r->results[n].text, r->pairs[n].target);
+    e->exact_matches += is_match, e->examples++;
+    if (!is_match || !r->pairs[n].aligned_tokens || !has_cross_attention) continue;
+    status = attn_watch_tell(&r->watch, r->first + n, r->examples, err);
+    if (!status) status = evaluate_alignment(r->model, r->task, &r->pairs[n], e, err);
   }
   return status;
 }
 
-static int tell(void *examination, int64_t done, int64_t of) {
-  struct examination *x = examination;
-  (void)of;
-  return attn_watch_tell(&x->watch, x->first + done, x->examples, NULL) != ATTN_OK;
+static int report(void *run, int64_t done, int64_t total) {
+  struct evaluation_run *r = run;
+  (void)total;
+  return attn_watch_tell(&r->watch, r->first + done, r->examples, NULL) != ATTN_OK;
 }
 
-static attn_status examine_some(struct examination *x, attn_evaluation *card, attn_error *err) {
-  const char *sources[TOGETHER] = {NULL};
-  int64_t left = x->examples - x->first, count = left < TOGETHER ? left : TOGETHER;
-  make_some(x, count, sources);
-  x->replies[0].struct_size = sizeof *x->replies;
-  attn_status status = attn_model_generate(x->model, sources, count, &x->how, x->replies, err);
+static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, attn_error *err) {
+  const char *prompts[GROUP] = {NULL};
+  int64_t left = r->examples - r->first, count = left < GROUP ? left : GROUP;
+  make_prompts(r, count, prompts);
+  r->results[0].struct_size = sizeof *r->results;
+  attn_status status = attn_model_generate(r->model, prompts, count, &r->config, r->results, err);
   if (status) return status;
-  status = judge(x, count, card, err);
-  attn_replies_free(x->replies, count);
-  x->first += count;
+  status = compare(r, count, e, err);
+  attn_replies_free(r->results, count);
+  r->first += count;
   return status;
 }
 
 attn_status attn_model_evaluate(const attn_model *model, const char *name, int64_t examples,
                                 uint64_t seed, int32_t threads,
                                 int (*progress)(void *context, int64_t done, int64_t total),
-                                void *progress_context, attn_evaluation *card, attn_error *err) {
+                                void *progress_context, attn_evaluation *evaluation,
+                                attn_error *err) {
   const struct attn_task *task;
-  attn_evaluation found = ATTN_EVALUATION_INIT;
+  attn_evaluation e = ATTN_EVALUATION_INIT;
   attn_status status = attn_task_require(name, &task, err);
-  if (!status) status = attn_descriptor_expect(card, sizeof found, sizeof found, "card", err);
+  if (!status) status = attn_descriptor_expect(evaluation, sizeof e, sizeof e, "evaluation", err);
   if (status) return status;
   if (examples < 1)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples is %lld; at least 1",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples must be at least 1, got %lld",
                      (long long)examples);
-  struct examination *x = calloc(1, sizeof *x); /* more than a small stack has room for */
-  if (!x) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for an examination");
-  x->model = model, x->task = task, x->seed = seed ^ 0x65786d, x->examples = examples;
-  x->watch.stop = progress, x->watch.context = progress_context, x->watch.name = "progress";
-  x->how = (attn_generation)ATTN_GENERATION_INIT;
-  x->how.threads = threads, x->how.together = TOGETHER / 4;
-  x->how.progress = tell, x->how.progress_context = x;
-  while (x->first < examples && !status) status = examine_some(x, &found, err);
-  if (found.aligned) found.chance /= (double)found.aligned;
-  attn_descriptor_fill(card, &found, sizeof found);
-  free(x);
+  struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
+  if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
+  r->model = model, r->task = task, r->seed = seed ^ 0x65786d, r->examples = examples;
+  r->watch.stop = progress, r->watch.context = progress_context, r->watch.name = "progress";
+  r->config = (attn_generation)ATTN_GENERATION_INIT;
+  r->config.threads = threads, r->config.together = GROUP / 4;
+  r->config.progress = report, r->config.progress_context = r;
+  while (r->first < examples && !status) status = evaluate_group(r, &e, err);
+  if (e.aligned_tokens) e.alignment_chance /= (double)e.aligned_tokens;
+  attn_descriptor_fill(evaluation, &e, sizeof e);
+  free(r);
   return status;
 }

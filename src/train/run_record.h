@@ -1,4 +1,5 @@
-/* run_record.h -- what a run says of itself in its checkpoints, so that it can go on. */
+/* run_record.h -- the state of a run that checkpoints keep in metadata "run": its data and its
+ * validations. */
 #ifndef ATTN_TRAIN_RUN_RECORD_H
 #define ATTN_TRAIN_RUN_RECORD_H
 
@@ -6,23 +7,23 @@
 
 #include "attn/attn.h"
 
-enum { ATTN_VALIDATION_EXAMPLES_MAX = 1 << 24 }; /* of a validation */
+enum { ATTN_VALIDATION_EXAMPLES_MAX = 1 << 24 };
 
 struct attn_run_record {
-  char *task, *data, *held_out; /* NULL where there is none; either task or data is there */
-  uint64_t hash;                /* of the data's bytes */
-  int64_t validate_every, examples, patience;
-  double until;
-  double best, best_loss, exact, loss; /* of validations; NAN: none yet */
-  int64_t best_step, worse;            /* worse: validations since the best */
-  int32_t pending;                     /* 1: the validation of this step was stopped */
+  char *task, *data, *validation_data; /* NULL: none; exactly one of task and data is set */
+  uint64_t data_hash;                  /* of the files' bytes */
+  int64_t validate_every, max_validation_examples, patience;
+  double target_exact_match;                      /* NaN: none */
+  double best_metric, best_validation_loss;       /* NaN: no validation yet */
+  double validation_exact_match, validation_loss; /* of the last validation, likewise */
+  int64_t best_step, validations_without_improvement;
+  int32_t validation_pending; /* 1: the validation of this step was interrupted */
 };
 
-/* JSON, to be freed; NULL where there is no memory. */
+/* JSON, to be freed; NULL: out of memory. */
 char *attn_run_record_write(const struct attn_run_record *record);
 
-/* Members that are missing are 0, NaN or NULL. What no run has is ATTN_ERR_FORMAT; ATTN_ERR_MEMORY.
- * Released by attn_run_record_free, after a failure as well. */
+/* ATTN_ERR_FORMAT: invalid; ATTN_ERR_MEMORY. attn_run_record_free is to be called in any case. */
 attn_status attn_run_record_parse(const char *json, struct attn_run_record *record,
                                   attn_error *err);
 void attn_run_record_free(struct attn_run_record *record);

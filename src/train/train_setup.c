@@ -1,4 +1,5 @@
-/* run_begin.c -- a run's data, words, model and trainer, from what was asked for or from a file. */
+/* train_setup.c -- creates a run's data, tokenizer, model and trainer, or reads them from a
+ * checkpoint. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,46 +13,106 @@
 #include "file.h"
 #include "train_run.h"
 
-enum { VOCABULARY_FROM = 20000, LENGTH_LEAST = 64, MEASURED = 20000, TOLD = 256 };
+enum {
+  TASK_EXAMPLES = 20000, /* of a task, which has no end: for the vocabulary, and for lengths */
+  MIN_POSITIONS = 64,
+  POLL_INTERVAL = 256
+};
 
 static attn_status out_of_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to begin a run");
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: setting up a run");
 }
 
-static attn_status wrong(attn_error *err, const char *what, const char *must) {
-  return attn_fail(err, ATTN_ERR_ARGUMENT, what, "%s %s", what, must);
+static attn_status invalid(attn_error *err, const char *setting, const char *message) {
+  return attn_fail(err, ATTN_ERR_ARGUMENT, setting, "%s %s", setting, message);
 }
 
-/* ---- What it is at ---- */
+/* ---- Progress ---- */
 
-static int tell(void *run, int64_t done, int64_t total) {
-  struct attn_run *r = run;
+static int report(void *run, int64_t done, int64_t total) {
+  struct attn_train_run *r = run;
   r->state.done = done, r->state.total = total;
-  return r->wanted.progress && r->wanted.progress(r->wanted.context, &r->state);
+  return r->config.progress && r->config.progress(r->config.context, &r->state);
 }
 
-struct attn_watch *attn_train_run_phase(struct attn_run *r, enum attn_train_phase phase) {
+struct attn_watch *attn_train_run_phase(struct attn_train_run *r, enum attn_train_phase phase) {
   r->state.phase = (int32_t)phase, r->state.validated = 0;
-  r->watch.stop = tell, r->watch.context = r, r->watch.name = "progress";
+  r->watch.stop = report, r->watch.context = r, r->watch.name = "progress";
   return &r->watch;
 }
 
-/* ---- Where it goes ---- */
+/* ---- Settings ---- */
 
-/* "dates.last.safetensors" of "dates.safetensors", and of "dates". */
+/* max > 0: an integer. A resumed run has the settings of its checkpoint. */
+static attn_status check_settings(const attn_train_config *c, attn_error *err) {
+  const struct {
+    const char *name;
+    int is_set;
+    int64_t value, max;
+  } settings[] = {{"task", c->task != NULL, 0, 0},
+                  {"data", c->data != NULL, 0, 0},
+                  {"validation_data", c->validation_data != NULL, 0, 0},
+                  {"config", c->config != NULL, 0, 0},
+                  {"tokenizer", c->tokenizer != NULL, 0, 0},
+                  {"lr_schedule", c->lr_schedule != NULL, 0, 0},
+                  {"precision", c->precision != NULL, 0, 0},
+                  {"steps", c->steps != 0, c->steps, INT64_MAX},
+                  {"batch_size", c->batch_size != 0, c->batch_size, ATTN_BATCH_SIZE_MAX},
+                  {"gradient_accumulation_steps", c->gradient_accumulation_steps != 0,
+                   c->gradient_accumulation_steps, ATTN_BATCH_SIZE_MAX},
+                  {"warmup_steps", c->warmup_steps != 0, c->warmup_steps, INT64_MAX},
+                  {"validate_every", c->validate_every != 0, c->validate_every, INT64_MAX},
+                  {"max_validation_examples", c->max_validation_examples != 0,
+                   c->max_validation_examples, ATTN_VALIDATION_EXAMPLES_MAX},
+                  {"patience", c->patience != 0, c->patience, INT64_MAX},
+                  {"target_exact_match", c->target_exact_match != 0, 0, 0},
+                  {"learning_rate", c->learning_rate != 0, 0, 0},
+                  {"weight_decay", c->weight_decay != 0, 0, 0},
+                  {"max_grad_norm", c->max_grad_norm != 0, 0, 0},
+                  {"label_smoothing", c->label_smoothing != 0, 0, 0},
+                  {"seed", c->seed != 0, 0, 0},
+                  {"threads", 0, c->threads, 1024}};
+  for (size_t n = 0; n < sizeof settings / sizeof *settings; n++) {
+    if (c->resume && settings[n].is_set)
+      return invalid(err, settings[n].name, "cannot change in a resumed run; leave it out");
+    if (settings[n].value < 0)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, settings[n].name, "%s must be at least 1, got %lld",
+                       settings[n].name, (long long)settings[n].value);
+    if (settings[n].value > settings[n].max)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, settings[n].name,
+                       "%s must be between 1 and %lld, got %lld", settings[n].name,
+                       (long long)settings[n].max, (long long)settings[n].value);
+  }
+  if (!c->resume && !c->task == !c->data)
+    return invalid(err, "task, data", "are alternatives; give exactly one");
+  if (c->validation_data && !c->data) return invalid(err, "validation_data", "requires data");
+  if (!isfinite(c->learning_rate) || c->learning_rate < 0)
+    return invalid(err, "learning_rate", "must be finite and above 0");
+  if (!isfinite(c->weight_decay)) return invalid(err, "weight_decay", "must be finite");
+  if (!isfinite(c->max_grad_norm)) return invalid(err, "max_grad_norm", "must be finite");
+  if (!(c->target_exact_match >= 0 && c->target_exact_match <= 1))
+    return invalid(err, "target_exact_match", "must be between 0 and 1");
+  if (!(c->label_smoothing >= 0 && c->label_smoothing < 1))
+    return invalid(err, "label_smoothing", "must be at least 0 and below 1");
+  return ATTN_OK;
+}
+
+/* ---- Output files ---- */
+
+/* "dates.last.safetensors" for "dates.safetensors", and for "dates". */
 static char *last_name(const char *path) {
-  static const char ending[] = ".safetensors";
-  size_t length = strlen(path), end = sizeof ending - 1;
-  if (length > end && !strcmp(path + length - end, ending)) length -= end;
+  static const char extension[] = ".safetensors";
+  size_t length = strlen(path), end = sizeof extension - 1;
+  if (length > end && !strcmp(path + length - end, extension)) length -= end;
   char *name = malloc(length + sizeof ".last" + end);
-  if (name) sprintf(name, "%.*s.last%s", (int)length, path, ending);
+  if (name) sprintf(name, "%.*s.last%s", (int)length, path, extension);
   return name;
 }
 
-static attn_status check_free(const char *path, attn_error *err) {
+static attn_status check_does_not_exist(const char *path, attn_error *err) {
   if (access(path, F_OK)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "output",
-                   "%s is there already; resume from it, replace it, or choose another name", path);
+                   "%s exists; resume from it, allow replacing it, or choose another name", path);
 }
 
 static int is_same_file(const char *a, const char *b) {
@@ -60,12 +121,12 @@ static int is_same_file(const char *a, const char *b) {
          one.st_ino == other.st_ino;
 }
 
-/* A run's own files are what it goes on from: these are replaced without a word. */
-static int is_own(const struct attn_run *r, const char *resumed) {
+/* Whether the outputs are those of the resumed run, which may be replaced. */
+static int is_own(const struct attn_train_run *r, const char *resumed) {
   return resumed && (is_same_file(r->last_path, resumed) || is_same_file(r->best_path, resumed));
 }
 
-/* Before hours are spent on what could not be kept, or would be another's as well. */
+/* Locks a path, after checking that it can be written: failing after training would lose it. */
 static attn_status claim(const char *path, struct attn_lock *lock, attn_error *err) {
   char *target = NULL;
   attn_status status = attn_file_target(path, &target, err);
@@ -75,103 +136,109 @@ static attn_status claim(const char *path, struct attn_lock *lock, attn_error *e
   return status;
 }
 
-static attn_status place(struct attn_run *r, const attn_train_config *w, attn_error *err) {
-  if (!w->output) return wrong(err, "output", "is missing: where shall the checkpoint go?");
-  r->best_path = strdup(w->output), r->last_path = last_name(w->output);
+static attn_status claim_outputs(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  if (!c->output) return invalid(err, "output", "is missing");
+  r->best_path = strdup(c->output), r->last_path = last_name(c->output);
   if (!r->best_path || !r->last_path) return out_of_memory(err);
   attn_status status = claim(r->best_path, &r->locks[0], err);
   if (!status) status = claim(r->last_path, &r->locks[1], err);
-  r->replaces = !is_own(r, w->resume);
-  if (!status && r->replaces && !w->replace) {
-    status = check_free(r->best_path, err);
-    if (!status) status = check_free(r->last_path, err);
+  r->replaces_another_run = !is_own(r, c->resume);
+  if (!status && r->replaces_another_run && !c->replace) {
+    status = check_does_not_exist(r->best_path, err);
+    if (!status) status = check_does_not_exist(r->last_path, err);
   }
   return status;
 }
 
-/* ---- What is learned from ---- */
+/* ---- Data ---- */
 
 static int copy(char **to, const char *text) { return !text || (*to = strdup(text)); }
 
-static attn_status open_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
+static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t seed,
+                             attn_error *err) {
   const struct attn_run_record *c = &r->record;
-  if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->data, err);
-  return attn_text_pairs_from_file(c->data, c->held_out, joined, seed,
-                                   attn_train_run_phase(r, ATTN_TRAIN_READ_DATA), &r->data, err);
+  if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->pairs, err);
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_READ_DATA);
+  return attn_text_pairs_from_file(c->data, c->validation_data, plain_text, seed, watch, &r->pairs,
+                                   err);
 }
 
-/* Of a task so many examples, of a file all: what validation alone has stays unknown. */
-static int64_t count_texts(const struct attn_text_pairs *data) {
-  int64_t count = attn_text_pairs_count(data, 0);
-  return count ? count : VOCABULARY_FROM;
-}
+/* ---- Tokenizer ---- */
 
-static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_error *err) {
-  char *kept = malloc(text.length + 1);
-  if (!kept) return out_of_memory(err);
-  if (text.length) memcpy(kept, text.text, text.length);
-  *to = (struct attn_passage){kept, text.length};
+static attn_status copy_passage(struct attn_passage *to, struct attn_passage from,
+                                attn_error *err) {
+  char *text = malloc(from.length + 1);
+  if (!text) return out_of_memory(err);
+  if (from.length) memcpy(text, from.text, from.length);
+  *to = (struct attn_passage){text, from.length};
   return ATTN_OK;
 }
 
-/* Both sides of every example; and a tab, which joins them where the model has one side. */
-static attn_status collect(struct attn_text_pairs *data, int64_t count, struct attn_watch *watch,
+/* Copies the sources and targets of the training examples, and the tab of decoder prompts. */
+static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct attn_watch *watch,
                            struct attn_passage *texts, attn_error *err) {
   attn_status status = ATTN_OK;
   struct attn_text_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
-    if (n % TOLD == 0) status = attn_watch_tell(watch, n, count, err);
-    if (!status) status = attn_text_pairs_get(data, (uint64_t)n, 0, &pair, err);
-    if (!status) status = keep(&texts[2 * n], pair.source, err);
-    if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
+    if (n % POLL_INTERVAL == 0) status = attn_watch_tell(watch, n, count, err);
+    if (!status) status = attn_text_pairs_get(pairs, (uint64_t)n, 0, &pair, err);
+    if (!status) status = copy_passage(&texts[2 * n], pair.source, err);
+    if (!status) status = copy_passage(&texts[2 * n + 1], pair.target, err);
   }
-  if (!status) status = keep(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
+  if (!status) status = copy_passage(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
   return status;
 }
 
-static attn_status train_words(const char *kind, const struct attn_passage *texts, size_t count,
-                               struct attn_watch *watch, struct attn_tokenizer **t,
-                               attn_error *err) {
+static attn_status train_tokenizer(const char *kind, const struct attn_passage *texts, size_t count,
+                                   struct attn_watch *watch, struct attn_tokenizer **t,
+                                   attn_error *err) {
   char *end = NULL;
-  long words = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
+  long vocab_size = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
   if (!strcmp(kind, "characters"))
     return attn_tokenizer_train_characters(texts, count, watch, t, err);
   if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, watch, t, err);
-  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, words, watch, t, err);
+  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, vocab_size, watch, t, err);
   if (!access(kind, F_OK)) return attn_tokenizer_read(kind, t, err);
-  return wrong(err, "tokenizer", "may be characters, words, bpe:8000, or a file that is there");
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "tokenizer",
+                   "tokenizer must be characters, words, bpe:SIZE or an existing file, got %.80s",
+                   kind);
 }
 
-static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
-  int64_t count = count_texts(r->data);
+/* From the training examples alone: characters that only validation has are unknown. */
+static attn_status make_tokenizer(struct attn_train_run *r, const char *kind, attn_error *err) {
+  int64_t count = attn_text_pairs_count(r->pairs, 0);
+  if (!count) count = TASK_EXAMPLES;
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
-  struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
-  attn_status status = texts ? collect(r->data, count, watch, texts, err) : out_of_memory(err);
-  if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, watch, &r->tokenizer, err);
-  for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
+  size_t text_count = 2 * (size_t)count + 1;
+  struct attn_passage *texts = calloc(text_count, sizeof *texts);
+  attn_status status = texts ? collect(r->pairs, count, watch, texts, err) : out_of_memory(err);
+  if (!status) status = train_tokenizer(kind, texts, text_count, watch, &r->tokenizer, err);
+  for (size_t n = 0; texts && n < text_count; n++) free((void *)texts[n].text);
   free(texts);
   if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
-  if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
+  if (!status && !(r->tokenizer_json = attn_tokenizer_text(r->tokenizer)))
+    status = out_of_memory(err);
   return status;
 }
 
-static const char *default_words(const struct attn_text_pairs *data) {
-  const struct attn_task *task = attn_text_pairs_task(data);
+static const char *default_tokenizer(const struct attn_text_pairs *pairs) {
+  const struct attn_task *task = attn_text_pairs_task(pairs);
   return task && task->tokens == ATTN_TASK_WORDS ? "words" : "characters";
 }
 
-/* ---- The model ---- */
+/* ---- Model ---- */
 
 static attn_status read_config(const char *text, json_t **root, attn_error *err) {
   if (!text) text = "{}";
   attn_status status = attn_json_read("model configuration", text, strlen(text), 0, root, err);
   if (status || json_is_object(*root)) return status;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: it is no object");
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
 }
 
 static int is_kind(const json_t *root, const char *kind) {
-  const char *said = json_string_value(json_object_get(root, "kind"));
-  return said && !strcmp(said, kind);
+  const char *value = json_string_value(json_object_get(root, "kind"));
+  return value && !strcmp(value, kind);
 }
 
 static int set_default(json_t *root, const char *name, json_t *value) {
@@ -180,9 +247,22 @@ static int set_default(json_t *root, const char *name, json_t *value) {
   return 0;
 }
 
-/* Members that were not given. Examples were measured: no position is missing. */
-static attn_status complete(json_t *root, const struct attn_run *r, int64_t longest,
-                            struct attn_config *config, attn_error *err) {
+static attn_status check_model(const struct attn_config *config, int64_t vocab_size,
+                               attn_error *err) {
+  if (config->target_words != vocab_size || config->source_words != vocab_size)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
+                     "config: vocabulary of %lld tokens, but the tokenizer has %lld; leave it out",
+                     (long long)config->target_words, (long long)vocab_size);
+  if (config->kind != ATTN_ENCODER && config->decoder_layers < 1)
+    return invalid(err, "config", "has no decoder layers");
+  if (config->kind != ATTN_DECODER && config->encoder_layers < 1)
+    return invalid(err, "config", "has no encoder layers");
+  return ATTN_OK;
+}
+
+/* Adds the members that were not given. length: of the longest example. */
+static attn_status complete_config(json_t *root, const struct attn_train_run *r, int64_t length,
+                                   struct attn_config *config, attn_error *err) {
   int64_t words = attn_tokenizer_words(r->tokenizer);
   int failed =
       set_default(root, "width", json_integer(64)) || set_default(root, "heads", json_integer(4)) ||
@@ -192,265 +272,204 @@ static attn_status complete(json_t *root, const struct attn_run *r, int64_t long
       set_default(root, "shared_embedding", json_true()) ||
       set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
       set_default(root, "vocabulary", json_integer(words)) ||
-      set_default(root, "length", json_integer(longest > LENGTH_LEAST ? longest : LENGTH_LEAST));
+      set_default(root, "length", json_integer(length > MIN_POSITIONS ? length : MIN_POSITIONS));
   char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
   attn_status status =
       text ? attn_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text);
-  if (!status && (config->target_words != words || config->source_words != words))
-    status = attn_fail(err, ATTN_ERR_ARGUMENT, "config",
-                       "a vocabulary of %lld words; the tokenizer's has %lld: leave it out",
-                       (long long)config->target_words, (long long)words);
-  if (!status && config->kind != ATTN_ENCODER && config->decoder_layers < 1)
-    status = wrong(err, "config", "has no decoder, and would say nothing");
-  if (!status && config->kind != ATTN_DECODER && config->encoder_layers < 1)
-    status = wrong(err, "config", "has an encoder without layers, which would read nothing");
-  return status;
+  return status ? status : check_model(config, words, err);
 }
 
-/* ---- The trainer ---- */
-
-static int64_t or_else(int64_t value, int64_t other) { return value ? value : other; }
-
-/* Below 0 it is to be none. */
-static double real_or_else(double value, double other) {
-  return value > 0 ? value : value < 0 ? 0 : other;
-}
-
-static attn_status read_schedule(const char *name, enum attn_lr_schedule_kind *kind,
-                                 attn_error *err) {
-  if (!name || attn_lr_schedule_find(name, kind))
-    return ATTN_OK; /* NULL: *kind stays the default */
-  return wrong(err, "schedule", "must be \"cosine\", \"noam\" or \"constant\"");
-}
-
-static attn_status read_precision(const char *name, int32_t *halves, attn_error *err) {
-  if (!name || attn_precision_find(name, halves)) return ATTN_OK; /* NULL: *halves stays 0 */
-  return wrong(err, "precision", "must be \"float32\" or \"bf16\"");
-}
-
-static attn_status check_numbers(const attn_train_config *w, attn_error *err) {
-  const struct {
-    const char *name;
-    int64_t value, most;
-  } whole[] = {{"steps", w->steps, INT64_MAX},
-               {"batch", w->batch, ATTN_BATCH_SIZE_MAX},
-               {"accumulate", w->accumulate, ATTN_BATCH_SIZE_MAX},
-               {"warm_up", w->warm_up, INT64_MAX},
-               {"examples", w->examples, ATTN_VALIDATION_EXAMPLES_MAX},
-               {"validate_every", w->validate_every, INT64_MAX},
-               {"patience", w->patience, INT64_MAX},
-               {"threads", w->threads, 1024}};
-  for (size_t n = 0; n < sizeof whole / sizeof *whole; n++)
-    if (whole[n].value < 0 || whole[n].value > whole[n].most)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, whole[n].name, "%s is %lld; it may be 1 to %lld",
-                       whole[n].name, (long long)whole[n].value, (long long)whole[n].most);
-  if (!isfinite(w->rate) || w->rate < 0) return wrong(err, "rate", "must be above 0");
-  if (!isfinite(w->decay) || !isfinite(w->clip)) return wrong(err, "decay, clip", "must be finite");
-  if (!(w->until >= 0 && w->until <= 1)) return wrong(err, "until", "is a share: 0 to 1");
-  if (!(w->smoothing >= 0 && w->smoothing < 1)) return wrong(err, "smoothing", "must be in [0, 1)");
-  return ATTN_OK;
-}
-
-/* A batch has room for the longest pairs, but for no more than four times the mean: where it is
- * full before that, it is shorter. A task is not measured whole. */
-static attn_status make_room(struct attn_trainer_config *h, const struct attn_length_stats *l,
-                             int64_t length, attn_error *err) {
-  int64_t mean = l->tokens / l->count + 1;
-  h->longest = l->longest > LENGTH_LEAST ? l->longest : LENGTH_LEAST;
-  if (h->longest > length) h->longest = length;
-  h->tokens = h->batch * (l->longest < 4 * mean ? l->longest : 4 * mean);
-  if (h->tokens <= ATTN_BATCH_TOKENS_MAX) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "batch",
-                   "batch is %lld: more than 2^24 tokens; accumulate smaller ones",
-                   (long long)h->batch);
-}
-
-/* Of a file all lines, so that no run dies of one after hours; of a task as many as will do. */
-static attn_status measure(struct attn_run *r, struct attn_length_stats *l, attn_error *err) {
-  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_MEASURE_EXAMPLES);
-  attn_status status = ATTN_OK;
-  for (int held_out = 0; held_out < 2 && !status; held_out++) {
-    int64_t count = attn_text_pairs_count(r->data, held_out);
-    status = attn_dataset_measure(&r->examples, count ? count : MEASURED, held_out, watch, l, err);
-  }
-  return status;
-}
-
-/* As the configuration says; else what the examples take. */
-static int64_t length_of(const json_t *root) {
+/* The limit of the configuration, or none. */
+static int64_t max_positions(const json_t *root) {
   json_int_t length = json_integer_value(json_object_get(root, "length"));
   return length > 0 ? length : INT64_MAX;
 }
 
-static attn_status plan(const attn_train_config *w, const struct attn_task *task,
-                        struct attn_trainer_config *h, attn_error *err) {
-  int64_t steps = or_else(w->steps, task ? task->steps : 4000);
-  *h = (struct attn_trainer_config){
-      .adam = {0.9, 0.98, 1e-9, real_or_else(w->decay, 0.01)},
-      .schedule = {ATTN_LR_COSINE, real_or_else(w->rate, task ? task->rate : 0.002),
-                   or_else(w->warm_up, steps / 20 + 1), steps},
-      .clip = real_or_else(w->clip, 1),
-      .smoothing = w->smoothing,
-      .batch = or_else(w->batch, 64),
-      .accumulate = or_else(w->accumulate, 1),
-      .seed = w->seed,
-      .threads = w->threads};
-  attn_status status = read_schedule(w->schedule, &h->schedule.kind, err);
-  return status ? status : read_precision(w->precision, &h->halves, err);
+/* ---- Trainer ---- */
+
+/* Measures all lines of a file, so that no run fails after hours because of one of them; of a task
+ * as many examples as are representative. */
+static attn_status measure(struct attn_train_run *r, struct attn_length_stats *l, attn_error *err) {
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_MEASURE_EXAMPLES);
+  attn_status status = ATTN_OK;
+  for (int validation = 0; validation < 2 && !status; validation++) {
+    int64_t count = attn_text_pairs_count(r->pairs, validation);
+    if (!count) count = TASK_EXAMPLES;
+    status = attn_dataset_measure(&r->dataset, count, validation, watch, l, err);
+  }
+  return status;
 }
 
-static attn_status make_trainer(struct attn_run *r, const attn_train_config *w, json_t *root,
-                                attn_error *err) {
-  struct attn_config config;
-  struct attn_trainer_config how;
+static int64_t or_default(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
+
+/* A negative value is 0. */
+static double real_or_default(double value, double otherwise) {
+  return value > 0 ? value : value < 0 ? 0 : otherwise;
+}
+
+static attn_status make_trainer_config(const attn_train_config *c, const struct attn_task *task,
+                                       struct attn_trainer_config *t, attn_error *err) {
+  int64_t steps = or_default(c->steps, task ? task->steps : 4000);
+  *t = (struct attn_trainer_config){
+      .adam = {0.9, 0.98, 1e-9, real_or_default(c->weight_decay, 0.01)},
+      .schedule = {ATTN_LR_COSINE,
+                   real_or_default(c->learning_rate, task ? task->learning_rate : 0.002),
+                   or_default(c->warmup_steps, steps / 20 + 1), steps},
+      .max_grad_norm = real_or_default(c->max_grad_norm, 1),
+      .label_smoothing = c->label_smoothing,
+      .batch_size = or_default(c->batch_size, 64),
+      .gradient_accumulation_steps = or_default(c->gradient_accumulation_steps, 1),
+      .seed = c->seed,
+      .threads = c->threads};
+  if (c->lr_schedule && !attn_lr_schedule_find(c->lr_schedule, &t->schedule.kind))
+    return invalid(err, "lr_schedule", "must be \"cosine\", \"noam\" or \"constant\"");
+  if (c->precision && !attn_precision_find(c->precision, &t->bf16))
+    return invalid(err, "precision", "must be \"float32\" or \"bf16\"");
+  return ATTN_OK;
+}
+
+/* Capacity for batch_size examples of the longest length, but of at most four times the mean: a
+ * batch of longer ones has fewer examples. A task's lengths are estimates. */
+static attn_status set_batch_capacity(struct attn_trainer_config *t,
+                                      const struct attn_length_stats *l, int64_t positions,
+                                      attn_error *err) {
+  int64_t mean = l->total / l->count + 1;
+  t->max_length = l->longest > MIN_POSITIONS ? l->longest : MIN_POSITIONS;
+  if (t->max_length > positions) t->max_length = positions;
+  t->max_tokens = t->batch_size * (l->longest < 4 * mean ? l->longest : 4 * mean);
+  if (t->max_tokens <= ATTN_BATCH_TOKENS_MAX) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "batch_size",
+                   "batch_size %lld needs more than 2^24 tokens; use smaller batches and "
+                   "gradient_accumulation_steps",
+                   (long long)t->batch_size);
+}
+
+static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_error *err) {
+  struct attn_config model;
+  struct attn_trainer_config config;
   struct attn_length_stats lengths = {1, 0, 0};
-  r->examples.length = length_of(root);
+  r->dataset.max_positions = max_positions(root);
   attn_status status = measure(r, &lengths, err);
-  if (!status) status = complete(root, r, lengths.longest + 1, &config, err);
-  if (!status) status = plan(w, attn_text_pairs_task(r->data), &how, err);
-  if (!status) status = make_room(&how, &lengths, config.length, err);
+  if (!status) status = complete_config(root, r, lengths.longest + 1, &model, err);
+  if (!status)
+    status = make_trainer_config(&r->config, attn_text_pairs_task(r->pairs), &config, err);
+  if (!status) status = set_batch_capacity(&config, &lengths, model.length, err);
   if (status) return status;
-  r->examples.length = config.length;
-  return attn_trainer_new(&config, &how, &r->trainer, err);
+  r->dataset.max_positions = model.length;
+  return attn_trainer_new(&model, &config, &r->trainer, err);
 }
 
-/* ---- Anew ---- */
+/* ---- A new run ---- */
 
-static attn_status note(struct attn_run *r, const attn_train_config *w, attn_error *err) {
-  struct attn_run_record *c = &r->record;
-  *c = (struct attn_run_record){.examples = or_else(w->examples, 256),
-                                .patience = w->patience,
-                                .until = w->until > 0 ? w->until : NAN,
-                                .best = NAN,
-                                .best_loss = NAN,
-                                .exact = NAN,
-                                .loss = NAN};
-  if (!w->task == !w->data)
-    return wrong(err, "task, data", "are two ways to say what is learned: give one");
-  if (w->held_out && !w->data) return wrong(err, "held_out", "belongs to data");
-  return copy(&c->task, w->task) && copy(&c->data, w->data) && copy(&c->held_out, w->held_out)
+static attn_status make_record(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  struct attn_run_record *record = &r->record;
+  *record = (struct attn_run_record){
+      .max_validation_examples = or_default(c->max_validation_examples, 256),
+      .patience = c->patience,
+      .target_exact_match = c->target_exact_match > 0 ? c->target_exact_match : NAN,
+      .best_metric = NAN,
+      .best_validation_loss = NAN,
+      .validation_exact_match = NAN,
+      .validation_loss = NAN};
+  return copy(&record->task, c->task) && copy(&record->data, c->data) &&
+                 copy(&record->validation_data, c->validation_data)
              ? ATTN_OK
              : out_of_memory(err);
 }
 
-static attn_status begin_anew(struct attn_run *r, const attn_train_config *w, attn_error *err) {
+static attn_status open_new(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
   json_t *root = NULL;
-  attn_status status = note(r, w, err);
-  if (!status) status = check_numbers(w, err);
-  if (!status) status = read_config(w->config, &root, err);
-  int joined = is_kind(root, "decoder");
-  if (!status) status = open_data(r, joined, w->seed, err);
-  if (!status) status = make_words(r, w->tokenizer ? w->tokenizer : default_words(r->data), err);
-  r->examples = (struct attn_dataset){.data = r->data,
-                                      .tokenizer = r->tokenizer,
-                                      .joined = joined,
-                                      .labels = is_kind(root, "encoder")};
-  if (!status) status = attn_dataset_init(&r->examples, err);
-  if (!status) status = make_trainer(r, w, root, err);
+  attn_status status = make_record(r, err);
+  if (!status) status = read_config(c->config, &root, err);
+  int decoder_only = is_kind(root, "decoder");
+  if (!status) status = open_data(r, decoder_only, c->seed, err);
+  if (!status)
+    status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
+  r->dataset = (struct attn_dataset){.pairs = r->pairs,
+                                     .tokenizer = r->tokenizer,
+                                     .decoder_only = decoder_only,
+                                     .encoder_only = is_kind(root, "encoder")};
+  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) status = make_trainer(r, root, err);
   json_decref(root);
   if (status) return status;
-  int64_t steps = r->trainer->how.schedule.steps, part = steps / 20 > 50 ? steps / 20 : 50;
-  r->record.hash = attn_text_pairs_hash(r->data);
-  r->record.validate_every = or_else(w->validate_every, part);
+  int64_t every = r->trainer->config.schedule.steps / 20;
+  r->record.data_hash = attn_text_pairs_hash(r->pairs);
+  r->record.validate_every = or_default(c->validate_every, every > 50 ? every : 50);
   return ATTN_OK;
 }
 
-/* ---- From a file ---- */
+/* ---- A resumed run ---- */
 
-/* Lines that are wrong now were not when it began. */
-static attn_status open_same_data(struct attn_run *r, int joined, uint64_t seed, attn_error *err) {
-  attn_status status = open_data(r, joined, seed, err);
+/* Invalid lines were valid when the run began, so the data have changed. */
+static attn_status open_same_data(struct attn_train_run *r, int plain_text, uint64_t seed,
+                                  attn_error *err) {
+  attn_status status = open_data(r, plain_text, seed, err);
   if (status && status != ATTN_ERR_FORMAT) return status;
-  if (!status && r->record.hash == attn_text_pairs_hash(r->data)) return ATTN_OK;
+  if (!status && r->record.data_hash == attn_text_pairs_hash(r->pairs)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "%s: not the lines that this run began with; begin a new one",
+                   "%s: the data have changed since the run began; start a new run",
                    r->record.data ? r->record.data : r->record.task);
 }
 
-/* A setting that would be left unheard is refused. */
-static attn_status check_alone(const attn_train_config *w, attn_error *err) {
-  const struct {
-    const char *name;
-    int given;
-  } settings[] = {{"task", w->task != NULL},
-                  {"data", w->data != NULL},
-                  {"held_out", w->held_out != NULL},
-                  {"config", w->config != NULL},
-                  {"tokenizer", w->tokenizer != NULL},
-                  {"schedule", w->schedule != NULL},
-                  {"precision", w->precision != NULL},
-                  {"steps", w->steps != 0},
-                  {"batch", w->batch != 0},
-                  {"accumulate", w->accumulate != 0},
-                  {"warm_up", w->warm_up != 0},
-                  {"validate_every", w->validate_every != 0},
-                  {"examples", w->examples != 0},
-                  {"patience", w->patience != 0},
-                  {"until", w->until != 0},
-                  {"rate", w->rate != 0},
-                  {"decay", w->decay != 0},
-                  {"clip", w->clip != 0},
-                  {"smoothing", w->smoothing != 0},
-                  {"seed", w->seed != 0}};
-  for (size_t n = 0; n < sizeof settings / sizeof *settings; n++)
-    if (settings[n].given)
-      return wrong(err, settings[n].name, "is the checkpoint's where a run goes on: leave it out");
-  return ATTN_OK;
-}
-
-/* Under another name the best is looked for anew, for it stands at the old one. */
-static void find_best(struct attn_run *r, const char *resumed) {
+/* The best checkpoint is next to the resumed one; under another name the search starts over. */
+static void reset_best(struct attn_train_run *r) {
   struct attn_run_record *c = &r->record;
-  if (is_own(r, resumed) && !access(r->best_path, F_OK)) return;
-  c->best = c->best_loss = NAN, c->best_step = c->worse = 0;
+  if (is_own(r, r->config.resume) && !access(r->best_path, F_OK)) return;
+  c->best_metric = c->best_validation_loss = NAN;
+  c->best_step = c->validations_without_improvement = 0;
 }
 
-/* The words of a checkpoint: numbers of theirs are rows of its tables. */
-static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, attn_error *err) {
-  attn_status status = attn_tokenizer_parse(c->tokenizer, strlen(c->tokenizer), &r->tokenizer, err);
+static attn_status open_tokenizer(struct attn_train_run *r, struct attn_checkpoint *c,
+                                  attn_error *err) {
+  const char *json = c->tokenizer;
+  attn_status status = attn_tokenizer_parse(json, strlen(json), &r->tokenizer, err);
   if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
   if (status) return status;
-  r->words = c->tokenizer, c->tokenizer = NULL;
+  r->tokenizer_json = c->tokenizer, c->tokenizer = NULL;
   int64_t words = attn_tokenizer_words(r->tokenizer);
-  if (c->config.kind != ATTN_ENCODER && c->config.decoder_layers < 1)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
-  if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;
+  if (c->model.kind != ATTN_ENCODER && c->model.decoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder layers");
+  if (words == c->model.target_words && words == c->model.source_words) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "checkpoint: the tokenizer has %lld words, the model %lld", (long long)words,
-                   (long long)c->config.target_words);
+                   "checkpoint: the tokenizer has %lld tokens, the model %lld", (long long)words,
+                   (long long)c->model.target_words);
 }
 
-static attn_status begin_again(struct attn_run *r, const attn_train_config *w, attn_error *err) {
+static attn_status open_resumed(struct attn_train_run *r, attn_error *err) {
   struct attn_checkpoint c = {.tokenizer = NULL};
-  attn_status status = check_alone(w, err);
-  if (!status) status = attn_checkpoint_resume(w->resume, w->threads, &r->trainer, &c, err);
+  const attn_train_config *config = &r->config;
+  attn_status status =
+      attn_checkpoint_resume(config->resume, config->threads, &r->trainer, &c, err);
   if (!status) status = attn_run_record_parse(c.run, &r->record, err);
-  int joined = !status && c.config.kind == ATTN_DECODER;
-  if (!status) status = open_same_data(r, joined, c.how.seed, err);
-  if (!status) status = take_words(r, &c, err);
-  r->examples = (struct attn_dataset){.data = r->data,
-                                      .tokenizer = r->tokenizer,
-                                      .joined = joined,
-                                      .labels = c.config.kind == ATTN_ENCODER,
-                                      .length = c.config.length};
-  if (!status) status = attn_dataset_init(&r->examples, err);
-  if (!status) find_best(r, w->resume);
+  int decoder_only = !status && c.model.kind == ATTN_DECODER;
+  if (!status) status = open_same_data(r, decoder_only, c.trainer.seed, err);
+  if (!status) status = open_tokenizer(r, &c, err);
+  r->dataset = (struct attn_dataset){.pairs = r->pairs,
+                                     .tokenizer = r->tokenizer,
+                                     .decoder_only = decoder_only,
+                                     .encoder_only = c.model.kind == ATTN_ENCODER,
+                                     .max_positions = c.model.length};
+  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) reset_best(r);
   attn_checkpoint_close(&c);
   return status;
 }
 
-attn_status attn_train_run_open(struct attn_run *r, attn_error *err) {
-  const attn_train_config *w = &r->wanted;
-  attn_status status = place(r, w, err);
+attn_status attn_train_run_open(struct attn_train_run *r, attn_error *err) {
+  attn_status status = claim_outputs(r, err);
+  if (!status) status = check_settings(&r->config, err);
   if (status) return status;
-  return w->resume ? begin_again(r, w, err) : begin_anew(r, w, err);
+  return r->config.resume ? open_resumed(r, err) : open_new(r, err);
 }
 
-void attn_run_free(struct attn_run *r) {
-  attn_trainer_free(r->trainer), attn_dataset_free(&r->examples);
-  attn_tokenizer_free(r->tokenizer), attn_text_pairs_free(r->data),
-      attn_run_record_free(&r->record);
-  free(r->words), free(r->best_path), free(r->last_path);
+void attn_train_run_free(struct attn_train_run *r) {
+  attn_trainer_free(r->trainer), attn_dataset_free(&r->dataset);
+  attn_tokenizer_free(r->tokenizer), attn_text_pairs_free(r->pairs);
+  attn_run_record_free(&r->record);
+  free(r->tokenizer_json), free(r->best_path), free(r->last_path);
   for (int n = 0; n < 2; n++) attn_lock_end(&r->locks[n]);
 }

@@ -36,7 +36,8 @@ static int train(const char *kind, const char *more) {
            "\"decoder_layers\": 1%s}",
            kind, more);
   run.task = "addition", run.output = path, run.config = config;
-  run.steps = 30, run.batch = 8, run.examples = 4, run.rate = 0.02, run.threads = 2;
+  run.steps = 30, run.batch_size = 8, run.max_validation_examples = 4, run.learning_rate = 0.02,
+  run.threads = 2;
   return attn_model_train(&run, NULL, NULL) != ATTN_OK;
 }
 
@@ -146,9 +147,9 @@ static void structs_to_be_filled_are_as_long_as_the_caller_says(void **state) {
     assert_string_equal(err.argument, "replies");
     assert_int_equal(attn_model_evaluate(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
                      ATTN_ERR_ARGUMENT);
-    assert_string_equal(err.argument, "card");
+    assert_string_equal(err.argument, "evaluation");
     assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
-    assert_string_equal(err.argument, "end");
+    assert_string_equal(err.argument, "state");
     assert_int_equal(attn_task_describe(0, &task), 0);
     assert_true(reply.bytes == 7 && card.examples == 7 && at.step == 7 && !task.name);
   }
@@ -193,7 +194,7 @@ static void a_decoder_alone_goes_on(void **state) {
   attn_replies_free(replies, 3);
   attn_evaluation card = ATTN_EVALUATION_INIT;
   assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
-  assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
+  assert_true(card.examples == 5 && card.exact_matches >= 0 && card.exact_matches <= 5);
   attn_model_free(m);
 }
 
@@ -218,7 +219,7 @@ static void an_encoder_alone_has_a_token_for_each_place(void **state) {
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   attn_replies_free(replies, TEXTS);
   assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
-  assert_true(card.examples == 5 && card.aligned == 0);
+  assert_true(card.examples == 5 && card.aligned_tokens == 0);
   assert_int_equal(attn_model_look(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
   assert_int_equal(heads, 2);
   attn_model_free(m);

@@ -142,9 +142,10 @@ BASE = {"kind": "encoder-decoder", "vocabulary": 23, "width": 24, "heads": 3, "h
         "epsilon": 1e-5, "dropout": 0.0}
 # AdamW's epsilon bounds what a rounding of a gradient does to a weight, rate / epsilon: with 1e-8 one gradient that is
 # 0 but for roundings moves its weight by a whole step, in every implementation another way.
-TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
-            "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "longest": 64, "seed": 1, "step": 0, "skipped": 0,
-            "drawn": 0}
+TRAINING = {"lr_schedule": "cosine", "learning_rate": 3e-3, "warmup_steps": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98,
+            "epsilon": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5, "label_smoothing": 0.1,
+            "gradient_accumulation_steps": 1, "batch_size": 5, "max_tokens": 256, "max_length": 64, "seed": 1, "step": 0,
+            "skipped_steps": 0, "examples_seen": 0}
 STEPS = 10
 
 
@@ -225,19 +226,19 @@ VARIANTS = {
 
 
 def rate(step, t=TRAINING):
-    if step < t["warm_up"]:
-        return t["rate"] * step / t["warm_up"]
-    return t["rate"] * (1 + math.cos(math.pi * (step - t["warm_up"]) / (t["steps"] - t["warm_up"]))) / 2
+    if step < t["warmup_steps"]:
+        return t["learning_rate"] * step / t["warmup_steps"]
+    return t["learning_rate"] * (1 + math.cos(math.pi * (step - t["warmup_steps"]) / (t["steps"] - t["warmup_steps"]))) / 2
 
 
 def exact_loss(model, batch):
-    return batch.loss(model, TRAINING["smoothing"])
+    return batch.loss(model, TRAINING["label_smoothing"])
 
 
 def optimize(model, batch, steps, loss_of=exact_loss):
     """Losses, norms, rates, and what the first two are made of: logits, gradients. The model's weights are moved."""
     groups = [[p for p in model.parameters() if (p.dim() == 2) == matrix] for matrix in (True, False)]
-    optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["decay"]},
+    optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["weight_decay"]},
                                    {"params": groups[1], "weight_decay": 0.0}], lr=1.0,
                                   betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["epsilon"])
     said = []
@@ -248,7 +249,7 @@ def optimize(model, batch, steps, loss_of=exact_loss):
         loss, logits = loss_of(model, batch)
         loss.backward()
         gradient = torch.cat([p.grad.double().flatten() for p in model.parameters()])
-        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["clip"])
+        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["max_grad_norm"])
         said.append((loss.item(), norm.item(), rate(step), logits.detach().double(), gradient))
         optimizer.step()
     return said
@@ -271,7 +272,7 @@ def test_logits_gradients_and_steps(variant, rng, tmp_path):
     weights, first, last, said = train(model, config, TRAINING, steps, batch, tmp_path)
     both = {}
     for precision, m in (("single", copy.deepcopy(model)), ("exact", copy.deepcopy(model).double())):
-        loss, logits = batch.loss(m, TRAINING["smoothing"])
+        loss, logits = batch.loss(m, TRAINING["label_smoothing"])
         loss.backward()
         gradients = {name: p.grad.clone() for name, p in m.named_parameters()}
         m.zero_grad()

@@ -83,7 +83,7 @@ static void write_tensors(const char *path, const char *const *names, const attn
  * loss, the gradients of every weight. What stands for the weights in bf16 is as the last step had
  * it. */
 static void look(struct attn_trainer *t, const char *to, const char *suffix, int with_gradients) {
-  struct attn_replica *p = &t->part[0];
+  struct attn_replica *p = &t->replicas[0];
   struct attn_network *n = p->network;
   const char **names = allocate((size_t)(n->count + 1) * sizeof *names);
   attn_tensor *tensors = allocate((size_t)(n->count + 1) * sizeof *tensors);
@@ -96,14 +96,16 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
     tensors[k + 1] = tensor_of(v->dx, v->n, v->width, n->parameters[k].rank);
   }
   attn_tape_start(&p->tape);
-  if (t->halves) attn_bf16_write(&p->tape.host, t->halves, t->weights, t->numbers);
+  if (t->bf16_weights)
+    attn_bf16_write(&p->tape.host, t->bf16_weights, t->weights, t->parameter_count);
   struct attn_value *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);
   float *said = allocate((size_t)(logits->n * logits->width) * sizeof *said);
   memcpy(said, logits->x, (size_t)(logits->n * logits->width) * sizeof *said);
   tensors[0].data = said;
-  attn_tape_lose(&p->tape, logits, p->batch->labels, t->how.smoothing, 1.0f / (float)logits->n);
+  attn_tape_lose(&p->tape, logits, p->batch->labels, t->config.label_smoothing,
+                 1.0f / (float)logits->n);
   attn_tape_backward(&p->tape);
   err = p->tape.error, check(p->tape.status);
   snprintf(path, sizeof path, "%s.%s", to, suffix);
@@ -118,10 +120,10 @@ static void train(const char *from, int steps, const char *to) {
   check(attn_checkpoint_resume(from, 1, &t, &c, &err));
   look(t, to, "first", 1);
   for (int n = 0; n < steps; n++) {
-    struct attn_step step;
+    struct attn_step_result step;
     add_examples(t);
     check(attn_trainer_step(t, &step, &err));
-    printf("%.9g %.9g %.9g\n", step.loss, step.norm, step.rate);
+    printf("%.9g %.9g %.9g\n", step.loss, step.grad_norm, step.learning_rate);
   }
   look(t, to, "last", 0);
   check(attn_checkpoint_write(to, NULL, t, c.tokenizer, c.run, &err));

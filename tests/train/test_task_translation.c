@@ -276,7 +276,7 @@ static void same_as_translated(void **state) {
     attn_task_translation(1, (uint64_t)n, n % 5 == 0, &pair);
     translate(&r, pair.source);
     assert_string_equal(pair.target, r.english);
-    assert_int_equal(pair.aligned, r.written);
+    assert_int_equal(pair.aligned_tokens, r.written);
     for (int word = 0; word < r.written; word++)
       assert_int_equal(pair.alignment[word], r.from[word]);
   }
@@ -295,7 +295,7 @@ static void each_word_is_accounted_for(void **state) {
     int used[64] = {0};
     attn_task_translation(2, (uint64_t)n, n % 5 == 0, &pair);
     read_words(&r, pair.source);
-    for (int word = 0; word < pair.aligned; word++)
+    for (int word = 0; word < pair.aligned_tokens; word++)
       if (pair.alignment[word] >= 0) used[pair.alignment[word]] = 1;
     for (int word = 0; word < r.count; word++) {
       int counter = word && word + 1 < r.count && !strcmp(r.words[word + 1], "の");

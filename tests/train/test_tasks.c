@@ -45,8 +45,8 @@ static void none_of_that_name(void **state) {
 
 static int is_same(const pair_t *a, const pair_t *b) {
   return !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
-         a->aligned == b->aligned &&
-         !memcmp(a->alignment, b->alignment, (size_t)a->aligned * sizeof *a->alignment);
+         a->aligned_tokens == b->aligned_tokens &&
+         !memcmp(a->alignment, b->alignment, (size_t)a->aligned_tokens * sizeof *a->alignment);
 }
 
 static void functions_of_seed_and_number(void **state) {
@@ -118,9 +118,10 @@ static void check_form(const struct attn_task *task, const pair_t *pair) {
     assert_true(*sides[side]);
     for (const char *c = sides[side]; *c; c += character(c)) assert_true(character(c));
   }
-  assert_in_range(pair->aligned, 0, ATTN_ALIGNMENT_MAX);
-  if (pair->aligned) assert_int_equal(pair->aligned, count_tokens(task, pair->target));
-  for (int n = 0; n < pair->aligned; n++)
+  assert_in_range(pair->aligned_tokens, 0, ATTN_ALIGNMENT_MAX);
+  if (pair->aligned_tokens)
+    assert_int_equal(pair->aligned_tokens, count_tokens(task, pair->target));
+  for (int n = 0; n < pair->aligned_tokens; n++)
     assert_true(pair->alignment[n] >= -1 && pair->alignment[n] < count_tokens(task, pair->source));
 }
 
@@ -133,7 +134,7 @@ static void they_fit(void **state) {
       memset(&pair, 0xFF, sizeof pair);
       task->make(3, n, n % 2, &pair);
       check_form(task, &pair);
-      assert_int_equal(pair.aligned > 0, t >= 3);
+      assert_int_equal(pair.aligned_tokens > 0, t >= 3);
     }
   }
 }
@@ -468,8 +469,8 @@ static void check_letters(const pair_t *pair) {
   assert_string_equal(pair->target, expected);
   assert_in_range(count, 4, 16);
   assert_int_equal(strspn(letters, "abcdefghijklmnopqrstuvwxyz"), count);
-  assert_int_equal(pair->aligned, count);
-  for (int n = 0; n < pair->aligned; n++) {
+  assert_int_equal(pair->aligned_tokens, count);
+  for (int n = 0; n < pair->aligned_tokens; n++) {
     assert_in_range(pair->alignment[n], 1, count);
     assert_int_equal(used[pair->alignment[n]]++, 0);
     assert_int_equal(pair->source[pair->alignment[n]], pair->target[n]);

@@ -1,80 +1,76 @@
-/* Laws of data: each round goes through all lines once, in an order of its own; what is held out is
- * never trained on; all is a function of the bytes and the seed; what is wrong is named with its
- * file and line. */
+/* Text pairs: each epoch visits every line once, in a new order; validation lines are never trained
+ * on; examples are a function of the bytes and the seed; errors name file and line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "text_pairs.h"
 #include "random.h"
+#include "scratch.h"
+#include "text_pairs.h"
 
 enum { LINES = 200 };
 
-static char folder[] = "/tmp/attn-data-XXXXXX", path[64], other[64];
+static char path[96], other[96];
 
 static int begin(void **state) {
   (void)state;
-  if (!mkdtemp(strcpy(folder, "/tmp/attn-data-XXXXXX"))) return -1;
-  snprintf(path, sizeof path, "%s/a.tsv", folder),
-      snprintf(other, sizeof other, "%s/b.tsv", folder);
+  if (folder_begin()) return -1;
+  snprintf(path, sizeof path, "%s/a.tsv", folder);
+  snprintf(other, sizeof other, "%s/b.tsv", folder);
   return 0;
 }
 
-static int end(void **state) {
-  (void)state;
-  remove(path), remove(other);
-  return rmdir(folder);
-}
+static int end(void **state) { return (void)state, folder_end(); }
 
-static void put(const char *to, const char *bytes, size_t size) {
+static void write_file(const char *to, const char *bytes, size_t size) {
   FILE *f = fopen(to, "wb");
   assert_true(f && fwrite(bytes, 1, size, f) == size && !fclose(f));
 }
 
-static void put_numbers(const char *to, int from, int count) {
+static void write_numbers(const char *to, int from, int count) {
   FILE *f = fopen(to, "wb");
   for (int n = from; n < from + count; n++) fprintf(f, "%d\t%d\n", n, -n);
   assert_int_equal(fclose(f), 0);
 }
 
-static struct attn_text_pairs *open_data(const char *held_out, int joined, uint64_t seed) {
+static struct attn_text_pairs *open_data(const char *validation_path, int plain_text,
+                                         uint64_t seed) {
   struct attn_text_pairs *d = NULL;
   attn_error err;
-  if (attn_text_pairs_from_file(path, held_out, joined, seed, NULL, &d, &err))
+  if (attn_text_pairs_from_file(path, validation_path, plain_text, seed, NULL, &d, &err))
     fail_msg("%s", err.message);
   return d;
 }
 
-/* The number that example n says on both sides. */
-static int number_of(struct attn_text_pairs *d, uint64_t n, int held_out) {
+/* The number in source and target of example n. */
+static int number_of(struct attn_text_pairs *d, uint64_t n, int validation) {
   struct attn_text_pair pair;
-  attn_text_pairs_get(d, n, held_out, &pair, NULL);
+  attn_text_pairs_get(d, n, validation, &pair, NULL);
   int source = atoi(pair.source.text), target = atoi(pair.target.text);
   assert_true(source == -target && pair.file);
   return source;
 }
 
-static void each_round_is_all_lines_in_another_order(void **state) {
+static void test_epochs_shuffle_all_lines(void **state) {
   (void)state;
-  put_numbers(path, 0, LINES);
+  write_numbers(path, 0, LINES);
   struct attn_text_pairs *d = open_data(NULL, 0, 5);
   int64_t count = attn_text_pairs_count(d, 0), out = attn_text_pairs_count(d, 1);
   assert_int_equal(count + out, LINES);
-  /* A tenth, by chance: 200 of it lie within 4 deviations of sqrt(200 0.1 0.9) = 4.2. */
+  /* A tenth of 200 on average, with a standard deviation of sqrt(200 0.1 0.9) = 4.2. */
   assert_true(out >= 3 && out <= 37);
   int before[LINES], moved[3] = {0};
-  for (int round = 0; round < 3; round++) {
+  for (int epoch = 0; epoch < 3; epoch++) {
     char seen[LINES] = {0};
     for (int64_t n = 0; n < out; n++) seen[number_of(d, (uint64_t)n, 1)]++;
     for (int64_t n = 0; n < count; n++) {
-      int number = number_of(d, (uint64_t)(round * count + n), 0);
-      moved[round] += round && before[n] != number;
+      int number = number_of(d, (uint64_t)(epoch * count + n), 0);
+      moved[epoch] += epoch && before[n] != number;
       seen[number]++, before[n] = number;
     }
     for (int n = 0; n < LINES; n++) assert_int_equal(seen[n], 1);
@@ -83,32 +79,32 @@ static void each_round_is_all_lines_in_another_order(void **state) {
   attn_text_pairs_free(d);
 }
 
-static void all_is_a_function_of_bytes_and_seed(void **state) {
+static void test_examples_depend_on_bytes_and_seed_only(void **state) {
   (void)state;
-  put_numbers(path, 0, LINES);
+  write_numbers(path, 0, LINES);
   struct attn_text_pairs *a = open_data(NULL, 0, 5), *b = open_data(NULL, 0, 5),
                          *c = open_data(NULL, 0, 6);
   int same = 0;
   int forwards[3 * LINES];
   for (uint64_t n = 0; n < 3 * LINES; n++) forwards[n] = number_of(a, n, 0);
-  for (uint64_t n = 3 * LINES; n-- > 0;) { /* backwards: no example depends on those before it */
+  for (uint64_t n = 3 * LINES; n-- > 0;) { /* in reverse: no example depends on earlier ones */
     assert_int_equal(number_of(b, n, 0), forwards[n]);
     same += number_of(c, n, 0) == forwards[n];
   }
   assert_true(same < LINES);
   assert_true(attn_text_pairs_hash(a) == attn_text_pairs_hash(c));
   for (int64_t n = 0; n < attn_text_pairs_count(a, 1);
-       n++) /* which are held out, no seed decides */
+       n++) /* the split does not depend on the seed */
     assert_int_equal(number_of(a, (uint64_t)n, 1), number_of(c, (uint64_t)n, 1));
-  put_numbers(path, 1, LINES);
+  write_numbers(path, 1, LINES);
   struct attn_text_pairs *d = open_data(NULL, 0, 5);
   assert_true(attn_text_pairs_hash(a) != attn_text_pairs_hash(d));
   attn_text_pairs_free(a), attn_text_pairs_free(b), attn_text_pairs_free(c),
       attn_text_pairs_free(d);
 }
 
-/* A source that stands in many lines, with other targets, is held out everywhere or nowhere. */
-static void a_source_is_on_one_side(void **state) {
+/* All lines of one source are on one side of the split. */
+static void test_split_by_source(void **state) {
   (void)state;
   FILE *f = fopen(path, "wb");
   for (int n = 0; n < 3 * LINES; n++) fprintf(f, "%d\t%d\n", n % LINES, n);
@@ -125,9 +121,9 @@ static void a_source_is_on_one_side(void **state) {
   attn_text_pairs_free(d);
 }
 
-static void a_file_that_is_held_out_is_not_trained_on(void **state) {
+static void test_validation_file(void **state) {
   (void)state;
-  put_numbers(path, 0, 20), put_numbers(other, 100, 7);
+  write_numbers(path, 0, 20), write_numbers(other, 100, 7);
   struct attn_text_pairs *d = open_data(other, 0, 1);
   assert_int_equal(attn_text_pairs_count(d, 0), 20),
       assert_int_equal(attn_text_pairs_count(d, 1), 7);
@@ -136,10 +132,10 @@ static void a_file_that_is_held_out_is_not_trained_on(void **state) {
   attn_text_pairs_free(d);
 }
 
-static void two_lines_are_one_for_each_side(void **state) {
+static void test_two_lines_are_split_evenly(void **state) {
   (void)state;
   for (int n = 0; n < 50; n++) {
-    put_numbers(path, n, 2);
+    write_numbers(path, n, 2);
     struct attn_text_pairs *d = open_data(NULL, 0, 1);
     assert_int_equal(attn_text_pairs_count(d, 0), 1),
         assert_int_equal(attn_text_pairs_count(d, 1), 1);
@@ -153,11 +149,11 @@ static void expect_text(struct attn_passage is, const char *text) {
   if (is.length) assert_memory_equal(is.text, text, is.length);
 }
 
-/* What editors write at the beginning of files and at the ends of lines is none of theirs. */
-static void marks_of_editors_are_passed_over(void **state) {
+/* Byte order marks, carriage returns and empty lines are ignored. */
+static void test_bom_and_line_ends(void **state) {
   (void)state;
   static const char text[] = "\xEF\xBB\xBF\xE6\x97\xA5\t1\r\n\r\n\n\t\na\tb";
-  put(path, text, sizeof text - 1), put_numbers(other, 1, 1);
+  write_file(path, text, sizeof text - 1), write_numbers(other, 1, 1);
   struct attn_text_pairs *d = open_data(other, 0, 1);
   static const struct {
     const char *source, *target;
@@ -177,9 +173,9 @@ static void marks_of_editors_are_passed_over(void **state) {
   attn_text_pairs_free(d);
 }
 
-static void joined_any_text_is_a_line(void **state) {
+static void test_plain_text(void **state) {
   (void)state;
-  put(path, "a\tb\tc\n", 6), put(other, "no tab\n", 7);
+  write_file(path, "a\tb\tc\n", 6), write_file(other, "no tab\n", 7);
   struct attn_text_pairs *d = open_data(other, 1, 1);
   struct attn_text_pair pair;
   attn_text_pairs_get(d, 0, 0, &pair, NULL);
@@ -189,57 +185,58 @@ static void joined_any_text_is_a_line(void **state) {
   attn_text_pairs_free(d);
 }
 
-static void expect_wrong(const char *held_out, int joined, int64_t line, const char *says) {
+static void expect_error(const char *validation_path, int plain_text, int64_t line,
+                         const char *says) {
   struct attn_text_pairs *d = NULL;
   attn_error err = {.line = 0};
-  assert_int_equal(attn_text_pairs_from_file(path, held_out, joined, 1, NULL, &d, &err),
+  assert_int_equal(attn_text_pairs_from_file(path, validation_path, plain_text, 1, NULL, &d, &err),
                    ATTN_ERR_FORMAT);
   assert_null(d);
   assert_int_equal(err.line, line);
   if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-static void what_is_wrong_is_named(void **state) {
+static void test_invalid_lines(void **state) {
   (void)state;
   static const struct {
     const char *text;
     size_t size;
     int64_t line;
     const char *says;
-  } cases[] = {{"", 0, 0, "nothing to learn"},
-               {"\n\r\n", 3, 0, "nothing to learn"},
-               {"a\tb\n", 4, 0, "nothing to validate"},
-               {"a\tb\nab\n", 7, 2, "a.tsv:2:1: has no tab"},
+  } cases[] = {{"", 0, 0, "no lines to train on"},
+               {"\n\r\n", 3, 0, "no lines to train on"},
+               {"a\tb\n", 4, 0, "no lines to validate on"},
+               {"a\tb\nab\n", 7, 2, "a.tsv:2:1: line has no tab"},
                {"a\tb\tc", 5, 1, "two tabs"},
-               {"a\tb\n\0\tc", 7, 2, "holds a 0"},
+               {"a\tb\n\0\tc", 7, 2, "contains a NUL byte"},
                {"\n\n\xff\tb\n", 6, 3, "UTF-8"},
                {"a\t\xE6\x97\n", 5, 1, "UTF-8"},
                {"\xEF\xBB\xBF"
                 "ab",
-                5, 1, "a.tsv:1:1: has no tab"}};
+                5, 1, "a.tsv:1:1: line has no tab"}};
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-    put(path, cases[n].text, cases[n].size);
-    expect_wrong(NULL, 0, cases[n].line, cases[n].says);
+    write_file(path, cases[n].text, cases[n].size);
+    expect_error(NULL, 0, cases[n].line, cases[n].says);
   }
-  put_numbers(path, 0, 9), put(other, "1\t1\n2\n", 6);
-  expect_wrong(other, 0, 2, "b.tsv:2:1: has no tab");
+  write_numbers(path, 0, 9), write_file(other, "1\t1\n2\n", 6);
+  expect_error(other, 0, 2, "b.tsv:2:1: line has no tab");
   static char line[(1 << 16) + 1];
   memset(line, 'x', sizeof line);
-  put(path, line, sizeof line), expect_wrong(NULL, 1, 1, "longer than");
-  put(path, line, sizeof line - 1), expect_wrong(NULL, 1, 0, "nothing to validate");
+  write_file(path, line, sizeof line), expect_error(NULL, 1, 1, "longer than");
+  write_file(path, line, sizeof line - 1), expect_error(NULL, 1, 0, "no lines to validate on");
 }
 
-#define LAW(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {LAW(each_round_is_all_lines_in_another_order),
-                                     LAW(all_is_a_function_of_bytes_and_seed),
-                                     LAW(a_source_is_on_one_side),
-                                     LAW(a_file_that_is_held_out_is_not_trained_on),
-                                     LAW(two_lines_are_one_for_each_side),
-                                     LAW(marks_of_editors_are_passed_over),
-                                     LAW(joined_any_text_is_a_line),
-                                     LAW(what_is_wrong_is_named)};
+  const struct CMUnitTest tests[] = {TEST(test_epochs_shuffle_all_lines),
+                                     TEST(test_examples_depend_on_bytes_and_seed_only),
+                                     TEST(test_split_by_source),
+                                     TEST(test_validation_file),
+                                     TEST(test_two_lines_are_split_evenly),
+                                     TEST(test_bom_and_line_ends),
+                                     TEST(test_plain_text),
+                                     TEST(test_invalid_lines)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
