@@ -55,7 +55,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_small_call_calls_few_functions(name):
+def test_function_calls_per_call(name):
     call, most = CALLS[name]
     found = calls(call)
     print(f"{name}: {len(found)}")

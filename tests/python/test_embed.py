@@ -87,7 +87,7 @@ def texts_of(rng, count=9):
     return [some_text(rng) for _ in range(count - 2)] + ["", "[SEP] [MASK]"]
 
 
-def test_vectors_are_theirs(rng, tmp_path):
+def test_embeddings_match(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = texts_of(rng)
     for pooling in ("mean", "first"):
@@ -112,7 +112,7 @@ def modules(folder, normalize=True, **modes):
 
 
 @pytest.mark.parametrize("pooling, unit", [("mean", True), ("mean", False), ("first", True), ("first", False)])
-def test_what_the_folder_says_is_done(pooling, unit, rng, tmp_path):
+def test_pooling_of_the_folder(pooling, unit, rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     modules(tmp_path, unit, pooling_mode_mean_tokens=pooling == "mean", pooling_mode_cls_token=pooling == "first",
             pooling_mode_max_tokens=False)
@@ -122,7 +122,7 @@ def test_what_the_folder_says_is_done(pooling, unit, rng, tmp_path):
          "the caller's")
 
 
-def test_long_texts_are_cut_as_there(rng, tmp_path):
+def test_truncation_matches(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = ["a!" * n + "z" for n in (2, 3, 4, 5, 10, 11, 12, 60)]
     assert "positions for 24" in attn(tmp_path, texts, status=2).stderr
@@ -137,7 +137,7 @@ def test_long_texts_are_cut_as_there(rng, tmp_path):
     near(vectors(tmp_path, texts, tmp_path), *both(model, tokenizer, texts, most=24), "the model's")
 
 
-def test_a_vector_is_its_texts_alone(rng, tmp_path):
+def test_embedding_depends_on_its_text_only(rng, tmp_path):
     """Threads, neighbours and their order change no bit."""
     build(rng, tmp_path)
     texts = texts_of(rng, 30)
@@ -152,7 +152,7 @@ def test_a_vector_is_its_texts_alone(rng, tmp_path):
     assert np.array_equal(all_, np.load(tmp_path / "lines.npy"))
 
 
-def test_what_is_printed(rng, tmp_path):
+def test_output_formats(rng, tmp_path):
     build(rng, tmp_path)
     texts = ["abc de", "abc df", "私 は! 12"]
     v = vectors(tmp_path, texts, tmp_path).astype(np.float64)
@@ -176,7 +176,7 @@ def test_what_is_printed(rng, tmp_path):
         assert cosines[n][int(near_) - 1] > cosines[n].max() - 1e-6
 
 
-def test_trouble_is_told(rng, tmp_path):
+def test_error_messages(rng, tmp_path):
     tokenizer = build(rng, tmp_path)[1]
 
     def refused(says, texts=("a",), options=()):

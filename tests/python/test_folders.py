@@ -107,7 +107,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_replies_are_theirs(family, settings, rng, tmp_path):
+def test_generation_matches(family, settings, rng, tmp_path):
     model = build(family, tmp_path, **SETTINGS[settings])
     exact = copy.deepcopy(model).double()
     sources = [some_text(rng) for _ in range(4)]
@@ -129,7 +129,7 @@ def test_replies_are_theirs(family, settings, rng, tmp_path):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_halves(family, dtype, rng, tmp_path):
+def test_16_bit_weights(family, dtype, rng, tmp_path):
     """Weights in 16 bits are the numbers that they are; all else is float32."""
     model = build(family, tmp_path)
     model.to(dtype).save_pretrained(tmp_path)
@@ -162,7 +162,7 @@ OURS = {
 
 @pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe:300"])
 @pytest.mark.parametrize("name", OURS)
-def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
+def test_exported_checkpoint_in_transformers(name, tokenizer, rng, tmp_path):
     """Trained here, exported, loaded there with its tokenizer: the same replies, and the same log-probabilities."""
     pairs = [("".join(letters := rng.choices("abcd ", k=rng.randrange(2, 9))).strip() or "a", "".join(reversed(letters)).strip() or "a")
              for _ in range(200)]
@@ -194,7 +194,7 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
         assert (folder / file).read_bytes() == (tmp_path / "again" / file).read_bytes(), file
 
 
-def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
+def test_snippet_of_models_page(tmp_path, monkeypatch):
     """The snippet of docs/models.md, run: strictly loaded, and the log-probability of a reply is ours."""
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     snippet = page[page.index("```python\nimport json, torch") + 10:]
@@ -215,7 +215,7 @@ def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_a_folder_is_shown_and_explained(family, rng, tmp_path):
+def test_show_and_explain(family, rng, tmp_path):
     """Weights of every head against theirs; a lesson of one of them."""
     model = build(family, tmp_path)
     ids = some_text(rng)
@@ -236,7 +236,7 @@ def test_a_folder_is_shown_and_explained(family, rng, tmp_path):
     assert "weights" in attn("explain", tmp_path, *options).stdout
 
 
-def test_gpt2s_own_vocabulary(rng, tmp_path):
+def test_gpt2_vocab_and_merges(rng, tmp_path):
     """vocab.json and merges.txt where there is no tokenizer.json, as the first GPT-2s had it; an empty text begins with
     bos_token_id."""
     texts = ["the cat sat on the mat", "a dog ran home", "  two  spaces, and a tab\t", "naïve 私は", ""]
@@ -260,7 +260,7 @@ def test_gpt2s_own_vocabulary(rng, tmp_path):
     assert "merges[0]" in attn("generate", tmp_path, "a", status=2).stderr
 
 
-def test_sentencepiece_is_refused(tmp_path):
+def test_sentencepiece_is_rejected(tmp_path):
     build("marian", tmp_path)
     os.remove(tmp_path / "tokenizer.json")
     (tmp_path / "source.spm").write_bytes(b"\n")
@@ -301,7 +301,7 @@ compile_config disable_compile continuous_batching_config prefill_chunk_size _fr
 
 
 @pytest.mark.parametrize("change", GENERATION, ids=json.dumps)
-def test_what_would_change_a_reply_is_refused(change, tmp_path):
+def test_unsupported_generation_settings(change, tmp_path):
     """In generation_config.json, and in config.json where there is none."""
     build("marian", tmp_path)
     (name, value), = change.items()
@@ -312,7 +312,7 @@ def test_what_would_change_a_reply_is_refused(change, tmp_path):
     refused(tmp_path, "config.json", f'"{name}"', json.dumps(value, separators=(",", ":")))
 
 
-def test_every_setting_of_theirs_is_known():
+def test_every_generation_setting_is_handled():
     """None that a version of transformers brings goes unseen: each is refused above, done, or listed as harmless."""
     done = {"max_length", "max_new_tokens", "num_beams", "pad_token_id", "eos_token_id", "bos_token_id", "decoder_start_token_id"}
     known = {k for change in GENERATION for k in change} | done | set(HARMLESS)
@@ -352,7 +352,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("family, change", [(f, c) for f in ("gpt2", "marian") for c in CONFIG[f]], ids=str)
-def test_what_would_change_a_number_is_refused(family, change, tmp_path):
+def test_unsupported_config_values(family, change, tmp_path):
     build(family, tmp_path)
     (name, value), = change.items()
     edit(tmp_path / "config.json", change)
@@ -360,13 +360,13 @@ def test_what_would_change_a_number_is_refused(family, change, tmp_path):
 
 
 @pytest.mark.parametrize("family, config", [("gpt2", GPT2Config), ("marian", MarianConfig), ("bert", BertConfig)])
-def test_every_member_of_theirs_is_known(family, config):
+def test_every_config_member_is_handled(family, config):
     known = {k for change in CONFIG[family] for k in change} | set(PASSED[family]) | set(PASSED["all"]) | set(SIZES[family])
     assert set(config().to_dict()) <= known, set(config().to_dict()) - known
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_what_is_passed_over_changes_nothing(family, tmp_path):
+def test_ignored_members_change_nothing(family, tmp_path):
     """Dropout above all, which is for training."""
     build(family, tmp_path)
     before = replies(tmp_path, ["w3 w4"])
@@ -377,7 +377,7 @@ def test_what_is_passed_over_changes_nothing(family, tmp_path):
     assert replies(tmp_path, ["w3 w4"]) == before
 
 
-def test_what_has_no_name_there_is_not_exported(tmp_path):
+def test_export_of_unsupported_models(tmp_path):
     """With the member and its value, and nothing is left behind."""
     attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
@@ -388,7 +388,7 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     assert "nowhere" in message and "error: cannot create: No such file" in message, message
 
 
-def test_an_export_that_fails_changes_nothing(tmp_path):
+def test_failed_export_changes_nothing(tmp_path):
     """An empty folder may be named; where the disk is full it is there as before, and nothing beside it."""
     build("marian", tmp_path / "theirs")
     (tmp_path / "to").mkdir()
@@ -402,7 +402,7 @@ def test_an_export_that_fails_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("what, says", [
     ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "to go on"), ({"single": "$A $A"}, "post_processor.single")])
-def test_what_stands_around_a_text(what, says, rng, tmp_path):
+def test_special_tokens_around_a_text(what, says, rng, tmp_path):
     """A token before a text that is to go on is read; one behind it is refused."""
     t = words()
     t.backend_tokenizer.post_processor = processors.TemplateProcessing(**what, special_tokens=[("</s>", END)])

@@ -96,7 +96,7 @@ def lines(rows):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_their_model_is_ours(name, rng, tmp_path):
+def test_models_match(name, rng, tmp_path):
     model = build(name)
     model.save_pretrained(tmp_path)
     rows = examples(rng, model)
@@ -118,7 +118,7 @@ def test_their_model_is_ours(name, rng, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_any_float_type(dtype, rng, tmp_path):
+def test_float_types(dtype, rng, tmp_path):
     model = build("gpt2")
     model.to(dtype).save_pretrained(tmp_path)
     rows = examples(rng, model)
@@ -126,7 +126,7 @@ def test_any_float_type(dtype, rng, tmp_path):
     near(read(tmp_path, lines(rows)), theirs(model, rows), theirs(copy.deepcopy(model).double(), rows), str(dtype))
 
 
-def test_files_of_bare_and_of_old_models(rng, tmp_path):
+def test_alternative_tensor_names(rng, tmp_path):
     """GPT2Model leaves out "transformer.", first BERTs call a norm's weights gamma and beta, old files hold masks."""
     model = build("gpt2")
     rows = examples(rng, model)
@@ -177,14 +177,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("name, change, says", REFUSED)
-def test_what_would_change_a_number_is_refused(name, change, says, tmp_path):
+def test_unsupported_config_values(name, change, says, tmp_path):
     build(name).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | change))
     refuses(tmp_path, says)
 
 
-def test_tensors_must_be_those_that_are_asked_for(tmp_path):
+def test_invalid_tensors(tmp_path):
     build("bert").save_pretrained(tmp_path)
     whole = load_file(tmp_path / "model.safetensors")
     some = "encoder.layer.1.attention.self.key.bias"

@@ -7,7 +7,7 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 
-def test_the_page_runs():
+def test_page_snippets():
     blocks = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", PAGE.read_text(), re.S)
     assert len(blocks) >= 5
     names = {}

@@ -113,7 +113,7 @@ def test_bpe_from_there(rng, tmp_path, round_):
 
 
 @pytest.mark.parametrize("round_", range(6))
-def test_training_merges_the_same_pairs(rng, tmp_path, round_):
+def test_bpe_training_matches(rng, tmp_path, round_):
     """Theirs keeps a stale count of a pair that comes again, which needs a word made in two ways: up to there."""
     here, there = tmp_path / "here.json", tmp_path / "there.json"
     corpus, words = some_corpus(rng), rng.randrange(300, 900)
@@ -179,7 +179,7 @@ def test_words_from_there(rng, tmp_path):
     same(tmp_path / "tokenizer.json", some_corpus(rng) + [no_special(rng) for _ in range(100)])
 
 
-def test_every_old_character_is_split_alike(tmp_path):
+def test_pre_tokenization_of_all_characters(tmp_path):
     """Between a letter and a digit, behind a space, twice, behind another of its own: its class shows."""
     file = tmp_path / "tokenizer.json"
     chosen = OLD[::7] if not os.environ.get("ATTN_ALL") else OLD
@@ -246,7 +246,7 @@ def test_wordpiece_from_there(rng, tmp_path, round_):
     assert encode(file, texts) == found  # the model's to do
 
 
-def test_wordpiece_and_every_old_character(rng, tmp_path):
+def test_wordpiece_normalization_of_all_characters(rng, tmp_path):
     """Alone, as a letter, an accent and a mark would stand, before and behind others that may move."""
     from tokenizers import normalizers
     chosen = STEADY if os.environ.get("ATTN_ALL") else STEADY[rng.randrange(7)::7]
@@ -264,7 +264,7 @@ def test_wordpiece_and_every_old_character(rng, tmp_path):
         same(tmp_path / "tokenizer.json", texts)
 
 
-def test_what_wordpiece_cannot_be_is_named(rng, tmp_path):
+def test_unsupported_wordpiece(rng, tmp_path):
     """Each change of a right file is refused by its name."""
     file = tmp_path / "tokenizer.json"
     made = bert(rng, ["ab ab"])
@@ -305,7 +305,7 @@ def test_what_wordpiece_cannot_be_is_named(rng, tmp_path):
     refused(["model", "vocab", "a b"], len(right["model"]["vocab"]), "white space")
 
 
-def test_unsupported_features_are_named(tmp_path):
+def test_unsupported_tokenizers(tmp_path):
     """What Hugging Face's library can write and ours would do otherwise is refused."""
     from tokenizers import normalizers, processors
     file = tmp_path / "tokenizer.json"

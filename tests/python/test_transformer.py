@@ -360,7 +360,7 @@ def test_bf16(variant, rng, tmp_path):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_our_checkpoint_is_pytorchs(variant, rng, tmp_path):
+def test_checkpoint_loads_in_pytorch(variant, rng, tmp_path):
     """Trained here, loaded there by name, strictly: the same logits."""
     config = BASE | VARIANTS[variant]
     batch = Batch(make_pairs(rng, config["kind"]))
