@@ -94,7 +94,7 @@ def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out
     mask : array, optional
         Broadcasts to (B, Hq, L, S). bool: True attends; float: added to the scores.
     causal : bool
-        Query i sees keys up to i, counted as `align` or `offset` says.
+        Query i sees keys up to i, counted as given by `align` or `offset`.
     align : {'top-left', 'bottom-right'}, optional
         Alignment of queries and keys for causal, window and alibi.
     offset : int, optional

@@ -33,7 +33,7 @@ struct attn_json_table {
 char *attn_json_table_write(const struct attn_json_table *table, const void *object);
 
 /* Parses text into *object. A missing member is NULL, 0 or NaN. Members of old checkpoints are read
- * under their new names. Texts are to be freed, after a failure as well. ATTN_ERR_FORMAT: not an
+ * under their new names. The caller frees texts, after a failure as well. ATTN_ERR_FORMAT: not an
  * object, a member of another type, or out of range; ATTN_ERR_MEMORY. */
 attn_status attn_json_table_read(const struct attn_json_table *table, const char *text,
                                  void *object, attn_error *err);

@@ -23,7 +23,7 @@ struct attn_run_record {
 /* JSON, to be freed; NULL: out of memory. */
 char *attn_run_record_write(const struct attn_run_record *record);
 
-/* ATTN_ERR_FORMAT: invalid; ATTN_ERR_MEMORY. attn_run_record_free is to be called in any case. */
+/* ATTN_ERR_FORMAT: invalid; ATTN_ERR_MEMORY. Call attn_run_record_free in any case. */
 attn_status attn_run_record_parse(const char *json, struct attn_run_record *record,
                                   attn_error *err);
 void attn_run_record_free(struct attn_run_record *record);

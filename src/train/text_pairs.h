@@ -45,7 +45,7 @@ attn_status attn_text_pair_fail(const struct attn_text_pair *pair, attn_status s
 /* NULL: the pairs come from a file. */
 const struct attn_task *attn_text_pairs_task(const struct attn_text_pairs *pairs);
 
-/* Reads example n. Training lines are shuffled anew in each epoch, validation lines are not. The
+/* Reads example n. Training lines are shuffled again in each epoch, validation lines are not. The
  * texts are valid until the next call. ATTN_ERR_INTERRUPTED. */
 attn_status attn_text_pairs_get(struct attn_text_pairs *pairs, uint64_t n, int validation,
                                 struct attn_text_pair *pair, attn_error *err);

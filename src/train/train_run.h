@@ -24,7 +24,7 @@ struct attn_train_run {
 };
 
 /* Sets up a new run, or the one to resume, from run->config; all other members must be 0. Writes
- * nothing, and locks the outputs until attn_train_run_free, which is to be called in any case. */
+ * nothing, and locks the outputs until attn_train_run_free; call it in any case. */
 attn_status attn_train_run_open(struct attn_train_run *run, attn_error *err);
 
 /* Starts a phase. The result reports its progress. */

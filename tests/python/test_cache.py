@@ -1,4 +1,4 @@
-"""attn.KVCache: what it holds, attention over it, sharing, and refusals that change nothing."""
+"""attn.KVCache: contents, attention, page sharing, and errors that change nothing."""
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -119,7 +119,7 @@ ACTIONS = st.lists(st.tuples(st.sampled_from(["append", "fork", "truncate", "att
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(actions=ACTIONS, page_tokens=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
 def test_random_operations(actions, page_tokens, pages, dtype):
-    """Whatever is done in whatever order: values or a typed error, and the lengths add up."""
+    """Random operations give results or typed errors, and consistent lengths."""
     cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_tokens=page_tokens, pages=pages, dtype=dtype)
     lengths = [0, 0, 0]
     for what, a, b in actions:

@@ -1,4 +1,4 @@
-"""preset="jax" against JAX's own dot_product_attention: positions, masks, rows that see nothing, grouped heads."""
+"""preset="jax" against JAX's own dot_product_attention: positions, masks, empty rows, grouped heads."""
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,13 +17,13 @@ CASES = {
 
 
 def tensors(hq=4, h=2, rows=9, keys=7):
-    """(B, length, heads, width), as JAX lays them out."""
+    """(B, length, heads, width), JAX's layout."""
     normal = lambda *shape: RNG.normal(size=shape).astype("f4")
     return normal(2, rows, hq, 8), normal(2, keys, h, 8), normal(2, keys, h, 8)
 
 
 def ours(q, k, v, **features):
-    """The same memory seen as (B, heads, length, width)."""
+    """A view as (B, heads, length, width)."""
     turned = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
     return attn.sdpa(*turned, preset="jax", **features).transpose(0, 2, 1, 3)
 

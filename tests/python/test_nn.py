@@ -1,4 +1,4 @@
-"""attn.nn against PyTorch and Hugging Face, forward and backward; types, places and errors.
+"""attn.nn against PyTorch and Hugging Face, forward and backward; types, layouts and errors.
 
 Where both compute in float64 they agree to its rounding. float32 and less is held against PyTorch in float64: one
 rounding of the result, nothing more (docs/accuracy.md).
@@ -27,7 +27,7 @@ def seeded():
 
 
 def once_rounded(got, exact, sizes=1.0):
-    """got is exact rounded once to its type; sizes: of the terms, for what float64 itself loses."""
+    """Checks that got is exact rounded once to its type. sizes: of the terms, which bound float64's own error."""
     exact = exact.detach()
     error, smallest = (got.double() - exact).abs(), 2.0 ** -25 if got.dtype == torch.float16 else 0.0
     bound = UNIT[got.dtype] * exact.abs() + smallest + 1e-13 * sizes
@@ -97,7 +97,7 @@ def hugging_face(length, width, theta=10000.0):
 
 
 def test_rotary_tables_match():
-    """Its frequency and its angle are float32 numbers: off by up to four roundings of the angle."""
+    """Hugging Face computes frequency and angle in float32: up to four roundings of the angle."""
     theirs, ours = hugging_face(200, 64), nn.rotary_tables(200, 64)
     angle = np.arange(200)[:, None] * 10000.0 ** (-np.arange(32) / 32)
     for a, b in zip(theirs, ours):
@@ -105,7 +105,7 @@ def test_rotary_tables_match():
 
 
 def test_rotary_matches():
-    """Two products and a sum of its own, each rounded to float32: within 3 roundings of the terms, and ours."""
+    """Hugging Face rounds two products and a sum to float32: 3 roundings of the terms, and one of ours."""
     half_cos, half_sin = hugging_face(40, 16)
     cos, sin = (torch.cat((t, t), -1)[None] for t in (half_cos, half_sin))
     q, k = torch.randn(2, 3, 40, 16, requires_grad=True), torch.randn(2, 1, 40, 16)

@@ -1,4 +1,4 @@
-"""attn.sdpa on NumPy arrays: values, layouts without a copy, types, errors, and any nonsense at all."""
+"""attn.sdpa on NumPy arrays: values, layouts without a copy, types, errors, random arguments."""
 import os
 
 import numpy as np
@@ -220,8 +220,18 @@ def test_lessons():
         attn.check("X\n1 2\n3\n")
 
 
+@pytest.mark.parametrize("argument,call", [
+    ("document", lambda: attn.check(7)), ("document", lambda: attn.explain(b"X\n")), ("cell", lambda: attn.explain("X\n", cell=3)),
+    ("lang", lambda: attn.check("X\n", lang="fr")), ("precision", lambda: attn.check("X\n", precision="4")),
+    ("precision", lambda: attn.explain("X\n", precision=2**40)), ("width", lambda: attn.explain("X\n", width=1.5))])
+def test_invalid_lesson_arguments(argument, call):
+    with pytest.raises(attn.AttnError) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
 class ByDLPack:
-    """A library of its own, of which only DLPack is known; version 1 says what is read-only."""
+    """An array with DLPack only. Version 1 has a read-only flag."""
 
     def __init__(self, array, versioned=True):
         self.array, self.versioned = array, versioned
@@ -232,7 +242,7 @@ class ByDLPack:
 
 
 def outputs_that_cannot_be(tmp_path):
-    """What is refused as (2, 4) in float32, and its memory."""
+    """Outputs of shape (2, 4) in float32 that must be rejected, and their memory."""
     kept = bytes(32)
     yield np.frombuffer(kept, "f4").reshape(2, 4), lambda: kept
     np.save(tmp_path / "m.npy", np.zeros((2, 4), "f4"))

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md run, in order, and print what the page says."""
+"""Runs the snippets of docs/python.md in order and compares their output with the page."""
 import contextlib
 import io
 import re

@@ -11,7 +11,7 @@ SEED = int(os.environ.get("ATTN_SEED") or torch.seed() % 2**31)
 
 
 def formula(q, k, v, kind, w, u, a, scale, see, bias, softcap, sinks):
-    """The equations as the papers have them, an (L, S, A) tensor and all."""
+    """The equations of the papers, with an (L, S, A) tensor."""
     group = q.shape[1] // k.shape[1]
     heads = lambda m, n: m if m.dim() > (2 if m is not a else 1) else m.expand(n, *m.shape)
     if kind == "additive":

@@ -1,4 +1,4 @@
-"""attn.summary against NumPy in float64: features, layouts, types, tensors of PyTorch, errors, any arguments at all."""
+"""attn.summary against NumPy in float64: features, layouts, types, PyTorch tensors, errors, random arguments."""
 import os
 
 import numpy as np
@@ -21,7 +21,7 @@ def logits_of(q, k, bias=0.0, softcap=None):
 
 
 def weights_of(s, sinks=None):
-    """The keys' weights, and the sink's beside them."""
+    """The weights of the keys and of the sink."""
     own = np.full((*s.shape[:-1], 1), -np.inf) if sinks is None else np.broadcast_to(
         sinks[:, None, None], (*s.shape[:-1], 1)).astype("f8")
     p = np.exp(np.concatenate([s, own], -1) - np.maximum(s.max(-1, keepdims=True), own))

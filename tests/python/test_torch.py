@@ -1,4 +1,4 @@
-"""attn.torch against PyTorch itself: its own sample inputs, gradcheck, opcheck, torch.compile, random calls."""
+"""attn.torch against PyTorch: its sample inputs, gradcheck, opcheck, torch.compile, random calls."""
 import gc
 import os
 import weakref
@@ -24,7 +24,7 @@ SEED = int(os.environ.get("ATTN_SEED") or torch.seed() % 2**31)
 
 
 def samples(dtype, gradients=False):
-    """PyTorch's own; with dropout nothing can be compared."""
+    """PyTorch's sample inputs without dropout, which cannot be compared."""
     for sample in OPERATOR.sample_inputs("cpu", dtype, requires_grad=gradients):
         if not sample.kwargs.get("dropout_p"):
             yield sample
@@ -100,7 +100,7 @@ def test_gradients_of_masks_and_sinks_and_the_log_sum_exp():
 
 
 def random_call(rng):
-    """Arguments of one call, and how to repeat it."""
+    """Random arguments of one call."""
     pick = lambda *options: options[torch.randint(len(options), (), generator=rng)]
     b, h, group = pick(1, 2, 3), pick(1, 2), pick(1, 2, 4)
     l, s, e, ev = pick(1, 3, 17, 64, 70), pick(1, 5, 64, 97, 130), pick(1, 8, 33), pick(1, 8, 33)
@@ -173,7 +173,7 @@ class SeenByDispatcher(TorchDispatchMode):
 
 
 def test_operator_is_visible_to_modes_and_traces():
-    """An eager call goes past the operator; a mode, a trace, a graph, the profiler and a transform must not miss it."""
+    """Eager calls skip the dispatcher, but modes, traces, graphs, the profiler and transforms must see the operator."""
     x, call = torch.randn(1, 2, 5, 4), lambda t: scaled_dot_product_attention(t, t, t)
     for mode in (SeenByPython, SeenByDispatcher):
         seen = []
@@ -192,7 +192,7 @@ def test_operator_is_visible_to_modes_and_traces():
 
 
 def test_torch_func_reverse_mode():
-    """grad, vjp and jacrev, alone and under vmap, of every tensor that has a gradient: what autograd gives."""
+    """grad, vjp and jacrev, alone and under vmap, of every differentiable tensor, against autograd."""
     q, k, v = (torch.randn(3, 1, 2, 5, 4, dtype=torch.float64) for _ in range(3))
     mask, sinks = torch.randn(5, 5, dtype=torch.float64), torch.randn(2, dtype=torch.float64)
 
@@ -211,7 +211,7 @@ def test_torch_func_reverse_mode():
 
 
 def test_unsupported_derivatives_raise():
-    """Forward mode and gradients of gradients, in any nesting of transforms: refused, never zeros."""
+    """Forward mode and double backward raise in any nesting of transforms; they never return zeros."""
     x, func = torch.randn(1, 2, 5, 4), torch.func
     call = lambda t: scaled_dot_product_attention(t, t, t)
     loss = lambda t: call(t).square().sum()
@@ -233,7 +233,7 @@ def test_unsupported_derivatives_raise():
 
 
 def test_mixed_devices_are_rejected():
-    """PyTorch would run the shape function and hand out memory that nobody wrote."""
+    """PyTorch would run the shape function and return uninitialized memory."""
     x, see = torch.randn(1, 2, 5, 4), torch.ones(5, 5, dtype=torch.bool)
     meta = lambda t: t.to("meta")
     for given in ((meta(x), x, x), (x, meta(x), x), (x, x, meta(x)), (x, x, x, meta(see)), (meta(x), meta(x), meta(x), see)):
@@ -263,7 +263,7 @@ def test_empty_tensors(lead, rows, keys):
 
 
 def test_wrapper_tensors():
-    """Zeros that have none, wrappers, classes of their own: the dispatcher unwraps them, or says what it cannot."""
+    """Zero tensors without storage, wrappers, subclasses: the dispatcher unwraps them or raises."""
     x = torch.randn(1, 2, 5, 4)
     zeros = torch._efficientzerotensor((1, 2, 5, 4))
     assert torch.equal(sdpa(zeros, zeros, zeros), torch.zeros(1, 2, 5, 4))
@@ -289,7 +289,7 @@ def test_repeated_and_double_backward():
 
 
 def test_view_keeps_memory_alive():
-    """Another thread may give a tensor other memory while a call runs."""
+    """Another thread may replace a tensor's storage during a call."""
     tensor, array = torch.zeros(2, 4), np.zeros((2, 4), "f4")
     memory, kept = weakref.ref(tensor.untyped_storage()), weakref.ref(array)
     views = [view(tensor, "tensor"), view(array, "array")]
@@ -340,7 +340,7 @@ def test_dropout_seed():
 # ---- attn itself on tensors ---------------------------------------------------------------------------------
 
 def negative(*shape):
-    """A view with the negative bit, and the same numbers without."""
+    """A view with the negative bit, and an equal tensor without it."""
     view = torch.imag(torch.complex(torch.randn(shape), torch.randn(shape)).conj())
     assert view.is_neg()
     return view, view.clone().resolve_neg()

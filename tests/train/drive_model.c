@@ -1,11 +1,10 @@
-/* Models as a program, for tests/python/test_transformer.py and test_foreign.py, which compare them
+/* Runs models for tests/python/test_transformer.py and test_foreign.py, which compare them
  * with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source tokens|target
  * tokens|types of the source's tokens".
  *
- *     drive_model train CHECKPOINT STEPS TO     goes on from a checkpoint, with the batch again and
- *                                               again: TO is the checkpoint afterwards, TO.first
- *                                               what the first step saw, TO.last the last logits
- *     drive_model read CONFIG WEIGHTS TO        Hugging Face's files: TO holds the logits of all
+ *     drive_model train CHECKPOINT STEPS TO     resumes from a checkpoint and repeats one batch: TO
+ * is the new checkpoint, TO.first the logits and gradients of the first step, TO.last the last
+ * logits drive_model read CONFIG WEIGHTS TO        Hugging Face's files: TO holds the logits of all
  *                                               examples; TO.again and TO.json are the same model
  *                                               written */
 #include <stdio.h>
@@ -79,9 +78,8 @@ static void write_tensors(const char *path, const char *const *names, const attn
 
 /* ---- Training ---- */
 
-/* The first part's batch through its tape, which lies idle between steps: logits and, of the mean
- * loss, the gradients of every weight. What stands for the weights in bf16 is as the last step had
- * it. */
+/* Runs the first replica's batch through its tape, which is idle between steps, and writes the
+ * logits and the gradients of the mean loss. */
 static void look(struct attn_trainer *t, const char *to, const char *suffix, int with_gradients) {
   struct attn_replica *p = &t->replicas[0];
   struct attn_network *n = p->network;
@@ -149,7 +147,7 @@ static struct attn_text text_of(int side) {
   return t;
 }
 
-/* Twice: to measure, and to compute. */
+/* The first pass measures, the second computes. */
 static struct attn_value *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_text source = text_of(0), target = text_of(1);
   tape->notes = (struct attn_stack){allocate(1 << 20), 1 << 20, 0, 0};

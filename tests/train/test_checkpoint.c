@@ -141,21 +141,26 @@ static void test_kill_at_any_time(void **state) {
   attn_trainer_free(expected), attn_trainer_free(resumed);
 }
 
-static void write_bytes(const char *bytes, size_t size) {
+/* The file as it was when it was read last. */
+static char bytes[1 << 20];
+static size_t size;
+
+static void write_bytes(const char *data, size_t count) {
   FILE *f = fopen(path, "wb");
-  assert_true(f && fwrite(bytes, 1, size, f) == size && !fclose(f));
+  assert_true(f && fwrite(data, 1, count, f) == count && !fclose(f));
 }
 
-static void expect_error(const char *says) {
+static void expect_error(const char *expected) {
   struct attn_trainer *t = NULL;
   attn_error err = {.message = ""};
   assert_int_not_equal(attn_checkpoint_resume(path, 1, &t, NULL, &err), ATTN_OK);
   assert_null(t);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
 }
 
 /* Replaces bytes of the file's header by others of the same length. */
-static void patch(const char *bytes, size_t size, const char *old, const char *new) {
+static void patch(const char *old, const char *new) {
   char *copy = malloc(size), *at;
   memcpy(copy, bytes, size);
   at = memmem(copy, size, old, strlen(old));
@@ -165,29 +170,31 @@ static void patch(const char *bytes, size_t size, const char *old, const char *n
   free(copy);
 }
 
-static size_t slurp(char *bytes, size_t most) {
+static void slurp(void) {
   FILE *f = fopen(path, "rb");
-  size_t size = fread(bytes, 1, most, f);
+  size = fread(bytes, 1, sizeof bytes, f);
   fclose(f);
-  assert_true(size > 1000 && size < most);
-  return size;
+  assert_true(size > 1000 && size < sizeof bytes);
+}
+
+/* Writes the checkpoint of a new trainer and reads the file. */
+static void write_new_file(void) {
+  struct attn_trainer *t = new_trainer();
+  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
+  attn_trainer_free(t);
+  slurp();
 }
 
 static void test_invalid_files(void **state) {
   (void)state;
-  struct attn_trainer *t = new_trainer();
-  static char bytes[1 << 20];
-  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
-  attn_trainer_free(t);
-  size_t size = slurp(bytes, sizeof bytes);
-  patch(bytes, size, "adamw.m.encoder", "adamw.x.encoder"), expect_error("adamw.m.encoder");
-  patch(bytes, size, "\"tokenizer\"", "\"tokenixer\""), expect_error("tokenizer");
-  patch(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":16"), expect_error("linear1.weight");
-  patch(bytes, size, "\\\"hidden\\\":32", "\\\"hidden\\\":-2"), expect_error("hidden");
-  patch(bytes, size, "\\\"lr_schedule\\\":\\\"noam", "\\\"lr_schedule\\\":\\\"moan"),
-      expect_error("training");
-  patch(bytes, size, "\\\"skipped_steps\\\"", "\\\"skipped_stepz\\\""),
-      expect_error("skipped_step");
+  struct attn_trainer *t;
+  write_new_file();
+  patch("adamw.m.encoder", "adamw.x.encoder"), expect_error("adamw.m.encoder");
+  patch("\"tokenizer\"", "\"tokenixer\""), expect_error("tokenizer");
+  patch("\\\"hidden\\\":32", "\\\"hidden\\\":16"), expect_error("linear1.weight");
+  patch("\\\"hidden\\\":32", "\\\"hidden\\\":-2"), expect_error("hidden");
+  patch("\\\"lr_schedule\\\":\\\"noam", "\\\"lr_schedule\\\":\\\"moan"), expect_error("training");
+  patch("\\\"skipped_steps\\\"", "\\\"skipped_stepz\\\""), expect_error("skipped_step");
   for (size_t part = 0; part < size; part += size / 23) write_bytes(bytes, part), expect_error("");
   remove(path), expect_error(path);
   write_bytes(bytes, size);
@@ -264,33 +271,25 @@ static void test_run_record_out_of_range(void **state) {
 /* The file is too short for the model; rejected before anything is allocated. */
 static void test_model_larger_than_the_file(void **state) {
   (void)state;
-  struct attn_trainer *t = new_trainer();
-  static char bytes[1 << 20];
-  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
-  attn_trainer_free(t);
-  size_t size = slurp(bytes, sizeof bytes);
-  patch(bytes, size, "\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"),
-      expect_error("cannot hold");
+  write_new_file();
+  patch("\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":9"), expect_error("cannot hold");
 }
 
 /* Erases bytes of the header. */
-static void erase(const char *bytes, size_t size, const char *old) {
+static void erase(const char *old) {
   char spaces[64];
   memset(spaces, ' ', strlen(old)), spaces[strlen(old)] = 0;
-  patch(bytes, size, old, spaces);
+  patch(old, spaces);
 }
 
 static void test_precision(void **state) {
   (void)state;
-  static char bytes[1 << 20];
-  struct attn_trainer *t = new_trainer();
-  assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
-  attn_trainer_free(t);
-  size_t size = slurp(bytes, sizeof bytes);
-  patch(bytes, size, "\\\"bf16\\\"", "\\\"bf17\\\""), expect_error("training");
-  patch(bytes, size, "\\\"bf16\\\"", "16      "), expect_error("training");
-  patch(bytes, size, "\\\"precision\\\"", "\\\"precisiom\\\""), expect_error("precisiom");
-  erase(bytes, size, ",\\\"precision\\\":\\\"bf16\\\""); /* as in the oldest files */
+  struct attn_trainer *t;
+  write_new_file();
+  patch("\\\"bf16\\\"", "\\\"bf17\\\""), expect_error("training");
+  patch("\\\"bf16\\\"", "16      "), expect_error("training");
+  patch("\\\"precision\\\"", "\\\"precisiom\\\""), expect_error("precisiom");
+  erase(",\\\"precision\\\":\\\"bf16\\\""); /* as in the oldest files */
   assert_int_equal(attn_checkpoint_resume(path, 1, &t, NULL, NULL), ATTN_OK);
   assert_int_equal(t->config.bf16, 0);
   attn_trainer_free(t);
@@ -307,18 +306,17 @@ static void test_old_training_names(void **state) {
       {"batch_size", "batch"},      {"gradient_accumulation_steps", "accumulate"},
       {"max_tokens", "tokens"},     {"max_length", "longest"},
       {"skipped_steps", "skipped"}, {"examples_seen", "drawn"}};
-  static char bytes[1 << 20];
   struct attn_trainer *t = new_trainer(), *resumed;
   make_step(t);
   t->skipped_steps = 3;
   assert_int_equal(attn_checkpoint_write(path, NULL, t, "{}", "{}", NULL), ATTN_OK);
-  size_t size = slurp(bytes, sizeof bytes);
+  slurp();
   for (size_t n = 0; n < sizeof new_and_old / sizeof *new_and_old; n++) {
     char new[64], old[64];
     snprintf(new, sizeof new, "\\\"%s\\\":", new_and_old[n][0]);
     int end = snprintf(old, sizeof old, "\\\"%s\\\":", new_and_old[n][1]);
     memset(old + end, ' ', strlen(new) - (size_t)end), old[strlen(new)] = 0;
-    patch(bytes, size, new, old), slurp(bytes, sizeof bytes);
+    patch(new, old), slurp();
   }
   assert_int_equal(attn_checkpoint_resume(path, 2, &resumed, NULL, NULL), ATTN_OK);
   expect_same(resumed, t);

@@ -518,11 +518,12 @@ static void test_memory_does_not_grow_with_max_positions(void **state) {
 
 /* ---- Settings and data ---- */
 
-static void expect_error(const attn_train_config *run, attn_status status, const char *says) {
+static void expect_error(const attn_train_config *run, attn_status status, const char *expected) {
   attn_error err = {.message = ""};
   int before = files();
   assert_int_equal(attn_model_train(run, NULL, &err), status);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
   assert_int_equal(files(), before);
 }
 
@@ -571,11 +572,11 @@ static void test_tokenizer_without_end_token(void **state) {
 
 static void test_invalid_settings(void **state) {
   (void)state;
-#define REJECTED(status, says, ...)                 \
-  do {                                              \
-    attn_train_config run = new_run(tiny, 3, &log); \
-    __VA_ARGS__;                                    \
-    expect_error(&run, ATTN_ERR_##status, says);    \
+#define REJECTED(status, expected, ...)              \
+  do {                                               \
+    attn_train_config run = new_run(tiny, 3, &log);  \
+    __VA_ARGS__;                                     \
+    expect_error(&run, ATTN_ERR_##status, expected); \
   } while (0)
   struct log log = {0};
   REJECTED(ARGUMENT, "steps", run.steps = -1);

@@ -186,14 +186,15 @@ static void test_plain_text(void **state) {
 }
 
 static void expect_error(const char *validation_path, int plain_text, int64_t line,
-                         const char *says) {
+                         const char *expected) {
   struct attn_text_pairs *d = NULL;
   attn_error err = {.line = 0};
   assert_int_equal(attn_text_pairs_from_file(path, validation_path, plain_text, 1, NULL, &d, &err),
                    ATTN_ERR_FORMAT);
   assert_null(d);
   assert_int_equal(err.line, line);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
 }
 
 static void test_invalid_lines(void **state) {
@@ -202,7 +203,7 @@ static void test_invalid_lines(void **state) {
     const char *text;
     size_t size;
     int64_t line;
-    const char *says;
+    const char *expected;
   } cases[] = {{"", 0, 0, "no lines to train on"},
                {"\n\r\n", 3, 0, "no lines to train on"},
                {"a\tb\n", 4, 0, "no lines to validate on"},
@@ -216,7 +217,7 @@ static void test_invalid_lines(void **state) {
                 5, 1, "a.tsv:1:1: line has no tab"}};
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     write_file(path, cases[n].text, cases[n].size);
-    expect_error(NULL, 0, cases[n].line, cases[n].says);
+    expect_error(NULL, 0, cases[n].line, cases[n].expected);
   }
   write_numbers(path, 0, 9), write_file(other, "1\t1\n2\n", 6);
   expect_error(other, 0, 2, "b.tsv:2:1: line has no tab");
