@@ -118,7 +118,7 @@ struct training {
 
 static void train_step(void *argument) {
   struct training *t = argument;
-  struct attn_step step;
+  struct attn_step_result step;
   int64_t count = t->w->tokens - 1; /* an end or a beginning is put to it */
   for (int64_t n = 0; n < t->w->batch; n++)
     if (!attn_trainer_add(t->trainer, t->source + n * count, count, t->target + n * count, count))
@@ -140,21 +140,21 @@ static double working_weights(const struct attn_network *n) {
 }
 
 static void train(const struct wish *w) {
-  struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
-                              .schedule = {ATTN_SCHEDULE_CONSTANT, 1e-4, 1, 1000},
-                              .clip = 1,
-                              .batch = w->batch,
-                              .threads = w->threads,
-                              .halves = w->half};
+  struct attn_trainer_config how = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                    .schedule = {ATTN_LR_CONSTANT, 1e-4, 1, 1000},
+                                    .max_grad_norm = 1,
+                                    .batch_size = w->batch,
+                                    .threads = w->threads,
+                                    .bf16 = w->half};
   struct training t = {.w = w};
   t.source = some_tokens(w->batch * w->tokens, w->config.source_vocab_size);
   t.target = some_tokens(w->batch * w->tokens, w->config.vocab_size);
-  how.tokens = w->batch * w->tokens;
+  how.max_tokens = w->batch * w->tokens;
   check(attn_trainer_new(&w->config, &how, &t.trainer, &err));
   double tokens = (double)(w->batch * w->tokens);
   printf("weights %lld\nparts %d\nbytes %zu\ntokens %.0f\nflops %.6g\n",
-         (long long)t.trainer->numbers, t.trainer->parts, t.trainer->bytes, tokens,
-         6 * tokens * working_weights(t.trainer->part[0].network));
+         (long long)t.trainer->parameter_count, t.trainer->replica_count, t.trainer->memory_bytes,
+         tokens, 6 * tokens * working_weights(t.trainer->replicas[0].network));
   repeat(w, tokens, train_step, &t);
   attn_trainer_free(t.trainer), free(t.source), free(t.target);
 }

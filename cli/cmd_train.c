@@ -46,7 +46,7 @@ static const char help[] =
     "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
 
 struct wishes {
-  attn_train run;
+  attn_train_config run;
   int64_t examine, seed, threads;
   int json, quiet, list, wants_help;
   char *output, *config; /* made here */
@@ -79,14 +79,14 @@ static void put_time(double seconds, FILE *to) {
 static void put_line(const attn_train_state *s, FILE *to) {
   fprintf(to, "step %lld/%lld  loss %.4f  unseen ", (long long)s->step, (long long)s->steps,
           s->loss);
-  if (isnan(s->unseen_exact) && !isnan(s->unseen_loss))
-    fprintf(to, "loss %.4f", s->unseen_loss);
+  if (isnan(s->validation_exact_match) && !isnan(s->validation_loss))
+    fprintf(to, "loss %.4f", s->validation_loss);
   else
-    put_share(s->unseen_exact, to);
+    put_share(s->validation_exact_match, to);
   fprintf(to, "  %.0f tokens/s  ", s->tokens_per_second);
   put_time(s->seconds_left, to);
   fprintf(to, " left");
-  if (s->skipped) fprintf(to, "  %lld skipped", (long long)s->skipped);
+  if (s->skipped_steps) fprintf(to, "  %lld skipped", (long long)s->skipped_steps);
 }
 
 static void put_json(const attn_train_state *s) {
@@ -97,16 +97,16 @@ static void put_json(const attn_train_state *s) {
                  {"steps", (double)s->steps},
                  {"loss", s->loss},
                  {"accuracy", s->accuracy},
-                 {"rate", s->rate},
-                 {"unseen_loss", s->unseen_loss},
-                 {"unseen_exact", s->unseen_exact},
-                 {"best", s->best},
+                 {"rate", s->learning_rate},
+                 {"validation_loss", s->validation_loss},
+                 {"validation_exact_match", s->validation_exact_match},
+                 {"best", s->best_metric},
                  {"best_step", (double)s->best_step},
                  {"tokens_per_second", s->tokens_per_second},
                  {"seconds", s->seconds},
-                 {"skipped", (double)s->skipped},
-                 {"weights", (double)s->weights},
-                 {"bytes", (double)s->bytes}};
+                 {"skipped", (double)s->skipped_steps},
+                 {"weights", (double)s->parameter_count},
+                 {"bytes", (double)s->memory_bytes}};
   for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
     printf("%s\"%s\": ", n ? ", " : "{", numbers[n].name);
     attn_cli_json_number(numbers[n].value);
@@ -117,8 +117,8 @@ static void begin(const struct wishes *w, const attn_train_state *s) {
   int half = w->run.precision && !strcmp(w->run.precision, "bf16");
   fprintf(stderr,
           "%lld weights, %lld words, %.1f MiB for training%s; Ctrl-C keeps what was learned\n",
-          (long long)s->weights, (long long)s->words, (double)s->bytes / (1 << 20),
-          half ? " in bf16" : "");
+          (long long)s->parameter_count, (long long)s->vocab_size,
+          (double)s->memory_bytes / (1 << 20), half ? " in bf16" : "");
 }
 
 /* What takes longer than a second. A batch's examples are the step's line's. */
@@ -133,7 +133,7 @@ static int32_t show_phase(struct view *v, const attn_train_state *s) {
 /* A terminal sees a line that lives, anything else a line for each validation. */
 static int32_t show(void *context, const attn_train_state *s) {
   struct view *v = context;
-  if (s->phase != ATTN_TRAIN_LEARNS) return show_phase(v, s);
+  if (s->phase != ATTN_TRAIN_STEP) return show_phase(v, s);
   int live = isatty(STDERR_FILENO);
   double now = attn_cli_now();
   if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
@@ -150,9 +150,9 @@ static int32_t show(void *context, const attn_train_state *s) {
 /* ---- At the end ---- */
 
 /* Of a share, by [Wilson27]: where it lies in 95 cases of 100. */
-static void wilson(const attn_score_card *c, double *low, double *high) {
+static void wilson(const attn_evaluation *c, double *low, double *high) {
   const double z = 1.959964;
-  double n = (double)c->examples, p = (double)c->exact / n, z2 = z * z;
+  double n = (double)c->examples, p = (double)c->exact_matches / n, z2 = z * z;
   double middle = p + z2 / (2 * n), half = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
   *low = (middle - half) / (1 + z2 / n), *high = (middle + half) / (1 + z2 / n);
 }
@@ -164,31 +164,31 @@ static const char *why(int32_t end) {
 }
 
 static attn_status examine(const struct wishes *w, struct attn_cli_progress *progress,
-                           attn_score_card *card, attn_error *err) {
+                           attn_evaluation *card, attn_error *err) {
   attn_model *model;
   if (!w->run.task || !w->examine) return ATTN_OK;
   attn_status status = attn_model_open(w->run.output, &model, err);
   if (status) return status;
   attn_cli_progress_next(progress, "examining on");
-  status = attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads,
-                              attn_cli_tick, progress, card, err);
+  status = attn_model_evaluate(model, w->run.task, w->examine, w->run.seed, w->run.threads,
+                               attn_cli_tick, progress, card, err);
   attn_model_free(model);
   return status;
 }
 
 static void tell_end(const struct wishes *w, const attn_train_state *end,
-                     const attn_score_card *card) {
+                     const attn_evaluation *card) {
   double low = 0, high = 1;
   if (card->examples) wilson(card, &low, &high);
   if (w->json) {
-    put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->end));
+    put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->stop_reason));
     printf(", \"output\": "), attn_cli_json_text(w->run.output);
     printf(", \"examined\": %lld, \"exact\": %lld, \"aligned\": %lld, \"pointed\": %lld}\n",
-           (long long)card->examples, (long long)card->exact, (long long)card->aligned,
-           (long long)card->pointed);
+           (long long)card->examples, (long long)card->exact_matches,
+           (long long)card->aligned_tokens, (long long)card->alignment_matches);
     return;
   }
-  printf("%s after %lld steps, ", why(end->end), (long long)end->step);
+  printf("%s after %lld steps, ", why(end->stop_reason), (long long)end->step);
   put_time(end->seconds, stdout);
   if (end->best_step) {
     printf("; the best, of step %lld: ", (long long)end->best_step);
@@ -198,20 +198,20 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   }
   if (card->examples)
     printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
-           (long long)card->exact, (long long)card->examples,
-           100 * (double)card->exact / (double)card->examples, 100 * low, 100 * high);
-  if (card->aligned)
+           (long long)card->exact_matches, (long long)card->examples,
+           100 * (double)card->exact_matches / (double)card->examples, 100 * low, 100 * high);
+  if (card->aligned_tokens)
     printf(
         "cross-attention points at the right source word in %.1f %% of %lld cases (equal weights: "
         "%.1f %%)\n",
-        100 * (double)card->pointed / (double)card->aligned, (long long)card->aligned,
-        100 * card->chance);
+        100 * (double)card->alignment_matches / (double)card->aligned_tokens,
+        (long long)card->aligned_tokens, 100 * card->alignment_chance);
 }
 
 static int train(struct wishes *w) {
   attn_error err = {.offset = -1};
   attn_train_state end = ATTN_TRAIN_STATE_INIT;
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
+  attn_evaluation card = ATTN_EVALUATION_INIT;
   struct view view = {.w = w, .progress = attn_cli_progress_begin("train", w->quiet)};
   w->run.progress = show, w->run.context = &view;
   attn_status status = attn_model_train(&w->run, &end, &err);
@@ -226,7 +226,7 @@ static int train(struct wishes *w) {
 /* ---- What was asked for ---- */
 
 static int list(void) {
-  attn_task_facts task = ATTN_TASK_FACTS_INIT;
+  attn_task_info task = ATTN_TASK_INFO_INIT;
   char source[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
     printf("%-12s %s\n", task.name, task.summary);
@@ -240,7 +240,7 @@ static int list(void) {
 static int unknown_task(const char *name) {
   enum { MOST = 32 };
   const char *names[MOST], *near;
-  attn_task_facts task = ATTN_TASK_FACTS_INIT;
+  attn_task_info task = ATTN_TASK_INFO_INIT;
   int count = 0;
   while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
@@ -288,31 +288,31 @@ static int prepare(struct wishes *w, int operands, char **argv) {
 }
 
 static int options(struct wishes *w, int argc, char **argv, int *operands) {
-  attn_train *r = &w->run;
+  attn_train_config *r = &w->run;
   const struct attn_cli_option table[] = {
       {"--output", OPTION_TEXT, &r->output, NULL},
       {"-o", OPTION_TEXT, &r->output, NULL},
       {"--replace", OPTION_FLAG, &r->replace, NULL},
       {"--data", OPTION_TEXT, &r->data, NULL},
-      {"--held-out", OPTION_TEXT, &r->held_out, NULL},
+      {"--held-out", OPTION_TEXT, &r->validation_data, NULL},
       {"--resume", OPTION_TEXT, &r->resume, NULL},
       {"--config", OPTION_TEXT, &r->config, NULL},
       {"--tokenizer", OPTION_TEXT, &r->tokenizer, NULL},
       {"--steps", OPTION_WHOLE, &r->steps, NULL},
-      {"--batch", OPTION_WHOLE, &r->batch, NULL},
-      {"--accumulate", OPTION_WHOLE, &r->accumulate, NULL},
-      {"--rate", OPTION_REAL, &r->rate, NULL},
-      {"--schedule", OPTION_TEXT, &r->schedule, NULL},
-      {"--warm-up", OPTION_WHOLE, &r->warm_up, NULL},
-      {"--decay", OPTION_REAL, &r->decay, NULL},
-      {"--clip", OPTION_REAL, &r->clip, NULL},
-      {"--smoothing", OPTION_REAL, &r->smoothing, NULL},
+      {"--batch", OPTION_WHOLE, &r->batch_size, NULL},
+      {"--accumulate", OPTION_WHOLE, &r->gradient_accumulation_steps, NULL},
+      {"--rate", OPTION_REAL, &r->learning_rate, NULL},
+      {"--schedule", OPTION_TEXT, &r->lr_schedule, NULL},
+      {"--warm-up", OPTION_WHOLE, &r->warmup_steps, NULL},
+      {"--decay", OPTION_REAL, &r->weight_decay, NULL},
+      {"--clip", OPTION_REAL, &r->max_grad_norm, NULL},
+      {"--smoothing", OPTION_REAL, &r->label_smoothing, NULL},
       {"--precision", OPTION_TEXT, &r->precision, NULL},
       {"--seed", OPTION_WHOLE, &w->seed, NULL},
       {"--threads", OPTION_WHOLE, &w->threads, NULL},
       {"--validate-every", OPTION_WHOLE, &r->validate_every, NULL},
-      {"--examples", OPTION_WHOLE, &r->examples, NULL},
-      {"--until", OPTION_REAL, &r->until, NULL},
+      {"--examples", OPTION_WHOLE, &r->max_validation_examples, NULL},
+      {"--until", OPTION_REAL, &r->target_exact_match, NULL},
       {"--patience", OPTION_WHOLE, &r->patience, NULL},
       {"--examine", OPTION_WHOLE, &w->examine, NULL},
       {"--list", OPTION_FLAG, &w->list, NULL},
@@ -324,7 +324,7 @@ static int options(struct wishes *w, int argc, char **argv, int *operands) {
 }
 
 int attn_cmd_train(int argc, char **argv) {
-  struct wishes w = {.run = ATTN_TRAIN_INIT, .examine = 2000};
+  struct wishes w = {.run = ATTN_TRAIN_CONFIG_INIT, .examine = 2000};
   int operands;
   if (options(&w, argc, argv, &operands)) return EXIT_TROUBLE;
   if (w.wants_help) return fputs(help, stdout), EXIT_FINE;

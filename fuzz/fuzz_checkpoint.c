@@ -5,7 +5,7 @@
 #include "attn/train.h"
 #include "checkpoint.h"
 #include "opened.h"
-#include "record.h"
+#include "run_record.h"
 #include "safetensors.h"
 #include "weights.h"
 
@@ -75,17 +75,18 @@ static void go_on(const char *path) {
   char output[1100];
   struct attn_trainer *t;
   struct attn_checkpoint c;
-  struct attn_record record;
+  struct attn_run_record record;
   attn_error err;
   int64_t first = -1;
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   if (attn_checkpoint_resume(path, 1, &t, &c, &err)) {
     MUST(err.message[0]);
     return;
   }
-  attn_status status = attn_record_parse(c.run, &record, &err);
-  int quick = !status && c.how.accumulate * c.how.batch <= 16 && record.examples <= 16;
-  attn_record_free(&record), attn_checkpoint_close(&c), attn_trainer_free(t);
+  attn_status status = attn_run_record_parse(c.run, &record, &err);
+  int quick = !status && c.trainer.gradient_accumulation_steps * c.trainer.batch_size <= 16 &&
+              record.max_validation_examples <= 16;
+  attn_run_record_free(&record), attn_checkpoint_close(&c), attn_trainer_free(t);
   if (!quick) return;
   run.resume = path, run.output = path_of(output, "out.safetensors"), run.replace = 1;
   run.threads = 1, run.progress = stop, run.context = &first;

@@ -40,12 +40,13 @@ static int32_t stop(void *context, const attn_train_state *state) {
 static void train(const char *config) {
   static const char lines[] = "ab\tba\na b\tb a\naa\tab\nbb\tb\n12\t21\nc\tc\n";
   char data[1100], output[1100];
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   attn_error err;
   put_file("pairs.tsv", lines, sizeof lines - 1);
-  run.data = run.held_out = path_of(data, "pairs.tsv"),
+  run.data = run.validation_data = path_of(data, "pairs.tsv"),
   run.output = path_of(output, "m.safetensors");
-  run.config = config, run.replace = 1, run.steps = run.batch = run.examples = 1, run.threads = 1;
+  run.config = config, run.replace = 1,
+  run.steps = run.batch_size = run.max_validation_examples = 1, run.threads = 1;
   run.tokenizer = "words", run.progress = stop; /* of characters takes longer */
   attn_status status = attn_model_train(&run, NULL, &err);
   MUST(!status || err.message[0]);

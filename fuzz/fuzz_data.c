@@ -3,7 +3,7 @@
  * line is one text, whether a second file, behind a 0xFF, is what is held out, which words, which
  * model, and whether to train at all, which takes a hundred times as long. */
 #include "attn/train.h"
-#include "data.h"
+#include "text_pairs.h"
 #include "opened.h"
 
 enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, TRAINED_MOST = 400 };
@@ -18,12 +18,12 @@ static uint64_t mix(struct attn_passage p) {
 }
 
 /* The sum over a round's examples, which no order changes. */
-static uint64_t round_of(struct attn_data *d, int64_t round, int held_out) {
-  int64_t count = attn_data_count(d, held_out);
+static uint64_t round_of(struct attn_text_pairs *d, int64_t round, int held_out) {
+  int64_t count = attn_text_pairs_count(d, held_out);
   uint64_t sum = 0;
   for (int64_t n = round * count; n < (round + 1) * count; n++) {
-    struct attn_pair pair;
-    MUST(!attn_data_pair(d, (uint64_t)n, held_out, &pair, NULL));
+    struct attn_text_pair pair;
+    MUST(!attn_text_pairs_get(d, (uint64_t)n, held_out, &pair, NULL));
     MUST(pair.line >= 1 && pair.source.length + pair.target.length <= 1 << 16);
     MUST(!pair.target.length || !memchr(pair.target.text, '\n', pair.target.length));
     sum += mix(pair.source) * 7 + mix(pair.target) + (uint64_t)pair.line;
@@ -32,15 +32,15 @@ static uint64_t round_of(struct attn_data *d, int64_t round, int held_out) {
 }
 
 static void read_lines(const char *path, const char *held_out, int joined) {
-  struct attn_data *d = NULL;
+  struct attn_text_pairs *d = NULL;
   attn_error err;
-  attn_status status = attn_data_of_file(path, held_out, joined, 3, NULL, &d, &err);
+  attn_status status = attn_text_pairs_from_file(path, held_out, joined, 3, NULL, &d, &err);
   MUST(!status == (d != NULL) && (!status || status == ATTN_ERR_FORMAT));
   for (int side = 0; side < 2 && !status; side++) {
-    MUST(attn_data_count(d, side) > 0);
+    MUST(attn_text_pairs_count(d, side) > 0);
     MUST(round_of(d, 0, side) == round_of(d, 5, side));
   }
-  attn_data_free(d);
+  attn_text_pairs_free(d);
 }
 
 static int32_t stop(void *context, const attn_train_state *state) {
@@ -50,14 +50,15 @@ static int32_t stop(void *context, const attn_train_state *state) {
 
 static void train(const char *path, const char *held_out, uint8_t what) {
   char config[200], output[1100];
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   attn_error err;
   snprintf(config, sizeof config,
            "{\"d_model\":4,\"num_heads\":1,\"ffn_dim\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
            what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
-  run.data = path, run.held_out = held_out, run.output = path_of(output, "m.safetensors");
+  run.data = path, run.validation_data = held_out, run.output = path_of(output, "m.safetensors");
   run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;
-  run.steps = run.batch = 1, run.examples = 2, run.threads = 1, run.progress = stop;
+  run.steps = run.batch_size = 1, run.max_validation_examples = 2, run.threads = 1,
+  run.progress = stop;
   attn_status status = attn_model_train(&run, NULL, &err);
   MUST(!status || err.message[0]);
   if (!status) MUST(!use_model(output));

@@ -1,4 +1,4 @@
-/* The simplest call: three words look at each other (examples/lessons/01-first-attention.md).
+/* The simplest call: self-attention of three words (examples/lessons/01-first-attention.md).
  *
  *     cc 00_one_head.c $(pkg-config --cflags --libs libattn)
  */
@@ -13,7 +13,7 @@ int main(void) {
   static float v_data[WORDS][WIDTH] = {{4, 0}, {0, 3}, {1, 1}};
   float o_data[WORDS][WIDTH];
 
-  /* A view of each: one sequence, one head, three rows of two numbers. */
+  /* Views: one sequence, one head, three rows of two elements. */
   attn_tensor q = attn_tensor_dense(ATTN_F32, q_data, 1, 1, WORDS, WIDTH);
   attn_tensor k = attn_tensor_dense(ATTN_F32, k_data, 1, 1, WORDS, WIDTH);
   attn_tensor v = attn_tensor_dense(ATTN_F32, v_data, 1, 1, WORDS, WIDTH);

@@ -1,5 +1,5 @@
-/* A decoder's layer: eight query heads share two key/value heads, no word sees the next, and two
- * sequences of different length lie in one batch. The plan says what would run, and why.
+/* Grouped-query attention of a decoder: eight query heads share two key/value heads, causal, with
+ * two sequences of different lengths in one batch. The plan describes the computation.
  *
  *     cc 01_causal_gqa.c $(pkg-config --cflags --libs libattn)
  */
@@ -9,7 +9,7 @@
 
 enum { BATCH = 2, QUERY_HEADS = 8, HEADS = 2, LENGTH = 128, WIDTH = 64 };
 
-/* A tensor of numbers in -0.5 .. 0.5, to be freed with its data; exits where there is no memory. */
+/* Allocates a tensor of random values in -0.5 .. 0.5; the caller frees its data. */
 static attn_tensor make(int64_t heads, uint32_t seed) {
   size_t count = (size_t)(BATCH * heads * LENGTH * WIDTH);
   float *data = malloc(count * sizeof *data);

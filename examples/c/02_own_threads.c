@@ -1,5 +1,5 @@
-/* A host with threads of its own lends them: here two, made for each call. The bits of the result
- * are those of the library's own pool.
+/* A custom executor: the host's threads, here two per call, do the work. The result has the same
+ * bits as with the library's thread pool.
  *
  *     cc 02_own_threads.c $(pkg-config --cflags --libs libattn) -pthread
  */
@@ -33,7 +33,7 @@ static void parallel_for(void *context, int64_t count, void (*body)(void *, int6
   if (started)
     pthread_join(thread, NULL);
   else
-    work(&other); /* no thread to be had: in this one */
+    work(&other); /* no thread available: run its share here */
 }
 
 int main(void) {

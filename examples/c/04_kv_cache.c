@@ -1,5 +1,5 @@
-/* Decoding: a prompt, then token by token, with keys and values kept in pages of int8. Halfway the
- * sequence forks into two beams, which share their pages until they grow.
+/* Decoding with a paged int8 KV cache: a prompt, then one token at a time. Halfway the sequence
+ * forks into two beams, which share pages until they grow.
  *
  *     cc 04_kv_cache.c $(pkg-config --cflags --libs libattn)
  */
@@ -11,7 +11,7 @@ enum { QUERY_HEADS = 4, HEADS = 2, WIDTH = 32, PROMPT = 20, STEPS = 8, BEAMS = 2
 static float k[BEAMS * HEADS * PROMPT * WIDTH], v[BEAMS * HEADS * PROMPT * WIDTH];
 static float q[BEAMS * QUERY_HEADS * WIDTH], o[BEAMS * QUERY_HEADS * WIDTH];
 
-/* What a model's layers would give. */
+/* Stands in for a model's projections. */
 static void next(float *x, int count) {
   static uint32_t seed = 1;
   for (int n = 0; n < count; n++) {
@@ -20,7 +20,7 @@ static void next(float *x, int count) {
   }
 }
 
-/* So many tokens to each of so many sequences. */
+/* Appends tokens to each of the first sequences. */
 static attn_status append(attn_cache *cache, int64_t sequences, int64_t tokens, attn_error *err) {
   attn_tensor tk = attn_tensor_dense(ATTN_F32, k, sequences, HEADS, tokens, WIDTH);
   attn_tensor tv = attn_tensor_dense(ATTN_F32, v, sequences, HEADS, tokens, WIDTH);
@@ -29,7 +29,8 @@ static attn_status append(attn_cache *cache, int64_t sequences, int64_t tokens, 
   return attn_cache_append(cache, NULL, sequences, &tk, &tv, err);
 }
 
-/* The last token's query of each sequence: it stands at the end, so it sees all that is kept. */
+/* Attends from the last token of each sequence. Aligned to the bottom right, it sees all cached
+ * keys. */
 static attn_status decode(const attn_cache *cache, int64_t sequences, attn_error *err) {
   attn_tensor tq = attn_tensor_dense(ATTN_F32, q, sequences, QUERY_HEADS, 1, WIDTH), to = tq;
   attn_sdpa call = ATTN_SDPA_INIT;

@@ -1,12 +1,15 @@
 /**
- * train.h -- Transformers from nothing: tasks, data, runs, checkpoints.
+ * train.h -- training of Transformers: generated tasks, text files, runs, checkpoints.
  * Part of libattn-model. Experimental: may change until 1.0.
  *
- *     attn_train run = ATTN_TRAIN_INIT;
- *     attn_train_state end = ATTN_TRAIN_STATE_INIT;
- *     run.task = "dates";
- *     run.output = "dates.safetensors";
- *     attn_model_train(&run, &end, &err);
+ *     attn_train_config config = ATTN_TRAIN_CONFIG_INIT;
+ *     attn_train_state state = ATTN_TRAIN_STATE_INIT;
+ *     config.task = "dates";
+ *     config.output = "dates.safetensors";
+ *     attn_model_train(&config, &state, &err);
+ *
+ * References: [Loshchilov19] arXiv 1711.05101, AdamW; [Vaswani17] arXiv 1706.03762, the Noam
+ * schedule.
  */
 #ifndef ATTN_TRAIN_H
 #define ATTN_TRAIN_H
@@ -17,70 +20,86 @@
 extern "C" {
 #endif
 
-/** A task whose examples are generated, with what is right known. */
-typedef struct attn_task_facts {
-  size_t struct_size;         /* in: sizeof(attn_task_facts) */
-  const char *name, *summary; /* live for ever */
-} attn_task_facts;
+/* ---- Tasks --------------------------------------------------------------- */
+
+/** A task: examples are generated, so the expected output is always known. */
+typedef struct attn_task_info {
+  size_t struct_size;         /* in: sizeof(attn_task_info) */
+  const char *name, *summary; /* static storage */
+} attn_task_info;
 
 #ifdef __cplusplus
-#define ATTN_TASK_FACTS_INIT { sizeof(attn_task_facts) }
+#define ATTN_TASK_INFO_INIT { sizeof(attn_task_info) }
 #else
-#define ATTN_TASK_FACTS_INIT { .struct_size = sizeof(attn_task_facts) }
+#define ATTN_TASK_INFO_INIT { .struct_size = sizeof(attn_task_info) }
 #endif
 
-/** Task number n, from 0; 0 where there is none, or struct_size is none it knows: then *facts is left
-    alone. */
-ATTN_API int32_t attn_task_describe(int32_t n, attn_task_facts *facts);
+/**
+ * Describes task n, counted from 0. Returns 1, or 0 when n is past the last task or struct_size is
+ * not supported; *info is unchanged then.
+ */
+ATTN_API int32_t attn_task_describe(int32_t n, attn_task_info *info);
 
 /**
- * Example number n of a task and a seed, as text; of those that are held out where that is not 0.
- * source and target have room for 256 bytes each. ATTN_ERR_ARGUMENT: there is no such task.
+ * Writes example n of a task as text. Training and validation examples never overlap.
+ *
+ *   seed            in   each seed gives another sequence of examples
+ *   validation      in   0: a training example; otherwise: a validation example
+ *   source, target  out  buffers of 256 bytes each; NUL-terminated UTF-8
+ *
+ * Errors  ATTN_ERR_ARGUMENT: unknown task.
  */
 ATTN_API attn_status attn_task_example(const char *task, uint64_t seed, uint64_t n,
-                                       int32_t held_out, char *source, char *target,
+                                       int32_t validation, char *source, char *target,
                                        attn_error *err);
 
-typedef enum attn_train_end {
-  ATTN_TRAIN_GOES_ON = 0,
-  ATTN_TRAIN_STEPS,       /* all steps were made */
-  ATTN_TRAIN_REACHED,     /* `until` was reached */
-  ATTN_TRAIN_NO_BETTER,   /* `patience` validations without a better one */
-  ATTN_TRAIN_INTERRUPTED, /* progress asked for it; the last checkpoint is written */
-} attn_train_end;
+/* ---- Training ------------------------------------------------------------ */
 
-/** What a run is at, as its progress function is told. Those before ATTN_TRAIN_LEARNS come at most
- * once, in this order, and have nothing to keep. */
+/** Why a run ended. */
+typedef enum attn_train_stop_reason {
+  ATTN_TRAIN_RUNNING = 0,    /* it has not ended, or it failed */
+  ATTN_TRAIN_MAX_STEPS,      /* all steps are done */
+  ATTN_TRAIN_TARGET_REACHED, /* validation_exact_match reached target_exact_match */
+  ATTN_TRAIN_EARLY_STOPPED,  /* `patience` validations without improvement */
+  ATTN_TRAIN_INTERRUPTED,    /* the progress function returned nonzero */
+} attn_train_stop_reason;
+
+/**
+ * What a run is doing when it calls the progress function. The phases before ATTN_TRAIN_STEP occur
+ * at most once each, in this order; nothing has been written by then.
+ */
 typedef enum attn_train_phase {
-  ATTN_TRAIN_READS = 1, /* the data: bytes of a file, or lines */
-  ATTN_TRAIN_WORDS,     /* the vocabulary: texts; then words */
-  ATTN_TRAIN_MEASURES,  /* examples, for the longest */
-  ATTN_TRAIN_LEARNS,    /* a step is made: steps */
-  ATTN_TRAIN_GATHERS,   /* within a step: its examples */
-  ATTN_TRAIN_VALIDATES  /* unseen examples */
+  ATTN_TRAIN_READ_DATA = 1,    /* unit of done and total: bytes of a file, then lines */
+  ATTN_TRAIN_BUILD_VOCABULARY, /* unit: texts, then tokens */
+  ATTN_TRAIN_MEASURE_EXAMPLES, /* find the longest example; unit: examples */
+  ATTN_TRAIN_STEP,             /* a step is complete; unit: steps */
+  ATTN_TRAIN_LOAD_BATCH,       /* within a step; unit: examples */
+  ATTN_TRAIN_VALIDATE          /* unit: validation examples */
 } attn_train_phase;
 
-/** How far a run is. */
+/** The state of a run. */
 typedef struct attn_train_state {
-  size_t struct_size;       /* in: sizeof(attn_train_state) */
-  int64_t step, steps;
-  double loss, accuracy;    /* of the last step: nats a token, share of tokens */
-  double rate, norm;        /* of learning; of the gradient, before clipping */
-  double unseen_loss;       /* of the last validation; NaN before the first */
-  double unseen_exact;      /* share of unseen examples whose whole reply was right, greedily; NaN
-                               where there are no pairs */
-  double best;              /* the highest unseen_exact, or the lowest unseen_loss where that is NaN;
-                               NaN before the first validation */
-  int64_t best_step;
-  double seconds, seconds_left; /* of this call */
-  double tokens_per_second;     /* that the model learned to say, of this call */
-  int64_t skipped;          /* steps whose loss or gradient was not finite */
-  int64_t weights, words;   /* of the model; of its vocabulary */
-  int64_t bytes;            /* of memory that training holds: all before the first step */
-  int32_t validated;        /* 1: the unseen numbers are new, and a checkpoint stands */
-  int32_t end;              /* attn_train_end */
-  int32_t phase;            /* attn_train_phase */
-  int64_t done, total;      /* of the phase */
+  size_t struct_size;            /* in: sizeof(attn_train_state) */
+  int64_t step, steps;           /* completed; in all */
+  double loss, accuracy;         /* of the last step: cross-entropy in nats per token; share of
+                                    tokens predicted correctly */
+  double learning_rate;          /* of the last step */
+  double grad_norm;              /* of the last step, before clipping */
+  double validation_loss;        /* nats per token, at the last validation; NaN before the first */
+  double validation_exact_match; /* share of validation examples whose greedy output equals the
+                                    target; NaN when the data have no source texts */
+  double best_metric;            /* the highest validation_exact_match so far, or the lowest
+                                    validation_loss when that is NaN; NaN before a validation */
+  int64_t best_step;             /* the step of best_metric; 0 before a validation */
+  double seconds, seconds_left;  /* of this call */
+  double tokens_per_second;      /* target tokens trained on, of this call */
+  int64_t skipped_steps;         /* steps whose loss or gradient was not finite */
+  int64_t parameter_count, vocab_size;
+  int64_t memory_bytes;          /* held for training; allocated before the first step */
+  int32_t validated;             /* 1: this step was validated and its checkpoint is written */
+  int32_t stop_reason;           /* attn_train_stop_reason */
+  int32_t phase;                 /* attn_train_phase */
+  int64_t done, total;           /* progress of the phase, in its unit */
 } attn_train_state;
 
 #ifdef __cplusplus
@@ -89,125 +108,143 @@ typedef struct attn_train_state {
 #define ATTN_TRAIN_STATE_INIT { .struct_size = sizeof(attn_train_state) }
 #endif
 
-/** What a run is to do. What is zero has the default that stands in brackets. */
-typedef struct attn_train {
-  size_t struct_size;
+/** Settings of a run. A zero or NULL member selects the default, given in [brackets]. */
+typedef struct attn_train_config {
+  size_t struct_size; /* sizeof(attn_train_config) */
 
-  /* What is learned: one of task, data and resume. */
-  const char *task;      /* the name of a task */
-  const char *data;      /* a file of lines: source<TAB>target, UTF-8. For a model without an
-                            encoder any text is a line, tabs and all. An encoder alone learns token
-                            i of the target at place i of the source, the end at all others: no
-                            target may have more tokens than its source */
-  const char *resume;    /* a checkpoint that a run left: it goes on with its settings; beside it
-                            only output, replace, threads and progress are given. Where output is
-                            not the run's own, the best is looked for anew */
-  const char *held_out;  /* beside data: lines that are only validated on [a tenth of data's] */
+  /* ---- Data: exactly one of task, data and resume ---- */
 
-  /* Where it goes. */
-  const char *output;    /* the best checkpoint. The last one, to go on from, beside it:
-                            "dates.last.safetensors" for "dates.safetensors" */
-  int32_t replace;       /* 1: files of these names may be replaced, the best with the first
-                            validation; those that are resumed may. Read-only files never */
+  const char *task;            /* name of a generated task */
+  const char *data;            /* UTF-8 text file, one source<TAB>target per line. A model of kind
+                                  "decoder" takes any line: the text before the first tab is the
+                                  prompt, a line without a tab is all target. A model of kind
+                                  "encoder" learns target token i at source position i and the end
+                                  token at the others; a target must not be longer than its
+                                  source */
+  const char *resume;          /* checkpoint of an earlier run. Its settings are kept: only output,
+                                  replace, threads and progress may be given. If output is not the
+                                  resumed run's, best_metric starts over */
+  const char *validation_data; /* with data: the file to validate on [10 % of data's lines] */
 
-  /* The model. */
-  const char *config;    /* JSON: members that differ from the default ones [width 64, 4 heads,
-                            hidden 256, 2 + 2 layers, one table for source and target; no dropout
-                            for a task, else 0.1] */
-  const char *tokenizer; /* "characters", "words", "bpe:8000", or a tokenizer.json
-                            [the task's; characters] */
+  /* ---- Output ---- */
 
-  /* How. */
-  int64_t steps;         /* [the task's; 4000] */
-  int64_t batch;         /* pairs of a step [64] */
-  int64_t accumulate;    /* batches of a step, one after another [1] */
-  int64_t warm_up;       /* steps [a twentieth] */
-  int64_t validate_every;/* steps [a twentieth, at least 50] */
-  int64_t examples;      /* unseen ones at each validation, at most [256] */
-  int64_t patience;      /* validations without a better one that end a run [none do] */
-  double until;          /* unseen_exact that ends a run, up to 1 [none does] */
-  const char *schedule;  /* "cosine", "noam" or "constant" [cosine] */
-  double rate;           /* the highest [the task's; 0.002] */
-  double decay;          /* of matrices, decoupled [0.01]; below 0: none */
-  double clip;           /* the longest gradient [1]; below 0: any */
-  double smoothing;      /* of labels [0] */
+  const char *output; /* path of the best checkpoint. The last one is written next to it:
+                         "dates.last.safetensors" for "dates.safetensors" */
+  int32_t replace;    /* 1: existing files of these names may be replaced, the best one at the first
+                         validation. Read-only files are never replaced. A resumed run may always
+                         replace its own */
+
+  /* ---- Model ---- */
+
+  const char *config;    /* JSON object: members that differ from the defaults [d_model 64, 4 heads,
+                            ffn_dim 256, 2 encoder and 2 decoder layers, one embedding for source
+                            and target; dropout 0 for a task and 0.1 otherwise] */
+  const char *tokenizer; /* "characters", "words", "bpe:8000", or the path of a tokenizer.json
+                            [the task's; "characters"] */
+
+  /* ---- Optimization ---- */
+
+  int64_t steps;                       /* [the task's; 4000] */
+  int64_t batch_size;                  /* examples per batch [64] */
+  int64_t gradient_accumulation_steps; /* batches per step [1] */
+  int64_t warmup_steps;                /* [5 % of steps] */
+  int64_t validate_every;              /* steps between validations [5 % of steps, at least 50] */
+  int64_t max_validation_examples;     /* per validation [256] */
+  int64_t patience;                    /* validations without improvement before the run stops
+                                          [no limit] */
+  double target_exact_match;           /* validation_exact_match at which the run stops, at most 1
+                                          [none] */
+  const char *lr_schedule;             /* "cosine", "noam" [Vaswani17] or "constant" ["cosine"] */
+  double learning_rate;                /* the peak [the task's; 0.002] */
+  double weight_decay;                 /* of matrices, decoupled [0.01]; negative: none */
+  double max_grad_norm;                /* gradient clipping [1]; negative: none */
+  double label_smoothing;              /* at least 0, below 1 [0] */
   uint64_t seed;
-  int32_t threads;       /* 0: all */
+  int32_t threads;                     /* [all CPUs] */
 
-  /* NULL, or called after each step (ATTN_TRAIN_LEARNS) and within whatever may take longer than
-   * some 10 ms, by one thread at a time, which may be one of the library's. Nonzero stops the run:
-   * within a step at the next layer of the batch; within a validation at the next token that is
-   * said. Before the first step nothing is written; later the last checkpoint is, of the last step
-   * that was whole, and a validation that was not finished is made when the run goes on. */
+  /* NULL, or called after each step (ATTN_TRAIN_STEP) and at least every 10 ms or so within longer
+   * work, by one thread at a time, which may be a thread of the library. A nonzero return stops the
+   * run: within a step at the next layer, within a validation at the next generated token. Before
+   * the first step nothing has been written. Later the last checkpoint is written, with the state
+   * after the last complete step; an unfinished validation is repeated on resume. */
   int32_t (*progress)(void *context, const attn_train_state *state);
   void *context;
 
-  const char *precision; /* "float32" or "bf16" [float32]. bf16: linear layers multiply numbers that
-                            are rounded to bf16, forward and backward (weights, what goes in, and the
-                            gradient of what comes out), and sum in float32. All else is float32:
-                            the weights that are learned and written, their gradients and moments,
-                            biases, norms, attention, the loss; and so are replies to the unseen,
-                            where a run validates. CPUs without products of bf16 make the same ones
-                            in float32: the same numbers up to the order of sums, slower than
-                            float32, and of more memory */
-} attn_train;
+  const char *precision; /* "float32" or "bf16" ["float32"]. With "bf16", linear layers round their
+                            operands to bf16 (weights, inputs, output gradients), forward and
+                            backward, and accumulate in float32. Everything else stays float32:
+                            the weights that are updated and written, gradients, optimizer state,
+                            biases, normalization, attention, loss, and the outputs generated for
+                            validation. A CPU without bf16 instructions emulates them: the same
+                            values up to the order of summation, but slower than float32 and with
+                            more memory */
+} attn_train_config;
 
 #ifdef __cplusplus
-#define ATTN_TRAIN_INIT { sizeof(attn_train) }
+#define ATTN_TRAIN_CONFIG_INIT { sizeof(attn_train_config) }
 #else
-#define ATTN_TRAIN_INIT { .struct_size = sizeof(attn_train) }
+#define ATTN_TRAIN_CONFIG_INIT { .struct_size = sizeof(attn_train_config) }
 #endif
 
 /**
- * Trains a model, with AdamW [Loshchilov19], and validates it on what it never trains on.
+ * Trains a model with AdamW [Loshchilov19] and validates it on examples that are never trained on.
  *
- * A run is repeated bit for bit by the same build with the same number of threads, and so is one
- * that was stopped, however it was, and goes on. A step whose loss or gradient is not finite
- * changes nothing and is counted; after 10 in a row, or where what is said to the unseen is no
- * number, the run fails, the last checkpoint intact.
+ *   config  in   the settings
+ *   state   out  the last state, also after a failure; may be NULL. struct_size must be set: an
+ *                unsupported size is rejected before anything else happens
  *
- *   end   out  how far it came, on failure too; may be NULL. Its struct_size must be set: another is
- *              refused before anything is done
+ * Runs are deterministic: the same build with the same number of threads gives the same bits, also
+ * when a run was interrupted or killed and resumed. A step whose loss or gradient is not finite
+ * changes nothing and is counted. After 10 such steps in a row, or if the model's outputs at a
+ * validation are not finite, the run fails; the last checkpoint stays intact.
  *
- * Errors  ATTN_ERR_ARGUMENT (a setting; no such task; a file that is there and replace is 0),
- *         ATTN_ERR_FORMAT (data, with file, line and column: no tab, not UTF-8, too long, more to be said
- *         than an encoder alone has places for, nothing at all; a task of such; a checkpoint; a
- *         configuration; all before the first step), ATTN_ERR_FILE (an output that is read-only, or
- *         another run's at this moment, of any process; a full disk: what was written before
- *         stands), ATTN_ERR_MEMORY (before the first step, but for what validations and checkpoints
- *         take), ATTN_ERR_INTERRUPTED, ATTN_ERR_DIVERGED.
+ * Errors  ATTN_ERR_ARGUMENT: an invalid setting, an unknown task, or an output that exists while
+ *         replace is 0. ATTN_ERR_FORMAT, before the first step: invalid data, with file, line and
+ *         column (no tab, not UTF-8, too long, a target longer than its source for an encoder, no
+ *         lines), an invalid checkpoint or model configuration. ATTN_ERR_FILE: an output that is
+ *         read-only or in use by another run of any process, or a full disk; files written before
+ *         stay intact. ATTN_ERR_MEMORY: before the first step, except what validations and
+ *         checkpoints need. ATTN_ERR_INTERRUPTED. ATTN_ERR_DIVERGED.
  */
-ATTN_API attn_status attn_model_train(const attn_train *run, attn_train_state *end,
+ATTN_API attn_status attn_model_train(const attn_train_config *config, attn_train_state *state,
                                       attn_error *err);
 
-/** How well a model does a task. */
-typedef struct attn_score_card {
-  size_t struct_size;        /* in: sizeof(attn_score_card) */
-  int64_t examples, exact;   /* unseen ones; whole replies that were right */
-  int64_t aligned, pointed;  /* tokens of right replies that come from one known source token; those
-                                whose cross-attention, the mean of all layers and heads, is highest
-                                there. 0 where the task knows no alignment, or its tokens are not
-                                the model's (the words of "translation" in characters) */
-  double chance;             /* share that would be pointed rightly by weights that are all equal */
-} attn_score_card;
+/* ---- Evaluation ---------------------------------------------------------- */
+
+/** How well a model solves a task. */
+typedef struct attn_evaluation {
+  size_t struct_size;        /* in: sizeof(attn_evaluation) */
+  int64_t examples;          /* evaluated */
+  int64_t exact_matches;     /* examples whose output equals the target */
+  int64_t aligned_tokens;    /* target tokens that come from one known source token, counted over
+                                exact matches. 0 when the task has no alignment, or the model's
+                                tokens are not the task's ("translation" split into characters) */
+  int64_t alignment_matches; /* those whose cross-attention, averaged over layers and heads, is
+                                highest at that source token */
+  double alignment_chance;   /* expected alignment_matches / aligned_tokens of uniform attention */
+} attn_evaluation;
 
 #ifdef __cplusplus
-#define ATTN_SCORE_CARD_INIT { sizeof(attn_score_card) }
+#define ATTN_EVALUATION_INIT { sizeof(attn_evaluation) }
 #else
-#define ATTN_SCORE_CARD_INIT { .struct_size = sizeof(attn_score_card) }
+#define ATTN_EVALUATION_INIT { .struct_size = sizeof(attn_evaluation) }
 #endif
 
 /**
- * Asks a model for `examples` unseen examples of a task, seeded otherwise than those of training's
- * validation, greedily. progress, or NULL, is told of examples, as attn_model_generate's; *card holds
- * what was asked until it stopped. Errors: as attn_model_generate; ATTN_ERR_ARGUMENT: there is no
- * such task.
+ * Evaluates a model by greedy decoding of validation examples of a task.
+ *
+ *   examples    in   how many, at least 1
+ *   seed        in   selects the examples; the same seed in training selects others
+ *   threads     in   0: all CPUs
+ *   progress    in   NULL, or called with the number of examples as in attn_model_generate
+ *   evaluation  out  counts up to a stop or failure
+ *
+ * Errors  Those of attn_model_generate. ATTN_ERR_ARGUMENT: unknown task, or fewer than 1 example.
  */
-ATTN_API attn_status attn_model_examine(const attn_model *model, const char *task,
-                                        int64_t examples, uint64_t seed, int32_t threads,
-                                        int (*progress)(void *context, int64_t done, int64_t total),
-                                        void *progress_context, attn_score_card *card,
-                                        attn_error *err);
+ATTN_API attn_status
+attn_model_evaluate(const attn_model *model, const char *task, int64_t examples, uint64_t seed,
+                    int32_t threads, int (*progress)(void *context, int64_t done, int64_t total),
+                    void *progress_context, attn_evaluation *evaluation, attn_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,8 @@
-"""Exact attention on the CPU: attn.sdpa, its gradients, its plan, a summary of its weights; worked examples explained and checked.
+"""Exact attention on the CPU: forward, backward, KV cache, plans, summaries; worked examples explained and checked.
 
-Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), all of rank 4, 3 (heads, length,
-width) or 2. NumPy arrays come in by the buffer protocol, everything else by DLPack, without a copy,
-strided as they are; results are PyTorch's where the first argument is and otherwise NumPy's. What a call
-means is written in docs/semantics.md.
+Shapes follow PyTorch: q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), or rank 3 (heads, length, width) or 2. NumPy
+arrays and DLPack arrays are read in place, with their strides. Results are PyTorch tensors if the first argument is
+one, otherwise NumPy arrays. docs/semantics.md defines every feature.
 """
 from . import nn
 from ._cache import KVCache

@@ -1,4 +1,4 @@
-"""The shared library through cffi, and arrays of any kind as its tensor views."""
+"""The shared libraries through cffi; conversion of arrays to attn_tensor views; errors."""
 import ctypes
 import functools
 import math
@@ -19,11 +19,11 @@ I32, I64, BOOL = 0x00012000, 0x00014000, 0x00010806
 RANK_MAX = 8
 
 ffi = FFI()
-quick = QuickFFI()  # the same functions without a layer of Python, for what each call needs; it knows no names of ours
+quick = QuickFFI()  # cffi's C layer, faster than FFI; it has no declarations, only types resolved by ffi
 
 
 def _declarations(folder):
-    """The headers as cffi takes them: without the preprocessor's lines."""
+    """Returns the headers without preprocessor lines, as cffi requires."""
     text = ""
     for name in ("attn.h", "io.h", "lesson.h", "nn.h", "model.h", "train.h", "picture.h"):
         body = (folder / name).read_text(encoding="utf-8")
@@ -35,15 +35,15 @@ def _declarations(folder):
 
 
 def _folder(kind):
-    """Where the wheel put them, or where ATTN_LIBRARY_PATH and ATTN_INCLUDE_PATH say (development)."""
-    named = os.environ.get({"_lib": "ATTN_LIBRARY_PATH", "_include": "ATTN_INCLUDE_PATH"}[kind])
-    return Path(named) if named else HERE / kind
+    """Returns the wheel's folder, or ATTN_LIBRARY_PATH or ATTN_INCLUDE_PATH if set (for development)."""
+    override = os.environ.get({"_lib": "ATTN_LIBRARY_PATH", "_include": "ATTN_INCLUDE_PATH"}[kind])
+    return Path(override) if override else HERE / kind
 
 
 def _open(name):
     found = sorted(_folder("_lib").glob(f"{name}.so*"))
     if not found:
-        raise ImportError(f"{name}.so is not in {_folder('_lib')}: install the package with pip install .")
+        raise ImportError(f"{name}.so not found in {_folder('_lib')}; install the package with pip install .")
     return ffi.dlopen(str(found[-1]))
 
 
@@ -51,24 +51,27 @@ ffi.cdef(_declarations(_folder("_include")))
 core = _open("libattn")
 
 
+@functools.lru_cache(None)
 def model():
-    """libattn-model: lessons and files. Opened when first asked for."""
-    global _model
-    if _model is None:
-        _model = _open("libattn-model")
-    return _model
-
-
-_model = None
+    """Returns libattn-model (layers, lessons, files), loaded at the first call."""
+    return _open("libattn-model")
 
 
 def library_version():
-    """The version of the C library, '0.1.0'."""
+    """Returns the version of the C library, such as '0.1.0'."""
     return ffi.string(core.attn_version_string()).decode()
 
 
 class AttnError(ValueError):
-    """A call that the library refused. argument: which one; status: 'ATTN_ERR_SHAPE' and so on."""
+    """An invalid call.
+
+    Attributes
+    ----------
+    argument : str
+        The name of the argument; empty if no single one is at fault.
+    status : str
+        The C status, such as 'ATTN_ERR_SHAPE'.
+    """
 
     def __init__(self, message, status="", argument=""):
         super().__init__(message)
@@ -76,13 +79,13 @@ class AttnError(ValueError):
 
 
 class AttnTypeError(AttnError, TypeError):
-    """A type or device that the library does not take."""
+    """An unsupported type or device."""
 
 
 def check(status, error, renamed=None):
-    """Raises what a failed call says: ValueError, TypeError, MemoryError, KeyboardInterrupt.
+    """Raises AttnError, AttnTypeError, MemoryError or KeyboardInterrupt for a failed call.
 
-    renamed: what C's arguments are called here, {"o": "out"}.
+    renamed maps C argument names to Python's, such as {"o": "out"}.
     """
     if status == 0:
         return
@@ -100,48 +103,48 @@ def check(status, error, renamed=None):
     raise (AttnTypeError if name == "ATTN_ERR_TYPE" else AttnError)(message, name, argument)
 
 
-# ---- Knobs -------------------------------------------------------------------------------------------
+# ---- Scalar arguments -------------------------------------------------------------------------------------------
 
 def choose(table, value, name):
-    """table[value], or an error that says what it may be."""
+    """Returns table[value], or raises an error that lists the accepted values."""
     if not isinstance(value, str) or value not in table:
-        raise AttnError(f"{name} is {value!r}; it must be one of {', '.join(table)}", "ATTN_ERR_ARGUMENT", name)
+        raise AttnError(f"{name} must be one of {', '.join(map(repr, table))}, got {value!r}", "ATTN_ERR_ARGUMENT", name)
     return table[value]
 
 
-def whole(value, name, least=-2**63, most=2**63 - 1):
-    """An int of least .. most; what would lose something on the way to one is refused."""
+def integer(value, name, minimum=-2**63, maximum=2**63 - 1):
+    """Converts to an int without loss, within minimum .. maximum; bools and arrays are rejected."""
     try:
         if type(value) is not int and (getattr(value, "ndim", 0) or
                                        "bool" in str(getattr(value, "dtype", type(value).__name__))):
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise AttnError(f"{name} is {value!r}; it must be a whole number", "ATTN_ERR_ARGUMENT", name) from None
-    if not least <= number <= most:
-        raise AttnError(f"{name} is {number}; it must be in {least} .. {most}", "ATTN_ERR_ARGUMENT", name)
+        raise AttnError(f"{name} must be an integer, got {value!r}", "ATTN_ERR_ARGUMENT", name) from None
+    if not minimum <= number <= maximum:
+        raise AttnError(f"{name} must be between {minimum} and {maximum}, got {number}", "ATTN_ERR_ARGUMENT", name)
     return number
 
 
-def wholes(values, name, count, least=-2**63):
-    """So many of them, in the order that they have."""
+def integers(values, name, count):
+    """Converts a sequence of count integers to a tuple."""
     try:
         values = tuple(values)
     except TypeError:
         values = ()
     if len(values) != count:
-        raise AttnError(f"{name} must be {count} whole numbers", "ATTN_ERR_ARGUMENT", name)
-    return tuple(whole(value, name, least) for value in values)
+        raise AttnError(f"{name} must be {count} integers", "ATTN_ERR_ARGUMENT", name)
+    return tuple(integer(value, name) for value in values)
 
 
 def real(value, name):
-    """A float; NaN and infinity are for the library to judge."""
+    """Converts to a float. The library checks for NaN and infinity."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise AttnError(f"{name} is {value!r}; it must be a number", "ATTN_ERR_ARGUMENT", name) from None
+        raise AttnError(f"{name} must be a number, got {value!r}", "ATTN_ERR_ARGUMENT", name) from None
 
 
 # ---- Arrays ------------------------------------------------------------------------------------------
@@ -156,8 +159,7 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-class _Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned of DLPack 1."""
+class _DLManagedTensorVersioned(ctypes.Structure):
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
                 ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
 
@@ -169,8 +171,8 @@ _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-class _Held(bytearray):
-    """The bytes of an attn_tensor, which keep the memory that it points to."""
+class _TensorBytes(bytearray):
+    """The bytes of an attn_tensor, with a reference to the owner of its data."""
     __slots__ = ("owner",)
 
 
@@ -178,25 +180,25 @@ _TENSOR, _ADDRESS, _ERROR = ffi.typeof("attn_tensor *"), ffi.typeof("uintptr_t")
 _PACK = [struct.Struct(f"=QIi{n}q{8 * (RANK_MAX - n)}x{n}q{8 * (RANK_MAX - n)}x").pack for n in range(RANK_MAX + 1)]
 
 
-def _made(owner, data, dtype, shape, strides, name, output):
-    """The view of that: each array comes to this."""
+def _make_view(owner, data, dtype, shape, strides, name, output):
+    """Returns the attn_tensor view that all conversions end in."""
     rank = len(shape)
     if rank > RANK_MAX:
-        raise AttnError(f"{name} has rank {rank}; at most {RANK_MAX} is possible", "ATTN_ERR_SHAPE", name)
+        raise AttnError(f"{name} must have rank {RANK_MAX} or less, got {rank}", "ATTN_ERR_SHAPE", name)
     if output and _overlaps(shape, strides):
-        _refuse_output(name, "has elements that share memory")
-    held = _Held(_PACK[rank](data, dtype, rank, *shape, *strides))
+        _reject_output(name, "has elements that share memory")
+    held = _TensorBytes(_PACK[rank](data, dtype, rank, *shape, *strides))
     held.owner = owner
     return quick.from_buffer(_TENSOR, held)
 
 
-def _refuse_output(name, why):
-    raise AttnError(f"{name} {why}: it cannot be written", "ATTN_ERR_ARGUMENT", name)
+def _reject_output(name, reason):
+    raise AttnError(f"{name} cannot be written: it {reason}", "ATTN_ERR_ARGUMENT", name)
 
 
 @functools.lru_cache(1024)
 def _overlaps(shape, strides):
-    """Whether elements share memory. The places are counted only where sorted strides do not tell."""
+    """Tests whether elements share memory. Offsets are only counted if the sorted strides do not decide it."""
     steps = sorted((abs(stride), size) for size, stride in zip(shape, strides) if size > 1)
     reach, nested = 0, True
     for stride, size in steps:
@@ -207,50 +209,50 @@ def _overlaps(shape, strides):
         return False
     if count > reach + 1:
         return True
-    places = np.zeros(1, np.int64)  # at most as many as there is memory
+    offsets = np.zeros(1, np.int64)  # no more than there are elements in memory
     for stride, size in steps:
-        places = np.add.outer(places, stride * np.arange(size)).ravel()
-    return np.unique(places).size < count
+        offsets = np.add.outer(offsets, stride * np.arange(size)).ravel()
+    return np.unique(offsets).size < count
 
 
 @functools.lru_cache(1024)
 def _numpy_layout(dtype, strides):
-    """The type's code and the strides in elements; None for what the library does not have."""
+    """Returns the type code and the strides in elements, each None if unsupported."""
     code, size = _NUMPY.get(dtype.name) if dtype.isnative else None, dtype.itemsize
     return code, None if code is None or any(s % size for s in strides) else tuple(s // size for s in strides)
 
 
 def _numpy_view(array, name, output):
     if output and not array.flags.writeable:
-        _refuse_output(name, "is read-only")
+        _reject_output(name, "is read-only")
     if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
-        raise AttnTypeError(f"{name} is a masked array; give its .data, and a mask of its own", "ATTN_ERR_TYPE", name)
+        raise AttnTypeError(f"{name} must not be a masked array; pass its .data and a separate mask", "ATTN_ERR_TYPE", name)
     code, strides = _numpy_layout(array.dtype, array.strides)
     if code is None:
-        raise AttnTypeError(f"{name} is {array.dtype}; it must be a native float16, float32, float64 or "
-                            "bfloat16 (masks also bool, lengths int32 or int64)", "ATTN_ERR_TYPE", name)
+        raise AttnTypeError(f"{name} must be a native float16, float32, float64 or bfloat16 array (masks also bool, "
+                            f"lengths int32 or int64), got {array.dtype}", "ATTN_ERR_TYPE", name)
     if strides is None:
-        raise AttnError(f"{name} has strides that are no multiples of its elements", "ATTN_ERR_SHAPE", name)
-    if array.flags.c_contiguous:  # a buffer is asked for sooner than the interface
+        raise AttnError(f"{name} has strides that are not multiples of its element size", "ATTN_ERR_SHAPE", name)
+    if array.flags.c_contiguous:  # faster than the array interface
         data = int(quick.cast(_ADDRESS, quick.from_buffer(array)))
     else:
         data = array.__array_interface__["data"][0]
-    return _made(array, data, code, array.shape, strides, name, output)
+    return _make_view(array, data, code, array.shape, strides, name, output)
 
 
 def is_torch(array):
-    """A tensor of PyTorch, or of a class of its own. Nothing is imported."""
+    """Tests for a torch.Tensor or a subclass, without importing PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
 def _check_graph(name, output):
-    """Of what requires grad: an error where a graph would be lost silently."""
+    """Rejects a tensor that requires grad where the graph would be lost silently."""
     if output:
-        _refuse_output(name, "requires grad")
+        _reject_output(name, "requires grad")
     if sys.modules["torch"].is_grad_enabled():
-        raise AttnError(f"{name} requires grad, and the result would have no graph: use attn.torch, {name}.detach() or "
-                        "torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
+        raise AttnError(f"{name} requires grad, but the result would have no autograd graph; use attn.torch, "
+                        f"{name}.detach() or torch.no_grad()", "ATTN_ERR_ARGUMENT", name)
 
 
 @functools.lru_cache(64)
@@ -259,26 +261,25 @@ def _torch_code(dtype):
 
 
 def _torch_view(torch, array, name, output):
-    """Of PyTorch's own dense tensors, whose memory is what they say; None for what only DLPack can tell."""
+    """Returns the view of a plain dense tensor, or None if it takes DLPack."""
     code, kind = _torch_code(array.dtype), type(array)
     try:
         if (code is None or kind is not torch.Tensor and kind is not torch.nn.Parameter or not array.is_cpu or
                 array.layout is not torch.strided or array.is_neg()):
             return None
         data, shape = array.data_ptr(), array.shape
-        if not data and array.numel():  # zeros without memory
+        if not data and array.numel():  # zeros without storage
             return None
-        return _made(array.untyped_storage(), data, code, shape, array.stride(), name, output)
-    except RuntimeError:  # nested, or a wrapper of functorch's
+        return _make_view(array.untyped_storage(), data, code, shape, array.stride(), name, output)
+    except RuntimeError:  # nested tensors, functorch wrappers
         return None
 
 
 def _torch_capsule(array, name, output):
-    """Its values as memory holds them."""
     torch = sys.modules["torch"]
     if array.layout == torch.strided and (array.is_neg() or output and array.is_conj()):
         if output:
-            _refuse_output(name, "is a view that negates")
+            _reject_output(name, "is a negative or conjugate view")
         array = array.detach().resolve_neg()
     return _dlpack(array.detach(), name)
 
@@ -287,31 +288,31 @@ def _dlpack(array, name, **version):
     try:
         return array.__dlpack__(**version)
     except (BufferError, RuntimeError, TypeError) as reason:
-        raise AttnTypeError(f"{name} cannot be taken without a copy: {reason}", "ATTN_ERR_TYPE", name) from reason
+        raise AttnTypeError(f"{name} cannot be read without a copy: {reason}", "ATTN_ERR_TYPE", name) from reason
 
 
 def _writable_capsule(array, name):
-    """For what is not known here: only the versioned DLPack says whether it may be written."""
+    """Returns a versioned DLPack capsule, the only kind with a read-only flag."""
     if type(array).__module__.split(".")[0] in ("jax", "jaxlib"):
-        _refuse_output(name, "is JAX's, which never changes")
+        _reject_output(name, "is a JAX array, which is immutable")
     try:
         capsule = _dlpack(array, name, max_version=(1, 0))
     except AttnTypeError:
-        _refuse_output(name, f"is {type(array).__name__}, which does not say that it is writable")
+        _reject_output(name, f"is a {type(array).__name__}, which does not declare itself writable")
     if not _is_valid(capsule, b"dltensor_versioned"):
-        _refuse_output(name, f"is {type(array).__name__}, which does not say that it is writable")
+        _reject_output(name, f"is a {type(array).__name__}, which does not declare itself writable")
     return capsule
 
 
 def _tensor(capsule, name, output):
-    """The DLTensor of a capsule of either kind."""
+    """Returns the DLTensor of a versioned or unversioned capsule."""
     if not _is_valid(capsule, b"dltensor_versioned"):
         return ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
-    managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents
+    managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_DLManagedTensorVersioned)).contents
     if managed.major != 1:
-        raise AttnTypeError(f"{name} comes by DLPack {managed.major}, which is not known", "ATTN_ERR_TYPE", name)
+        raise AttnTypeError(f"{name} has DLPack version {managed.major}; only 1 is supported", "ATTN_ERR_TYPE", name)
     if output and managed.flags & _READ_ONLY:
-        _refuse_output(name, "is read-only")
+        _reject_output(name, "is read-only")
     return managed.tensor
 
 
@@ -322,11 +323,11 @@ def _dlpack_view(array, name, output):
         capsule = _writable_capsule(array, name) if output else _dlpack(array, name)
     t = _tensor(capsule, name, output)
     if t.device_type != 1:
-        raise AttnTypeError(f"{name} is not in the CPU's memory (DLPack device {t.device_type})", "ATTN_ERR_TYPE",
+        raise AttnTypeError(f"{name} must be in CPU memory, got DLPack device {t.device_type}", "ATTN_ERR_TYPE",
                             name)
     shape = tuple(t.shape[n] for n in range(t.ndim))
     strides = tuple(t.strides[n] for n in range(t.ndim)) if t.strides else _dense(shape)
-    return _made(capsule, (t.data or 0) + t.byte_offset, t.dtype, shape, strides, name, output)
+    return _make_view(capsule, (t.data or 0) + t.byte_offset, t.dtype, shape, strides, name, output)
 
 
 def _dense(shape):
@@ -334,8 +335,10 @@ def _dense(shape):
 
 
 def view(array, name, output=False):
-    """An attn_tensor over the array's own memory, which it keeps. output: what is written; refused
-    where that would be seen by none, or by those who were promised that it stays."""
+    """Returns an attn_tensor over the array's memory, which keeps the array alive.
+
+    An output must be writable, without elements that share memory, and must not require grad.
+    """
     if type(array) is np.ndarray or isinstance(array, np.ndarray):
         return _numpy_view(array, name, output)
     torch = sys.modules.get("torch")
@@ -345,48 +348,48 @@ def view(array, name, output=False):
         return _torch_view(torch, array, name, output) or _dlpack_view(array, name, output)
     if hasattr(array, "__dlpack__"):
         return _dlpack_view(array, name, output)
-    raise AttnTypeError(f"{name} is {type(array).__name__}; it must be a NumPy array or have __dlpack__",
+    raise AttnTypeError(f"{name} must be a NumPy array or have __dlpack__, got {type(array).__name__}",
                         "ATTN_ERR_TYPE", name)
 
 
-def written(array):
-    """Tells PyTorch that an output has new values: what was saved of it for a backward is no longer that."""
+def mark_written(array):
+    """Increments the version counter of a tensor, so that autograd detects the write."""
     if is_torch(array) and not array.is_inference():
         sys.modules["torch"].autograd.graph.increment_version(array)
 
 
 def new_error():
-    """An attn_error of one call."""
+    """Returns an attn_error for one call."""
     return quick.new(_ERROR)
 
 
-def ranks_at_least_2(**views):
+def check_rank_2(**views):
     for name, view in views.items():
         if view.rank < 2:
-            raise AttnError(f"{name} has rank {view.rank}; it must be at least 2", "ATTN_ERR_SHAPE", name)
+            raise AttnError(f"{name} must have rank 2 or more, got {view.rank}", "ATTN_ERR_SHAPE", name)
 
 
 def empty_like(array, shape, dtype=None):
-    """A new dense array: PyTorch's for PyTorch's, NumPy's for all others; dtype: 'float32' and so on, or the array's."""
+    """Allocates a dense array: a tensor if array is one, else NumPy's. dtype defaults to the array's."""
     if type(array) is np.ndarray or isinstance(array, np.ndarray):
         return np.empty(shape, dtype or array.dtype)
     if is_torch(array):
         torch = sys.modules["torch"]
-        if dtype is None and shape == array.shape and type(array) is torch.Tensor:  # this is the quickest
+        if dtype is None and shape == array.shape and type(array) is torch.Tensor:  # the fastest way
             return torch.empty_like(array, memory_format=torch.contiguous_format)
         return torch.empty(shape, dtype=getattr(torch, dtype) if dtype else array.dtype, device=array.device)
     return np.empty(shape, dtype or str(array.dtype))
 
 
 def numpy_type(dtype, name):
-    """np.dtype(dtype), where NumPy learns of bfloat16 if it can."""
+    """Returns np.dtype(dtype); bfloat16 needs the package ml_dtypes."""
     try:
         if str(dtype) == "bfloat16":
             import ml_dtypes  # noqa: F401
         return np.dtype(dtype)
     except (ImportError, TypeError, ValueError) as reason:
-        hint = "; NumPy has it with the package ml_dtypes" if str(dtype) == "bfloat16" else ""
-        raise AttnTypeError(f"{name} is {dtype!r}, which NumPy does not know{hint}", "ATTN_ERR_TYPE", name) from reason
+        hint = "; install ml_dtypes for bfloat16" if str(dtype) == "bfloat16" else ""
+        raise AttnTypeError(f"{name} must be a NumPy dtype, got {dtype!r}{hint}", "ATTN_ERR_TYPE", name) from reason
 
 
 def dtype_name(array):

@@ -1,56 +1,62 @@
-"""Worked examples: explain and check, as the command does."""
+"""Worked examples: explain and check, as the command attn does."""
 import json
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
-from ._core import AttnError, check as raise_for, ffi, model
+from ._core import AttnTypeError, check as check_status, choose, ffi, integer, model, new_error
+
+_LANGUAGES = {"en": 0, "ja": 1}
 
 
 @ffi.callback("int(void *, const char *, size_t)")
-def _write(context, text, count):
+def _append(context, text, count):
     ffi.from_handle(context).append(ffi.unpack(text, count))
     return 0
 
 
-class _Told:
-    """Where the library's text goes."""
-
-    def __init__(self):
-        self.parts = []
-        self.handle = ffi.new_handle(self.parts)
-        self.sink = ffi.new("attn_sink *", {"context": self.handle, "write": _write})
-
-    def text(self):
-        return b"".join(self.parts).decode("utf-8", "replace")
+def _text_of(function, *arguments):
+    """Calls function(*arguments, sink, error) and returns the text written to the sink."""
+    parts, error = [], new_error()
+    handle = ffi.new_handle(parts)
+    check_status(function(*arguments, ffi.new("attn_sink *", {"context": handle, "write": _append}), error), error)
+    return b"".join(parts).decode("utf-8", "replace")
 
 
 class _Lesson:
-    def __init__(self, document):
-        path = Path(document) if isinstance(document, Path) or "\n" not in str(document) else None
-        data = path.read_bytes() if path else str(document).encode()
-        self.name = str(path) if path else "<text>"
-        handle, error = ffi.new("attn_lesson **"), ffi.new("attn_error *")
-        raise_for(model().attn_lesson_read(data, len(data), self.name.encode(), handle, error), error)
-        self.lesson = ffi.gc(handle[0], model().attn_lesson_free)
+    """A parsed document."""
 
-    def tell(self, function, *arguments):
-        told, error = _Told(), ffi.new("attn_error *")
-        raise_for(function(*arguments, told.sink, error), error)
-        return told.text()
+    def __init__(self, document):
+        if not isinstance(document, (str, PathLike)):
+            raise AttnTypeError(f"document must be a str or a path, got {type(document).__name__}", "ATTN_ERR_TYPE",
+                                "document")
+        path = None if isinstance(document, str) and "\n" in document else Path(document)
+        data = path.read_bytes() if path else document.encode()
+        self.name = str(path) if path else "<text>"
+        handle, error = ffi.new("attn_lesson **"), new_error()
+        check_status(model().attn_lesson_read(data, len(data), self.name.encode(), handle, error), error)
+        self.lesson = ffi.gc(handle[0], model().attn_lesson_free)
 
 
 def _style(lang, precision, width):
-    if lang not in ("en", "ja"):
-        raise AttnError(f"lang is {lang!r}; it must be 'en' or 'ja'", "ATTN_ERR_ARGUMENT", "lang")
     style = ffi.new("attn_style *")
-    style.struct_size, style.language = ffi.sizeof("attn_style"), lang == "ja"
-    style.precision, style.width = precision, width
+    style.struct_size, style.language = ffi.sizeof("attn_style"), choose(_LANGUAGES, lang, "lang")
+    style.precision = integer(precision, "precision", -2**31, 2**31 - 1)
+    style.width = integer(width, "width", -2**31, 2**31 - 1)
     return style
 
 
 @dataclass
 class Explanation:
-    """Every step of a lesson. print(it), or look into it.examples (docs/explain.schema.json)."""
+    """The steps of a worked example.
+
+    Attributes
+    ----------
+    text : str
+        What print() shows.
+    examples : list
+        The steps as data; see docs/explain.schema.json.
+    """
     text: str
     examples: list
 
@@ -60,7 +66,16 @@ class Explanation:
 
 @dataclass
 class Judgement:
-    """What check found. verdict: correct, wrong, doubtful or nothing_to_check; docs/check.schema.json."""
+    """The result of a check. True if the verdict is 'correct'.
+
+    Attributes
+    ----------
+    text : str
+        What print() shows.
+    verdict : {'correct', 'wrong', 'doubtful', 'nothing_to_check'}
+    examples : list
+        The steps as data; see docs/check.schema.json.
+    """
     text: str
     verdict: str
     examples: list
@@ -73,24 +88,52 @@ class Judgement:
 
 
 def explain(document, *, cell=None, lang="en", precision=4, width=80) -> Explanation:
-    """Every step of a worked example, or with cell ('weights[2,0]') the whole sum behind one number.
+    """Explains every step of a worked example, or the computation of one cell.
 
-    document: a pathlib.Path, a file's name, or (where it holds line ends) the text itself.
+    Parameters
+    ----------
+    document : str or path
+        The name of a file, or the text itself if it contains a newline.
+    cell : str, optional
+        A matrix element, such as 'weights[2,0]'.
+    lang : {'en', 'ja'}
+    precision : int
+        Decimal places.
+    width : int
+        Columns of the text.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    AttnError
+        Names line and column of a document that cannot be parsed.
+    OSError
+        The file cannot be read.
     """
+    if cell is not None and not isinstance(cell, str):
+        raise AttnTypeError(f"cell must be a str, got {type(cell).__name__}", "ATTN_ERR_TYPE", "cell")
     it, library, style = _Lesson(document), model(), _style(lang, precision, width)
     if cell is None:
-        text = it.tell(library.attn_lesson_explain, it.lesson, style)
+        text = _text_of(library.attn_lesson_explain, it.lesson, style)
     else:
-        text = it.tell(library.attn_lesson_explain_cell, it.lesson, cell.encode(), style)
-    return Explanation(text, json.loads(it.tell(library.attn_lesson_explain_json, it.lesson))["examples"])
+        text = _text_of(library.attn_lesson_explain_cell, it.lesson, cell.encode(), style)
+    return Explanation(text, json.loads(_text_of(library.attn_lesson_explain_json, it.lesson))["examples"])
 
 
 def check(document, *, lang="en", precision=4, width=80) -> Judgement:
-    """Judges the numbers of a worked example; document as for explain."""
-    it, library, error = _Lesson(document), model(), ffi.new("attn_error *")
-    handle = ffi.new("attn_check **")
-    raise_for(library.attn_lesson_check(it.lesson, handle, error), error)
-    judged = ffi.gc(handle[0], library.attn_check_free)
-    text = it.tell(library.attn_check_print, it.lesson, judged, _style(lang, precision, width))
-    told = json.loads(it.tell(library.attn_check_print_json, it.name.encode(), it.lesson, judged, ffi.NULL))
-    return Judgement(text, told["verdict"], told["examples"])
+    """Checks the numbers of a worked example. Parameters and errors are those of explain.
+
+    Returns
+    -------
+    Judgement
+    """
+    it, library, style = _Lesson(document), model(), _style(lang, precision, width)
+    handle, error = ffi.new("attn_check **"), new_error()
+    check_status(library.attn_lesson_check(it.lesson, handle, error), error)
+    result = ffi.gc(handle[0], library.attn_check_free)
+    text = _text_of(library.attn_check_print, it.lesson, result, style)
+    report = json.loads(_text_of(library.attn_check_print_json, it.name.encode(), it.lesson, result, ffi.NULL))
+    return Judgement(text, report["verdict"], report["examples"])

@@ -1,15 +1,15 @@
-"""sdpa, its gradients and its plan."""
+"""sdpa, packed sequences, gradients and plans."""
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, ranks_at_least_2, real,
-                    view, whole, wholes, written)
+from ._core import (F64, AttnError, check, choose, core, dtype_name, empty_like, ffi, new_error, quick, check_rank_2, real,
+                    integer, integers, mark_written, view)
 
 SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, DROPOUT = 1, 2, 4, 8, 16, 32
 ALIGNS = {"top-left": 0, "bottom-right": 1}
 _EMPTY = {"zero": 0, "mean": 1, "nan": 2, "error": 3}
 
-# What each system means where its call is silent; docs/semantics.md has the table.
+# Defaults of other systems; see docs/semantics.md.
 PRESETS = {
     "torch": {"align": "top-left", "empty_row": "zero"},
     "onnx": {"align": "top-left", "empty_row": "zero"},
@@ -22,8 +22,8 @@ PRESETS = {
 _SDPA, _SDPA_SIZE = ffi.typeof("attn_sdpa *"), ffi.sizeof("attn_sdpa")
 
 
-class _Call:
-    """A descriptor and the views it points to, kept alive together."""
+class _Descriptor:
+    """An attn_sdpa and the views it points to."""
 
     def __init__(self, *, mask=None, causal=False, align=None, offset=None, window=None, scale=None, softcap=None,
                  alibi=None, sinks=None, additive=None, key_lengths=None, dropout=0.0, seed=0, origin=(0, 0, 0), empty_row=None,
@@ -33,8 +33,8 @@ class _Call:
             align = defaults["align"] if align is None else align
             empty_row = defaults["empty_row"] if empty_row is None else empty_row
         d = self.desc = quick.new(_SDPA)
-        d.struct_size, d.threads = _SDPA_SIZE, whole(threads, "threads", -2**31, 2**31 - 1)
-        self.kept = []
+        d.struct_size, d.threads = _SDPA_SIZE, integer(threads, "threads", -2**31, 2**31 - 1)
+        self.views = []
         self._position(causal, align, offset, window)
         if empty_row is not None:
             d.empty_row = choose(_EMPTY, empty_row, "empty_row")
@@ -44,8 +44,8 @@ class _Call:
             d.flags, d.softcap = d.flags | SOFTCAP, real(softcap, "softcap")
         dropout = 0.0 if dropout is None else real(dropout, "dropout")
         if dropout:
-            d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, whole(seed, "seed", 0, 2**64 - 1)
-            d.origin_batch, d.origin_head, d.origin_query = wholes(origin, "origin", 3)
+            d.flags, d.dropout, d.seed = d.flags | DROPOUT, dropout, integer(seed, "seed", 0, 2**64 - 1)
+            d.origin_batch, d.origin_head, d.origin_query = integers(origin, "origin", 3)
         for name, array in (("mask", mask), ("alibi", alibi), ("sinks", sinks),
                             ("additive", additive), ("key_lengths", key_lengths)):
             if array is not None:
@@ -56,20 +56,20 @@ class _Call:
         if causal:
             d.flags |= CAUSAL
         if offset is not None:
-            d.flags, d.align, d.offset = d.flags | OFFSET, 2, whole(offset, "offset")
+            d.flags, d.align, d.offset = d.flags | OFFSET, 2, integer(offset, "offset")
         elif align is not None:
             d.align = choose(ALIGNS, align, "align")
         if window is not None:
             d.flags |= WINDOW
-            d.window_left, d.window_right = wholes(window, "window", 2)
+            d.window_left, d.window_right = integers(window, "window", 2)
 
     def view(self, array, name, output=False):
-        made = view(array, name, output)
-        self.kept.append(made)
-        return made
+        result = view(array, name, output)
+        self.views.append(result)
+        return result
 
 
-_PLAIN = _Call()  # of calls that say nothing, and write nothing into it
+_DEFAULT = _Descriptor()  # shared by calls without features, never written to
 
 
 def _lse_type(view):
@@ -77,30 +77,77 @@ def _lse_type(view):
 
 
 def sdpa(q, k, v, *, return_lse: bool = False, return_weights: bool = False, out: Any = None, **features):
-    """Scaled dot-product attention: softmax(scale q k^T + mask) v.
+    """Computes scaled dot-product attention, softmax(scale q k^T + mask) v.
 
-    q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev); also rank 3 or 2. float32, float64, float16 or bfloat16.
-    Returns o (B, Hq, L, Ev), a tensor where q is PyTorch's and otherwise NumPy's (JAX's and other input by DLPack,
-    too); with return_lse also lse (B, Hq, L), with return_weights also weights (B, Hq, L, S), in that order.
+    Parameters
+    ----------
+    q, k, v : array
+        q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev), or rank 3 or 2; float32, float64, float16 or bfloat16.
+        NumPy, PyTorch or DLPack. Hq must be a multiple of H. A tensor that requires grad is rejected while grad is
+        enabled; use attn.torch.
+    return_lse : bool
+        Also returns the log-sum-exp of the scores.
+    return_weights : bool
+        Also returns the attention weights.
+    out : array, optional
+        Where to write the result. Must be writable.
+    mask : array, optional
+        Broadcasts to (B, Hq, L, S). bool: True attends; float: added to the scores.
+    causal : bool
+        Query i sees keys up to i, counted as given by `align` or `offset`.
+    align : {'top-left', 'bottom-right'}, optional
+        Alignment of queries and keys for causal, window and alibi.
+    offset : int, optional
+        Position of query 0 among the keys, instead of align.
+    window : (int, int), optional
+        Keys visible to the left and right; -1 for no limit.
+    scale : float, optional
+        Defaults to 1/sqrt(E), or 1 with additive.
+    softcap : float, optional
+        Scores become softcap tanh(score / softcap).
+    alibi : array, optional
+        Slopes, (Hq) or (B, Hq).
+    sinks : array, optional
+        Logits (Hq) of an additional key without value.
+    additive : array, optional
+        a, (E) or (Hq, E), for the score sum_e a_e tanh(q_e + k_e).
+    key_lengths : array, optional
+        Valid keys of each sequence, (B), int32 or int64.
+    dropout : float
+        Probability of dropping a weight.
+    seed : int
+        Of the dropout mask.
+    origin : (int, int, int)
+        Batch, head and query index of element 0 in the dropout mask.
+    empty_row : {'zero', 'mean', 'nan', 'error'}, optional
+        The result of a query that sees no key.
+    preset : {'torch', 'onnx', 'flash', 'jax', 'fill'}, optional
+        Sets align and empty_row as another system does.
+    threads : int
+        At most this many; 0 for all.
 
-    out: where o goes, NumPy's or PyTorch's, or of a library whose DLPack says that it is writable. Gradients of
-    tensors are in attn.torch; here a tensor that requires grad is refused while grad is enabled.
+    Returns
+    -------
+    o : array
+        (B, Hq, L, Ev). A tensor if q is one, otherwise a NumPy array.
+    lse : array, with return_lse
+        (B, Hq, L)
+    weights : array, with return_weights
+        (B, Hq, L, S)
 
-    features: mask (bool: True attends; float: added; broadcasts), causal, align ('top-left', 'bottom-right')
-    or offset, window (left, right; -1: no limit), scale (default 1/sqrt(E); 1 with additive), softcap, alibi (Hq) or (B, Hq),
-    sinks (Hq), additive (E) or (Hq, E): a, for the score sum_e a_e tanh(q_e + k_e), key_lengths (B), dropout with seed and origin (b, h, i), empty_row ('zero', 'mean', 'nan',
-    'error'), preset ('torch', 'onnx', 'flash', 'jax', 'fill'), threads.
-
-    Raises AttnError (a ValueError; also a TypeError for types and devices) that names the argument.
+    Raises
+    ------
+    AttnError
+        A ValueError that names the argument; a TypeError too for types and devices.
     """
-    call = _Call(**features) if features or return_lse or return_weights else _PLAIN
+    call = _Descriptor(**features) if features or return_lse or return_weights else _DEFAULT
     return _forward(core.attn_sdpa_forward, (), call, q, k, v, return_lse, return_weights, out)
 
 
 def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
-    """function(desc, *first, q, k, v, o): sdpa, or one with a score of its own."""
+    """Calls function(desc, *first, q, k, v, o), which is sdpa or attention with another score."""
     tq, tk, tv = view(q, "q"), view(k, "k"), view(v, "v")
-    ranks_at_least_2(q=tq, k=tk, v=tv)
+    check_rank_2(q=tq, k=tk, v=tv)
     o = out if out is not None else empty_like(q, (*q.shape[:-1], v.shape[-1]))
     results = [o]
     if return_lse:
@@ -112,13 +159,13 @@ def _forward(function, first, call, q, k, v, return_lse, return_weights, out):
     error = new_error()
     check(function(call.desc, *first, tq, tk, tv, view(o, "out", out is not None), error), error, {"o": "out"})
     if out is not None:
-        written(out)
+        mark_written(out)
     return results[0] if len(results) == 1 else tuple(results)
 
 
 @dataclass
 class Gradients:
-    """d_q, d_k, d_v as q, k, v; d_mask as the float mask, d_sinks and d_additive likewise, where asked for."""
+    """Gradients of the arguments of the same name. d_mask, d_sinks and d_additive are None unless requested."""
     d_q: Any
     d_k: Any
     d_v: Any
@@ -129,31 +176,63 @@ class Gradients:
 
 def sdpa_backward(d_o, q, k, v, o, lse, *, d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False,
                   want_additive: bool = False, **features) -> Gradients:
-    """Gradients of sdpa(q, k, v, return_lse=True, **features) given d_o (and d_lse). Deterministic."""
-    call = _Call(**features)
+    """Computes the gradients of sdpa(q, k, v, return_lse=True, **features). Deterministic.
+
+    Parameters
+    ----------
+    d_o : array
+        Gradient of o.
+    q, k, v, o, lse : array
+        Inputs and results of the forward.
+    d_lse : array, optional
+        Gradient of lse.
+    want_mask, want_sinks, want_additive : bool
+        Also computes the gradient of this feature.
+    **features
+        Those of the forward; see sdpa.
+
+    Returns
+    -------
+    Gradients
+    """
+    call = _Descriptor(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))]
-    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
-    _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
-    g = _results(call, made, lse, d_lse)
+    gradients = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
+    _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
+    g = _gradients_struct(call, gradients, lse, d_lse)
     error = new_error()
     check(core.attn_sdpa_backward(call.desc, *inputs, g, error), error)
-    return made
+    return gradients
 
 
 def sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, *, return_lse: bool = False, **features):
-    """sdpa of sequences of different lengths, end to end: no padding, and none sees another.
+    """Computes sdpa of sequences of different lengths, concatenated without padding.
 
-    q (Hq, T, E), k (H, U, E), v (H, U, Ev) with T queries and U keys in all. cu_seqlens_q and cu_seqlens_k
-    (sequences + 1), int32 or int64: where each sequence begins, 0 first and T or U last.
-    Returns o (Hq, T, Ev); with return_lse also lse (Hq, T). Each sequence has the same bits as sdpa of it alone.
+    Each sequence attends to itself only, and its result has the same bits as from sdpa on the sequence alone.
 
-    features: those of sdpa. A mask broadcasts to (Hq, T, U) and is read where a sequence meets itself; alibi
-    is (Hq), key_lengths (sequences); dropout draws for sequence n as for origin (b + n, h, i).
+    Parameters
+    ----------
+    q, k, v : array
+        q (Hq, T, E), k (H, U, E), v (H, U, Ev), with T queries and U keys in all.
+    cu_seqlens_q, cu_seqlens_k : array
+        (sequences + 1), int32 or int64: the first row of each sequence; starts with 0 and ends with T or U.
+    return_lse : bool
+        Also returns the log-sum-exp of the scores.
+    **features
+        See sdpa. A mask broadcasts to (Hq, T, U); entries between different sequences are not read. alibi is (Hq),
+        key_lengths (sequences). The dropout mask of sequence n is that of origin (b + n, h, i).
+
+    Returns
+    -------
+    o : array
+        (Hq, T, Ev)
+    lse : array, with return_lse
+        (Hq, T)
     """
-    call = _Call(**features)
+    call = _Descriptor(**features)
     inputs = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"))]
     starts = [call.view(a, n) for a, n in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
-    ranks_at_least_2(q=inputs[0], v=inputs[2])
+    check_rank_2(q=inputs[0], v=inputs[2])
     o = empty_like(q, (*q.shape[:-1], v.shape[-1]))
     lse = empty_like(q, tuple(q.shape[:-1]), _lse_type(inputs[0])) if return_lse else None
     if return_lse:
@@ -166,41 +245,45 @@ def sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, *, return_lse: bool = False
 def sdpa_packed_backward(d_o, q, k, v, o, lse, cu_seqlens_q, cu_seqlens_k, *, d_lse: Any = None,
                          want_mask: bool = False, want_sinks: bool = False, want_additive: bool = False,
                          **features) -> Gradients:
-    """Gradients of sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, return_lse=True, **features) given d_o (and d_lse).
+    """Computes the gradients of sdpa_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, return_lse=True, **features).
 
-    Shapes as q, k, v, and as the mask, the sinks and additive where wanted: these are summed over the sequences that share
-    them, and pairs of different sequences get 0. Deterministic.
+    Parameters are those of sdpa_backward and sdpa_packed. Gradients of the mask, the sinks and additive are summed over
+    the sequences; mask entries between different sequences get 0. Deterministic.
+
+    Returns
+    -------
+    Gradients
     """
-    call = _Call(**features)
+    call = _Descriptor(**features)
     arrays = [call.view(a, n) for a, n in ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"),
                                            (cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"))]
-    made = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
-    _wanted(made, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
-    g = _results(call, made, lse, d_lse)
+    gradients = Gradients(*(empty_like(a, tuple(a.shape)) for a in (q, k, v)))
+    _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks, "additive": want_additive}, features)
+    g = _gradients_struct(call, gradients, lse, d_lse)
     error = new_error()
     check(core.attn_sdpa_backward_packed(call.desc, *arrays, g, error), error)
-    return made
+    return gradients
 
 
-def _wanted(made, wants, arrays):
-    """Room for the gradients that are wanted of these, in float32 or float64."""
+def _allocate_wanted(gradients, wants, arrays):
+    """Allocates the requested gradients, in float64 for float64 arrays and in float32 otherwise."""
     for name in (name for name, want in wants.items() if want):
         array = arrays.get(name)
         if array is None:
-            raise AttnError(f"want_{name} is set, but there is no {name}", "ATTN_ERR_ARGUMENT", name)
+            raise AttnError(f"want_{name} requires {name}", "ATTN_ERR_ARGUMENT", name)
         kind = "float64" if dtype_name(array) == "float64" else "float32"
-        setattr(made, "d_" + name, empty_like(array, tuple(array.shape), kind))
+        setattr(gradients, "d_" + name, empty_like(array, tuple(array.shape), kind))
 
 
-def _results(call, made, lse, d_lse):
-    """attn_sdpa_gradients that point to what was made."""
+def _gradients_struct(call, gradients, lse, d_lse):
+    """Returns an attn_sdpa_gradients that points to the allocated gradients."""
     g = ffi.new("attn_sdpa_gradients *")
     g.struct_size = ffi.sizeof("attn_sdpa_gradients")
     call.desc.lse = call.view(lse, "lse")
     if d_lse is not None:
         g.d_lse = call.view(d_lse, "d_lse")
     for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks", "d_additive"):
-        array = getattr(made, name)
+        array = getattr(gradients, name)
         if array is not None:
             setattr(g, name, call.view(array, name))
     return g
@@ -208,7 +291,7 @@ def _results(call, made, lse, d_lse):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call would do, and why."""
+    """How a call is computed. Sizes are in bytes, blocks in rows."""
     kernel: str
     reason: str
     workspace_bytes: int
@@ -224,8 +307,8 @@ class Plan:
 
 
 def plan(q, k, v, **features) -> Plan:
-    """The plan of sdpa(q, k, v, **features): same checks, nothing computed."""
-    call = _Call(**features)
+    """Returns the Plan of sdpa(q, k, v, **features), after the same checks and without computing anything."""
+    call = _Descriptor(**features)
     p = ffi.new("attn_plan *")
     p.struct_size = ffi.sizeof("attn_plan")
     error = new_error()

@@ -1,10 +1,10 @@
-"""Hugging Face: importing this registers attn_implementation="attn" with transformers.
+"""Attention for Hugging Face transformers: importing this module registers attn_implementation="attn".
 
     import attn.hf
     model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="attn")
 
-Grouped heads, caches, sliding windows, padding, cross-attention, softcap, sinks, position biases and
-training go through attn.torch. Attention weights are not returned (output_attentions needs "eager").
+Supports grouped heads, caches, sliding windows, padding, cross-attention, softcap, sinks, position biases and training.
+Attention weights are not returned; output_attentions needs "eager".
 """
 import torch
 from transformers import AttentionInterface
@@ -17,7 +17,7 @@ __all__ = ["attention_forward", "register"]
 
 
 def _with_bias(mask, bias):
-    """One float mask: the learned bias where a key may be seen, -inf elsewhere."""
+    """Returns a float mask: the bias where a key is visible, -inf elsewhere."""
     if mask is None:
         return bias
     if mask.dtype == torch.bool:
@@ -27,10 +27,24 @@ def _with_bias(mask, bias):
 
 def attention_forward(module, query, key, value, attention_mask, scaling=None, dropout=0.0, softcap=None, s_aux=None,
                       position_bias=None, is_causal=None, **_):
-    """query (B, Hq, L, E), key and value (B, H, S, ..); returns (B, L, Hq, Ev) and no weights."""
+    """Computes attention with the signature of transformers' AttentionInterface.
+
+    Parameters
+    ----------
+    query, key, value : torch.Tensor
+        (B, Hq, L, E), (B, H, S, E), (B, H, S, Ev).
+    attention_mask : torch.Tensor, optional
+        Broadcasts to (B, Hq, L, S).
+
+    Returns
+    -------
+    output : torch.Tensor
+        (B, L, Hq, Ev)
+    weights : None
+    """
     for name, t in (("query", query), ("key", key), ("value", value)):
         if t.device.type not in ("cpu", "meta"):
-            raise AttnTypeError(f"{name} is on {t.device}; libattn computes on the CPU", "ATTN_ERR_TYPE", name)
+            raise AttnTypeError(f"{name} must be on the CPU, got {t.device}", "ATTN_ERR_TYPE", name)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     causal = causal and attention_mask is None and query.shape[2] > 1
     mask = attention_mask[..., : key.shape[2]] if attention_mask is not None else None
@@ -44,7 +58,7 @@ def attention_forward(module, query, key, value, attention_mask, scaling=None, d
 
 
 def register(name="attn"):
-    """Makes attn_implementation=name mean libattn."""
+    """Registers libattn as attn_implementation=name."""
     AttentionInterface.register(name, attention_forward)
     AttentionMaskInterface.register(name, sdpa_mask)
 

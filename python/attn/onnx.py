@@ -1,11 +1,11 @@
-"""ONNX's Attention (opset 23 to 25), RotaryEmbedding (23), LayerNormalization (17) and RMSNormalization (23)
-on libattn, and a backend for onnx.backend.test.
+"""ONNX operators on libattn: Attention (opset 23 to 25), RotaryEmbedding (23), LayerNormalization (17) and
+RMSNormalization (23), and a backend for onnx.backend.test.
 
     from attn.onnx import attention
     y, present_key, present_value, qk = attention(q, k, v, is_causal=1)
 
-Written to the operators' texts. Softmax is always computed in float32 or wider, and the layers in double, rounded
-once: softmax_precision and stash_type only ever ask for less than is done.
+Arguments and results are those of the operators. Softmax is computed in float32 or wider and the layers in float64, so
+softmax_precision and stash_type never need more.
 """
 import numpy as np
 
@@ -16,17 +16,17 @@ __all__ = ["Backend", "attention", "layer_normalization", "rms_normalization", "
 
 
 def _heads(x, heads, name):
-    """(B, L, H * E) as (B, H, L, E), without a copy; rank 4 as it is."""
+    """Views (B, L, H * E) as (B, H, L, E); returns rank 4 unchanged."""
     if x.ndim == 4:
         return x
     if not heads:
-        raise ValueError(f"{name} has rank 3: q_num_heads and kv_num_heads must be given")
+        raise ValueError(f"{name} has rank 3, which requires q_num_heads and kv_num_heads")
     batch, length, width = x.shape
     return x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3)
 
 
 def _padded(mask, keys):
-    """A mask whose last dimension is short hides the rest."""
+    """Pads a mask whose last dimension is shorter than keys: the remaining keys are hidden."""
     short = keys - mask.shape[-1]
     if mask.shape[-1] == 1 and keys > 1 or short <= 0:
         return mask
@@ -35,7 +35,7 @@ def _padded(mask, keys):
 
 
 def _allowed(shape, causal, offsets, left, right, lengths):
-    """(B, 1, L, S): which keys position, window and length leave to each query."""
+    """Returns (B, 1, L, S): the keys visible to each query by position, window and length."""
     batch, _, rows, keys = shape
     at = offsets.reshape(-1, 1, 1, 1) + np.arange(rows).reshape(1, 1, -1, 1)
     j = np.arange(keys)
@@ -47,7 +47,7 @@ def _allowed(shape, causal, offsets, left, right, lengths):
 
 
 def _scores(mode, q, k, mask, scale, softcap, see):
-    """qk_matmul_output of modes 0 to 2: L x S memory, because the caller asks for it."""
+    """Computes qk_matmul_output of modes 0 to 2, which takes L x S memory."""
     wide = np.float64 if q.dtype == np.float64 else np.float32
     k = np.repeat(k, q.shape[1] // k.shape[1], 1)
     s = (q.astype(wide) @ k.astype(wide).swapaxes(-1, -2)) * wide(scale)
@@ -63,7 +63,7 @@ def _scores(mode, q, k, mask, scale, softcap, see):
 def attention(q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv_seqlen=None, *, is_causal=0, scale=None,
               softcap=0.0, q_num_heads=0, kv_num_heads=0, qk_matmul_output_mode=0, left_window_size=-1,
               right_window_size=-1, softmax_precision=None, want_qk=True):
-    """Y, present_key, present_value, qk_matmul_output as the operator defines them."""
+    """Computes Attention. Returns Y, present_key, present_value and qk_matmul_output, None unless want_qk."""
     flat = q.ndim == 3
     q, k, v = _heads(q, q_num_heads, "Q"), _heads(k, kv_num_heads, "K"), _heads(v, kv_num_heads, "V")
     past = 0
@@ -98,27 +98,27 @@ def attention(q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv
 
 
 def rotary_embedding(x, cos_cache, sin_cache, position_ids=None, *, interleaved=0, num_heads=0, rotary_embedding_dim=0):
-    """Y. num_heads counts where x has rank 3."""
+    """Computes RotaryEmbedding. num_heads is only used for x of rank 3."""
     return nn.rotary(x, cos_cache, sin_cache, position_ids, interleaved=bool(interleaved),
                      rotary_dim=rotary_embedding_dim, heads=num_heads if x.ndim == 3 else 0)
 
 
 def _stash(stash_type):
-    """The type of Mean and InvStdDev: ONNX's float is 1, its bfloat16 is 16."""
+    """Returns the type of Mean and InvStdDev: 1 is float, 16 is bfloat16."""
     if stash_type not in (1, 16):
-        raise ValueError(f"stash_type is {stash_type}; it must be 1 (float) or 16 (bfloat16)")
+        raise ValueError(f"stash_type must be 1 (float) or 16 (bfloat16), got {stash_type}")
     if stash_type == 16:
-        import ml_dtypes  # noqa: F401  (NumPy learns of bfloat16)
+        import ml_dtypes  # noqa: F401  (registers bfloat16 with NumPy)
     return "float32" if stash_type == 1 else "bfloat16"
 
 
 def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
-    """Y, Mean, InvStdDev."""
+    """Computes LayerNormalization. Returns Y, Mean and InvStdDev."""
     return nn.layer_norm(x, scale, b, axis=axis, epsilon=epsilon, return_stats=True, stats_dtype=_stash(stash_type))
 
 
 def rms_normalization(x, scale, *, axis=-1, epsilon=1e-5, stash_type=1):
-    """Y, which has scale's type."""
+    """Computes RMSNormalization. Y has scale's type."""
     return nn.rms_norm(x, scale, axis=axis, epsilon=epsilon, out=np.empty(x.shape, scale.dtype))
 
 
@@ -127,7 +127,7 @@ _OPERATORS = {"Attention": attention, "RotaryEmbedding": rotary_embedding, "Laye
 
 
 class _Node:
-    """A model of one node, ready to run."""
+    """A prepared model of one node."""
 
     def __init__(self, model):
         import onnx
@@ -140,11 +140,11 @@ class _Node:
             self.attributes["want_qk"] = len(node.output) > 3 and bool(node.output[3])
 
     def run(self, inputs, **_):
-        names = self.inputs  # a constant may be an input, too, and then be given or not
+        names = self.inputs  # initializers may also be inputs, which are then optional
         if len(inputs) != len(names):
             names = [name for name in names if name not in self.constants]
         if len(inputs) != len(names):
-            raise ValueError(f"{len(inputs)} inputs are given; the model has {len(names)}: {', '.join(names)}")
+            raise ValueError(f"expected {len(names)} inputs ({', '.join(names)}), got {len(inputs)}")
         values = {**self.constants, **dict(zip(names, inputs))}
         arguments = [values[name] if name else None for name in self.node.input]
         results = _OPERATORS[self.node.op_type](*arguments, **self.attributes)
@@ -153,7 +153,7 @@ class _Node:
 
 
 class Backend:
-    """For onnx.backend.test.BackendTest: models of a single node of one of the four operators."""
+    """Runs models of a single node of the four operators, for onnx.backend.test.BackendTest."""
 
     @classmethod
     def supports_device(cls, device):
@@ -168,7 +168,7 @@ class Backend:
     @classmethod
     def prepare(cls, model, device="CPU", **_):
         if not cls.is_compatible(model, device):
-            raise NotImplementedError("attn.onnx runs models of one node: " + ", ".join(_OPERATORS))
+            raise NotImplementedError("attn.onnx runs models of a single node: " + ", ".join(_OPERATORS))
         return _Node(model)
 
     @classmethod

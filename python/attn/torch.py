@@ -1,11 +1,10 @@
-"""PyTorch's scaled_dot_product_attention on libattn: signature, semantics, autograd, torch.compile.
+"""torch.nn.functional.scaled_dot_product_attention on libattn, with autograd and torch.compile.
 
     from attn.torch import scaled_dot_product_attention, swapped
-    with swapped():                  # F.scaled_dot_product_attention is ours inside
+    with swapped():                  # F.scaled_dot_product_attention is libattn's
         model(x)
 
-What cannot be served (another device, a complex type) is an error, or with swapped(fallback=True)
-PyTorch's own path: never silently anything else.
+Unsupported devices and types raise AttnTypeError, or use PyTorch's implementation with swapped(fallback=True).
 """
 import contextlib
 import functools
@@ -18,23 +17,23 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from . import _sdpa
-from ._core import AttnError, AttnTypeError, choose, core, whole, wholes
+from ._core import AttnError, AttnTypeError, choose, core, integer, integers
 
 __all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
 _C = torch._C
 _TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
-# ---- Without the operator ----------------------------------------------------------------------------------
+# ---- Direct calls, without the dispatcher ----------------------------------------------------------------------------------
 
-# What the dispatcher includes in every call where there is no trace, mode or transform; without the second in inference mode.
+# The dispatch keys without a trace, mode or transform: in inference mode and otherwise.
 _PLAIN = {_C.DispatchKeySet(_C.DispatchKey.BackendSelect).raw_repr(),
           _C.DispatchKeySet(_C.DispatchKey.BackendSelect).add(_C.DispatchKey.ADInplaceOrView).raw_repr()}
 
 
 def _eager(*tensors):
-    """Whether the dispatcher would only cost time: PyTorch's own tensors, and no compiler, trace, mode, transform, dual
-    number or profiler that would have to see the operator."""
+    """Tests whether the dispatcher can be skipped: plain tensors, and no compiler, trace, mode, transform, dual number
+    or profiler that must see the operator."""
     if torch.compiler.is_compiling():
         return False
     for t in tensors:
@@ -48,24 +47,24 @@ def _needs_graph(*tensors):
     return torch.is_grad_enabled() and _C._any_requires_grad(*tensors)
 
 
-def _direct(body, operator, tensors, knobs):
-    """body of these where that is enough. What it refuses is the operator's to judge, which takes tensors of more kinds
-    and knows of gradients of gradients."""
+def _direct(body, operator, tensors, settings):
+    """Calls body if the dispatcher can be skipped, otherwise the operator. The operator also accepts some tensors that
+    body rejects, and handles double backward."""
     if _eager(*tensors):
         try:
-            return body(*tensors, *knobs)
+            return body(*tensors, *settings)
         except AttnError:
             pass
-    return (_SEEN_BY_TRANSFORMS[operator].apply if _transformed() else operator)(*tensors, *knobs)
+    return (_TRANSFORMABLE[operator].apply if _transformed() else operator)(*tensors, *settings)
 
 
 def _transformed():
-    """Whether derivatives are taken by torch.func or in forward mode, where an operator's registered formula is of no use."""
+    """Tests for torch.func transforms and forward mode, which ignore an operator's registered autograd formula."""
     return not torch.compiler.is_compiling() and (forward_ad._current_level >= 0 or
                                                   _C._functorch.peek_interpreter_stack() is not None)
 
 
-# ---- The operator: rank 4, everything explicit ---------------------------------------------------------
+# ---- The operator: rank 4, all arguments explicit ---------------------------------------------------------
 
 def _forward(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], sinks: Optional[Tensor], causal: bool,
              bottom_right: bool, left: int, right: int, scale: float, softcap: float, dropout: float,
@@ -84,19 +83,19 @@ def _features(mask, sinks, causal, bottom_right, left, right, scale, softcap, dr
 
 
 def _one_device(**tensors):
-    """A meta tensor among others would make the operator return memory that nobody wrote."""
+    """Rejects mixed devices: with a meta tensor the operator would return uninitialized memory."""
     device = tensors["q"].device
     for name, t in tensors.items():
         if t is not None and t.device.type != device.type:
-            raise AttnTypeError(f"{name} is on {t.device}, but q is on {device}; all must be on one device", "ATTN_ERR_TYPE",
+            raise AttnTypeError(f"{name} is on {t.device}, but q is on {device}; expected one device", "ATTN_ERR_TYPE",
                                 name)
 
 
 @_op.register_fake
 def _(q, k, v, mask, sinks, *_):
     _one_device(q=q, k=k, v=v, mask=mask, sinks=sinks)
-    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:  # the compiler sees only the operator
-        raise NotImplementedError("libattn::sdpa has no forward-mode derivative that could be compiled")
+    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:  # the compiler only sees the operator
+        raise NotImplementedError("libattn::sdpa: forward-mode derivatives are not supported")
     kind = torch.float64 if q.dtype == torch.float64 else torch.float32
     return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1], dtype=kind)
 
@@ -123,7 +122,7 @@ def _(d_o, d_lse, q, k, v, o, lse, mask, sinks, want_mask, want_sinks, *_):
 
 
 def _save(ctx, inputs, output):
-    q, k, v, mask, sinks, *ctx.knobs = inputs
+    q, k, v, mask, sinks, *ctx.settings = inputs
     ctx.save_for_backward(q, k, v, mask, sinks, *output)
     ctx.set_materialize_grads(False)
 
@@ -131,20 +130,20 @@ def _save(ctx, inputs, output):
 def _differentiate(ctx, d_o, d_lse):
     q, k, v, mask, sinks, o, lse = ctx.saved_tensors
     if d_o is None and d_lse is None:
-        return (None,) * (5 + len(ctx.knobs))
+        return (None,) * (5 + len(ctx.settings))
     want_mask = ctx.needs_input_grad[3] and mask is not None
     want_sinks = ctx.needs_input_grad[4] and sinks is not None
     d_o = torch.zeros_like(o) if d_o is None else d_o
-    tensors, knobs = (d_o, d_lse, q, k, v, o, lse, mask, sinks), (want_mask, want_sinks, *ctx.knobs)
-    made = _direct(_backward, _backward_op, tensors, knobs)
-    return (*made[:3], made[3] if want_mask else None, made[4] if want_sinks else None, *(None for _ in ctx.knobs))
+    tensors, settings = (d_o, d_lse, q, k, v, o, lse, mask, sinks), (want_mask, want_sinks, *ctx.settings)
+    gradients = _direct(_backward, _backward_op, tensors, settings)
+    return (*gradients[:3], gradients[3] if want_mask else None, gradients[4] if want_sinks else None, *(None for _ in ctx.settings))
 
 
 _op.register_autograd(_differentiate, setup_context=_save)
 
 
 class _Function(torch.autograd.Function):
-    """What register_autograd makes of the operator, without it."""
+    """The operator's autograd function, without the dispatcher."""
 
     @staticmethod
     def forward(ctx, *inputs):
@@ -156,7 +155,7 @@ class _Function(torch.autograd.Function):
 
 
 class _Transformable(torch.autograd.Function):
-    """The operator where torch.func or forward mode takes derivatives: without a rule of its own, a tangent would be lost."""
+    """The operator for torch.func and forward mode. Without its jvp a tangent would be lost silently."""
     generate_vmap_rule = True
     forward = staticmethod(lambda *inputs: _op(*inputs))
     backward = staticmethod(_differentiate)
@@ -164,15 +163,15 @@ class _Transformable(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         _save(ctx, inputs, output)
-        ctx.save_for_forward(*inputs[:5], *output)  # vmap asks for as many before it asks jvp
+        ctx.save_for_forward(*inputs[:5], *output)  # vmap requires them
 
     @staticmethod
     def jvp(ctx, *tangents):
-        raise NotImplementedError("libattn::sdpa has no forward-mode derivative: use torch.func.vjp, grad or jacrev")
+        raise NotImplementedError("libattn::sdpa: forward-mode derivatives are not supported; use torch.func.vjp, grad or jacrev")
 
 
 class _TransformableBackward(torch.autograd.Function):
-    """Its gradients, whose own derivatives are refused."""
+    """The backward operator for torch.func. It is not differentiable."""
     generate_vmap_rule = True
     forward = staticmethod(lambda *inputs: _backward_op(*inputs))
 
@@ -182,14 +181,14 @@ class _TransformableBackward(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        raise NotImplementedError("libattn::sdpa_backward: no autograd formula for gradients of gradients")
+        raise NotImplementedError("libattn::sdpa_backward: no autograd formula for double backward")
 
     @staticmethod
     def jvp(ctx, *tangents):
-        raise NotImplementedError("libattn::sdpa_backward: no forward-mode derivative")
+        raise NotImplementedError("libattn::sdpa_backward: forward-mode derivatives are not supported")
 
 
-_SEEN_BY_TRANSFORMS = {_op: _Transformable, _backward_op: _TransformableBackward}
+_TRANSFORMABLE = {_op: _Transformable, _backward_op: _TransformableBackward}
 
 
 def _forward_direct(*inputs):
@@ -197,71 +196,88 @@ def _forward_direct(*inputs):
 
 
 @functools.lru_cache(256)
-def _descriptor(*knobs):
-    """Of knobs alone, which nobody writes into."""
-    return _sdpa._Call(**_features(None, None, *knobs))
+def _descriptor(*settings):
+    """Caches descriptors without tensors, which are never written to."""
+    return _sdpa._Descriptor(**_features(None, None, *settings))
 
 
-def _forward_alone(q, k, v, mask, sinks, *knobs):
-    """o where nobody asks for the log-sum-exp, not even a graph."""
+def _forward_without_lse(q, k, v, mask, sinks, *settings):
+    """Computes o alone, and skips the log-sum-exp unless autograd needs it."""
     if _needs_graph(q, k, v, mask, sinks):
-        return _Function.apply(q, k, v, mask, sinks, *knobs)
+        return _Function.apply(q, k, v, mask, sinks, *settings)
     if mask is None and sinks is None:
-        return _sdpa._forward(core.attn_sdpa_forward, (), _descriptor(*knobs), q, k, v, False, False, None), None
-    return _sdpa.sdpa(q, k, v, **_features(mask, sinks, *knobs)), None
+        return _sdpa._forward(core.attn_sdpa_forward, (), _descriptor(*settings), q, k, v, False, False, None), None
+    return _sdpa.sdpa(q, k, v, **_features(mask, sinks, *settings)), None
 
 
-# ---- With our own knobs ---------------------------------------------------------------------------------
+# ---- All features ---------------------------------------------------------------------------------
 
 def _window(window):
     if window is None:
         return -1, -1
-    left, right = wholes(window, "window", 2)
+    left, right = integers(window, "window", 2)
     if min(left, right) < -1:
-        raise AttnError(f"window is {(left, right)}; each must be 0 or more, or -1 for no limit", "ATTN_ERR_ARGUMENT", "window")
+        raise AttnError(f"window must be two integers of at least -1, got {(left, right)}", "ATTN_ERR_ARGUMENT", "window")
     return left, right
 
 
 def sdpa(q, k, v, *, mask=None, sinks=None, causal=False, align="top-left", window=None, scale=None, softcap=None,
          dropout=0.0, seed=None, return_lse=False):
-    """attn.sdpa for tensors with gradients; q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev)."""
+    """Computes attn.sdpa of tensors, with gradients for q, k, v, mask and sinks.
+
+    Parameters
+    ----------
+    q, k, v : torch.Tensor
+        q (B, Hq, L, E), k (B, H, S, E), v (B, H, S, Ev).
+    seed : int, optional
+        Of the dropout mask; drawn from PyTorch's generator by default.
+    mask, sinks, causal, align, window, scale, softcap, dropout, return_lse
+        See attn.sdpa.
+
+    Returns
+    -------
+    o : torch.Tensor
+        (B, Hq, L, Ev)
+    lse : torch.Tensor, with return_lse
+        (B, Hq, L)
+    """
     if seed is None:
         seed = int(torch.randint(1 << 62, (), device="cpu").item()) if dropout else 0
-    else:  # an operator's numbers have 63 bits and a sign
-        seed = (whole(seed, "seed", 0, 2**64 - 1) + 2**63) % 2**64 - 2**63
+    else:  # operator arguments are int64
+        seed = (integer(seed, "seed", 0, 2**64 - 1) + 2**63) % 2**64 - 2**63
     bottom_right = align is not None and choose(_sdpa.ALIGNS, align, "align") == _sdpa.ALIGNS["bottom-right"]
     left, right = _window(window)
-    if softcap is not None and softcap == 0:  # the operator's word for none
-        raise AttnError("softcap is 0; it must be finite and above 0", "ATTN_ERR_ARGUMENT", "softcap")
+    if softcap is not None and softcap == 0:  # which the operator reads as none
+        raise AttnError("softcap must be finite and above 0, got 0", "ATTN_ERR_ARGUMENT", "softcap")
     scale = float(scale) if scale is not None else q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
     tensors = q, k, v, mask, sinks
-    knobs = bool(causal), bottom_right, left, right, scale, float(softcap or 0), float(dropout), seed
-    o, lse = _direct(_forward_direct if return_lse else _forward_alone, _op, tensors, knobs)
+    settings = bool(causal), bottom_right, left, right, scale, float(softcap or 0), float(dropout), seed
+    o, lse = _direct(_forward_direct if return_lse else _forward_without_lse, _op, tensors, settings)
     return (o, lse) if return_lse else o
 
 
 # ---- PyTorch's signature ----------------------------------------------------------------------------------
 
-def _refuse(query, key, value, attn_mask):
+def _check_types(query, key, value, attn_mask):
     for name, t in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
         if t is None:
             continue
         if not t.is_cpu and t.device.type != "meta":
-            raise AttnTypeError(f"{name} is on {t.device}; libattn computes on the CPU", "ATTN_ERR_TYPE", name)
+            raise AttnTypeError(f"{name} must be on the CPU, got {t.device}", "ATTN_ERR_TYPE", name)
         if t.dtype not in _TYPES and not (name == "attn_mask" and t.dtype == torch.bool):
-            raise AttnTypeError(f"{name} is {t.dtype}; it must be float32, float64, float16 or bfloat16", "ATTN_ERR_TYPE",
+            raise AttnTypeError(f"{name} must be float32, float64, float16 or bfloat16, got {t.dtype}", "ATTN_ERR_TYPE",
                                 name)
 
 
 def _flat(t, lead):
-    """(..., H, L, E) with the leading dimensions broadcast to lead, as rank 4."""
+    """Broadcasts the leading dimensions of (..., H, L, E) to lead and flattens them to rank 4."""
     return t.expand(*lead, *t.shape[-3:]).reshape(math.prod(lead), *t.shape[-3:])
 
 
 def _mask4(mask, lead, heads, rows, keys):
-    """Broadcast to rank 4 without a copy where its leading dimensions allow it."""
+    """Expands a mask to rank 4, without a copy if its leading dimensions allow it."""
     if mask.dim() > len(lead) + 3:
-        raise AttnError(f"attn_mask has rank {mask.dim()}; it does not broadcast", "ATTN_ERR_SHAPE", "attn_mask")
+        raise AttnError(f"attn_mask of rank {mask.dim()} does not broadcast to the scores", "ATTN_ERR_SHAPE", "attn_mask")
     while mask.dim() < 4:
         mask = mask.unsqueeze(0)
     if mask.dim() == 4 and len(lead) <= 1:
@@ -270,7 +286,7 @@ def _mask4(mask, lead, heads, rows, keys):
 
 
 def _fits(query, key, value, attn_mask, is_causal, enable_gqa):
-    """Whether tensors of rank 4 are as sdpa takes them: nothing to broadcast, to convert or to refuse."""
+    """Tests whether sdpa accepts these tensors of rank 4 as they are."""
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or attn_mask is not None and (
             is_causal or not 2 <= attn_mask.dim() <= 4 or attn_mask.requires_grad):
         return False
@@ -280,13 +296,31 @@ def _fits(query, key, value, attn_mask, is_causal, enable_gqa):
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
-    """torch.nn.functional.scaled_dot_product_attention: same arguments, same meaning, on libattn.
+    """Computes torch.nn.functional.scaled_dot_product_attention on libattn, with the same arguments.
 
-    query (..., Hq, L, E), key (..., H, S, E), value (..., H, S, Ev), attn_mask broadcasting to
-    (..., Hq, L, S): bool (True attends) or float (added). is_causal counts from the top left. A row that sees
-    no key gives 0. Dropout draws its seed from PyTorch's generator.
+    A query that sees no key gives 0.
+
+    Parameters
+    ----------
+    query, key, value : torch.Tensor
+        (..., Hq, L, E), (..., H, S, E), (..., H, S, Ev).
+    attn_mask : torch.Tensor, optional
+        Broadcasts to (..., Hq, L, S). bool: True attends; float: added to the scores.
+    dropout_p : float
+        Probability of dropping a weight; the seed is drawn from PyTorch's generator.
+    is_causal : bool
+        Causal mask, aligned to the top left.
+    scale : float, optional
+        Defaults to 1/sqrt(E).
+    enable_gqa : bool
+        Allows Hq to be a multiple of H.
+
+    Returns
+    -------
+    torch.Tensor
+        (..., Hq, L, Ev)
     """
-    _refuse(query, key, value, attn_mask)
+    _check_types(query, key, value, attn_mask)
     if query.dim() == key.dim() == value.dim() == 4 and _fits(query, key, value, attn_mask, is_causal, enable_gqa):
         return sdpa(query, key, value, mask=attn_mask, causal=is_causal, scale=scale, dropout=dropout_p)
     if min(query.dim(), key.dim(), value.dim()) < 2:
@@ -312,7 +346,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 @contextlib.contextmanager
 def swapped(fallback=False):
-    """F.scaled_dot_product_attention is libattn's inside. fallback: what it refuses goes PyTorch's own way."""
+    """Replaces F.scaled_dot_product_attention by libattn's within a with statement.
+
+    With fallback, unsupported devices and types use PyTorch's implementation.
+    """
     original = F.scaled_dot_product_attention
 
     def ours(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):

@@ -6,11 +6,14 @@
 
 #include "dump.h"
 #include "error.h"
+#include "training_metadata.h"
 
 static json_t *object_of(const struct attn_safetensors *file, const char *name) {
   const char *text = attn_safetensors_word(file, name);
   json_error_t problem;
-  return text ? attn_json_load(text, strlen(text), 0, &problem) : NULL;
+  json_t *object = text ? attn_json_load(text, strlen(text), 0, &problem) : NULL;
+  if (object && attn_training_metadata_rename(object)) json_decref(object), object = NULL;
+  return object;
 }
 
 static int64_t positive(const json_t *root, const char *name) {
@@ -35,8 +38,8 @@ static int64_t last_validation(int64_t step, int64_t steps, int64_t every) {
 }
 
 static int read_run(struct attn_training_history *h, const json_t *run, int64_t steps) {
-  h->exact_match = real(run, "exact"), h->loss = real(run, "loss");
-  h->validation_max_examples = positive(run, "examples");
+  h->exact_match = real(run, "validation_exact_match"), h->loss = real(run, "validation_loss");
+  h->validation_max_examples = positive(run, "max_validation_examples");
   if (!isnan(h->loss))
     h->validation_step = last_validation(h->step, steps, positive(run, "validate_every"));
   return copy(run, "task", &h->task) && copy(run, "data", &h->data);

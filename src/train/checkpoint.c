@@ -1,93 +1,106 @@
 #include "checkpoint.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
 #include "error.h"
+#include "json_fields.h"
 #include "weights.h"
 
-enum { KINDS = 3, NAME = 80, EXACT = 17 }; /* digits that give a double back */
+enum { KINDS = 3, NAME = 80 };
 
 static const char *const prefixes[KINDS] = {"", "adamw.m.", "adamw.v."};
 
-/* ---- How it is trained, as JSON ---- */
+/* ---- Metadata "training" ---- */
 
-/* float32 is not said, so that versions that know no other read it. */
-static json_t *training_object(const struct attn_trainer *t) {
-  const struct attn_training *h = &t->how;
-  return json_pack(
-      "{s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-      "s:s*}",
-      "schedule", attn_schedule_name(h->schedule.kind), "rate", h->schedule.rate, "warm_up",
-      (json_int_t)h->schedule.warm_up, "steps", (json_int_t)h->schedule.steps, "beta1",
-      h->adam.beta1, "beta2", h->adam.beta2, "epsilon", h->adam.epsilon, "decay", h->adam.decay,
-      "clip", h->clip, "smoothing", h->smoothing, "batch", (json_int_t)h->batch, "accumulate",
-      (json_int_t)h->accumulate, "tokens", (json_int_t)h->tokens, "longest", (json_int_t)h->longest,
-      "seed", (json_int_t)h->seed, "step", (json_int_t)t->step, "skipped", (json_int_t)t->skipped,
-      "drawn", (json_int_t)t->drawn, "precision", h->halves ? attn_precision_name(1) : NULL);
-}
+struct training {
+  struct attn_trainer_config c;
+  int64_t step, skipped_steps;
+  uint64_t examples_seen;
+  char *lr_schedule, *precision;
+};
 
-/* As a run's own settings are: JSON holds no NaN and no infinity. */
-static int is_sound(const struct attn_training *h) {
-  const struct attn_adamw *a = &h->adam;
-  return h->schedule.rate >= 0 && a->beta1 >= 0 && a->beta1 < 1 && a->beta2 >= 0 && a->beta2 < 1 &&
-         a->epsilon >= 0 && a->decay >= 0 && h->clip >= 0 && h->smoothing >= 0 && h->smoothing < 1;
+#define TEXT(name) \
+  { #name, ATTN_JSON_TEXT, offsetof(struct training, name), 0, 0 }
+#define REAL(name, member) \
+  { name, ATTN_JSON_REAL, offsetof(struct training, c.member), 0, 0 }
+#define INTEGER(name, member, min, max) \
+  { name, ATTN_JSON_INTEGER, offsetof(struct training, member), min, max }
+
+static const struct attn_json_field fields[] = {
+    TEXT(lr_schedule),
+    REAL("learning_rate", schedule.learning_rate),
+    INTEGER("warmup_steps", c.schedule.warmup_steps, 0, INT64_MAX),
+    INTEGER("steps", c.schedule.steps, 1, INT64_MAX),
+    REAL("beta1", adam.beta1),
+    REAL("beta2", adam.beta2),
+    REAL("epsilon", adam.epsilon),
+    REAL("weight_decay", adam.weight_decay),
+    REAL("max_grad_norm", max_grad_norm),
+    REAL("label_smoothing", label_smoothing),
+    INTEGER("batch_size", c.batch_size, 1, ATTN_BATCH_SIZE_MAX),
+    INTEGER("gradient_accumulation_steps", c.gradient_accumulation_steps, 1, ATTN_BATCH_SIZE_MAX),
+    INTEGER("max_tokens", c.max_tokens, 1, ATTN_BATCH_TOKENS_MAX),
+    INTEGER("max_length", c.max_length, 0, ATTN_BATCH_TOKENS_MAX),
+    INTEGER("seed", c.seed, INT64_MIN, INT64_MAX),
+    INTEGER("step", step, 0, INT64_MAX - 1),
+    INTEGER("skipped_steps", skipped_steps, 0, INT64_MAX - 1),
+    INTEGER("examples_seen", examples_seen, INT64_MIN, INT64_MAX),
+    TEXT(precision), /* missing in the oldest files: float32 */
+};
+static const struct attn_json_table table = {"checkpoint: \"training\"", fields,
+                                             sizeof fields / sizeof *fields, 1};
+
+static int is_valid(const struct attn_trainer_config *c) {
+  const struct attn_adamw *a = &c->adam;
+  return c->schedule.learning_rate >= 0 && a->beta1 >= 0 && a->beta1 < 1 && a->beta2 >= 0 &&
+         a->beta2 < 1 && a->epsilon >= 0 && a->weight_decay >= 0 && c->max_grad_norm >= 0 &&
+         c->label_smoothing >= 0 && c->label_smoothing < 1;
 }
 
 static attn_status read_training(const char *text, struct attn_checkpoint *c, attn_error *err) {
-  const char *kind = "", *precision = attn_precision_name(0);
-  struct attn_training *h = &c->how;
-  json_int_t warm_up, steps, batch, accumulate, tokens, longest, seed, step, skipped, drawn;
-  json_error_t where;
-  json_t *root;
-  attn_status status =
-      attn_json_read("checkpoint: \"training\"", text, strlen(text), 0, &root, err);
-  if (status) return status;
-  int failed = json_unpack_ex(
-      root, &where, JSON_STRICT,
-      "{s:s, s:F, s:I, s:I, s:F, s:F, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-      "s?s}",
-      "schedule", &kind, "rate", &h->schedule.rate, "warm_up", &warm_up, "steps", &steps, "beta1",
-      &h->adam.beta1, "beta2", &h->adam.beta2, "epsilon", &h->adam.epsilon, "decay", &h->adam.decay,
-      "clip", &h->clip, "smoothing", &h->smoothing, "batch", &batch, "accumulate", &accumulate,
-      "tokens", &tokens, "longest", &longest, "seed", &seed, "step", &step, "skipped", &skipped,
-      "drawn", &drawn, "precision", &precision);
-  int known = !failed && attn_schedule_find(kind, &h->schedule.kind) &&
-              attn_precision_find(precision, &h->halves);
-  json_decref(root);
-  if (failed)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\": %.100s", where.text);
-  if (!known || !is_sound(h) || batch < 1 || batch > ATTN_PAIRS_MOST || tokens < 1 ||
-      tokens > ATTN_BATCH_MOST || longest < 0 || longest > ATTN_BATCH_MOST || step < 0 ||
-      step == INT64_MAX || skipped < 0 || skipped == INT64_MAX || accumulate < 1 ||
-      accumulate > ATTN_PAIRS_MOST || steps < 1 || warm_up < 0)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: \"training\" holds what cannot be");
-  h->schedule.warm_up = warm_up, h->schedule.steps = steps, h->batch = batch, h->tokens = tokens;
-  h->accumulate = accumulate, h->longest = longest;
-  h->seed = (uint64_t)seed, c->step = step, c->skipped = skipped, c->drawn = (uint64_t)drawn;
-  return ATTN_OK;
+  struct training t = {.step = 0};
+  attn_status status = attn_json_table_read(&table, text, &t, err);
+  if (!status && (!t.lr_schedule || !attn_lr_schedule_find(t.lr_schedule, &t.c.schedule.kind) ||
+                  (t.precision && !attn_precision_find(t.precision, &t.c.bf16)) || !is_valid(&t.c)))
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "checkpoint: \"training\": unknown lr_schedule or precision, or an "
+                       "optimizer setting out of range");
+  free(t.lr_schedule), free(t.precision);
+  c->trainer = t.c, c->step = t.step, c->skipped_steps = t.skipped_steps;
+  c->examples_seen = t.examples_seen;
+  return status;
+}
+
+static char *write_training(const struct attn_trainer *t) {
+  const struct training object = {
+      .c = t->config,
+      .step = t->step,
+      .skipped_steps = t->skipped_steps,
+      .examples_seen = t->examples_seen,
+      .lr_schedule = (char *)attn_lr_schedule_name(t->config.schedule.kind),
+      .precision = (char *)attn_precision_name(t->config.bf16)};
+  return attn_json_table_write(&table, &object);
 }
 
 /* ---- Writing ---- */
 
-/* The strings of the file; NULL where there is no memory. */
+/* The metadata of the file; NULL: out of memory. */
 static json_t *metadata_of(const struct attn_trainer *t, const char *tokenizer, const char *run) {
-  char *config = attn_model_config_write(&t->part[0].network->config);
-  json_t *how = training_object(t);
-  char *training = how ? attn_json_text(how, JSON_COMPACT | JSON_REAL_PRECISION(EXACT)) : NULL;
+  char *config = attn_model_config_write(&t->replicas[0].network->config),
+       *training = write_training(t);
   json_t *all = config && training
                     ? json_pack("{s:s, s:s, s:s, s:s, s:s}", "format", "pt", "config", config,
                                 "training", training, "tokenizer", tokenizer, "run", run)
                     : NULL;
-  json_decref(how);
   free(config), free(training);
   return all;
 }
 
-/* Every tensor of the file, by kind, then as the network lists them. */
-struct listing {
+/* The tensors of the file: weights, first moments, second moments. */
+struct tensor_list {
   int count;
   char (*name)[NAME];
   const char **names;
@@ -95,18 +108,19 @@ struct listing {
   const attn_tensor **tensors;
 };
 
-static void forget(struct listing *l) {
+static void free_tensors(struct tensor_list *l) {
   free(l->name), free(l->names), free(l->tensor), free(l->tensors);
 }
 
-static attn_status list(const struct attn_trainer *t, struct listing *l, attn_error *err) {
-  const struct attn_network *n = t->part[0].network;
+static attn_status list_tensors(const struct attn_trainer *t, struct tensor_list *l,
+                                attn_error *err) {
+  const struct attn_network *n = t->replicas[0].network;
   size_t count = (size_t)n->count * KINDS;
-  float *const blocks[KINDS] = {t->weights, t->first, t->second};
-  *l = (struct listing){(int)count, malloc(count * NAME), malloc(count * sizeof *l->names),
-                        malloc(count * sizeof *l->tensor), malloc(count * sizeof *l->tensors)};
+  float *const blocks[KINDS] = {t->weights, t->first_moment, t->second_moment};
+  *l = (struct tensor_list){(int)count, malloc(count * NAME), malloc(count * sizeof *l->names),
+                            malloc(count * sizeof *l->tensor), malloc(count * sizeof *l->tensors)};
   if (!l->name || !l->names || !l->tensor || !l->tensors)
-    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a list of %zu tensors", count);
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a list of %zu tensors", count);
   for (int k = 0, at = 0; k < KINDS; k++)
     for (int p = 0; p < n->count; p++, at++) {
       const struct attn_parameter *one = &n->parameters[p];
@@ -117,54 +131,49 @@ static attn_status list(const struct attn_trainer *t, struct listing *l, attn_er
   return ATTN_OK;
 }
 
-attn_status attn_checkpoint_write(const char *path, const char *gone, const struct attn_trainer *t,
+attn_status attn_checkpoint_write(const char *path, const char *stale, const struct attn_trainer *t,
                                   const char *tokenizer, const char *run, attn_error *err) {
-  struct listing l = {0, NULL, NULL, NULL, NULL};
+  struct tensor_list l = {0, NULL, NULL, NULL, NULL};
   json_t *metadata = metadata_of(t, tokenizer, run);
-  attn_status status = metadata
-                           ? list(t, &l, err)
-                           : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a checkpoint");
+  attn_status status =
+      metadata ? list_tensors(t, &l, err)
+               : attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: checkpoint metadata");
   if (!status)
-    status = attn_safetensors_write(path, gone, l.names, l.tensors, l.count, metadata, err);
-  forget(&l);
+    status = attn_safetensors_write(path, stale, l.names, l.tensors, l.count, metadata, err);
+  free_tensors(&l);
   json_decref(metadata);
   return status;
 }
 
 /* ---- Reading ---- */
 
-static attn_status missing(attn_error *err, const char *what) {
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: there is no \"%s\": not one of attn's",
-                   what);
-}
-
-static attn_status read_words(const struct attn_safetensors *file, struct attn_checkpoint *c,
-                              attn_error *err) {
-  const char *config = attn_safetensors_word(file, "config");
-  const char *training = attn_safetensors_word(file, "training");
-  const char *tokenizer = attn_safetensors_word(file, "tokenizer");
-  const char *run = attn_safetensors_word(file, "run");
+static attn_status read_metadata(const struct attn_safetensors *file, struct attn_checkpoint *c,
+                                 attn_error *err) {
+  enum { CONFIG, TRAINING, TOKENIZER, RUN, COUNT };
+  static const char *const names[COUNT] = {"config", "training", "tokenizer", "run"};
+  const char *texts[COUNT];
   memset(c, 0, sizeof *c);
-  if (!config || !training || !tokenizer || !run)
-    return missing(err, !config      ? "config"
-                        : !training  ? "training"
-                        : !tokenizer ? "tokenizer"
-                                     : "run");
-  attn_status status = attn_model_config_parse(config, strlen(config), &c->config, err);
-  if (!status) status = read_training(training, c, err);
-  if (!status && (!(c->tokenizer = strdup(tokenizer)) || !(c->run = strdup(run))))
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a tokenizer");
+  for (int n = 0; n < COUNT; n++)
+    if (!(texts[n] = attn_safetensors_word(file, names[n])))
+      return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "checkpoint: metadata \"%s\" is missing; expected a checkpoint of attn",
+                       names[n]);
+  attn_status status =
+      attn_model_config_parse(texts[CONFIG], strlen(texts[CONFIG]), &c->model, err);
+  if (!status) status = read_training(texts[TRAINING], c, err);
+  if (!status && (!(c->tokenizer = strdup(texts[TOKENIZER])) || !(c->run = strdup(texts[RUN]))))
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: checkpoint metadata");
   return status;
 }
 
-static attn_status read_numbers(const struct attn_bytes *bytes, const struct attn_safetensors *file,
+static attn_status read_tensors(const struct attn_bytes *bytes, const struct attn_safetensors *file,
                                 const struct attn_trainer *t, attn_error *err) {
-  const struct attn_network *n = t->part[0].network;
-  float *const blocks[KINDS] = {t->weights, t->first, t->second};
+  const struct attn_network *n = t->replicas[0].network;
+  float *const blocks[KINDS] = {t->weights, t->first_moment, t->second_moment};
   if (file->entries != (size_t)n->count * KINDS)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "checkpoint: %zu tensors, but its configuration has %d", file->entries,
-                     n->count * KINDS);
+                     "checkpoint: expected %d tensors for its configuration, got %zu",
+                     n->count * KINDS, file->entries);
   attn_status status = ATTN_OK;
   for (int k = 0; k < KINDS && !status; k++)
     status = attn_weights_read(bytes, file, n, prefixes[k], blocks[k], err);
@@ -179,15 +188,16 @@ void attn_checkpoint_close(struct attn_checkpoint *c) {
 static attn_status resume(const struct attn_bytes *bytes, const struct attn_safetensors *file,
                           int32_t threads, struct attn_checkpoint *c, struct attn_trainer **trainer,
                           attn_error *err) {
-  attn_status status = read_words(file, c, err);
-  c->how.threads = threads;
+  attn_status status = read_metadata(file, c, err);
+  c->trainer.threads = threads;
   if (!status)
     status =
-        attn_weights_check_size("checkpoint", bytes->size, KINDS * sizeof(float), &c->config, err);
-  if (!status) status = attn_trainer_new(&c->config, &c->how, trainer, err);
-  if (!status) status = read_numbers(bytes, file, *trainer, err);
+        attn_weights_check_size("checkpoint", bytes->size, KINDS * sizeof(float), &c->model, err);
+  if (!status) status = attn_trainer_new(&c->model, &c->trainer, trainer, err);
+  if (!status) status = read_tensors(bytes, file, *trainer, err);
   if (status) return status;
-  (*trainer)->step = c->step, (*trainer)->skipped = c->skipped, (*trainer)->drawn = c->drawn;
+  (*trainer)->step = c->step, (*trainer)->skipped_steps = c->skipped_steps;
+  (*trainer)->examples_seen = c->examples_seen;
   return ATTN_OK;
 }
 
@@ -196,14 +206,14 @@ attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct att
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
   struct attn_checkpoint c = {.tokenizer = NULL};
-  struct attn_trainer *made = NULL;
+  struct attn_trainer *resumed = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
   status = attn_safetensors_open(&bytes, &file, err);
-  if (!status) status = resume(&bytes, &file, threads, &c, &made, err);
+  if (!status) status = resume(&bytes, &file, threads, &c, &resumed, err);
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
-  if (status) return attn_trainer_free(made), attn_checkpoint_close(&c), status;
-  *trainer = made;
+  if (status) return attn_trainer_free(resumed), attn_checkpoint_close(&c), status;
+  *trainer = resumed;
   if (checkpoint)
     *checkpoint = c;
   else

@@ -1,32 +1,34 @@
-/* checkpoint.h -- all that a run needs to go on as if it had never stopped, in one safetensors
- * file: weights under their names, AdamW's moments under "adamw.m." and "adamw.v.", and as metadata
- * the configuration, how it is trained and how far it is, the tokenizer, and what the run says of
- * itself. */
+/* checkpoint.h -- the complete state of a run in one safetensors file, so that a resumed run gives
+ * the same bits as an uninterrupted one.
+ *
+ * Tensors: the weights under their names, AdamW's moments under "adamw.m." and "adamw.v.".
+ * Metadata: "config" (the model), "training" (settings and progress), "tokenizer", "run"
+ * (run_record.h). */
 #ifndef ATTN_TRAIN_CHECKPOINT_H
 #define ATTN_TRAIN_CHECKPOINT_H
 
 #include "trainer.h"
 
-/* What a file says beside its numbers. */
+/* A file's metadata. */
 struct attn_checkpoint {
-  struct attn_model_config config;
-  struct attn_training how;
-  int64_t step, skipped;
-  uint64_t drawn;
-  char *tokenizer; /* a tokenizer.json; freed by attn_checkpoint_close, as is */
-  char *run;       /* JSON, the caller's */
+  struct attn_model_config model;
+  struct attn_trainer_config trainer;
+  int64_t step, skipped_steps;
+  uint64_t examples_seen;
+  char *tokenizer; /* a tokenizer.json; freed by attn_checkpoint_close, like run */
+  char *run;       /* the caller's JSON */
 };
 
-/* Written beside, fsynced, renamed: what stood there stands until the new file is whole. gone: as
- * in attn_file_commit. */
-attn_status attn_checkpoint_write(const char *path, const char *gone,
+/* Writes a temporary file, syncs and renames it: an existing file stays intact until the new one is
+ * complete. stale: a file to delete at that moment, or NULL; see attn_file_commit. */
+attn_status attn_checkpoint_write(const char *path, const char *stale,
                                   const struct attn_trainer *trainer, const char *tokenizer,
                                   const char *run, attn_error *err);
 
-/* A trainer that goes on where the file's one was. threads: as in attn_training, for the number of
- * threads is the machine's; with the same number every bit is as without the stop. *checkpoint, if
- * it is wanted, is the caller's to close. ATTN_ERR_FORMAT, with the name of what is missing or does
- * not fit; nothing is kept then. */
+/* Creates a trainer in the state of the file. threads is not part of the file: see
+ * attn_trainer_config. *checkpoint, if not NULL, must be closed by the caller.
+ *
+ * Errors  ATTN_ERR_FORMAT names what is missing or invalid; nothing is allocated then. */
 attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,
                                    struct attn_checkpoint *checkpoint, attn_error *err);
 void attn_checkpoint_close(struct attn_checkpoint *checkpoint);

@@ -8,37 +8,36 @@
 #include "philox.h"
 
 static const struct attn_task tasks[] = {
-    {"dates", "dates as people write them, in Japanese and English, to YYYY-MM-DD", attn_task_dates,
+    {"dates", "dates in Japanese and English notations, to YYYY-MM-DD", attn_task_dates,
      ATTN_TASK_CHARACTERS, 4000, 2e-3},
     {"numerals", "numbers below 10^12, kanji numerals to digits and back", attn_task_numerals,
      ATTN_TASK_CHARACTERS, 14000, 2e-3},
     {"addition", "sums of two numbers of up to 8 digits, least digit first", attn_task_addition,
      ATTN_TASK_CHARACTERS, 8000, 2e-3},
-    {"letters", "4 to 16 letters, copied, reversed or sorted as the mark before them says",
+    {"letters", "4 to 16 letters, copied, reversed or sorted, by the mark before them",
      attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3},
-    {"copy", "letters, those to be copied only", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3},
-    {"reverse", "letters, those to be reversed only", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000,
-     2e-3},
-    {"sort", "letters, those to be sorted only", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3},
-    {"translation", "short Japanese sentences, their words apart, to English",
-     attn_task_translation, ATTN_TASK_WORDS, 1500, 2e-3},
+    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3},
+    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3},
+    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3},
+    {"translation", "short Japanese sentences, split into words, to English", attn_task_translation,
+     ATTN_TASK_WORDS, 1500, 2e-3},
 };
 
-int32_t attn_task_describe(int32_t n, attn_task_facts *facts) {
+int32_t attn_task_describe(int32_t n, attn_task_info *info) {
   if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
-  const attn_task_facts all = {sizeof all, tasks[n].name, tasks[n].summary};
-  if (attn_descriptor_expect(facts, sizeof all, sizeof all, "facts", NULL)) return 0;
-  attn_descriptor_fill(facts, &all, sizeof all);
+  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary};
+  if (attn_descriptor_expect(info, sizeof all, sizeof all, "info", NULL)) return 0;
+  attn_descriptor_fill(info, &all, sizeof all);
   return 1;
 }
 
-attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t held_out,
+attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32_t validation,
                               char *source, char *target, attn_error *err) {
-  struct attn_example_pair pair;
+  struct attn_aligned_pair pair;
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
-  task->make(seed, n, held_out, &pair);
+  task->make(seed, n, validation != 0, &pair);
   strcpy(source, pair.source), strcpy(target, pair.target);
   return ATTN_OK;
 }
@@ -51,18 +50,18 @@ const struct attn_task *attn_task_find(const char *name) {
 
 attn_status attn_task_require(const char *name, const struct attn_task **task, attn_error *err) {
   if ((*task = attn_task_find(name))) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "there is no task \"%.40s\"", name ? name : "");
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "unknown task \"%.40s\"", name ? name : "");
 }
 
-uint32_t attn_draw_below(struct attn_draws *d, uint32_t limit) {
-  if (d->used % 4 == 0) {
-    const uint32_t counter[4] = {d->used / 4, (uint32_t)d->n, (uint32_t)(d->n >> 32), 0x7461736b};
-    attn_philox(d->seed, counter, d->word);
+uint32_t attn_random_below(struct attn_random_stream *r, uint32_t limit) {
+  if (r->used % 4 == 0) {
+    const uint32_t counter[4] = {r->used / 4, (uint32_t)r->n, (uint32_t)(r->n >> 32), 0x7461736b};
+    attn_philox(r->seed, counter, r->word);
   }
-  return (uint32_t)((uint64_t)d->word[d->used++ % 4] * limit >> 32);
+  return (uint32_t)((uint64_t)r->word[r->used++ % 4] * limit >> 32);
 }
 
-/* A product carries a byte's change upwards only, the shift brings it down again. */
+/* The product spreads a byte to higher bits only; the shift spreads it to lower ones. */
 int attn_task_is_held_out(const char *key) {
   uint64_t hash = 0;
   for (; *key; key++) {

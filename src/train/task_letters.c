@@ -1,14 +1,13 @@
-/* 4 to 16 letters, and before them what to do: =dca to dca, <dca to acd, ^dca to acd; that is copy,
- * reverse and sort. Letters in ten are held out, in every order and for all three, so that neither
- * side of what is held out occurs in training. The alignment is known: where letters are the same,
- * the first of the sorted is the first of the source. */
+/* 4 to 16 letters after a mark: =dca to dca (copy), <dca to acd (reverse), ^dca to acd (sort). One
+ * multiset of letters in ten is held out, in every order and for all three marks, so neither side
+ * of a validation example occurs in training. The alignment is known; sorting is stable. */
 #include <string.h>
 
 #include "task.h"
 
-enum { LEAST = 4, MOST = 16 };
+enum { MIN_LETTERS = 4, MAX_LETTERS = 16 };
 
-/* By insertion, which keeps the order of what is the same; from[i] is where letter i was. */
+/* Insertion sort, which is stable; from[i] is the former index of letter i. */
 static void sort_letters(char *letters, int16_t *from, int count) {
   for (int n = 1; n < count; n++) {
     const char letter = letters[n];
@@ -21,21 +20,21 @@ static void sort_letters(char *letters, int16_t *from, int count) {
 }
 
 static int is_held_out(const char *letters, int count) {
-  char key[MOST + 1];
-  int16_t from[MOST] = {0};
+  char key[MAX_LETTERS + 1];
+  int16_t from[MAX_LETTERS] = {0};
   memcpy(key, letters, (size_t)count + 1);
   sort_letters(key, from, count);
   return attn_task_is_held_out(key);
 }
 
-static int draw_letters(struct attn_draws *draws, char *letters) {
-  int count = LEAST + (int)attn_draw_below(draws, MOST - LEAST + 1);
-  for (int n = 0; n < count; n++) letters[n] = (char)('a' + attn_draw_below(draws, 26));
+static int draw_letters(struct attn_random_stream *random, char *letters) {
+  int count = MIN_LETTERS + (int)attn_random_below(random, MAX_LETTERS - MIN_LETTERS + 1);
+  for (int n = 0; n < count; n++) letters[n] = (char)('a' + attn_random_below(random, 26));
   letters[count] = 0;
   return count;
 }
 
-static void answer(struct attn_example_pair *pair, int count) {
+static void write_target(struct attn_aligned_pair *pair, int count) {
   const char mark = pair->source[0], *letters = pair->source + 1;
   for (int n = 0; n < count; n++) {
     int from = mark == '<' ? count - 1 - n : n;
@@ -44,32 +43,32 @@ static void answer(struct attn_example_pair *pair, int count) {
   }
   pair->target[count] = 0;
   if (mark == '^') sort_letters(pair->target, pair->alignment, count);
-  pair->aligned = count;
+  pair->aligned_tokens = count;
 }
 
-static void make(uint64_t seed, uint64_t n, int held_out, const char *marks,
-                 struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+static void make(uint64_t seed, uint64_t n, int validation, const char *marks,
+                 struct attn_aligned_pair *pair) {
+  struct attn_random_stream random = {.seed = seed, .n = n};
   char *letters = pair->source + 1;
   int count;
-  do count = draw_letters(&draws, letters);
-  while (is_held_out(letters, count) != held_out);
-  pair->source[0] = marks[attn_draw_below(&draws, (uint32_t)strlen(marks))];
-  answer(pair, count);
+  do count = draw_letters(&random, letters);
+  while (is_held_out(letters, count) != validation);
+  pair->source[0] = marks[attn_random_below(&random, (uint32_t)strlen(marks))];
+  write_target(pair, count);
 }
 
-void attn_task_letters(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  make(seed, n, held_out, "=<^", pair);
+void attn_task_letters(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
+  make(seed, n, validation, "=<^", pair);
 }
 
-void attn_task_copy(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  make(seed, n, held_out, "=", pair);
+void attn_task_copy(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
+  make(seed, n, validation, "=", pair);
 }
 
-void attn_task_reverse(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  make(seed, n, held_out, "<", pair);
+void attn_task_reverse(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
+  make(seed, n, validation, "<", pair);
 }
 
-void attn_task_sort(uint64_t seed, uint64_t n, int held_out, struct attn_example_pair *pair) {
-  make(seed, n, held_out, "^", pair);
+void attn_task_sort(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair) {
+  make(seed, n, validation, "^", pair);
 }

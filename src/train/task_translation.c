@@ -1,16 +1,15 @@
-/* Short Japanese sentences, their words apart, to English: 三 匹 の 黒い 猫 は 昨日 公園 で 魚 を
+/* Short Japanese sentences, split into words, to English: 三 匹 の 黒い 猫 は 昨日 公園 で 魚 を
  * 食べた to three black cats ate the fish in the park yesterday. A counted noun takes its counter
- * and の, 一 is a or an; one that is not counted is the one thing known ("the"). A verb agrees with
- * its subject and with the time. A pair of an adjective and a noun in ten is held out: no such pair
- * is trained on, and every held out sentence has one. The alignment is known; "the" comes from no
- * word.
- */
+ * and の; 一 is a or an; a noun without a number is definite ("the"). A verb agrees with its
+ * subject and the time. One pair of adjective and noun in ten is held out: no training sentence
+ * contains one, every validation sentence does. The alignment is known; "the" is aligned to no
+ * word. */
 #include <stdio.h>
 #include <string.h>
 
 #include "task.h"
 
-/* ---- Words ---- */
+/* ---- Vocabulary ---- */
 
 enum {
   PERSON = 1,
@@ -72,7 +71,7 @@ static const struct adjective {
 
 static const struct verb {
   const char *japanese, *japanese_past, *base, *third, *past;
-  int who, what; /* no object where that is 0 */
+  int subjects, objects; /* kinds; no objects: intransitive */
 } verbs[] = {
     {"食べる", "食べた", "eat", "eats", "ate", ALIVE, FOOD},
     {"読む", "読んだ", "read", "reads", "read", PERSON, BOOK},
@@ -87,14 +86,14 @@ static const struct verb {
     {"眠る", "眠った", "sleep", "sleeps", "slept", ALIVE, 0},
 };
 
-static const struct place {
+static const struct location {
   const char *japanese, *preposition, *english;
 } places[] = {
     {"公園", "in", "park"},  {"庭", "in", "garden"},   {"台所", "in", "kitchen"},
     {"駅", "at", "station"}, {"学校", "at", "school"}, {"川", "by", "river"},
 };
 
-static const struct time {
+static const struct time_phrase {
   const char *japanese, *english[2];
   int tenses;
 } times[] = {
@@ -111,11 +110,11 @@ static const char *const numbers[][2] = {{"", ""},        {"一", "a"},    {"二
 
 /* ---- Sentences ---- */
 
-/* at: the index of each word among the Japanese. */
-struct phrase {
+/* at: the index of each word in the Japanese sentence. */
+struct noun_phrase {
   const struct noun *noun;
   const struct adjective *adjective; /* or NULL */
-  uint32_t number;                   /* 0: not counted */
+  uint32_t number;                   /* 0: definite */
   struct {
     int number, adjective, noun;
   } at;
@@ -123,40 +122,41 @@ struct phrase {
 
 struct sentence {
   const struct verb *verb;
-  struct phrase subject, object;
-  const struct place *place; /* or NULL */
-  const struct time *time;   /* or NULL */
+  struct noun_phrase subject, object;
+  const struct location *place;   /* or NULL */
+  const struct time_phrase *time; /* or NULL */
   int tense, time_is_first;
   struct {
     int verb, place, particle, time;
   } at;
 };
 
-static struct phrase draw_phrase(struct attn_draws *draws, int kinds) {
-  struct phrase phrase = {0};
-  do phrase.noun = &nouns[attn_draw_below(draws, COUNT(nouns))];
+static struct noun_phrase draw_phrase(struct attn_random_stream *random, int kinds) {
+  struct noun_phrase phrase = {0};
+  do phrase.noun = &nouns[attn_random_below(random, COUNT(nouns))];
   while (!(phrase.noun->kind & kinds));
-  if (attn_draw_below(draws, 3)) do
-      phrase.adjective = &adjectives[attn_draw_below(draws, COUNT(adjectives))];
+  if (attn_random_below(random, 3)) do
+      phrase.adjective = &adjectives[attn_random_below(random, COUNT(adjectives))];
     while (!(phrase.adjective->kinds & phrase.noun->kind));
-  if (attn_draw_below(draws, 3)) phrase.number = 1 + attn_draw_below(draws, COUNT(numbers) - 1);
+  if (attn_random_below(random, 3))
+    phrase.number = 1 + attn_random_below(random, COUNT(numbers) - 1);
   return phrase;
 }
 
-static struct sentence draw_sentence(struct attn_draws *draws) {
-  struct sentence s = {.verb = &verbs[attn_draw_below(draws, COUNT(verbs))]};
-  s.tense = attn_draw_below(draws, 2) ? PAST : PRESENT;
-  s.subject = draw_phrase(draws, s.verb->who);
-  if (s.verb->what) s.object = draw_phrase(draws, s.verb->what);
-  if (attn_draw_below(draws, 2)) s.place = &places[attn_draw_below(draws, COUNT(places))];
-  if (attn_draw_below(draws, 2)) do
-      s.time = &times[attn_draw_below(draws, COUNT(times))];
+static struct sentence draw_sentence(struct attn_random_stream *random) {
+  struct sentence s = {.verb = &verbs[attn_random_below(random, COUNT(verbs))]};
+  s.tense = attn_random_below(random, 2) ? PAST : PRESENT;
+  s.subject = draw_phrase(random, s.verb->subjects);
+  if (s.verb->objects) s.object = draw_phrase(random, s.verb->objects);
+  if (attn_random_below(random, 2)) s.place = &places[attn_random_below(random, COUNT(places))];
+  if (attn_random_below(random, 2)) do
+      s.time = &times[attn_random_below(random, COUNT(times))];
     while (!(s.time->tenses & s.tense));
-  s.time_is_first = (int)attn_draw_below(draws, 2);
+  s.time_is_first = (int)attn_random_below(random, 2);
   return s;
 }
 
-static int has_held_out_pair(const struct phrase *phrase) {
+static int has_held_out_pair(const struct noun_phrase *phrase) {
   char key[64];
   if (!phrase->adjective) return 0;
   snprintf(key, sizeof key, "%s %s", phrase->adjective->japanese, phrase->noun->japanese);
@@ -165,14 +165,14 @@ static int has_held_out_pair(const struct phrase *phrase) {
 
 /* ---- Japanese ---- */
 
-/* Returns the index of the word. */
+/* Appends a word and returns its index. */
 static int add(char *text, int *words, const char *word) {
   size_t n = strlen(text);
-  snprintf(text + n, ATTN_EXAMPLE - n, "%s%s", n ? " " : "", word);
+  snprintf(text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", word);
   return (*words)++;
 }
 
-static void add_japanese_phrase(char *text, int *words, struct phrase *phrase,
+static void add_japanese_phrase(char *text, int *words, struct noun_phrase *phrase,
                                 const char *particle) {
   if (phrase->number) {
     phrase->at.number = add(text, words, numbers[phrase->number][0]);
@@ -200,8 +200,8 @@ static void write_japanese(struct sentence *s, char *text) {
 
 /* ---- English ---- */
 
-static void align(struct attn_example_pair *pair, const char *word, int from) {
-  int n = add(pair->target, &pair->aligned, word);
+static void align(struct attn_aligned_pair *pair, const char *word, int from) {
+  int n = add(pair->target, &pair->aligned_tokens, word);
   pair->alignment[n] = (int16_t)from;
 }
 
@@ -209,7 +209,7 @@ static const char *article_before(const char *word) {
   return strchr("aeiou", word[0]) ? "an" : "a";
 }
 
-static void add_english_phrase(struct attn_example_pair *pair, const struct phrase *phrase) {
+static void add_english_phrase(struct attn_aligned_pair *pair, const struct noun_phrase *phrase) {
   const char *noun = phrase->number > 1 ? phrase->noun->many : phrase->noun->one;
   const char *next = phrase->adjective ? phrase->adjective->english : noun;
   if (!phrase->number)
@@ -226,8 +226,8 @@ static const char *conjugated(const struct sentence *s) {
   return s->subject.number > 1 ? s->verb->base : s->verb->third;
 }
 
-static void write_english(const struct sentence *s, struct attn_example_pair *pair) {
-  pair->target[0] = 0, pair->aligned = 0;
+static void write_english(const struct sentence *s, struct attn_aligned_pair *pair) {
+  pair->target[0] = 0, pair->aligned_tokens = 0;
   add_english_phrase(pair, &s->subject);
   align(pair, conjugated(s), s->at.verb);
   if (s->object.noun) add_english_phrase(pair, &s->object);
@@ -242,12 +242,12 @@ static void write_english(const struct sentence *s, struct attn_example_pair *pa
 
 /* ---- The task ---- */
 
-void attn_task_translation(uint64_t seed, uint64_t n, int held_out,
-                           struct attn_example_pair *pair) {
-  struct attn_draws draws = {.seed = seed, .n = n};
+void attn_task_translation(uint64_t seed, uint64_t n, int validation,
+                           struct attn_aligned_pair *pair) {
+  struct attn_random_stream random = {.seed = seed, .n = n};
   struct sentence s;
-  do s = draw_sentence(&draws);
-  while ((has_held_out_pair(&s.subject) || has_held_out_pair(&s.object)) != held_out);
+  do s = draw_sentence(&random);
+  while ((has_held_out_pair(&s.subject) || has_held_out_pair(&s.object)) != validation);
   write_japanese(&s, pair->source);
   write_english(&s, pair);
 }

@@ -1,11 +1,11 @@
-/* trainer.h -- steps of training: gradients of a batch, shared out over threads, and AdamW.
+/* trainer.h -- training steps: data-parallel gradients and AdamW.
  *
- * A batch is cut into one part for each thread, and each part goes through a tape of its own; their
- * gradients are summed in order. Small models have too little in one product to share it, and a
- * step has one meeting of threads instead of hundreds. Of a large model, of whole_from weights and
- * more, a part takes a copy of all gradients and reads all weights: it has one part, whose layers
- * share out their work. Either way a run is repeated bit for bit by the same build with the same
- * number of threads, and what is dropped does not depend even on that. */
+ * A batch is split over replicas, one per thread. The replicas share the weights; each has its own
+ * tape and gradients, which are summed in replica order. A small model has too little work in one
+ * product to split it, and replicas synchronize once per step instead of once per product. A model
+ * of single_replica_from parameters or more would spend its time copying gradients: it has one
+ * replica, whose layers run in parallel. Both ways give the same bits for the same build and the
+ * same number of threads; dropout does not depend on the number of threads at all. */
 #ifndef ATTN_TRAIN_TRAINER_H
 #define ATTN_TRAIN_TRAINER_H
 
@@ -13,27 +13,31 @@
 #include "optimizer.h"
 #include "watch.h"
 
-/* At most: tokens of a batch; its sequences, and batches of a step. */
-enum { ATTN_BATCH_MOST = 1 << 24, ATTN_PAIRS_MOST = 1 << 20 };
-
-struct attn_training {
-  struct attn_adamw adam;
-  struct attn_schedule schedule;
-  double clip, smoothing; /* clip 0: none */
-  int64_t batch, tokens;  /* sequences of a batch; the most tokens of either side in it */
-  int64_t longest;        /* tokens that a part has room for at least: no sequence has more */
-  int64_t accumulate;     /* batches of a step, so that each drops otherwise; 0 is 1 */
-  uint64_t seed;
-  int32_t threads;    /* 0: all */
-  int64_t whole_from; /* weights; 0: 2^21 */
-  int32_t halves;     /* 1: linear layers multiply in bf16 */
+enum {
+  ATTN_BATCH_TOKENS_MAX = 1 << 24, /* of max_tokens */
+  ATTN_BATCH_SIZE_MAX = 1 << 20    /* of batch_size, and of gradient_accumulation_steps */
 };
 
-/* By the names that callers and checkpoints use, "float32" and "bf16"; 0 where there is no such. */
-const char *attn_precision_name(int32_t halves);
-int attn_precision_find(const char *name, int32_t *halves);
+struct attn_trainer_config {
+  struct attn_adamw adam;
+  struct attn_lr_schedule schedule;
+  double max_grad_norm; /* 0: no clipping */
+  double label_smoothing;
+  int64_t batch_size;                  /* sequences */
+  int64_t max_tokens;                  /* of a batch, source and target each */
+  int64_t max_length;                  /* of a sequence; every replica has capacity for one */
+  int64_t gradient_accumulation_steps; /* batches per step; 0: 1 */
+  uint64_t seed;
+  int32_t threads;             /* 0: all CPUs */
+  int64_t single_replica_from; /* parameters; 0: 2^21 */
+  int32_t bf16;                /* 1: linear layers multiply in bf16 */
+};
 
-struct attn_part {
+/* "float32" or "bf16", the names used in attn_train_config and in checkpoints. */
+const char *attn_precision_name(int32_t bf16);
+int attn_precision_find(const char *name, int32_t *bf16); /* 0: unknown name */
+
+struct attn_replica {
   struct attn_network *network;
   struct attn_tape tape;
   struct attn_batch *batch;
@@ -41,50 +45,53 @@ struct attn_part {
 };
 
 struct attn_trainer {
-  struct attn_training how;
-  int64_t numbers;       /* of the weights */
-  float *weights;        /* one block with AdamW's moments and the gradients */
-  float *first, *second; /* the moments */
-  int32_t threads;       /* of a step */
-  int parts;
-  uint16_t *halves; /* the weights in bf16; NULL: float32 alone */
-  struct attn_part *part;
-  int64_t step, added, skipped;
-  struct attn_loss gathered; /* since the last step; its rows are 0 where there is nothing */
-  int64_t batches;           /* of that */
-  uint64_t drawn;            /* examples so far: where the data go on. The caller's to count */
-  size_t bytes;              /* all that it holds */
-  struct attn_watch *watch;  /* NULL, or told again by each layer of a long pass:
-                              * ATTN_ERR_INTERRUPTED, and what was gathered is forgotten */
+  struct attn_trainer_config config;
+  int64_t parameter_count;
+  float *weights; /* one block: weights, first moments, second moments, each replica's gradients */
+  float *first_moment, *second_moment;
+  uint16_t *bf16_weights; /* NULL: float32 training */
+  int32_t threads;
+  int replica_count;
+  struct attn_replica *replicas;
+  int64_t step, skipped_steps;
+  int64_t added;                /* sequences in the current batch */
+  struct attn_loss accumulated; /* since the last step; 0 rows: nothing */
+  int64_t accumulated_batches;
+  uint64_t examples_seen; /* position in the data; maintained by the caller */
+  size_t memory_bytes;
+  struct attn_watch *watch; /* NULL, or polled by each layer of a long pass: it may end with
+                             * ATTN_ERR_INTERRUPTED, which drops the accumulated gradients */
 };
 
-/* What a step gave. */
-struct attn_step {
-  double loss, accuracy, rate, norm; /* mean in nats, of tokens; norm before clipping */
+struct attn_step_result {
+  double loss, accuracy; /* means over target tokens; nats */
+  double learning_rate;
+  double grad_norm; /* before clipping */
   int64_t tokens;
-  int skipped; /* loss or gradient were not finite: the weights stand as before */
+  int skipped; /* 1: loss or gradient not finite, weights unchanged */
 };
 
-attn_status attn_trainer_new(const struct attn_model_config *config,
-                             const struct attn_training *how, struct attn_trainer **trainer,
-                             attn_error *err);
+attn_status attn_trainer_new(const struct attn_model_config *model,
+                             const struct attn_trainer_config *config,
+                             struct attn_trainer **trainer, attn_error *err);
 void attn_trainer_free(struct attn_trainer *trainer);
 
-/* One more pair for the next step, for an encoder alone by attn_batch_add_labels; 0 where it does
- * not fit. */
+/* Adds a pair to the batch, by attn_batch_add_labels for an encoder. Returns 0 when it does not
+ * fit. */
 int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count);
 
-/* The gradients of what was added, summed to those of the step to come: a step may be of more than
- * one batch. Without it attn_trainer_step does so itself. */
-attn_status attn_trainer_gather(struct attn_trainer *trainer, attn_error *err);
+/* Computes the gradients of the batch, adds them to those of the next step and clears the batch.
+ * Only needed for more than one batch per step: attn_trainer_step does it for the last. */
+attn_status attn_trainer_accumulate(struct attn_trainer *trainer, attn_error *err);
 
-/* What was added is not learned from: its loss, without dropout or smoothing, is added to *loss. */
+/* Adds the loss of the batch to *loss, without dropout and label smoothing, and clears the batch.
+ */
 attn_status attn_trainer_evaluate(struct attn_trainer *trainer, struct attn_loss *loss,
                                   attn_error *err);
 
-/* A step over what was added and gathered. */
-attn_status attn_trainer_step(struct attn_trainer *trainer, struct attn_step *step,
+/* Updates the weights with the mean of the accumulated gradients. */
+attn_status attn_trainer_step(struct attn_trainer *trainer, struct attn_step_result *result,
                               attn_error *err);
 
 #endif

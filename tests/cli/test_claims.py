@@ -160,7 +160,7 @@ def learn(attn, tmp_path):
         out = attn("train", "--data", "seen.tsv", "--held-out", "unseen.tsv", "-o", "m.safetensors", "--replace", "--config",
                    json.dumps(config), "--steps", steps, "--rate", 0.005, "--validate-every", steps, "--threads", 1, "--seed", 0,
                    "--json", "--quiet").stdout
-        return json.loads(out.splitlines()[-1])["unseen_exact"]
+        return json.loads(out.splitlines()[-1])["validation_exact_match"]
     return call
 
 

@@ -80,10 +80,10 @@ def test_a_checkpoint_says_what_it_is(attn, tmp_path):
     weights = [t for t in json.loads(attn("info", "--json", "--tensors", "d.safetensors").stdout)["tensors"] if not t["name"].startswith("adamw.")]
     assert model["parameters"] == sum(int(np.prod(t["shape"])) for t in weights)
     assert model["training"] == {"step": training["step"], "task": "dates", "data": None, "precision": "float32",
-                                 "held_out": {"step": training["step"], "examples_at_most": 5, "exact": run["exact"], "loss": run["loss"]}}
+                                 "held_out": {"step": training["step"], "examples_at_most": 5, "exact": run["validation_exact_match"], "loss": run["validation_loss"]}}
     out = attn("info", "d.safetensors").stdout
     for part in ("encoder-decoder", "1 of the encoder, 3 of the decoder; 4 heads, 2 of keys", "characters", "task dates",
-                 f"{100 * run['exact']:.2f} % of replies right, loss {run['loss']:.4f}", "on up to 5 examples", f"at step {training['step']}"):
+                 f"{100 * run['validation_exact_match']:.2f} % of replies right, loss {run['validation_loss']:.4f}", "on up to 5 examples", f"at step {training['step']}"):
         assert part in out, part
     assert "adamw" not in out and len(out.splitlines()) < 10
 

@@ -53,7 +53,7 @@ def test_a_task_from_beginning_to_end(attn, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["addition.last.safetensors", "addition.safetensors"]
     assert attn("generate", "addition.safetensors", "1+1", "2+2", "--most", 5).stdout.count("\n") == 2
     again = attn("train", "addition", *FEW, status=2).stderr
-    assert "addition.safetensors is there already" in again
+    assert "addition.safetensors exists" in again
     attn("train", "addition", *FEW, "--replace", "--quiet", "--examine", 1)
 
 
@@ -69,13 +69,13 @@ def test_json_is_json(attn, pairs, model):
 
 
 @pytest.mark.parametrize("text,says", [
-    (b"", "bad.tsv: there is nothing to learn from"),
-    (b"a\tb\n", "bad.tsv: there is nothing to validate on"),
-    (b"a\tb\nab\n", "attn: bad.tsv:2:1: error: has no tab"),
-    (b"a\tb\nc\td\te\n", "attn: bad.tsv:2:1: error: has two tabs"),
-    (b"a\tb\n\0\tc\n", "attn: bad.tsv:2:1: error: holds a 0"),
-    (b"a\tb\n\xff\tc\n", "attn: bad.tsv:2:1: error: is not UTF-8"),
-    (b"a\tb\n" + b"x" * 10_000_000, "attn: bad.tsv:2:1: error: longer than 65536 bytes")])
+    (b"", "bad.tsv: no lines to train on"),
+    (b"a\tb\n", "bad.tsv: no lines to validate on"),
+    (b"a\tb\nab\n", "attn: bad.tsv:2:1: error: line has no tab"),
+    (b"a\tb\nc\td\te\n", "attn: bad.tsv:2:1: error: line has two tabs"),
+    (b"a\tb\n\0\tc\n", "attn: bad.tsv:2:1: error: line contains a NUL byte"),
+    (b"a\tb\n\xff\tc\n", "attn: bad.tsv:2:1: error: line is not UTF-8"),
+    (b"a\tb\n" + b"x" * 10_000_000, "attn: bad.tsv:2:1: error: line is longer than 65536 bytes")])
 def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (tmp_path / "bad.tsv").write_bytes(text)
     assert says in attn("train", "--data", "bad.tsv", "-o", "b.safetensors", *FEW, status=2).stderr
@@ -87,15 +87,15 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
 @pytest.mark.parametrize("arguments,says", [
     (["--data", "."], "not a regular file"), (["--data", "none"], "attn: none: error: cannot open"), (["--data", "pipe"], "not a regular file"),
     (["-o", "/nowhere/m"], "attn: /nowhere/m: error: cannot create"), (["-o", "."], "is not a regular file"), (["-o", ""], "empty"),
-    (["--steps", "-1"], "steps is -1"), (["--batch", str(2**63 - 1)], "batch is 9223372036854775807"),
-    (["--rate", "nan"], "rate"), (["--rate", "inf"], "rate"), (["--until", "2"], "until"), (["--threads", "-1"], "--threads"),
+    (["--steps", "-1"], "steps must be at least 1, got -1"), (["--batch", str(2**63 - 1)], "batch_size must be between 1 and 1048576, got 9223372036854775807"),
+    (["--rate", "nan"], "learning_rate"), (["--rate", "inf"], "learning_rate"), (["--until", "2"], "target_exact_match"), (["--threads", "-1"], "--threads"),
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
-    (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
+    (["--tokenizer", "wordz"], "characters, words, bpe:SIZE"),
     (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
     (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
-    (["--config", '{"encoder_layers": 0}'], "an encoder without layers"),
-    (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
-    (["--config", '{"max_positions": 3}'], "tokens; the model has positions for 2")])
+    (["--config", '{"encoder_layers": 0}'], "no encoder layers"),
+    (["--config", '{"kind": "encoder", "head": "none"}'], "no output head"),
+    (["--config", '{"length": 3}'], "tokens; the model has positions for 2")])
 def test_what_cannot_be_is_refused_at_once(attn, pairs, tmp_path, arguments, says):
     os.mkfifo(tmp_path / "pipe")
     given = {"--data": "pairs.tsv", "-o": "m.safetensors", "--config": SMALL, "--steps": "2"}
@@ -118,7 +118,7 @@ def test_every_kind_of_model_and_words(attn, tmp_path, config, tokenizer):
 def test_a_decoder_learns_any_lines(attn, tmp_path):
     (tmp_path / "t.txt").write_text("so it goes\nand so on\n\tand\ton\nand on\n")
     out = attn("train", "--data", "t.txt", "-o", "t.safetensors", *FEW[2:], "--config", DECODER, "--json", "--quiet").stdout
-    assert lines(out)[-1]["unseen_loss"] > 0
+    assert lines(out)[-1]["validation_loss"] > 0
 
 
 def test_an_encoder_learns_a_token_for_each_place(attn, tmp_path):
@@ -161,13 +161,13 @@ def test_bf16_learns_too(attn, tmp_path):
 def test_an_encoder_has_no_place_for_more(attn, tmp_path):
     few = [*FEW[2:], "--config", ENCODER, "--quiet"]
     (tmp_path / "t.tsv").write_text("".join(f"{n} is\t{n}\n" for n in range(20)) + "\t\n7\t7 7\n")
-    assert ("attn: t.tsv:22:1: error: the target has 3 tokens, its source 1: an encoder alone says one at each place"
+    assert ("attn: t.tsv:22:1: error: the target has 3 tokens, its source 1: an encoder predicts one token per position"
             in attn("train", "--data", "t.tsv", "-o", "t.safetensors", *few, status=2).stderr)
     attn("train", "--data", "t.tsv", "-o", "t.safetensors", *few[:-2], SMALL, "--quiet")  # another kind has
     for task in "dates", "numerals", "translation":
-        assert "an encoder alone says one at each place" in attn("train", task, *few, status=2).stderr
+        assert "an encoder predicts one token per position" in attn("train", task, *few, status=2).stderr
     (tmp_path / "t.tsv").write_text("so\n")
-    assert "attn: t.tsv:1:1: error: has no tab" in attn("train", "--data", "t.tsv", "-o", "n.safetensors", *few, status=2).stderr
+    assert "attn: t.tsv:1:1: error: line has no tab" in attn("train", "--data", "t.tsv", "-o", "n.safetensors", *few, status=2).stderr
 
 
 def test_what_is_drawn_is_the_seeds(attn, model):
@@ -237,9 +237,9 @@ def test_stopped_and_gone_on(attn, pairs, tmp_path, how):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("phase,says", [
-    (["dates", "--steps", "1", "--examples", "16000000"], "stopped at step 1"),
-    (["dates", "--steps", "9", "--accumulate", "1000000"], "stopped at step 0"),
-    (["--data", "large.tsv", "--tokenizer", "bpe:20000"], "stopped before the first step"),
+    (["dates", "--steps", "1", "--examples", "16000000"], "interrupted at step 1"),
+    (["dates", "--steps", "9", "--accumulate", "1000000"], "interrupted at step 0"),
+    (["--data", "large.tsv", "--tokenizer", "bpe:20000"], "interrupted before the first step"),
     (["dates", "--steps", "1", "--examples", "1", "--examine", "16000000"], "stopped by the caller")])
 def test_each_phase_hears_the_first_signal(tmp_path, how, phase, says):
     """What would take much longer than 20 s ends at once, with status 130, and can go on."""
@@ -263,17 +263,17 @@ def test_each_phase_hears_the_first_signal(tmp_path, how, phase, says):
 def test_a_run_goes_on_as_it_was(attn, model, pairs):
     again = ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"]
     assert "nothing was left to do" in attn(*again[:-1], "n.safetensors").stdout
-    assert "steps is the checkpoint's" in attn(*again, "--steps", 9, status=2).stderr
-    assert "precision is the checkpoint's" in attn(*again, "--precision", "float32", status=2).stderr
+    assert "steps cannot change in a resumed run" in attn(*again, "--steps", 9, status=2).stderr
+    assert "precision cannot change in a resumed run" in attn(*again, "--precision", "float32", status=2).stderr
     assert "pairs.tsv: error: cannot open" in attn(*again, status=2, preexec_fn=pairs.unlink).stderr
     pairs.write_text("1\t2\n3\t4\n")
-    assert "pairs.tsv: not the lines" in attn(*again, status=2).stderr
+    assert "pairs.tsv: the data have changed" in attn(*again, status=2).stderr
 
 
 def test_divergence(attn, tmp_path):
     for every in 3, 100:
         end = attn("train", "addition", *FEW[:2], "--steps", 40, "--rate", "1e30", "--validate-every", every, "--quiet", status=2)
-        assert "Try a lower rate" in end.stderr and not os.listdir(tmp_path)
+        assert "try a lower learning_rate" in end.stderr and not os.listdir(tmp_path)
 
 
 def limited(what, to):
@@ -291,7 +291,7 @@ def test_memory_that_is_refused(attn, pairs, tmp_path):
             pytest.skip("AddressSanitizer takes all the address space there is")
     refused = attn("train", "--data", pairs, "-o", "m.safetensors", *FEW[2:], "--config", '{"d_model": 8192}', status=2,
                    preexec_fn=limited(resource.RLIMIT_AS, 1 << 30))
-    assert "no memory for" in refused.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
+    assert "out of memory" in refused.stderr and os.listdir(tmp_path) == ["pairs.tsv"]
 
 
 def rewrite(path, to, member, **changes):
@@ -339,11 +339,11 @@ def test_an_encoders_table_has_a_row_for_each_word(attn, tmp_path):
 
 @pytest.mark.parametrize("member,changes", [
     ("config", {"d_model": 1 << 24, "ffn_dim": 1 << 24}), ("config", {"num_heads": 1 << 24, "head_dim": 1 << 24}),
-    ("config", {"vocab_size": 5, "source_vocab_size": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
-    ("training", {"tokens": 1 << 40}), ("training", {"longest": -1}), ("training", {"step": 2**63 - 1}), ("training", {"accumulate": 0}),
+    ("config", {"vocabulary": 5, "source_vocabulary": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
+    ("training", {"max_tokens": 1 << 40}), ("training", {"max_length": -1}), ("training", {"step": 2**63 - 1}), ("training", {"gradient_accumulation_steps": 0}),
     ("training", {"precision": "half"}), ("training", {"precision": 16}),
-    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0}),
-    ("run", {"examples": (1 << 24) + 1}), ("run", {"examples": 1 << 62})])
+    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"data_hash": 5}), ("run", {"max_validation_examples": 0}),
+    ("run", {"max_validation_examples": (1 << 24) + 1}), ("run", {"max_validation_examples": 1 << 62})])
 def test_checkpoints_that_lie(attn, model, tmp_path, member, changes):
     rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)
     attn("train", "--resume", "lie.last.safetensors", "-o", "lie.safetensors", status=2)

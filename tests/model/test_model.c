@@ -27,7 +27,7 @@ static char folder[] = "/tmp/attn-model-XXXXXX", path[64], last[64], other[64];
 /* Trained for a few steps. */
 static int train(const char *kind, const char *more) {
   char config[200];
-  attn_train run = ATTN_TRAIN_INIT;
+  attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   if (!mkdtemp(strcpy(folder, "/tmp/attn-model-XXXXXX"))) return -1;
   snprintf(path, sizeof path, "%s/m.safetensors", folder);
   snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
@@ -38,7 +38,8 @@ static int train(const char *kind, const char *more) {
            "\"decoder_layers\": 1%s}",
            kind, more);
   run.task = "addition", run.output = path, run.config = config;
-  run.steps = 30, run.batch = 8, run.examples = 4, run.rate = 0.02, run.threads = 2;
+  run.steps = 30, run.batch_size = 8, run.max_validation_examples = 4, run.learning_rate = 0.02,
+  run.threads = 2;
   return attn_model_train(&run, NULL, NULL) != ATTN_OK;
 }
 
@@ -127,7 +128,7 @@ static void struct_size_is_respected(void **state) {
     attn_generation_result reply;
     unsigned char more[MORE];
   } longer[3];
-  static const size_t bad[] = {0, 8, sizeof(attn_task_facts) - 1, 65537};
+  static const size_t bad[] = {0, 8, sizeof(attn_task_info) - 1, 65537};
   attn_model *m = open_model();
   attn_generation_result now[3] = {ATTN_GENERATION_RESULT_INIT};
   attn_error err;
@@ -143,18 +144,18 @@ static void struct_size_is_respected(void **state) {
   for (int n = 0; n < 3; n++) assert_null(longer[n].reply.text);
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
     attn_generation_result reply = {.struct_size = bad[n], .text_length = 7};
-    attn_score_card card = {.struct_size = bad[n], .examples = 7};
+    attn_evaluation card = {.struct_size = bad[n], .examples = 7};
     attn_train_state at = {.struct_size = bad[n], .step = 7};
-    attn_task_facts task = {.struct_size = bad[n]};
-    attn_train run = ATTN_TRAIN_INIT;
+    attn_task_info task = {.struct_size = bad[n]};
+    attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
     run.task = "addition", run.output = other;
     assert_int_equal(attn_model_generate(m, texts, 1, NULL, &reply, &err), ATTN_ERR_ARGUMENT);
     assert_string_equal(err.argument, "results");
-    assert_int_equal(attn_model_examine(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
+    assert_int_equal(attn_model_evaluate(m, "addition", 1, 0, 1, NULL, NULL, &card, &err),
                      ATTN_ERR_ARGUMENT);
-    assert_string_equal(err.argument, "card");
+    assert_string_equal(err.argument, "evaluation");
     assert_int_equal(attn_model_train(&run, &at, &err), ATTN_ERR_ARGUMENT);
-    assert_string_equal(err.argument, "end");
+    assert_string_equal(err.argument, "state");
     assert_int_equal(attn_task_describe(0, &task), 0);
     assert_true(reply.text_length == 7 && card.examples == 7 && at.step == 7 && !task.name);
   }
@@ -199,9 +200,9 @@ static void a_decoder_continues_its_prompt(void **state) {
     attn_generation_results_free(&one, 1);
   }
   attn_generation_results_free(replies, 3);
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
-  assert_true(card.examples == 5 && card.exact >= 0 && card.exact <= 5);
+  attn_evaluation card = ATTN_EVALUATION_INIT;
+  assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
+  assert_true(card.examples == 5 && card.exact_matches >= 0 && card.exact_matches <= 5);
   attn_model_free(m);
 }
 
@@ -216,7 +217,7 @@ static void an_encoder_has_a_token_for_each_position(void **state) {
   attn_model *m = open_model();
   attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
   attn_generation_result replies[TEXTS] = {ATTN_GENERATION_RESULT_INIT};
-  attn_score_card card = ATTN_SCORE_CARD_INIT;
+  attn_evaluation card = ATTN_EVALUATION_INIT;
   int heads = 0;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   for (int n = 0; n < TEXTS; n++)
@@ -225,10 +226,9 @@ static void an_encoder_has_a_token_for_each_position(void **state) {
   how.batch_size = 4;
   assert_int_equal(attn_model_generate(m, texts, TEXTS, &how, replies, NULL), ATTN_OK);
   attn_generation_results_free(replies, TEXTS);
-  assert_int_equal(attn_model_examine(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
-  assert_true(card.examples == 5 && card.aligned == 0);
-  assert_int_equal(attn_model_visit_attention(m, "12+34", NULL, 1, count_heads, &heads, NULL),
-                   ATTN_OK);
+  assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
+  assert_true(card.examples == 5 && card.aligned_tokens == 0);
+  assert_int_equal(attn_model_visit_attention(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
   assert_int_equal(heads, 2);
   attn_model_free(m);
 }

@@ -119,7 +119,7 @@ static void steps_of_adamw(void **state) {
   for (int call = 0; call < CALLS; call++) {
     begin();
     for (int k = 0; k < SIZE; k++) theirs[2][k] = ours[2][k] = fabsf(ours[2][k]);
-    struct attn_moments m = {ours[0], ours[1], ours[2], x, n * width, chance(2)}, plain = m;
+    struct attn_adamw_group m = {ours[0], ours[1], ours[2], x, n * width, chance(2)}, plain = m;
     plain.w = theirs[0], plain.m = theirs[1], plain.v = theirs[2];
     attn_adamw_step(&host, &adam, 1 + call, 1e-3, 0.7, &m);
     plain_adamw_step(&host, &adam, 1 + call, 1e-3, 0.7, &plain);

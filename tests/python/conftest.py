@@ -1,4 +1,4 @@
-"""What a test draws: anew in each run, and once more with ATTN_SEED=n."""
+"""Random numbers of tests: a new seed per run, or ATTN_SEED."""
 import os
 import random
 import sys
@@ -15,7 +15,7 @@ def seed():
 
 @pytest.fixture
 def rng(seed, request):
-    """Of a test alone, whatever the others draw; and PyTorch's, where it is used, begins anew."""
+    """A generator per test, independent of the other tests. Seeds PyTorch too, if it is imported."""
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed + sum(map(ord, request.node.name)))
     return random.Random(f"{seed} {request.node.name}")

@@ -1,4 +1,4 @@
-"""attn.KVCache: what it holds, attention over it, sharing, and refusals that change nothing."""
+"""attn.KVCache: contents, attention, page sharing, and errors that change nothing."""
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -31,7 +31,7 @@ def test_decoding_equals_prefill(dtype, page_size):
 
 
 @pytest.mark.parametrize("dtype, bound", [("float32", 0), ("float16", 2.0 ** -11), ("bfloat16", 2.0 ** -8)])
-def test_it_holds_what_was_appended(dtype, bound):
+def test_read_returns_appended_tokens(dtype, bound):
     cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, page_size=7, dtype=dtype)
     k, v = tokens(19, count=1)
     cache.append(k[:, :, :4], v[:, :, :4])
@@ -40,7 +40,7 @@ def test_it_holds_what_was_appended(dtype, bound):
         assert np.all(np.abs(got - exact) <= bound * np.abs(exact) + 2.0 ** -25 * (bound > 0))
 
 
-def test_int8_is_within_half_a_step():
+def test_int8_rounding():
     cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, dtype="int8")
     k, v = tokens(30, count=1)
     cache.append(k, v)
@@ -49,7 +49,7 @@ def test_int8_is_within_half_a_step():
         assert np.all(np.abs(got - exact) <= step / 2 * 1.00001 + 2.0 ** -23 * np.abs(exact))
 
 
-def test_beams_share_pages_until_they_grow():
+def test_fork_shares_pages():
     cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=40, page_size=8, pages=6)
     cache.append(*tokens(20, count=1))
     cache.fork(0, 1)
@@ -68,7 +68,7 @@ def test_beams_share_pages_until_they_grow():
     assert "lengths [20, 0, 3]" in repr(cache)
 
 
-def test_torch_without_a_copy():
+def test_torch_tensors_in_place():
     torch = pytest.importorskip("torch")
     cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=9, dtype="bfloat16")
     k, v = (torch.from_numpy(x).bfloat16() for x in tokens(5))
@@ -81,13 +81,13 @@ def test_torch_without_a_copy():
     (dict(heads=0), "heads"), (dict(width=-1), "width"), (dict(capacity=0), "capacity"), (dict(sequences=0), "sequences"),
     (dict(page_size=-1), "page_size"), (dict(pages=-1), "pages"), (dict(dtype="float64"), "dtype"),
     (dict(capacity=2 ** 62), "capacity")])
-def test_caches_that_cannot_be(change, argument):
+def test_invalid_caches(change, argument):
     with pytest.raises(attn.AttnError) as error:
         attn.KVCache(**{**dict(heads=2, width=8, capacity=4), **change})
     assert error.value.argument == argument
 
 
-def test_refusals_name_the_argument_and_change_nothing():
+def test_errors_name_the_argument_and_change_nothing():
     cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6, page_size=2, pages=4)
     k, v = tokens(3)
     cache.append(k, v)
@@ -118,8 +118,8 @@ ACTIONS = st.lists(st.tuples(st.sampled_from(["append", "fork", "truncate", "att
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(actions=ACTIONS, page_size=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
-def test_any_actions_at_all(actions, page_size, pages, dtype):
-    """Whatever is done in whatever order: values or a typed error, and the lengths add up."""
+def test_random_operations(actions, page_size, pages, dtype):
+    """Random operations give results or typed errors, and consistent lengths."""
     cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_size=page_size, pages=pages, dtype=dtype)
     lengths = [0, 0, 0]
     for what, a, b in actions:
@@ -140,7 +140,7 @@ def test_any_actions_at_all(actions, page_size, pages, dtype):
         assert cache.lengths == lengths
 
 
-def test_queries_are_the_last_tokens_whatever_else_is_asked():
+def test_queries_are_the_last_tokens():
     cache, q = attn.KVCache(heads=2, width=8, value_width=6, capacity=12), RNG.normal(size=(1, 4, 3, 8)).astype("f4")
     k, v = tokens(9, count=1)
     cache.append(k, v)
@@ -154,7 +154,7 @@ def test_queries_are_the_last_tokens_whatever_else_is_asked():
         np.testing.assert_array_equal(cache.attend(q, **given), attn.sdpa(q, k, v, **{**last, **dense}), str(given))
 
 
-def test_weights_are_0_behind_a_sequences_end():
+def test_weights_are_0_after_the_end():
     cache, q = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=12), RNG.normal(size=(3, 4, 2, 8)).astype("f4")
     for n, length in enumerate((5, 9, 0)):
         cache.append(*tokens(length, count=1), sequences=[n])
@@ -174,7 +174,7 @@ def test_weights_are_0_behind_a_sequences_end():
 
 @pytest.mark.parametrize("sequences", [[0.9], ["1"], [True], [float("nan")], [None], [2**63], [2**70], [[0]], "0", {0}, {0: 1},
                                        np.array([[0]]), np.array([0.0]), np.array([True]), np.array([2**64 - 1], "u8"), 0.5])
-def test_sequences_are_whole_numbers_in_order(sequences):
+def test_invalid_sequences(sequences):
     cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=4)
     k, v = tokens(1, count=1)
     for call in (lambda: cache.append(k, v, sequences=sequences), lambda: cache.attend(k, sequences=sequences)):
@@ -190,7 +190,7 @@ def test_sequences_of_any_kind(sequences):
     assert cache.lengths == [0, 1]
 
 
-def test_nonsense_is_refused_by_the_arguments_name():
+def test_wrong_types_name_the_argument():
     cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=4)
     k, v = tokens(1, count=1)
     q = np.ones((1, 4, 1, 8), "f4")

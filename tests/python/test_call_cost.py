@@ -1,4 +1,4 @@
-"""What a small call costs in Python: the number of functions that it calls, which no load of the machine changes.
+"""The overhead of a small call: the number of functions it calls, which does not depend on the load of the machine.
 
 bench/call_cost.py measures the time. A limit is what a call needs today and a few more, for other versions of PyTorch.
 """
@@ -16,7 +16,7 @@ from attn.torch import scaled_dot_product_attention, sdpa
 
 
 def calls(call):
-    """How many functions a call runs, of Python and of C."""
+    """Returns the number of Python and C functions that a call runs."""
     found = []
     call()
     sys.setprofile(lambda frame, event, argument: found.append(argument if event == "c_call" else frame.f_code)
@@ -55,7 +55,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_small_call_calls_few_functions(name):
+def test_function_calls_per_call(name):
     call, most = CALLS[name]
     found = calls(call)
     print(f"{name}: {len(found)}")

@@ -1,5 +1,5 @@
-"""Claims of the source texts about learning, cost and PyTorch that docs/claims.md lists: tried with the project's own
-attention and its gradients. Figures on the page are those of these settings; the tests ask for less."""
+"""Claims of the source texts about learning, cost and PyTorch, listed in docs/claims.md, tested with attn's attention and
+gradients. The page reports the figures of these settings; the tests require less."""
 import os
 import re
 import time
@@ -31,7 +31,7 @@ def drawer(seed):
 
 @pytest.mark.parametrize("width", [4, 64, 512])
 def test_dot_products_spread_like_the_root_of_the_width(numbers, width):
-    """Of a query with one key the log-sum-exp is their score: the dot product at scale 1, of standard deviation 1 by default."""
+    """With one key the log-sum-exp is the score: the dot product at scale 1, of standard deviation 1 by default."""
     for dtype in np.float32, np.float64:
         q, k, v = (numbers.standard_normal((20000, 1, 1, n)).astype(dtype) for n in (width, width, 1))
         plain, scaled = (attn.sdpa(q, k, v, return_lse=True, scale=scale)[1].std() for scale in (1.0, None))
@@ -58,7 +58,7 @@ def test_weights_of_ones_are_one_hot_scaled_or_not():
 # ---- Learning ------------------------------------------------------------------------------------
 
 def retrieval_loss(width, scale, rate, seed):
-    """A query equals one of 16 keys before both are multiplied by matrices; these learn, 150 steps, to return its value."""
+    """Trains the projections of queries and keys for 150 steps. Each query equals one of 16 keys; the target is its value."""
     normal, whole = drawer(seed)
     learned = [torch.nn.Parameter(normal(width, width) / width ** 0.5) for _ in range(2)]
     adam = torch.optim.Adam(learned, rate)
@@ -96,7 +96,7 @@ class Norm(torch.autograd.Function):
 
 
 def deep_loss(residual, norm, seed, layers=6, width=32, heads=4, length=8, batch=16, words=4):
-    """Six layers of attention and a hidden layer learn to say the letter before each, 100 steps. Chance is ln 4 = 1.39."""
+    """Trains six layers for 100 steps to predict the previous token. Chance is ln 4 = 1.39."""
     normal, whole = drawer(seed)
     matrix = lambda i, o: torch.nn.Parameter(normal(i, o) / i ** 0.5)
     embedding, places, out = matrix(words, width), torch.nn.Parameter(normal(length, width)), matrix(width, words)
@@ -127,7 +127,7 @@ def test_norms_and_residuals_steady_the_training():
 
 @pytest.mark.parametrize("learns", ["w", "u", "a", "wua"])
 def test_alignments_over_an_image_sum_to_one_and_can_be_learned(numbers, learns):
-    """A state looks at a map of 7 x 7 features by a small network; each of its weights can learn to look at one region."""
+    """Additive attention of a state over 7 x 7 features; each of its weights can be trained to select a region."""
     h = w = 7
     features, state = numbers.standard_normal((h * w, 12)), numbers.standard_normal((1, 10))
     network = {"w": numbers.standard_normal((10, 8)), "u": numbers.standard_normal((12, 8)), "a": numbers.standard_normal(8)}
@@ -150,7 +150,7 @@ def test_alignments_over_an_image_sum_to_one_and_can_be_learned(numbers, learns)
 # ---- Cost ------------------------------------------------------------------------------------------
 
 def test_eight_heads_take_about_the_time_of_one(numbers):
-    """CPU time of h heads of width 512 / h, in turns, minimum of ten; by far not the eightfold."""
+    """CPU time of h heads of width 512 / h, interleaved, minimum of ten: far from eightfold."""
     def call(heads):
         tensors = [numbers.standard_normal((1, heads, 512, 512 // heads), np.float32) for _ in range(3)]
         def once():
@@ -168,7 +168,7 @@ def test_eight_heads_take_about_the_time_of_one(numbers):
 # ---- The texts' own programs -----------------------------------------------------------------------
 
 def program(number, *patterns):
-    """What the text prints as a program, from its first line to its last, run with PyTorch."""
+    """Runs the program printed in a text and returns its variables."""
     found = sorted(SEEDS.glob(f"{number}_*.txt")) if SEEDS.is_dir() else []
     if not found:
         pytest.skip(f"the source texts are not in {SEEDS}")

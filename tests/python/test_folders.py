@@ -1,5 +1,5 @@
-"""GPT-2 and Marian folders in the command, and our checkpoints in transformers: the same replies, token by token, greedily
-and by beams; the same log-probabilities; what would change either and is not done here refused by its name and value."""
+"""GPT-2 and Marian folders in attn, and attn's checkpoints in transformers: the same outputs, token by token, greedily and
+by beam search, and the same log-probabilities. Unsupported settings that would change them are rejected by name and value."""
 import copy
 import json
 import os
@@ -43,7 +43,7 @@ def replies(folder, texts, *options):
 
 
 def words():
-    """A word for each token, so that a reply's text says its tokens."""
+    """One word per token, so that the text of an output shows its tokens."""
     t = Tokenizer(models.WordLevel({"<pad>": PAD, "</s>": END, **{f"w{n}": n for n in range(FIRST, WORDS)}}, unk_token="<pad>"))
     t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     t.add_special_tokens(["<pad>", "</s>"])
@@ -63,7 +63,7 @@ def shaken(model):
 
 
 def build(family, folder, tokenizer=None, change=(), **generation):
-    """A model with a folder's generation settings; what is set to None is left out."""
+    """Writes a model with generation settings; None removes a setting."""
     model = shaken(GPT2LMHeadModel(GPT2Config(**GPT2 | dict(change))) if family == "gpt2" else
                    MarianMTModel(MarianConfig(**MARIAN | dict(change))))
     for name, value in generation.items():
@@ -82,11 +82,11 @@ def spell(ids):
 
 
 def said(model, ids, **how):
-    """What transformers says behind what was read: tokens without special ones, and how many steps there were."""
+    """Returns the tokens that transformers generates, without special ones, and the number of steps."""
     marian = model.config.is_encoder_decoder
     read = torch.tensor([ids + [END] if marian else ids])
     if "max_new_tokens" not in how and model.generation_config.max_length is None and model.generation_config.max_new_tokens is None:
-        how["max_length"] = LENGTH + 1  # ours says as much as there are positions for, theirs no more than 20 tokens
+        how["max_length"] = LENGTH + 1  # attn generates up to the last position, transformers up to 20 tokens by default
     out = model.generate(read, do_sample=False, return_dict_in_generate=True, output_scores=True, **how)
     rows = out.sequences[:, 1 if marian else read.shape[1]:]
     scores = out.sequences_scores.tolist() if "sequences_scores" in out else None
@@ -107,7 +107,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_replies_are_theirs(family, settings, rng, tmp_path):
+def test_generation_matches(family, settings, rng, tmp_path):
     model = build(family, tmp_path, **SETTINGS[settings])
     exact = copy.deepcopy(model).double()
     sources = [some_text(rng) for _ in range(4)]
@@ -119,7 +119,7 @@ def test_replies_are_theirs(family, settings, rng, tmp_path):
         for ids, ours in zip(sources, replies(tmp_path, map(spell, sources), *options), strict=True):
             (rows, scores), (sure, _) = said(model, ids, **how), said(exact, ids, **how)
             if rows != sure:
-                continue  # theirs cannot tell either
+                continue  # transformers drops the scores as well
             assert [r["text"] for r in ours] == [spell(row) for row in rows], (beams, ids)
             lengths |= {r["tokens"] for r in ours}
             if scores:
@@ -129,8 +129,8 @@ def test_replies_are_theirs(family, settings, rng, tmp_path):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_halves(family, dtype, rng, tmp_path):
-    """Weights in 16 bits are the numbers that they are; all else is float32."""
+def test_16_bit_weights(family, dtype, rng, tmp_path):
+    """16-bit weights are widened; computation is in float32."""
     model = build(family, tmp_path)
     model.to(dtype).save_pretrained(tmp_path)
     ids = some_text(rng)
@@ -138,7 +138,7 @@ def test_halves(family, dtype, rng, tmp_path):
 
 
 def log_p(model, read, row, begin, ended):
-    """Of a reply's tokens, and of its end where it was said."""
+    """The log-probability of the tokens of an output, and of its end token if it has one."""
     labels = row + [END_OF[model.config.model_type]] * ended
     with torch.no_grad():
         if model.config.is_encoder_decoder:
@@ -162,8 +162,8 @@ OURS = {
 
 @pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe:300"])
 @pytest.mark.parametrize("name", OURS)
-def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
-    """Trained here, exported, loaded there with its tokenizer: the same replies, and the same log-probabilities."""
+def test_exported_checkpoint_in_transformers(name, tokenizer, rng, tmp_path):
+    """A model trained by attn and exported gives the same outputs and log-probabilities in transformers."""
     pairs = [("".join(letters := rng.choices("abcd ", k=rng.randrange(2, 9))).strip() or "a", "".join(reversed(letters)).strip() or "a")
              for _ in range(200)]
     (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
@@ -194,8 +194,8 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
         assert (folder / file).read_bytes() == (tmp_path / "again" / file).read_bytes(), file
 
 
-def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
-    """The snippet of docs/models.md, run: strictly loaded, and the log-probability of a reply is ours."""
+def test_snippet_of_models_page(tmp_path, monkeypatch):
+    """The snippet of docs/models.md loads strictly, and gives the same log-probability."""
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     snippet = page[page.index("```python\nimport json, torch") + 10:]
     monkeypatch.chdir(tmp_path)
@@ -215,8 +215,8 @@ def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_a_folder_is_shown_and_explained(family, rng, tmp_path):
-    """Weights of every head against theirs; a lesson of one of them."""
+def test_show_and_explain(family, rng, tmp_path):
+    """Compares the attention weights of every head; explains one of them."""
     model = build(family, tmp_path)
     ids = some_text(rng)
     told, side = (spell(some_text(rng)), "--input") if family == "marian" else (spell(ids), "--target")
@@ -236,8 +236,8 @@ def test_a_folder_is_shown_and_explained(family, rng, tmp_path):
     assert "weights" in attn("explain", tmp_path, *options).stdout
 
 
-def test_gpt2s_own_vocabulary(rng, tmp_path):
-    """vocab.json and merges.txt where there is no tokenizer.json, as the first GPT-2s had it; an empty text begins with
+def test_gpt2_vocab_and_merges(rng, tmp_path):
+    """vocab.json and merges.txt without tokenizer.json, as in the first GPT-2 files. An empty text starts with
     bos_token_id."""
     texts = ["the cat sat on the mat", "a dog ran home", "  two  spaces, and a tab\t", "naïve 私は", ""]
     t = Tokenizer(models.BPE())
@@ -260,7 +260,7 @@ def test_gpt2s_own_vocabulary(rng, tmp_path):
     assert "merges[0]" in attn("generate", tmp_path, "a", status=2).stderr
 
 
-def test_sentencepiece_is_refused(tmp_path):
+def test_sentencepiece_is_rejected(tmp_path):
     build("marian", tmp_path)
     os.remove(tmp_path / "tokenizer.json")
     (tmp_path / "source.spm").write_bytes(b"\n")
@@ -274,9 +274,9 @@ def edit(path, change):
     path.write_text(json.dumps({k: v for k, v in whole.items() if v is not ...}))
 
 
-def refused(folder, *says):
+def refused(folder, *expected):
     message = attn("generate", folder, "w3", status=2).stderr
-    assert all(s in message for s in says) and message.startswith(f"attn: {folder}") and ": error: " in message, message
+    assert all(s in message for s in expected) and message.startswith(f"attn: {folder}") and ": error: " in message, message
 
 
 GENERATION = [
@@ -292,7 +292,7 @@ GENERATION = [
     {"bad_words_ids": [[WORDS]]}, {"eos_token_id": [1, 3]}, {"eos_token_id": WORDS}, {"forced_eos_token_id": 3},
     {"decoder_start_token_id": -1}, {"bos_token_id": "w3"}, {"pad_token_id": 1.5}, {"target_lookbehind": 3}, {"low_memory": True},
 ]
-# Where tokens are drawn, how caches are kept, what is told beside the reply, and quicker ways to the same tokens.
+# Sampling, cache implementations, additional outputs, and faster ways to the same tokens.
 HARMLESS = """temperature top_k top_p min_p top_h typical_p epsilon_cutoff eta_cutoff use_cache cache_implementation cache_config
 max_cache_len output_attentions output_hidden_states output_scores output_logits return_dict_in_generate is_assistant
 num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold prompt_lookup_num_tokens
@@ -301,8 +301,8 @@ compile_config disable_compile continuous_batching_config prefill_chunk_size _fr
 
 
 @pytest.mark.parametrize("change", GENERATION, ids=json.dumps)
-def test_what_would_change_a_reply_is_refused(change, tmp_path):
-    """In generation_config.json, and in config.json where there is none."""
+def test_unsupported_generation_settings(change, tmp_path):
+    """In generation_config.json, or in config.json without it."""
     build("marian", tmp_path)
     (name, value), = change.items()
     edit(tmp_path / "generation_config.json", change)
@@ -312,8 +312,8 @@ def test_what_would_change_a_reply_is_refused(change, tmp_path):
     refused(tmp_path, "config.json", f'"{name}"', json.dumps(value, separators=(",", ":")))
 
 
-def test_every_setting_of_theirs_is_known():
-    """None that a version of transformers brings goes unseen: each is refused above, done, or listed as harmless."""
+def test_every_generation_setting_is_handled():
+    """Every setting of transformers is supported, rejected above, or listed as harmless."""
     done = {"max_length", "max_new_tokens", "num_beams", "pad_token_id", "eos_token_id", "bos_token_id", "decoder_start_token_id"}
     known = {k for change in GENERATION for k in change} | done | set(HARMLESS)
     assert set(GenerationConfig().to_dict()) <= known, set(GenerationConfig().to_dict()) - known
@@ -331,7 +331,7 @@ CONFIG = {
     "bert": [{"hidden_act": "mish"}, {"position_embedding_type": "relative_key"}, {"is_decoder": True},
              {"add_cross_attention": True}, {"tie_word_embeddings": False}, {"is_encoder_decoder": True}],
 }
-# Dropout, how weights begin, what heads that are not read have, how outputs are told, names of labels.
+# Dropout, initialization, unused heads, output formats, label names.
 PASSED = {
     "gpt2": """resid_pdrop embd_pdrop attn_pdrop initializer_range summary_type summary_use_proj summary_activation
     summary_proj_to_labels summary_first_dropout reorder_and_upcast_attn""".split(),
@@ -352,7 +352,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("family, change", [(f, c) for f in ("gpt2", "marian") for c in CONFIG[f]], ids=str)
-def test_what_would_change_a_number_is_refused(family, change, tmp_path):
+def test_unsupported_config_values(family, change, tmp_path):
     build(family, tmp_path)
     (name, value), = change.items()
     edit(tmp_path / "config.json", change)
@@ -360,14 +360,14 @@ def test_what_would_change_a_number_is_refused(family, change, tmp_path):
 
 
 @pytest.mark.parametrize("family, config", [("gpt2", GPT2Config), ("marian", MarianConfig), ("bert", BertConfig)])
-def test_every_member_of_theirs_is_known(family, config):
+def test_every_config_member_is_handled(family, config):
     known = {k for change in CONFIG[family] for k in change} | set(PASSED[family]) | set(PASSED["all"]) | set(SIZES[family])
     assert set(config().to_dict()) <= known, set(config().to_dict()) - known
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_what_is_passed_over_changes_nothing(family, tmp_path):
-    """Dropout above all, which is for training."""
+def test_ignored_members_change_nothing(family, tmp_path):
+    """Such as dropout, which is for training."""
     build(family, tmp_path)
     before = replies(tmp_path, ["w3 w4"])
     for name in PASSED[family]:
@@ -377,8 +377,8 @@ def test_what_is_passed_over_changes_nothing(family, tmp_path):
     assert replies(tmp_path, ["w3 w4"]) == before
 
 
-def test_what_has_no_name_there_is_not_exported(tmp_path):
-    """With the member and its value, and nothing is left behind."""
+def test_export_of_unsupported_models(tmp_path):
+    """The error names the member and its value; no file is left."""
     attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
     assert '"tie_word_embeddings" is false, which a marian model cannot represent; it must be true' in message, message
@@ -388,8 +388,8 @@ def test_what_has_no_name_there_is_not_exported(tmp_path):
     assert "nowhere" in message and "error: cannot create: No such file" in message, message
 
 
-def test_an_export_that_fails_changes_nothing(tmp_path):
-    """An empty folder may be named; where the disk is full it is there as before, and nothing beside it."""
+def test_failed_export_changes_nothing(tmp_path):
+    """An existing empty folder stays empty on a full disk, without other files next to it."""
     build("marian", tmp_path / "theirs")
     (tmp_path / "to").mkdir()
     full = subprocess.run([ATTN, "export", tmp_path / "theirs", "-o", tmp_path / "to"], capture_output=True, text=True,
@@ -400,14 +400,14 @@ def test_an_export_that_fails_changes_nothing(tmp_path):
     assert (tmp_path / "to" / "model.safetensors").exists()
 
 
-@pytest.mark.parametrize("what, says", [
-    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "a decoder's prompt"), ({"single": "$A $A"}, "post_processor.single")])
-def test_what_stands_around_a_text(what, says, rng, tmp_path):
-    """A token before a text that is to go on is read; one behind it is refused."""
+@pytest.mark.parametrize("what, expected", [
+    ({"single": "</s> $A"}, None), ({"single": "$A </s>"}, "prompt"), ({"single": "$A $A"}, "post_processor.single")])
+def test_special_tokens_around_a_text(what, expected, rng, tmp_path):
+    """A token before a prompt is supported; one after it is rejected."""
     t = words()
     t.backend_tokenizer.post_processor = processors.TemplateProcessing(**what, special_tokens=[("</s>", END)])
     model = build("gpt2", tmp_path, t)
-    if says:
-        return refused(tmp_path, says)
+    if expected:
+        return refused(tmp_path, expected)
     ids = some_text(rng)
     assert replies(tmp_path, [spell(ids)])[0][0]["text"] == spell(said(model, [END] + ids)[0][0])

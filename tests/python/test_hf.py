@@ -62,7 +62,7 @@ def test_logits_and_gradients(name):
 
 
 @pytest.mark.parametrize("name", [n for n in MODELS if not n.startswith(("bert", "t5"))])
-def test_greedy_generation_with_a_cache(name):
+def test_greedy_generation_with_cache(name):
     eager, ours = (model.eval() for model in twins(name))
     ids = torch.randint(3, 97, (2, 9))
     ids[1, :3] = 0

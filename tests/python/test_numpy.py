@@ -1,4 +1,4 @@
-"""attn.sdpa on NumPy arrays: values, layouts without a copy, types, errors, and any nonsense at all."""
+"""attn.sdpa on NumPy arrays: values, layouts without a copy, types, errors, random arguments."""
 import os
 
 import numpy as np
@@ -38,7 +38,7 @@ def test_values(dtype, tolerance):
                                reference(q, k, v, None, bias, 0.5, 2.0), atol=tolerance)
 
 
-def test_strided_inputs_are_taken_as_they_are():
+def test_strided_inputs():
     q, k, v = tensors()
     want = attn.sdpa(q, k, v)
     sparse = np.zeros((2, 4, 18, 16), "f4")[:, :, ::2, ::2]
@@ -77,7 +77,7 @@ def test_gradients_against_differences():
         assert gradient[at] == pytest.approx((up - down) / (2 * h), abs=1e-7)
 
 
-def test_dropout_is_the_same_for_a_slice_that_is_told_its_origin():
+def test_dropout_origin_of_a_slice():
     q, k, v = tensors(2, 4, 4)
     whole = attn.sdpa(q, k, v, dropout=0.4, seed=7)
     np.testing.assert_array_equal(attn.sdpa(q[1:], k[1:], v[1:], dropout=0.4, seed=7, origin=(1, 0, 0)), whole[1:])
@@ -95,7 +95,7 @@ def packed(dtype="f4"):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-def test_packed_sequences_are_each_a_call(dtype):
+def test_packed_sequences(dtype):
     q, k, v = packed(dtype)
     wide = "f8" if dtype == "f8" else "f4"
     bias, sinks = RNG.normal(size=(1, 9, 11)).astype(wide), RNG.normal(size=4)
@@ -128,7 +128,7 @@ def test_packed_sequences_are_each_a_call(dtype):
     ("cu_seqlens_q", {"cu_seqlens_q": np.array([0.0, 9.0])}), ("cu_seqlens_k", {"cu_seqlens_k": np.array([0, 11])}),
     ("mask", {"mask": np.zeros((9, 10), "f4")}), ("key_lengths", {"key_lengths": np.array([3, 2, 4, 3])}),
     ("alibi", {"alibi": np.zeros(3)})])
-def test_what_is_wrong_with_packed_sequences_is_named(argument, change):
+def test_invalid_packed_sequences(argument, change):
     q, k, v = packed()
     right = {"q": q, "k": k, "v": v, "cu_seqlens_q": STARTS, "cu_seqlens_k": OTHERS}
     with pytest.raises(attn.AttnError) as caught:
@@ -140,14 +140,14 @@ def test_what_is_wrong_with_packed_sequences_is_named(argument, change):
     assert caught.value.argument == argument
 
 
-def test_a_gradient_of_what_is_not_there_is_refused():
+def test_gradient_of_a_missing_feature():
     q, k, v = tensors()
     o, lse = attn.sdpa(q, k, v, return_lse=True)
-    with pytest.raises(attn.AttnError, match="want_mask is set, but there is no mask"):
+    with pytest.raises(attn.AttnError, match="want_mask requires mask"):
         attn.sdpa_backward(o, q, k, v, o, lse, want_mask=True)
 
 
-def test_presets_differ_where_the_systems_do():
+def test_presets():
     q, k, v = tensors(1, 1, 1, 2, 5)
     flash = attn.sdpa(q, k, v, causal=True, preset="flash")
     np.testing.assert_array_equal(flash, attn.sdpa(q, k, v, causal=True, align="bottom-right"))
@@ -166,7 +166,7 @@ def test_presets_differ_where_the_systems_do():
     ("key_lengths", lambda a: a.update(key_lengths=np.array([3, 99]))), ("align", lambda a: a.update(align="middle")),
     ("preset", lambda a: a.update(preset="tf")), ("empty_row", lambda a: a.update(empty_row="one")),
     ("out", lambda a: a.update(out=np.zeros((1, 1), "f4")))])
-def test_what_is_wrong_is_named(argument, change):
+def test_invalid_arguments(argument, change):
     q, k, v = tensors()
     arguments = {"q": q, "k": k, "v": v}
     change(arguments)
@@ -176,7 +176,7 @@ def test_what_is_wrong_is_named(argument, change):
 
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 4, 9, 8), "i4"), np.zeros((2, 4, 9, 8), ">f4"), [[1.0]], "q"])
-def test_types_are_type_errors(bad):
+def test_type_errors(bad):
     _, k, v = tensors()
     with pytest.raises(TypeError):
         attn.sdpa(bad, k, v)
@@ -194,7 +194,7 @@ SHAPES = st.lists(st.integers(0, 5), min_size=0, max_size=5)
            "dropout": st.floats(), "seed": st.integers(0, 2**64 - 1), "threads": st.integers(-2, 9),
            "empty_row": st.sampled_from(["zero", "mean", "nan", "error"]),
            "return_lse": st.booleans(), "return_weights": st.booleans()}))
-def test_any_arguments_give_a_result_or_an_error(shapes, dtype, mask, features):
+def test_random_arguments(shapes, dtype, mask, features):
     arrays = [np.ones(shape, dtype) for shape in shapes]
     if mask is not None:
         features["mask"] = np.zeros(mask, "f4")
@@ -204,7 +204,7 @@ def test_any_arguments_give_a_result_or_an_error(shapes, dtype, mask, features):
         pass
 
 
-def test_the_plan_says_why():
+def test_plan():
     q, k, v = tensors()
     plan = attn.plan(q, k, v, causal=True)
     assert plan.kernel.startswith("f32") and "float32" in str(plan) and plan.flops > 0
@@ -220,8 +220,18 @@ def test_lessons():
         attn.check("X\n1 2\n3\n")
 
 
+@pytest.mark.parametrize("argument,call", [
+    ("document", lambda: attn.check(7)), ("document", lambda: attn.explain(b"X\n")), ("cell", lambda: attn.explain("X\n", cell=3)),
+    ("lang", lambda: attn.check("X\n", lang="fr")), ("precision", lambda: attn.check("X\n", precision="4")),
+    ("precision", lambda: attn.explain("X\n", precision=2**40)), ("width", lambda: attn.explain("X\n", width=1.5))])
+def test_invalid_lesson_arguments(argument, call):
+    with pytest.raises(attn.AttnError) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
 class ByDLPack:
-    """A library of its own, of which only DLPack is known; version 1 says what is read-only."""
+    """An array with DLPack only. Version 1 has a read-only flag."""
 
     def __init__(self, array, versioned=True):
         self.array, self.versioned = array, versioned
@@ -232,7 +242,7 @@ class ByDLPack:
 
 
 def outputs_that_cannot_be(tmp_path):
-    """What is refused as (2, 4) in float32, and its memory."""
+    """Outputs of shape (2, 4) in float32 that must be rejected, and their memory."""
     kept = bytes(32)
     yield np.frombuffer(kept, "f4").reshape(2, 4), lambda: kept
     np.save(tmp_path / "m.npy", np.zeros((2, 4), "f4"))
@@ -248,7 +258,7 @@ def outputs_that_cannot_be(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*writeable")
-def test_memory_that_may_not_be_written_is_not(tmp_path):
+def test_read_only_outputs(tmp_path):
     cache, x = attn.KVCache(heads=2, width=4, capacity=4), RNG.normal(size=(2, 4)).astype("f4")
     cache.append(x[:, None], x[:, None])
     cos, sin = attn.nn.rotary_tables(2, 4)
@@ -264,7 +274,7 @@ def test_memory_that_may_not_be_written_is_not(tmp_path):
             assert caught.value.argument == "out" and memory() == bytes(len(memory()))
 
 
-def test_outputs_of_any_layout_that_is_one():
+def test_strided_outputs():
     x = RNG.normal(size=(2, 3)).astype("f4")
     want = attn.nn.rms_norm(x)
     for steps in ((16, -4), (4, 8), (12, 8)):                  # the last: interleaved, and still each has its own
@@ -289,14 +299,14 @@ def test_outputs_of_any_layout_that_is_one():
     ("q", {"q": None}), ("q", {"q": np.ma.masked_array(np.ones((2, 4, 9, 8), "f4"), mask=True)}),
     ("v", {"v": np.array(1.0, "f4")}), ("v", {"v": np.ones(6, "f4")}), ("k", {"k": np.ones(8, "f4"), "return_weights": True}),
     ("q", {"q": np.array(1.0, "f4"), "return_weights": True}), ("mask", {"mask": [[1]]})])
-def test_nonsense_is_refused_by_the_arguments_name(argument, change):
+def test_wrong_types_name_the_argument(argument, change):
     q, k, v = tensors()
     with pytest.raises(attn.AttnError) as caught:
         attn.sdpa(**{"q": q, "k": k, "v": v, "dropout": 0.5, **change})
     assert caught.value.argument == argument, str(caught.value)
 
 
-def test_backwards_name_what_is_no_array():
+def test_backward_wrong_types():
     q, k, v = tensors()
     o, lse = attn.sdpa(q, k, v, return_lse=True)
     whole = {"d_o": o, "q": q, "k": k, "v": v, "o": o, "lse": lse}
@@ -325,5 +335,5 @@ def test_packed_gradient_of_the_additive_vector():
         want += attn.sdpa_backward(d_o[:, i], q[:, i], k[:, j], v[:, j], o[:, i], lse[:, i], additive=a,
                                    want_additive=True).d_additive
     np.testing.assert_allclose(g.d_additive, want, atol=1e-13)
-    with pytest.raises(attn.AttnError, match="want_additive is set, but there is no additive"):
+    with pytest.raises(attn.AttnError, match="want_additive requires additive"):
         attn.sdpa_packed_backward(d_o, q, k, v, o, lse, STARTS, OTHERS, want_additive=True)

@@ -1,4 +1,4 @@
-"""ONNX's own node tests of four operators, by ONNX's own runner; how many ran is printed and checked."""
+"""ONNX's node tests of four operators, by ONNX's runner; their number is printed and checked."""
 import unittest
 import warnings
 
@@ -17,7 +17,7 @@ LEAST = {"Attention": 93, "RotaryEmbedding": 8, "LayerNormalization": 19, "RMSNo
 
 @pytest.fixture(scope="module")
 def cases():
-    """By operator, the models of one node of it; those expanded into other operators are not among them."""
+    """Returns the models of a single node by operator, without expanded functions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the generator's own arithmetic
         tests = load_model_tests(kind="node")
@@ -26,7 +26,7 @@ def cases():
 
 
 @pytest.mark.parametrize("operator", LEAST)
-def test_every_case_of_onnx(cases, operator):
+def test_onnx_node_cases(cases, operator):
     failed = []
     for case in cases[operator]:
         ready = Backend.prepare(case.model)
@@ -42,8 +42,8 @@ def test_every_case_of_onnx(cases, operator):
 
 
 @pytest.mark.parametrize("stash_type, kind", [(1, "float32"), (16, "bfloat16")])
-def test_types_that_no_case_has(stash_type, kind):
-    """Mean and InvStdDev are of stash_type, Y of X's type; of RMSNormalization of scale's."""
+def test_stash_types(stash_type, kind):
+    """Mean and InvStdDev have stash_type, Y has X's type, or scale's for RMSNormalization."""
     x = np.random.default_rng(0).normal(size=(3, 8)).astype("float16")
     y, mean, inverse = layer_normalization(x, np.ones(8, "float16"), axis=1, stash_type=stash_type)
     assert (y.dtype.name, mean.dtype.name, inverse.dtype.name) == ("float16", kind, kind) and mean.shape == (3, 1)
@@ -52,7 +52,7 @@ def test_types_that_no_case_has(stash_type, kind):
         layer_normalization(x, np.ones(8, "float16"), stash_type=10)
 
 
-def test_other_models_are_refused():
+def test_unsupported_models():
     node = onnx.helper.make_node("Relu", ["x"], ["y"])
     value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
     model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [value("x")], [value("y")]))
@@ -72,8 +72,8 @@ def masked_attention(**graph):
 
 
 @pytest.mark.parametrize("inputs", ["QKV", "QKVM"])
-def test_constants_of_a_model_are_read(inputs):
-    """An initializer is what its input is: not given, its value counts; given, where the graph has it as an input, it does not."""
+def test_initializers(inputs):
+    """An initializer is the default of the graph input of its name."""
     rng = np.random.default_rng(0)
     q, k, v = (rng.normal(size=(1, 2, 5, 4)).astype("f4") for _ in range(3))
     mask, other = (rng.normal(size=(5, 5)).astype("f4") for _ in range(2))
@@ -82,11 +82,11 @@ def test_constants_of_a_model_are_read(inputs):
     if inputs == "QKVM":
         assert np.array_equal(ready.run([q, k, v, other])[0], sdpa(q, k, v, mask=other))
     for wrong in ([q, k], [q, k, v, mask, mask]):
-        with pytest.raises(ValueError, match="inputs are given"):
+        with pytest.raises(ValueError, match="expected . inputs"):
             ready.run(wrong)
 
 
-def test_sparse_constants_are_refused():
+def test_sparse_initializers_are_rejected():
     sparse = onnx.helper.make_sparse_tensor(onnx.helper.make_tensor("M", onnx.TensorProto.FLOAT, [1], [1.0]),
                                             onnx.helper.make_tensor("at", onnx.TensorProto.INT64, [1], [0]), [5, 5])
     assert not Backend.is_compatible(masked_attention(sparse_initializer=[sparse]))

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md run, in order, and print what the page says."""
+"""Runs the snippets of docs/python.md in order and compares their output with the page."""
 import contextlib
 import io
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 
-def test_the_page_runs():
+def test_page_snippets():
     blocks = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", PAGE.read_text(), re.S)
     assert len(blocks) >= 5
     names = {}

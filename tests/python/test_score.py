@@ -11,7 +11,7 @@ SEED = int(os.environ.get("ATTN_SEED") or torch.seed() % 2**31)
 
 
 def formula(q, k, v, kind, w, u, a, scale, see, bias, softcap, sinks):
-    """The equations as the papers have them, an (L, S, A) tensor and all."""
+    """The equations of the papers, with an (L, S, A) tensor."""
     group = q.shape[1] // k.shape[1]
     heads = lambda m, n: m if m.dim() > (2 if m is not a else 1) else m.expand(n, *m.shape)
     if kind == "additive":
@@ -77,7 +77,7 @@ def test_random_calls_against_autograd(kind, dtype, unit):
             assert difference <= 5 * unit * (1 + t.grad.abs().max()), f"{repeat}: d_{name} is off by {difference}"
 
 
-def test_additive_in_sdpa_is_the_score_of_what_is_projected_already():
+def test_additive_in_sdpa():
     rng = np.random.default_rng(3)
     q, k, v, a = (rng.normal(size=shape) for shape in ((2, 4, 6, 5), (2, 2, 8, 5), (2, 2, 8, 3), (4, 5)))
     eye = np.eye(5)
@@ -89,7 +89,7 @@ def test_additive_in_sdpa_is_the_score_of_what_is_projected_already():
     np.testing.assert_array_equal(g.d_q, other.d_q)
 
 
-def test_scale_one_is_the_plain_product():
+def test_unscaled_dot_product():
     rng = np.random.default_rng(4)
     q, k, v = (rng.normal(size=(1, 2, 5, 4)) for _ in range(3))
     np.testing.assert_array_equal(attn.score(q, k, v, scale=1.0), attn.sdpa(q, k, v, scale=1.0))
@@ -97,11 +97,11 @@ def test_scale_one_is_the_plain_product():
                                atol=1e-15)
 
 
-def test_a_missing_matrix_is_told_in_the_callers_words():
+def test_missing_parameters():
     q = np.ones((1, 2, 5, 4))
-    with pytest.raises(attn.AttnError, match="w is missing: kind='general' needs it"):
+    with pytest.raises(attn.AttnError, match="w is required with kind='general'"):
         attn.score(q, q, q, kind="general")
-    with pytest.raises(attn.AttnError, match="u is given, but kind='general' has none"):
+    with pytest.raises(attn.AttnError, match="u is not a parameter of kind='general'"):
         attn.score(q, q, q, kind="general", w=np.eye(4), u=np.eye(4))
 
 
@@ -111,7 +111,7 @@ def test_a_missing_matrix_is_told_in_the_callers_words():
     ("u", {"kind": "general", "w": np.eye(4), "u": np.eye(4)}), ("w", {"kind": "general", "w": np.eye(3)}),
     ("a", {"kind": "additive", "w": np.eye(4), "u": np.eye(4), "a": np.ones(3)}),
     ("additive", {"additive": np.ones(4)})])
-def test_what_is_wrong_is_named(argument, features):
+def test_invalid_arguments(argument, features):
     q = np.ones((1, 2, 5, 4))
     with pytest.raises(ValueError) as caught:
         attn.score(q, q, q, **features)

@@ -1,4 +1,4 @@
-"""attn.summary against NumPy in float64: features, layouts, types, tensors of PyTorch, errors, any arguments at all."""
+"""attn.summary against NumPy in float64: features, layouts, types, PyTorch tensors, errors, random arguments."""
 import os
 
 import numpy as np
@@ -21,7 +21,7 @@ def logits_of(q, k, bias=0.0, softcap=None):
 
 
 def weights_of(s, sinks=None):
-    """The keys' weights, and the sink's beside them."""
+    """The weights of the keys and of the sink."""
     own = np.full((*s.shape[:-1], 1), -np.inf) if sinks is None else np.broadcast_to(
         sinks[:, None, None], (*s.shape[:-1], 1)).astype("f8")
     p = np.exp(np.concatenate([s, own], -1) - np.maximum(s.max(-1, keepdims=True), own))
@@ -52,7 +52,7 @@ def test_values(dtype, tolerance, sinks):
     assert got.entropy.dtype == ("f8" if dtype == "f8" else "f4") and got.top_keys.dtype == "i8"
 
 
-def test_long_sequences_need_no_square():
+def test_memory_of_long_sequences():
     q, k = RNG.normal(size=(6000, 4)).astype("f4"), np.zeros((6000, 4), "f4")
     got = attn.summary(q, k, top=2)  # all keys alike: 6000 x 6000 equal weights
     np.testing.assert_allclose(got.entropy, np.log(6000), rtol=1e-6)
@@ -60,7 +60,7 @@ def test_long_sequences_need_no_square():
     assert (got.top_keys == [0, 1]).all()
 
 
-def test_what_is_not_asked_for_is_none_and_ranks_follow_the_input():
+def test_optional_results_and_ranks():
     q, k = inputs()
     got = attn.summary(q[0, 0], k[0, 0], column_sums=False, top=0, entropy=False)
     assert got.column_sums is got.top_keys is got.top_weights is got.entropy is None
@@ -71,11 +71,11 @@ def test_what_is_not_asked_for_is_none_and_ranks_follow_the_input():
     assert str(nothing) == "9 queries by 11 keys; means over the queries of a head"
 
 
-def test_it_prints_a_table_of_the_first_heads():
+def test_str():
     q, k = np.ones((3, 4, 2, 5), "f4"), np.ones((3, 4, 2, 5), "f4")
     lines = str(attn.summary(q, k, causal=True, scale=1.0)).split("\n")
     assert lines[0] == "2 queries by 2 keys; means over the queries of a head"
-    assert lines[1] == "head  entropy  largest weight  largest logit  most looked at"
+    assert lines[1] == "head  entropy  largest weight  largest logit  most attended keys"
     assert lines[2] == "0, 0  0.3466   0.75            5              key 0 (75.0%), key 1 (25.0%)"
     assert len(lines) == 11 and lines[-1] == "..."
     assert "-inf           -" in str(attn.summary(q, k, mask=np.zeros(2, bool)))
@@ -92,14 +92,14 @@ def test_torch_tensors():
     want = attn.summary(torch.from_numpy(q).bfloat16().float().numpy(), torch.from_numpy(k).bfloat16().float().numpy())
     np.testing.assert_array_equal(got.top_keys.numpy(), want.top_keys)
     np.testing.assert_array_equal(got.entropy.numpy(), want.entropy)  # 16 bits in, none lost on the way
-    assert "most looked at" in str(got)
+    assert "most attended keys" in str(got)
 
 
 @pytest.mark.parametrize("argument, change", [
     ("k", {"k": np.zeros((2, 2, 11, 7), "f4")}), ("k", {"k": np.zeros(3, "f4")}), ("q", {"q": np.zeros((), "f4")}),
     ("top", {"top": -1}), ("top", {"top": 2.5}), ("top", {"top": True}), ("top", {"top": 2**63}), ("mask", {"mask": np.zeros((3, 3), "f4")}),
     ("softcap", {"softcap": 0.0}), ("key_lengths", {"key_lengths": np.array([3, 99])})])
-def test_what_is_wrong_is_named(argument, change):
+def test_invalid_arguments(argument, change):
     q, k = inputs()
     with pytest.raises(ValueError) as caught:
         attn.summary(**{"q": q, "k": k, **change})
@@ -116,7 +116,7 @@ SHAPES = st.lists(st.integers(0, 5), min_size=0, max_size=5)
            "window": st.tuples(st.integers(-2**63, 2**63 - 1), st.integers(-2**63, 2**63 - 1)),
            "threads": st.integers(-2, 9), "empty_row": st.sampled_from(["zero", "mean", "nan", "error"]),
            "column_sums": st.booleans(), "entropy": st.booleans(), "max_logit": st.booleans()}))
-def test_any_arguments_give_a_summary_or_an_error(shapes, dtype, mask, top, features):
+def test_random_summaries(shapes, dtype, mask, top, features):
     if mask is not None:
         features["mask"] = np.zeros(mask, "f4")
     try:

@@ -1,4 +1,4 @@
-"""Our tokenizers and Hugging Face's, file by file in both directions: the same numbers for the same text."""
+"""Tokenizers of attn and Hugging Face on the same files, in both directions: the same token ids for the same text."""
 import json
 import os
 import re
@@ -36,12 +36,12 @@ def decode(file, ids):
 
 def theirs(file):
     loaded = Tokenizer.from_file(str(file))
-    loaded.encode_special_tokens = True  # text is text, whatever it says
+    loaded.encode_special_tokens = True  # no special tokens in texts
     return loaded
 
 
 def is_old(code):
-    """Assigned long ago, so that every table of Unicode has it alike; U+0000 is not for names in JSON."""
+    """Tests for characters assigned long ago, equal in all Unicode tables; without U+0000, which JSON names cannot have."""
     return code and unicodedata.ucd_3_2_0.category(chr(code)) not in ("Cn", "Cs", "Co") and \
         unicodedata.category(chr(code))[0] == unicodedata.ucd_3_2_0.category(chr(code))[0]
 
@@ -64,7 +64,7 @@ def some_corpus(rng):
 
 
 def same(file, texts):
-    """The numbers of both are the same, and so is what becomes of them."""
+    """Compares token ids and decoded texts."""
     loaded = theirs(file)
     wanted = [loaded.encode(text, add_special_tokens=False).ids for text in texts]
     found = encode(file, texts)
@@ -113,8 +113,8 @@ def test_bpe_from_there(rng, tmp_path, round_):
 
 
 @pytest.mark.parametrize("round_", range(6))
-def test_training_merges_the_same_pairs(rng, tmp_path, round_):
-    """Theirs keeps a stale count of a pair that comes again, which needs a word made in two ways: up to there."""
+def test_bpe_training_matches(rng, tmp_path, round_):
+    """Compares merges up to the first pair for which Hugging Face keeps a stale count."""
     here, there = tmp_path / "here.json", tmp_path / "there.json"
     corpus, words = some_corpus(rng), rng.randrange(300, 900)
     ours("train-bpe", words, here, lines=hexes(corpus))
@@ -152,7 +152,7 @@ def test_characters_from_there(rng, tmp_path):
 
 
 def no_special(rng):
-    """A word that is spelled like a special token stays text here and becomes the token there."""
+    """A word spelled like a special token is text in attn and the token in Hugging Face."""
     text = some_text(rng)
     for word in SPECIAL:
         text = text.replace(word, "x")
@@ -179,8 +179,8 @@ def test_words_from_there(rng, tmp_path):
     same(tmp_path / "tokenizer.json", some_corpus(rng) + [no_special(rng) for _ in range(100)])
 
 
-def test_every_old_character_is_split_alike(tmp_path):
-    """Between a letter and a digit, behind a space, twice, behind another of its own: its class shows."""
+def test_pre_tokenization_of_all_characters(tmp_path):
+    """Each character between a letter and a digit, after a space, twice, and after another of its class."""
     file = tmp_path / "tokenizer.json"
     chosen = OLD[::7] if not os.environ.get("ATTN_ALL") else OLD
     texts = ["".join(f"ab{c}12 {c}{c}!{c} {c}" for c in chosen[n:n + 200]) for n in range(0, len(chosen), 200)]
@@ -198,7 +198,7 @@ def bert_text(rng, most=50):
 
 
 def bert(rng, texts):
-    """A WordPiece of pieces that these texts have, and around it what a file may say."""
+    """A WordPiece vocabulary of pieces of these texts, with random settings."""
     from tokenizers import normalizers, processors
     names = rng.choice([["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], ["<s>", "<pad>", "</s>", "<unk>"]])
     first, last, unknown = ("[CLS]", "[SEP]", "[UNK]") if "[PAD]" in names else ("<s>", "</s>", "<unk>")
@@ -246,8 +246,8 @@ def test_wordpiece_from_there(rng, tmp_path, round_):
     assert encode(file, texts) == found  # the model's to do
 
 
-def test_wordpiece_and_every_old_character(rng, tmp_path):
-    """Alone, as a letter, an accent and a mark would stand, before and behind others that may move."""
+def test_wordpiece_normalization_of_all_characters(rng, tmp_path):
+    """Each character alone and next to letters, accents and marks that may be reordered."""
     from tokenizers import normalizers
     chosen = STEADY if os.environ.get("ATTN_ALL") else STEADY[rng.randrange(7)::7]
     texts = ["".join(f"ab{c}12 {c}{c}!{c} x\u302e{c}\u0327a" for c in chosen[n:n + 50])
@@ -264,8 +264,8 @@ def test_wordpiece_and_every_old_character(rng, tmp_path):
         same(tmp_path / "tokenizer.json", texts)
 
 
-def test_what_wordpiece_cannot_be_is_named(rng, tmp_path):
-    """Each change of a right file is refused by its name."""
+def test_unsupported_wordpiece(rng, tmp_path):
+    """Each unsupported change of a valid file is rejected by name."""
     file = tmp_path / "tokenizer.json"
     made = bert(rng, ["ab ab"])
     made.save(str(file))
@@ -305,8 +305,8 @@ def test_what_wordpiece_cannot_be_is_named(rng, tmp_path):
     refused(["model", "vocab", "a b"], len(right["model"]["vocab"]), "white space")
 
 
-def test_unsupported_features_are_named(tmp_path):
-    """What Hugging Face's library can write and ours would do otherwise is refused."""
+def test_unsupported_tokenizers(tmp_path):
+    """Features that attn does not implement are rejected by name."""
     from tokenizers import normalizers, processors
     file = tmp_path / "tokenizer.json"
 

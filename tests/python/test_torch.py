@@ -1,4 +1,4 @@
-"""attn.torch against PyTorch itself: its own sample inputs, gradcheck, opcheck, torch.compile, random calls."""
+"""attn.torch against PyTorch: its sample inputs, gradcheck, opcheck, torch.compile, random calls."""
 import gc
 import os
 import weakref
@@ -24,7 +24,7 @@ SEED = int(os.environ.get("ATTN_SEED") or torch.seed() % 2**31)
 
 
 def samples(dtype, gradients=False):
-    """PyTorch's own; with dropout nothing can be compared."""
+    """PyTorch's sample inputs without dropout, which cannot be compared."""
     for sample in OPERATOR.sample_inputs("cpu", dtype, requires_grad=gradients):
         if not sample.kwargs.get("dropout_p"):
             yield sample
@@ -37,7 +37,7 @@ def exact(q, k, v, **features):
 
 @pytest.mark.parametrize("dtype, unit", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3),
                                          (torch.bfloat16, 1e-2)])
-def test_pytorchs_own_samples(dtype, unit):
+def test_pytorch_samples(dtype, unit):
     count = 0
     for sample in samples(dtype):
         got = scaled_dot_product_attention(sample.input, *sample.args, **sample.kwargs)
@@ -49,7 +49,7 @@ def test_pytorchs_own_samples(dtype, unit):
     assert count >= 10
 
 
-def test_gradcheck_on_pytorchs_own_samples():
+def test_gradcheck_on_pytorch_samples():
     count = 0
     for sample in samples(torch.float64, gradients=True):
         tensors = [sample.input, *sample.args]
@@ -64,7 +64,7 @@ def test_gradcheck_on_pytorchs_own_samples():
 
 
 @pytest.mark.parametrize("fill", [-1e9, 1e9, -1e30, 1e30, float(np.finfo("f4").min)])
-def test_rows_filled_with_a_large_number(fill):
+def test_large_negative_mask_fill(fill):
     """What padding masks do: every key gets 1 / n, in the output and in the gradients. Held to Theorems 2 and 3 of docs/accuracy.md
     without the scores' errors, ours and PyTorch's own float32."""
     n, width, u = 70, 8, 2.0**-24
@@ -100,7 +100,7 @@ def test_gradients_of_masks_and_sinks_and_the_log_sum_exp():
 
 
 def random_call(rng):
-    """Arguments of one call, and how to repeat it."""
+    """Random arguments of one call."""
     pick = lambda *options: options[torch.randint(len(options), (), generator=rng)]
     b, h, group = pick(1, 2, 3), pick(1, 2), pick(1, 2, 4)
     l, s, e, ev = pick(1, 3, 17, 64, 70), pick(1, 5, 64, 97, 130), pick(1, 8, 33), pick(1, 8, 33)
@@ -172,8 +172,8 @@ class SeenByDispatcher(TorchDispatchMode):
         return function(*arguments, **(named or {}))
 
 
-def test_who_must_see_the_operator_sees_it():
-    """An eager call goes past the operator; a mode, a trace, a graph, the profiler and a transform must not miss it."""
+def test_operator_is_visible_to_modes_and_traces():
+    """Eager calls skip the dispatcher, but modes, traces, graphs, the profiler and transforms must see the operator."""
     x, call = torch.randn(1, 2, 5, 4), lambda t: scaled_dot_product_attention(t, t, t)
     for mode in (SeenByPython, SeenByDispatcher):
         seen = []
@@ -191,8 +191,8 @@ def test_who_must_see_the_operator_sees_it():
     assert call(x.to("meta")).is_meta
 
 
-def test_transforms_of_torch_func_in_reverse_mode():
-    """grad, vjp and jacrev, alone and under vmap, of every tensor that has a gradient: what autograd gives."""
+def test_torch_func_reverse_mode():
+    """grad, vjp and jacrev, alone and under vmap, of every differentiable tensor, against autograd."""
     q, k, v = (torch.randn(3, 1, 2, 5, 4, dtype=torch.float64) for _ in range(3))
     mask, sinks = torch.randn(5, 5, dtype=torch.float64), torch.randn(2, dtype=torch.float64)
 
@@ -210,8 +210,8 @@ def test_transforms_of_torch_func_in_reverse_mode():
     torch.testing.assert_close(torch.func.jacrev(call)(q[0]), torch.autograd.functional.jacobian(call, q[0]))
 
 
-def test_no_derivative_is_lost_silently():
-    """Forward mode and gradients of gradients, in any nesting of transforms: refused, never zeros."""
+def test_unsupported_derivatives_raise():
+    """Forward mode and double backward raise in any nesting of transforms; they never return zeros."""
     x, func = torch.randn(1, 2, 5, 4), torch.func
     call = lambda t: scaled_dot_product_attention(t, t, t)
     loss = lambda t: call(t).square().sum()
@@ -232,8 +232,8 @@ def test_no_derivative_is_lost_silently():
     torch.testing.assert_close(tangent, out)
 
 
-def test_meta_tensors_among_others_are_refused():
-    """PyTorch would run the shape function and hand out memory that nobody wrote."""
+def test_mixed_devices_are_rejected():
+    """PyTorch would run the shape function and return uninitialized memory."""
     x, see = torch.randn(1, 2, 5, 4), torch.ones(5, 5, dtype=torch.bool)
     meta = lambda t: t.to("meta")
     for given in ((meta(x), x, x), (x, meta(x), x), (x, x, meta(x)), (x, x, x, meta(see)), (meta(x), meta(x), meta(x), see)):
@@ -243,7 +243,7 @@ def test_meta_tensors_among_others_are_refused():
         sdpa(x, x, x, sinks=torch.zeros(2, device="meta"))
 
 
-def test_results_are_where_the_inputs_are_whatever_the_default_device():
+def test_result_device():
     x, y = torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 3)
     want = attn.sdpa(x, x, y)
     with torch.device("meta"):
@@ -254,7 +254,7 @@ def test_results_are_where_the_inputs_are_whatever_the_default_device():
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3, 2)])
 @pytest.mark.parametrize("rows, keys", [(0, 3), (3, 0), (0, 0)])
-def test_no_queries_or_no_keys_in_any_rank(lead, rows, keys):
+def test_empty_tensors(lead, rows, keys):
     q, k = torch.randn(*lead, rows, 4, requires_grad=True), torch.randn(*lead, keys, 4)
     o = scaled_dot_product_attention(q, k, k)
     assert torch.equal(o, F.scaled_dot_product_attention(q, k, k))
@@ -262,8 +262,8 @@ def test_no_queries_or_no_keys_in_any_rank(lead, rows, keys):
                          (scaled_dot_product_attention, F.scaled_dot_product_attention)))
 
 
-def test_tensors_whose_memory_says_nothing():
-    """Zeros that have none, wrappers, classes of their own: the dispatcher unwraps them, or says what it cannot."""
+def test_wrapper_tensors():
+    """Zero tensors without storage, wrappers, subclasses: the dispatcher unwraps them or raises."""
     x = torch.randn(1, 2, 5, 4)
     zeros = torch._efficientzerotensor((1, 2, 5, 4))
     assert torch.equal(sdpa(zeros, zeros, zeros), torch.zeros(1, 2, 5, 4))
@@ -275,7 +275,7 @@ def test_tensors_whose_memory_says_nothing():
         assert sdpa(x, x, x).is_inference()
 
 
-def test_backward_of_several_gradients_and_of_a_gradient():
+def test_repeated_and_double_backward():
     q, k, v = (torch.randn(1, 2, 5, 4, requires_grad=True) for _ in range(3))
     o = sdpa(q, k, v)
     many = torch.randn(3, *o.shape)
@@ -288,8 +288,8 @@ def test_backward_of_several_gradients_and_of_a_gradient():
         first.sum().backward()
 
 
-def test_a_view_keeps_the_memory_that_it_points_to():
-    """Another thread may give a tensor other memory while a call runs."""
+def test_view_keeps_memory_alive():
+    """Another thread may replace a tensor's storage during a call."""
     tensor, array = torch.zeros(2, 4), np.zeros((2, 4), "f4")
     memory, kept = weakref.ref(tensor.untyped_storage()), weakref.ref(array)
     views = [view(tensor, "tensor"), view(array, "array")]
@@ -302,7 +302,7 @@ def test_a_view_keeps_the_memory_that_it_points_to():
     assert memory() is None and kept() is None
 
 
-def test_swapped_in():
+def test_swapped():
     layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
     x = torch.randn(2, 5, 16)
     want, _ = layer(x, x, x, need_weights=False)
@@ -315,7 +315,7 @@ def test_swapped_in():
     torch.testing.assert_close(again, want, atol=1e-6, rtol=1e-5)
 
 
-def test_what_cannot_be_served_is_an_error_unless_asked_for():
+def test_fallback():
     q = torch.randn(1, 1, 3, 4, dtype=torch.complex64)
     with pytest.raises(TypeError, match="complex64"):
         scaled_dot_product_attention(q, q, q)
@@ -326,7 +326,7 @@ def test_what_cannot_be_served_is_an_error_unless_asked_for():
         F.scaled_dot_product_attention(whole, whole, whole)
 
 
-def test_dropout_follows_pytorchs_generator():
+def test_dropout_seed():
     q, k, v = (torch.randn(1, 2, 40, 8) for _ in range(3))
     torch.manual_seed(3)
     one = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
@@ -340,13 +340,13 @@ def test_dropout_follows_pytorchs_generator():
 # ---- attn itself on tensors ---------------------------------------------------------------------------------
 
 def negative(*shape):
-    """A view with the negative bit, and the same numbers without."""
+    """A view with the negative bit, and an equal tensor without it."""
     view = torch.imag(torch.complex(torch.randn(shape), torch.randn(shape)).conj())
     assert view.is_neg()
     return view, view.clone().resolve_neg()
 
 
-def test_views_that_negate_are_read_with_their_sign():
+def test_negative_views():
     (n, plain), k, v = negative(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
     assert torch.equal(attn.sdpa(n, k, v), attn.sdpa(plain, k, v))
     assert torch.equal(scaled_dot_product_attention(n, k, v), attn.sdpa(plain, k, v))
@@ -356,7 +356,7 @@ def test_views_that_negate_are_read_with_their_sign():
     np.testing.assert_array_equal(cache.read(0)[0], plain[0].numpy())
 
 
-def test_outputs_that_cannot_be_written():
+def test_read_only_tensors():
     k = torch.randn(2, 4)
     leaf, scaled = torch.zeros(2, 4, requires_grad=True), torch.zeros(2, 4, requires_grad=True) * 1
     for out in (leaf, scaled, negative(2, 4)[0], torch.zeros(1, 4).expand(2, 4)):
@@ -368,7 +368,7 @@ def test_outputs_that_cannot_be_written():
             assert caught.value.argument == "out" and torch.equal(out, before)
 
 
-def test_writing_what_a_backward_saved_is_seen_by_it():
+def test_out_increments_the_version():
     k, (cos, sin) = torch.randn(2, 4), nn.rotary_tables(2, 4)
     cache = attn.KVCache(heads=1, width=4, capacity=2)
     cache.append(k[None], k[None])
@@ -387,7 +387,7 @@ def test_writing_what_a_backward_saved_is_seen_by_it():
         assert attn.sdpa(k, k, k, out=out) is out
 
 
-def test_a_graph_is_not_lost_silently():
+def test_inputs_that_require_grad():
     q, k = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 3, 4)
     cache = attn.KVCache(heads=2, width=4, capacity=4)
     cache.append(k, k)
@@ -407,7 +407,7 @@ def test_a_graph_is_not_lost_silently():
     assert sdpa(q, k, k).requires_grad
 
 
-def test_classes_of_their_own_are_tensors():
+def test_tensor_subclasses():
     class Own(torch.Tensor):
         pass
 
@@ -422,7 +422,7 @@ def test_classes_of_their_own_are_tensors():
     ("align", {"align": "bottom_right"}), ("align", {"align": "bogus"}), ("align", {"align": []}), ("window", {"window": (-5, -5)}),
     ("window", {"window": (-1, -7)}), ("window", {"window": 3}), ("window", {"window": (1.5, 0)}), ("softcap", {"softcap": 0}),
     ("softcap", {"softcap": -1.0}), ("seed", {"seed": -1}), ("seed", {"seed": 2**64}), ("scale", {"scale": float("nan")})])
-def test_knobs_are_judged_as_attn_sdpa_does(argument, knobs):
+def test_invalid_features(argument, knobs):
     q = torch.randn(1, 1, 2, 4)
     for call in (sdpa, attn.sdpa):
         with pytest.raises(AttnError) as caught:
@@ -430,7 +430,7 @@ def test_knobs_are_judged_as_attn_sdpa_does(argument, knobs):
         assert caught.value.argument.startswith(argument)
 
 
-def test_any_seed_is_the_same_seed():
+def test_seeds():
     q = torch.randn(1, 1, 9, 4)
     for seed in (0, 2**63 - 1, 2**63, 2**64 - 1):
         assert torch.equal(sdpa(q, q, q, dropout=0.5, seed=seed), attn.sdpa(q, q, q, dropout=0.5, seed=seed))

@@ -1,9 +1,9 @@
-"""Whole models of ours and PyTorch's nn.Transformer with the same weights: logits, the gradient of every weight,
-weights after steps of AdamW; and our checkpoints in PyTorch.
+"""attn's models and PyTorch's nn.Transformer with the same weights: logits, the gradient of every weight, weights after
+steps of AdamW; and attn's checkpoints in PyTorch.
 
-PyTorch in float64 is the truth and PyTorch in float32 the yardstick: what float32 costs a model, nobody has derived,
-but two honest implementations lose about as much. `near` says how much more ours may lose. In bf16 the yardstick is
-PyTorch's autocast, and PyTorch in float64 whose linear layers multiply what ours do.
+PyTorch in float64 is the reference, and its error in float32 the tolerance: no bound for a whole model in float32 is known,
+but two correct implementations have similar errors. `near` has the factor. In bf16 the tolerance is the error of PyTorch's
+autocast, and that of float64 with linear layers that round their operands.
 """
 import copy
 import json
@@ -48,7 +48,7 @@ def sinusoids(length, width):
 
 
 class Reference(nn.Module):
-    """Names are PyTorch's, and ours; a decoder alone is PyTorch's encoder with a causal mask."""
+    """A PyTorch model with attn's parameter names. A decoder-only model is PyTorch's encoder with a causal mask."""
 
     def __init__(self, c):
         super().__init__()
@@ -95,7 +95,7 @@ class Reference(nn.Module):
         return x
 
     def forward(self, source, target):
-        """Padded batches of ids; logits of all places."""
+        """Takes padded batches of token ids; returns the logits of all positions."""
         kind = self.c["kind"]
         no_keys = None if source is None else source == PAD
         future = None if target is None else torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
@@ -117,7 +117,7 @@ def pad(rows):
 
 
 class Batch:
-    """Pairs as the trainer frames them, padded, with labels that PyTorch ignores where there is padding."""
+    """Padded pairs with begin and end tokens; PyTorch ignores the labels of padding."""
 
     def __init__(self, pairs):
         self.lines = [line(*pair) for pair in pairs]
@@ -140,11 +140,12 @@ BASE = {"kind": "encoder-decoder", "vocab_size": 23, "d_model": 24, "num_heads":
         "decoder_layers": 2, "max_positions": 24, "positions": "sinusoidal", "activation": "gelu", "norm_first": True,
         "final_norm": True, "bias": True, "share_encoder_decoder_embeddings": False, "tie_word_embeddings": False, "scale_embedding": True,
         "norm_eps": 1e-5, "dropout": 0.0}
-# AdamW's epsilon bounds what a rounding of a gradient does to a weight, rate / epsilon: with 1e-8 one gradient that is
-# 0 but for roundings moves its weight by a whole step, in every implementation another way.
-TRAINING = {"schedule": "cosine", "rate": 3e-3, "warm_up": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-3,
-            "decay": 0.1, "clip": 0.5, "smoothing": 0.1, "accumulate": 1, "batch": 5, "tokens": 256, "longest": 64, "seed": 1, "step": 0, "skipped": 0,
-            "drawn": 0}
+# AdamW's epsilon bounds the effect of a rounding error of a gradient on a weight, learning_rate / epsilon. With 1e-8, a
+# gradient of rounding errors only would move its weight by a whole step, differently in each implementation.
+TRAINING = {"lr_schedule": "cosine", "learning_rate": 3e-3, "warmup_steps": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98,
+            "norm_eps": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5, "label_smoothing": 0.1,
+            "gradient_accumulation_steps": 1, "batch_size": 5, "max_tokens": 256, "max_length": 64, "seed": 1, "step": 0,
+            "skipped_steps": 0, "examples_seen": 0}
 STEPS = 10
 
 
@@ -163,8 +164,7 @@ def train(model, config, training, steps, batch, path):
 
 
 def pieces(name, x):
-    """Without k's bias, which softmax takes away: its gradient is nothing but rounding, and would be the measure of
-    q's and v's."""
+    """Splits in_proj_bias into q's and v's. k's does not affect the softmax, so its gradient is only rounding."""
     if "in_proj_bias" not in name:
         return [(name, x)]
     q, _, v = x.chunk(3)
@@ -179,7 +179,7 @@ def all_near(ours, single, exact, what, u=U):
 
 
 def no_gradient_of_k(gradients):
-    """What is 0 in truth is a rounding beside q's and v's: sums of less than 2^9 terms of their size."""
+    """Checks that the gradient of k's bias, 0 in exact arithmetic, is rounding of fewer than 2^9 terms of q's and v's size."""
     for name in gradients:
         if "in_proj_bias" in name:
             q, k, v = gradients[name].double().chunk(3)
@@ -196,7 +196,7 @@ def make_pairs(rng, kind, count=5):
 
 
 def draw_batch(rng, model):
-    """None that leads to a corner of ReLU: on which side of it a sum is rounded says nothing."""
+    """Draws a batch without inputs near 0 for ReLU, where rounding decides the gradient."""
     exact, least = copy.deepcopy(model).double(), [0.0]
     for name, layer in exact.named_modules():
         if name.endswith("linear1"):
@@ -225,21 +225,21 @@ VARIANTS = {
 
 
 def rate(step, t=TRAINING):
-    if step < t["warm_up"]:
-        return t["rate"] * step / t["warm_up"]
-    return t["rate"] * (1 + math.cos(math.pi * (step - t["warm_up"]) / (t["steps"] - t["warm_up"]))) / 2
+    if step < t["warmup_steps"]:
+        return t["learning_rate"] * step / t["warmup_steps"]
+    return t["learning_rate"] * (1 + math.cos(math.pi * (step - t["warmup_steps"]) / (t["steps"] - t["warmup_steps"]))) / 2
 
 
 def exact_loss(model, batch):
-    return batch.loss(model, TRAINING["smoothing"])
+    return batch.loss(model, TRAINING["label_smoothing"])
 
 
 def optimize(model, batch, steps, loss_of=exact_loss):
-    """Losses, norms, rates, and what the first two are made of: logits, gradients. The model's weights are moved."""
+    """Trains the model; returns loss, gradient norm, learning rate, logits and gradients of each step."""
     groups = [[p for p in model.parameters() if (p.dim() == 2) == matrix] for matrix in (True, False)]
-    optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["decay"]},
+    optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["weight_decay"]},
                                    {"params": groups[1], "weight_decay": 0.0}], lr=1.0,
-                                  betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["epsilon"])
+                                  betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["norm_eps"])
     said = []
     for step in range(1, steps + 1):
         for group in optimizer.param_groups:
@@ -248,15 +248,15 @@ def optimize(model, batch, steps, loss_of=exact_loss):
         loss, logits = loss_of(model, batch)
         loss.backward()
         gradient = torch.cat([p.grad.double().flatten() for p in model.parameters()])
-        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["clip"])
+        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAINING["max_grad_norm"])
         said.append((loss.item(), norm.item(), rate(step), logits.detach().double(), gradient))
         optimizer.step()
     return said
 
 
 def steps_near(ours, single, exact):
-    """One number may be lucky, so PyTorch's own is no yardstick: a loss loses at most twice what its worst logit does, a
-    norm at most the norm of what the gradient does."""
+    """A single number of PyTorch may be exact by chance, so its error is not a tolerance. The error of a loss is at most
+    twice that of its worst logit, the error of a norm at most the norm of the gradient's error."""
     logits, gradient = (single[n] - exact[n] for n in (3, 4))
     assert abs(ours[0] - exact[0]) <= 4 * 2 * logits.abs().max() + 4 * U * exact[0], "loss"
     assert abs(ours[1] - exact[1]) <= 4 * gradient.norm() + 4 * U * exact[1], "norm"
@@ -271,7 +271,7 @@ def test_logits_gradients_and_steps(variant, rng, tmp_path):
     weights, first, last, said = train(model, config, TRAINING, steps, batch, tmp_path)
     both = {}
     for precision, m in (("single", copy.deepcopy(model)), ("exact", copy.deepcopy(model).double())):
-        loss, logits = batch.loss(m, TRAINING["smoothing"])
+        loss, logits = batch.loss(m, TRAINING["label_smoothing"])
         loss.backward()
         gradients = {name: p.grad.clone() for name, p in m.named_parameters()}
         m.zero_grad()
@@ -293,7 +293,7 @@ def to_bf16(x):
 
 
 class RoundedLinear(torch.autograd.Function):
-    """What ours computes: factors are rounded, sums and biases are not."""
+    """attn's bf16 linear layer: operands are rounded, sums and biases are not."""
 
     @staticmethod
     def forward(context, x, w, b):
@@ -309,7 +309,7 @@ class RoundedLinear(torch.autograd.Function):
 
 
 def rounded_loss(model, batch):
-    """All of PyTorch's linear layers, those of its attention too, go through this one name."""
+    """Replaces nn.functional.linear, which all linear layers of PyTorch use."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nn.functional, "linear", lambda x, w, b=None: RoundedLinear.apply(x, w, b))
         return exact_loss(model, batch)
@@ -322,7 +322,7 @@ def autocast_loss(model, batch):
 
 
 def in_bf16(model, batch):
-    """Logits and gradients of autocast, of float64, and of float64 with rounded factors."""
+    """Logits and gradients with autocast, in float64, and in float64 with rounded operands."""
     found = []
     for m, way in ((copy.deepcopy(model), autocast_loss), (copy.deepcopy(model).double(), exact_loss),
                    (copy.deepcopy(model).double(), rounded_loss)):
@@ -333,7 +333,7 @@ def in_bf16(model, batch):
 
 
 def moves(model, batch, way, dtype):
-    """What ten steps do to every weight."""
+    """The change of every weight after ten steps."""
     m = copy.deepcopy(model).to(dtype)
     optimize(m, batch, STEPS, way)
     return {name: (p - q.to(p.dtype)).detach() for (name, p), q in zip(m.named_parameters(), model.parameters())}
@@ -341,7 +341,7 @@ def moves(model, batch, way, dtype):
 
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "ReLU"])  # whose corner no batch keeps away from by 2^-8
 def test_bf16(variant, rng, tmp_path):
-    """Ours loses no more than autocast does, which rounds sums as well; nor than the rounding of factors costs."""
+    """The error is at most that of autocast, which rounds sums too, and that of rounding the operands."""
     config = BASE | VARIANTS[variant]
     model = Reference(config)
     batch = draw_batch(rng, model)
@@ -359,8 +359,8 @@ def test_bf16(variant, rng, tmp_path):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_our_checkpoint_is_pytorchs(variant, rng, tmp_path):
-    """Trained here, loaded there by name, strictly: the same logits."""
+def test_checkpoint_loads_in_pytorch(variant, rng, tmp_path):
+    """A checkpoint loads in PyTorch by name, strictly, and gives the same logits."""
     config = BASE | VARIANTS[variant]
     batch = Batch(make_pairs(rng, config["kind"]))
     weights, _, last, _ = train(Reference(config), config, TRAINING, 2, batch, tmp_path)

@@ -1,4 +1,4 @@
-"""pip install . into a fresh environment, and the package works there."""
+"""The package works after pip install . into a new environment."""
 import subprocess
 import sys
 import venv

@@ -1,11 +1,11 @@
-"""How near float32 must come: PyTorch's own float32 is the yardstick, its float64 the truth (docs/accuracy.md, Models)."""
+"""Tolerance of float32 results: PyTorch's float32 error, against its float64 as the reference (docs/accuracy.md, Models)."""
 import numpy as np
 
 U, BF16 = 2.0**-24, 2.0**-8
 
 
 def near(ours, single, exact, what, u=U):
-    """In the norm of all elements: four times what PyTorch loses in the same precision, and four roundings, for luck."""
+    """Checks that the error, in the norm of all elements, is at most four times PyTorch's plus four roundings."""
     ours, single, exact = (np.asarray(x, np.float64) for x in (ours, single, exact))
     assert ours.shape == single.shape == exact.shape, what
     lost, may = np.linalg.norm(ours - exact), np.linalg.norm(single - exact)

@@ -1,11 +1,10 @@
-/* Models as a program, for tests/python/test_transformer.py and test_huggingface.py, which compare
- * them with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source
- * tokens|target tokens|types of the source's tokens".
+/* Runs models for tests/python/test_transformer.py and test_huggingface.py, which compare them
+ * with PyTorch and Hugging Face. Examples are lines of numbers, one batch: "source tokens|target
+ * tokens|types of the source's tokens".
  *
- *     drive_model train CHECKPOINT STEPS TO     goes on from a checkpoint, with the batch again and
- *                                               again: TO is the checkpoint afterwards, TO.first
- *                                               what the first step saw, TO.last the last logits
- *     drive_model read CONFIG WEIGHTS TO        Hugging Face's files: TO holds the logits of all
+ *     drive_model train CHECKPOINT STEPS TO     resumes from a checkpoint and repeats one batch: TO
+ * is the new checkpoint, TO.first the logits and gradients of the first step, TO.last the last
+ * logits drive_model read CONFIG WEIGHTS TO        Hugging Face's files: TO holds the logits of all
  *                                               examples; TO.again and TO.json are the same model
  *                                               written */
 #include <stdio.h>
@@ -79,11 +78,10 @@ static void write_tensors(const char *path, const char *const *names, const attn
 
 /* ---- Training ---- */
 
-/* The first part's batch through its tape, which lies idle between steps: logits and, of the mean
- * loss, the gradients of every weight. What stands for the weights in bf16 is as the last step had
- * it. */
+/* Runs the first replica's batch through its tape, which is idle between steps, and writes the
+ * logits and the gradients of the mean loss. */
 static void look(struct attn_trainer *t, const char *to, const char *suffix, int with_gradients) {
-  struct attn_part *p = &t->part[0];
+  struct attn_replica *p = &t->replicas[0];
   struct attn_network *n = p->network;
   const char **names = allocate((size_t)(n->count + 1) * sizeof *names);
   attn_tensor *tensors = allocate((size_t)(n->count + 1) * sizeof *tensors);
@@ -96,14 +94,15 @@ static void look(struct attn_trainer *t, const char *to, const char *suffix, int
     tensors[k + 1] = tensor_of(v->dx, v->n, v->width, n->parameters[k].rank);
   }
   attn_tape_start(&p->tape);
-  if (t->halves) attn_convert_to_bf16(&p->tape.host, t->halves, t->weights, t->numbers);
+  if (t->bf16_weights)
+    attn_convert_to_bf16(&p->tape.host, t->bf16_weights, t->weights, t->parameter_count);
   struct attn_tape_variable *logits =
       attn_transformer_forward(n, &p->tape, &p->batch->source, &p->batch->target);
   names[0] = "logits", tensors[0] = tensor_of(logits->x, logits->n, logits->width, 2);
   float *said = allocate((size_t)(logits->n * logits->width) * sizeof *said);
   memcpy(said, logits->x, (size_t)(logits->n * logits->width) * sizeof *said);
   tensors[0].data = said;
-  attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, t->how.smoothing,
+  attn_tape_cross_entropy(&p->tape, logits, p->batch->labels, t->config.label_smoothing,
                           1.0f / (float)logits->n);
   attn_tape_backward(&p->tape);
   err = p->tape.error, check(p->tape.status);
@@ -119,10 +118,10 @@ static void train(const char *from, int steps, const char *to) {
   check(attn_checkpoint_resume(from, 1, &t, &c, &err));
   look(t, to, "first", 1);
   for (int n = 0; n < steps; n++) {
-    struct attn_step step;
+    struct attn_step_result step;
     add_examples(t);
     check(attn_trainer_step(t, &step, &err));
-    printf("%.9g %.9g %.9g\n", step.loss, step.norm, step.rate);
+    printf("%.9g %.9g %.9g\n", step.loss, step.grad_norm, step.learning_rate);
   }
   look(t, to, "last", 0);
   check(attn_checkpoint_write(to, NULL, t, c.tokenizer, c.run, &err));
@@ -149,7 +148,7 @@ static struct attn_token_batch text_of(int side) {
   return t;
 }
 
-/* Twice: to measure, and to compute. */
+/* The first pass measures, the second computes. */
 static struct attn_tape_variable *forward(const struct attn_network *n, struct attn_tape *tape) {
   struct attn_token_batch source = text_of(0), target = text_of(1);
   attn_transformer_forward(n, tape, &source, &target);

@@ -1,9 +1,7 @@
-/* Law: the library runs on the stack of the thread that called it, so that a host may have timers,
- * profilers and signal handlers of its own: a handler without an alternate stack that interrupts
- * training, generation or embedding thousands of times finds itself on that stack, and may use it.
- *
- * A product that moved the stack pointer into a heap block would have the handler overwrite the
- * heap. */
+/* Signal handlers: the library computes on the stack of the calling thread, so a host may use
+ * timers and profilers. A handler without an alternate stack interrupts training, generation and
+ * embedding thousands of times and must find itself on that stack. A kernel that moved the stack
+ * pointer into a heap block would let the handler overwrite the heap. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,18 +22,18 @@
 enum { PERIOD_US = 100, ENOUGH = 1000, USED = 8192 };
 
 static const char *stack_low, *stack_high;
-static volatile sig_atomic_t interrupted, elsewhere;
+static volatile sig_atomic_t interrupted, off_stack;
 
-/* Uses some stack, all of it written. */
+/* Writes to some of the stack. */
 static void interrupt(int signal_number) {
-  volatile char room[USED];
-  const char *here = (const char *)&room[0];
+  volatile char used[USED];
+  const char *here = (const char *)&used[0];
   (void)signal_number;
   interrupted++;
   if (here < stack_low || here >= stack_high)
-    elsewhere++;
+    off_stack++;
   else
-    for (int n = 0; n < USED; n += 64) room[n] = (char)n;
+    for (int n = 0; n < USED; n += 64) used[n] = (char)n;
 }
 
 static void tick(suseconds_t period) {
@@ -58,7 +56,7 @@ static int begin(void **state) {
 
 static int end(void **state) { return (void)state, folder_end(); }
 
-/* Widths of 27 and 200: products with edges, and some that fill tiles. */
+/* Widths 27 and 200: partial and full tiles. */
 static void train(const char *precision) {
   static const char *const configs[] = {
       "{\"d_model\": 200, \"num_heads\": 4, \"ffn_dim\": 512, \"encoder_layers\": 1, "
@@ -71,15 +69,16 @@ static void train(const char *precision) {
   attn_error err;
   snprintf(output, sizeof output, "%s/m.safetensors", folder);
   for (int n = 0; n < 2; n++) {
-    attn_train run = ATTN_TRAIN_INIT;
+    attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
     run.task = "letters", run.output = output, run.config = configs[n], run.replace = 1;
-    run.steps = 12, run.batch = 16, run.validate_every = 12, run.examples = 8, run.seed = 3;
-    run.rate = 0.3, run.threads = 1, run.precision = precision;
+    run.steps = 12, run.batch_size = 16, run.validate_every = 12, run.max_validation_examples = 8,
+    run.seed = 3;
+    run.learning_rate = 0.3, run.threads = 1, run.precision = precision;
     if (attn_model_train(&run, NULL, &err)) fail_msg("%s", err.message);
   }
 }
 
-static void ask(const char *precision) {
+static void infer(const char *precision) {
   static const char *const sources[] = {"=dcab", "<mlkji", "^zxzyq", "=abcdefgh"};
   static float vectors[4 * 200];
   char path[128];
@@ -100,24 +99,24 @@ static void ask(const char *precision) {
   attn_model_free(model);
 }
 
-/* The phase, until it was interrupted often enough: never on another stack. */
+/* Repeats the phase until it was interrupted often enough. */
 static void check(void (*phase)(const char *), const char *precision) {
-  interrupted = elsewhere = 0;
+  interrupted = off_stack = 0;
   tick(PERIOD_US);
   while (interrupted < ENOUGH) phase(precision);
   tick(0);
   print_message("%d interruptions\n", (int)interrupted);
-  assert_int_equal(elsewhere, 0);
+  assert_int_equal(off_stack, 0);
 }
 
-static void handlers_run_on_the_callers_stack(void **state) {
+static void test_handlers_run_on_the_stack_of_the_caller(void **state) {
   (void)state;
   static const char *const precisions[] = {NULL, "bf16"};
-  for (int n = 0; n < 2; n++) check(train, precisions[n]), check(ask, precisions[n]);
+  for (int n = 0; n < 2; n++) check(train, precisions[n]), check(infer, precisions[n]);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(handlers_run_on_the_callers_stack, begin, end)};
+      cmocka_unit_test_setup_teardown(test_handlers_run_on_the_stack_of_the_caller, begin, end)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

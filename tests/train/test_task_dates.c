@@ -1,6 +1,6 @@
-/* Laws of dates: the source is one of the fourteen forms of the day in the target, as the C
- * library's calendar and strftime have it, and imperial years begin on the days they began on; all
- * days and all forms occur. */
+/* Dates: the source is one of fourteen notations of the day in the target, by the C library's
+ * calendar and strftime and by the first days of the Japanese eras; all days and notations occur.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ enum { DAYS = 54787, FORMS = 14, BEFORE_1970 = 25567 };
 /* All days from 1900-01-01 to 2049-12-31, as the C library counts them. */
 static struct tm days[DAYS];
 
-static void the_calendar_is_whole(void **state) {
+static void test_calendar(void **state) {
   (void)state;
   char first[16], last[16];
   strftime(first, sizeof first, "%Y-%m-%d", &days[0]);
@@ -31,7 +31,7 @@ static int64_t sortable(const struct tm *day) {
   return ((int64_t)day->tm_year + 1900) * 10000 + (day->tm_mon + 1) * 100 + day->tm_mday;
 }
 
-/* By halving: the index of the day, -1 where there is none such. */
+/* Binary search: the index of the day; -1: no such day. */
 static int find_day(const char *target) {
   int year, month, day, low = 0, high = DAYS;
   if (sscanf(target, "%4d-%2d-%2d", &year, &month, &day) != 3 || strlen(target) != 10) return -1;
@@ -46,7 +46,7 @@ static int find_day(const char *target) {
   return sortable(&days[low]) == wanted ? low : -1;
 }
 
-/* ---- Forms ---- */
+/* ---- Notations ---- */
 
 static const char *const ordinals[] = {
     "",     "1st",  "2nd",  "3rd",  "4th",  "5th",  "6th",  "7th",  "8th",  "9th",  "10th",
@@ -81,10 +81,10 @@ static struct imperial imperial_of(const struct tm *day) {
   return (struct imperial){"明治", 'M', year - 1867};
 }
 
-static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE]) {
+static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE_SIZE]) {
   char month[16], brief[16], weekday[16];
   int day = t->tm_mday, year = t->tm_year + 1900, m = t->tm_mon + 1;
-  const size_t room = ATTN_EXAMPLE;
+  const size_t room = ATTN_EXAMPLE_SIZE;
   strftime(month, sizeof month, "%B", t), strftime(brief, sizeof brief, "%b", t);
   strftime(weekday, sizeof weekday, "%A", t);
   snprintf(forms[0], room, "%d %s %d", day, month, year);
@@ -99,10 +99,10 @@ static void western_forms(const struct tm *t, char forms[][ATTN_EXAMPLE]) {
   snprintf(forms[9], room, "%d.%d.%d", year, m, day);
 }
 
-static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE]) {
+static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE_SIZE]) {
   const struct imperial now = imperial_of(t);
   int day = t->tm_mday, year = t->tm_year + 1900, m = t->tm_mon + 1;
-  const size_t room = ATTN_EXAMPLE;
+  const size_t room = ATTN_EXAMPLE_SIZE;
   char number[16];
   western_forms(t, forms);
   snprintf(number, sizeof number, "%d", now.year);
@@ -115,26 +115,26 @@ static void forms_of(const struct tm *t, char forms[FORMS][ATTN_EXAMPLE]) {
 }
 
 static int form_of(const char *source, const struct tm *day) {
-  char forms[FORMS][ATTN_EXAMPLE];
+  char forms[FORMS][ATTN_EXAMPLE_SIZE];
   forms_of(day, forms);
   for (int form = 0; form < FORMS; form++)
     if (!strcmp(source, forms[form])) return form;
   return -1;
 }
 
-/* ---- Laws ---- */
+/* ---- Tests ---- */
 
 static void assert_share(int count, int total, double p) {
   double wrong = fabs(count - total * p), deviation = sqrt(total * p * (1 - p));
   if (wrong > 5 * deviation) fail_msg("%d of %d, expected %g", count, total, total * p);
 }
 
-static void each_is_a_form_of_its_day(void **state) {
+static void test_notations(void **state) {
   (void)state;
   enum { MANY = 300000 };
   int of_form[FORMS] = {0};
   for (int n = 0; n < MANY; n++) {
-    struct attn_example_pair pair;
+    struct attn_aligned_pair pair;
     attn_task_dates(4, (uint64_t)n, n % 10 == 0, &pair);
     int day = find_day(pair.target);
     if (day < 0) fail_msg("%s: no day is %s", pair.source, pair.target);
@@ -174,7 +174,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 static int sides[DAYS];
 static unsigned seen[KNOWN];
 
-static void note(int side, const struct attn_example_pair *pair) {
+static void note(int side, const struct attn_aligned_pair *pair) {
   int day = find_day(pair->target);
   if (day >= 0) sides[day] |= 1 << side;
   for (int k = 0; k < KNOWN; k++)
@@ -185,7 +185,7 @@ static void note(int side, const struct attn_example_pair *pair) {
 static void draw_many(void) {
   for (int side = 0; side < 2; side++)
     for (uint64_t n = 0, count = side ? 900000 : 8000000; n < count; n++) {
-      struct attn_example_pair pair;
+      struct attn_aligned_pair pair;
       attn_task_dates(6, n, side, &pair);
       note(side, &pair);
     }
@@ -201,7 +201,7 @@ static int set_up(void **state) {
   return 0;
 }
 
-static void all_days_occur(void **state) {
+static void test_all_days_occur(void **state) {
   (void)state;
   int held_out = 0;
   for (int day = 0; day < DAYS; day++) {
@@ -211,24 +211,26 @@ static void all_days_occur(void **state) {
   assert_share(held_out, DAYS, 0.1);
 }
 
-static void days_that_are_known(void **state) {
+static void test_known_days(void **state) {
   (void)state;
   for (int k = 0; k < KNOWN; k++)
     if (seen[k] != 15) fail_msg("%s: forms %x of f came", known[k].target, seen[k]);
 }
 
-static void no_leap_day_in_1900(void **state) {
+static void test_no_leap_day_in_1900(void **state) {
   (void)state;
-  assert_int_equal(find_day("1900-02-29"), -1); /* so the law above would tell of it */
+  assert_int_equal(find_day("1900-02-29"), -1); /* so the test above would detect it */
   assert_int_equal(find_day("2023-02-29"), -1);
   assert_true(find_day("2000-02-29") > 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_calendar_is_whole), cmocka_unit_test(each_is_a_form_of_its_day),
-      cmocka_unit_test(all_days_occur),        cmocka_unit_test(days_that_are_known),
-      cmocka_unit_test(no_leap_day_in_1900),
+      cmocka_unit_test(test_calendar),
+      cmocka_unit_test(test_notations),
+      cmocka_unit_test(test_all_days_occur),
+      cmocka_unit_test(test_known_days),
+      cmocka_unit_test(test_no_leap_day_in_1900),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }

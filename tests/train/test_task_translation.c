@@ -1,6 +1,5 @@
-/* Laws of translation: the English is what a translator gives that reads the Japanese, word for
- * word with the alignment; sentences known by heart; English that is right in number, tense and
- * article; every word of the dictionary occurs. */
+/* Translation: the English equals that of a reference translator, word by word and with the
+ * alignment; number, tense and article are correct; every word of the dictionary occurs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +11,12 @@
 
 #include "task.h"
 
-typedef struct attn_example_pair pair_t;
+typedef struct attn_aligned_pair pair_t;
 
 /* ---- The dictionary ---- */
 
 /* kind: N noun, with its counter; A adjective; V verb, with its past; P place; T time; # number.
- * English nouns and verbs here are in their base form; others say all that is written. */
+ * English nouns and verbs here are in their base form; other entries list all forms. */
 static const struct entry {
   char kind;
   const char *japanese, *with, *english;
@@ -141,10 +140,10 @@ static void past(const char *verb, char *to) {
 /* ---- The translator ---- */
 
 struct reader {
-  char text[ATTN_EXAMPLE];
+  char text[ATTN_EXAMPLE_SIZE];
   const char *words[64];
   int count, next;
-  char english[ATTN_EXAMPLE];
+  char english[ATTN_EXAMPLE_SIZE];
   int from[64], written;
 };
 
@@ -241,7 +240,7 @@ static void translate(struct reader *r, const char *source) {
   }
 }
 
-/* ---- Laws ---- */
+/* ---- Tests ---- */
 
 static void check(const char *source, const char *target) {
   struct reader r;
@@ -249,8 +248,8 @@ static void check(const char *source, const char *target) {
   assert_string_equal(r.english, target);
 }
 
-/* Of the translator, by whom the generator is judged. */
-static void known_by_heart(void **state) {
+/* Known translations, which the reference translator must give. */
+static void test_known_sentences(void **state) {
   (void)state;
   check("三 匹 の 黒い 猫 は 昨日 公園 で 魚 を 食べた",
         "three black cats ate the fish in the park yesterday");
@@ -268,7 +267,7 @@ static void known_by_heart(void **state) {
   check("猫 は 眠った", "the cat slept");
 }
 
-static void same_as_translated(void **state) {
+static void test_matches_the_reference_translator(void **state) {
   (void)state;
   for (int n = 0; n < 200000; n++) {
     pair_t pair;
@@ -276,7 +275,7 @@ static void same_as_translated(void **state) {
     attn_task_translation(1, (uint64_t)n, n % 5 == 0, &pair);
     translate(&r, pair.source);
     assert_string_equal(pair.target, r.english);
-    assert_int_equal(pair.aligned, r.written);
+    assert_int_equal(pair.aligned_tokens, r.written);
     for (int word = 0; word < r.written; word++)
       assert_int_equal(pair.alignment[word], r.from[word]);
   }
@@ -286,8 +285,8 @@ static void same_as_translated(void **state) {
   }
 }
 
-/* No word of the Japanese is left untranslated but particles and counters, nor read twice. */
-static void each_word_is_accounted_for(void **state) {
+/* Every Japanese word but particles and counters is aligned once. */
+static void test_alignment_covers_every_word(void **state) {
   (void)state;
   for (int n = 0; n < 50000; n++) {
     pair_t pair;
@@ -295,7 +294,7 @@ static void each_word_is_accounted_for(void **state) {
     int used[64] = {0};
     attn_task_translation(2, (uint64_t)n, n % 5 == 0, &pair);
     read_words(&r, pair.source);
-    for (int word = 0; word < pair.aligned; word++)
+    for (int word = 0; word < pair.aligned_tokens; word++)
       if (pair.alignment[word] >= 0) used[pair.alignment[word]] = 1;
     for (int word = 0; word < r.count; word++) {
       int counter = word && word + 1 < r.count && !strcmp(r.words[word + 1], "の");
@@ -307,14 +306,13 @@ static void each_word_is_accounted_for(void **state) {
 }
 
 static int has_word(const char *text, const char *word) {
-  char padded[ATTN_EXAMPLE + 2], looked_for[64];
+  char padded[ATTN_EXAMPLE_SIZE + 2], looked_for[64];
   snprintf(padded, sizeof padded, " %s ", text);
   snprintf(looked_for, sizeof looked_for, " %s ", word);
   return strstr(padded, looked_for) != NULL;
 }
 
-/* What happened yesterday is not told in the present, nor what happens every day in the past. */
-static void times_have_their_tense(void **state) {
+static void test_tenses(void **state) {
   (void)state;
   for (int n = 0; n < 50000; n++) {
     pair_t pair;
@@ -326,7 +324,7 @@ static void times_have_their_tense(void **state) {
   }
 }
 
-static void no_sentence_like_these(void **state) {
+static void test_rejected_sentences(void **state) {
   (void)state;
   static const char *const wrong[] = {
       "childs",  "womans",  "mouses",  "sheeps",     "fishes",  "wolfs",       "knifes",
@@ -341,8 +339,8 @@ static void no_sentence_like_these(void **state) {
   }
 }
 
-/* Sentences, by their numbers, as they were read by a person. */
-static void some_that_were_read(void **state) {
+/* Examples that a person has reviewed. */
+static void test_reviewed_sentences(void **state) {
   (void)state;
   static const struct {
     uint64_t n;
@@ -373,12 +371,12 @@ static void some_that_were_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(known_by_heart),
-      cmocka_unit_test(same_as_translated),
-      cmocka_unit_test(each_word_is_accounted_for),
-      cmocka_unit_test(times_have_their_tense),
-      cmocka_unit_test(no_sentence_like_these),
-      cmocka_unit_test(some_that_were_read),
+      cmocka_unit_test(test_known_sentences),
+      cmocka_unit_test(test_matches_the_reference_translator),
+      cmocka_unit_test(test_alignment_covers_every_word),
+      cmocka_unit_test(test_tenses),
+      cmocka_unit_test(test_rejected_sentences),
+      cmocka_unit_test(test_reviewed_sentences),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

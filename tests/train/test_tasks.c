@@ -1,6 +1,6 @@
-/* Laws of all tasks: an example is a function of seed and number; it fits, and is UTF-8; nothing
- * held out occurs in training in any form, nor has it a token that training lacks; one key in ten
- * is held out. And of numerals, addition and letters: every answer, found here in another way. */
+/* All tasks: an example is a function of seed and number, fits its buffers and is UTF-8; validation
+ * examples do not occur in training in any form, but all their tokens do; one key in ten is held
+ * out. Targets of numerals, addition and letters equal those of an independent implementation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "attn/train.h"
 #include "task.h"
 
-typedef struct attn_example_pair pair_t;
+typedef struct attn_aligned_pair pair_t;
 
 static const char *const names[] = {"dates", "numerals", "addition", "letters",
                                     "copy",  "reverse",  "sort",     "translation"};
@@ -27,7 +27,7 @@ static const struct attn_task *task_named(const char *name) {
   return task;
 }
 
-/* count of total is as likely as p says: five standard deviations. */
+/* count of total is within five standard deviations of p. */
 static void assert_share(int count, int total, double p) {
   double wrong = fabs(count - total * p), deviation = sqrt(total * p * (1 - p));
   if (wrong > 5 * deviation) fail_msg("%d of %d, expected %g", count, total, total * p);
@@ -35,7 +35,7 @@ static void assert_share(int count, int total, double p) {
 
 /* ---- All tasks ---- */
 
-static void none_of_that_name(void **state) {
+static void test_unknown_names(void **state) {
   (void)state;
   assert_null(attn_task_find("date"));
   assert_null(attn_task_find(""));
@@ -45,11 +45,11 @@ static void none_of_that_name(void **state) {
 
 static int is_same(const pair_t *a, const pair_t *b) {
   return !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
-         a->aligned == b->aligned &&
-         !memcmp(a->alignment, b->alignment, (size_t)a->aligned * sizeof *a->alignment);
+         a->aligned_tokens == b->aligned_tokens &&
+         !memcmp(a->alignment, b->alignment, (size_t)a->aligned_tokens * sizeof *a->alignment);
 }
 
-static void functions_of_seed_and_number(void **state) {
+static void test_examples_depend_on_seed_and_number(void **state) {
   (void)state;
   enum { MANY = 500 };
   static pair_t first[MANY];
@@ -114,17 +114,18 @@ static int count_tokens(const struct attn_task *task, const char *text) {
 static void check_form(const struct attn_task *task, const pair_t *pair) {
   const char *sides[] = {pair->source, pair->target};
   for (int side = 0; side < 2; side++) {
-    assert_non_null(memchr(sides[side], 0, ATTN_EXAMPLE));
+    assert_non_null(memchr(sides[side], 0, ATTN_EXAMPLE_SIZE));
     assert_true(*sides[side]);
     for (const char *c = sides[side]; *c; c += character(c)) assert_true(character(c));
   }
-  assert_in_range(pair->aligned, 0, ATTN_ALIGNED);
-  if (pair->aligned) assert_int_equal(pair->aligned, count_tokens(task, pair->target));
-  for (int n = 0; n < pair->aligned; n++)
+  assert_in_range(pair->aligned_tokens, 0, ATTN_ALIGNMENT_MAX);
+  if (pair->aligned_tokens)
+    assert_int_equal(pair->aligned_tokens, count_tokens(task, pair->target));
+  for (int n = 0; n < pair->aligned_tokens; n++)
     assert_true(pair->alignment[n] >= -1 && pair->alignment[n] < count_tokens(task, pair->source));
 }
 
-static void they_fit(void **state) {
+static void test_sizes_and_utf8(void **state) {
   (void)state;
   for (int t = 0; t < TASKS; t++) {
     const struct attn_task *task = task_named(names[t]);
@@ -133,12 +134,12 @@ static void they_fit(void **state) {
       memset(&pair, 0xFF, sizeof pair);
       task->make(3, n, n % 2, &pair);
       check_form(task, &pair);
-      assert_int_equal(pair.aligned > 0, t >= 3);
+      assert_int_equal(pair.aligned_tokens > 0, t >= 3);
     }
   }
 }
 
-static void one_key_in_ten(void **state) {
+static void test_held_out_share(void **state) {
   (void)state;
   enum { MANY = 100000 };
   int held_out = 0, both = 0, last = 0;
@@ -150,10 +151,10 @@ static void one_key_in_ten(void **state) {
     held_out += is, both += is && last, last = is;
   }
   assert_share(held_out, MANY, 0.1);
-  assert_share(both, MANY, 0.01); /* neighbours are not held out together */
+  assert_share(both, MANY, 0.01); /* independent for neighbouring keys */
 }
 
-/* ---- Held out and trained on ---- */
+/* ---- The split ---- */
 
 typedef char key_text[32];
 
@@ -183,12 +184,12 @@ static int has_key(const struct keys *sorted, const char *key) {
   return bsearch(key, sorted->of, sorted->count, sizeof *sorted->of, by_text) != NULL;
 }
 
-/* Where an adjective follows, if any, is a noun. */
+/* An adjective is followed by a noun. */
 static const char *const adjectives[] = {"大きい", "小さい", "静かな", "若い",   "親切な", "白い",
                                          "黒い",   "赤い",   "古い",   "新しい", "高い"};
 
 static void add_pairs(struct keys *keys, const char *source) {
-  char words[ATTN_EXAMPLE], key[2 * ATTN_EXAMPLE], *word, *before = NULL;
+  char words[ATTN_EXAMPLE_SIZE], key[2 * ATTN_EXAMPLE_SIZE], *word, *before = NULL;
   strcpy(words, source);
   for (word = strtok(words, " "); word; before = word, word = strtok(NULL, " "))
     for (size_t n = 0; before && n < sizeof adjectives / sizeof *adjectives; n++)
@@ -196,9 +197,9 @@ static void add_pairs(struct keys *keys, const char *source) {
         snprintf(key, sizeof key, "%s %s", before, word), add_key(keys, key);
 }
 
-/* What two forms of one example have in common, without the generator's word for it. */
+/* What all forms of one example have in common, computed independently of the generator. */
 static void add_keys(struct keys *keys, const char *task, const pair_t *pair) {
-  char key[ATTN_EXAMPLE];
+  char key[ATTN_EXAMPLE_SIZE];
   strcpy(key, pair->target);
   if (!strcmp(task, "translation")) {
     add_pairs(keys, pair->source);
@@ -228,7 +229,7 @@ static struct keys keys_of(const char *name, int held_out) {
 
 /* Every sample of a task shares its keys with many others of its side, so what were on both sides
  * would be found. A translation that is held out has some pairs of training's, too. */
-static void check_parted(const char *name, const struct keys *trained, const struct keys *held) {
+static void check_split(const char *name, const struct keys *trained, const struct keys *held) {
   int again = 0, common = 0, is_translation = !strcmp(name, "translation");
   for (size_t n = 1; n < trained->count; n++) again += !strcmp(trained->of[n - 1], trained->of[n]);
   assert_true(again > 1000);
@@ -240,24 +241,24 @@ static void check_parted(const char *name, const struct keys *trained, const str
   assert_int_equal(common > 0, is_translation);
 }
 
-static void parted(void **state) {
+static void test_split(void **state) {
   (void)state;
   static const char *const tasks[] = {"dates", "numerals", "addition", "letters"};
   for (size_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
     struct keys trained = keys_of(tasks[t], 0), held = keys_of(tasks[t], 1);
-    check_parted(tasks[t], &trained, &held);
+    check_split(tasks[t], &trained, &held);
     free(trained.of), free(held.of);
   }
 }
 
-/* What one of the three holds out, none of the others trains on. */
-static void letters_are_parted_together(void **state) {
+/* copy, reverse and sort hold out the same letters. */
+static void test_letters_split(void **state) {
   (void)state;
   static const char *const tasks[] = {"copy", "reverse", "sort"};
   struct keys trained = keys_of("letters", 0);
   for (size_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
     struct keys held = keys_of(tasks[t], 1);
-    check_parted(tasks[t], &trained, &held);
+    check_split(tasks[t], &trained, &held);
     free(held.of);
   }
   free(trained.of);
@@ -265,10 +266,10 @@ static void letters_are_parted_together(void **state) {
 
 /* Every sentence held out has a pair that no sentence of training has; a tenth of all is held out.
  */
-static void translations_are_parted(void **state) {
+static void test_translation_split(void **state) {
   (void)state;
   struct keys trained = keys_of("translation", 0), held_pairs = {0};
-  check_parted("translation", &trained, &(struct keys){trained.of, 1, 1});
+  check_split("translation", &trained, &(struct keys){trained.of, 1, 1});
   for (uint64_t n = 0; n < 50000; n++) {
     struct keys own = {0};
     pair_t pair;
@@ -296,7 +297,7 @@ static void add_tokens(struct keys *keys, const struct attn_task *task, const ch
   while (next_token(task, &text, token)) add_key(keys, token);
 }
 
-static void no_token_is_held_out(void **state) {
+static void test_training_has_every_token(void **state) {
   (void)state;
   for (int t = 0; t < TASKS; t++) {
     const struct attn_task *task = task_named(names[t]);
@@ -319,12 +320,12 @@ static void no_token_is_held_out(void **state) {
 
 /* ---- Numerals ---- */
 
-/* From the last digit to the first, each with the unit of its place before what is there. */
+/* From the last digit to the first, each before its unit. */
 static void kanji_of(const char *digits, char *to) {
   static const char *const names_of[] = {"〇", "一", "二", "三", "四",
                                          "五", "六", "七", "八", "九"};
   static const char *const small[] = {"", "十", "百", "千"}, *const large[] = {"", "万", "億"};
-  char later[ATTN_EXAMPLE];
+  char later[ATTN_EXAMPLE_SIZE];
   size_t length = strlen(digits);
   int large_is_due = 0;
   strcpy(to, "");
@@ -335,14 +336,14 @@ static void kanji_of(const char *digits, char *to) {
     const char *said = names_of[digit];
     if (digit == 1 && (place % 4 == 1 || place % 4 == 2 || place == 3)) said = "";
     strcpy(later, to);
-    snprintf(to, ATTN_EXAMPLE, "%s%s%s%.200s", said, small[place % 4],
+    snprintf(to, ATTN_EXAMPLE_SIZE, "%s%s%s%.200s", said, small[place % 4],
              large_is_due ? large[place / 4] : "", later);
     large_is_due = 0;
   }
   if (!*to) strcpy(to, "〇");
 }
 
-/* What the characters say, whatever the convention. */
+/* The value of a numeral, in any convention. */
 static unsigned long long value_of(const char *kanji) {
   static const char *const ones = "〇一二三四五六七八九";
   unsigned long long total = 0, four = 0, digit = 0;
@@ -363,7 +364,7 @@ static unsigned long long value_of(const char *kanji) {
   return total + four + digit;
 }
 
-static void the_convention(void **state) {
+static void test_numeral_convention(void **state) {
   (void)state;
   static const char *const table[][2] = {
       {"0", "〇"},
@@ -388,20 +389,20 @@ static void the_convention(void **state) {
       {"999999999999", "九千九百九十九億九千九百九十九万九千九百九十九"},
   };
   for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-    char kanji[ATTN_EXAMPLE];
+    char kanji[ATTN_EXAMPLE_SIZE];
     kanji_of(table[n][0], kanji);
     assert_string_equal(kanji, table[n][1]);
     assert_true(value_of(kanji) == strtoull(table[n][0], NULL, 10));
   }
 }
 
-static void numerals(void **state) {
+static void test_numerals(void **state) {
   (void)state;
   enum { MANY = 200000 };
   int to_kanji = 0, lengths[13] = {0}, with_end = 0, zero_at_end = 0;
   for (int n = 0; n < MANY; n++) {
     pair_t pair;
-    char expected[ATTN_EXAMPLE];
+    char expected[ATTN_EXAMPLE_SIZE];
     attn_task_numerals(1, (uint64_t)n, n % 10 == 0, &pair);
     int is_to_kanji = !strncmp(pair.source, "漢:", 4);
     assert_true(is_to_kanji || !strncmp(pair.source, "数:", 4));
@@ -425,7 +426,7 @@ static void numerals(void **state) {
 
 /* ---- Addition ---- */
 
-static void addition(void **state) {
+static void test_addition(void **state) {
   (void)state;
   enum { MANY = 200000 };
   int lengths[2][9] = {{0}}, zeros = 0;
@@ -455,7 +456,7 @@ static void addition(void **state) {
 /* ---- Letters ---- */
 
 static void check_letters(const pair_t *pair) {
-  char expected[ATTN_EXAMPLE] = {0}, used[ATTN_EXAMPLE] = {0};
+  char expected[ATTN_EXAMPLE_SIZE] = {0}, used[ATTN_EXAMPLE_SIZE] = {0};
   const char mark = pair->source[0], *letters = pair->source + 1;
   size_t count = strlen(letters);
   strcpy(expected, letters);
@@ -468,8 +469,8 @@ static void check_letters(const pair_t *pair) {
   assert_string_equal(pair->target, expected);
   assert_in_range(count, 4, 16);
   assert_int_equal(strspn(letters, "abcdefghijklmnopqrstuvwxyz"), count);
-  assert_int_equal(pair->aligned, count);
-  for (int n = 0; n < pair->aligned; n++) {
+  assert_int_equal(pair->aligned_tokens, count);
+  for (int n = 0; n < pair->aligned_tokens; n++) {
     assert_in_range(pair->alignment[n], 1, count);
     assert_int_equal(used[pair->alignment[n]]++, 0);
     assert_int_equal(pair->source[pair->alignment[n]], pair->target[n]);
@@ -479,7 +480,7 @@ static void check_letters(const pair_t *pair) {
   }
 }
 
-static void letters(void **state) {
+static void test_letters(void **state) {
   (void)state;
   static const char *const tasks[] = {"letters", "copy", "reverse", "sort"}, *marks = "=<^";
   enum { MANY = 50000 };
@@ -503,18 +504,18 @@ static void letters(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(none_of_that_name),
-      cmocka_unit_test(functions_of_seed_and_number),
-      cmocka_unit_test(they_fit),
-      cmocka_unit_test(one_key_in_ten),
-      cmocka_unit_test(parted),
-      cmocka_unit_test(letters_are_parted_together),
-      cmocka_unit_test(translations_are_parted),
-      cmocka_unit_test(no_token_is_held_out),
-      cmocka_unit_test(the_convention),
-      cmocka_unit_test(numerals),
-      cmocka_unit_test(addition),
-      cmocka_unit_test(letters),
+      cmocka_unit_test(test_unknown_names),
+      cmocka_unit_test(test_examples_depend_on_seed_and_number),
+      cmocka_unit_test(test_sizes_and_utf8),
+      cmocka_unit_test(test_held_out_share),
+      cmocka_unit_test(test_split),
+      cmocka_unit_test(test_letters_split),
+      cmocka_unit_test(test_translation_split),
+      cmocka_unit_test(test_training_has_every_token),
+      cmocka_unit_test(test_numeral_convention),
+      cmocka_unit_test(test_numerals),
+      cmocka_unit_test(test_addition),
+      cmocka_unit_test(test_letters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-/* Laws of training: AdamW and the schedules are their formulas; a run is repeated bit for bit; what
- * is dropped does not depend on the number of threads; a step that is not finite changes nothing;
- * a model learns what can be learned; in bf16 linear layers see rounded weights, those of this
- * step, and nothing else does. */
+/* Training steps: AdamW and the schedules follow their formulas; runs are deterministic; dropout
+ * does not depend on the number of threads; a step that is not finite changes nothing; models learn
+ * easy tasks; in bf16 only linear layers use rounded weights, those of the current step. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +17,8 @@
 #include "trainer.h"
 
 enum { WORDS = 12 };
-static int64_t whole_from; /* 0: as it is; 1: every model counts as a large one */
-static int32_t halves;     /* 1: in bf16 */
+static int64_t single_replica_from; /* 0: the default; 1: every model has a single replica */
+static int32_t bf16;                /* 1: in bf16 */
 static int hidden = 64;
 
 static struct attn_trainer *open_trainer(const char *more, int32_t threads, double rate) {
@@ -32,23 +31,23 @@ static struct attn_trainer *open_trainer(const char *more, int32_t threads, doub
            "\"encoder_layers\": 1, "
            "\"decoder_layers\": 1, \"max_positions\": 16%s}",
            WORDS, hidden, more);
-  const struct attn_training how = {.adam = {0.9, 0.98, 1e-9, 0.01},
-                                    .schedule = {ATTN_SCHEDULE_COSINE, rate, 20, 300},
-                                    .clip = 1,
-                                    .batch = 16,
-                                    .tokens = 128,
-                                    .longest = 16,
-                                    .seed = 3,
-                                    .threads = threads,
-                                    .whole_from = whole_from,
-                                    .halves = halves};
+  const struct attn_trainer_config trainer = {.adam = {0.9, 0.98, 1e-9, 0.01},
+                                              .schedule = {ATTN_LR_COSINE, rate, 20, 300},
+                                              .max_grad_norm = 1,
+                                              .batch_size = 16,
+                                              .max_tokens = 128,
+                                              .max_length = 16,
+                                              .seed = 3,
+                                              .threads = threads,
+                                              .single_replica_from = single_replica_from,
+                                              .bf16 = bf16};
   if (attn_model_config_parse(json, strlen(json), &config, &err) ||
-      attn_trainer_new(&config, &how, &t, &err))
+      attn_trainer_new(&config, &trainer, &t, &err))
     fail_msg("%s", err.message);
   return t;
 }
 
-/* To be learned: the source backwards. */
+/* The target is the source reversed. */
 static void add_batch(struct attn_trainer *t) {
   for (int n = 0; n < 16; n++) {
     int32_t source[6], target[6];
@@ -58,41 +57,41 @@ static void add_batch(struct attn_trainer *t) {
           (int32_t)(ATTN_NUM_SPECIAL_TOKENS + below(WORDS - ATTN_NUM_SPECIAL_TOKENS));
     assert_true(attn_trainer_add(t, source, count, target, count));
   }
-  assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* that is all of a batch */
+  assert_false(attn_trainer_add(t, NULL, 0, NULL, 0)); /* the batch is full */
 }
 
-static struct attn_step make_step(struct attn_trainer *t) {
-  struct attn_step step;
+static struct attn_step_result make_step(struct attn_trainer *t) {
+  struct attn_step_result step;
   add_batch(t);
   assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
   return step;
 }
 
-static int as_large_models(void **state) {
+static int single_replica(void **state) {
   (void)state;
-  whole_from = 1;
+  single_replica_from = 1;
   return 0;
 }
 
 static int in_bf16(void **state) {
   (void)state;
-  halves = 1;
+  bf16 = 1;
   return 0;
 }
 
-static int large_in_bf16(void **state) { return as_large_models(state), in_bf16(state); }
+static int single_replica_in_bf16(void **state) { return single_replica(state), in_bf16(state); }
 
-static int as_it_is(void **state) {
+static int reset(void **state) {
   (void)state;
-  whole_from = halves = 0;
+  single_replica_from = bf16 = 0;
   return 0;
 }
 
-static void what_can_be_learned_is(void **state) {
+static void test_learns_to_reverse(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer(", \"dropout\": 0", 0, 5e-3);
-  struct attn_step first = make_step(t), last = first;
-  assert_true(fabs(first.loss - log(WORDS)) < 1); /* it begins with no opinion */
+  struct attn_step_result first = make_step(t), last = first;
+  assert_true(fabs(first.loss - log(WORDS)) < 1); /* nearly uniform at first */
   for (int n = 1; n < 300; n++) last = make_step(t);
   assert_true(last.loss < 0.1 && last.accuracy > 0.97);
   attn_trainer_free(t);
@@ -108,12 +107,12 @@ static int count_calls(void *context, int64_t done, int64_t total) {
   return ++s->calls == s->at;
 }
 
-/* A batch of a large model is stopped between its layers, and was then never begun: the next step's
- * weights are, bit for bit, those of the trainer that was not stopped. */
-static void a_batch_may_be_stopped_at_any_layer(void **state) {
+/* A batch of a large model can be interrupted between layers. The next step gives the same bits as
+ * without the interruption. */
+static void test_interrupt_at_any_layer(void **state) {
   (void)state;
   hidden = 1 << 15;
-  for (int at = 0; at < 40; at += 1 + 2 * at) { /* the first is let be */
+  for (int at = 0; at < 40; at += 1 + 2 * at) { /* at 0: no interruption */
     struct stop stop = {0, at};
     struct attn_watch watch = {.stop = count_calls, .context = &stop};
     struct attn_trainer *t[2];
@@ -122,22 +121,23 @@ static void a_batch_may_be_stopped_at_any_layer(void **state) {
       if (k) t[k]->watch = &watch;
       random_state = 9, add_batch(t[k]);
     }
-    assert_int_equal(attn_trainer_gather(t[0], NULL), ATTN_OK);
-    assert_int_equal(attn_trainer_gather(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
+    assert_int_equal(attn_trainer_accumulate(t[0], NULL), ATTN_OK);
+    assert_int_equal(attn_trainer_accumulate(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
     assert_true(at ? stop.calls == at : stop.calls > 40);
     t[1]->watch = NULL;
     if (at) random_state = 9, add_batch(t[1]);
     for (int k = 0; k < 2; k++) {
-      struct attn_step step;
+      struct attn_step_result step;
       assert_int_equal(attn_trainer_step(t[k], &step, NULL), ATTN_OK);
     }
-    assert_memory_equal(t[0]->weights, t[1]->weights, (size_t)t[0]->numbers * sizeof(float));
+    assert_memory_equal(t[0]->weights, t[1]->weights,
+                        (size_t)t[0]->parameter_count * sizeof(float));
     attn_trainer_free(t[0]), attn_trainer_free(t[1]);
   }
   hidden = 64;
 }
 
-static void a_run_is_repeated_bit_for_bit(void **state) {
+static void test_steps_are_deterministic(void **state) {
   (void)state;
   for (int32_t threads = 1; threads <= 3; threads++) {
     struct attn_trainer *t[2];
@@ -146,56 +146,57 @@ static void a_run_is_repeated_bit_for_bit(void **state) {
       t[k] = open_trainer("", threads, 1e-3);
       for (int n = 0; n < 5; n++) make_step(t[k]);
     }
-    assert_memory_equal(t[0]->weights, t[1]->weights, (size_t)t[0]->numbers * sizeof(float));
-    assert_memory_equal(t[0]->second, t[1]->second, (size_t)t[0]->numbers * sizeof(float));
+    assert_memory_equal(t[0]->weights, t[1]->weights,
+                        (size_t)t[0]->parameter_count * sizeof(float));
+    assert_memory_equal(t[0]->second_moment, t[1]->second_moment,
+                        (size_t)t[0]->parameter_count * sizeof(float));
     attn_trainer_free(t[0]), attn_trainer_free(t[1]);
   }
 }
 
-/* One part takes no copy of the gradients for each thread; and the sums are nearly the same. */
-static void a_large_model_is_one_part(void **state) {
+static void test_single_replica_matches_replicas(void **state) {
   (void)state;
   struct attn_trainer *t[2];
-  struct attn_step step[2];
+  struct attn_step_result step[2];
   for (int k = 0; k < 2; k++) {
-    whole_from = k, random_state = 9;
+    single_replica_from = k, random_state = 9;
     t[k] = open_trainer("", 3, 1e-3);
     assert_int_equal(t[k]->threads, 3);
-    assert_int_equal(t[k]->parts, k ? 1 : 3);
+    assert_int_equal(t[k]->replica_count, k ? 1 : 3);
     step[k] = make_step(t[k]);
   }
-  assert_true(t[1]->bytes < t[0]->bytes);
+  assert_true(t[1]->memory_bytes < t[0]->memory_bytes);
   assert_true(fabs(step[0].loss - step[1].loss) < 1e-5);
-  assert_true(fabs(step[0].norm - step[1].norm) < 1e-4 * step[0].norm);
+  assert_true(fabs(step[0].grad_norm - step[1].grad_norm) < 1e-4 * step[0].grad_norm);
   attn_trainer_free(t[0]), attn_trainer_free(t[1]);
 }
 
-static int parts_of(const char *json) {
-  const struct attn_training how = {.batch = 3, .tokens = 3, .threads = 3};
+static int count_replicas(const char *json) {
+  const struct attn_trainer_config trainer = {.batch_size = 3, .max_tokens = 3, .threads = 3};
   struct attn_model_config config;
   struct attn_trainer *t = NULL;
   assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
-  assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_OK);
-  int parts = t->parts;
+  assert_int_equal(attn_trainer_new(&config, &trainer, &t, NULL), ATTN_OK);
+  int count = t->replica_count;
   attn_trainer_free(t);
-  return parts;
+  return count;
 }
 
-/* A table of 2^21 weights and a little more; one of half as many. */
-static void large_is_said_of_weights(void **state) {
+/* Embeddings of 2^21 and 2^20 parameters. */
+static void test_large_model_has_a_single_replica(void **state) {
   (void)state;
   static const char text[] =
       "{\"vocab_size\": %s, \"d_model\": 64, \"num_heads\": 4, \"kind\": "
       "\"decoder\", \"decoder_layers\": 0, \"tie_word_embeddings\": true}";
   char json[200];
   snprintf(json, sizeof json, text, "32768");
-  assert_int_equal(parts_of(json), 1);
+  assert_int_equal(count_replicas(json), 1);
   snprintf(json, sizeof json, text, "16384");
-  assert_int_equal(parts_of(json), 3);
+  assert_int_equal(count_replicas(json), 3);
 }
 
-/* With more threads sums are formed otherwise, but the same is dropped: the first loss agrees. */
-static void dropout_does_not_depend_on_threads(void **state) {
+/* More threads change the order of summation, but not the dropout mask: the first loss agrees. */
+static void test_dropout_does_not_depend_on_threads(void **state) {
   (void)state;
   double loss[3];
   for (int32_t threads = 1; threads <= 3; threads++) {
@@ -207,21 +208,21 @@ static void dropout_does_not_depend_on_threads(void **state) {
   assert_true(fabs(loss[0] - loss[1]) < 1e-5 && fabs(loss[0] - loss[2]) < 1e-5);
 }
 
-static void what_is_not_finite_changes_nothing(void **state) {
+static void test_non_finite_step_changes_nothing(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer("", 2, 1e-3);
-  size_t bytes = (size_t)t->numbers * sizeof(float);
+  size_t bytes = (size_t)t->parameter_count * sizeof(float);
   float *kept = malloc(bytes);
   make_step(t);
   t->weights[7] = NAN;
   memcpy(kept, t->weights, bytes);
   assert_true(make_step(t).skipped);
-  assert_int_equal(t->skipped, 1);
+  assert_int_equal(t->skipped_steps, 1);
   assert_memory_equal(kept, t->weights, bytes);
   free(kept), attn_trainer_free(t);
 }
 
-static void adamw_is_its_formula(void **state) {
+static void test_adamw_formula(void **state) {
   (void)state;
   enum { COUNT = 37 };
   float w[COUNT], m[COUNT] = {0}, v[COUNT] = {0}, g[COUNT];
@@ -230,7 +231,7 @@ static void adamw_is_its_formula(void **state) {
   const struct attn_host host = {.threads = 2};
   for (int n = 0; n < COUNT; n++) wd[n] = (double)(w[n] = uniform());
   for (int t = 1; t <= 20; t++) {
-    const struct attn_moments all = {w, m, v, g, COUNT, t % 2};
+    const struct attn_adamw_group all = {w, m, v, g, COUNT, t % 2};
     for (int n = 0; n < COUNT; n++) g[n] = uniform();
     attn_adamw_step(&host, &adam, t, 0.01, 0.5, &all);
     for (int n = 0; n < COUNT; n++) {
@@ -243,7 +244,7 @@ static void adamw_is_its_formula(void **state) {
   }
 }
 
-static void a_norm_does_not_depend_on_threads(void **state) {
+static void test_sum_of_squares_does_not_depend_on_threads(void **state) {
   (void)state;
   enum { COUNT = 4099 };
   static float x[COUNT];
@@ -261,34 +262,34 @@ static void a_norm_does_not_depend_on_threads(void **state) {
                                                       (double)x[2] * (double)x[2]);
 }
 
-static void schedules_rise_and_fall(void **state) {
+static void test_lr_schedules(void **state) {
   (void)state;
-  const struct attn_schedule cosine = {ATTN_SCHEDULE_COSINE, 2, 10, 110},
-                             noam = {ATTN_SCHEDULE_NOAM, 2, 10, 0},
-                             constant = {ATTN_SCHEDULE_CONSTANT, 2, 0, 0};
+  const struct attn_lr_schedule cosine = {ATTN_LR_COSINE, 2, 10, 110},
+                                noam = {ATTN_LR_NOAM, 2, 10, 0},
+                                constant = {ATTN_LR_CONSTANT, 2, 0, 0};
   const struct {
-    const struct attn_schedule *s;
+    const struct attn_lr_schedule *s;
     int64_t step;
     double rate;
   } known[] = {{&cosine, 5, 1},   {&cosine, 10, 2},   {&cosine, 60, 1}, {&cosine, 110, 0},
                {&cosine, 200, 0}, {&noam, 5, 1},      {&noam, 10, 2},   {&noam, 40, 1},
                {&constant, 1, 2}, {&constant, 999, 2}};
   for (size_t n = 0; n < sizeof known / sizeof *known; n++)
-    assert_true(fabs(attn_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
+    assert_true(fabs(attn_lr_schedule_rate(known[n].s, known[n].step) - known[n].rate) < 1e-12);
 }
 
-static void what_says_no_words_is_not_trained(void **state) {
+static void test_model_without_output_head(void **state) {
   (void)state;
   static const char json[] = "{\"vocab_size\": 9, \"kind\": \"encoder\", \"head\": \"none\"}";
-  const struct attn_training how = {.batch = 1, .tokens = 9, .threads = 1};
+  const struct attn_trainer_config trainer = {.batch_size = 1, .max_tokens = 9, .threads = 1};
   struct attn_model_config config;
   struct attn_trainer *t = NULL;
   assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
-  assert_int_equal(attn_trainer_new(&config, &how, &t, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_trainer_new(&config, &trainer, &t, NULL), ATTN_ERR_ARGUMENT);
   assert_null(t);
 }
 
-static void a_batch_that_is_full_takes_no_more(void **state) {
+static void test_batch_capacity(void **state) {
   (void)state;
   struct attn_batch *b;
   const int32_t some[5] = {4, 5, 6, 7, 8};
@@ -307,8 +308,8 @@ static void a_batch_that_is_full_takes_no_more(void **state) {
   attn_batch_free(b);
 }
 
-/* A label for each place: the target's, then the end; a longer one has none. */
-static void each_place_of_an_encoders_source_has_a_label(void **state) {
+/* Each source position has a label: the target's tokens, then end tokens. */
+static void test_encoder_labels(void **state) {
   (void)state;
   struct attn_batch *b;
   const int32_t some[5] = {4, 5, 6, 7, 8};
@@ -325,13 +326,13 @@ static void each_place_of_an_encoders_source_has_a_label(void **state) {
   assert_memory_equal(b->labels, said, sizeof said);
   assert_memory_equal(b->source.tokens, read, sizeof read);
   assert_memory_equal(b->source.position_ids, at, sizeof at);
-  assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences are all */
+  assert_false(attn_batch_add_labels(b, NULL, 0, NULL, 0)); /* three sequences at most */
   attn_batch_free(b);
 }
 
-/* To be learned: at each place what stands at the next. */
-static struct attn_step make_label_step(struct attn_trainer *t) {
-  struct attn_step step;
+/* The label of a position is the next token. */
+static struct attn_step_result make_label_step(struct attn_trainer *t) {
+  struct attn_step_result step;
   for (int n = 0; n < 16; n++) {
     int32_t source[6];
     int64_t count = 3 + below(3);
@@ -343,10 +344,10 @@ static struct attn_step make_label_step(struct attn_trainer *t) {
   return step;
 }
 
-static void an_encoder_alone_learns(void **state) {
+static void test_encoder_learns(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer(", \"dropout\": 0, \"kind\": \"encoder\"", 0, 5e-3);
-  struct attn_step first = make_label_step(t), last = first;
+  struct attn_step_result first = make_label_step(t), last = first;
   assert_true(fabs(first.loss - log(WORDS)) < 1);
   for (int n = 1; n < 300; n++) last = make_label_step(t);
   assert_true(last.loss < 0.1 && last.accuracy > 0.97);
@@ -359,67 +360,66 @@ static void an_encoder_alone_learns(void **state) {
 
 static float rounded(float x) { return attn_from_bf16(attn_to_bf16(x)); }
 
-static void expect_fresh(const struct attn_trainer *t) {
-  for (int64_t n = 0; n < t->numbers; n++) {
-    assert_true(attn_from_bf16(t->halves[n]) == rounded(t->weights[n]));
+static void expect_current_bf16_weights(const struct attn_trainer *t) {
+  for (int64_t n = 0; n < t->parameter_count; n++) {
+    assert_true(attn_from_bf16(t->bf16_weights[n]) == rounded(t->weights[n]));
   }
 }
 
-/* A batch, of which the weights are what they are now; the gradients are left where they stand. */
-static void gather(struct attn_trainer *t) {
+static void accumulate(struct attn_trainer *t) {
   random_state = 17;
   add_batch(t);
-  assert_int_equal(attn_trainer_gather(t, NULL), ATTN_OK);
-  expect_fresh(t);
+  assert_int_equal(attn_trainer_accumulate(t, NULL), ATTN_OK);
+  expect_current_bf16_weights(t);
 }
 
-static struct attn_trainer *beside(const struct attn_trainer *t, const char *more) {
+static struct attn_trainer *copy_trainer(const struct attn_trainer *t, const char *more) {
   struct attn_trainer *other = open_trainer(more, 1, 1e-3);
-  memcpy(other->weights, t->weights, (size_t)t->numbers * sizeof(float));
+  memcpy(other->weights, t->weights, (size_t)t->parameter_count * sizeof(float));
   return other;
 }
 
-static int same_gathered(const struct attn_trainer *a, const struct attn_trainer *b) {
-  size_t bytes = (size_t)a->numbers * sizeof(float);
-  const struct attn_network *n = a->part[0].network, *m = b->part[0].network;
-  return a->gathered.sum == b->gathered.sum &&
+static int same_loss_and_gradients(const struct attn_trainer *a, const struct attn_trainer *b) {
+  size_t bytes = (size_t)a->parameter_count * sizeof(float);
+  const struct attn_network *n = a->replicas[0].network, *m = b->replicas[0].network;
+  return a->accumulated.sum == b->accumulated.sum &&
          !memcmp(n->parameters[0].value.dx, m->parameters[0].value.dx, bytes);
 }
 
-/* Matrices that are multiplied, by their names: all but the tables that tokens are looked up in. */
-static int is_factor(const struct attn_parameter *p) {
+/* Weights of linear layers, by name: matrices other than embeddings. */
+static int is_linear_weight(const struct attn_parameter *p) {
   return p->rank == 2 && !strstr(p->name, "embedding") && !strstr(p->name, "positions");
 }
 
-/* Weights that linear layers multiply may be rounded before: not a bit of loss or gradients is
- * another. Of all others each bit counts. */
-static void linear_layers_see_rounded_weights_and_nothing_else_does(void **state) {
+/* Rounding a linear layer's weight beforehand changes no bit of loss and gradients; rounding any
+ * other parameter does. */
+static void test_bf16_rounds_linear_weights_only(void **state) {
   (void)state;
   static const char more[] = ", \"dropout\": 0, \"positions\": \"learned\"";
-  int factors = 0;
+  int linear_weights = 0;
   struct attn_trainer *t = open_trainer(more, 1, 1e-2);
   for (int n = 0; n < 3; n++) make_step(t); /* norms and biases are no longer 1 and 0 */
-  gather(t);
-  const struct attn_network *net = t->part[0].network;
+  accumulate(t);
+  const struct attn_network *net = t->replicas[0].network;
   for (int n = 0; n < net->count; n++) {
     const struct attn_parameter *p = &net->parameters[n];
-    struct attn_trainer *other = beside(t, more);
+    struct attn_trainer *other = copy_trainer(t, more);
     for (int64_t e = 0; e < p->value.n * p->value.width; e++)
       other->weights[p->offset + e] = rounded(other->weights[p->offset + e]);
-    gather(other);
-    if (same_gathered(t, other) != is_factor(p))
-      fail_msg("%s: %s", p->name, is_factor(p) ? "is not rounded" : "is rounded");
-    factors += is_factor(p), attn_trainer_free(other);
+    accumulate(other);
+    if (same_loss_and_gradients(t, other) != is_linear_weight(p))
+      fail_msg("%s: %s", p->name, is_linear_weight(p) ? "is not rounded" : "is rounded");
+    linear_weights += is_linear_weight(p), attn_trainer_free(other);
   }
-  assert_int_equal(factors, 4 + 6 + 1); /* of the encoder, the decoder, the output */
-  halves = 0;
+  assert_int_equal(linear_weights, 4 + 6 + 1); /* encoder, decoder, output */
+  bf16 = 0;
   struct attn_trainer *single = open_trainer(more, 1, 1e-3);
-  assert_true(t->bytes > single->bytes && !single->halves); /* which are counted */
+  assert_true(t->memory_bytes > single->memory_bytes &&
+              !single->bf16_weights); /* memory_bytes counts them */
   attn_trainer_free(t), attn_trainer_free(single);
 }
 
-/* What is evaluated is what a step learns from, of the weights as they are by then. */
-static void a_batch_that_is_evaluated_has_the_loss_of_its_step(void **state) {
+static void test_evaluate_returns_the_loss_of_the_step(void **state) {
   (void)state;
   struct attn_trainer *t = open_trainer(", \"dropout\": 0", 2, 1e-2);
   double before = 0;
@@ -427,16 +427,16 @@ static void a_batch_that_is_evaluated_has_the_loss_of_its_step(void **state) {
     struct attn_loss loss = {0, 0, 0};
     random_state = 17, add_batch(t);
     assert_int_equal(attn_trainer_evaluate(t, &loss, NULL), ATTN_OK);
-    expect_fresh(t);
+    expect_current_bf16_weights(t);
     random_state = 17;
-    struct attn_step step = make_step(t);
+    struct attn_step_result step = make_step(t);
     assert_true(step.loss == loss.sum / (double)loss.rows && step.loss != before);
     before = step.loss;
   }
   attn_trainer_free(t);
 }
 
-static void precisions_have_names(void **state) {
+static void test_precision_names(void **state) {
   (void)state;
   int32_t is = 7;
   assert_string_equal(attn_precision_name(0), "float32");
@@ -446,42 +446,43 @@ static void precisions_have_names(void **state) {
   assert_false(attn_precision_find("bf17", &is) || attn_precision_find("", &is));
 }
 
-#define IN_BF16(name) cmocka_unit_test_setup_teardown(name, in_bf16, as_it_is)
-#define LARGE_IN_BF16(name) cmocka_unit_test_setup_teardown(name, large_in_bf16, as_it_is)
-#define AS_LARGE(name) cmocka_unit_test_setup_teardown(name, as_large_models, as_it_is)
+#define IN_BF16(name) cmocka_unit_test_setup_teardown(name, in_bf16, reset)
+#define SINGLE_REPLICA_IN_BF16(name) \
+  cmocka_unit_test_setup_teardown(name, single_replica_in_bf16, reset)
+#define SINGLE_REPLICA(name) cmocka_unit_test_setup_teardown(name, single_replica, reset)
 
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  setenv("ATTN_THREADS", "3", 1); /* wherever it runs */
+  setenv("ATTN_THREADS", "3", 1); /* on any machine */
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_can_be_learned_is),
-      cmocka_unit_test(a_run_is_repeated_bit_for_bit),
-      cmocka_unit_test(a_batch_may_be_stopped_at_any_layer),
-      AS_LARGE(a_batch_may_be_stopped_at_any_layer),
-      cmocka_unit_test(dropout_does_not_depend_on_threads),
-      AS_LARGE(what_can_be_learned_is),
-      AS_LARGE(a_run_is_repeated_bit_for_bit),
-      AS_LARGE(dropout_does_not_depend_on_threads),
-      AS_LARGE(what_is_not_finite_changes_nothing),
-      AS_LARGE(a_large_model_is_one_part),
-      cmocka_unit_test(large_is_said_of_weights),
-      cmocka_unit_test(what_is_not_finite_changes_nothing),
-      cmocka_unit_test(adamw_is_its_formula),
-      cmocka_unit_test(a_norm_does_not_depend_on_threads),
-      cmocka_unit_test(schedules_rise_and_fall),
-      cmocka_unit_test(what_says_no_words_is_not_trained),
-      cmocka_unit_test(a_batch_that_is_full_takes_no_more),
-      cmocka_unit_test(each_place_of_an_encoders_source_has_a_label),
-      cmocka_unit_test(an_encoder_alone_learns),
-      AS_LARGE(an_encoder_alone_learns),
-      IN_BF16(what_can_be_learned_is),
-      IN_BF16(a_run_is_repeated_bit_for_bit),
-      IN_BF16(what_is_not_finite_changes_nothing),
-      LARGE_IN_BF16(what_can_be_learned_is),
-      LARGE_IN_BF16(a_run_is_repeated_bit_for_bit),
-      IN_BF16(linear_layers_see_rounded_weights_and_nothing_else_does),
-      IN_BF16(a_batch_that_is_evaluated_has_the_loss_of_its_step),
-      LARGE_IN_BF16(a_batch_that_is_evaluated_has_the_loss_of_its_step),
-      cmocka_unit_test(precisions_have_names)};
+      cmocka_unit_test(test_learns_to_reverse),
+      cmocka_unit_test(test_steps_are_deterministic),
+      cmocka_unit_test(test_interrupt_at_any_layer),
+      SINGLE_REPLICA(test_interrupt_at_any_layer),
+      cmocka_unit_test(test_dropout_does_not_depend_on_threads),
+      SINGLE_REPLICA(test_learns_to_reverse),
+      SINGLE_REPLICA(test_steps_are_deterministic),
+      SINGLE_REPLICA(test_dropout_does_not_depend_on_threads),
+      SINGLE_REPLICA(test_non_finite_step_changes_nothing),
+      SINGLE_REPLICA(test_single_replica_matches_replicas),
+      cmocka_unit_test(test_large_model_has_a_single_replica),
+      cmocka_unit_test(test_non_finite_step_changes_nothing),
+      cmocka_unit_test(test_adamw_formula),
+      cmocka_unit_test(test_sum_of_squares_does_not_depend_on_threads),
+      cmocka_unit_test(test_lr_schedules),
+      cmocka_unit_test(test_model_without_output_head),
+      cmocka_unit_test(test_batch_capacity),
+      cmocka_unit_test(test_encoder_labels),
+      cmocka_unit_test(test_encoder_learns),
+      SINGLE_REPLICA(test_encoder_learns),
+      IN_BF16(test_learns_to_reverse),
+      IN_BF16(test_steps_are_deterministic),
+      IN_BF16(test_non_finite_step_changes_nothing),
+      SINGLE_REPLICA_IN_BF16(test_learns_to_reverse),
+      SINGLE_REPLICA_IN_BF16(test_steps_are_deterministic),
+      IN_BF16(test_bf16_rounds_linear_weights_only),
+      IN_BF16(test_evaluate_returns_the_loss_of_the_step),
+      SINGLE_REPLICA_IN_BF16(test_evaluate_returns_the_loss_of_the_step),
+      cmocka_unit_test(test_precision_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

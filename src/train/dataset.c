@@ -1,0 +1,95 @@
+#include "dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "watch.h"
+
+enum { CAPACITY = 1 << 17 }; /* bytes, and tokens: two lines of 2^16 bytes each */
+
+attn_status attn_dataset_init(struct attn_dataset *d, attn_error *err) {
+  d->prompt = malloc(CAPACITY);
+  for (int side = 0; side < 2; side++) d->tokens[side] = malloc(CAPACITY * sizeof(int32_t));
+  if (d->prompt && d->tokens[ATTN_SOURCE] && d->tokens[ATTN_TARGET]) return ATTN_OK;
+  attn_dataset_free(d);
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: examples");
+}
+
+void attn_dataset_free(struct attn_dataset *d) {
+  free(d->prompt), free(d->tokens[ATTN_SOURCE]), free(d->tokens[ATTN_TARGET]);
+  d->prompt = NULL, d->tokens[ATTN_SOURCE] = d->tokens[ATTN_TARGET] = NULL;
+}
+
+int64_t attn_dataset_max_length(const struct attn_dataset *d) {
+  return d->max_positions < CAPACITY ? d->max_positions : CAPACITY;
+}
+
+/* Appends the tokens of text to a side. */
+static attn_status encode(struct attn_dataset *d, int side, struct attn_passage text,
+                          const struct attn_text_pair *pair, attn_error *err) {
+  size_t count = 0, used = (size_t)d->counts[side];
+  attn_error cause;
+  attn_status status =
+      attn_tokenizer_encode(d->tokenizer, text.text, text.length, d->tokens[side] + used,
+                            CAPACITY - used, &count, &cause);
+  if (status) return attn_text_pair_fail(pair, status, cause.message, err);
+  d->counts[side] += (int64_t)count;
+  if (d->counts[side] < d->max_positions) return ATTN_OK;
+  snprintf(cause.message, sizeof cause.message,
+           "%lld tokens; the model has positions for %lld and the end token",
+           (long long)d->counts[side], (long long)d->max_positions - 1);
+  return attn_text_pair_fail(pair, ATTN_ERR_FORMAT, cause.message, err);
+}
+
+/* Encodes the prompt separately from the target, as attn_model_generate does: tokens must not merge
+ * across the tab. */
+static attn_status encode_prompt(struct attn_dataset *d, const struct attn_text_pair *pair,
+                                 attn_error *err) {
+  size_t length = pair->source.length;
+  if (!pair->source.text) return ATTN_OK;
+  memcpy(d->prompt, pair->source.text, length);
+  d->prompt[length] = '\t';
+  attn_status status =
+      encode(d, ATTN_TARGET, (struct attn_passage){d->prompt, length + 1}, pair, err);
+  d->prompt_count = d->counts[ATTN_TARGET];
+  return status;
+}
+
+static attn_status check_labels(const struct attn_dataset *d, const struct attn_text_pair *pair,
+                                attn_error *err) {
+  char message[128];
+  if (!d->encoder_only || d->counts[ATTN_TARGET] <= d->counts[ATTN_SOURCE]) return ATTN_OK;
+  snprintf(
+      message, sizeof message,
+      "the target has %lld tokens, its source %lld: an encoder predicts one token per position",
+      (long long)d->counts[ATTN_TARGET], (long long)d->counts[ATTN_SOURCE]);
+  return attn_text_pair_fail(pair, ATTN_ERR_FORMAT, message, err);
+}
+
+attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation, attn_error *err) {
+  struct attn_text_pair pair;
+  d->counts[ATTN_SOURCE] = d->counts[ATTN_TARGET] = d->prompt_count = 0;
+  attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
+  if (status) return status;
+  status = d->decoder_only ? encode_prompt(d, &pair, err)
+                           : encode(d, ATTN_SOURCE, pair.source, &pair, err);
+  if (!status) status = encode(d, ATTN_TARGET, pair.target, &pair, err);
+  return status ? status : check_labels(d, &pair, err);
+}
+
+attn_status attn_dataset_measure(struct attn_dataset *d, int64_t count, int validation,
+                                 struct attn_watch *watch, struct attn_length_stats *stats,
+                                 attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (int64_t n = 0; n < count && !status; n++) {
+    status = attn_watch_report(watch, n, count, err);
+    if (!status) status = attn_dataset_get(d, (uint64_t)n, validation, err);
+    const int64_t *counts = d->counts;
+    int longer = counts[ATTN_SOURCE] > counts[ATTN_TARGET] ? ATTN_SOURCE : ATTN_TARGET;
+    if (counts[longer] + 1 > stats->longest) stats->longest = counts[longer] + 1;
+    stats->total += counts[longer] + 1, stats->count++;
+  }
+  return status;
+}

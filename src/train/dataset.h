@@ -1,0 +1,44 @@
+/* dataset.h -- text pairs as token ids. */
+#ifndef ATTN_TRAIN_DATASET_H
+#define ATTN_TRAIN_DATASET_H
+
+#include "text_pairs.h"
+
+enum { ATTN_SOURCE, ATTN_TARGET };
+
+/* The caller sets the first group of members. A decoder-only model has no source: a pair is one
+ * sequence, the prompt "source<TAB>" and the target. For an encoder-only model a target must not be
+ * longer than its source, whose positions it labels. */
+struct attn_dataset {
+  struct attn_text_pairs *pairs;
+  const struct attn_tokenizer *tokenizer;
+  int decoder_only, encoder_only;
+  int64_t max_positions; /* of a sequence and its end token */
+
+  int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */
+  int64_t counts[2];
+  int64_t prompt_count; /* tokens of the target that are the prompt; 0: none */
+  char *prompt;         /* scratch: the prompt's text */
+};
+
+attn_status attn_dataset_init(struct attn_dataset *dataset, attn_error *err);
+void attn_dataset_free(struct attn_dataset *dataset);
+
+/* Reads example n. ATTN_ERR_FORMAT, with the line: not UTF-8, or too long. */
+attn_status attn_dataset_get(struct attn_dataset *dataset, uint64_t n, int validation,
+                             attn_error *err);
+
+/* An upper bound of the tokens of either side of an example. */
+int64_t attn_dataset_max_length(const struct attn_dataset *dataset);
+
+/* Tokens of the longer side of examples, with the end token. */
+struct attn_length_stats {
+  int64_t longest, total, count;
+};
+
+/* Adds the first count examples to the statistics. watch counts examples. */
+attn_status attn_dataset_measure(struct attn_dataset *dataset, int64_t count, int validation,
+                                 struct attn_watch *watch, struct attn_length_stats *stats,
+                                 attn_error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/* evaluate.c -- exact matches and alignments of a model on validation examples of a task. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attn/train.h"
+#include "descriptor.h"
+#include "error.h"
+#include "model.h"
+#include "task.h"
+#include "watch.h"
+
+enum { GROUP = 64, PROMPT_SIZE = ATTN_EXAMPLE_SIZE + 1 };
+
+/* Examples are generated, decoded and compared in groups. */
+struct evaluation_run {
+  const attn_model *model;
+  const struct attn_task *task;
+  uint64_t seed;
+  int64_t first, examples;
+  attn_generation_config config;
+  struct attn_watch watch;
+  struct attn_aligned_pair pairs[GROUP];
+  char prompts[GROUP][PROMPT_SIZE];
+  attn_generation_result results[GROUP];
+};
+
+/* ---- Alignment ---- */
+
+/* The sum of the cross-attention of all layers and heads. */
+struct attention_sum {
+  double *weights;       /* (queries, keys) */
+  int64_t queries, keys; /* tokens of the task, and the end token */
+  int is_set;            /* 1: the model splits the texts into the same number of tokens */
+};
+
+static int add_weights(void *context, const attn_attention *a) {
+  struct attention_sum *s = context;
+  if (a->kind != ATTN_ATTENTION_CROSS || a->queries != s->queries || a->keys != s->keys) return 0;
+  s->is_set = 1;
+  for (int64_t n = 0; n < a->queries * a->keys; n++) s->weights[n] += (double)a->weights[n];
+  return 0;
+}
+
+static int64_t argmax(const double *row, int64_t count) {
+  int64_t best = 0;
+  for (int64_t n = 1; n < count; n++)
+    if (row[n] > row[best]) best = n;
+  return best;
+}
+
+static void count_matches(const struct attention_sum *s, const struct attn_aligned_pair *pair,
+                          attn_evaluation *e) {
+  for (int64_t i = 0; i < pair->aligned_tokens && s->is_set; i++) {
+    if (pair->alignment[i] < 0) continue;
+    e->alignment_chance += 1 / (double)s->keys; /* a sum; divided at the end */
+    e->aligned_tokens++;
+    e->alignment_matches += argmax(s->weights + i * s->keys, s->keys) == pair->alignment[i];
+  }
+}
+
+/* Words end at a space or the end; a UTF-8 character has one byte that is not 10xxxxxx. */
+static int64_t count_tokens(const struct attn_task *task, const char *text) {
+  int64_t count = task->tokens == ATTN_TASK_WORDS && *text;
+  for (; *text; text++)
+    count += task->tokens == ATTN_TASK_WORDS ? *text == ' ' : ((unsigned char)*text & 0xC0) != 0x80;
+  return count;
+}
+
+static attn_status evaluate_alignment(const attn_model *model, const struct attn_task *task,
+                                      const struct attn_aligned_pair *pair, attn_evaluation *e,
+                                      attn_error *err) {
+  struct attention_sum s = {.queries = count_tokens(task, pair->target) + 1,
+                            .keys = count_tokens(task, pair->source) + 1};
+  s.weights = calloc((size_t)(s.queries * s.keys), sizeof *s.weights);
+  if (!s.weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: alignment");
+  attn_status status =
+      attn_model_visit_attention(model, pair->source, pair->target, 1, add_weights, &s, err);
+  if (!status) count_matches(&s, pair, e);
+  free(s.weights);
+  return status;
+}
+
+/* ---- Exact matches ---- */
+
+/* A decoder-only model's prompt ends with a tab. */
+static void make_prompts(struct evaluation_run *r, int64_t count, const char **prompts) {
+  const char *end = r->model->network->config.kind == ATTN_DECODER ? "\t" : "";
+  for (int64_t n = 0; n < count; n++) {
+    r->task->make(r->seed, (uint64_t)(r->first + n), 1, &r->pairs[n]);
+    prompts[n] = strcat(strcpy(r->prompts[n], r->pairs[n].source), end);
+  }
+}
+
+static attn_status compare(struct evaluation_run *r, int64_t count, attn_evaluation *e,
+                           attn_error *err) {
+  int has_cross_attention = r->model->network->config.kind == ATTN_ENCODER_DECODER;
+  attn_status status = ATTN_OK;
+  for (int64_t n = 0; n < count && !status; n++) {
+    int is_match = !strcmp(r->results[n].text, r->pairs[n].target);
+    e->exact_matches += is_match, e->examples++;
+    if (!is_match || !r->pairs[n].aligned_tokens || !has_cross_attention) continue;
+    status = attn_watch_report(&r->watch, r->first + n, r->examples, err);
+    if (!status) status = evaluate_alignment(r->model, r->task, &r->pairs[n], e, err);
+  }
+  return status;
+}
+
+static int report(void *run, int64_t done, int64_t total) {
+  struct evaluation_run *r = run;
+  (void)total;
+  return attn_watch_report(&r->watch, r->first + done, r->examples, NULL) != ATTN_OK;
+}
+
+static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, attn_error *err) {
+  const char *prompts[GROUP] = {NULL};
+  int64_t left = r->examples - r->first, count = left < GROUP ? left : GROUP;
+  make_prompts(r, count, prompts);
+  r->results[0].struct_size = sizeof *r->results;
+  attn_status status = attn_model_generate(r->model, prompts, count, &r->config, r->results, err);
+  if (status) return status;
+  status = compare(r, count, e, err);
+  attn_generation_results_free(r->results, count);
+  r->first += count;
+  return status;
+}
+
+attn_status attn_model_evaluate(const attn_model *model, const char *name, int64_t examples,
+                                uint64_t seed, int32_t threads,
+                                int (*progress)(void *context, int64_t done, int64_t total),
+                                void *progress_context, attn_evaluation *evaluation,
+                                attn_error *err) {
+  const struct attn_task *task;
+  attn_evaluation e = ATTN_EVALUATION_INIT;
+  attn_status status = attn_task_require(name, &task, err);
+  if (!status) status = attn_descriptor_expect(evaluation, sizeof e, sizeof e, "evaluation", err);
+  if (status) return status;
+  if (examples < 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples must be at least 1, got %lld",
+                     (long long)examples);
+  struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
+  if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
+  r->model = model, r->task = task, r->seed = seed ^ 0x65786d, r->examples = examples;
+  r->watch.stop = progress, r->watch.context = progress_context, r->watch.name = "progress";
+  r->config = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
+  r->config.threads = threads, r->config.batch_size = GROUP / 4;
+  r->config.progress = report, r->config.progress_context = r;
+  while (r->first < examples && !status) status = evaluate_group(r, &e, err);
+  if (e.aligned_tokens) e.alignment_chance /= (double)e.aligned_tokens;
+  attn_descriptor_fill(evaluation, &e, sizeof e);
+  free(r);
+  return status;
+}

@@ -1,0 +1,477 @@
+/* train_setup.c -- creates a run's data, tokenizer, model and trainer, or reads them from a
+ * checkpoint. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dump.h"
+#include "error.h"
+#include "file.h"
+#include "train_run.h"
+
+enum {
+  TASK_EXAMPLES = 20000, /* of a task, which has no end: for the vocabulary, and for lengths */
+  MIN_POSITIONS = 64,
+  POLL_INTERVAL = 256
+};
+
+static attn_status out_of_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: setting up a run");
+}
+
+static attn_status invalid(attn_error *err, const char *setting, const char *message) {
+  return attn_fail(err, ATTN_ERR_ARGUMENT, setting, "%s %s", setting, message);
+}
+
+/* ---- Progress ---- */
+
+static int report(void *run, int64_t done, int64_t total) {
+  struct attn_train_run *r = run;
+  r->state.done = done, r->state.total = total;
+  return r->config.progress && r->config.progress(r->config.context, &r->state);
+}
+
+struct attn_watch *attn_train_run_phase(struct attn_train_run *r, enum attn_train_phase phase) {
+  r->state.phase = (int32_t)phase, r->state.validated = 0;
+  r->watch.stop = report, r->watch.context = r, r->watch.name = "progress";
+  return &r->watch;
+}
+
+/* ---- Settings ---- */
+
+/* max > 0: an integer. A resumed run has the settings of its checkpoint. */
+static attn_status check_settings(const attn_train_config *c, attn_error *err) {
+  const struct {
+    const char *name;
+    int is_set;
+    int64_t value, max;
+  } settings[] = {{"task", c->task != NULL, 0, 0},
+                  {"data", c->data != NULL, 0, 0},
+                  {"validation_data", c->validation_data != NULL, 0, 0},
+                  {"config", c->config != NULL, 0, 0},
+                  {"tokenizer", c->tokenizer != NULL, 0, 0},
+                  {"lr_schedule", c->lr_schedule != NULL, 0, 0},
+                  {"precision", c->precision != NULL, 0, 0},
+                  {"steps", c->steps != 0, c->steps, INT64_MAX},
+                  {"batch_size", c->batch_size != 0, c->batch_size, ATTN_BATCH_SIZE_MAX},
+                  {"gradient_accumulation_steps", c->gradient_accumulation_steps != 0,
+                   c->gradient_accumulation_steps, ATTN_BATCH_SIZE_MAX},
+                  {"warmup_steps", c->warmup_steps != 0, c->warmup_steps, INT64_MAX},
+                  {"validate_every", c->validate_every != 0, c->validate_every, INT64_MAX},
+                  {"max_validation_examples", c->max_validation_examples != 0,
+                   c->max_validation_examples, ATTN_VALIDATION_EXAMPLES_MAX},
+                  {"patience", c->patience != 0, c->patience, INT64_MAX},
+                  {"target_exact_match", c->target_exact_match != 0, 0, 0},
+                  {"learning_rate", c->learning_rate != 0, 0, 0},
+                  {"weight_decay", c->weight_decay != 0, 0, 0},
+                  {"max_grad_norm", c->max_grad_norm != 0, 0, 0},
+                  {"label_smoothing", c->label_smoothing != 0, 0, 0},
+                  {"seed", c->seed != 0, 0, 0},
+                  {"threads", 0, c->threads, 1024}};
+  for (size_t n = 0; n < sizeof settings / sizeof *settings; n++) {
+    if (c->resume && settings[n].is_set)
+      return invalid(err, settings[n].name, "cannot change in a resumed run; leave it out");
+    if (settings[n].value < 0)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, settings[n].name, "%s must be at least 1, got %lld",
+                       settings[n].name, (long long)settings[n].value);
+    if (settings[n].value > settings[n].max)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, settings[n].name,
+                       "%s must be between 1 and %lld, got %lld", settings[n].name,
+                       (long long)settings[n].max, (long long)settings[n].value);
+  }
+  if (!c->resume && !c->task == !c->data)
+    return invalid(err, "task, data", "are alternatives; give exactly one");
+  if (c->validation_data && !c->data) return invalid(err, "validation_data", "requires data");
+  if (!isfinite(c->learning_rate) || c->learning_rate < 0)
+    return invalid(err, "learning_rate", "must be finite and above 0");
+  if (!isfinite(c->weight_decay)) return invalid(err, "weight_decay", "must be finite");
+  if (!isfinite(c->max_grad_norm)) return invalid(err, "max_grad_norm", "must be finite");
+  if (!(c->target_exact_match >= 0 && c->target_exact_match <= 1))
+    return invalid(err, "target_exact_match", "must be between 0 and 1");
+  if (!(c->label_smoothing >= 0 && c->label_smoothing < 1))
+    return invalid(err, "label_smoothing", "must be at least 0 and below 1");
+  return ATTN_OK;
+}
+
+/* ---- Output files ---- */
+
+/* "dates.last.safetensors" for "dates.safetensors", and for "dates". */
+static char *last_name(const char *path) {
+  static const char extension[] = ".safetensors";
+  size_t length = strlen(path), end = sizeof extension - 1;
+  if (length > end && !strcmp(path + length - end, extension)) length -= end;
+  char *name = malloc(length + sizeof ".last" + end);
+  if (name) sprintf(name, "%.*s.last%s", (int)length, path, extension);
+  return name;
+}
+
+static attn_status check_does_not_exist(const char *path, attn_error *err) {
+  if (access(path, F_OK)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "output",
+                   "%s exists; resume from it, allow replacing it, or choose another name", path);
+}
+
+static int is_same_file(const char *a, const char *b) {
+  struct stat one, other;
+  return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+/* Whether the outputs are those of the resumed run, which may be replaced. */
+static int is_own(const struct attn_train_run *r, const char *resumed) {
+  return resumed && (is_same_file(r->last_path, resumed) || is_same_file(r->best_path, resumed));
+}
+
+/* Locks a path, after checking that it can be written: failing after training would lose it. */
+static attn_status claim(const char *path, struct attn_lock *lock, attn_error *err) {
+  char *target = NULL;
+  attn_status status = attn_file_target(path, &target, err);
+  if (!status) status = attn_file_writable(target, err);
+  if (!status) status = attn_lock_begin(lock, target, 20, err);
+  free(target);
+  return status;
+}
+
+static attn_status claim_outputs(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  if (!c->output) return invalid(err, "output", "is missing");
+  r->best_path = strdup(c->output), r->last_path = last_name(c->output);
+  if (!r->best_path || !r->last_path) return out_of_memory(err);
+  attn_status status = claim(r->best_path, &r->locks[0], err);
+  if (!status) status = claim(r->last_path, &r->locks[1], err);
+  r->replaces_another_run = !is_own(r, c->resume);
+  if (!status && r->replaces_another_run && !c->replace) {
+    status = check_does_not_exist(r->best_path, err);
+    if (!status) status = check_does_not_exist(r->last_path, err);
+  }
+  return status;
+}
+
+/* ---- Data ---- */
+
+static int copy(char **to, const char *text) { return !text || (*to = strdup(text)); }
+
+static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t seed,
+                             attn_error *err) {
+  const struct attn_run_record *c = &r->record;
+  if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->pairs, err);
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_READ_DATA);
+  return attn_text_pairs_from_file(c->data, c->validation_data, plain_text, seed, watch, &r->pairs,
+                                   err);
+}
+
+/* ---- Tokenizer ---- */
+
+static attn_status copy_passage(struct attn_passage *to, struct attn_passage from,
+                                attn_error *err) {
+  char *text = malloc(from.length + 1);
+  if (!text) return out_of_memory(err);
+  if (from.length) memcpy(text, from.text, from.length);
+  *to = (struct attn_passage){text, from.length};
+  return ATTN_OK;
+}
+
+/* Copies the sources and targets of the training examples, and the tab of decoder prompts. */
+static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct attn_watch *watch,
+                           struct attn_passage *texts, attn_error *err) {
+  attn_status status = ATTN_OK;
+  struct attn_text_pair pair;
+  for (int64_t n = 0; n < count && !status; n++) {
+    if (n % POLL_INTERVAL == 0) status = attn_watch_report(watch, n, count, err);
+    if (!status) status = attn_text_pairs_get(pairs, (uint64_t)n, 0, &pair, err);
+    if (!status) status = copy_passage(&texts[2 * n], pair.source, err);
+    if (!status) status = copy_passage(&texts[2 * n + 1], pair.target, err);
+  }
+  if (!status) status = copy_passage(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
+  return status;
+}
+
+static attn_status train_tokenizer(const char *kind, const struct attn_passage *texts, size_t count,
+                                   struct attn_watch *watch, struct attn_tokenizer **t,
+                                   attn_error *err) {
+  char *end = NULL;
+  long vocab_size = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
+  if (!strcmp(kind, "characters"))
+    return attn_tokenizer_train_characters(texts, count, watch, t, err);
+  if (!strcmp(kind, "words")) return attn_tokenizer_train_words(texts, count, watch, t, err);
+  if (end && !*end) return attn_tokenizer_train_bpe(texts, count, vocab_size, watch, t, err);
+  if (!access(kind, F_OK)) return attn_tokenizer_read(kind, t, err);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "tokenizer",
+                   "tokenizer must be characters, words, bpe:SIZE or an existing file, got %.80s",
+                   kind);
+}
+
+/* From the training examples alone: characters that only validation has are unknown. */
+static attn_status make_tokenizer(struct attn_train_run *r, const char *kind, attn_error *err) {
+  int64_t count = attn_text_pairs_count(r->pairs, 0);
+  if (!count) count = TASK_EXAMPLES;
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
+  size_t text_count = 2 * (size_t)count + 1;
+  struct attn_passage *texts = calloc(text_count, sizeof *texts);
+  attn_status status = texts ? collect(r->pairs, count, watch, texts, err) : out_of_memory(err);
+  if (!status) status = train_tokenizer(kind, texts, text_count, watch, &r->tokenizer, err);
+  for (size_t n = 0; texts && n < text_count; n++) free((void *)texts[n].text);
+  free(texts);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
+  if (!status && !(r->tokenizer_json = attn_tokenizer_text(r->tokenizer)))
+    status = out_of_memory(err);
+  return status;
+}
+
+static const char *default_tokenizer(const struct attn_text_pairs *pairs) {
+  const struct attn_task *task = attn_text_pairs_task(pairs);
+  return task && task->tokens == ATTN_TASK_WORDS ? "words" : "characters";
+}
+
+/* ---- Model ---- */
+
+static attn_status read_config(const char *text, json_t **root, attn_error *err) {
+  if (!text) text = "{}";
+  attn_status status = attn_json_read("model configuration", text, strlen(text), 0, root, err);
+  if (status) return status;
+  if (json_is_object(*root)) return attn_model_config_rename_members(*root, err);
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
+}
+
+static int is_kind(const json_t *root, const char *kind) {
+  const char *value = json_string_value(json_object_get(root, "kind"));
+  return value && !strcmp(value, kind);
+}
+
+static int set_default(json_t *root, const char *name, json_t *value) {
+  if (!json_object_get(root, name)) return json_object_set_new(root, name, value);
+  json_decref(value);
+  return 0;
+}
+
+static attn_status check_model(const struct attn_model_config *config, int64_t vocab_size,
+                               attn_error *err) {
+  if (config->vocab_size != vocab_size || config->source_vocab_size != vocab_size)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "config",
+                     "config: vocabulary of %lld tokens, but the tokenizer has %lld; leave it out",
+                     (long long)config->vocab_size, (long long)vocab_size);
+  if (config->kind != ATTN_ENCODER && config->decoder_layers < 1)
+    return invalid(err, "config", "has no decoder layers");
+  if (config->kind != ATTN_DECODER && config->encoder_layers < 1)
+    return invalid(err, "config", "has no encoder layers");
+  return ATTN_OK;
+}
+
+/* Adds the members that were not given. length: of the longest example. */
+static attn_status complete_config(json_t *root, const struct attn_train_run *r, int64_t length,
+                                   struct attn_model_config *config, attn_error *err) {
+  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int failed = set_default(root, "d_model", json_integer(64)) ||
+               set_default(root, "num_heads", json_integer(4)) ||
+               set_default(root, "ffn_dim", json_integer(256)) ||
+               set_default(root, "encoder_layers", json_integer(2)) ||
+               set_default(root, "decoder_layers", json_integer(2)) ||
+               set_default(root, "share_encoder_decoder_embeddings", json_true()) ||
+               set_default(root, "dropout", json_real(r->record.task ? 0 : 0.1)) ||
+               set_default(root, "vocab_size", json_integer(words)) ||
+               set_default(root, "max_positions",
+                           json_integer(length > MIN_POSITIONS ? length : MIN_POSITIONS));
+  char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT);
+  attn_status status =
+      text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
+  free(text);
+  return status ? status : check_model(config, words, err);
+}
+
+/* The limit of the configuration, or none. */
+static int64_t max_positions(const json_t *root) {
+  json_int_t length = json_integer_value(json_object_get(root, "max_positions"));
+  return length > 0 ? length : INT64_MAX;
+}
+
+/* ---- Trainer ---- */
+
+/* Measures all lines of a file, so that no run fails after hours because of one of them; of a task
+ * as many examples as are representative. */
+static attn_status measure(struct attn_train_run *r, struct attn_length_stats *l, attn_error *err) {
+  struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_MEASURE_EXAMPLES);
+  attn_status status = ATTN_OK;
+  for (int validation = 0; validation < 2 && !status; validation++) {
+    int64_t count = attn_text_pairs_count(r->pairs, validation);
+    if (!count) count = TASK_EXAMPLES;
+    status = attn_dataset_measure(&r->dataset, count, validation, watch, l, err);
+  }
+  return status;
+}
+
+static int64_t or_default(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
+
+/* A negative value is 0. */
+static double real_or_default(double value, double otherwise) {
+  return value > 0 ? value : value < 0 ? 0 : otherwise;
+}
+
+static attn_status make_trainer_config(const attn_train_config *c, const struct attn_task *task,
+                                       struct attn_trainer_config *t, attn_error *err) {
+  int64_t steps = or_default(c->steps, task ? task->steps : 4000);
+  *t = (struct attn_trainer_config){
+      .adam = {0.9, 0.98, 1e-9, real_or_default(c->weight_decay, 0.01)},
+      .schedule = {ATTN_LR_COSINE,
+                   real_or_default(c->learning_rate, task ? task->learning_rate : 0.002),
+                   or_default(c->warmup_steps, steps / 20 + 1), steps},
+      .max_grad_norm = real_or_default(c->max_grad_norm, 1),
+      .label_smoothing = c->label_smoothing,
+      .batch_size = or_default(c->batch_size, 64),
+      .gradient_accumulation_steps = or_default(c->gradient_accumulation_steps, 1),
+      .seed = c->seed,
+      .threads = c->threads};
+  if (c->lr_schedule && !attn_lr_schedule_find(c->lr_schedule, &t->schedule.kind))
+    return invalid(err, "lr_schedule", "must be \"cosine\", \"noam\" or \"constant\"");
+  if (c->precision && !attn_precision_find(c->precision, &t->bf16))
+    return invalid(err, "precision", "must be \"float32\" or \"bf16\"");
+  return ATTN_OK;
+}
+
+/* Capacity for batch_size examples of the longest length, but of at most four times the mean: a
+ * batch of longer ones has fewer examples. A task's lengths are estimates. */
+static attn_status set_batch_capacity(struct attn_trainer_config *t,
+                                      const struct attn_length_stats *l, int64_t positions,
+                                      attn_error *err) {
+  int64_t mean = l->total / l->count + 1;
+  t->max_length = l->longest > MIN_POSITIONS ? l->longest : MIN_POSITIONS;
+  if (t->max_length > positions) t->max_length = positions;
+  t->max_tokens = t->batch_size * (l->longest < 4 * mean ? l->longest : 4 * mean);
+  if (t->max_tokens <= ATTN_BATCH_TOKENS_MAX) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "batch_size",
+                   "batch_size %lld needs more than 2^24 tokens; use smaller batches and "
+                   "gradient_accumulation_steps",
+                   (long long)t->batch_size);
+}
+
+static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_error *err) {
+  struct attn_model_config model;
+  struct attn_trainer_config config;
+  struct attn_length_stats lengths = {1, 0, 0};
+  r->dataset.max_positions = max_positions(root);
+  attn_status status = measure(r, &lengths, err);
+  if (!status) status = complete_config(root, r, lengths.longest + 1, &model, err);
+  if (!status)
+    status = make_trainer_config(&r->config, attn_text_pairs_task(r->pairs), &config, err);
+  if (!status) status = set_batch_capacity(&config, &lengths, model.max_positions, err);
+  if (status) return status;
+  r->dataset.max_positions = model.max_positions;
+  return attn_trainer_new(&model, &config, &r->trainer, err);
+}
+
+/* ---- A new run ---- */
+
+static attn_status make_record(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  struct attn_run_record *record = &r->record;
+  *record = (struct attn_run_record){
+      .max_validation_examples = or_default(c->max_validation_examples, 256),
+      .patience = c->patience,
+      .target_exact_match = c->target_exact_match > 0 ? c->target_exact_match : NAN,
+      .best_metric = NAN,
+      .best_validation_loss = NAN,
+      .validation_exact_match = NAN,
+      .validation_loss = NAN};
+  return copy(&record->task, c->task) && copy(&record->data, c->data) &&
+                 copy(&record->validation_data, c->validation_data)
+             ? ATTN_OK
+             : out_of_memory(err);
+}
+
+static attn_status open_new(struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  json_t *root = NULL;
+  attn_status status = make_record(r, err);
+  if (!status) status = read_config(c->config, &root, err);
+  int decoder_only = is_kind(root, "decoder");
+  if (!status) status = open_data(r, decoder_only, c->seed, err);
+  if (!status)
+    status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
+  r->dataset = (struct attn_dataset){.pairs = r->pairs,
+                                     .tokenizer = r->tokenizer,
+                                     .decoder_only = decoder_only,
+                                     .encoder_only = is_kind(root, "encoder")};
+  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) status = make_trainer(r, root, err);
+  json_decref(root);
+  if (status) return status;
+  int64_t every = r->trainer->config.schedule.steps / 20;
+  r->record.data_hash = attn_text_pairs_hash(r->pairs);
+  r->record.validate_every = or_default(c->validate_every, every > 50 ? every : 50);
+  return ATTN_OK;
+}
+
+/* ---- A resumed run ---- */
+
+/* Invalid lines were valid when the run began, so the data have changed. */
+static attn_status open_same_data(struct attn_train_run *r, int plain_text, uint64_t seed,
+                                  attn_error *err) {
+  attn_status status = open_data(r, plain_text, seed, err);
+  if (status && status != ATTN_ERR_FORMAT) return status;
+  if (!status && r->record.data_hash == attn_text_pairs_hash(r->pairs)) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "%s: the data have changed since the run began; start a new run",
+                   r->record.data ? r->record.data : r->record.task);
+}
+
+/* The best checkpoint is next to the resumed one; under another name the search starts over. */
+static void reset_best(struct attn_train_run *r) {
+  struct attn_run_record *c = &r->record;
+  if (is_own(r, r->config.resume) && !access(r->best_path, F_OK)) return;
+  c->best_metric = c->best_validation_loss = NAN;
+  c->best_step = c->validations_without_improvement = 0;
+}
+
+static attn_status open_tokenizer(struct attn_train_run *r, struct attn_checkpoint *c,
+                                  attn_error *err) {
+  const char *json = c->tokenizer;
+  attn_status status = attn_tokenizer_parse(json, strlen(json), &r->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
+  if (status) return status;
+  r->tokenizer_json = c->tokenizer, c->tokenizer = NULL;
+  int64_t words = attn_tokenizer_words(r->tokenizer);
+  if (c->model.kind != ATTN_ENCODER && c->model.decoder_layers < 1)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder layers");
+  if (words == c->model.vocab_size && words == c->model.source_vocab_size) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "checkpoint: the tokenizer has %lld tokens, the model %lld", (long long)words,
+                   (long long)c->model.vocab_size);
+}
+
+static attn_status open_resumed(struct attn_train_run *r, attn_error *err) {
+  struct attn_checkpoint c = {.tokenizer = NULL};
+  const attn_train_config *config = &r->config;
+  attn_status status =
+      attn_checkpoint_resume(config->resume, config->threads, &r->trainer, &c, err);
+  if (!status) status = attn_run_record_parse(c.run, &r->record, err);
+  int decoder_only = !status && c.model.kind == ATTN_DECODER;
+  if (!status) status = open_same_data(r, decoder_only, c.trainer.seed, err);
+  if (!status) status = open_tokenizer(r, &c, err);
+  r->dataset = (struct attn_dataset){.pairs = r->pairs,
+                                     .tokenizer = r->tokenizer,
+                                     .decoder_only = decoder_only,
+                                     .encoder_only = c.model.kind == ATTN_ENCODER,
+                                     .max_positions = c.model.max_positions};
+  if (!status) status = attn_dataset_init(&r->dataset, err);
+  if (!status) reset_best(r);
+  attn_checkpoint_close(&c);
+  return status;
+}
+
+attn_status attn_train_run_open(struct attn_train_run *r, attn_error *err) {
+  attn_status status = claim_outputs(r, err);
+  if (!status) status = check_settings(&r->config, err);
+  if (status) return status;
+  return r->config.resume ? open_resumed(r, err) : open_new(r, err);
+}
+
+void attn_train_run_free(struct attn_train_run *r) {
+  attn_trainer_free(r->trainer), attn_dataset_free(&r->dataset);
+  attn_tokenizer_free(r->tokenizer), attn_text_pairs_free(r->pairs);
+  attn_run_record_free(&r->record);
+  free(r->tokenizer_json), free(r->best_path), free(r->last_path);
+  for (int n = 0; n < 2; n++) attn_lock_end(&r->locks[n]);
+}
