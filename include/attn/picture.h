@@ -44,9 +44,9 @@ typedef enum attn_panel_kind {
 } attn_panel_kind;
 
 /** The same words in two languages, UTF-8. NULL: the other serves for both; both NULL: none. */
-typedef struct attn_words {
+typedef struct attn_bilingual_text {
   const char *english, *japanese;
-} attn_words;
+} attn_bilingual_text;
 
 /** One matrix to be shown. Zero beside struct_size, rows, cols and at: plain numbers. */
 typedef struct attn_panel {
@@ -58,11 +58,11 @@ typedef struct attn_panel {
   const double *at;      /* rows * cols, row-major; NaN: nothing is there */
   const char *const *row_label; /* rows names, UTF-8; NULL: none; a name NULL or "": its number */
   const char *const *col_label; /* cols names likewise */
-  attn_words section;    /* a heading over this panel and those that follow with the same words */
-  attn_words title;
-  attn_words note;       /* small, below the title: a formula, a size */
-  attn_words row_axis;   /* what runs down: "query"; ARROWS: the first group */
-  attn_words col_axis;   /* what runs across: "key"; ARROWS: the second group */
+  attn_bilingual_text section;    /* a heading over this panel and those that follow with the same words */
+  attn_bilingual_text title;
+  attn_bilingual_text note;       /* small, below the title: a formula, a size */
+  attn_bilingual_text row_axis;   /* what runs down: "query"; ARROWS: the first group */
+  attn_bilingual_text col_axis;   /* what runs across: "key"; ARROWS: the second group */
 } attn_panel;
 
 #ifdef __cplusplus
@@ -101,7 +101,7 @@ typedef struct attn_panel {
  * Threads any number at once. The same bytes for the same panels, on every call.
  */
 ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
-                                      const attn_words *title, attn_picture_format format,
+                                      const attn_bilingual_text *title, attn_picture_format format,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
 

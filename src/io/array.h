@@ -13,7 +13,7 @@ size_t attn_element_bytes(attn_dtype dtype);
 int64_t attn_shape_count(const int64_t *shape, int rank, size_t size);
 
 /* A tensor as a file holds it: where, and in which order. */
-struct attn_stored {
+struct attn_stored_tensor {
   attn_dtype dtype; /* 0: a type that the library has not */
   int rank;
   int64_t shape[ATTN_RANK_MAX];
@@ -24,7 +24,7 @@ struct attn_stored {
 };
 
 /* A dense array of it. */
-attn_status attn_stored_load(const struct attn_stored *stored, const struct attn_bytes *bytes,
+attn_status attn_stored_tensor_load(const struct attn_stored_tensor *stored, const struct attn_bytes *bytes,
                              attn_array *array, attn_error *err);
 
 /* Writes every element in row-major order. */
@@ -34,7 +34,7 @@ attn_status attn_tensor_put(const attn_tensor *tensor, struct attn_file_writer *
 
 /* Reads and checks a header; nothing is allocated for it to release. type: as the file spells it.
  */
-attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *stored,
+attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_tensor *stored,
                             char type[16], attn_error *err);
 
 attn_status attn_npy_put(struct attn_file_writer *w, const attn_tensor *tensor, attn_error *err);

@@ -41,7 +41,7 @@ static void say(int number, char *text, size_t bytes) {
     if (known[n].number == number) snprintf(text, bytes, "%s", known[n].text);
 }
 
-attn_status attn_file_failed(const char *path, const char *what, attn_error *err) {
+attn_status attn_fail_errno(const char *path, const char *what, attn_error *err) {
   char text[128];
   int number = errno;
   attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
@@ -69,10 +69,10 @@ attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_err
   struct stat info;
   /* O_NONBLOCK: a pipe that nobody writes to must not hold us up before we see that it is one. */
   *bytes = (struct attn_bytes){NULL, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0, path};
-  if (bytes->fd < 0) return attn_file_failed(path, "open", err);
+  if (bytes->fd < 0) return attn_fail_errno(path, "open", err);
   attn_status status = ATTN_OK;
   if (fstat(bytes->fd, &info))
-    status = attn_file_failed(path, "read", err);
+    status = attn_fail_errno(path, "read", err);
   else if (!S_ISREG(info.st_mode))
     status = not_regular(err, path);
   else
@@ -95,7 +95,7 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   for (size_t done = 0; done < count;) {
     ssize_t n = pread(bytes->fd, (char *)to + done, count - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return attn_file_failed(bytes->path, "read", err);
+    if (n < 0) return attn_fail_errno(bytes->path, "read", err);
     if (n == 0)
       return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: became shorter while it was read",
                        bytes->path);
@@ -147,7 +147,7 @@ attn_status attn_file_read(const char *path, size_t most, struct attn_watch *wat
 static attn_status join(const char *path, char *folder, const char *base, char **target,
                         attn_error *err) {
   char *absolute = realpath(folder, NULL);
-  if (!absolute) return attn_file_failed(path, "create", err);
+  if (!absolute) return attn_fail_errno(path, "create", err);
   size_t bytes = strlen(absolute) + strlen(base) + 2;
   *target = malloc(bytes);
   if (*target) snprintf(*target, bytes, "%s/%s", absolute, base);
@@ -174,20 +174,20 @@ attn_status attn_file_target(const char *path, char **target, attn_error *err) {
     int dangling = errno == ENOENT && !lstat(path, &info);
     if (dangling) return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a link to nothing", path);
     return errno == ENOENT ? target_of_new(path, target, err)
-                           : attn_file_failed(path, "create", err);
+                           : attn_fail_errno(path, "create", err);
   }
   /* A rename would put a file in the place of a device or a folder, or of what nobody may write. */
   if (!S_ISREG(info.st_mode)) return not_regular(err, path);
   if (!(info.st_mode & 0222) || access(path, W_OK)) return read_only(err, path);
   *target = realpath(path, NULL);
-  return *target ? ATTN_OK : attn_file_failed(path, "create", err);
+  return *target ? ATTN_OK : attn_fail_errno(path, "create", err);
 }
 
 attn_status attn_file_writable(const char *target, attn_error *err) {
   char *folder = strdup(target);
   if (!folder) return no_memory(err);
   attn_status status = ATTN_OK;
-  if (access(dirname(folder), W_OK | X_OK)) status = attn_file_failed(target, "create", err);
+  if (access(dirname(folder), W_OK | X_OK)) status = attn_fail_errno(target, "create", err);
   free(folder);
   return status;
 }
@@ -197,7 +197,7 @@ attn_status attn_file_writable(const char *target, attn_error *err) {
 static int create(char *name, mode_t mode) {
   char *end = name + strlen(name);
   for (int n = 0; n < 1000; n++) {
-    snprintf(end, 60, ATTN_BESIDE "%ld-%d" ATTN_PART, (long)getpid(), n);
+    snprintf(end, 60, ATTN_TEMPORARY_PREFIX "%ld-%d" ATTN_PART_SUFFIX, (long)getpid(), n);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0 && errno != EEXIST) return fd;
     if (fd >= 0 && attn_lock_take(AT_FDCWD, name, fd)) return fd;
@@ -212,14 +212,14 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
   *w = (struct attn_file_writer){-1, NULL, NULL};
   attn_status status = attn_file_target(path, &w->path, err);
   if (status) return status;
-  w->beside = attn_lock_beside(w->path, 64);
+  w->beside = attn_temporary_path(w->path, 64);
   if (!w->beside) return attn_file_abandon(w), no_memory(err);
   attn_lock_clean(w->beside);
   /* A file that is replaced keeps its permissions, from the first byte on. */
   int exists = !stat(w->path, &info);
   w->fd = create(w->beside, exists ? info.st_mode & 0777 : 0666);
   if (w->fd < 0) {
-    status = attn_file_failed(path, "create", err);
+    status = attn_fail_errno(path, "create", err);
     free(w->beside);
     w->beside = NULL; /* nothing to remove */
     attn_file_abandon(w);
@@ -234,17 +234,17 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
   for (size_t done = 0; done < size;) {
     ssize_t n = write(w->fd, (const char *)bytes + done, size - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return attn_file_failed(w->path, "write", err);
+    if (n < 0) return attn_fail_errno(w->path, "write", err);
     done += (size_t)n;
   }
   return ATTN_OK;
 }
 
 attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
-  if (fsync(w->fd)) return attn_file_failed(w->path, "write", err);
+  if (fsync(w->fd)) return attn_fail_errno(w->path, "write", err);
   /* Some file systems tell at the close what failed, and our own keeps the lock. */
   int other = dup(w->fd);
-  return other >= 0 && close(other) ? attn_file_failed(w->path, "write", err) : ATTN_OK;
+  return other >= 0 && close(other) ? attn_fail_errno(w->path, "write", err) : ATTN_OK;
 }
 
 /* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
@@ -259,12 +259,12 @@ static int sync_folder(char *path) {
 }
 
 attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err) {
-  if (gone && unlink(gone) && errno != ENOENT) return attn_file_failed(gone, "remove", err);
-  if (rename(w->beside, w->path)) return attn_file_failed(w->path, "rename into place", err);
+  if (gone && unlink(gone) && errno != ENOENT) return attn_fail_errno(gone, "remove", err);
+  if (rename(w->beside, w->path)) return attn_fail_errno(w->path, "rename into place", err);
   free(w->beside);
   w->beside = NULL;
   attn_status status =
-      sync_folder(w->path) ? attn_file_failed(w->path, "sync its folder", err) : ATTN_OK;
+      sync_folder(w->path) ? attn_fail_errno(w->path, "sync its folder", err) : ATTN_OK;
   attn_file_abandon(w);
   return status;
 }

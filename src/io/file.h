@@ -10,7 +10,7 @@ struct attn_watch; /* watch.h */
 
 /* "path: cannot what: No such file or directory", as errno has it, in English whatever the locale:
  * ATTN_ERR_FILE, or ATTN_ERR_MEMORY. */
-attn_status attn_file_failed(const char *path, const char *what, attn_error *err);
+attn_status attn_fail_errno(const char *path, const char *what, attn_error *err);
 
 /* ---- Reading ------------------------------------------------------------------- */
 

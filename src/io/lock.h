@@ -9,12 +9,12 @@
 
 #include "attn/attn.h"
 
-#define ATTN_BESIDE ".attn-" /* and what makes it a name of its own */
-#define ATTN_PART ".part"
-#define ATTN_LOCK ".lock"
+#define ATTN_TEMPORARY_PREFIX ".attn-" /* and what makes it a name of its own */
+#define ATTN_PART_SUFFIX ".part"
+#define ATTN_LOCK_SUFFIX ".lock"
 
 /* The folder part of an absolute path, then room for a name; to be freed. */
-char *attn_lock_beside(const char *path, size_t room);
+char *attn_temporary_path(const char *path, size_t room);
 
 /* 1: fd, which was opened as name in folder, is ours now; 0: somebody else's, or gone meanwhile;
  * -1: there are no locks. */

@@ -156,7 +156,7 @@ static attn_status frame(const struct attn_bytes *bytes, size_t *start, size_t *
   return ATTN_OK;
 }
 
-static attn_status read_stored(struct header *h, size_t data, struct attn_stored *stored) {
+static attn_status read_stored(struct header *h, size_t data, struct attn_stored_tensor *stored) {
   attn_status status = read_dict(h);
   if (!status) status = read_type(h, &stored->dtype, &stored->swap);
   if (status) return status;
@@ -175,7 +175,7 @@ static attn_status read_stored(struct header *h, size_t data, struct attn_stored
                           data < stored->bytes ? "is it cut short?" : "has something been added?");
 }
 
-attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *stored,
+attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_tensor *stored,
                             char type[16], attn_error *err) {
   size_t start = 0, length = 0;
   memset(stored, 0, sizeof *stored);
@@ -193,11 +193,11 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *
 
 attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
   const struct attn_bytes source = {size ? bytes : "", -1, size, ""};
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16];
   memset(array, 0, sizeof *array);
   attn_status status = attn_npy_header(&source, &stored, type, err);
-  return status ? status : attn_stored_load(&stored, &source, array, err);
+  return status ? status : attn_stored_tensor_load(&stored, &source, array, err);
 }
 
 /* ---- Writing ------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 
 enum { HEADER_MAX = 100000000 };
@@ -173,7 +173,7 @@ void attn_safetensors_close(struct attn_safetensors *h) {
   memset(h, 0, sizeof *h);
 }
 
-const char *attn_safetensors_word(const struct attn_safetensors *h, const char *name) {
+const char *attn_safetensors_metadata(const struct attn_safetensors *h, const char *name) {
   return json_string_value(json_object_get(json_object_get(h->root, "__metadata__"), name));
 }
 
@@ -264,7 +264,7 @@ static const struct attn_safetensor *find(const struct attn_safetensors *h, cons
 
 static attn_status load(const struct attn_safetensor *e, const struct attn_bytes *bytes,
                         attn_array *array, attn_error *err) {
-  if (e->at.dtype) return attn_stored_load(&e->at, bytes, array, err);
+  if (e->at.dtype) return attn_stored_tensor_load(&e->at, bytes, array, err);
   return attn_fail(err, ATTN_ERR_TYPE, "name",
                    "tensor \"%.60s\" is %s, which attention cannot use; save it as F32", e->name,
                    e->type);

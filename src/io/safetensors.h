@@ -9,7 +9,7 @@
 struct attn_safetensor {
   const char *name, *type; /* owned by the header's root */
   size_t element;          /* bytes of one */
-  struct attn_stored at;
+  struct attn_stored_tensor at;
 };
 
 struct attn_safetensors {
@@ -25,7 +25,7 @@ attn_status attn_safetensors_open(const struct attn_bytes *bytes, struct attn_sa
 void attn_safetensors_close(struct attn_safetensors *header);
 
 /* A string of the metadata, which lives as long as the header; NULL where there is none. */
-const char *attn_safetensors_word(const struct attn_safetensors *header, const char *name);
+const char *attn_safetensors_metadata(const struct attn_safetensors *header, const char *name);
 
 /* Loads the tensor of that name; name NULL: the only one. */
 attn_status attn_safetensors_load(const struct attn_bytes *bytes, const char *name,

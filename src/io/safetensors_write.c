@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "safetensors.h"
 
@@ -12,7 +12,7 @@ struct piece {
   size_t element, bytes;
   int rank;
   const int64_t *shape;
-  const struct attn_stored *kept; /* else tensor */
+  const struct attn_stored_tensor *kept; /* else tensor */
   const attn_tensor *tensor;
   size_t order;
 };

@@ -42,10 +42,10 @@ static attn_status take_apart(const char *path, struct place *p, attn_error *err
 /* ---- Reading ---------------------------------------------------------------------- */
 
 static attn_status load_npy(const struct attn_bytes *bytes, attn_array *array, attn_error *err) {
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16];
   attn_status status = attn_npy_header(bytes, &stored, type, err);
-  return status ? status : attn_stored_load(&stored, bytes, array, err);
+  return status ? status : attn_stored_tensor_load(&stored, bytes, array, err);
 }
 
 attn_status attn_array_read(const char *path, attn_array *array, attn_error *err) {
@@ -84,7 +84,7 @@ static const char *keep(char **at, const char *text) {
 }
 
 static void add(attn_array_list *list, const char *name, const char *type,
-                const struct attn_stored *stored) {
+                const struct attn_stored_tensor *stored) {
   attn_array_entry *e = &list->entry[list->count++];
   e->name = name;
   e->type = type;
@@ -97,7 +97,7 @@ static void add(attn_array_list *list, const char *name, const char *type,
 
 static attn_status list_npy(const struct attn_bytes *bytes, attn_array_list *list,
                             attn_error *err) {
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16], *at = NULL;
   attn_status status = attn_npy_header(bytes, &stored, type, err);
   if (!status) status = reserve(list, 1, strlen(type) + 2, &at, err);

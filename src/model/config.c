@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 
 enum { MOST = 1 << 24, LAYERS_MOST = 1 << 10, LOG2_NUMBERS = 40, LOG2_TABLE = 26, UNSAID = -1 };

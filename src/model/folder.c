@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "foreign.h"
@@ -136,7 +136,7 @@ static attn_status read_length(const char *folder, struct attn_sentence *s, attn
 static attn_status read_sentence(const char *folder, struct attn_model *m, attn_error *err) {
   struct attn_sentence *s = &m->sentence;
   int64_t length = m->network->config.length;
-  s->most = attn_tokenizer_most(m->tokenizer);
+  s->most = attn_tokenizer_max_length(m->tokenizer);
   attn_status status = read_length(folder, s, err);
   if (!status) status = read_modules(folder, s, err);
   if (s->most > length) s->most = length;
@@ -146,7 +146,7 @@ static attn_status read_sentence(const char *folder, struct attn_model *m, attn_
 /* ---- The model ---- */
 
 static attn_status check_words(const struct attn_model *m, attn_error *err) {
-  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.target_words;
+  int64_t count = attn_tokenizer_vocab_size(m->tokenizer), rows = m->network->config.target_words;
   if (count <= rows) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: it has %lld words, the model vectors for %lld",
@@ -197,8 +197,8 @@ static attn_status read_manners(const char *folder, const char *config_path,
   g->begin = g->end = g->empty = g->pad = -1;
   int own = attn_tokenizer_kind(m->tokenizer) != ATTN_TOKENIZER_WORDPIECE;
   int bare = own && config->kind == ATTN_ENCODER; /* ours begins no text */
-  g->before = bare ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
-  g->behind = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  g->before = bare ? -1 : attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_BOS);
+  g->behind = attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_EOS);
   if (config->kind == ATTN_ENCODER) return ATTN_OK;
   attn_status status = read_generating(folder, config_path, config, g, err);
   return status ? status : frame(g, config, err);

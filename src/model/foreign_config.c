@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "families.h"
 
@@ -58,7 +58,7 @@ static attn_status insist(const struct attn_foreign_member *m, const json_t *val
                           attn_error *err) {
   json_t *only = value_of(m->otherwise);
   if (!only) return out_of_memory(err);
-  int other = value && !attn_json_same(value, only);
+  int other = value && !attn_json_equal(value, only);
   json_decref(only);
   if (!other) return ATTN_OK;
   char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -84,7 +84,7 @@ static attn_status differs(const struct attn_foreign_member *m, const json_t *va
 static attn_status put(const struct attn_foreign_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !attn_json_same(before, value)) return differs(m, value, before, err);
+  if (before && !attn_json_equal(before, value)) return differs(m, value, before, err);
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
@@ -173,7 +173,7 @@ static attn_status write_member(const struct attn_family *f, const struct attn_f
   if (!(only = value_of(m->otherwise))) return out_of_memory(err);
   if (m->theirs)
     status = json_object_set(theirs, m->theirs, only) ? out_of_memory(err) : ATTN_OK;
-  else if (!attn_json_same(value, only))
+  else if (!attn_json_equal(value, only))
     status = cannot_say(f, m->ours, value, only, err);
   json_decref(only);
   return status;
@@ -191,7 +191,7 @@ static attn_status read_again(const struct attn_family *f, const char *text,
   const char *name;
   if (!a || !b) status = out_of_memory(err);
   json_object_foreach(
-      a, name, value) if (!status && !attn_json_same(value, json_object_get(b, name))) status =
+      a, name, value) if (!status && !attn_json_equal(value, json_object_get(b, name))) status =
       cannot_say(f, name, value, json_object_get(b, name), err);
   json_decref(a), json_decref(b), free(one), free(other);
   return status;

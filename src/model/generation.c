@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "batch.h"
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 
 enum { NEVERS_MOST = 1 << 10, VALUE_SHOWN = 60 };
@@ -91,7 +91,7 @@ static const json_t *member(const struct reading *r, const char *name) {
 
 static int is_only(const json_t *value, const char *only) {
   json_t *expected = json_loads(only, JSON_DECODE_ANY, NULL);
-  int equal = attn_json_same(value, expected);
+  int equal = attn_json_equal(value, expected);
   json_decref(expected);
   return equal;
 }

@@ -35,7 +35,7 @@ static char *label_of(const char *text, size_t bytes) {
 static char *text_of(const struct attn_model *m, int32_t id) {
   size_t bytes = 0;
   /* Decoding leaves special tokens out, and does not tell a word from a piece that goes on. */
-  const char *word = attn_tokenizer_word(m->tokenizer, id);
+  const char *word = attn_tokenizer_token(m->tokenizer, id);
   if (!word) return strdup("?"); /* a row of the table behind the last word */
   if (attn_tokenizer_is_special(m->tokenizer, id) ||
       attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)

@@ -14,8 +14,8 @@
 /* The words before the network: it takes more memory. */
 static attn_status read_words(struct attn_model *m, const struct attn_safetensors *file,
                               struct attn_config *config, attn_error *err) {
-  const char *text = attn_safetensors_word(file, "config");
-  const char *words = attn_safetensors_word(file, "tokenizer");
+  const char *text = attn_safetensors_metadata(file, "config");
+  const char *words = attn_safetensors_metadata(file, "tokenizer");
   if (!text || !words)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "checkpoint: there is no \"%s\" in its metadata: not one of attn's",
@@ -23,11 +23,11 @@ static attn_status read_words(struct attn_model *m, const struct attn_safetensor
   attn_status status = attn_config_parse(text, strlen(text), config, err);
   if (!status) m->generating = attn_generating_own(config);
   if (!status) status = attn_tokenizer_parse(words, strlen(words), &m->tokenizer, err);
-  if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_special_tokens(m->tokenizer, err);
   if (!status && !(m->config = strdup(text)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   if (!status) status = attn_history_read(file, &m->history, err);
-  int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
+  int64_t count = status ? 0 : attn_tokenizer_vocab_size(m->tokenizer);
   if (!status && (config->target_words != count ||
                   (config->kind != ATTN_DECODER && config->source_words != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
@@ -78,8 +78,8 @@ static int is_checkpoint(const char *path) {
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
   if (attn_bytes_open(&bytes, path, NULL)) return 0;
-  int is = !attn_safetensors_open(&bytes, &file, NULL) && attn_safetensors_word(&file, "config") &&
-           attn_safetensors_word(&file, "tokenizer");
+  int is = !attn_safetensors_open(&bytes, &file, NULL) && attn_safetensors_metadata(&file, "config") &&
+           attn_safetensors_metadata(&file, "tokenizer");
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   return is;
 }
@@ -171,12 +171,12 @@ attn_status attn_model_encode(const struct attn_model *m, const char *text, cons
 
 attn_status attn_model_unknown(const attn_model *m, const char *text, int64_t room,
                                attn_unknown_part *parts, int64_t *count, attn_error *err) {
-  struct attn_unknown *all;
+  struct attn_unknown_range *all;
   size_t found, at = 0;
   int64_t column = 1;
   *count = 0;
   if (room < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "room", "room is negative");
-  attn_status status = attn_tokenizer_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
+  attn_status status = attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
   if (status) return status;
   for (size_t n = 0; n < found && (int64_t)n < room; n++) {
     for (; at < all[n].at; at++) column += (text[at] & 0xC0) != 0x80;

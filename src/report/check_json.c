@@ -1,5 +1,5 @@
 /* check_json.c -- attn_check_print_json: one line a file, docs/check.schema.json. */
-#include "json.h"
+#include "json_writer.h"
 
 static const char *verdict_word(int32_t judgement) {
   switch (judgement) {

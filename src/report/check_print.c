@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "labels.h"
-#include "number.h"
-#include "out.h"
-#include "text.h"
+#include "step_labels.h"
+#include "number_text.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "working.h"
 
 enum { TITLE_COLUMNS = 200, NAME_COLUMNS = 20, TERMS = 16 };
@@ -23,9 +23,9 @@ static int is_wrong(int32_t judgement) {
 }
 
 static int verdict_message(int32_t judgement) {
-  if (is_wrong(judgement)) return SAY_VERDICT_WRONG;
-  if (judgement == ATTN_JUDGED_DOUBTFUL) return SAY_VERDICT_DOUBTFUL;
-  return judgement == ATTN_JUDGED_OK ? SAY_VERDICT_CORRECT : SAY_VERDICT_NOTHING;
+  if (is_wrong(judgement)) return MESSAGE_VERDICT_WRONG;
+  if (judgement == ATTN_JUDGED_DOUBTFUL) return MESSAGE_VERDICT_DOUBTFUL;
+  return judgement == ATTN_JUDGED_OK ? MESSAGE_VERDICT_CORRECT : MESSAGE_VERDICT_NOTHING;
 }
 
 static const char *color_of(int32_t judgement) {
@@ -41,7 +41,7 @@ static void put_name(struct attn_out *out, const attn_example *e, const attn_ste
   attn_out_text(out, attn_step_text(e, s, symbol));
   if (s->head >= 0) {
     attn_out_text(out, " (");
-    attn_out_say(out, SAY_HEAD, head, NULL);
+    attn_out_message(out, MESSAGE_HEAD, head, NULL);
     attn_out_text(out, ")");
   }
   do attn_out_text(out, " ");
@@ -66,14 +66,14 @@ static void put_step(const struct print *p, int32_t index) {
   attn_out_text(out, " ");
   put_name(out, p->example, &p->example->step[v->step]);
   out->indent = NAME_COLUMNS;
-  attn_out_say(out, SAY_STATUS + v->judgement, NULL);
+  attn_out_message(out, MESSAGE_STATUS + v->judgement, NULL);
   snprintf(found, sizeof found, "%d", count_of(v, v->judgement));
   snprintf(cells, sizeof cells, "%d", (int)v->cells);
-  if (v->findings) attn_out_say(out, SAY_COUNT_OF, found, cells, NULL);
+  if (v->findings) attn_out_message(out, MESSAGE_COUNT_OF, found, cells, NULL);
   if (index == p->verdict->first_wrong)
-    attn_out_say(out, SAY_FIRST_HERE, NULL);
+    attn_out_message(out, MESSAGE_FIRST_HERE, NULL);
   else if (v->judgement == ATTN_JUDGED_WRONG)
-    attn_out_say(out, SAY_NEW_SLIP, NULL);
+    attn_out_message(out, MESSAGE_NEW_SLIP, NULL);
   attn_out_line(out, 0);
 }
 
@@ -107,7 +107,7 @@ static void put_place(const struct print *p, const attn_finding *f) {
 
 static void put_finding(const struct print *p, const attn_step *s, const attn_finding *f,
                         int message) {
-  double other = message == SAY_FOLLOWED ? f->follows : f->expected;
+  double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
   char address[ATTN_ADDRESS_BYTES + 200];
   int from = p->example->one_based != 0; /* then the address alone would mislead */
@@ -117,8 +117,8 @@ static void put_finding(const struct print *p, const attn_step *s, const attn_fi
   snprintf(col, sizeof col, "%d", (int)f->col + from);
   put_place(p, f);
   attn_out_whole(p->out, address);
-  if (from) attn_out_say(p->out, SAY_PLACE_ONE_BASED, row, col, NULL);
-  attn_out_say(p->out, message, printed, right, NULL);
+  if (from) attn_out_message(p->out, MESSAGE_PLACE_ONE_BASED, row, col, NULL);
+  attn_out_message(p->out, message, printed, right, NULL);
   attn_out_line(p->out, 2);
 }
 
@@ -131,16 +131,16 @@ static int explains_the_step(int32_t cause) {
 }
 
 static void put_cause(const struct print *p, const attn_step_verdict *v) {
-  const char *words = attn_message_text(SAY_CAUSE + v->cause, p->out->style.language);
+  const char *words = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
   char count[16];
   snprintf(count, sizeof count, "%d", (int)v->findings);
   if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
-    words = attn_message_text(SAY_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
-  attn_out_say(p->out,
-               v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? SAY_NO_CAUSE : SAY_LIKELY_CAUSE, NULL);
+    words = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
+  attn_out_message(p->out,
+               v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE, NULL);
   attn_out_flow(p->out, words);
-  attn_out_say(p->out, SAY_STOP, NULL);
-  if (explains_the_step(v->cause)) attn_out_say(p->out, SAY_CAUSE_EXPLAINS, count, NULL);
+  attn_out_message(p->out, MESSAGE_STOP, NULL);
+  if (explains_the_step(v->cause)) attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, count, NULL);
   attn_out_line(p->out, 2);
 }
 
@@ -150,8 +150,8 @@ static void put_first_wrong(const struct print *p) {
   const attn_finding *f = first_of(v, ATTN_JUDGED_WRONG);
   if (!f) return;
   attn_out_line(p->out, 2);
-  put_finding(p, s, f, SAY_PRINTED_RIGHT);
-  attn_out_say(p->out, SAY_WORKING, NULL);
+  put_finding(p, s, f, MESSAGE_PRINTED_RIGHT);
+  attn_out_message(p->out, MESSAGE_WORKING, NULL);
   attn_out_working(p->out, p->example, s, f->row, f->col, TERMS);
   attn_out_line(p->out, 2);
   put_cause(p, v);
@@ -170,12 +170,12 @@ static void put_others(const struct print *p) {
     const attn_step *s = &p->example->step[v->step];
     const attn_finding *f = first_of(v, v->judgement);
     if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
-    int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? SAY_DOUBT_AT
-                  : is_own(f)                          ? SAY_PRINTED_RIGHT
-                                                       : SAY_FOLLOWED;
+    int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? MESSAGE_DOUBT_AT
+                  : is_own(f)                          ? MESSAGE_PRINTED_RIGHT
+                                                       : MESSAGE_FOLLOWED;
     attn_out_line(p->out, 2);
     put_finding(p, s, f, message);
-    if (message != SAY_DOUBT_AT && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);
+    if (message != MESSAGE_DOUBT_AT && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);
   }
 }
 
@@ -189,10 +189,10 @@ static void put_title(const struct print *p, int32_t index) {
   attn_text_shorten(title, sizeof title, p->example->title ? p->example->title : "", TITLE_COLUMNS);
   attn_out_line(out, 0);
   attn_out_color(out, "1");
-  attn_out_say(out, *title ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, number, NULL);
+  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
-  attn_out_say(out, p->example->orientation ? SAY_ORIENTED_COLUMNS : SAY_ORIENTED_ROWS, line, NULL);
-  attn_out_say(out, verdict_message(p->verdict->judgement), NULL);
+  attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS, line, NULL);
+  attn_out_message(out, verdict_message(p->verdict->judgement), NULL);
   attn_out_color(out, "0");
   attn_out_line(out, 0);
 }
@@ -211,13 +211,13 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_begin(&out, style, sink);
   attn_out_color(&out, "1");
   attn_out_whole(&out, lesson->file);
-  attn_out_say(&out, SAY_FILE_VERDICT, NULL);
+  attn_out_message(&out, MESSAGE_FILE_VERDICT, NULL);
   attn_out_color(&out, color_of(check->judgement));
-  attn_out_say(&out, verdict_message(check->judgement), NULL);
+  attn_out_message(&out, verdict_message(check->judgement), NULL);
   attn_out_color(&out, "0");
   attn_out_line(&out, 0);
-  attn_out_say(&out,
-               check->judgement == ATTN_JUDGED_NOT_GIVEN ? SAY_NOTHING_HERE : SAY_JUDGES_NUMBERS,
+  attn_out_message(&out,
+               check->judgement == ATTN_JUDGED_NOT_GIVEN ? MESSAGE_NOTHING_HERE : MESSAGE_JUDGES_NUMBERS,
                NULL);
   attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {

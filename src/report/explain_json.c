@@ -1,5 +1,5 @@
 /* explain_json.c -- attn_lesson_explain_json: docs/explain.schema.json. */
-#include "json.h"
+#include "json_writer.h"
 
 static const char *op_name(int32_t op) {
   static const char *const names[] = {

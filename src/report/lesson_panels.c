@@ -5,8 +5,8 @@
 
 #include "canvas.h"
 #include "error.h"
-#include "labels.h"
-#include "text.h"
+#include "step_labels.h"
+#include "text_layout.h"
 
 enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MOST = 64 };
 
@@ -58,24 +58,24 @@ static void fill(char *to, size_t room, int message, int language, int number) {
     snprintf(to, room, "%s", text);
 }
 
-static attn_words section_of(struct album *a, const attn_lesson *lesson, int32_t index) {
+static attn_bilingual_text section_of(struct album *a, const attn_lesson *lesson, int32_t index) {
   const char *text[2], *title = lesson->example[index].title;
-  if (a->plain && title && !attn_face_covers(title)) title = NULL;
+  if (a->plain && title && !attn_font_covers(title)) title = NULL;
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
     attn_text_shorten(name, sizeof name, title ? title : "", TITLE_COLUMNS);
-    fill(head, sizeof head, *name ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, language, (int)index + 1);
+    fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language, (int)index + 1);
     snprintf(whole, sizeof whole, "%s%s", head, name);
     text[language] = copied(a, whole);
   }
-  return (attn_words){text[0], text[1]};
+  return (attn_bilingual_text){text[0], text[1]};
 }
 
-static attn_words title_of(struct album *a, int message, int head) {
+static attn_bilingual_text title_of(struct album *a, int message, int head) {
   const char *text[2];
   for (int language = 0; language < 2; language++) {
     char whole[128], name[32];
-    fill(name, sizeof name, SAY_HEAD, language, head + 1);
+    fill(name, sizeof name, MESSAGE_HEAD, language, head + 1);
     snprintf(whole, sizeof whole,
              head < 0   ? "%s"
              : language ? "%s（%s）"
@@ -83,7 +83,7 @@ static attn_words title_of(struct album *a, int message, int head) {
              attn_message_text(message, language), name);
     text[language] = copied(a, whole);
   }
-  return (attn_words){text[0], text[1]};
+  return (attn_bilingual_text){text[0], text[1]};
 }
 
 /* "E = Q K^T (4×4)" */
@@ -97,18 +97,18 @@ static const char *note_of(struct album *a, const attn_example *e, const attn_st
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-static attn_words axis_words(const attn_example *e, const attn_step *s, int axis) {
-  if (!attn_is_scorelike(e, s)) return (attn_words){NULL, NULL};
-  return attn_message_words(attn_along(e, s, axis) == ATTN_ALONG_QUERIES ? SAY_QUERY : SAY_KEY);
+static attn_bilingual_text axis_words(const attn_example *e, const attn_step *s, int axis) {
+  if (!attn_is_scorelike(e, s)) return (attn_bilingual_text){NULL, NULL};
+  return attn_message_bilingual(attn_step_axis(e, s, axis) == ATTN_AXIS_QUERIES ? MESSAGE_QUERY : MESSAGE_KEY);
 }
 
 static const char *const *labels_of(const attn_example *e, const attn_step *s, int axis) {
   int32_t count;
-  return (const char *const *)attn_tokens_along(e, s, axis, &count);
+  return (const char *const *)attn_axis_tokens(e, s, axis, &count);
 }
 
 static void add_step(struct album *a, const attn_example *e, const attn_step *s,
-                     attn_words section) {
+                     attn_bilingual_text section) {
   attn_panel *p = &a->panel[a->panels++];
   *p = (attn_panel)ATTN_PANEL_INIT;
   p->kind = s->name == ATTN_STEP_WEIGHTS || s->op == ATTN_OP_SOFTMAX ? ATTN_PANEL_HEAT
@@ -118,7 +118,7 @@ static void add_step(struct album *a, const attn_example *e, const attn_step *s,
   p->row_label = labels_of(e, s, 0), p->col_label = labels_of(e, s, 1);
   p->row_axis = axis_words(e, s, 0), p->col_axis = axis_words(e, s, 1);
   p->section = section;
-  p->title = title_of(a, SAY_TITLE + s->name, s->head);
+  p->title = title_of(a, MESSAGE_TITLE + s->name, s->head);
   p->note.english = note_of(a, e, s);
 }
 
@@ -148,7 +148,7 @@ static const char *arrow_name(struct album *a, const attn_example *e, int32_t n,
     attn_key_text(e, n, token);
   else
     attn_query_text(e, n, token);
-  if (a->plain && !attn_face_covers(token))
+  if (a->plain && !attn_font_covers(token))
     snprintf(token, sizeof token, "#%d", (int)n + (e->one_based != 0));
   snprintf(name, sizeof name, "%c %s", key ? 'k' : 'q', token);
   return copied(a, name);
@@ -170,7 +170,7 @@ static void put_arrows(struct album *a, const attn_example *e, attn_panel *p, co
 }
 
 static void add_arrows(struct album *a, const attn_example *e, const attn_step *s,
-                       attn_words section) {
+                       attn_bilingual_text section) {
   const attn_step *other = partner(e, s);
   if (!other) return;
   const attn_step *q = s->name == ATTN_STEP_Q ? s : other, *k = q == s ? other : s;
@@ -179,10 +179,10 @@ static void add_arrows(struct album *a, const attn_example *e, const attn_step *
   p->kind = ATTN_PANEL_ARROWS;
   p->split = q->exact.rows;
   p->section = section;
-  p->title = title_of(a, SAY_ARROWS, s->head);
-  p->note = attn_message_words(SAY_ARROWS_NOTE);
-  p->row_axis = attn_message_words(SAY_ARROWS_QUERIES);
-  p->col_axis = attn_message_words(SAY_ARROWS_KEYS);
+  p->title = title_of(a, MESSAGE_ARROWS, s->head);
+  p->note = attn_message_bilingual(MESSAGE_ARROWS_NOTE);
+  p->row_axis = attn_message_bilingual(MESSAGE_ARROWS_QUERIES);
+  p->col_axis = attn_message_bilingual(MESSAGE_ARROWS_KEYS);
   put_arrows(a, e, p, q, k);
 }
 
@@ -191,7 +191,7 @@ static void add_arrows(struct album *a, const attn_example *e, const attn_step *
 /* What is given first, what is computed behind it, as attn_lesson_explain does. */
 static void add_example(struct album *a, const attn_lesson *lesson, int32_t index) {
   const attn_example *e = &lesson->example[index];
-  attn_words section = section_of(a, lesson, index);
+  attn_bilingual_text section = section_of(a, lesson, index);
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !a->failed; n++) {
       const attn_step *s = &e->step[n];
@@ -222,7 +222,7 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
                     .plain = format == ATTN_PICTURE_PNG};
   a.failed = !a.panel;
   for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
-  const attn_words title = attn_message_words(SAY_PICTURE_LESSON);
+  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
   if (a.failed)
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the picture");
   else

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "labels.h"
-#include "number.h"
+#include "step_labels.h"
+#include "number_text.h"
 
 /* Beyond this e^x has more digits than a reader wants. */
 static const double EXPONENT_MAX = 30;
@@ -59,7 +59,7 @@ static void more_terms(const struct work *w, int32_t count) {
   char number[16];
   snprintf(number, sizeof number, "%d", (int)count);
   attn_out_flow(w->out, " + ");
-  attn_out_say(w->out, SAY_MORE_TERMS, number, NULL);
+  attn_out_message(w->out, MESSAGE_MORE_TERMS, number, NULL);
 }
 
 /* Whether the sum stops here, having said so. */
@@ -250,7 +250,7 @@ static void append(const struct work *w) {
   if (n < 0) return;
   snprintf(number, sizeof number, "%d", (int)operand(w, n)->head + 1);
   if (operand(w, n)->head >= 0)
-    attn_out_say(w->out, SAY_HEAD, number, NULL), attn_out_flow(w->out, ": ");
+    attn_out_message(w->out, MESSAGE_HEAD, number, NULL), attn_out_flow(w->out, ": ");
   put_address(w, n, w->row, col);
 }
 

@@ -2,7 +2,7 @@
 #ifndef ATTN_REPORT_WORKING_H
 #define ATTN_REPORT_WORKING_H
 
-#include "out.h"
+#include "text_writer.h"
 
 /* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", flowing, without the line's end. terms: the most
  * that a sum shows, 0 for all. A given's number is only itself. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "weights.h"
 
@@ -140,10 +140,10 @@ static attn_status missing(attn_error *err, const char *what) {
 
 static attn_status read_words(const struct attn_safetensors *file, struct attn_checkpoint *c,
                               attn_error *err) {
-  const char *config = attn_safetensors_word(file, "config");
-  const char *training = attn_safetensors_word(file, "training");
-  const char *tokenizer = attn_safetensors_word(file, "tokenizer");
-  const char *run = attn_safetensors_word(file, "run");
+  const char *config = attn_safetensors_metadata(file, "config");
+  const char *training = attn_safetensors_metadata(file, "training");
+  const char *tokenizer = attn_safetensors_metadata(file, "tokenizer");
+  const char *run = attn_safetensors_metadata(file, "run");
   memset(c, 0, sizeof *c);
   if (!config || !training || !tokenizer || !run)
     return missing(err, !config      ? "config"

@@ -234,10 +234,10 @@ static attn_status line_pair(struct attn_data *d, uint64_t n, int held_out, stru
   const char *text = d->text_of[held_out];
   *pair = (struct attn_pair){.file = d->name_of[held_out], .line = line->number};
   if (line->tab == line->end) {
-    pair->target = (struct attn_passage){text + line->source, line->end - line->source};
+    pair->target = (struct attn_text_view){text + line->source, line->end - line->source};
   } else {
-    pair->source = (struct attn_passage){text + line->source, line->tab - line->source};
-    pair->target = (struct attn_passage){text + line->tab + 1, line->end - line->tab - 1};
+    pair->source = (struct attn_text_view){text + line->source, line->tab - line->source};
+    pair->target = (struct attn_text_view){text + line->tab + 1, line->end - line->tab - 1};
   }
   return ATTN_OK;
 }

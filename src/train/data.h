@@ -10,7 +10,7 @@
 
 /* Of a text that is no pair the target is all of it, and source.text is NULL. */
 struct attn_pair {
-  struct attn_passage source, target;
+  struct attn_text_view source, target;
   const char *file; /* NULL: a task's */
   int64_t line;
 };

@@ -26,7 +26,7 @@ void attn_examples_free(struct attn_examples *e) {
 }
 
 /* Behind the tokens that this side has. */
-static attn_status encode(struct attn_examples *e, int side, struct attn_passage text,
+static attn_status encode(struct attn_examples *e, int side, struct attn_text_view text,
                           const struct attn_pair *pair, attn_error *err) {
   size_t count = 0, before = (size_t)e->counts[side];
   attn_error why;
@@ -49,7 +49,7 @@ static attn_status encode_prompt(struct attn_examples *e, const struct attn_pair
   if (!pair->source.text) return ATTN_OK;
   memcpy(e->text, pair->source.text, length);
   e->text[length] = '\t';
-  attn_status status = encode(e, TARGET, (struct attn_passage){e->text, length + 1}, pair, err);
+  attn_status status = encode(e, TARGET, (struct attn_text_view){e->text, length + 1}, pair, err);
   e->prompt = e->counts[TARGET];
   return status;
 }

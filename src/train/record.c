@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 
 enum { EXACT = 17 }; /* digits that give a double back */

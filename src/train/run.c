@@ -125,7 +125,7 @@ static void report(struct loop *l, int validated) {
   s->unseen_loss = c->loss, s->unseen_exact = c->exact, s->validated = validated;
   s->best = c->best, s->best_step = c->best_step;
   s->weights = t->numbers, s->bytes = (int64_t)t->bytes;
-  s->words = attn_tokenizer_words(l->run.tokenizer);
+  s->words = attn_tokenizer_vocab_size(l->run.tokenizer);
   s->phase = ATTN_TRAIN_LEARNS, s->done = s->step, s->total = s->steps;
   s->seconds = now() - l->start;
   s->tokens_per_second = s->seconds > 0 ? l->learned / s->seconds : 0;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "run.h"
@@ -106,17 +106,17 @@ static int64_t count_texts(const struct attn_data *data) {
   return count ? count : VOCABULARY_FROM;
 }
 
-static attn_status keep(struct attn_passage *to, struct attn_passage text, attn_error *err) {
+static attn_status keep(struct attn_text_view *to, struct attn_text_view text, attn_error *err) {
   char *kept = malloc(text.length + 1);
   if (!kept) return out_of_memory(err);
   if (text.length) memcpy(kept, text.text, text.length);
-  *to = (struct attn_passage){kept, text.length};
+  *to = (struct attn_text_view){kept, text.length};
   return ATTN_OK;
 }
 
 /* Both sides of every example; and a tab, which joins them where the model has one side. */
 static attn_status collect(struct attn_data *data, int64_t count, struct attn_watch *watch,
-                           struct attn_passage *texts, attn_error *err) {
+                           struct attn_text_view *texts, attn_error *err) {
   attn_status status = ATTN_OK;
   struct attn_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
@@ -125,11 +125,11 @@ static attn_status collect(struct attn_data *data, int64_t count, struct attn_wa
     if (!status) status = keep(&texts[2 * n], pair.source, err);
     if (!status) status = keep(&texts[2 * n + 1], pair.target, err);
   }
-  if (!status) status = keep(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
+  if (!status) status = keep(&texts[2 * count], (struct attn_text_view){"\t", 1}, err);
   return status;
 }
 
-static attn_status train_words(const char *kind, const struct attn_passage *texts, size_t count,
+static attn_status train_words(const char *kind, const struct attn_text_view *texts, size_t count,
                                struct attn_watch *watch, struct attn_tokenizer **t,
                                attn_error *err) {
   char *end = NULL;
@@ -145,13 +145,13 @@ static attn_status train_words(const char *kind, const struct attn_passage *text
 static attn_status make_words(struct attn_run *r, const char *kind, attn_error *err) {
   int64_t count = count_texts(r->data);
   struct attn_watch *watch = attn_run_phase(r, ATTN_TRAIN_WORDS);
-  struct attn_passage *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
+  struct attn_text_view *texts = calloc(2 * (size_t)count + 1, sizeof *texts);
   attn_status status = texts ? collect(r->data, count, watch, texts, err) : out_of_memory(err);
   if (!status) status = train_words(kind, texts, 2 * (size_t)count + 1, watch, &r->tokenizer, err);
   for (int64_t n = 0; texts && n < 2 * count + 1; n++) free((void *)texts[n].text);
   free(texts);
-  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
-  if (!status && !(r->words = attn_tokenizer_text(r->tokenizer))) status = out_of_memory(err);
+  if (!status) status = attn_tokenizer_check_special_tokens(r->tokenizer, err);
+  if (!status && !(r->words = attn_tokenizer_to_json(r->tokenizer))) status = out_of_memory(err);
   return status;
 }
 
@@ -183,7 +183,7 @@ static int set_default(json_t *root, const char *name, json_t *value) {
 /* Members that were not given. Examples were measured: no position is missing. */
 static attn_status complete(json_t *root, const struct attn_run *r, int64_t longest,
                             struct attn_config *config, attn_error *err) {
-  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
   int failed =
       set_default(root, "width", json_integer(64)) || set_default(root, "heads", json_integer(4)) ||
       set_default(root, "hidden", json_integer(256)) ||
@@ -407,10 +407,10 @@ static void find_best(struct attn_run *r, const char *resumed) {
 /* The words of a checkpoint: numbers of theirs are rows of its tables. */
 static attn_status take_words(struct attn_run *r, struct attn_checkpoint *c, attn_error *err) {
   attn_status status = attn_tokenizer_parse(c->tokenizer, strlen(c->tokenizer), &r->tokenizer, err);
-  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_special_tokens(r->tokenizer, err);
   if (status) return status;
   r->words = c->tokenizer, c->tokenizer = NULL;
-  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
   if (c->config.kind != ATTN_ENCODER && c->config.decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder");
   if (words == c->config.target_words && words == c->config.source_words) return ATTN_OK;

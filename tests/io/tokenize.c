@@ -32,19 +32,19 @@ static char *line(void) {
   return getline(&text, &room, stdin) < 0 ? free(text), NULL : text;
 }
 
-static struct attn_passage from_hex(const char *digits) {
+static struct attn_text_view from_hex(const char *digits) {
   size_t length = strspn(digits, "0123456789abcdef") / 2;
   char *text = allocate(length);
   for (size_t n = 0; n < length; n++) {
     const char pair[] = {digits[2 * n], digits[2 * n + 1], 0};
     text[n] = (char)strtol(pair, NULL, 16);
   }
-  return (struct attn_passage){text, length};
+  return (struct attn_text_view){text, length};
 }
 
 /* words: of the vocabulary; 0: characters, -1: words. */
 static void train(int64_t words, const char *path) {
-  struct attn_passage *texts = allocate(100000 * sizeof *texts);
+  struct attn_text_view *texts = allocate(100000 * sizeof *texts);
   struct attn_tokenizer *t = NULL;
   size_t count = 0;
   for (char *at; count < 100000 && (at = line());) texts[count++] = from_hex(at);
@@ -59,7 +59,7 @@ static void train(int64_t words, const char *path) {
 
 static void encode(const struct attn_tokenizer *t) {
   for (char *at; (at = line());) {
-    struct attn_passage text = from_hex(at);
+    struct attn_text_view text = from_hex(at);
     int32_t *ids = allocate(text.length * sizeof *ids);
     size_t count;
     check(attn_tokenizer_encode(t, text.text, text.length, ids, text.length, &count, &err));

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "labels.h"
-#include "out.h"
-#include "text.h"
+#include "step_labels.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "working.h"
 
 static struct fixture f;

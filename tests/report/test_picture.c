@@ -54,7 +54,7 @@ static const attn_style plain_style = {sizeof(attn_style), 0, 0, 80, 4};
 static attn_status draw(struct page *to, const attn_panel *panels, int32_t count, int format,
                         attn_error *err) {
   const attn_sink sink = {to, grow};
-  const attn_words title = {"A <title> & more", "題 \"名\""};
+  const attn_bilingual_text title = {"A <title> & more", "題 \"名\""};
   return attn_panels_draw(panels, count, &title, (attn_picture_format)format, &plain_style, &sink,
                           err);
 }
@@ -158,11 +158,11 @@ static int assorted(attn_panel *p) {
   p[n++].row_label = hostile;
   p[n] = panel_of(ATTN_PANEL_MATRIX, 1, 12, wild);
   p[n].col_label = hostile;
-  p[n].section = (attn_words){hostile[0], hostile[4]};
-  p[n].title = (attn_words){hostile[1], hostile[2]};
+  p[n].section = (attn_bilingual_text){hostile[0], hostile[4]};
+  p[n].title = (attn_bilingual_text){hostile[1], hostile[2]};
   p[n].note.japanese = hostile[3];
   p[n].row_axis.english = hostile[5];
-  p[n++].col_axis = (attn_words){hostile[6], hostile[7]};
+  p[n++].col_axis = (attn_bilingual_text){hostile[6], hostile[7]};
   p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
   p[n].row_label = hostile;
   p[n++].row_axis.english = hostile[0];
@@ -228,8 +228,8 @@ static void a_page_has_both_languages_an_svg_has_one(void **state) {
   attn_style style = plain_style;
   style.language = ATTN_LANGUAGE_JAPANESE;
   attn_panel p = panel_of(ATTN_PANEL_HEAT, 1, 1, wild);
-  p.title = (attn_words){"Weights", "重み"};
-  p.row_axis = (attn_words){"query", "クエリ"};
+  p.title = (attn_bilingual_text){"Weights", "重み"};
+  p.row_axis = (attn_bilingual_text){"query", "クエリ"};
   assert_int_equal(attn_panels_draw(&p, 1, NULL, ATTN_PICTURE_HTML, &style, &sink, NULL), 0);
   assert_non_null(strstr(page.text, "<html lang=\"ja\">"));
   assert_non_null(
@@ -339,10 +339,10 @@ static void what_nothing_is_drawn_on_is_paper(void **state) {
 
 static void what_the_face_cannot_write_is_its_number(void **state) {
   (void)state;
-  assert_true(attn_face_covers("K^T √2 -∞ {~}"));
-  assert_false(attn_face_covers("私"));
-  assert_false(attn_face_covers("e\xCC\x81")); /* e, accent */
-  assert_false(attn_face_covers("\x01"));
+  assert_true(attn_font_covers("K^T √2 -∞ {~}"));
+  assert_false(attn_font_covers("私"));
+  assert_false(attn_font_covers("e\xCC\x81")); /* e, accent */
+  assert_false(attn_font_covers("\x01"));
   static const char *const foreign[] = {"私", "は"}, *const numbers[] = {"#0", "#1"};
   struct page one = {.left = -1}, two = {.left = -1};
   attn_panel p = panel_of(ATTN_PANEL_HEAT, 2, 2, wild);

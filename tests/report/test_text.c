@@ -15,10 +15,10 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "json.h"
-#include "number.h"
-#include "out.h"
-#include "text.h"
+#include "json_writer.h"
+#include "number_text.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "utf8.h"
 
 struct kept {
@@ -262,7 +262,7 @@ static unsigned holes(const char *text) {
 
 static void test_catalogue(void **state) {
   (void)state;
-  for (int n = 0; n < SAY_COUNT; n++) {
+  for (int n = 0; n < MESSAGE_COUNT; n++) {
     const char *en = attn_message_text(n, ATTN_LANGUAGE_ENGLISH);
     const char *ja = attn_message_text(n, ATTN_LANGUAGE_JAPANESE);
     if (!strcmp(en, "?") || !strcmp(ja, "?") || !*en || !*ja) fail_msg("message %d has no text", n);
@@ -271,7 +271,7 @@ static void test_catalogue(void **state) {
       if ((unsigned char)*at >= 0xE3) fail_msg("Japanese in: %s", en);
   }
   assert_string_equal(attn_message_text(-1, 0), "?");
-  assert_string_equal(attn_message_text(SAY_COUNT, 0), "?");
+  assert_string_equal(attn_message_text(MESSAGE_COUNT, 0), "?");
 }
 
 /* ---- Lines ---- */
@@ -304,9 +304,9 @@ static void test_lines_fit(void **state) {
   for (int language = 0; language < 2; language++)
     for (int width = 30; width <= 90; width += 7) {
       begin(&out, &k, &sink, width, language);
-      for (int n = 0; n < SAY_COUNT; n++) {
+      for (int n = 0; n < MESSAGE_COUNT; n++) {
         attn_out_line(&out, 3);
-        attn_out_say(&out, n, "weights[は,私]", "0.3333", "2", NULL);
+        attn_out_message(&out, n, "weights[は,私]", "0.3333", "2", NULL);
       }
       attn_out_line(&out, 0);
       assert_true(widest_line(k.text) <= width);
@@ -336,12 +336,12 @@ static void test_say(void **state) {
   static struct kept k;
   attn_sink sink;
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_JAPANESE);
-  attn_out_say(&out, SAY_COUNT_OF, "3", "8", NULL); /* the other way round than in English */
+  attn_out_message(&out, MESSAGE_COUNT_OF, "3", "8", NULL); /* the other way round than in English */
   attn_out_line(&out, 0);
   assert_string_equal(k.text, "（8 個中 3 個）\n");
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_ENGLISH);
-  attn_out_say(&out, SAY_FIRST_HERE, "{0}%s", NULL);
-  attn_out_say(&out, SAY_COUNT_OF, "%n{1}", "\x1B[2J", NULL); /* hostile names stay text */
+  attn_out_message(&out, MESSAGE_FIRST_HERE, "{0}%s", NULL);
+  attn_out_message(&out, MESSAGE_COUNT_OF, "%n{1}", "\x1B[2J", NULL); /* hostile names stay text */
   attn_out_line(&out, 0);
   assert_string_equal(k.text, "← first wrong step (%n{1} of \uFFFD[2J numbers)\n");
 }

@@ -143,7 +143,7 @@ static void two_lines_are_one_for_each_side(void **state) {
   }
 }
 
-static void expect_text(struct attn_passage is, const char *text) {
+static void expect_text(struct attn_text_view is, const char *text) {
   assert_int_equal(is.length, strlen(text));
   if (is.length) assert_memory_equal(is.text, text, is.length);
 }

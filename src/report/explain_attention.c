@@ -1,0 +1,111 @@
+/* tell_looks.c -- who looks at whom: the ranking that the weights really have. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain.h"
+#include "step_labels.h"
+#include "number_text.h"
+#include "text_layout.h"
+
+enum { NAMES_MAX = 5, GROUPS_MAX = 4, LIST_BYTES = 900 };
+
+/* Keys that a query looks at equally. */
+struct group {
+  double weight;
+  int32_t keys;
+  char list[LIST_BYTES];
+};
+
+static double weight(const struct attn_explanation *t, const attn_step *s, int32_t query, int32_t key) {
+  int32_t row, col;
+  attn_cell_of_key(t, s, query, key, &row, &col);
+  return s->exact.at[(size_t)row * (size_t)s->exact.cols + (size_t)col];
+}
+
+/* Weights that differ by no more than the rounding of their computation are the same. */
+static int same(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)); }
+
+static void add_name(struct group *g, const struct attn_explanation *t, const char *name, int last) {
+  int language = t->out->style.language;
+  size_t used = strlen(g->list);
+  const char *between = attn_message_text(last ? MESSAGE_AND : MESSAGE_COMMA, language);
+  /* In Japanese three and more are listed with commas throughout. */
+  if (language == ATTN_LANGUAGE_JAPANESE && g->keys > 2)
+    between = attn_message_text(MESSAGE_COMMA, language);
+  snprintf(g->list + used, sizeof g->list - used, "%s%s", used ? between : "", name);
+}
+
+/* The heaviest keys below the weight `below`; 0 where none has any weight. */
+static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query, double below,
+                      struct group *g) {
+  int32_t keys = attn_key_count(t, s), named = 0;
+  char name[ATTN_LABEL_BYTES], others[ATTN_LABEL_BYTES];
+  *g = (struct group){0, 0, ""};
+  for (int32_t k = 0; k < keys; k++) {
+    double w = weight(t, s, query, k);
+    if (w < below && !(isfinite(below) && same(w, below)) && w > g->weight) g->weight = w;
+  }
+  if (g->weight <= 0) return 0;
+  for (int32_t k = 0; k < keys; k++) g->keys += same(weight(t, s, query, k), g->weight);
+  int32_t shown = g->keys > NAMES_MAX ? NAMES_MAX - 1 : g->keys;
+  for (int32_t k = 0; k < keys && named < shown; k++) {
+    if (!same(weight(t, s, query, k), g->weight)) continue;
+    named++;
+    add_name(g, t, attn_key_text(t->example, k, name), named == g->keys);
+  }
+  if (shown == g->keys) return 1;
+  const char *pattern = attn_message_text(MESSAGE_AND_OTHERS, t->out->style.language);
+  const char *hole = strstr(pattern, "{0}");
+  snprintf(others, sizeof others, "%.*s%d%s", (int)(hole - pattern), pattern,
+           (int)(g->keys - shown), hole + 3);
+  add_name(g, t, others, 1);
+  return 1;
+}
+
+static int first_message(const struct group *g, int32_t keys, double rest) {
+  if (g->keys == keys && keys > 1) return MESSAGE_LOOKS_ALL_ALIKE;
+  if (g->keys > 1) return MESSAGE_LOOKS_TIED;
+  if (rest <= 0) return MESSAGE_LOOKS_ONLY;
+  return g->weight > 0.5 ? MESSAGE_LOOKS_ONE : MESSAGE_LOOKS_MOST;
+}
+
+static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t query) {
+  struct attn_out *out = t->out;
+  struct group g, next;
+  int32_t keys = attn_key_count(t, s);
+  char name[ATTN_LABEL_BYTES], number[ATTN_NUMBER_BYTES], count[16];
+  attn_query_text(t->example, query, name);
+  if (!next_group(t, s, query, INFINITY, &g)) {
+    attn_out_message(out, MESSAGE_BLIND, name, NULL);
+    attn_out_message(out, MESSAGE_STOP, NULL);
+    return;
+  }
+  int more = next_group(t, s, query, g.weight, &next);
+  int message = first_message(&g, keys, more ? next.weight : 0);
+  attn_number_text(g.weight, out->style.precision, number);
+  snprintf(count, sizeof count, "%d", (int)keys);
+  attn_out_message(out, message, name, message == MESSAGE_LOOKS_ALL_ALIKE ? count : g.list, number, NULL);
+  for (int n = 1; more && n < GROUPS_MAX; n++) {
+    attn_number_text(next.weight, out->style.precision, number);
+    attn_out_message(out, next.keys > 1 ? MESSAGE_THEN_TIED : MESSAGE_THEN_ONE, next.list, number, NULL);
+    double below = next.weight;
+    more = next_group(t, s, query, below, &next);
+  }
+  attn_out_message(out, MESSAGE_STOP, NULL);
+}
+
+void attn_explain_attention(struct attn_explanation *t, const attn_step *s) {
+  char number[16];
+  if (!attn_is_scorelike(t->example, s)) return;
+  int32_t queries =
+      attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+  for (int32_t q = 0; q < queries && q < ATTN_LINES; q++) {
+    tell_query(t, s, q);
+    attn_out_line(t->out, ATTN_INDENT);
+  }
+  if (queries <= ATTN_LINES) return;
+  snprintf(number, sizeof number, "%d", (int)(queries - ATTN_LINES));
+  attn_out_message(t->out, MESSAGE_MORE_ROWS, number, NULL);
+  attn_out_line(t->out, ATTN_INDENT);
+}
