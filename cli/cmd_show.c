@@ -65,9 +65,10 @@ struct seen {
   int failed;
 };
 
-static const attn_bilingual_text kind_words[KINDS] = {{"Encoder self-attention", "エンコーダの自己注意"},
-                                             {"Decoder self-attention", "デコーダの自己注意"},
-                                             {"Cross-attention", "交差注意"}};
+static const attn_bilingual_text kind_words[KINDS] = {
+    {"Encoder self-attention", "エンコーダの自己注意"},
+    {"Decoder self-attention", "デコーダの自己注意"},
+    {"Cross-attention", "交差注意"}};
 
 static int grow(struct seen *s) {
   int32_t room = s->room ? 2 * s->room : 16;

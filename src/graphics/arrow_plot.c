@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "number_text.h"
-#include "panel.h"
+#include "panels.h"
 
 enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, PLACED_MAX = 128, TRIES = 24 };
 
@@ -69,9 +69,9 @@ static void place(const struct plane *a, double u, double v, double to[2]) {
 static void draw_gridline(const struct plane *a, int axis, double value) {
   struct attn_canvas *c = a->canvas;
   struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
-                              .size = SMALL,
-                              .paint = ATTN_PAINT_FAINT,
-                              .language = ATTN_LANGUAGE_ANY};
+                               .size = SMALL,
+                               .paint = ATTN_PAINT_FAINT,
+                               .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NUMBER_BYTES];
   int origin = fabs(value) < 0.25 * a->step;
   double from[2], to[2];
@@ -142,11 +142,11 @@ static void draw_name(struct plane *a, int32_t row, const double from[2], const 
   if (length < 1) dx = 1, dy = 0, length = 1;
   int right = dx > -0.3 * length;
   struct attn_text_style as = {.anchor = right ? ATTN_ANCHOR_START : ATTN_ANCHOR_END,
-                              .size = LABEL,
-                              .bold = 1,
-                              .halo = 1,
-                              .paint = paint_of(a->panel, row),
-                              .language = ATTN_LANGUAGE_ANY};
+                               .size = LABEL,
+                               .bold = 1,
+                               .halo = 1,
+                               .paint = paint_of(a->panel, row),
+                               .language = ATTN_LANGUAGE_ANY};
   double width = attn_text_units(text, LABEL);
   /* A level arrow's name stands above it: an axis may go on where the arrow ends. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
@@ -203,14 +203,15 @@ struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const stru
   find_scale(&a);
   for (int32_t i = 0; i < p->rows; i++)
     names = fmax(names, attn_text_units(attn_panel_label(p, 0, i, c->plain, text), LABEL));
-  struct attn_panel_layout f = {.left = widest_tick(&a) + 12, .top = PAD, .row_step = 1, .col_step = 1};
+  struct attn_panel_layout f = {
+      .left = widest_tick(&a) + 12, .top = PAD, .row_step = 1, .col_step = 1};
   f.width = f.left + PLOT + names;
   f.height = f.top + PLOT + 30 + KEY_ROW * (p->split ? 2 : 1);
   return f;
 }
 
-void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
-                      double x, double y) {
+void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
+                          struct attn_canvas *c, double x, double y) {
   struct plane a = {.panel = p, .canvas = c, .x = x + f->left, .y = y + f->top};
   find_scale(&a);
   draw_grid(&a);

@@ -18,11 +18,11 @@ const char *attn_text_in(const attn_bilingual_text *words, int language) {
 
 attn_bilingual_text attn_message_bilingual(int message) {
   return (attn_bilingual_text){attn_message_text(message, ATTN_LANGUAGE_ENGLISH),
-                      attn_message_text(message, ATTN_LANGUAGE_JAPANESE)};
+                               attn_message_text(message, ATTN_LANGUAGE_JAPANESE)};
 }
 
-void attn_canvas_draw_text(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words,
-                       const struct attn_text_style *as) {
+void attn_canvas_draw_text(struct attn_canvas *c, double x, double y,
+                           const attn_bilingual_text *words, const struct attn_text_style *as) {
   for (int language = ATTN_LANGUAGE_ENGLISH; language <= ATTN_LANGUAGE_JAPANESE; language++) {
     struct attn_text_style one = *as;
     const char *text = attn_text_in(words, language);
@@ -31,7 +31,8 @@ void attn_canvas_draw_text(struct attn_canvas *c, double x, double y, const attn
   }
 }
 
-double attn_canvas_text_width(const struct attn_canvas *c, const attn_bilingual_text *words, int size) {
+double attn_canvas_text_width(const struct attn_canvas *c, const attn_bilingual_text *words,
+                              int size) {
   double widest = 0;
   for (int language = ATTN_LANGUAGE_ENGLISH; language <= ATTN_LANGUAGE_JAPANESE; language++) {
     double width = attn_text_units(attn_text_in(words, language), size);

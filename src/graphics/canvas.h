@@ -42,9 +42,10 @@ const char *attn_text_in(const attn_bilingual_text *words, int language);
 attn_bilingual_text attn_message_bilingual(int message);
 
 /* The words in the canvas's language, or in both. */
-void attn_canvas_draw_text(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words,
-                       const struct attn_text_style *as);
-double attn_canvas_text_width(const struct attn_canvas *c, const attn_bilingual_text *words, int size);
+void attn_canvas_draw_text(struct attn_canvas *c, double x, double y,
+                           const attn_bilingual_text *words, const struct attn_text_style *as);
+double attn_canvas_text_width(const struct attn_canvas *c, const attn_bilingual_text *words,
+                              int size);
 
 /* ---- SVG ---- */
 

@@ -66,12 +66,12 @@ static void place_all(struct sheet *s, const struct attn_canvas *c, int precisio
 
 /* ---- Drawing -------------------------------------------------------------------------------- */
 
-static void draw_words(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words, int size,
-                       int faint) {
+static void draw_words(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words,
+                       int size, int faint) {
   struct attn_text_style as = {.size = size,
-                              .bold = !faint,
-                              .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
-                              .language = ATTN_LANGUAGE_ANY};
+                               .bold = !faint,
+                               .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
+                               .language = ATTN_LANGUAGE_ANY};
   attn_canvas_draw_text(c, x, y, words, &as);
 }
 

@@ -1,4 +1,4 @@
-#include "panel.h"
+#include "panels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,9 +63,9 @@ static double widest_number(const attn_panel *p, int precision) {
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++)
       if (!isnan(attn_panel_at(p, i, j)))
-        widest = larger(widest,
-                        attn_text_units(
-                            attn_panel_number(p, attn_panel_at(p, i, j), precision, text), LABEL));
+        widest = larger(
+            widest,
+            attn_text_units(attn_panel_number(p, attn_panel_at(p, i, j), precision, text), LABEL));
   return widest;
 }
 
@@ -83,7 +83,8 @@ static double side_of(const attn_panel *p) {
   return 2;
 }
 
-static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int precision, double label) {
+static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int precision,
+                       double label) {
   int heat = p->kind == ATTN_PANEL_HEAT;
   f->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   if (f->numbers) {
@@ -108,7 +109,7 @@ static double words_width(const struct attn_canvas *c, const attn_bilingual_text
 }
 
 struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
-                                   int precision) {
+                                            int precision) {
   struct attn_panel_layout f = {.row_step = 1};
   if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_measure(p, c);
   int heat = p->kind == ATTN_PANEL_HEAT;
@@ -170,9 +171,9 @@ static void draw_axis(const struct drawing *d, const attn_bilingual_text *words,
 static void draw_row_labels(const struct drawing *d) {
   const struct attn_panel_layout *f = d->frame;
   struct attn_text_style as = {.anchor = ATTN_ANCHOR_END,
-                              .size = LABEL,
-                              .paint = ATTN_PAINT_INK,
-                              .language = ATTN_LANGUAGE_ANY};
+                               .size = LABEL,
+                               .paint = ATTN_PAINT_INK,
+                               .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NAME_BYTES];
   double right = d->x - 8 - (d->panel->kind ? 0 : BRACKET);
   for (int32_t i = 0; i < d->panel->rows; i += f->row_step)
@@ -183,10 +184,10 @@ static void draw_row_labels(const struct drawing *d) {
 static void draw_col_labels(const struct drawing *d) {
   const struct attn_panel_layout *f = d->frame;
   struct attn_text_style as = {.anchor = f->turned ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
-                              .size = LABEL,
-                              .turned = f->turned,
-                              .paint = ATTN_PAINT_INK,
-                              .language = ATTN_LANGUAGE_ANY};
+                               .size = LABEL,
+                               .turned = f->turned,
+                               .paint = ATTN_PAINT_INK,
+                               .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NAME_BYTES];
   for (int32_t j = d->from; j < d->to; j += f->col_step)
     d->canvas->text(d->canvas, d->x + (j - d->from + 0.5) * f->cell_w + (f->turned ? 4.5 : 0),
@@ -198,9 +199,9 @@ static void draw_number(const struct drawing *d, int32_t i, int32_t j, int paint
   double value = attn_panel_at(d->panel, i, j);
   int heat = d->panel->kind == ATTN_PANEL_HEAT;
   struct attn_text_style as = {.anchor = heat ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END,
-                              .size = LABEL,
-                              .paint = paint,
-                              .language = ATTN_LANGUAGE_ANY};
+                               .size = LABEL,
+                               .paint = paint,
+                               .language = ATTN_LANGUAGE_ANY};
   char text[ATTN_NUMBER_BYTES];
   if (isnan(value)) return;
   double x = d->x + (j - d->from + (heat ? 0.5 : 1)) * f->cell_w - (heat ? 0.5 * f->gap : 8);

@@ -64,7 +64,8 @@ static attn_status take_panels(const attn_panel *from, int32_t count, attn_panel
 static int same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
 int attn_picture_has_heading(const struct attn_picture *p, int32_t n) {
-  const attn_bilingual_text *now = &p->panel[n].section, *before = n ? &p->panel[n - 1].section : NULL;
+  const attn_bilingual_text *now = &p->panel[n].section,
+                            *before = n ? &p->panel[n - 1].section : NULL;
   if (!now->english && !now->japanese) return 0;
   return !before || !same_text(now->english, before->english) ||
          !same_text(now->japanese, before->japanese);
@@ -82,9 +83,9 @@ static attn_status draw(struct attn_out *out, const struct attn_picture *p,
   return status ? status : attn_out_end(out, err);
 }
 
-attn_status attn_panels_draw(const attn_panel *panels, int32_t count, const attn_bilingual_text *title,
-                             attn_picture_format format, const attn_style *style,
-                             const attn_sink *sink, attn_error *err) {
+attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
+                             const attn_bilingual_text *title, attn_picture_format format,
+                             const attn_style *style, const attn_sink *sink, attn_error *err) {
   struct attn_out out;
   if (!panels || count < 1 || count > ATTN_PANELS_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "there are %d panels; there may be 1 to %d",

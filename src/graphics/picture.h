@@ -2,7 +2,7 @@
 #ifndef ATTN_GRAPHICS_PICTURE_H
 #define ATTN_GRAPHICS_PICTURE_H
 
-#include "panel.h"
+#include "panels.h"
 
 struct attn_picture {
   const attn_panel *panel; /* this library's copies */

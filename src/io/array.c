@@ -45,7 +45,8 @@ static void copy_element(char *to, const char *from, size_t size, int swap) {
 }
 
 /* From the file's order of elements and of bytes to the machine's. */
-static void reorder(attn_tensor *t, const struct attn_stored_tensor *s, const char *raw, int64_t count) {
+static void reorder(attn_tensor *t, const struct attn_stored_tensor *s, const char *raw,
+                    int64_t count) {
   int64_t index[ATTN_RANK_MAX] = {0}, strides[ATTN_RANK_MAX];
   size_t size = attn_element_bytes(t->dtype);
   dense_strides(t, s->fortran, strides);
@@ -66,8 +67,9 @@ static attn_status load_reordered(attn_tensor *t, const struct attn_stored_tenso
   return status;
 }
 
-attn_status attn_stored_tensor_load(const struct attn_stored_tensor *s, const struct attn_bytes *bytes,
-                             attn_array *array, attn_error *err) {
+attn_status attn_stored_tensor_load(const struct attn_stored_tensor *s,
+                                    const struct attn_bytes *bytes, attn_array *array,
+                                    attn_error *err) {
   attn_tensor t = {malloc(s->bytes ? s->bytes : 1), s->dtype, s->rank, {0}, {0}};
   if (!t.data) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", s->bytes);
   for (int n = 0; n < s->rank; n++) t.shape[n] = s->shape[n];

@@ -24,8 +24,9 @@ struct attn_stored_tensor {
 };
 
 /* A dense array of it. */
-attn_status attn_stored_tensor_load(const struct attn_stored_tensor *stored, const struct attn_bytes *bytes,
-                             attn_array *array, attn_error *err);
+attn_status attn_stored_tensor_load(const struct attn_stored_tensor *stored,
+                                    const struct attn_bytes *bytes, attn_array *array,
+                                    attn_error *err);
 
 /* Writes every element in row-major order. */
 attn_status attn_tensor_put(const attn_tensor *tensor, struct attn_file_writer *w, attn_error *err);

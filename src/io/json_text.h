@@ -12,7 +12,8 @@ char *attn_json_text(const json_t *value, size_t flags);
 
 /* length bytes as a value; NULL: problem->text says what is wrong with them, and where; no text: no
  * memory. Refused are duplicate keys, depth beyond 2048, bad UTF-8, whole numbers beyond 64 bits,
- * and a NUL anywhere, which jansson alone passes over after a number or a word. flags: jansson's. */
+ * and a NUL anywhere, which jansson alone passes over after a number or a word. flags: jansson's.
+ */
 json_t *attn_json_load(const char *text, size_t length, size_t flags, json_error_t *problem);
 
 /* The same with an error: "what, line 3: .." (ATTN_ERR_FORMAT), or ATTN_ERR_MEMORY. */

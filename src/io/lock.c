@@ -47,8 +47,9 @@ static int is_left_over(const char *name) {
   const char *end = strrchr(name, '.');
   if (strncmp(name, ATTN_TEMPORARY_PREFIX, sizeof ATTN_TEMPORARY_PREFIX - 1) || !end) return 0;
   if (!strcmp(end, ATTN_LOCK_SUFFIX)) return 1;
-  return !strcmp(end, ATTN_PART_SUFFIX) && strspn(name + sizeof ATTN_TEMPORARY_PREFIX - 1, "0123456789-") ==
-                                        (size_t)(end - name) - (sizeof ATTN_TEMPORARY_PREFIX - 1);
+  return !strcmp(end, ATTN_PART_SUFFIX) &&
+         strspn(name + sizeof ATTN_TEMPORARY_PREFIX - 1, "0123456789-") ==
+             (size_t)(end - name) - (sizeof ATTN_TEMPORARY_PREFIX - 1);
 }
 
 static void remove_stale(int folder, const char *name) {
@@ -88,7 +89,8 @@ attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int mill
   size_t room = sizeof ATTN_TEMPORARY_PREFIX + strlen(base) + sizeof ATTN_LOCK_SUFFIX;
   *lock = (struct attn_lock){-1, attn_temporary_path(target, room)};
   if (!lock->path) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
-  snprintf(lock->path + strlen(lock->path), room, ATTN_TEMPORARY_PREFIX "%s" ATTN_LOCK_SUFFIX, base);
+  snprintf(lock->path + strlen(lock->path), room, ATTN_TEMPORARY_PREFIX "%s" ATTN_LOCK_SUFFIX,
+           base);
   for (int tries = 0; tries <= milliseconds; tries++) {
     lock->fd = open(lock->path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (lock->fd < 0 && errno == ENAMETOOLONG) return ATTN_OK; /* the output's own name may fit */

@@ -73,7 +73,7 @@ static char *tokenizer_text(const struct attn_model *m) {
   const struct attn_generating *g = &m->generating;
   int goes_on = m->network->config.kind == ATTN_DECODER;
   return attn_tokenizer_to_json_with(m->tokenizer, goes_on ? g->begin : g->before,
-                                    goes_on ? -1 : g->behind);
+                                     goes_on ? -1 : g->behind);
 }
 
 /* ---- The folder ---- */

@@ -78,7 +78,8 @@ static int is_checkpoint(const char *path) {
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
   if (attn_bytes_open(&bytes, path, NULL)) return 0;
-  int is = !attn_safetensors_open(&bytes, &file, NULL) && attn_safetensors_metadata(&file, "config") &&
+  int is = !attn_safetensors_open(&bytes, &file, NULL) &&
+           attn_safetensors_metadata(&file, "config") &&
            attn_safetensors_metadata(&file, "tokenizer");
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   return is;
@@ -176,7 +177,8 @@ attn_status attn_model_unknown(const attn_model *m, const char *text, int64_t ro
   int64_t column = 1;
   *count = 0;
   if (room < 0) return attn_fail(err, ATTN_ERR_ARGUMENT, "room", "room is negative");
-  attn_status status = attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
+  attn_status status =
+      attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
   if (status) return status;
   for (size_t n = 0; n < found && (int64_t)n < room; n++) {
     for (; at < all[n].at; at++) column += (text[at] & 0xC0) != 0x80;

@@ -136,8 +136,9 @@ static void put_cause(const struct print *p, const attn_step_verdict *v) {
   snprintf(count, sizeof count, "%d", (int)v->findings);
   if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
     words = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
-  attn_out_message(p->out,
-               v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE, NULL);
+  attn_out_message(
+      p->out, v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE,
+      NULL);
   attn_out_flow(p->out, words);
   attn_out_message(p->out, MESSAGE_STOP, NULL);
   if (explains_the_step(v->cause)) attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, count, NULL);
@@ -191,7 +192,8 @@ static void put_title(const struct print *p, int32_t index) {
   attn_out_color(out, "1");
   attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
-  attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS, line, NULL);
+  attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS,
+                   line, NULL);
   attn_out_message(out, verdict_message(p->verdict->judgement), NULL);
   attn_out_color(out, "0");
   attn_out_line(out, 0);
@@ -216,9 +218,10 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_message(&out, verdict_message(check->judgement), NULL);
   attn_out_color(&out, "0");
   attn_out_line(&out, 0);
-  attn_out_message(&out,
-               check->judgement == ATTN_JUDGED_NOT_GIVEN ? MESSAGE_NOTHING_HERE : MESSAGE_JUDGES_NUMBERS,
-               NULL);
+  attn_out_message(
+      &out,
+      check->judgement == ATTN_JUDGED_NOT_GIVEN ? MESSAGE_NOTHING_HERE : MESSAGE_JUDGES_NUMBERS,
+      NULL);
   attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
     const struct print p = {&out, lesson, &lesson->example[n], &check->example[n]};

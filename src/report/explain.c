@@ -29,8 +29,8 @@ int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s) {
   return attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
 }
 
-void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query, int32_t key,
-                      int32_t *row, int32_t *col) {
+void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                      int32_t key, int32_t *row, int32_t *col) {
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   int32_t queries = down ? s->exact.cols : s->exact.rows;
   if (query >= queries) query = 0;
@@ -237,9 +237,10 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
   attn_out_flow(out, size);
   if (attn_is_scorelike(e, s)) {
     attn_out_flow(out, "; ");
-    attn_out_message(
-        out, attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES ? MESSAGE_AXES_QUERY_KEY : MESSAGE_AXES_KEY_QUERY,
-        NULL);
+    attn_out_message(out,
+                     attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES ? MESSAGE_AXES_QUERY_KEY
+                                                                  : MESSAGE_AXES_KEY_QUERY,
+                     NULL);
   }
   attn_out_flow(out, ")");
   attn_out_line(out, ATTN_INDENT);
@@ -277,8 +278,8 @@ static void put_differences(struct attn_out *out, const attn_example *e, const a
     attn_number_text(f->printed, out->style.precision, printed);
     attn_number_text(s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col],
                      out->style.precision, right);
-    attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed, right,
-                 NULL);
+    attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed,
+                     right, NULL);
   }
   snprintf(printed, sizeof printed, "%d", (int)(count - DIFFERENCES_MAX));
   if (count > DIFFERENCES_MAX) {
@@ -298,7 +299,7 @@ static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
                                 const attn_step_verdict *v, int number) {
   attn_status status = ATTN_OK;
   struct attn_matrix_format look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
-                                  binary_digits(s)};
+                                    binary_digits(s)};
   unsigned char *marked = marks_of(s, v, &status);
   if (status) return status;
   look.marked = marked;

@@ -8,7 +8,7 @@
 struct attn_explanation {
   struct attn_out *out;
   const attn_example *example;
-  int32_t query;                 /* the one whose numbers are worked out in full */
+  int32_t query;                     /* the one whose numbers are worked out in full */
   unsigned char told[MESSAGE_COUNT]; /* explanations that were given once */
 };
 
@@ -23,8 +23,8 @@ void attn_explain_cell(struct attn_explanation *t, const attn_step *s);
 
 /* The row (or column) of a query in a step that has one cell a key. */
 int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s);
-void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query, int32_t key,
-                      int32_t *row, int32_t *col);
+void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                      int32_t key, int32_t *row, int32_t *col);
 void attn_explain_query(struct attn_explanation *t, const attn_step *s);
 
 void attn_explain_scores(struct attn_explanation *t, const attn_step *s); /* tell_scores.c */
@@ -32,8 +32,8 @@ void attn_explain_scaled(struct attn_explanation *t, const attn_step *s);
 void attn_explain_masked(struct attn_explanation *t, const attn_step *s);
 void attn_explain_softmax(struct attn_explanation *t, const attn_step *s); /* tell_softmax.c */
 void attn_explain_exponentials(struct attn_explanation *t, const attn_step *s);
-void attn_explain_attention(struct attn_explanation *t, const attn_step *s);  /* tell_looks.c */
-void attn_explain_output(struct attn_explanation *t, const attn_step *s); /* tell_output.c */
+void attn_explain_attention(struct attn_explanation *t, const attn_step *s); /* tell_looks.c */
+void attn_explain_output(struct attn_explanation *t, const attn_step *s);    /* tell_output.c */
 void attn_explain_joined(struct attn_explanation *t, const attn_step *s);
 void attn_explain_positions(struct attn_explanation *t, const attn_step *s); /* tell_positions.c */
 

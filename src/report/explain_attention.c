@@ -17,7 +17,8 @@ struct group {
   char list[LIST_BYTES];
 };
 
-static double weight(const struct attn_explanation *t, const attn_step *s, int32_t query, int32_t key) {
+static double weight(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                     int32_t key) {
   int32_t row, col;
   attn_cell_of_key(t, s, query, key, &row, &col);
   return s->exact.at[(size_t)row * (size_t)s->exact.cols + (size_t)col];
@@ -26,7 +27,8 @@ static double weight(const struct attn_explanation *t, const attn_step *s, int32
 /* Weights that differ by no more than the rounding of their computation are the same. */
 static int same(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)); }
 
-static void add_name(struct group *g, const struct attn_explanation *t, const char *name, int last) {
+static void add_name(struct group *g, const struct attn_explanation *t, const char *name,
+                     int last) {
   int language = t->out->style.language;
   size_t used = strlen(g->list);
   const char *between = attn_message_text(last ? MESSAGE_AND : MESSAGE_COMMA, language);
@@ -37,8 +39,8 @@ static void add_name(struct group *g, const struct attn_explanation *t, const ch
 }
 
 /* The heaviest keys below the weight `below`; 0 where none has any weight. */
-static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query, double below,
-                      struct group *g) {
+static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                      double below, struct group *g) {
   int32_t keys = attn_key_count(t, s), named = 0;
   char name[ATTN_LABEL_BYTES], others[ATTN_LABEL_BYTES];
   *g = (struct group){0, 0, ""};
@@ -85,10 +87,12 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
   int message = first_message(&g, keys, more ? next.weight : 0);
   attn_number_text(g.weight, out->style.precision, number);
   snprintf(count, sizeof count, "%d", (int)keys);
-  attn_out_message(out, message, name, message == MESSAGE_LOOKS_ALL_ALIKE ? count : g.list, number, NULL);
+  attn_out_message(out, message, name, message == MESSAGE_LOOKS_ALL_ALIKE ? count : g.list, number,
+                   NULL);
   for (int n = 1; more && n < GROUPS_MAX; n++) {
     attn_number_text(next.weight, out->style.precision, number);
-    attn_out_message(out, next.keys > 1 ? MESSAGE_THEN_TIED : MESSAGE_THEN_ONE, next.list, number, NULL);
+    attn_out_message(out, next.keys > 1 ? MESSAGE_THEN_TIED : MESSAGE_THEN_ONE, next.list, number,
+                     NULL);
     double below = next.weight;
     more = next_group(t, s, query, below, &next);
   }

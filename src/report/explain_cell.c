@@ -225,7 +225,8 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
       attn_out_working(out, e, s, i, j, 0);
     }
   snprintf(number, sizeof number, "%d", (int)(count - CELLS_MAX));
-  if (count > CELLS_MAX) attn_out_line(out, LINE), attn_out_message(out, MESSAGE_MORE_CELLS, number, NULL);
+  if (count > CELLS_MAX)
+    attn_out_line(out, LINE), attn_out_message(out, MESSAGE_MORE_CELLS, number, NULL);
   attn_out_line(out, 0);
 }
 

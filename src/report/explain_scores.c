@@ -15,7 +15,7 @@ void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   int32_t keys = attn_key_count(t, s), row, col;
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
-               attn_query_text(t->example, t->query, name), NULL);
+                   attn_query_text(t->example, t->query, name), NULL);
   for (int32_t k = 0; k < keys && k < ATTN_LINES; k++) {
     attn_out_line(out, ATTN_INDENT + 2);
     attn_cell_of_key(t, s, t->query, k, &row, &col);
@@ -94,7 +94,8 @@ void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
   attn_number_text(s->scalar, t->out->style.precision, fill);
   if (!t->told[MESSAGE_WHAT_MASK]) {
     t->told[MESSAGE_WHAT_MASK] = 1;
-    attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE, fill, NULL);
+    attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE, fill,
+                     NULL);
     attn_out_line(t->out, ATTN_INDENT);
   }
   if (s->operands < 2 || !attn_is_scorelike(t->example, s)) return;

@@ -60,8 +60,8 @@ static void put_row(const struct row *r) {
   char number[ATTN_NUMBER_BYTES];
   if (r->shift != 0) {
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_out_message(out, MESSAGE_MINUS_MAXIMUM, attn_number_text(r->shift, out->style.precision, number),
-                 NULL);
+    attn_out_message(out, MESSAGE_MINUS_MAXIMUM,
+                     attn_number_text(r->shift, out->style.precision, number), NULL);
   }
   put_line(r, MESSAGE_EXPONENTIALS_ARE, put_exponential, ", ");
   put_line(r, MESSAGE_SUM_IS, put_summand, " + ");

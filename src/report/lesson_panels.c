@@ -64,7 +64,8 @@ static attn_bilingual_text section_of(struct album *a, const attn_lesson *lesson
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
     attn_text_shorten(name, sizeof name, title ? title : "", TITLE_COLUMNS);
-    fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language, (int)index + 1);
+    fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language,
+         (int)index + 1);
     snprintf(whole, sizeof whole, "%s%s", head, name);
     text[language] = copied(a, whole);
   }
@@ -99,7 +100,8 @@ static const char *note_of(struct album *a, const attn_example *e, const attn_st
 
 static attn_bilingual_text axis_words(const attn_example *e, const attn_step *s, int axis) {
   if (!attn_is_scorelike(e, s)) return (attn_bilingual_text){NULL, NULL};
-  return attn_message_bilingual(attn_step_axis(e, s, axis) == ATTN_AXIS_QUERIES ? MESSAGE_QUERY : MESSAGE_KEY);
+  return attn_message_bilingual(attn_step_axis(e, s, axis) == ATTN_AXIS_QUERIES ? MESSAGE_QUERY
+                                                                                : MESSAGE_KEY);
 }
 
 static const char *const *labels_of(const attn_example *e, const attn_step *s, int axis) {

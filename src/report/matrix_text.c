@@ -76,7 +76,8 @@ static int widest_number(const struct grid *g) {
 static void measure(struct grid *g) {
   char text[ATTN_LABEL_BYTES];
   g->cell_width = widest_number(g);
-  g->names = g->look->binary || g->step->exact.rows > 8 || attn_axis_token(g->example, g->step, 0, 0);
+  g->names =
+      g->look->binary || g->step->exact.rows > 8 || attn_axis_token(g->example, g->step, 0, 0);
   g->headings = g->step->exact.cols > 8 || attn_axis_token(g->example, g->step, 1, 0);
   for (int32_t i = 0; g->names && i < g->step->exact.rows; i++) {
     int width = attn_text_width(row_name(g, i, text));

@@ -33,58 +33,60 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     /* ---- Causes ---- */
     [MESSAGE_CAUSE + 0] = {"none", "なし"},
     [MESSAGE_CAUSE + 1] = {"a wrong row or column was taken into the product",
-                       "積をとる行または列を取り違えています"},
-    [MESSAGE_CAUSE + 2] = {"the weight matrix was used transposed", "重み行列を転置して使っています"},
+                           "積をとる行または列を取り違えています"},
+    [MESSAGE_CAUSE + 2] = {"the weight matrix was used transposed",
+                           "重み行列を転置して使っています"},
     [MESSAGE_CAUSE + 3] = {"queries and keys were swapped", "クエリとキーが入れ替わっています"},
     [MESSAGE_CAUSE + 4] = {"the scores were not divided by the square root of d_k",
-                       "√d_k で割るスケーリングが抜けています"},
+                           "√d_k で割るスケーリングが抜けています"},
     [MESSAGE_CAUSE + 5] = {"divided by d_k, not by its square root",
-                       "√d_k ではなく d_k で割っています"},
+                           "√d_k ではなく d_k で割っています"},
     [MESSAGE_CAUSE + 6] = {"scaled by another dimension than d_k",
-                       "d_k ではない次元でスケーリングしています"},
+                           "d_k ではない次元でスケーリングしています"},
     [MESSAGE_CAUSE + 7] = {"softmax was taken across the queries, not across the keys",
-                       "ソフトマックスをキー方向ではなくクエリ方向に適用しています"},
+                           "ソフトマックスをキー方向ではなくクエリ方向に適用しています"},
     [MESSAGE_CAUSE + 8] = {"the scores were divided by their sum without the exponential",
-                       "指数をとらずに、値をそのまま合計で割っています"},
+                           "指数をとらずに、値をそのまま合計で割っています"},
     [MESSAGE_CAUSE + 9] = {"a slip in the softmax of single numbers",
-                       "ソフトマックスの個々の値の計算違いです"},
+                           "ソフトマックスの個々の値の計算違いです"},
     [MESSAGE_CAUSE + 10] = {"a slip in the arithmetic of single numbers", "個々の値の計算違いです"},
     [MESSAGE_CAUSE + 11] = {"a sign was lost or added", "符号を間違えています"},
     [MESSAGE_CAUSE + 12] = {"the mask was not applied", "マスクが適用されていません"},
     [MESSAGE_CAUSE + 13] = {"the mask is off by one", "マスクの位置が一つずれています"},
     [MESSAGE_CAUSE + 14] = {"the keys were used in place of the values",
-                        "バリューの代わりにキーを使っています"},
+                            "バリューの代わりにキーを使っています"},
     [MESSAGE_CAUSE + 15] = {"the weights of another row were used", "別の行の重みを使っています"},
     [MESSAGE_CAUSE + 16] = {"a number was copied wrongly", "数値の書き写し間違いです"},
     [MESSAGE_CAUSE + 17] = {"rounded too coarsely on the way", "途中の丸めが粗すぎます"},
     [MESSAGE_CAUSE + 18] = {"no single slip that was tried gives these numbers",
-                        "この値になる単独の間違いは見つかりませんでした"},
+                            "この値になる単独の間違いは見つかりませんでした"},
 
     /* ---- Judgements ---- */
     [MESSAGE_STATUS + ATTN_JUDGED_NOT_GIVEN] = {"not printed", "記載がありません"},
     [MESSAGE_STATUS + ATTN_JUDGED_OK] = {"right", "正しい"},
     [MESSAGE_STATUS + ATTN_JUDGED_DOUBTFUL] = {"cannot tell", "判断できません"},
-    [MESSAGE_STATUS + ATTN_JUDGED_CARRIED] = {"right, given the earlier slip",
-                                          "前の誤りを引き継いだ値です（計算自体は合っています）"},
+    [MESSAGE_STATUS +
+        ATTN_JUDGED_CARRIED] = {"right, given the earlier slip",
+                                "前の誤りを引き継いだ値です（計算自体は合っています）"},
     [MESSAGE_STATUS + ATTN_JUDGED_WRONG] = {"wrong", "誤り"},
     [MESSAGE_VERDICT_CORRECT] = {"correct", "すべて正しい"},
     [MESSAGE_VERDICT_WRONG] = {"wrong", "誤りがあります"},
     [MESSAGE_VERDICT_DOUBTFUL] = {"doubtful: nothing certainly wrong",
-                              "判断できない箇所があります（確かな誤りはありません）"},
+                                  "判断できない箇所があります（確かな誤りはありません）"},
     [MESSAGE_VERDICT_NOTHING] = {"nothing to check", "確認できる計算がありません"},
 
     /* ---- explain: the frame ---- */
     [MESSAGE_NOTHING_TO_EXPLAIN] = {"{0}: no numbers of a worked example to follow.",
-                                "{0}：計算をたどれる数値例がありません。"},
+                                    "{0}：計算をたどれる数値例がありません。"},
     [MESSAGE_EXAMPLE] = {"Example {0}", "例 {0}"},
     [MESSAGE_EXAMPLE_TITLED] = {"Example {0}: ", "例 {0}："},
     [MESSAGE_TOKENS] = {"{0} tokens: ", "トークン {0} 個："},
     [MESSAGE_QUERY_TOKENS] = {"Tokens of the queries: ", "クエリ側のトークン："},
     [MESSAGE_KEY_TOKENS] = {"Tokens of the keys and values: ", "キーとバリュー側のトークン："},
     [MESSAGE_CROSS] = {"Cross-attention: {0} queries look at {1} inputs.",
-                   "クロスアテンションです。{0} 個のクエリが {1} 個の入力を見ます。"},
+                       "クロスアテンションです。{0} 個のクエリが {1} 個の入力を見ます。"},
     [MESSAGE_HEADS] = {"{0} heads: each has its own Q, K, V and weights.",
-                   "ヘッドは {0} 個です。それぞれが独自の Q、K、V と重みを持ちます。"},
+                       "ヘッドは {0} 個です。それぞれが独自の Q、K、V と重みを持ちます。"},
     [MESSAGE_IN_ROWS] =
         {"Queries run along the rows: each row of the scores belongs to one query, and "
          "softmax goes along the row.",
@@ -107,11 +109,11 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     /* ---- explain: what a step is and why ---- */
     [MESSAGE_WHAT_Q] = {"What each token asks for.", "各トークンが何を求めているかを表します。"},
     [MESSAGE_WHAT_K] = {"What each token offers to be found by.",
-                    "各トークンが何によって見つけられるかを表します。"},
+                        "各トークンが何によって見つけられるかを表します。"},
     [MESSAGE_WHAT_V] = {"What each token passes on when it is looked at.",
-                    "各トークンが見られたときに渡す内容を表します。"},
+                        "各トークンが見られたときに渡す内容を表します。"},
     [MESSAGE_WHAT_DOT] = {"How well each query fits each key: the dot product of the two vectors.",
-                      "各クエリと各キーがどれだけ合うかを、二つのベクトルの内積で表します。"},
+                          "各クエリと各キーがどれだけ合うかを、二つのベクトルの内積で表します。"},
     [MESSAGE_WHAT_GENERAL] =
         {"How well each query fits each key, with a matrix between them: q W k.",
          "各クエリと各キーがどれだけ合うかを、行列 W を挟んだ積 q W k で表します。"},
@@ -138,36 +140,40 @@ static const char *const messages[MESSAGE_COUNT][2] = {
          "weight to vanish beside the others.",
          "マスクで隠すキーのスコアは {0} にします。ほかのスコアに比べて十分に小さい"
          "ので、重みはほぼ 0 になります。"},
-    [MESSAGE_WHAT_SOFTMAX_ROWS] = {"Each row becomes shares of 1: exponentials, divided by their sum.",
-                               "各行を合計 1 の割合に直します。指数をとり、その合計で割ります。"},
+    [MESSAGE_WHAT_SOFTMAX_ROWS] =
+        {"Each row becomes shares of 1: exponentials, divided by their sum.",
+         "各行を合計 1 の割合に直します。指数をとり、その合計で割ります。"},
     [MESSAGE_WHAT_SOFTMAX_COLUMNS] =
         {"Each column becomes shares of 1: exponentials, divided by their "
          "sum.",
          "各列を合計 1 の割合に直します。指数をとり、その合計で割ります。"},
-    [MESSAGE_WHAT_EXP] = {"e to the power of each number: always positive, and larger scores count far "
-                      "more.",
-                      "各値を e の肩に乗せます。必ず正になり、大きいスコアほど強く効きます。"},
+    [MESSAGE_WHAT_EXP] =
+        {"e to the power of each number: always positive, and larger scores count far "
+         "more.",
+         "各値を e の肩に乗せます。必ず正になり、大きいスコアほど強く効きます。"},
     [MESSAGE_WHAT_SUM] = {"What the exponentials of one query add up to.",
-                      "一つのクエリについての指数の合計です。"},
+                          "一つのクエリについての指数の合計です。"},
     [MESSAGE_WHAT_QUOTIENT] = {"Each exponential divided by its sum: shares of 1.",
-                           "各指数をその合計で割り、合計 1 の割合にします。"},
-    [MESSAGE_WHAT_OUTPUT] = {"What each query takes home: the values, each times its weight, added up.",
-                         "各クエリが受け取る結果です。バリューに重みを掛けて足し合わせます。"},
+                               "各指数をその合計で割り、合計 1 の割合にします。"},
+    [MESSAGE_WHAT_OUTPUT] =
+        {"What each query takes home: the values, each times its weight, added up.",
+         "各クエリが受け取る結果です。バリューに重みを掛けて足し合わせます。"},
     [MESSAGE_WHAT_CONCAT] = {"The heads' outputs, side by side.", "各ヘッドの出力を横に並べます。"},
     [MESSAGE_WHAT_PROJECTED] =
         {"One more matrix mixes what the heads found into one vector a token.",
          "もう一つの行列で各ヘッドの結果を混ぜ、トークンごとに一つのベクトルにします。"},
-    [MESSAGE_WHAT_POSITIONS] = {"A pattern of sines and cosines tells the place of a token; attention "
-                            "alone does not see the order.",
-                            "正弦と余弦の模様でトークンの位置を表します。アテンションだけでは順序が"
-                            "わからないためです。"},
+    [MESSAGE_WHAT_POSITIONS] =
+        {"A pattern of sines and cosines tells the place of a token; attention "
+         "alone does not see the order.",
+         "正弦と余弦の模様でトークンの位置を表します。アテンションだけでは順序が"
+         "わからないためです。"},
     [MESSAGE_POSITIONS_FROM] =
         {"Position t, pair k: sin(w_k t) and cos(w_k t) with w_k = 1 / 10000^(2k/{0}), "
          "k counted from {1}.",
          "位置 t、組 k の値は sin(w_k t) と cos(w_k t) です。w_k = 1 / 10000^(2k/{0})、"
          "k は {1} から数えます。"},
     [MESSAGE_FREQUENCY] = {"w_{0} = {1}: repeats every {2} positions",
-                       "w_{0} = {1}：{2} 個の位置ごとに繰り返します"},
+                           "w_{0} = {1}：{2} 個の位置ごとに繰り返します"},
     [MESSAGE_BINARY] =
         {"Beside each position stands its number in binary, lowest digit first: the first "
          "digit flips at every step, each later one half as often. The pairs do the same, "
@@ -176,7 +182,8 @@ static const char *const messages[MESSAGE_COUNT][2] = {
          "その半分の頻度で反転します。正弦と余弦の組も、最初の組ほど速く、同じことを滑らかに"
          "行います。"},
     [MESSAGE_WHAT_ADD] = {"Added number by number.", "対応する値どうしを足します。"},
-    [MESSAGE_WHAT_APPEND] = {"Set side by side: each row gets longer.", "横に並べ、各行を長くします。"},
+    [MESSAGE_WHAT_APPEND] = {"Set side by side: each row gets longer.",
+                             "横に並べ、各行を長くします。"},
 
     /* ---- explain: numbers worked out ---- */
     [MESSAGE_ONE_CELL] = {"One number worked out: ", "一つの値の計算："},
@@ -193,7 +200,7 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_SUM_IS] = {"their sum: ", "合計："},
     [MESSAGE_QUOTIENTS_ARE] = {"quotients: ", "割合："},
     [MESSAGE_WEIGHTED_SUM] = {"The row of {0} as a weighted sum of the values:",
-                          "{0} の行を、バリューの重み付き和として書くと："},
+                              "{0} の行を、バリューの重み付き和として書くと："},
 
     /* ---- explain: who looks at whom ---- */
     [MESSAGE_SEES_NOT] = {"{0} does not see {1}.", "{0}から{1}は見えません。"},
@@ -202,15 +209,15 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_LOOKS_ONE] = {"{0} looks mostly at {1} ({2})", "{0}は主に{1}（{2}）を見ています"},
     [MESSAGE_LOOKS_MOST] = {"{0} looks most at {1} ({2})", "{0}は{1}（{2}）を最も強く見ています"},
     [MESSAGE_LOOKS_TIED] = {"{0} looks equally at {1} ({2} each)",
-                        "{0}は{1}（各 {2}）を同じ強さで見ています"},
+                            "{0}は{1}（各 {2}）を同じ強さで見ています"},
     [MESSAGE_THEN_ONE] = {", then at {0} ({1})", "。次に{0}（{1}）です"},
     [MESSAGE_THEN_TIED] = {", then equally at {0} ({1} each)",
-                       "。次に{0}（各 {1}）を同じ強さで見ています"},
+                           "。次に{0}（各 {1}）を同じ強さで見ています"},
     [MESSAGE_LOOKS_ALL_ALIKE] = {"{0} looks at all {1} alike ({2} each)",
-                             "{0}は {1} 個すべてを同じ強さ（各 {2}）で見ています"},
+                                 "{0}は {1} 個すべてを同じ強さ（各 {2}）で見ています"},
     [MESSAGE_LOOKS_ONLY] = {"{0} looks only at {1}", "{0}は{1}だけを見ています"},
     [MESSAGE_BLIND] = {"{0} sees no key: its weights are 0",
-                   "{0}からは、どのキーも見えません（重みは 0 です）"},
+                       "{0}からは、どのキーも見えません（重みは 0 です）"},
     [MESSAGE_AND] = {" and ", "と"},
     [MESSAGE_COMMA] = {", ", "、"},
     [MESSAGE_STOP] = {".", "。"},
@@ -219,11 +226,11 @@ static const char *const messages[MESSAGE_COUNT][2] = {
 
     /* ---- explain: where the document differs ---- */
     [MESSAGE_DIFFERS] = {"* The document prints another number here:",
-                     "* 文書には別の数値が書かれています："},
+                         "* 文書には別の数値が書かれています："},
     [MESSAGE_DIFFERS_ONE] = {"{0}: the document prints {1}, right is {2}",
-                         "{0}：文書では {1}、正しくは {2}"},
+                             "{0}：文書では {1}、正しくは {2}"},
     [MESSAGE_DIFFERS_MORE] = {"… and {0} more; attn check tells slips from what follows from them",
-                          "… ほか {0} 個。誤りとその影響の区別は attn check で確認できます"},
+                              "… ほか {0} 個。誤りとその影響の区別は attn check で確認できます"},
 
     /* ---- explain --cell ---- */
     [MESSAGE_GIVENS_USED] = {"Given by the document: {0}", "文書で与えられた値：{0}"},
@@ -236,27 +243,28 @@ static const char *const messages[MESSAGE_COUNT][2] = {
          "判定するのは数値だけで、文章の内容は判定しません。前の誤りを引き継いだだけの値は"
          "数え直しません。"},
     [MESSAGE_NOTHING_HERE] = {"No worked example with numbers to judge was found.",
-                          "判定できる数値の計算例が見つかりませんでした。"},
+                              "判定できる数値の計算例が見つかりませんでした。"},
     [MESSAGE_ORIENTED_ROWS] = {" (line {0}; queries along the rows): ",
-                           "（{0} 行目から、クエリは行方向）："},
-    [MESSAGE_ORIENTED_COLUMNS] = {" (line {0}; queries along the columns, softmax down the columns): ",
-                              "（{0} 行目から、クエリは列方向、ソフトマックスは列ごと）："},
+                               "（{0} 行目から、クエリは行方向）："},
+    [MESSAGE_ORIENTED_COLUMNS] =
+        {" (line {0}; queries along the columns, softmax down the columns): ",
+         "（{0} 行目から、クエリは列方向、ソフトマックスは列ごと）："},
     [MESSAGE_COUNT_OF] = {" ({0} of {1} numbers)", "（{1} 個中 {0} 個）"},
     [MESSAGE_FIRST_HERE] = {" ← first wrong step", " ← 最初の誤り"},
     [MESSAGE_NEW_SLIP] = {" ← a new slip", " ← 新しい誤り"},
     [MESSAGE_PLACE_ONE_BASED] = {" (row {0}, column {1})", "（{0} 行 {1} 列）"},
     [MESSAGE_PRINTED_RIGHT] = {": the document prints {0}, right is {1}.",
-                           "：文書では {0}、正しくは {1} です。"},
+                               "：文書では {0}、正しくは {1} です。"},
     [MESSAGE_DOUBT_AT] =
         {": the document prints {0}, computed is {1}; rounding on the way may explain it.",
          "：文書では {0}、計算では {1} ですが、途中の丸めによる可能性があります。"},
     [MESSAGE_FOLLOWED] = {": the document prints {0}, but its own earlier numbers give {1}.",
-                      "：文書では {0} ですが、文書自身の前の数値から計算すると {1} です。"},
+                          "：文書では {0} ですが、文書自身の前の数値から計算すると {1} です。"},
     [MESSAGE_WORKING] = {"Working: ", "計算："},
     [MESSAGE_LIKELY_CAUSE] = {"Likely cause: ", "考えられる原因："},
     [MESSAGE_NO_CAUSE] = {"Cause unknown: ", "原因は不明です。"},
     [MESSAGE_CAUSE_EXPLAINS] = {" It gives what is printed here ({0} numbers differ).",
-                            "そう計算すると記載の値になります（異なる値は {0} 個）。"},
+                                "そう計算すると記載の値になります（異なる値は {0} 個）。"},
 
     /* ---- new ---- */
     [MESSAGE_NEW_TITLE] = {"Attention by hand: {0}", "手計算で学ぶアテンション：{0}"},
@@ -264,17 +272,18 @@ static const char *const messages[MESSAGE_COUNT][2] = {
         {"Every number is worked out. Change one and run attn check on this file.",
          "すべての数値が計算済みです。どれかを変えて attn check で確認してみてください。"},
     [MESSAGE_NEW_INTRO_BLANK] = {"Put a number in place of each … and run attn check on this file.",
-                             "… を数値に書き換えて attn check で確認してください。"},
+                                 "… を数値に書き換えて attn check で確認してください。"},
     [MESSAGE_NEW_INPUTS] = {"The inputs, one row a token, and the weight matrices:",
-                        "入力（1 行が 1 トークン）と重み行列です。"},
-    [MESSAGE_NEW_PROJECT] = {"Queries, keys and values: Q = X W_Q, K = X W_K, V = X W_V.",
-                         "クエリ、キー、バリューを計算します：Q = X W_Q、K = X W_K、V = X W_V。"},
+                            "入力（1 行が 1 トークン）と重み行列です。"},
+    [MESSAGE_NEW_PROJECT] =
+        {"Queries, keys and values: Q = X W_Q, K = X W_K, V = X W_V.",
+         "クエリ、キー、バリューを計算します：Q = X W_Q、K = X W_K、V = X W_V。"},
     [MESSAGE_NEW_SCORES] = {"Scores: dot products of queries and keys, Q K^T.",
-                        "スコアはクエリとキーの内積 Q K^T です。"},
+                            "スコアはクエリとキーの内積 Q K^T です。"},
     [MESSAGE_NEW_SCALED] = {"Scaled: divided by the square root of d_k, √{0} = {1}.",
-                        "スケーリング：d_k の平方根 √{0} = {1} で割ります。"},
+                            "スケーリング：d_k の平方根 √{0} = {1} で割ります。"},
     [MESSAGE_NEW_WEIGHTS] = {"Weights: softmax along each row. Each row adds up to 1.",
-                         "重み：行ごとにソフトマックスを適用します。各行の合計は 1 です。"},
+                             "重み：行ごとにソフトマックスを適用します。各行の合計は 1 です。"},
     [MESSAGE_NEW_OUTPUT] = {"Output: the values, weighted.", "出力：バリューの重み付き和です。"},
     [MESSAGE_NEW_TOKEN] = {"token", "トークン"},
 
@@ -286,7 +295,7 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_KEY] = {"key", "キー"},
     [MESSAGE_ARROWS] = {"Queries and keys in the plane", "平面上のクエリとキー"},
     [MESSAGE_ARROWS_NOTE] = {"The closer in direction, the larger q · k",
-                         "向きが近いほど q · k が大きい"},
+                             "向きが近いほど q · k が大きい"},
     [MESSAGE_ARROWS_QUERIES] = {"queries (solid)", "クエリ（実線）"},
     [MESSAGE_ARROWS_KEYS] = {"keys (dashed)", "キー（破線）"},
 };

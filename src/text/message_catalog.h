@@ -1,6 +1,7 @@
 /* catalog.h -- every sentence that a person reads, in each language.
  *
- * {0} to {9} are filled in by attn_out_message; a translation may order them as its grammar wants. */
+ * {0} to {9} are filled in by attn_out_message; a translation may order them as its grammar wants.
+ */
 #ifndef ATTN_TEXT_MESSAGE_CATALOG_H
 #define ATTN_TEXT_MESSAGE_CATALOG_H
 

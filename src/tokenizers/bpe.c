@@ -11,12 +11,14 @@ void attn_bpe_word_free(struct attn_bpe_word *m) {
 
 static int offer(struct attn_bpe_word *m, const struct attn_tokenizer *t, int32_t place) {
   if (place == END || m->next[place] == END) return 1;
-  const struct attn_bpe_merge *merge = attn_vocabulary_find_merge(t, m->at[place], m->at[m->next[place]]);
+  const struct attn_bpe_merge *merge =
+      attn_vocabulary_find_merge(t, m->at[place], m->at[m->next[place]]);
   return !merge || attn_heap_push(&m->heap, (uint64_t)merge->rank, (uint64_t)place);
 }
 
 /* What was offered may have been merged elsewhere meanwhile: then the pair there is another. */
-static int take(struct attn_bpe_word *m, const struct attn_tokenizer *t, struct attn_heap_item top) {
+static int take(struct attn_bpe_word *m, const struct attn_tokenizer *t,
+                struct attn_heap_item top) {
   int32_t place = (int32_t)top.second, right = m->next[place];
   if (m->at[place] == GONE || right == END) return 1;
   const struct attn_bpe_merge *merge = attn_vocabulary_find_merge(t, m->at[place], m->at[right]);
@@ -29,7 +31,7 @@ static int take(struct attn_bpe_word *m, const struct attn_tokenizer *t, struct 
 }
 
 int attn_bpe_word_merge(struct attn_bpe_word *m, const struct attn_tokenizer *t, const char *word,
-                      size_t bytes, size_t *count) {
+                        size_t bytes, size_t *count) {
   *count = 0;
   if (!attn_grow((void **)&m->at, &m->at_room, bytes, sizeof *m->at) ||
       !attn_grow((void **)&m->next, &m->next_room, bytes, sizeof *m->next) ||

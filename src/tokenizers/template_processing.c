@@ -5,9 +5,9 @@
 #include "tokenizer_schema.h"
 
 static const struct attn_schema_member frame_rules[] = {{"type", "\"TemplateProcessing\"", 0},
-                                               {"single", NULL, 0},
-                                               {"pair", NULL, 1},
-                                               {"special_tokens", NULL, 0}};
+                                                        {"single", NULL, 0},
+                                                        {"pair", NULL, 1},
+                                                        {"special_tokens", NULL, 0}};
 static const char shape[] =
     "it must be sequence A, a special token at most before it and one behind it";
 
@@ -79,7 +79,7 @@ static attn_status compare(const json_t *known, const json_t *part, attn_error *
   json_object_foreach(json_object_get(known, "special_tokens"), name, ours) {
     if (!json_equal(ours, json_object_get(special, name)))
       return attn_tokenizer_invalid(err, "post_processor.special_tokens",
-                                  "they are not the words of the vocabulary");
+                                    "they are not the words of the vocabulary");
   }
   return ATTN_OK;
 }

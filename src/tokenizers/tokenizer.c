@@ -20,7 +20,9 @@ const char *attn_tokenizer_kind_name(const struct attn_tokenizer *t) {
   return names[t->kind];
 }
 
-int64_t attn_tokenizer_vocab_size(const struct attn_tokenizer *t) { return (int64_t)t->words.count; }
+int64_t attn_tokenizer_vocab_size(const struct attn_tokenizer *t) {
+  return (int64_t)t->words.count;
+}
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *t, int32_t id) {
   size_t bytes;
@@ -28,7 +30,8 @@ const char *attn_tokenizer_token(const struct attn_tokenizer *t, int32_t id) {
   return attn_intern_key(&t->words, (size_t)id, &bytes);
 }
 
-int32_t attn_tokenizer_special_token(const struct attn_tokenizer *t, enum attn_special_token which) {
+int32_t attn_tokenizer_special_token(const struct attn_tokenizer *t,
+                                     enum attn_special_token which) {
   return which == ATTN_TOKEN_BOS ? t->begin : which == ATTN_TOKEN_EOS ? t->end : t->unknown;
 }
 
@@ -119,8 +122,9 @@ static attn_status encode(const struct attn_tokenizer *t, const char *text, size
   return encoders[t->kind](t, text, length, out, err);
 }
 
-attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *t, const char *text, size_t length,
-                                   struct attn_unknown_range **unknown, size_t *count, attn_error *err) {
+attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *t, const char *text,
+                                        size_t length, struct attn_unknown_range **unknown,
+                                        size_t *count, attn_error *err) {
   struct attn_encoding out = {.notes = 1};
   *unknown = NULL, *count = 0;
   attn_status status = encode(t, text, length, &out, err);

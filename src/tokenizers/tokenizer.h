@@ -46,9 +46,9 @@ attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_
 
 /* Merges the most frequent pair, among equals that of the least numbers, until the vocabulary has
  * so many words (260 to 2^24) or no pair is left. n log n in the bytes of the different words. */
-attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count, int64_t words,
-                                     struct attn_watch *watch, struct attn_tokenizer **tokenizer,
-                                     attn_error *err);
+attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
+                                     int64_t words, struct attn_watch *watch,
+                                     struct attn_tokenizer **tokenizer, attn_error *err);
 
 /* ATTN_ERR_FORMAT names the place: what this library would do otherwise than the file says is
  * refused, never left out. */
@@ -63,9 +63,9 @@ attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const c
  * <|endoftext|> alone. What begins and ends a text is what post_processor puts around it, a special
  * token at most on either side. */
 attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
-                                         struct attn_tokenizer **tokenizer, attn_error *err);
+                                            struct attn_tokenizer **tokenizer, attn_error *err);
 attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokenizer **tokenizer,
-                                        attn_error *err);
+                                           attn_error *err);
 
 void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL: nothing */
 
@@ -74,7 +74,7 @@ char *attn_tokenizer_to_json(const struct attn_tokenizer *tokenizer);
 
 /* The same, with these special tokens put around every text by post_processor; -1: none. */
 char *attn_tokenizer_to_json_with(const struct attn_tokenizer *tokenizer, int32_t begin,
-                                 int32_t end);
+                                  int32_t end);
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 const char *attn_tokenizer_kind_name(const struct attn_tokenizer *tokenizer); /* "characters" .. */
@@ -86,12 +86,13 @@ const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t
 
 /* Its number, -1: texts have none such. */
 int32_t attn_tokenizer_special_token(const struct attn_tokenizer *tokenizer,
-                               enum attn_special_token which);
+                                     enum attn_special_token which);
 
 /* ATTN_ERR_FORMAT where words 0 to 3 are not <pad>, <s>, </s>, <unk>, all special: models that are
  * trained here begin and end with these numbers. Reading has checked it, save of WordPiece and of
  * foreign files. */
-attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *tokenizer, attn_error *err);
+attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *tokenizer,
+                                                attn_error *err);
 
 int attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
@@ -107,8 +108,8 @@ struct attn_unknown_range {
 /* Every part of a text that encoding gives <unk> for, in their order; to be freed where *count is
  * not 0. Errors as attn_tokenizer_encode. */
 attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *tokenizer, const char *text,
-                                   size_t length, struct attn_unknown_range **unknown, size_t *count,
-                                   attn_error *err);
+                                        size_t length, struct attn_unknown_range **unknown,
+                                        size_t *count, attn_error *err);
 
 /* *count tokens; never more than length. Where room is less: ATTN_ERR_MEMORY, *count is what is
  * needed and the first room of them are written. length at most 2^30. */

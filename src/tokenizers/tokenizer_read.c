@@ -20,14 +20,15 @@ static const struct attn_schema_member root_rules[] = {
     {"added_tokens", NULL, 0}, {"normalizer", "null", 1},   {"pre_tokenizer", NULL, 0},
     {"decoder", NULL, 0},      {"post_processor", NULL, 1}, {"model", NULL, 0}};
 static const struct attn_schema_member bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
-                                               {"add_prefix_space", "false", 0},
-                                               {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
-                                               {"use_regex", "true", 1}};
+                                                        {"add_prefix_space", "false", 0},
+                                                        {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
+                                                        {"use_regex", "true", 1}};
 /* What ByteLevel's members say matters only before the model, not behind it. */
-static const struct attn_schema_member any_bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
-                                                   {"add_prefix_space", ATTN_SCHEMA_BOOL, 1},
-                                                   {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
-                                                   {"use_regex", ATTN_SCHEMA_BOOL, 1}};
+static const struct attn_schema_member any_bytes_rules[] = {
+    {"type", "\"ByteLevel\"", 0},
+    {"add_prefix_space", ATTN_SCHEMA_BOOL, 1},
+    {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
+    {"use_regex", ATTN_SCHEMA_BOOL, 1}};
 static const struct attn_schema_member split_rules[] = {
     {"type", "\"Split\"", 0},
     {"pattern", "{\"Regex\":\"[\\\\s\\\\S]\"} {\"String\":\"\"}", 0},
@@ -35,16 +36,17 @@ static const struct attn_schema_member split_rules[] = {
     {"invert", "false", 0}};
 static const struct attn_schema_member space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
 static const struct attn_schema_member fuse_rules[] = {{"type", "\"Fuse\"", 0}};
-static const struct attn_schema_member pairs_rules[] = {{"type", "\"BPE\"", 0},
-                                               {"dropout", "null 0.0 0", 1},
-                                               {"unk_token", "null \"<unk>\"", 1},
-                                               {"continuing_subword_prefix", "null \"\"", 1},
-                                               {"end_of_word_suffix", "null \"\"", 1},
-                                               {"fuse_unk", "false", 1},
-                                               {"byte_fallback", "false", 1},
-                                               {"ignore_merges", "false", 1},
-                                               {"vocab", NULL, 0},
-                                               {"merges", NULL, 0}};
+static const struct attn_schema_member pairs_rules[] = {
+    {"type", "\"BPE\"", 0},
+    {"dropout", "null 0.0 0", 1},
+    {"unk_token", "null \"<unk>\"", 1},
+    {"continuing_subword_prefix", "null \"\"", 1},
+    {"end_of_word_suffix", "null \"\"", 1},
+    {"fuse_unk", "false", 1},
+    {"byte_fallback", "false", 1},
+    {"ignore_merges", "false", 1},
+    {"vocab", NULL, 0},
+    {"merges", NULL, 0}};
 static const struct attn_schema_member level_rules[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", "\"<unk>\"", 0}, {"vocab", NULL, 0}};
 /* Of other vocabularies: which word is the unknown one is looked at when they are there. */
@@ -62,12 +64,12 @@ static const struct attn_schema_member foreign_pairs_rules[] = {
 static const struct attn_schema_member foreign_level_rules[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", NULL, 0}, {"vocab", NULL, 0}};
 static const struct attn_schema_member added_rules[] = {{"id", NULL, 0},
-                                               {"content", NULL, 0},
-                                               {"single_word", ATTN_SCHEMA_BOOL, 1},
-                                               {"lstrip", ATTN_SCHEMA_BOOL, 1},
-                                               {"rstrip", ATTN_SCHEMA_BOOL, 1},
-                                               {"normalized", ATTN_SCHEMA_BOOL, 1},
-                                               {"special", "true", 0}};
+                                                        {"content", NULL, 0},
+                                                        {"single_word", ATTN_SCHEMA_BOOL, 1},
+                                                        {"lstrip", ATTN_SCHEMA_BOOL, 1},
+                                                        {"rstrip", ATTN_SCHEMA_BOOL, 1},
+                                                        {"normalized", ATTN_SCHEMA_BOOL, 1},
+                                                        {"special", "true", 0}};
 
 static attn_status check_before(const json_t *part, enum attn_tokenizer_kind kind,
                                 attn_error *err) {
@@ -86,8 +88,9 @@ static attn_status check_behind(const json_t *part, enum attn_tokenizer_kind kin
     return attn_schema_check(part, where, any_bytes_rules, ATTN_SCHEMA_SIZE(any_bytes_rules), err);
   if (kind == ATTN_TOKENIZER_CHARACTER)
     return attn_schema_check(part, where, fuse_rules, ATTN_SCHEMA_SIZE(fuse_rules), err);
-  return json_is_null(part) ? ATTN_OK
-                            : attn_tokenizer_invalid(err, where, "words need none: it must be null");
+  return json_is_null(part)
+             ? ATTN_OK
+             : attn_tokenizer_invalid(err, where, "words need none: it must be null");
 }
 
 /* The parts around the model, in which nothing may be said that changes numbers. */
@@ -97,8 +100,8 @@ static attn_status check_parts(const json_t *root, const struct attn_tokenizer *
   attn_status status = check_before(json_object_get(root, "pre_tokenizer"), t->kind, err);
   if (!status) status = check_behind(json_object_get(root, "decoder"), t->kind, err);
   if (!status && post && !json_is_null(post) && !(t->foreign && attn_template_is(post)))
-    status =
-        attn_schema_check(post, "post_processor", any_bytes_rules, ATTN_SCHEMA_SIZE(any_bytes_rules), err);
+    status = attn_schema_check(post, "post_processor", any_bytes_rules,
+                               ATTN_SCHEMA_SIZE(any_bytes_rules), err);
   return status;
 }
 
@@ -240,7 +243,8 @@ static attn_status read_words(struct attn_tokenizer *t, const json_t *root, cons
                               attn_error *err) {
   struct vocabulary v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
                          NULL, 0};
-  if (!json_is_object(v.listed)) return attn_tokenizer_invalid(err, "model.vocab", "it is no object");
+  if (!json_is_object(v.listed))
+    return attn_tokenizer_invalid(err, "model.vocab", "it is no object");
   attn_status status = check_added(v.added, err);
   if (!status) status = place_words(&v, err);
   if (!status) status = add_words(t, &v, err);
@@ -385,12 +389,13 @@ static attn_status check_model(const json_t *model, const struct attn_tokenizer 
   static const struct {
     const struct attn_schema_member *rules;
     size_t count;
-  } all[2][2] = {{{level_rules, ATTN_SCHEMA_SIZE(level_rules)}, {pairs_rules, ATTN_SCHEMA_SIZE(pairs_rules)}},
-                 {{foreign_level_rules, ATTN_SCHEMA_SIZE(foreign_level_rules)},
-                  {foreign_pairs_rules, ATTN_SCHEMA_SIZE(foreign_pairs_rules)}}};
+  } all[2][2] = {
+      {{level_rules, ATTN_SCHEMA_SIZE(level_rules)}, {pairs_rules, ATTN_SCHEMA_SIZE(pairs_rules)}},
+      {{foreign_level_rules, ATTN_SCHEMA_SIZE(foreign_level_rules)},
+       {foreign_pairs_rules, ATTN_SCHEMA_SIZE(foreign_pairs_rules)}}};
   int bpe = t->kind == ATTN_TOKENIZER_BPE;
   return attn_schema_check(model, "model", all[t->foreign][bpe].rules, all[t->foreign][bpe].count,
-                          err);
+                           err);
 }
 
 static attn_status read_pieces(const json_t *root, struct attn_tokenizer *t, const json_t *model,
@@ -417,7 +422,7 @@ static attn_status read_root(const json_t *root, int foreign, struct attn_tokeni
   enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
   attn_status status = is_wordpiece(root) ? attn_wordpiece_check_root(root, err)
                                           : attn_schema_check(root, "document", root_rules,
-                                                             ATTN_SCHEMA_SIZE(root_rules), err);
+                                                              ATTN_SCHEMA_SIZE(root_rules), err);
   if (!status) status = read_kind(root, foreign, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
@@ -456,7 +461,7 @@ attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_toke
 }
 
 attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
-                                         struct attn_tokenizer **tokenizer, attn_error *err) {
+                                            struct attn_tokenizer **tokenizer, attn_error *err) {
   return parse(json, size, 1, tokenizer, err);
 }
 
@@ -466,6 +471,6 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
 }
 
 attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokenizer **tokenizer,
-                                        attn_error *err) {
+                                           attn_error *err) {
   return read_file(path, 1, tokenizer, err);
 }

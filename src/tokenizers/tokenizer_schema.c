@@ -26,8 +26,8 @@ static int is_one_of(const char *text, const char *values) {
   return 0;
 }
 
-static attn_status check_value(const json_t *value, const struct attn_schema_member *rule, const char *where,
-                               attn_error *err) {
+static attn_status check_value(const json_t *value, const struct attn_schema_member *rule,
+                               const char *where, attn_error *err) {
   if (!rule->values) return ATTN_OK;
   char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
   if (!text) return attn_tokenizer_no_memory(err);
@@ -41,16 +41,18 @@ static attn_status check_value(const json_t *value, const struct attn_schema_mem
   return status;
 }
 
-static const struct attn_schema_member *rule_of(const char *name, const struct attn_schema_member *rules,
-                                       size_t count) {
+static const struct attn_schema_member *rule_of(const char *name,
+                                                const struct attn_schema_member *rules,
+                                                size_t count) {
   for (size_t n = 0; n < count; n++)
     if (!strcmp(name, rules[n].name)) return &rules[n];
   return NULL;
 }
 
 /* By rule first, and so the type before what only that type has. */
-attn_status attn_schema_check(const json_t *object, const char *where, const struct attn_schema_member *rules,
-                             size_t count, attn_error *err) {
+attn_status attn_schema_check(const json_t *object, const char *where,
+                              const struct attn_schema_member *rules, size_t count,
+                              attn_error *err) {
   const char *name;
   json_t *value;
   if (!json_is_object(object)) return attn_tokenizer_invalid(err, where, "it is no object");

@@ -20,8 +20,9 @@ struct attn_schema_member {
 
 /* ATTN_ERR_FORMAT, naming where: no object, a member missing, with another value, or without a
  * rule. */
-attn_status attn_schema_check(const json_t *object, const char *where, const struct attn_schema_member *rules,
-                             size_t count, attn_error *err);
+attn_status attn_schema_check(const json_t *object, const char *where,
+                              const struct attn_schema_member *rules, size_t count,
+                              attn_error *err);
 
 attn_status attn_tokenizer_no_memory(attn_error *err);
 attn_status attn_tokenizer_invalid(attn_error *err, const char *where, const char *what);

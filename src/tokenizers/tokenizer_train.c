@@ -338,7 +338,8 @@ static int add_letters(struct attn_tokenizer *t) {
   return 1;
 }
 
-static int train(struct training *g, const struct attn_text_view *texts, size_t count, size_t words) {
+static int train(struct training *g, const struct attn_text_view *texts, size_t count,
+                 size_t words) {
   g->tokenizer = attn_vocabulary_new(ATTN_TOKENIZER_BPE);
   if (!g->tokenizer || !add_special(g->tokenizer) || !add_letters(g->tokenizer)) return 0;
   for (size_t n = 0; n < count; n++)
@@ -346,9 +347,9 @@ static int train(struct training *g, const struct attn_text_view *texts, size_t 
   return spell_words(g) && merge_all(g, words);
 }
 
-attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count, int64_t words,
-                                     struct attn_watch *watch, struct attn_tokenizer **tokenizer,
-                                     attn_error *err) {
+attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
+                                     int64_t words, struct attn_watch *watch,
+                                     struct attn_tokenizer **tokenizer, attn_error *err) {
   struct training g = {.watch = watch, .err = err};
   if (words < ATTN_SPECIAL_TOKENS + 256 || words > ATTN_VOCAB_SIZE_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "words",

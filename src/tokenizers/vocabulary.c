@@ -4,8 +4,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-const char *const attn_special_tokens[ATTN_SPECIAL_TOKENS] = {"<pad>", "<s>", "</s>",
-                                                                      "<unk>"};
+const char *const attn_special_tokens[ATTN_SPECIAL_TOKENS] = {"<pad>", "<s>", "</s>", "<unk>"};
 
 /* ---- Words and merges ---- */
 
@@ -48,8 +47,8 @@ int attn_vocabulary_add_merge(struct attn_tokenizer *t, int32_t left, int32_t ri
   return 1;
 }
 
-const struct attn_bpe_merge *attn_vocabulary_find_merge(const struct attn_tokenizer *t, int32_t left,
-                                                int32_t right) {
+const struct attn_bpe_merge *attn_vocabulary_find_merge(const struct attn_tokenizer *t,
+                                                        int32_t left, int32_t right) {
   const int32_t pair[2] = {left, right};
   int32_t n = attn_intern_find(&t->merges, pair, sizeof pair);
   return n < 0 ? NULL : &t->merge[n];

@@ -32,10 +32,10 @@ struct attn_wordpiece {
 
 struct attn_tokenizer {
   enum attn_tokenizer_kind kind;
-  int foreign;                /* its special tokens are the file's own, not those four */
+  int foreign;                 /* its special tokens are the file's own, not those four */
   int32_t begin, end, unknown; /* -1: none */
-  struct attn_intern words; /* by number: as the file says them, so with letters for bytes */
-  unsigned char *special;   /* (words) */
+  struct attn_intern words;    /* by number: as the file says them, so with letters for bytes */
+  unsigned char *special;      /* (words) */
   size_t special_room;
   int32_t byte[256];         /* BPE: the words of single bytes, -1: none */
   struct attn_intern merges; /* BPE: keys are pairs */
@@ -56,9 +56,9 @@ int attn_vocabulary_add(struct attn_tokenizer *tokenizer, const char *word, size
 
 /* A merge of a later rank than all; of two for one pair the later holds. 0: no memory. */
 int attn_vocabulary_add_merge(struct attn_tokenizer *tokenizer, int32_t left, int32_t right,
-                          int32_t word);
+                              int32_t word);
 const struct attn_bpe_merge *attn_vocabulary_find_merge(const struct attn_tokenizer *tokenizer,
-                                                int32_t left, int32_t right);
+                                                        int32_t left, int32_t right);
 
 /* The letter that GPT-2's vocabularies write for a byte, and back; -1: no such letter.
  * [Radford et al. 2019, encoder.py: bytes_to_unicode] */
@@ -77,7 +77,8 @@ struct attn_encoding {
 void attn_token_output_put(struct attn_encoding *encoding, int32_t id);
 
 /* <unk>, for so many bytes of the text from `at` on. */
-void attn_token_output_put_unknown(struct attn_encoding *encoding, int32_t id, size_t at, size_t bytes);
+void attn_token_output_put_unknown(struct attn_encoding *encoding, int32_t id, size_t at,
+                                   size_t bytes);
 
 /* ATTN_ERR_FORMAT: there is none at that byte. */
 attn_status attn_fail_invalid_utf8(const char *text, size_t at, attn_error *err);
@@ -101,7 +102,7 @@ struct attn_bpe_word {
   struct attn_heap heap;
 };
 int attn_bpe_word_merge(struct attn_bpe_word *m, const struct attn_tokenizer *tokenizer,
-                      const char *word, size_t bytes, size_t *count); /* the first count of at */
+                        const char *word, size_t bytes, size_t *count); /* the first count of at */
 void attn_bpe_word_free(struct attn_bpe_word *m);
 
 #endif

@@ -15,19 +15,20 @@ static const struct attn_schema_member root_rules[] = {
     {"version", "\"1.0\"", 0}, {"truncation", NULL, 1},     {"padding", NULL, 1},
     {"added_tokens", NULL, 0}, {"normalizer", NULL, 0},     {"pre_tokenizer", NULL, 0},
     {"decoder", NULL, 0},      {"post_processor", NULL, 1}, {"model", NULL, 0}};
-static const struct attn_schema_member normalizer_rules[] = {{"type", "\"BertNormalizer\"", 0},
-                                                    {"clean_text", ATTN_SCHEMA_BOOL, 0},
-                                                    {"handle_chinese_chars", ATTN_SCHEMA_BOOL, 0},
-                                                    {"strip_accents", ATTN_SCHEMA_BOOL " null", 0},
-                                                    {"lowercase", ATTN_SCHEMA_BOOL, 0}};
+static const struct attn_schema_member normalizer_rules[] = {
+    {"type", "\"BertNormalizer\"", 0},
+    {"clean_text", ATTN_SCHEMA_BOOL, 0},
+    {"handle_chinese_chars", ATTN_SCHEMA_BOOL, 0},
+    {"strip_accents", ATTN_SCHEMA_BOOL " null", 0},
+    {"lowercase", ATTN_SCHEMA_BOOL, 0}};
 static const struct attn_schema_member before_rules[] = {{"type", "\"BertPreTokenizer\"", 0}};
 static const struct attn_schema_member behind_rules[] = {
     {"type", "\"WordPiece\"", 0}, {"prefix", NULL, 0}, {"cleanup", ATTN_SCHEMA_BOOL, 0}};
 static const struct attn_schema_member model_rules[] = {{"type", "\"WordPiece\"", 0},
-                                               {"unk_token", NULL, 0},
-                                               {"continuing_subword_prefix", NULL, 0},
-                                               {"max_input_chars_per_word", NULL, 0},
-                                               {"vocab", NULL, 0}};
+                                                        {"unk_token", NULL, 0},
+                                                        {"continuing_subword_prefix", NULL, 0},
+                                                        {"max_input_chars_per_word", NULL, 0},
+                                                        {"vocab", NULL, 0}};
 static const struct attn_schema_member truncation_rules[] = {
     {"direction", "\"Right\"", 1},
     {"max_length", NULL, 0},
@@ -134,7 +135,9 @@ json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *t) {
                    w->lowers);
 }
 
-json_t *attn_wordpiece_pre_tokenizer(void) { return json_pack("{s:s}", "type", "BertPreTokenizer"); }
+json_t *attn_wordpiece_pre_tokenizer(void) {
+  return json_pack("{s:s}", "type", "BertPreTokenizer");
+}
 
 json_t *attn_wordpiece_decoder(const struct attn_tokenizer *t) {
   return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->pieces.prefix, "cleanup",

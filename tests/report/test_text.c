@@ -336,7 +336,8 @@ static void test_say(void **state) {
   static struct kept k;
   attn_sink sink;
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_JAPANESE);
-  attn_out_message(&out, MESSAGE_COUNT_OF, "3", "8", NULL); /* the other way round than in English */
+  attn_out_message(&out, MESSAGE_COUNT_OF, "3", "8",
+                   NULL); /* the other way round than in English */
   attn_out_line(&out, 0);
   assert_string_equal(k.text, "（8 個中 3 個）\n");
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_ENGLISH);

@@ -1,6 +1,6 @@
 /* panels.h -- one panel: its places, its labels, its drawing. */
-#ifndef ATTN_GRAPHICS_PANEL_H
-#define ATTN_GRAPHICS_PANEL_H
+#ifndef ATTN_GRAPHICS_PANELS_H
+#define ATTN_GRAPHICS_PANELS_H
 
 #include "canvas.h"
 #include "number_text.h"
@@ -33,13 +33,14 @@ const char *attn_panel_number(const attn_panel *p, double value, int precision,
 
 double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
 
-struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c, int precision);
+struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
+                                            int precision);
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision);
 
 /* The same of arrows (arrows.c); attn_panel_measure and attn_panel_draw call them. */
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c);
-void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
-                      double x, double y);
+void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
+                          struct attn_canvas *c, double x, double y);
 
 #endif
