@@ -8,18 +8,18 @@ enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, PLACED_MAX = 
 
 static const double HUGE_NUMBER = 1e150; /* beyond it spans would overflow; NaN is no less */
 
-struct box {
+struct label_box {
   double x, y, w, h;
 };
 
-struct plane {
+struct arrow_plane {
   const attn_panel *panel;
   struct attn_canvas *canvas;
   double x, y;        /* of the plot's corner */
   double low[2], per; /* what stands at its lower left; pixels a unit */
   double step;        /* between the lines of the grid */
   int placed;
-  struct box box[PLACED_MAX]; /* of the labels so far */
+  struct label_box box[PLACED_MAX]; /* of the labels so far */
 };
 
 static int is_there(const attn_panel *p, int32_t row) {
@@ -47,7 +47,7 @@ static double round_step(double span) {
   return 10 * ten;
 }
 
-static void find_scale(struct plane *a) {
+static void find_scale(struct arrow_plane *a) {
   double high[2];
   find_span(a->panel, a->low, high);
   double span = fmax(high[0] - a->low[0], high[1] - a->low[1]);
@@ -59,14 +59,14 @@ static void find_scale(struct plane *a) {
   a->per = PLOT / span;
 }
 
-static void place(const struct plane *a, double u, double v, double to[2]) {
+static void place(const struct arrow_plane *a, double u, double v, double to[2]) {
   to[0] = a->x + (u - a->low[0]) * a->per;
   to[1] = a->y + PLOT - (v - a->low[1]) * a->per;
 }
 
 /* ---- The grid ---- */
 
-static void draw_gridline(const struct plane *a, int axis, double value) {
+static void draw_gridline(const struct arrow_plane *a, int axis, double value) {
   struct attn_canvas *c = a->canvas;
   struct attn_text_style as = {.anchor = axis ? ATTN_ANCHOR_END : ATTN_ANCHOR_MIDDLE,
                                .size = SMALL,
@@ -87,13 +87,15 @@ static void draw_gridline(const struct plane *a, int axis, double value) {
     c->text(c, from[0], a->y + PLOT + 15, text, &as);
 }
 
-static int gridlines(const struct plane *a) { return (int)(PLOT / (a->step * a->per) + 0.51); }
+static int gridlines(const struct arrow_plane *a) {
+  return (int)(PLOT / (a->step * a->per) + 0.51);
+}
 
-static double gridline(const struct plane *a, int axis, int n) {
+static double gridline(const struct arrow_plane *a, int axis, int n) {
   return a->low[axis] + (n + 0.5) * a->step;
 }
 
-static void draw_grid(const struct plane *a) {
+static void draw_grid(const struct arrow_plane *a) {
   for (int axis = 0; axis < 2; axis++)
     for (int n = 0; n < gridlines(a); n++) draw_gridline(a, axis, gridline(a, axis, n));
 }
@@ -105,7 +107,8 @@ static int paint_of(const attn_panel *p, int32_t row) {
 }
 
 /* The second group is thinner and dashed: it shows upon the first where both are one. */
-static void draw_arrow(const struct plane *a, const double from[2], const double to[2], int paint) {
+static void draw_arrow(const struct arrow_plane *a, const double from[2], const double to[2],
+                       int paint) {
   struct attn_canvas *c = a->canvas;
   int second = paint == ATTN_PAINT_SECOND;
   double dx = to[0] - from[0], dy = to[1] - from[1], length = hypot(dx, dy);
@@ -124,18 +127,19 @@ static void draw_arrow(const struct plane *a, const double from[2], const double
   c->triangle(c, corner, paint);
 }
 
-static int meets(const struct box *a, const struct box *b) {
+static int meets(const struct label_box *a, const struct label_box *b) {
   return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h && b->y < a->y + a->h;
 }
 
 /* Downwards until it is free. */
-static void make_way(struct plane *a, struct box *b) {
+static void make_way(struct arrow_plane *a, struct label_box *b) {
   for (int tries = 0, n = 0; n < a->placed && tries < TRIES; n++)
     if (meets(b, &a->box[n])) b->y = a->box[n].y + a->box[n].h, n = -1, tries++;
   if (a->placed < PLACED_MAX) a->box[a->placed++] = *b;
 }
 
-static void draw_name(struct plane *a, int32_t row, const double from[2], const double to[2]) {
+static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
+                      const double to[2]) {
   char text[ATTN_NAME_BYTES];
   attn_panel_label(a->panel, 0, row, a->canvas->plain, text);
   double dx = to[0] - from[0], dy = to[1] - from[1], length = hypot(dx, dy);
@@ -150,12 +154,12 @@ static void draw_name(struct plane *a, int32_t row, const double from[2], const 
   double width = attn_text_units(text, LABEL);
   /* A level arrow's name stands above it: an axis may go on where the arrow ends. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
-  struct box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
+  struct label_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
   make_way(a, &b);
   a->canvas->text(a->canvas, right ? b.x : b.x + width, b.y + 12, text, &as);
 }
 
-static void draw_arrows(struct plane *a, int names) {
+static void draw_arrows(struct arrow_plane *a, int names) {
   double from[2], to[2];
   place(a, 0, 0, from);
   for (int32_t i = 0; i < a->panel->rows; i++) {
@@ -169,7 +173,7 @@ static void draw_arrows(struct plane *a, int names) {
 }
 
 /* Which group is which: an arrow and its words. */
-static void draw_key(const struct plane *a) {
+static void draw_key(const struct arrow_plane *a) {
   struct attn_canvas *c = a->canvas;
   const attn_panel *p = a->panel;
   const attn_bilingual_text *words[] = {&p->row_axis, &p->col_axis};
@@ -186,7 +190,7 @@ static void draw_key(const struct plane *a) {
 
 /* ---- One panel ---- */
 
-static double widest_tick(const struct plane *a) {
+static double widest_tick(const struct arrow_plane *a) {
   char text[ATTN_NUMBER_BYTES];
   double widest = 0;
   for (int n = 0; n < gridlines(a); n++) {
@@ -197,7 +201,7 @@ static double widest_tick(const struct plane *a) {
 }
 
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c) {
-  struct plane a = {.panel = p};
+  struct arrow_plane a = {.panel = p};
   char text[ATTN_NAME_BYTES];
   double names = 0;
   find_scale(&a);
@@ -212,7 +216,7 @@ struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const stru
 
 void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
                           struct attn_canvas *c, double x, double y) {
-  struct plane a = {.panel = p, .canvas = c, .x = x + f->left, .y = y + f->top};
+  struct arrow_plane a = {.panel = p, .canvas = c, .x = x + f->left, .y = y + f->top};
   find_scale(&a);
   draw_grid(&a);
   draw_arrows(&a, 0);

@@ -8,14 +8,14 @@
 enum { MARGIN = 24, GAP = 36, SHEET = 1160, TITLE = 20, HEADING = 16, CAPTION = 14, NOTE = 12 };
 enum { TITLE_LINE = 44, HEADING_LINE = 40, CAPTION_LINE = 20, NOTE_LINE = 17, CAPTION_GAP = 12 };
 
-struct spot {
+struct panel_position {
   double x, y;
   struct attn_panel_layout frame;
 };
 
-struct sheet {
+struct page_layout {
   const struct attn_picture *picture;
-  struct spot *spot; /* one a panel */
+  struct panel_position *spot; /* one a panel */
   double width, height;
 };
 
@@ -39,14 +39,14 @@ static double panel_width(const struct attn_canvas *c, const attn_panel *p,
   return larger(f->width, larger(title, attn_canvas_text_width(c, &p->note, NOTE)));
 }
 
-static void place_all(struct sheet *s, const struct attn_canvas *c, int precision) {
+static void place_all(struct page_layout *s, const struct attn_canvas *c, int precision) {
   const struct attn_picture *picture = s->picture;
   double x = MARGIN, y = MARGIN, line = 0;
   s->width = 2 * MARGIN + attn_canvas_text_width(c, &picture->title, TITLE) * 1.08;
   if (*attn_text_in(&picture->title, c->language)) y += TITLE_LINE;
   for (int32_t n = 0; n < picture->panels; n++) {
     const attn_panel *p = &picture->panel[n];
-    struct spot *spot = &s->spot[n];
+    struct panel_position *spot = &s->spot[n];
     spot->frame = attn_panel_measure(p, c, precision);
     double width = panel_width(c, p, &spot->frame);
     int heading = attn_picture_has_heading(picture, n);
@@ -75,9 +75,10 @@ static void draw_words(struct attn_canvas *c, double x, double y, const attn_bil
   attn_canvas_draw_text(c, x, y, words, &as);
 }
 
-static void draw_panel(const struct sheet *s, struct attn_canvas *c, int32_t n, int precision) {
+static void draw_panel(const struct page_layout *s, struct attn_canvas *c, int32_t n,
+                       int precision) {
   const attn_panel *p = &s->picture->panel[n];
-  const struct spot *spot = &s->spot[n];
+  const struct panel_position *spot = &s->spot[n];
   double y = spot->y;
   if (attn_picture_has_heading(s->picture, n))
     draw_words(c, spot->x, y - HEADING_LINE / 2 + 2, &p->section, HEADING, 0);
@@ -89,15 +90,15 @@ static void draw_panel(const struct sheet *s, struct attn_canvas *c, int32_t n, 
   attn_panel_draw(p, &spot->frame, c, spot->x, spot->y + caption_height(c, p), precision);
 }
 
-static void draw_sheet(const struct sheet *s, struct attn_canvas *c, int precision) {
+static void draw_sheet(const struct page_layout *s, struct attn_canvas *c, int precision) {
   c->rect(c, 0, 0, s->width, s->height, ATTN_PAINT_PAGE);
   draw_words(c, MARGIN, MARGIN + TITLE, &s->picture->title, TITLE, 0);
   for (int32_t n = 0; n < s->picture->panels; n++) draw_panel(s, c, n, precision);
 }
 
-static attn_status begin(struct sheet *s, const struct attn_picture *p, const struct attn_canvas *c,
-                         int precision, attn_error *err) {
-  *s = (struct sheet){.picture = p, .spot = calloc((size_t)p->panels, sizeof *s->spot)};
+static attn_status begin(struct page_layout *s, const struct attn_picture *p,
+                         const struct attn_canvas *c, int precision, attn_error *err) {
+  *s = (struct page_layout){.picture = p, .spot = calloc((size_t)p->panels, sizeof *s->spot)};
   if (!s->spot) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to lay out the picture");
   place_all(s, c, precision);
   return ATTN_OK;
@@ -107,7 +108,7 @@ static attn_status begin(struct sheet *s, const struct attn_picture *p, const st
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
-static void open_svg(struct attn_out *out, const struct sheet *s, const char *title) {
+static void open_svg(struct attn_out *out, const struct page_layout *s, const char *title) {
   put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
   attn_xml_number(out, s->width);
   put(out, "\" height=\"");
@@ -128,7 +129,7 @@ static void open_svg(struct attn_out *out, const struct sheet *s, const char *ti
 
 attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
   struct attn_svg svg;
-  struct sheet s;
+  struct page_layout s;
   attn_svg_begin(&svg, out, 0);
   attn_status status = begin(&s, p, &svg.canvas, out->style.precision, err);
   if (status) return status;
@@ -145,7 +146,7 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
 attn_status attn_picture_png(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
   /* What lays out must know the letters before there are pixels. */
   struct attn_raster raster = {.canvas = {.language = ATTN_LANGUAGE_ENGLISH, .plain = 1}};
-  struct sheet s;
+  struct page_layout s;
   attn_status status = begin(&s, p, &raster.canvas, out->style.precision, err);
   if (status) return status;
   status = attn_raster_begin(&raster, s.width, s.height, err);

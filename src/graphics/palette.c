@@ -7,11 +7,11 @@
  * A straight walk in lightness, a bend in hue: L of OKLab falls (light) or grows (dark) evenly with
  * the weight, so that equal differences of weight look alike and nothing depends on hue. */
 
-struct scale {
+struct heat_scale {
   double light[2], chroma[3], hue[2]; /* at 0 and 1; chroma also half way; hue in degrees */
 };
 
-static const struct scale scales[ATTN_THEMES] = {
+static const struct heat_scale scales[ATTN_THEMES] = {
     [ATTN_LIGHT] = {{0.970, 0.340}, {0.012, 0.125, 0.110}, {215, 275}},
     [ATTN_DARK] = {{0.270, 0.940}, {0.035, 0.120, 0.070}, {275, 165}},
 };
@@ -40,7 +40,7 @@ static double bent(const double at[3], double t) {
 }
 
 static struct attn_rgb heat(int level, enum attn_theme theme) {
-  const struct scale *s = &scales[theme];
+  const struct heat_scale *s = &scales[theme];
   double t = (double)level / (ATTN_HEAT_LEVELS - 1), chroma = bent(s->chroma, t);
   double hue = (s->hue[0] + (s->hue[1] - s->hue[0]) * t) * (3.14159265358979323846 / 180);
   return from_oklab(s->light[0] + (s->light[1] - s->light[0]) * t, chroma * cos(hue),

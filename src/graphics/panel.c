@@ -135,7 +135,7 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
 
 /* ---- Drawing -------------------------------------------------------------------------------- */
 
-struct drawing {
+struct panel_drawing {
   const attn_panel *panel;
   const struct attn_panel_layout *frame;
   struct attn_canvas *canvas;
@@ -148,7 +148,7 @@ static const struct attn_text_style axis_letters = {
     .size = SMALL, .paint = ATTN_PAINT_FAINT, .language = ATTN_LANGUAGE_ANY};
 
 /* "query ↓" above the labels of the rows, "key →" above those of the columns. */
-static void draw_axis(const struct drawing *d, const attn_bilingual_text *words, int across) {
+static void draw_axis(const struct panel_drawing *d, const attn_bilingual_text *words, int across) {
   struct attn_text_style as = axis_letters;
   struct attn_canvas *c = d->canvas;
   double y = across ? d->y - d->frame->top + 11 : d->y - 7, at = d->x;
@@ -168,7 +168,7 @@ static void draw_axis(const struct drawing *d, const attn_bilingual_text *words,
   c->triangle(c, (const double(*)[2])corner, ATTN_PAINT_FAINT);
 }
 
-static void draw_row_labels(const struct drawing *d) {
+static void draw_row_labels(const struct panel_drawing *d) {
   const struct attn_panel_layout *f = d->frame;
   struct attn_text_style as = {.anchor = ATTN_ANCHOR_END,
                                .size = LABEL,
@@ -181,7 +181,7 @@ static void draw_row_labels(const struct drawing *d) {
                     attn_panel_label(d->panel, 0, i, d->canvas->plain, text), &as);
 }
 
-static void draw_col_labels(const struct drawing *d) {
+static void draw_col_labels(const struct panel_drawing *d) {
   const struct attn_panel_layout *f = d->frame;
   struct attn_text_style as = {.anchor = f->turned ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
                                .size = LABEL,
@@ -194,7 +194,7 @@ static void draw_col_labels(const struct drawing *d) {
                     d->y - 7, attn_panel_label(d->panel, 1, j, d->canvas->plain, text), &as);
 }
 
-static void draw_number(const struct drawing *d, int32_t i, int32_t j, int paint) {
+static void draw_number(const struct panel_drawing *d, int32_t i, int32_t j, int paint) {
   const struct attn_panel_layout *f = d->frame;
   double value = attn_panel_at(d->panel, i, j);
   int heat = d->panel->kind == ATTN_PANEL_HEAT;
@@ -214,7 +214,7 @@ static int paint_of(double value) {
   return isnan(value) ? ATTN_PAINT_EMPTY : ATTN_PAINT_HEAT + attn_heat_level(value);
 }
 
-static void draw_heat_row(const struct drawing *d, int32_t i) {
+static void draw_heat_row(const struct panel_drawing *d, int32_t i) {
   const struct attn_panel_layout *f = d->frame;
   for (int32_t j = d->from, to; j < d->to; j = to) {
     int paint = paint_of(attn_panel_at(d->panel, i, j));
@@ -227,7 +227,7 @@ static void draw_heat_row(const struct drawing *d, int32_t i) {
   }
 }
 
-static void draw_legend(const struct drawing *d) {
+static void draw_legend(const struct panel_drawing *d) {
   struct attn_canvas *c = d->canvas;
   struct attn_text_style as = axis_letters;
   double y = d->y + d->panel->rows * d->frame->cell_h + LEGEND_TOP;
@@ -238,7 +238,7 @@ static void draw_legend(const struct drawing *d) {
 }
 
 /* A frame in which the palest cells end. */
-static void draw_border(const struct drawing *d) {
+static void draw_border(const struct panel_drawing *d) {
   double w = (d->to - d->from) * d->frame->cell_w, h = d->panel->rows * d->frame->cell_h;
   const double edge[4][2] = {
       {d->x - 1, d->y - 1}, {d->x + w, d->y - 1}, {d->x + w, d->y + h}, {d->x - 1, d->y + h}};
@@ -246,7 +246,7 @@ static void draw_border(const struct drawing *d) {
     d->canvas->line(d->canvas, edge[n], edge[(n + 1) % 4], 1, ATTN_PAINT_GRID, 0);
 }
 
-static void draw_bracket(const struct drawing *d, double x, double serif) {
+static void draw_bracket(const struct panel_drawing *d, double x, double serif) {
   double top = d->y, bottom = d->y + d->panel->rows * d->frame->cell_h;
   const double corner[4][2] = {{x + serif, top}, {x, top}, {x, bottom}, {x + serif, bottom}};
   for (int n = 0; n < 3; n++)
@@ -254,14 +254,14 @@ static void draw_bracket(const struct drawing *d, double x, double serif) {
 }
 
 /* One pair of brackets, however often the columns go on below. */
-static void draw_matrix(const struct drawing *d) {
+static void draw_matrix(const struct panel_drawing *d) {
   if (!d->from) draw_bracket(d, d->x - 2, 5);
   if (d->to == d->panel->cols) draw_bracket(d, d->x + (d->to - d->from) * d->frame->cell_w + 2, -5);
   for (int32_t i = 0; i < d->panel->rows; i++)
     for (int32_t j = d->from; j < d->to; j++) draw_number(d, i, j, ATTN_PAINT_INK);
 }
 
-static void draw_block(const struct drawing *d) {
+static void draw_block(const struct panel_drawing *d) {
   const attn_panel *p = d->panel;
   draw_axis(d, &p->row_axis, 0);
   draw_axis(d, &p->col_axis, 1);
@@ -278,7 +278,7 @@ static void draw_block(const struct drawing *d) {
 
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision) {
-  struct drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0};
+  struct panel_drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0};
   if (p->kind == ATTN_PANEL_ARROWS) {
     attn_arrow_plot_draw(p, f, c, x, y);
     return;

@@ -15,7 +15,7 @@ static const double PIXELS_MAX = 67108864; /* 2^26: 192 MiB of memory */
 
 static struct attn_raster *raster_of(struct attn_canvas *c) { return (struct attn_raster *)c; }
 
-struct area {
+struct pixel_area {
   size_t x0, y0, x1, y1; /* pixels, the upper ends not included */
 };
 
@@ -23,10 +23,10 @@ static size_t clipped(double at, size_t end) {
   return at <= 0 ? 0 : at >= (double)end ? end : (size_t)at;
 }
 
-static struct area area_of(const struct attn_raster *r, double x0, double y0, double x1,
-                           double y1) {
-  return (struct area){clipped(floor(x0), r->width), clipped(floor(y0), r->height),
-                       clipped(ceil(x1), r->width), clipped(ceil(y1), r->height)};
+static struct pixel_area area_of(const struct attn_raster *r, double x0, double y0, double x1,
+                                 double y1) {
+  return (struct pixel_area){clipped(floor(x0), r->width), clipped(floor(y0), r->height),
+                             clipped(ceil(x1), r->width), clipped(ceil(y1), r->height)};
 }
 
 static void blend(struct attn_raster *r, size_t x, size_t y, struct attn_rgb color, double share) {
@@ -37,7 +37,7 @@ static void blend(struct attn_raster *r, size_t x, size_t y, struct attn_rgb col
   for (int n = 0; n < 3; n++) to[n] = (unsigned char)(to[n] + share * (from[n] - to[n]) + 0.5);
 }
 
-static void fill(struct attn_raster *r, struct area a, struct attn_rgb color) {
+static void fill(struct attn_raster *r, struct pixel_area a, struct attn_rgb color) {
   for (size_t y = a.y0; y < a.y1; y++)
     for (size_t x = a.x0; x < a.x1; x++) blend(r, x, y, color, 1);
 }
@@ -51,13 +51,13 @@ static void rect(struct attn_canvas *c, double x, double y, double w, double h, 
        attn_paint_color(paint, ATTN_LIGHT));
 }
 
-struct stroke {
+struct line_stroke {
   double from[2], along[2]; /* pixels; along: of length 1 */
   double length, half;
 };
 
 /* How much of the pixel at (x, y) the stroke covers: its edges fade within one pixel. */
-static double covered(const struct stroke *s, double x, double y, int dashed) {
+static double covered(const struct line_stroke *s, double x, double y, int dashed) {
   double dx = x - s->from[0], dy = y - s->from[1];
   double t = dx * s->along[0] + dy * s->along[1], off = fabs(dy * s->along[0] - dx * s->along[1]);
   double dash = fmod(t, 10 * ATTN_RASTER_SCALE); /* 6 on, 4 off, as in the SVG */
@@ -73,9 +73,9 @@ static void line(struct attn_canvas *c, const double from[2], const double to[2]
                y1 = to[1] * s, m = width * s / 2 + 1, length = hypot(x1 - x0, y1 - y0);
   struct attn_rgb color = attn_paint_color(paint, ATTN_LIGHT);
   if (!(length > 0)) return;
-  const struct stroke k = {
+  const struct line_stroke k = {
       {x0, y0}, {(x1 - x0) / length, (y1 - y0) / length}, length, width * s / 2};
-  struct area a =
+  struct pixel_area a =
       area_of(r, fmin(x0, x1) - m, fmin(y0, y1) - m, fmax(x0, x1) + m, fmax(y0, y1) + m);
   for (size_t y = a.y0; y < a.y1; y++)
     for (size_t x = a.x0; x < a.x1; x++)
@@ -104,7 +104,7 @@ static void triangle(struct attn_canvas *c, const double corner[3][2], int paint
       at[n][k] = corner[n][k] * ATTN_RASTER_SCALE;
       low[k] = fmin(low[k], at[n][k]), high[k] = fmax(high[k], at[n][k]);
     }
-  struct area a = area_of(r, low[0] - 1, low[1] - 1, high[0] + 1, high[1] + 1);
+  struct pixel_area a = area_of(r, low[0] - 1, low[1] - 1, high[0] + 1, high[1] + 1);
   for (size_t y = a.y0; y < a.y1; y++)
     for (size_t x = a.x0; x < a.x1; x++)
       blend(r, x, y, color, inside((const double(*)[2])at, (double)x + 0.5, (double)y + 0.5) + 0.5);
@@ -112,7 +112,7 @@ static void triangle(struct attn_canvas *c, const double corner[3][2], int paint
 
 /* ---- Letters -------------------------------------------------------------------------------- */
 
-struct pen {
+struct text_pen {
   struct attn_raster *raster;
   struct attn_rgb color;
   double x, y; /* of the baseline's start, pixels */
@@ -122,7 +122,7 @@ struct pen {
 };
 
 /* Pixels from a text's start (along, up) to the sheet's. */
-static void dot(const struct pen *p, double along, double up) {
+static void dot(const struct text_pen *p, double along, double up) {
   double w = p->dot + p->bold, g = p->grown;
   double x = p->turned ? p->x - up - p->dot : p->x + along;
   double y = p->turned ? p->y - along - w : p->y - up - p->dot;
@@ -131,7 +131,7 @@ static void dot(const struct pen *p, double along, double up) {
 }
 
 /* A letter that the face lacks is an empty box. */
-static void letter(const struct pen *p, int32_t code, double along) {
+static void letter(const struct text_pen *p, int32_t code, double along) {
   static const unsigned char box[5] = {0x7F, 0x41, 0x41, 0x41, 0x7F};
   const unsigned char *glyph = attn_font_glyph(code);
   if (!glyph) glyph = box;
@@ -140,7 +140,7 @@ static void letter(const struct pen *p, int32_t code, double along) {
       if (glyph[column] >> row & 1) dot(p, along + column * p->dot, (6 - row) * p->dot);
 }
 
-static void letters(const struct pen *p, const char *text, int advance) {
+static void letters(const struct text_pen *p, const char *text, int advance) {
   struct attn_cluster cluster;
   for (double along = 0; attn_text_next(&text, &cluster); along += advance)
     letter(p, cluster.code, along);
@@ -153,7 +153,7 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
   int size = (int)(as->size * 0.62 * s) / 6, advance = 6 * size + (size > 1), count = 0;
   for (const char *at = words; attn_text_next(&at, &cluster);) count++;
   double start = -(count * advance - size) * (double)as->anchor / 2;
-  struct pen p = {
+  struct text_pen p = {
       raster_of(c), attn_paint_color(ATTN_PAINT_PAGE, ATTN_LIGHT), 0, 0, size, as->bold, as->turned,
       size + 1};
   p.x = round(x * s + (as->turned ? 0 : start));
@@ -187,7 +187,7 @@ void attn_raster_end(struct attn_raster *r) {
   r->rgb = NULL;
 }
 
-struct writing {
+struct png_writer {
   const attn_sink *sink;
   const struct attn_raster *raster;
   png_structp png;
@@ -197,7 +197,7 @@ struct writing {
 };
 
 static void on_write(png_structp png, png_bytep bytes, png_size_t count) {
-  struct writing *w = png_get_io_ptr(png);
+  struct png_writer *w = png_get_io_ptr(png);
   w->stopped = w->sink->write(w->sink->context, (const char *)bytes, count) != 0;
   if (w->stopped) png_error(png, "stopped");
 }
@@ -206,14 +206,14 @@ static void on_flush(png_structp png) { (void)png; }
 
 /* libpng's own would print. */
 static void on_error(png_structp png, png_const_charp message) {
-  struct writing *w = png_get_error_ptr(png);
+  struct png_writer *w = png_get_error_ptr(png);
   (void)message;
   longjmp(w->failed, 1);
 }
 
 static void on_warning(png_structp png, png_const_charp message) { (void)png, (void)message; }
 
-static void write_rows(struct writing *w) {
+static void write_rows(struct png_writer *w) {
   const struct attn_raster *r = w->raster;
   png_set_IHDR(w->png, w->info, (png_uint_32)r->width, (png_uint_32)r->height, 8,
                PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
@@ -225,7 +225,7 @@ static void write_rows(struct writing *w) {
 }
 
 /* All that changes is in *w: a jump may spoil what is a function's own. */
-static void write_png(struct writing *w) {
+static void write_png(struct png_writer *w) {
   if (setjmp(w->failed)) return;
   w->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w, on_error, on_warning);
   if (w->png) w->info = png_create_info_struct(w->png);
@@ -236,7 +236,7 @@ static void write_png(struct writing *w) {
 }
 
 attn_status attn_raster_write(const struct attn_raster *r, const attn_sink *sink, attn_error *err) {
-  struct writing w = {.sink = sink, .raster = r};
+  struct png_writer w = {.sink = sink, .raster = r};
   write_png(&w);
   png_destroy_write_struct(&w.png, &w.info);
   if (w.done) return ATTN_OK;

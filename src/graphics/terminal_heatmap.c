@@ -8,7 +8,7 @@
 
 enum { GUTTER = 1, INDENT = 2 };
 
-struct table {
+struct terminal_table {
   struct attn_out *out;
   const attn_panel *panel;
   int name_width, cell_width;
@@ -43,7 +43,7 @@ static int widest_number(const attn_panel *p, int precision) {
 }
 
 /* Two columns a cell are nearly a square; one, where two are too many for the line. */
-static void measure(struct table *t) {
+static void measure(struct terminal_table *t) {
   const attn_panel *p = t->panel;
   int heat = p->kind == ATTN_PANEL_HEAT, room = t->out->style.width - INDENT;
   t->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
@@ -72,17 +72,17 @@ static const char *shade(int level) {
   return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
 }
 
-static const char *mark_of(const struct table *t, double value) {
+static const char *mark_of(const struct terminal_table *t, double value) {
   return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
 }
 
 /* Nothing for NaN. */
-static void number_of(const struct table *t, double value, char text[ATTN_NUMBER_BYTES]) {
+static void number_of(const struct terminal_table *t, double value, char text[ATTN_NUMBER_BYTES]) {
   *text = 0;
   if (!isnan(value)) attn_panel_number(t->panel, value, t->out->style.precision, text);
 }
 
-static void put_weight(const struct table *t, double value) {
+static void put_weight(const struct terminal_table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
   number_of(t, value, text);
   if (!isnan(value)) set_colors(t->out, attn_heat_level(value));
@@ -94,7 +94,7 @@ static void put_weight(const struct table *t, double value) {
 }
 
 /* Neighbours of one colour need it said once. */
-static void put_shades(const struct table *t, int32_t i, int32_t from, int32_t to) {
+static void put_shades(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
   int before = -1;
   for (int32_t j = from; j < to; j++) {
     double value = attn_panel_at(t->panel, i, j);
@@ -107,7 +107,7 @@ static void put_shades(const struct table *t, int32_t i, int32_t from, int32_t t
   if (before >= 0) attn_out_color(t->out, "0");
 }
 
-static void put_number(const struct table *t, double value) {
+static void put_number(const struct terminal_table *t, double value) {
   char text[ATTN_NUMBER_BYTES];
   number_of(t, value, text);
   pad(t->out, t->cell_width - 1 - attn_text_width(text));
@@ -117,7 +117,7 @@ static void put_number(const struct table *t, double value) {
 
 /* ---- Lines ---- */
 
-static void put_headings(const struct table *t, int32_t from, int32_t to) {
+static void put_headings(const struct terminal_table *t, int32_t from, int32_t to) {
   char text[ATTN_NAME_BYTES];
   pad(t->out, INDENT + t->name_width);
   for (int32_t j = from; j < to; j++) {
@@ -129,7 +129,7 @@ static void put_headings(const struct table *t, int32_t from, int32_t to) {
   attn_out_line(t->out, 0);
 }
 
-static void put_row(const struct table *t, int32_t i, int32_t from, int32_t to) {
+static void put_row(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
   char text[ATTN_NAME_BYTES];
   pad(t->out, INDENT);
   if (t->name_width) {
@@ -150,7 +150,7 @@ static void put_row(const struct table *t, int32_t i, int32_t from, int32_t to) 
 
 /* Columns that do not fit the line follow below. */
 static void put_table(struct attn_out *out, const attn_panel *p) {
-  struct table t = {.out = out, .panel = p};
+  struct terminal_table t = {.out = out, .panel = p};
   measure(&t);
   int32_t fit = (out->style.width - INDENT - t.name_width) / t.cell_width;
   if (fit < 1) fit = 1;

@@ -14,7 +14,7 @@ static int host_is_little(void) {
 
 /* ---- The header: a Python dict literal of three known keys ---------------------- */
 
-struct header {
+struct npy_header {
   const char *at, *end, *begin; /* a cursor over the dict's text */
   size_t offset;                /* of begin in the file */
   char descr[16];
@@ -23,17 +23,17 @@ struct header {
   attn_error *err;
 };
 
-static attn_status broken(struct header *h, const char *what) {
+static attn_status broken(struct npy_header *h, const char *what) {
   return attn_fail_offset(h->err, ATTN_ERR_FORMAT,
                           (int64_t)(h->offset + (size_t)(h->at - h->begin)),
                           "npy header: %s; was it written by numpy.save?", what);
 }
 
-static void spaces(struct header *h) {
+static void spaces(struct npy_header *h) {
   while (h->at < h->end && (*h->at == ' ' || *h->at == '\n')) h->at++;
 }
 
-static int accept(struct header *h, const char *word) {
+static int accept(struct npy_header *h, const char *word) {
   size_t n = strlen(word);
   spaces(h);
   if ((size_t)(h->end - h->at) < n || memcmp(h->at, word, n)) return 0;
@@ -41,7 +41,7 @@ static int accept(struct header *h, const char *word) {
   return 1;
 }
 
-static int quoted(struct header *h, char *to, size_t bytes) {
+static int quoted(struct npy_header *h, char *to, size_t bytes) {
   spaces(h);
   if (h->at >= h->end || (*h->at != '\'' && *h->at != '"')) return 0;
   char quote = *h->at;
@@ -55,7 +55,7 @@ static int quoted(struct header *h, char *to, size_t bytes) {
   return 1;
 }
 
-static int dimension(struct header *h, int64_t *value) {
+static int dimension(struct npy_header *h, int64_t *value) {
   spaces(h);
   if (h->at >= h->end || *h->at < '0' || *h->at > '9') return 0;
   for (*value = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
@@ -66,7 +66,7 @@ static int dimension(struct header *h, int64_t *value) {
   return 1;
 }
 
-static attn_status read_shape(struct header *h) {
+static attn_status read_shape(struct npy_header *h) {
   if (!accept(h, "(")) return broken(h, "the shape is not a tuple");
   for (h->rank = 0; !accept(h, ")");) {
     if (h->rank == ATTN_RANK_MAX) return broken(h, "more than 8 dimensions");
@@ -79,7 +79,7 @@ static attn_status read_shape(struct header *h) {
   return ATTN_OK;
 }
 
-static attn_status read_entry(struct header *h) {
+static attn_status read_entry(struct npy_header *h) {
   char key[16];
   if (!quoted(h, key, sizeof key) || !accept(h, ":")) return broken(h, "a key was expected");
   int bit = !strcmp(key, "descr")           ? 1
@@ -98,7 +98,7 @@ static attn_status read_entry(struct header *h) {
                                           : broken(h, "fortran_order is neither True nor False");
 }
 
-static attn_status read_dict(struct header *h) {
+static attn_status read_dict(struct npy_header *h) {
   if (!accept(h, "{")) return broken(h, "no dict");
   while (!accept(h, "}")) {
     attn_status status = read_entry(h);
@@ -111,7 +111,7 @@ static attn_status read_dict(struct header *h) {
   return h->seen == 7 ? ATTN_OK : broken(h, "a key is missing");
 }
 
-static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
+static attn_status read_type(struct npy_header *h, attn_dtype *dtype, int *swap) {
   static const struct {
     const char *code;
     attn_dtype dtype;
@@ -156,7 +156,8 @@ static attn_status frame(const struct attn_bytes *bytes, size_t *start, size_t *
   return ATTN_OK;
 }
 
-static attn_status read_stored(struct header *h, size_t data, struct attn_stored_tensor *stored) {
+static attn_status read_stored(struct npy_header *h, size_t data,
+                               struct attn_stored_tensor *stored) {
   attn_status status = read_dict(h);
   if (!status) status = read_type(h, &stored->dtype, &stored->swap);
   if (status) return status;
@@ -183,7 +184,8 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_t
   if (status) return status;
   char *text = malloc(length + 1);
   if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
-  struct header h = {.at = text, .begin = text, .end = text + length, .offset = start, .err = err};
+  struct npy_header h = {
+      .at = text, .begin = text, .end = text + length, .offset = start, .err = err};
   status = attn_bytes_get(bytes, start, text, length, err);
   if (!status) status = read_stored(&h, bytes->size - start - length, stored);
   memcpy(type, h.descr, sizeof h.descr);

@@ -25,13 +25,13 @@ size_t attn_array_path_split(const char *path, const char **name) {
 }
 
 /* A path taken apart: the caller frees file. */
-struct place {
+struct tensor_path {
   char *file;
   const char *name; /* NULL: none given */
   int safetensors;
 };
 
-static attn_status take_apart(const char *path, struct place *p, attn_error *err) {
+static attn_status take_apart(const char *path, struct tensor_path *p, attn_error *err) {
   static const char suffix[] = ".safetensors";
   size_t split = attn_array_path_split(path, &p->name), length = sizeof suffix - 1;
   p->safetensors = split >= length && !memcmp(path + split - length, suffix, length);
@@ -49,7 +49,7 @@ static attn_status load_npy(const struct attn_bytes *bytes, attn_array *array, a
 }
 
 attn_status attn_array_read(const char *path, attn_array *array, attn_error *err) {
-  struct place p;
+  struct tensor_path p;
   struct attn_bytes bytes;
   memset(array, 0, sizeof *array);
   attn_status status = take_apart(path, &p, err);
@@ -125,7 +125,7 @@ static attn_status list_safetensors(const struct attn_bytes *bytes, attn_array_l
 }
 
 attn_status attn_array_list_read(const char *path, attn_array_list *list, attn_error *err) {
-  struct place p;
+  struct tensor_path p;
   struct attn_bytes bytes;
   memset(list, 0, sizeof *list);
   attn_status status = take_apart(path, &p, err);
@@ -147,15 +147,15 @@ void attn_array_list_free(attn_array_list *list) {
 
 /* ---- Writing: every file beside its place first, then all renamed ---------------------- */
 
-struct output {
-  struct place place;
+struct pending_output {
+  struct tensor_path place;
   char *target; /* the file's one name, so that two ways to write it are seen to be one */
   const attn_tensor *tensor;
   struct attn_file_writer writer; /* of the first output into that file */
   struct attn_lock lock;          /* on a file that tensors are added to */
 };
 
-static int same_file(const struct output *a, const struct output *b) {
+static int same_file(const struct pending_output *a, const struct pending_output *b) {
   return !strcmp(a->target, b->target);
 }
 
@@ -181,7 +181,7 @@ static int is_utf8(const char *text) {
   return 1;
 }
 
-static attn_status check_name(const struct place *p, const char *path, attn_error *err) {
+static attn_status check_name(const struct tensor_path *p, const char *path, attn_error *err) {
   if (!p->safetensors) return ATTN_OK;
   if (!p->name || !*p->name)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
@@ -191,13 +191,13 @@ static attn_status check_name(const struct place *p, const char *path, attn_erro
                    "%.120s: no tensor can have that name; choose another", path);
 }
 
-static attn_status find_place(const char *path, struct output *to, attn_error *err) {
+static attn_status find_place(const char *path, struct pending_output *to, attn_error *err) {
   attn_status status = take_apart(path, &to->place, err);
   if (!status) status = check_name(&to->place, path, err);
   return status ? status : attn_file_target(to->place.file, &to->target, err);
 }
 
-static attn_status check_twice(const struct output *o, int count, attn_error *err) {
+static attn_status check_twice(const struct pending_output *o, int count, attn_error *err) {
   for (int n = 1; n < count; n++)
     for (int m = 0; m < n; m++)
       if (same_file(&o[m], &o[n]) && (!o[m].place.safetensors || !o[n].place.safetensors ||
@@ -208,7 +208,8 @@ static attn_status check_twice(const struct output *o, int count, attn_error *er
 }
 
 /* All outputs from o[first] on that go into its file. */
-static attn_status put_safetensors(struct output *o, int first, int count, attn_error *err) {
+static attn_status put_safetensors(struct pending_output *o, int first, int count,
+                                   attn_error *err) {
   const char *names[ATTN_OUTPUTS_MAX];
   const attn_tensor *tensors[ATTN_OUTPUTS_MAX];
   struct attn_bytes old;
@@ -227,7 +228,7 @@ static attn_status put_safetensors(struct output *o, int first, int count, attn_
   return status;
 }
 
-static attn_status put_file(struct output *o, int n, int count, attn_error *err) {
+static attn_status put_file(struct pending_output *o, int n, int count, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int m = 0; m < n; m++)
     if (same_file(&o[m], &o[n])) return ATTN_OK; /* it went with that one */
@@ -240,14 +241,15 @@ static attn_status put_file(struct output *o, int n, int count, attn_error *err)
   return status ? status : attn_file_finish(&o[n].writer, err);
 }
 
-static attn_status begin(struct output o[ATTN_OUTPUTS_MAX], int32_t count, attn_error *err) {
+static attn_status begin(struct pending_output o[ATTN_OUTPUTS_MAX], int32_t count,
+                         attn_error *err) {
   memset(o, 0, ATTN_OUTPUTS_MAX * sizeof *o);
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = o[n].lock.fd = -1;
   if (count >= 0 && count <= ATTN_OUTPUTS_MAX) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
 }
 
-static void end(struct output *o) {
+static void end(struct pending_output *o) {
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) {
     attn_file_abandon(&o[n].writer);
     attn_lock_end(&o[n].lock);
@@ -257,7 +259,7 @@ static void end(struct output *o) {
 }
 
 /* Can what is there be added to, and can a file be made beside it? */
-static attn_status check_target(const struct output *o, attn_error *err) {
+static attn_status check_target(const struct pending_output *o, attn_error *err) {
   struct attn_bytes old;
   struct attn_safetensors header;
   struct stat info;
@@ -272,7 +274,7 @@ static attn_status check_target(const struct output *o, attn_error *err) {
 }
 
 attn_status attn_array_outputs_check(const char *const *paths, int32_t count, attn_error *err) {
-  struct output o[ATTN_OUTPUTS_MAX];
+  struct pending_output o[ATTN_OUTPUTS_MAX];
   attn_status status = begin(o, count, err);
   if (status) return status;
   for (int n = 0; n < count && !status; n++) status = find_place(paths[n], &o[n], err);
@@ -283,7 +285,7 @@ attn_status attn_array_outputs_check(const char *const *paths, int32_t count, at
 }
 
 attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count, attn_error *err) {
-  struct output o[ATTN_OUTPUTS_MAX];
+  struct pending_output o[ATTN_OUTPUTS_MAX];
   attn_status status = begin(o, count, err);
   if (status) return status;
   for (int n = 0; n < count && !status; n++) {

@@ -44,7 +44,7 @@ static int odd_element(struct attn_cursor *c, struct list *l, size_t begin) {
 /* A number, or what should be one. */
 static int element(struct attn_cursor *c, struct list *l, int level) {
   struct attn_cursor before = *c;
-  struct attn_value value;
+  struct attn_expression_value value;
   c->element = 1;
   int result = attn_expression(c, &value);
   c->element = before.element;
@@ -145,7 +145,7 @@ int attn_bracket(struct attn_cursor *c, attn_printing **table) {
   l.cells.cols = cols;
   result = attn_build_end(&l.cells, table);
   if (result != ATTN_YES) return result;
-  struct attn_place place = attn_source_place(&c->r->source, begin);
+  struct attn_source_position place = attn_source_place(&c->r->source, begin);
   (*table)->line = place.line;
   (*table)->column = place.column;
   return ATTN_YES;

@@ -10,7 +10,7 @@ int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset) {
         r, offset, "a matrix of more than %d numbers: that is no worked example", ATTN_CELLS_MAX);
   if (attn_pool_grow(r->pool, (void **)&b->cells, b->count, sizeof *b->cells))
     return attn_reader_no_memory(r);
-  struct attn_place place = attn_source_place(&r->source, offset);
+  struct attn_source_position place = attn_source_place(&r->source, offset);
   cell.line = place.line;
   cell.column = place.column;
   if (b->count == b->row_start) b->row_begin = offset;
@@ -20,7 +20,7 @@ int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset) {
   return ATTN_YES;
 }
 
-int attn_build_value(struct attn_builder *b, const struct attn_value *value) {
+int attn_build_value(struct attn_builder *b, const struct attn_expression_value *value) {
   if (!value->table) return attn_build_cell(b, value->one, value->begin);
   if (value->table->rows != 1) return ATTN_NO;
   for (int i = 0; i < value->table->cols; i++) {
@@ -126,7 +126,7 @@ int attn_build_end(struct attn_builder *b, attn_printing **table) {
   if (result != ATTN_YES) return result;
   *table = attn_pool_take(b->r->pool, sizeof **table);
   if (!*table) return attn_reader_no_memory(b->r);
-  struct attn_place place = attn_source_place(&b->r->source, b->begin);
+  struct attn_source_position place = attn_source_place(&b->r->source, b->begin);
   **table = (attn_printing){.rows = b->rows,
                             .cols = b->cols,
                             .line = place.line,

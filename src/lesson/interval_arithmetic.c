@@ -10,12 +10,12 @@ static size_t place(const attn_matrix *m, int32_t i, int32_t j) {
   return (size_t)i * (size_t)m->cols + (size_t)j;
 }
 
-static struct attn_span get(intervals m, int transposed, int32_t i, int32_t j) {
+static struct attn_interval get(intervals m, int transposed, int32_t i, int32_t j) {
   size_t at = transposed ? place(&m->lo, j, i) : place(&m->lo, i, j);
-  return (struct attn_span){m->lo.at[at], m->hi.at[at]};
+  return (struct attn_interval){m->lo.at[at], m->hi.at[at]};
 }
 
-static void set(struct attn_interval_matrix *m, int32_t i, int32_t j, struct attn_span x) {
+static void set(struct attn_interval_matrix *m, int32_t i, int32_t j, struct attn_interval x) {
   m->lo.at[place(&m->lo, i, j)] = x.lo;
   m->hi.at[place(&m->hi, i, j)] = x.hi;
 }
@@ -23,10 +23,10 @@ static void set(struct attn_interval_matrix *m, int32_t i, int32_t j, struct att
 /* 0 times infinity counts as 0: a masked score has no part in a sum. */
 static double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-static struct attn_span times(struct attn_span a, struct attn_span b) {
+static struct attn_interval times(struct attn_interval a, struct attn_interval b) {
   double p[4] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo),
                  product(a.hi, b.hi)};
-  struct attn_span r = {p[0], p[0]};
+  struct attn_interval r = {p[0], p[0]};
   for (int n = 1; n < 4; n++) r.lo = fmin(r.lo, p[n]), r.hi = fmax(r.hi, p[n]);
   return r;
 }
@@ -47,9 +47,9 @@ static attn_status multiply(intervals a, int ta, intervals b, int tb, double sla
   if (status) return status;
   for (int32_t i = 0; i < rows; i++)
     for (int32_t j = 0; j < cols; j++) {
-      struct attn_span sum = {0, 0};
+      struct attn_interval sum = {0, 0};
       for (int32_t k = 0; k < inner; k++) {
-        struct attn_span x = get(a, ta, i, k), y = get(b, tb, k, j), p = times(x, y);
+        struct attn_interval x = get(a, ta, i, k), y = get(b, tb, k, j), p = times(x, y);
         /* A product with 0 or 1 is not rounded by anybody. */
         int plain = (x.lo == x.hi && (x.lo == 0 || fabs(x.lo) == 1)) ||
                     (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1));
@@ -66,9 +66,9 @@ static attn_status map(intervals a, double (*f)(double, double), double with, do
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_span x = get(a, 0, i, j);
+      struct attn_interval x = get(a, 0, i, j);
       double lo = f(x.lo, with), hi = f(x.hi, with);
-      set(out, i, j, (struct attn_span){fmin(lo, hi) - slack, fmax(lo, hi) + slack});
+      set(out, i, j, (struct attn_interval){fmin(lo, hi) - slack, fmax(lo, hi) + slack});
     }
   return status;
 }
@@ -84,11 +84,11 @@ static double tangent(double x, double unused) {
 }
 
 /* The extent of a line: the number of cells that a sum along axis runs over. */
-static struct attn_span line_sum(intervals a, int axis, int32_t line) {
-  struct attn_span sum = {0, 0};
+static struct attn_interval line_sum(intervals a, int axis, int32_t line) {
+  struct attn_interval sum = {0, 0};
   int32_t n = axis ? a->lo.cols : a->lo.rows;
   for (int32_t k = 0; k < n; k++) {
-    struct attn_span x = axis ? get(a, 0, line, k) : get(a, 0, k, line);
+    struct attn_interval x = axis ? get(a, 0, line, k) : get(a, 0, k, line);
     sum.lo += x.lo, sum.hi += x.hi;
   }
   return sum;
@@ -99,8 +99,8 @@ static attn_status sum_lines(intervals a, int axis, double slack, struct attn_po
   int32_t rows = axis ? a->lo.rows : 1, cols = axis ? 1 : a->lo.cols;
   attn_status status = make(pool, rows, cols, out, err);
   for (int32_t n = 0; n < (axis ? rows : cols) && !status; n++) {
-    struct attn_span sum = line_sum(a, axis, n);
-    set(out, axis ? n : 0, axis ? 0 : n, (struct attn_span){sum.lo - slack, sum.hi + slack});
+    struct attn_interval sum = line_sum(a, axis, n);
+    set(out, axis ? n : 0, axis ? 0 : n, (struct attn_interval){sum.lo - slack, sum.hi + slack});
   }
   return status;
 }
@@ -119,9 +119,10 @@ static attn_status softmax(intervals a, int axis, double slack, struct attn_pool
   }
   for (int32_t i = 0; i < e.lo.rows; i++)
     for (int32_t j = 0; j < e.lo.cols; j++) {
-      struct attn_span x = get(&e, 0, i, j), sum = line_sum(&e, axis, axis ? i : j);
+      struct attn_interval x = get(&e, 0, i, j), sum = line_sum(&e, axis, axis ? i : j);
       double least = x.lo + (sum.hi - x.hi), most = x.hi + (sum.lo - x.lo);
-      set(out, i, j, (struct attn_span){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
+      set(out, i, j,
+          (struct attn_interval){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
     }
   return ATTN_OK;
 }
@@ -131,9 +132,10 @@ static attn_status quotient(intervals a, intervals b, int axis, struct attn_pool
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_span x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
-      struct attn_span inverse = y.lo > 0 ? (struct attn_span){1 / y.hi, 1 / y.lo}
-                                          : (struct attn_span){-(double)INFINITY, (double)INFINITY};
+      struct attn_interval x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
+      struct attn_interval inverse =
+          y.lo > 0 ? (struct attn_interval){1 / y.hi, 1 / y.lo}
+                   : (struct attn_interval){-(double)INFINITY, (double)INFINITY};
       set(out, i, j, times(x, inverse));
     }
   return status;
@@ -144,8 +146,8 @@ static attn_status add(intervals a, intervals b, struct attn_pool *pool,
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_span x = get(a, 0, i, j), y = get(b, 0, i, j);
-      set(out, i, j, (struct attn_span){x.lo + y.lo, x.hi + y.hi});
+      struct attn_interval x = get(a, 0, i, j), y = get(b, 0, i, j);
+      set(out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
     }
   return status;
 }
@@ -163,8 +165,8 @@ static attn_status additive(const attn_step *step, intervals const *o, double sl
   for (int32_t i = 0; !status && i < wa.lo.rows; i++)
     for (int32_t j = 0; !status && j < ub.lo.rows; j++) {
       for (int32_t k = 0; k < wa.lo.cols; k++) {
-        struct attn_span x = get(&wa, 0, i, k), y = get(&ub, 0, j, k);
-        set(&sum, 0, k, (struct attn_span){x.lo + y.lo, x.hi + y.hi});
+        struct attn_interval x = get(&wa, 0, i, k), y = get(&ub, 0, j, k);
+        set(&sum, 0, k, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
       }
       status = map(&sum, tangent, 0, slack, pool, &t, err);
       if (!status) status = multiply(&t, 0, o[4], !column, slack, pool, &e, err);

@@ -1,10 +1,11 @@
-/* interval.h -- a step evaluated over intervals: every value that honest rounding may give. */
+/* interval_arithmetic.h -- a step evaluated over intervals: every value that honest rounding may
+ * give. */
 #ifndef ATTN_LESSON_INTERVAL_ARITHMETIC_H
 #define ATTN_LESSON_INTERVAL_ARITHMETIC_H
 
 #include "eval.h"
 
-struct attn_span {
+struct attn_interval {
   double lo, hi;
 };
 

@@ -11,7 +11,7 @@
 
 enum { TITLE_COLUMNS = 200, NAME_COLUMNS = 20, TERMS = 16 };
 
-struct print {
+struct check_printer {
   struct attn_out *out;
   const attn_lesson *lesson;
   const attn_example *example;
@@ -54,7 +54,7 @@ static int count_of(const attn_step_verdict *v, int32_t judgement) {
   return count;
 }
 
-static void put_step(const struct print *p, int32_t index) {
+static void put_step(const struct check_printer *p, int32_t index) {
   static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
   const attn_step_verdict *v = &p->verdict->verdict[index];
   struct attn_out *out = p->out;
@@ -98,14 +98,14 @@ static const attn_finding *first_of(const attn_step_verdict *v, int32_t judgemen
 }
 
 /* "lesson.md:12:5: " as compilers write it, so that editors find the place. */
-static void put_place(const struct print *p, const attn_finding *f) {
+static void put_place(const struct check_printer *p, const attn_finding *f) {
   char place[64];
   snprintf(place, sizeof place, ":%d:%d: ", (int)f->line, (int)f->column);
   attn_out_whole(p->out, p->lesson->file);
   attn_out_whole(p->out, place);
 }
 
-static void put_finding(const struct print *p, const attn_step *s, const attn_finding *f,
+static void put_finding(const struct check_printer *p, const attn_step *s, const attn_finding *f,
                         int message) {
   double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
@@ -130,7 +130,7 @@ static int explains_the_step(int32_t cause) {
          (cause >= ATTN_CAUSE_MASK_IGNORED && cause <= ATTN_CAUSE_K_INSTEAD_OF_V);
 }
 
-static void put_cause(const struct print *p, const attn_step_verdict *v) {
+static void put_cause(const struct check_printer *p, const attn_step_verdict *v) {
   const char *words = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
   char count[16];
   snprintf(count, sizeof count, "%d", (int)v->findings);
@@ -145,7 +145,7 @@ static void put_cause(const struct print *p, const attn_step_verdict *v) {
   attn_out_line(p->out, 2);
 }
 
-static void put_first_wrong(const struct print *p) {
+static void put_first_wrong(const struct check_printer *p) {
   const attn_step_verdict *v = &p->verdict->verdict[p->verdict->first_wrong];
   const attn_step *s = &p->example->step[v->step];
   const attn_finding *f = first_of(v, ATTN_JUDGED_WRONG);
@@ -165,7 +165,7 @@ static int is_own(const attn_finding *f) {
 
 /* ---- Later slips, doubts ---- */
 
-static void put_others(const struct print *p) {
+static void put_others(const struct check_printer *p) {
   for (int32_t n = 0; n < p->verdict->verdicts; n++) {
     const attn_step_verdict *v = &p->verdict->verdict[n];
     const attn_step *s = &p->example->step[v->step];
@@ -182,7 +182,7 @@ static void put_others(const struct print *p) {
 
 /* ---- Examples ---- */
 
-static void put_title(const struct print *p, int32_t index) {
+static void put_title(const struct check_printer *p, int32_t index) {
   char number[16], line[16], title[TITLE_COLUMNS * 4];
   struct attn_out *out = p->out;
   snprintf(number, sizeof number, "%d", (int)index + 1);
@@ -199,7 +199,7 @@ static void put_title(const struct print *p, int32_t index) {
   attn_out_line(out, 0);
 }
 
-static void put_example(const struct print *p, int32_t index) {
+static void put_example(const struct check_printer *p, int32_t index) {
   put_title(p, index);
   if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN) return;
   for (int32_t n = 0; n < p->verdict->verdicts; n++) put_step(p, n);
@@ -224,7 +224,7 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
       NULL);
   attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
-    const struct print p = {&out, lesson, &lesson->example[n], &check->example[n]};
+    const struct check_printer p = {&out, lesson, &lesson->example[n], &check->example[n]};
     put_example(&p, n);
   }
   return attn_out_end(&out, err);

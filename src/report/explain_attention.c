@@ -11,7 +11,7 @@
 enum { NAMES_MAX = 5, GROUPS_MAX = 4, LIST_BYTES = 900 };
 
 /* Keys that a query looks at equally. */
-struct group {
+struct attention_group {
   double weight;
   int32_t keys;
   char list[LIST_BYTES];
@@ -27,7 +27,7 @@ static double weight(const struct attn_explanation *t, const attn_step *s, int32
 /* Weights that differ by no more than the rounding of their computation are the same. */
 static int same(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)); }
 
-static void add_name(struct group *g, const struct attn_explanation *t, const char *name,
+static void add_name(struct attention_group *g, const struct attn_explanation *t, const char *name,
                      int last) {
   int language = t->out->style.language;
   size_t used = strlen(g->list);
@@ -40,10 +40,10 @@ static void add_name(struct group *g, const struct attn_explanation *t, const ch
 
 /* The heaviest keys below the weight `below`; 0 where none has any weight. */
 static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query,
-                      double below, struct group *g) {
+                      double below, struct attention_group *g) {
   int32_t keys = attn_key_count(t, s), named = 0;
   char name[ATTN_LABEL_BYTES], others[ATTN_LABEL_BYTES];
-  *g = (struct group){0, 0, ""};
+  *g = (struct attention_group){0, 0, ""};
   for (int32_t k = 0; k < keys; k++) {
     double w = weight(t, s, query, k);
     if (w < below && !(isfinite(below) && same(w, below)) && w > g->weight) g->weight = w;
@@ -65,7 +65,7 @@ static int next_group(const struct attn_explanation *t, const attn_step *s, int3
   return 1;
 }
 
-static int first_message(const struct group *g, int32_t keys, double rest) {
+static int first_message(const struct attention_group *g, int32_t keys, double rest) {
   if (g->keys == keys && keys > 1) return MESSAGE_LOOKS_ALL_ALIKE;
   if (g->keys > 1) return MESSAGE_LOOKS_TIED;
   if (rest <= 0) return MESSAGE_LOOKS_ONLY;
@@ -74,7 +74,7 @@ static int first_message(const struct group *g, int32_t keys, double rest) {
 
 static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t query) {
   struct attn_out *out = t->out;
-  struct group g, next;
+  struct attention_group g, next;
   int32_t keys = attn_key_count(t, s);
   char name[ATTN_LABEL_BYTES], number[ATTN_NUMBER_BYTES], count[16];
   attn_query_text(t->example, query, name);

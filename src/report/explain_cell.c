@@ -12,7 +12,7 @@ enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2, STEPS_ASKED = 64 };
 
 /* ---- What is asked for ---- */
 
-struct request {
+struct cell_request {
   int64_t example, head; /* from 1; 0: any */
   char name[NAME_BYTES], row[NAME_BYTES], col[NAME_BYTES];
 };
@@ -60,10 +60,10 @@ static const char *read_index(const char *at, char close, char *to) {
   return copy(to, at, end) ? end + 1 : NULL;
 }
 
-static int parse(const char *text, struct request *r) {
+static int parse(const char *text, struct cell_request *r) {
   static const char *const examples[] = {"example", "例", NULL}, *const heads[] = {"head", "ヘッド",
                                                                                    NULL};
-  *r = (struct request){0, 0, "", "", ""};
+  *r = (struct cell_request){0, 0, "", "", ""};
   const char *at = read_prefix(skip_spaces(text), examples, &r->example);
   at = read_prefix(at, heads, &r->head);
   for (const char *open = strchr(at, '['); open; open = strchr(open + 1, '[')) {
@@ -86,7 +86,7 @@ static int called(const attn_step *s, const char *name, int way) {
 }
 
 /* The document's own name for a step counts before the common ones. */
-static const attn_step *find_step(const attn_example *e, const struct request *r) {
+static const attn_step *find_step(const attn_example *e, const struct cell_request *r) {
   for (int way = 0; way < WAYS; way++)
     for (int32_t n = 0; n < e->steps; n++) {
       const attn_step *s = &e->step[n];
@@ -106,7 +106,8 @@ static const char *nearly(const attn_example *e, const char *name) {
   return attn_text_nearest(name, names, count);
 }
 
-static attn_status no_step(const attn_lesson *lesson, const struct request *r, attn_error *err) {
+static attn_status no_step(const attn_lesson *lesson, const struct cell_request *r,
+                           attn_error *err) {
   char list[160] = "";
   const attn_example *e = &lesson->example[r->example > 0 ? r->example - 1 : 0];
   for (int32_t n = 0; n < e->steps; n++) {
@@ -170,14 +171,14 @@ static attn_status find_index(const attn_example *e, const attn_step *s, int axi
 /* ---- The sum ---- */
 
 /* Which cells of each step are needed; a row of bytes a step, made when the first is. */
-struct needs {
+struct needed_cells {
   const attn_example *example;
   unsigned char **cell;
   int failed;
 };
 
 static void need(void *context, int32_t step, int32_t row, int32_t col) {
-  struct needs *needs = context;
+  struct needed_cells *needs = context;
   const attn_matrix *m = &needs->example->step[step].exact;
   if (row < 0 || col < 0 || row >= m->rows || col >= m->cols) return;
   if (!needs->cell[step]) needs->cell[step] = calloc((size_t)m->rows, (size_t)m->cols);
@@ -187,7 +188,7 @@ static void need(void *context, int32_t step, int32_t row, int32_t col) {
     needs->cell[step][(size_t)row * (size_t)m->cols + (size_t)col] = 1;
 }
 
-static void need_operands(struct needs *needs, int32_t target) {
+static void need_operands(struct needed_cells *needs, int32_t target) {
   for (int32_t n = target; n >= 0 && !needs->failed; n--) {
     const attn_step *s = &needs->example->step[n];
     for (int32_t i = 0; needs->cell[n] && i < s->exact.rows; i++)
@@ -230,7 +231,7 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
   attn_out_line(out, 0);
 }
 
-static void put_givens(struct attn_out *out, const struct needs *needs) {
+static void put_givens(struct attn_out *out, const struct needed_cells *needs) {
   const attn_example *e = needs->example;
   char list[1024] = "", symbol[ATTN_LABEL_BYTES];
   for (int32_t n = 0; n < e->steps; n++) {
@@ -248,7 +249,7 @@ static void put_givens(struct attn_out *out, const struct needs *needs) {
 
 static attn_status write_out(struct attn_out *out, const attn_example *e, int32_t target,
                              int32_t row, int32_t col) {
-  struct needs needs = {e, calloc((size_t)e->steps, sizeof *needs.cell), 0};
+  struct needed_cells needs = {e, calloc((size_t)e->steps, sizeof *needs.cell), 0};
   if (!needs.cell) return ATTN_ERR_MEMORY;
   need(&needs, target, row, col);
   need_operands(&needs, target);
@@ -261,7 +262,7 @@ static attn_status write_out(struct attn_out *out, const attn_example *e, int32_
   return needs.failed ? ATTN_ERR_MEMORY : ATTN_OK;
 }
 
-static const attn_step *choose(const attn_lesson *lesson, const struct request *r,
+static const attn_step *choose(const attn_lesson *lesson, const struct cell_request *r,
                                const attn_example **example) {
   for (int32_t n = 0; n < lesson->examples; n++) {
     if (r->example && r->example != n + 1) continue;
@@ -276,7 +277,7 @@ attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell
                                      const attn_style *style, const attn_sink *sink,
                                      attn_error *err) {
   struct attn_out out;
-  struct request r;
+  struct cell_request r;
   const attn_example *e = NULL;
   int32_t row, col;
   if (!lesson->examples)

@@ -7,31 +7,31 @@
 #include "number_text.h"
 #include "working.h"
 
-struct row {
+struct softmax_line {
   struct attn_explanation *t;
   const attn_matrix *from; /* what softmax is taken of */
   int32_t axis, line, count;
   double shift, sum;
 };
 
-static double exponent(const struct row *r, int32_t k) {
+static double exponent(const struct softmax_line *r, int32_t k) {
   size_t i = (size_t)(r->axis ? r->line : k), j = (size_t)(r->axis ? k : r->line);
   return r->from->at[i * (size_t)r->from->cols + j] - r->shift;
 }
 
 /* "e^0.5 = 1.6487" */
-static void put_exponential(const struct row *r, int32_t k) {
+static void put_exponential(const struct softmax_line *r, int32_t k) {
   attn_out_flow(r->t->out, "e^");
   attn_out_factor(r->t->out, exponent(r, k));
   attn_out_flow(r->t->out, " = ");
   attn_out_number(r->t->out, exp(exponent(r, k)));
 }
 
-static void put_summand(const struct row *r, int32_t k) {
+static void put_summand(const struct softmax_line *r, int32_t k) {
   attn_out_number(r->t->out, exp(exponent(r, k)));
 }
 
-static void put_quotient(const struct row *r, int32_t k) {
+static void put_quotient(const struct softmax_line *r, int32_t k) {
   put_summand(r, k);
   attn_out_flow(r->t->out, " / ");
   attn_out_number(r->t->out, r->sum);
@@ -40,8 +40,8 @@ static void put_quotient(const struct row *r, int32_t k) {
 }
 
 /* One line: what it is, then a piece for each key. */
-static void put_line(const struct row *r, int message, void (*put)(const struct row *, int32_t),
-                     const char *between) {
+static void put_line(const struct softmax_line *r, int message,
+                     void (*put)(const struct softmax_line *, int32_t), const char *between) {
   struct attn_out *out = r->t->out;
   attn_out_line(out, ATTN_INDENT + 2);
   attn_out_message(out, message, NULL);
@@ -55,7 +55,7 @@ static void put_line(const struct row *r, int message, void (*put)(const struct 
   }
 }
 
-static void put_row(const struct row *r) {
+static void put_row(const struct softmax_line *r) {
   struct attn_out *out = r->t->out;
   char number[ATTN_NUMBER_BYTES];
   if (r->shift != 0) {
@@ -72,7 +72,7 @@ static void put_row(const struct row *r) {
 
 void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
   char name[ATTN_LABEL_BYTES];
-  struct row r = {t, &t->example->step[s->operand[0]].exact, s->axis, t->query, 0, 0, 0};
+  struct softmax_line r = {t, &t->example->step[s->operand[0]].exact, s->axis, t->query, 0, 0, 0};
   attn_explain_once(t, s->axis ? MESSAGE_WHAT_SOFTMAX_ROWS : MESSAGE_WHAT_SOFTMAX_COLUMNS);
   r.count = s->axis ? r.from->cols : r.from->rows;
   if (r.line >= (s->axis ? r.from->rows : r.from->cols)) r.line = 0;

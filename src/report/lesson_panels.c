@@ -11,30 +11,30 @@
 enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MOST = 64 };
 
 /* What panels point to lives as long as the album. */
-struct scrap {
-  struct scrap *next;
+struct panel_memory {
+  struct panel_memory *next;
   max_align_t bytes[];
 };
 
-struct album {
+struct panel_list {
   attn_panel *panel;
   int32_t panels;
-  struct scrap *scraps;
+  struct panel_memory *scraps;
   int precision;
   int plain;  /* names that the built-in face cannot write are left out */
   int failed; /* no memory */
 };
 
-static void *take(struct album *a, size_t count, size_t size) {
-  struct scrap *s = calloc(1, sizeof *s + count * size);
+static void *take(struct panel_list *a, size_t count, size_t size) {
+  struct panel_memory *s = calloc(1, sizeof *s + count * size);
   if (!s) return a->failed = 1, NULL;
   s->next = a->scraps;
   a->scraps = s;
   return s->bytes;
 }
 
-static void release(struct album *a) {
-  for (struct scrap *next; a->scraps; a->scraps = next) {
+static void release(struct panel_list *a) {
+  for (struct panel_memory *next; a->scraps; a->scraps = next) {
     next = a->scraps->next;
     free(a->scraps);
   }
@@ -43,7 +43,7 @@ static void release(struct album *a) {
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-static const char *copied(struct album *a, const char *text) {
+static const char *copied(struct panel_list *a, const char *text) {
   size_t bytes = strlen(text) + 1;
   char *copy = take(a, bytes, 1);
   return copy ? memcpy(copy, text, bytes) : NULL;
@@ -58,7 +58,8 @@ static void fill(char *to, size_t room, int message, int language, int number) {
     snprintf(to, room, "%s", text);
 }
 
-static attn_bilingual_text section_of(struct album *a, const attn_lesson *lesson, int32_t index) {
+static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *lesson,
+                                      int32_t index) {
   const char *text[2], *title = lesson->example[index].title;
   if (a->plain && title && !attn_font_covers(title)) title = NULL;
   for (int language = 0; language < 2; language++) {
@@ -72,7 +73,7 @@ static attn_bilingual_text section_of(struct album *a, const attn_lesson *lesson
   return (attn_bilingual_text){text[0], text[1]};
 }
 
-static attn_bilingual_text title_of(struct album *a, int message, int head) {
+static attn_bilingual_text title_of(struct panel_list *a, int message, int head) {
   const char *text[2];
   for (int language = 0; language < 2; language++) {
     char whole[128], name[32];
@@ -88,7 +89,7 @@ static attn_bilingual_text title_of(struct album *a, int message, int head) {
 }
 
 /* "E = Q K^T (4×4)" */
-static const char *note_of(struct album *a, const attn_example *e, const attn_step *s) {
+static const char *note_of(struct panel_list *a, const attn_example *e, const attn_step *s) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], whole[NOTE_BYTES];
   attn_formula_text(e, s, a->precision, formula);
   snprintf(whole, sizeof whole, "%s%s%s (%d×%d)", attn_symbol_text(s, symbol),
@@ -109,7 +110,7 @@ static const char *const *labels_of(const attn_example *e, const attn_step *s, i
   return (const char *const *)attn_axis_tokens(e, s, axis, &count);
 }
 
-static void add_step(struct album *a, const attn_example *e, const attn_step *s,
+static void add_step(struct panel_list *a, const attn_example *e, const attn_step *s,
                      attn_bilingual_text section) {
   attn_panel *p = &a->panel[a->panels++];
   *p = (attn_panel)ATTN_PANEL_INIT;
@@ -144,7 +145,7 @@ static const attn_step *partner(const attn_example *e, const attn_step *s) {
 }
 
 /* "q 私": a token is a query and a key. */
-static const char *arrow_name(struct album *a, const attn_example *e, int32_t n, int key) {
+static const char *arrow_name(struct panel_list *a, const attn_example *e, int32_t n, int key) {
   char token[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES + 8];
   if (key)
     attn_key_text(e, n, token);
@@ -156,8 +157,8 @@ static const char *arrow_name(struct album *a, const attn_example *e, int32_t n,
   return copied(a, name);
 }
 
-static void put_arrows(struct album *a, const attn_example *e, attn_panel *p, const attn_step *q,
-                       const attn_step *k) {
+static void put_arrows(struct panel_list *a, const attn_example *e, attn_panel *p,
+                       const attn_step *q, const attn_step *k) {
   size_t rows = (size_t)q->exact.rows + (size_t)k->exact.rows, first = 2 * (size_t)q->exact.rows;
   double *at = take(a, 2 * rows, sizeof *at);
   const char **name = take(a, rows, sizeof *name);
@@ -171,7 +172,7 @@ static void put_arrows(struct album *a, const attn_example *e, attn_panel *p, co
   p->rows = (int32_t)rows, p->cols = 2, p->at = at, p->row_label = name;
 }
 
-static void add_arrows(struct album *a, const attn_example *e, const attn_step *s,
+static void add_arrows(struct panel_list *a, const attn_example *e, const attn_step *s,
                        attn_bilingual_text section) {
   const attn_step *other = partner(e, s);
   if (!other) return;
@@ -191,7 +192,7 @@ static void add_arrows(struct album *a, const attn_example *e, const attn_step *
 /* ---- A lesson ------------------------------------------------------------------------------- */
 
 /* What is given first, what is computed behind it, as attn_lesson_explain does. */
-static void add_example(struct album *a, const attn_lesson *lesson, int32_t index) {
+static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t index) {
   const attn_example *e = &lesson->example[index];
   attn_bilingual_text section = section_of(a, lesson, index);
   for (int computed = 0; computed < 2; computed++)
@@ -219,9 +220,9 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
   attn_out_begin(&out, style, sink);
   attn_status status = attn_out_end(&out, err);
   if (status) return status;
-  struct album a = {.panel = calloc(most_panels(lesson), sizeof *a.panel),
-                    .precision = out.style.precision,
-                    .plain = format == ATTN_PICTURE_PNG};
+  struct panel_list a = {.panel = calloc(most_panels(lesson), sizeof *a.panel),
+                         .precision = out.style.precision,
+                         .plain = format == ATTN_PICTURE_PNG};
   a.failed = !a.panel;
   for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
   const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);

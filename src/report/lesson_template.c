@@ -12,16 +12,16 @@
 
 enum { TOKENS_MAX = 32, MODEL = 4, KEY = 2, DECIMALS = 4, TITLE_BYTES = 512 };
 
-struct token {
+struct template_token {
   const char *text;
   size_t bytes;
 };
 
-struct sheet {
+struct template_sheet {
   struct attn_out *out;
   int32_t blank;
   int32_t tokens;
-  struct token token[TOKENS_MAX];
+  struct template_token token[TOKENS_MAX];
   double x[TOKENS_MAX * MODEL], w[3][MODEL * KEY], qkv[3][TOKENS_MAX * KEY];
   double scores[TOKENS_MAX * TOKENS_MAX], scaled[TOKENS_MAX * TOKENS_MAX];
   double weights[TOKENS_MAX * TOKENS_MAX], output[TOKENS_MAX * KEY];
@@ -30,7 +30,7 @@ struct sheet {
 /* ---- Tokens ---- */
 
 /* What a table could not hold, or would be read as a number or a blank. */
-static int is_fit(const struct token *t) {
+static int is_fit(const struct template_token *t) {
   int letters = 0;
   int32_t c;
   for (size_t n = 0; n < t->bytes;) {
@@ -41,10 +41,10 @@ static int is_fit(const struct token *t) {
   return letters && t->bytes <= 60;
 }
 
-static attn_status split(const char *text, struct sheet *s, attn_error *err) {
+static attn_status split(const char *text, struct template_sheet *s, attn_error *err) {
   for (const char *at = text; *at;) {
     size_t n = strcspn(at, " ");
-    const struct token t = {at, n};
+    const struct template_token t = {at, n};
     at += n + (at[n] == ' ');
     if (!n) continue;
     if (s->tokens == TOKENS_MAX)
@@ -92,7 +92,7 @@ static void multiply(const double *a, const double *b, double *out, int32_t rows
     }
 }
 
-static void solve(struct sheet *s, uint64_t seed) {
+static void solve(struct template_sheet *s, uint64_t seed) {
   int32_t n = s->tokens;
   fill(s->x, n, MODEL, 2, &seed);
   for (int m = 0; m < 3; m++) {
@@ -114,7 +114,7 @@ static void solve(struct sheet *s, uint64_t seed) {
 
 /* ---- The document ---- */
 
-static void put_token(const struct sheet *s, int32_t n, int width) {
+static void put_token(const struct template_sheet *s, int32_t n, int width) {
   char text[64];
   memcpy(text, s->token[n].text, s->token[n].bytes);
   text[s->token[n].bytes] = 0;
@@ -122,7 +122,7 @@ static void put_token(const struct sheet *s, int32_t n, int width) {
   for (int k = attn_text_width(text); k < width; k++) attn_out_text(s->out, " ");
 }
 
-static int token_width(const struct sheet *s) {
+static int token_width(const struct template_sheet *s) {
   char text[64];
   int widest = attn_text_width(attn_message_text(MESSAGE_NEW_TOKEN, s->out->style.language));
   for (int32_t n = 0; n < s->tokens; n++) {
@@ -133,7 +133,7 @@ static int token_width(const struct sheet *s) {
   return widest;
 }
 
-struct table {
+struct markdown_table {
   const char *name;
   const double *at;
   int32_t rows, cols;
@@ -144,7 +144,7 @@ struct table {
 };
 
 /* The widest of a table's numbers and headings. */
-static int cell_width(const struct sheet *s, const struct table *t) {
+static int cell_width(const struct template_sheet *s, const struct markdown_table *t) {
   char number[ATTN_NUMBER_BYTES];
   int widest = 2;
   for (int32_t n = 0; n < t->rows * t->cols; n++) {
@@ -154,12 +154,13 @@ static int cell_width(const struct sheet *s, const struct table *t) {
   return t->to_tokens && token_width(s) > widest ? token_width(s) : widest;
 }
 
-static void put_right(const struct sheet *s, const char *text, int width) {
+static void put_right(const struct template_sheet *s, const char *text, int width) {
   for (int k = attn_text_width(text); k < width; k++) attn_out_text(s->out, " ");
   attn_out_text(s->out, text);
 }
 
-static void put_heading(const struct sheet *s, const struct table *t, int width, int cell) {
+static void put_heading(const struct template_sheet *s, const struct markdown_table *t, int width,
+                        int cell) {
   const char *corner = t->named ? attn_message_text(MESSAGE_NEW_TOKEN, s->out->style.language) : "";
   char number[16];
   attn_out_text(s->out, "| ");
@@ -182,7 +183,7 @@ static void put_heading(const struct sheet *s, const struct table *t, int width,
   attn_out_text(s->out, "-|\n");
 }
 
-static void put_table(const struct sheet *s, const struct table *t) {
+static void put_table(const struct template_sheet *s, const struct markdown_table *t) {
   int width = t->named ? token_width(s) : 3, cell = cell_width(s, t);
   char number[ATTN_NUMBER_BYTES];
   attn_out_text(s->out, t->name);
@@ -205,13 +206,14 @@ static void put_table(const struct sheet *s, const struct table *t) {
   attn_out_text(s->out, "\n");
 }
 
-static void put_paragraph(const struct sheet *s, int message, const char *a, const char *b) {
+static void put_paragraph(const struct template_sheet *s, int message, const char *a,
+                          const char *b) {
   attn_out_message(s->out, message, a, b, NULL);
   attn_out_line(s->out, 0);
   attn_out_text(s->out, "\n");
 }
 
-static void put_title(const struct sheet *s) {
+static void put_title(const struct template_sheet *s) {
   char title[TITLE_BYTES] = "";
   for (int32_t n = 0; n < s->tokens; n++) {
     size_t used = strlen(title);
@@ -227,7 +229,7 @@ static void put_title(const struct sheet *s) {
   attn_out_text(s->out, "\n\n");
 }
 
-static void put_sheet(const struct sheet *s) {
+static void put_sheet(const struct template_sheet *s) {
   int32_t n = s->tokens;
   char root[ATTN_NUMBER_BYTES], width[16];
   static const char *const weights[] = {"W_Q", "W_K", "W_V"}, *const projected[] = {"Q", "K", "V"};
@@ -235,26 +237,26 @@ static void put_sheet(const struct sheet *s) {
   attn_number_text(sqrt(KEY), DECIMALS, root);
   put_title(s);
   put_paragraph(s, MESSAGE_NEW_INPUTS, NULL, NULL);
-  put_table(s, &(struct table){"X", s->x, n, MODEL, 1, 0, 0, 0});
+  put_table(s, &(struct markdown_table){"X", s->x, n, MODEL, 1, 0, 0, 0});
   for (int m = 0; m < 3; m++)
-    put_table(s, &(struct table){weights[m], s->w[m], MODEL, KEY, 0, 0, 0, 0});
+    put_table(s, &(struct markdown_table){weights[m], s->w[m], MODEL, KEY, 0, 0, 0, 0});
   put_paragraph(s, MESSAGE_NEW_PROJECT, NULL, NULL);
   for (int m = 0; m < 3; m++)
-    put_table(s, &(struct table){projected[m], s->qkv[m], n, KEY, 1, 0, 0, 1});
+    put_table(s, &(struct markdown_table){projected[m], s->qkv[m], n, KEY, 1, 0, 0, 1});
   put_paragraph(s, MESSAGE_NEW_SCORES, NULL, NULL);
-  put_table(s, &(struct table){"scores", s->scores, n, n, 1, 1, 0, 1});
+  put_table(s, &(struct markdown_table){"scores", s->scores, n, n, 1, 1, 0, 1});
   put_paragraph(s, MESSAGE_NEW_SCALED, width, root);
-  put_table(s, &(struct table){"scaled", s->scaled, n, n, 1, 1, DECIMALS, 1});
+  put_table(s, &(struct markdown_table){"scaled", s->scaled, n, n, 1, 1, DECIMALS, 1});
   put_paragraph(s, MESSAGE_NEW_WEIGHTS, NULL, NULL);
-  put_table(s, &(struct table){"weights", s->weights, n, n, 1, 1, DECIMALS, 1});
+  put_table(s, &(struct markdown_table){"weights", s->weights, n, n, 1, 1, DECIMALS, 1});
   put_paragraph(s, MESSAGE_NEW_OUTPUT, NULL, NULL);
-  put_table(s, &(struct table){"output", s->output, n, KEY, 1, 0, DECIMALS, 1});
+  put_table(s, &(struct markdown_table){"output", s->output, n, KEY, 1, 0, DECIMALS, 1});
 }
 
 attn_status attn_lesson_template(const char *tokens, int32_t blank, uint64_t seed,
                                  const attn_style *style, const attn_sink *sink, attn_error *err) {
   struct attn_out out;
-  struct sheet *s = calloc(1, sizeof *s);
+  struct template_sheet *s = calloc(1, sizeof *s);
   if (!s) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   attn_out_begin(&out, style, sink);
   s->out = &out;

@@ -10,7 +10,7 @@
 
 enum { NAME_COLUMNS = 16, BINARY_MAX = 12 };
 
-struct grid {
+struct matrix_printer {
   struct attn_out *out;
   const attn_example *example;
   const attn_step *step;
@@ -34,7 +34,7 @@ static void binary_digits(char *text, int32_t number, int digits) {
   *text = 0;
 }
 
-static const char *plain_name(const struct grid *g, int32_t i, char *text) {
+static const char *plain_name(const struct matrix_printer *g, int32_t i, char *text) {
   const char *token = attn_axis_token(g->example, g->step, 0, i);
   if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
   snprintf(text, ATTN_LABEL_BYTES, "%d", (int)i);
@@ -42,7 +42,7 @@ static const char *plain_name(const struct grid *g, int32_t i, char *text) {
 }
 
 /* With a position's number in binary before it where that is asked for. */
-static const char *row_name(const struct grid *g, int32_t i, char *text) {
+static const char *row_name(const struct matrix_printer *g, int32_t i, char *text) {
   char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
   if (!g->look->binary) return plain_name(g, i, text);
   int widest = snprintf(picture, sizeof picture, "%d", (int)g->step->exact.rows - 1);
@@ -53,7 +53,7 @@ static const char *row_name(const struct grid *g, int32_t i, char *text) {
   return text;
 }
 
-static const char *column_name(const struct grid *g, int32_t j, char *text) {
+static const char *column_name(const struct matrix_printer *g, int32_t j, char *text) {
   const char *token = attn_axis_token(g->example, g->step, 1, j);
   if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
   snprintf(text, ATTN_LABEL_BYTES, "%d", (int)j);
@@ -62,7 +62,7 @@ static const char *column_name(const struct grid *g, int32_t j, char *text) {
 
 /* ---- Sizes ---------------------------------------------------------------------------------- */
 
-static int widest_number(const struct grid *g) {
+static int widest_number(const struct matrix_printer *g) {
   const attn_matrix *m = &g->step->exact;
   char text[ATTN_NUMBER_BYTES];
   int widest = 1;
@@ -73,7 +73,7 @@ static int widest_number(const struct grid *g) {
   return widest;
 }
 
-static void measure(struct grid *g) {
+static void measure(struct matrix_printer *g) {
   char text[ATTN_LABEL_BYTES];
   g->cell_width = widest_number(g);
   g->names =
@@ -101,7 +101,7 @@ static void shade(struct attn_out *out, double share) {
   }
 }
 
-static void print_cell(const struct grid *g, int32_t i, int32_t j, int32_t to) {
+static void print_cell(const struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
   char text[ATTN_NUMBER_BYTES];
   size_t n = (size_t)i * (size_t)g->step->exact.cols + (size_t)j;
   double value = at(g->step, i, j);
@@ -115,7 +115,7 @@ static void print_cell(const struct grid *g, int32_t i, int32_t j, int32_t to) {
   if (marked || j + 1 < to) attn_out_text(g->out, marked ? "*" : " ");
 }
 
-static void print_headings(const struct grid *g, int32_t from, int32_t to) {
+static void print_headings(const struct matrix_printer *g, int32_t from, int32_t to) {
   char text[ATTN_LABEL_BYTES];
   pad(g->out, g->look->indent + g->name_width);
   for (int32_t j = from; j < to; j++) {
@@ -127,7 +127,7 @@ static void print_headings(const struct grid *g, int32_t from, int32_t to) {
   attn_out_line(g->out, g->out->indent);
 }
 
-static void print_row(const struct grid *g, int32_t i, int32_t from, int32_t to) {
+static void print_row(const struct matrix_printer *g, int32_t i, int32_t from, int32_t to) {
   char text[ATTN_LABEL_BYTES];
   pad(g->out, g->look->indent);
   if (g->names) {
@@ -140,7 +140,7 @@ static void print_row(const struct grid *g, int32_t i, int32_t from, int32_t to)
 
 void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
                      const struct attn_matrix_format *look) {
-  struct grid g = {out, e, s, look, 0, 0, 0, 0};
+  struct matrix_printer g = {out, e, s, look, 0, 0, 0, 0};
   measure(&g);
   int32_t fit = (out->style.width - look->indent - g.name_width) / (g.cell_width + 2);
   if (fit < 1) fit = 1;

@@ -9,7 +9,7 @@
 /* Beyond this e^x has more digits than a reader wants. */
 static const double EXPONENT_MAX = 30;
 
-struct work {
+struct worked_cell {
   struct attn_out *out;
   const attn_example *example;
   const attn_step *step;
@@ -21,11 +21,13 @@ static double at(const attn_matrix *m, int32_t i, int32_t j) {
   return m->at[(size_t)i * (size_t)m->cols + (size_t)j];
 }
 
-static const attn_step *operand(const struct work *w, int n) {
+static const attn_step *operand(const struct worked_cell *w, int n) {
   return &w->example->step[w->step->operand[n]];
 }
 
-static const attn_matrix *matrix(const struct work *w, int n) { return &operand(w, n)->exact; }
+static const attn_matrix *matrix(const struct worked_cell *w, int n) {
+  return &operand(w, n)->exact;
+}
 
 /* ---- Pieces -----------------------------------------------------------------------------------
  */
@@ -55,7 +57,7 @@ void attn_out_vector(struct attn_out *out, const double *value, int32_t count, i
   attn_out_flow(out, "]");
 }
 
-static void more_terms(const struct work *w, int32_t count) {
+static void more_terms(const struct worked_cell *w, int32_t count) {
   char number[16];
   snprintf(number, sizeof number, "%d", (int)count);
   attn_out_flow(w->out, " + ");
@@ -63,23 +65,23 @@ static void more_terms(const struct work *w, int32_t count) {
 }
 
 /* Whether the sum stops here, having said so. */
-static int cut(const struct work *w, int32_t k, int32_t count) {
+static int cut(const struct worked_cell *w, int32_t k, int32_t count) {
   if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
   more_terms(w, count);
   return 1;
 }
 
-static void put_address(const struct work *w, int n, int32_t row, int32_t col) {
+static void put_address(const struct worked_cell *w, int n, int32_t row, int32_t col) {
   char text[ATTN_ADDRESS_BYTES];
   attn_out_whole(w->out, attn_address(w->example, operand(w, n), row, col, text));
 }
 
-static void put_equals(const struct work *w) { attn_out_flow(w->out, " = "); }
+static void put_equals(const struct worked_cell *w) { attn_out_flow(w->out, " = "); }
 
 /* ---- Products -----------------------------------------------------------------------------------
  */
 
-static void product(const struct work *w, int ta, int tb) {
+static void product(const struct worked_cell *w, int ta, int tb) {
   const attn_matrix *a = matrix(w, 0), *b = matrix(w, 1);
   int32_t inner = ta ? a->rows : a->cols;
   put_address(w, 0, ta ? -1 : w->row, ta ? w->row : -1);
@@ -103,7 +105,7 @@ static double part(const attn_matrix *m, int transposed, const attn_matrix *a, i
   return sum;
 }
 
-static void general(const struct work *w) {
+static void general(const struct worked_cell *w) {
   const attn_matrix *q = matrix(w, 0), *k = matrix(w, 1), *m = matrix(w, 2);
   put_address(w, 0, w->row, -1);
   attn_out_flow(w->out, "·");
@@ -119,7 +121,7 @@ static void general(const struct work *w) {
   }
 }
 
-static void additive(const struct work *w) {
+static void additive(const struct worked_cell *w) {
   const attn_matrix *v = matrix(w, 4);
   int32_t count = v->rows * v->cols;
   for (int32_t n = 0; n < count && !cut(w, n, count); n++) {
@@ -148,7 +150,7 @@ static void put_exponential(struct attn_out *out, double x) {
   attn_out_factor(out, x);
 }
 
-static void softmax(const struct work *w) {
+static void softmax(const struct worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = axis ? a->cols : a->rows, line = axis ? w->row : w->col;
   double shift = attn_softmax_shift(a, axis, line), own = at(a, w->row, w->col) - shift, sum = 0;
@@ -169,7 +171,7 @@ static void softmax(const struct work *w) {
   attn_out_number(w->out, sum);
 }
 
-static void line_sum(const struct work *w) {
+static void line_sum(const struct worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
   for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
@@ -181,24 +183,24 @@ static void line_sum(const struct work *w) {
 /* ---- Number by number ---- */
 
 /* The cell of operand n that stands for (row, col); one row or column may stand for all. */
-static void broadcast(const struct work *w, int n, int32_t *row, int32_t *col) {
+static void broadcast(const struct worked_cell *w, int n, int32_t *row, int32_t *col) {
   *row = matrix(w, n)->rows == 1 ? 0 : w->row;
   *col = matrix(w, n)->cols == 1 ? 0 : w->col;
 }
 
-static void put_broadcast(const struct work *w, int n) {
+static void put_broadcast(const struct worked_cell *w, int n) {
   int32_t row, col;
   broadcast(w, n, &row, &col);
   put_address(w, n, row, col);
 }
 
-static double value_of(const struct work *w, int n) {
+static double value_of(const struct worked_cell *w, int n) {
   int32_t row, col;
   broadcast(w, n, &row, &col);
   return at(matrix(w, n), row, col);
 }
 
-static void pairwise(const struct work *w, const char *sign) {
+static void pairwise(const struct worked_cell *w, const char *sign) {
   put_broadcast(w, 0);
   attn_out_flow(w->out, sign);
   put_broadcast(w, 1);
@@ -208,7 +210,7 @@ static void pairwise(const struct work *w, const char *sign) {
   attn_out_factor(w->out, value_of(w, 1));
 }
 
-static void divide(const struct work *w) {
+static void divide(const struct worked_cell *w) {
   char root[32];
   snprintf(root, sizeof root, " / √%d = ", (int)w->step->scaled_by);
   put_broadcast(w, 0);
@@ -222,7 +224,7 @@ static void divide(const struct work *w) {
 }
 
 /* Why the mask let the score through or not stands behind it. */
-static void mask(const struct work *w) {
+static void mask(const struct worked_cell *w) {
   int sees = value_of(w, 1) != 0;
   if (sees) put_broadcast(w, 0), put_equals(w);
   attn_out_number(w->out, sees ? value_of(w, 0) : w->step->scalar);
@@ -243,7 +245,7 @@ static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
   return -1;
 }
 
-static void append(const struct work *w) {
+static void append(const struct worked_cell *w) {
   int32_t col = w->col;
   int n = appended(w->example, w->step, &col);
   char number[16];
@@ -254,7 +256,7 @@ static void append(const struct work *w) {
   put_address(w, n, w->row, col);
 }
 
-static void position(const struct work *w) {
+static void position(const struct worked_cell *w) {
   double k = w->step->scalar + floor(w->col / 2.0);
   double frequency = pow(10000, -2 * k / w->step->exact.cols);
   attn_out_flow(w->out, w->col % 2 ? "cos(" : "sin(");
@@ -266,7 +268,7 @@ static void position(const struct work *w) {
 
 /* ---- All ---- */
 
-static void by_operation(const struct work *w) {
+static void by_operation(const struct worked_cell *w) {
   switch ((attn_step_op)w->step->op) {
     case ATTN_OP_GIVEN:
       break;
@@ -320,7 +322,7 @@ static void by_operation(const struct work *w) {
 
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
                       int32_t col, int terms) {
-  const struct work w = {out, e, s, row, col, terms};
+  const struct worked_cell w = {out, e, s, row, col, terms};
   char text[ATTN_ADDRESS_BYTES];
   attn_out_whole(out, attn_address(e, s, row, col, text));
   put_equals(&w);
@@ -332,15 +334,15 @@ void attn_out_working(struct attn_out *out, const attn_example *e, const attn_st
 
 /* ---- What a cell takes ---- */
 
-static void visit_line(const struct work *w, int n, int32_t row, int32_t col, attn_cell_visit visit,
-                       void *context) {
+static void visit_line(const struct worked_cell *w, int n, int32_t row, int32_t col,
+                       attn_cell_visit visit, void *context) {
   const attn_matrix *m = matrix(w, n);
   for (int32_t i = row < 0 ? 0 : row; i < (row < 0 ? m->rows : row + 1); i++)
     for (int32_t j = col < 0 ? 0 : col; j < (col < 0 ? m->cols : col + 1); j++)
       visit(context, w->step->operand[n], i, j);
 }
 
-static void visit_same(const struct work *w, int n, attn_cell_visit visit, void *context) {
+static void visit_same(const struct worked_cell *w, int n, attn_cell_visit visit, void *context) {
   int32_t row, col;
   broadcast(w, n, &row, &col);
   visit(context, w->step->operand[n], row, col);
@@ -348,7 +350,7 @@ static void visit_same(const struct work *w, int n, attn_cell_visit visit, void 
 
 void attn_operand_cells(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
                         attn_cell_visit visit, void *context) {
-  const struct work w = {NULL, e, s, row, col, 0};
+  const struct worked_cell w = {NULL, e, s, row, col, 0};
   int32_t part_col = col;
   int n;
   switch ((attn_step_op)s->op) {

@@ -43,12 +43,13 @@ int64_t attn_tokenizer_max_length(const struct attn_tokenizer *t) { return t->pi
 
 /* ---- Encoding ---- */
 
-void attn_token_output_put(struct attn_encoding *out, int32_t id) {
+void attn_token_output_put(struct attn_token_output *out, int32_t id) {
   if (out->count < out->room) out->ids[out->count] = id;
   out->count++;
 }
 
-void attn_token_output_put_unknown(struct attn_encoding *out, int32_t id, size_t at, size_t bytes) {
+void attn_token_output_put_unknown(struct attn_token_output *out, int32_t id, size_t at,
+                                   size_t bytes) {
   attn_token_output_put(out, id);
   if (!out->notes || out->failed) return;
   if (!attn_grow((void **)&out->unknown, &out->unknown_room, out->unknowns + 1,
@@ -65,7 +66,8 @@ attn_status attn_fail_invalid_utf8(const char *text, size_t at, attn_error *err)
 }
 
 static attn_status encode_characters(const struct attn_tokenizer *t, const char *text,
-                                     size_t length, struct attn_encoding *out, attn_error *err) {
+                                     size_t length, struct attn_token_output *out,
+                                     attn_error *err) {
   int32_t code;
   for (size_t at = 0, bytes; at < length; at += bytes) {
     bytes = attn_utf8_read(text + at, length - at, &code);
@@ -80,7 +82,7 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
 }
 
 static attn_status encode_spaced(const struct attn_tokenizer *t, const char *text, size_t length,
-                                 struct attn_encoding *out, attn_error *err) {
+                                 struct attn_token_output *out, attn_error *err) {
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text, length, &at)); at += bytes) {
     int32_t id = attn_intern_find(&t->words, text + at, bytes);
@@ -93,7 +95,7 @@ static attn_status encode_spaced(const struct attn_tokenizer *t, const char *tex
 }
 
 static attn_status encode_pairs(const struct attn_tokenizer *t, const char *text, size_t length,
-                                struct attn_encoding *out, attn_error *err) {
+                                struct attn_token_output *out, attn_error *err) {
   struct attn_bpe_word m = {0};
   attn_status status = ATTN_OK;
   for (size_t at = 0, bytes, count; at < length && !status; at += bytes) {
@@ -107,7 +109,7 @@ static attn_status encode_pairs(const struct attn_tokenizer *t, const char *text
 }
 
 static attn_status (*const encoders[])(const struct attn_tokenizer *t, const char *text,
-                                       size_t length, struct attn_encoding *out,
+                                       size_t length, struct attn_token_output *out,
                                        attn_error *err) = {
     [ATTN_TOKENIZER_CHARACTER] = encode_characters,
     [ATTN_TOKENIZER_BPE] = encode_pairs,
@@ -115,7 +117,7 @@ static attn_status (*const encoders[])(const struct attn_tokenizer *t, const cha
     [ATTN_TOKENIZER_WORDPIECE] = attn_wordpiece_encode};
 
 static attn_status encode(const struct attn_tokenizer *t, const char *text, size_t length,
-                          struct attn_encoding *out, attn_error *err) {
+                          struct attn_token_output *out, attn_error *err) {
   if (length > TEXT_MOST)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
                      length);
@@ -125,7 +127,7 @@ static attn_status encode(const struct attn_tokenizer *t, const char *text, size
 attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *t, const char *text,
                                         size_t length, struct attn_unknown_range **unknown,
                                         size_t *count, attn_error *err) {
-  struct attn_encoding out = {.notes = 1};
+  struct attn_token_output out = {.notes = 1};
   *unknown = NULL, *count = 0;
   attn_status status = encode(t, text, length, &out, err);
   if (!status && out.failed)
@@ -137,7 +139,7 @@ attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *t, const ch
 
 attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
                                   int32_t *ids, size_t room, size_t *count, attn_error *err) {
-  struct attn_encoding out = {.ids = ids, .room = room};
+  struct attn_token_output out = {.ids = ids, .room = room};
   *count = 0;
   attn_status status = encode(t, text, length, &out, err);
   if (status) return status;

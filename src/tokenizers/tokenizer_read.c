@@ -107,19 +107,19 @@ static attn_status check_parts(const json_t *root, const struct attn_tokenizer *
 
 /* ---- The vocabulary ---- */
 
-struct word {
+struct vocab_entry {
   const char *content; /* owned by the document; NULL: no word has that number */
   int special;
 };
 
-struct vocabulary {
+struct vocab_builder {
   const json_t *listed, *added;
-  struct word *word;
+  struct vocab_entry *word;
   size_t count;
 };
 
-static attn_status place(struct vocabulary *v, const char *content, const json_t *id, int special,
-                         const char *where, attn_error *err) {
+static attn_status place(struct vocab_builder *v, const char *content, const json_t *id,
+                         int special, const char *where, attn_error *err) {
   if (!json_is_integer(id))
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: \"%.*s\": its number is none",
                      where, NAME_SHOWN, content);
@@ -134,7 +134,7 @@ static attn_status place(struct vocabulary *v, const char *content, const json_t
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "tokenizer.json: %s: \"%.*s\" and \"%.*s\" have one number, %lld", where,
                      NAME_SHOWN, v->word[n].content, NAME_SHOWN, content, (long long)n);
-  v->word[n] = (struct word){content, special};
+  v->word[n] = (struct vocab_entry){content, special};
   return ATTN_OK;
 }
 
@@ -157,7 +157,7 @@ static const char *content_of(const json_t *added, size_t n) {
 }
 
 /* An added token may stand in the vocabulary too, with the same number. */
-static attn_status place_added(struct vocabulary *v, size_t n, attn_error *err) {
+static attn_status place_added(struct vocab_builder *v, size_t n, attn_error *err) {
   char where[40];
   const char *content = content_of(v->added, n);
   const json_t *id = json_object_get(json_array_get(v->added, n), "id");
@@ -170,7 +170,7 @@ static attn_status place_added(struct vocabulary *v, size_t n, attn_error *err) 
   return ATTN_OK;
 }
 
-static attn_status place_words(struct vocabulary *v, attn_error *err) {
+static attn_status place_words(struct vocab_builder *v, attn_error *err) {
   const char *content;
   json_t *id;
   attn_status status = ATTN_OK;
@@ -210,8 +210,8 @@ static int has_space(const char *word) {
 
 /* Text must not be able to hold a special token, and of characters every word is one. jansson lets
  * only UTF-8 pass. */
-static attn_status check_word(const struct attn_tokenizer *t, const struct word *word, size_t n,
-                              attn_error *err) {
+static attn_status check_word(const struct attn_tokenizer *t, const struct vocab_entry *word,
+                              size_t n, attn_error *err) {
   int32_t code;
   int single = attn_utf8_read(word->content, strlen(word->content), &code) == strlen(word->content);
   if ((t->kind == ATTN_TOKENIZER_WORD || t->kind == ATTN_TOKENIZER_WORDPIECE) &&
@@ -226,11 +226,11 @@ static attn_status check_word(const struct attn_tokenizer *t, const struct word 
                                  : "more than one character; a WordLevel model may not have it");
 }
 
-static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *v,
+static attn_status add_words(struct attn_tokenizer *t, const struct vocab_builder *v,
                              attn_error *err) {
   attn_status status = ATTN_OK;
   for (size_t n = 0; n < v->count && !status; n++) {
-    const struct word *word = &v->word[n];
+    const struct vocab_entry *word = &v->word[n];
     status = check_word(t, word, n, err);
     if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
       status = attn_tokenizer_no_memory(err);
@@ -241,8 +241,8 @@ static attn_status add_words(struct attn_tokenizer *t, const struct vocabulary *
 
 static attn_status read_words(struct attn_tokenizer *t, const json_t *root, const json_t *model,
                               attn_error *err) {
-  struct vocabulary v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
-                         NULL, 0};
+  struct vocab_builder v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
+                            NULL, 0};
   if (!json_is_object(v.listed))
     return attn_tokenizer_invalid(err, "model.vocab", "it is no object");
   attn_status status = check_added(v.added, err);
@@ -254,13 +254,13 @@ static attn_status read_words(struct attn_tokenizer *t, const json_t *root, cons
 
 /* ---- Merges ---- */
 
-struct halves {
+struct merge_pair {
   const char *left, *right;
   size_t left_bytes, right_bytes;
 };
 
 /* "a b", or ["a", "b"] as newer files have it. */
-static int split(const json_t *merge, struct halves *h) {
+static int split(const json_t *merge, struct merge_pair *h) {
   if (json_is_array(merge) && json_array_size(merge) == 2) {
     h->left = json_string_value(json_array_get(merge, 0));
     h->right = json_string_value(json_array_get(merge, 1));
@@ -293,7 +293,7 @@ static attn_status unknown(attn_error *err, size_t n, const char *word, size_t b
 
 static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, size_t n,
                               attn_error *err) {
-  struct halves h;
+  struct merge_pair h;
   if (!split(merge, &h))
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "tokenizer.json: model.merges[%zu] is neither \"a b\" nor [\"a\", \"b\"]", n);

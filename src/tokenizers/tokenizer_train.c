@@ -124,17 +124,17 @@ attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_
 
 enum { NOWHERE = -1 };
 
-struct pair {
+struct bpe_pair {
   int64_t count, where; /* the last of the words that may hold it */
   int changed;
 };
 
-struct place {
+struct bpe_occurrence {
   int64_t next;
   int32_t word;
 };
 
-struct training {
+struct bpe_trainer {
   struct attn_tokenizer *tokenizer;
   struct attn_watch *watch;
   attn_error *err;
@@ -144,31 +144,31 @@ struct training {
   int32_t *symbol;          /* of all words, one after another */
   size_t *start, *length;   /* (words) */
   struct attn_intern pairs;
-  struct pair *pair;
-  struct place *place;
+  struct bpe_pair *pair;
+  struct bpe_occurrence *place;
   int32_t *changed; /* pairs that have become more since the last merge */
   size_t times_room, pair_room, place_room, changed_room, places, changes;
   struct attn_heap heap; /* ~count, then the pair; counts that have fallen are seen when popped */
 };
 
-static void training_free(struct training *g) {
+static void training_free(struct bpe_trainer *g) {
   attn_intern_free(&g->words);
   attn_intern_free(&g->pairs);
   free(g->times), free(g->symbol), free(g->start), free(g->length);
   free(g->pair), free(g->place), free(g->changed), free(g->heap.at);
 }
 
-static int32_t pair_number(struct training *g, int32_t left, int32_t right) {
+static int32_t pair_number(struct bpe_trainer *g, int32_t left, int32_t right) {
   const int32_t key[2] = {left, right};
   size_t before = g->pairs.count;
   if (!attn_grow((void **)&g->pair, &g->pair_room, before + 1, sizeof *g->pair)) return -1;
   int32_t n = attn_intern_add(&g->pairs, key, sizeof key);
-  if (g->pairs.count > before) g->pair[n] = (struct pair){0, NOWHERE, 0};
+  if (g->pairs.count > before) g->pair[n] = (struct bpe_pair){0, NOWHERE, 0};
   return n;
 }
 
-static int found_in(struct training *g, int32_t n, int32_t word) {
-  struct pair *p = &g->pair[n];
+static int found_in(struct bpe_trainer *g, int32_t n, int32_t word) {
+  struct bpe_pair *p = &g->pair[n];
   if (!p->changed) {
     if (!attn_grow((void **)&g->changed, &g->changed_room, g->changes + 1, sizeof *g->changed))
       return 0;
@@ -177,20 +177,20 @@ static int found_in(struct training *g, int32_t n, int32_t word) {
   }
   if (p->where != NOWHERE && g->place[p->where].word == word) return 1;
   if (!attn_grow((void **)&g->place, &g->place_room, g->places + 1, sizeof *g->place)) return 0;
-  g->place[g->places] = (struct place){p->where, word};
+  g->place[g->places] = (struct bpe_occurrence){p->where, word};
   p->where = (int64_t)g->places++;
   return 1;
 }
 
 /* One more of the pair in the word (sign 1), or one less (-1). */
-static int change(struct training *g, int32_t left, int32_t right, int sign, int32_t word) {
+static int change(struct bpe_trainer *g, int32_t left, int32_t right, int sign, int32_t word) {
   int32_t n = pair_number(g, left, right);
   if (n < 0) return 0;
   g->pair[n].count += sign * g->times[word];
   return sign < 0 || found_in(g, n, word);
 }
 
-static int push(struct training *g, int32_t n) {
+static int push(struct bpe_trainer *g, int32_t n) {
   int32_t pair[2];
   size_t bytes;
   memcpy(pair, attn_intern_key(&g->pairs, (size_t)n, &bytes), sizeof pair);
@@ -198,9 +198,9 @@ static int push(struct training *g, int32_t n) {
                         (uint64_t)pair[0] << 32 | (uint32_t)pair[1]);
 }
 
-static int push_changed(struct training *g) {
+static int push_changed(struct bpe_trainer *g) {
   for (size_t n = 0; n < g->changes; n++) {
-    struct pair *p = &g->pair[g->changed[n]];
+    struct bpe_pair *p = &g->pair[g->changed[n]];
     p->changed = 0;
     if (p->count > 0 && !push(g, g->changed[n])) return 0;
   }
@@ -209,14 +209,14 @@ static int push_changed(struct training *g) {
 }
 
 /* 0: stopped. */
-static int goes_on(struct training *g, size_t done, size_t total) {
+static int goes_on(struct bpe_trainer *g, size_t done, size_t total) {
   g->stopped = tell(g->watch, done, total, g->err);
   return !g->stopped;
 }
 
 /* ---- The words of the texts ---- */
 
-static int count_words(struct training *g, const struct attn_text_view *text) {
+static int count_words(struct bpe_trainer *g, const struct attn_text_view *text) {
   for (size_t at = 0, bytes; at < text->length; at += bytes) {
     size_t before = g->words.count;
     bytes = attn_gpt2_word_length(text->text + at, text->length - at);
@@ -229,7 +229,7 @@ static int count_words(struct training *g, const struct attn_text_view *text) {
   return 1;
 }
 
-static int spell(struct training *g, size_t word, size_t at) {
+static int spell(struct bpe_trainer *g, size_t word, size_t at) {
   size_t bytes;
   const char *text = attn_intern_key(&g->words, word, &bytes);
   g->start[word] = at;
@@ -241,7 +241,7 @@ static int spell(struct training *g, size_t word, size_t at) {
   return 1;
 }
 
-static int spell_words(struct training *g) {
+static int spell_words(struct bpe_trainer *g) {
   g->symbol = malloc((g->words.used + 1) * sizeof *g->symbol);
   g->start = malloc((g->words.count + 1) * sizeof *g->start);
   g->length = malloc((g->words.count + 1) * sizeof *g->length);
@@ -253,7 +253,8 @@ static int spell_words(struct training *g) {
 
 /* ---- Merging ---- */
 
-static int merge_in(struct training *g, int32_t word, int32_t left, int32_t right, int32_t made) {
+static int merge_in(struct bpe_trainer *g, int32_t word, int32_t left, int32_t right,
+                    int32_t made) {
   int32_t *s = g->symbol + g->start[word];
   size_t n = g->length[word], kept = 0;
   int whole = 1;
@@ -273,7 +274,7 @@ static int merge_in(struct training *g, int32_t word, int32_t left, int32_t righ
   return whole;
 }
 
-static int merge_everywhere(struct training *g, int32_t n, int32_t left, int32_t right,
+static int merge_everywhere(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right,
                             int32_t made) {
   int64_t where = g->pair[n].where;
   g->pair[n].where = NOWHERE;
@@ -300,7 +301,7 @@ static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *
   return whole;
 }
 
-static int merge(struct training *g, int32_t n, int32_t left, int32_t right) {
+static int merge(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right) {
   int32_t made;
   if (!join(g->tokenizer, left, right, &made)) return 0;
   /* A pair can come again where another pair makes one of its halves: its merge is known then. */
@@ -310,7 +311,7 @@ static int merge(struct training *g, int32_t n, int32_t left, int32_t right) {
   return merge_everywhere(g, n, left, right, made);
 }
 
-static int merge_all(struct training *g, size_t words) {
+static int merge_all(struct bpe_trainer *g, size_t words) {
   while (g->heap.count && g->tokenizer->words.count < words) {
     g->stopped =
         attn_watch_tell(g->watch, (int64_t)g->tokenizer->words.count, (int64_t)words, g->err);
@@ -338,7 +339,7 @@ static int add_letters(struct attn_tokenizer *t) {
   return 1;
 }
 
-static int train(struct training *g, const struct attn_text_view *texts, size_t count,
+static int train(struct bpe_trainer *g, const struct attn_text_view *texts, size_t count,
                  size_t words) {
   g->tokenizer = attn_vocabulary_new(ATTN_TOKENIZER_BPE);
   if (!g->tokenizer || !add_special(g->tokenizer) || !add_letters(g->tokenizer)) return 0;
@@ -350,7 +351,7 @@ static int train(struct training *g, const struct attn_text_view *texts, size_t 
 attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
                                      int64_t words, struct attn_watch *watch,
                                      struct attn_tokenizer **tokenizer, attn_error *err) {
-  struct training g = {.watch = watch, .err = err};
+  struct bpe_trainer g = {.watch = watch, .err = err};
   if (words < ATTN_SPECIAL_TOKENS + 256 || words > ATTN_VOCAB_SIZE_MAX)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "words",
                      "a vocabulary of %lld; it must be 260 (four special tokens and every byte) to "

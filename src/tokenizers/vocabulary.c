@@ -79,7 +79,7 @@ size_t attn_utf8_write(int32_t code, char *to) {
 
 /* ---- Words: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ ---- */
 
-enum class { NONE, SPACE, LETTER, NUMBER, OTHER };
+enum char_class { NONE, SPACE, LETTER, NUMBER, OTHER };
 
 int attn_is_space(int32_t c) {
   return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
@@ -89,8 +89,11 @@ int attn_is_space(int32_t c) {
 
 /* Of the character at text; a byte that is no UTF-8 is one of its own. Characters that Unicode has
  * got since utf8proc's tables were made are OTHER. */
-static enum class class_at(const char *text, size_t length, size_t *bytes) {
-  int32_t code; *bytes = 0; if (!length) return NONE; *bytes = attn_utf8_read(text, length, &code);
+static enum char_class class_at(const char *text, size_t length, size_t *bytes) {
+  int32_t code;
+  *bytes = 0;
+  if (!length) return NONE;
+  *bytes = attn_utf8_read(text, length, &code);
   if (!*bytes) return *bytes = 1, OTHER;
   if (attn_is_space(code)) return SPACE;
   utf8proc_category_t category = utf8proc_category(code);
@@ -100,7 +103,7 @@ static enum class class_at(const char *text, size_t length, size_t *bytes) {
 }
 
 /* Where the run of that class ends that goes on at `at`; *last where its last character begins. */
-static size_t run(const char *text, size_t length, size_t at, enum class class, size_t *last) {
+static size_t run(const char *text, size_t length, size_t at, enum char_class class, size_t *last) {
   size_t bytes;
   while (class_at(text + at, length - at, &bytes) == class) {
     *last = at;
@@ -132,9 +135,9 @@ static size_t contraction(const char *text, size_t length) {
 size_t attn_gpt2_word_length(const char *text, size_t length) {
   size_t bytes, second, last = 0, end = contraction(text, length);
   if (end) return end;
-  enum class first = class_at(text, length, &bytes);
+  enum char_class first = class_at(text, length, &bytes);
   if (first != SPACE) return run(text, length, 0, first, &last);
-  enum class next = class_at(text + bytes, length - bytes, &second);
+  enum char_class next = class_at(text + bytes, length - bytes, &second);
   if (*text == ' ' && next != SPACE && next != NONE) return run(text, length, bytes, next, &last);
   end = run(text, length, 0, SPACE, &last);
   return end < length && last ? last : end; /* the last before a word goes to it, or stands alone */

@@ -66,7 +66,7 @@ int32_t attn_byte_to_unicode(unsigned char byte);
 int attn_unicode_to_byte(int32_t letter);
 
 /* Tokens as they come; those that room is too small for are counted. */
-struct attn_encoding {
+struct attn_token_output {
   int32_t *ids;
   size_t room, count;
   struct attn_unknown_range *unknown; /* grows */
@@ -74,10 +74,10 @@ struct attn_encoding {
   int notes;  /* whether unknown parts are wanted */
   int failed; /* no memory for one */
 };
-void attn_token_output_put(struct attn_encoding *encoding, int32_t id);
+void attn_token_output_put(struct attn_token_output *encoding, int32_t id);
 
 /* <unk>, for so many bytes of the text from `at` on. */
-void attn_token_output_put_unknown(struct attn_encoding *encoding, int32_t id, size_t at,
+void attn_token_output_put_unknown(struct attn_token_output *encoding, int32_t id, size_t at,
                                    size_t bytes);
 
 /* ATTN_ERR_FORMAT: there is none at that byte. */

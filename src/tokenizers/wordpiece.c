@@ -14,10 +14,10 @@
 
 enum { DECOMPOSED = 18, UTF8_MOST = 4, I_DOTTED = 0x130, DOT_ABOVE = 0x307 };
 
-struct cutter {
+struct wordpiece_encoder {
   const struct attn_tokenizer *t;
   const struct attn_wordpiece *w;
-  struct attn_encoding *out;
+  struct attn_token_output *out;
   int32_t *word;          /* (w->letters): what is held of the word */
   char *room;             /* room for a prefix, and the word as UTF-8 behind it */
   int64_t count;          /* characters of the word */
@@ -66,7 +66,7 @@ static size_t step_back(const char *text, size_t end) {
 }
 
 /* The longest piece at `at`, its end in *end; -1: none. The prefix is written over what is done. */
-static int32_t find_longest(const struct cutter *c, char *text, size_t at, size_t *end) {
+static int32_t find_longest(const struct wordpiece_encoder *c, char *text, size_t at, size_t *end) {
   size_t prefix = at ? c->w->prefix_bytes : 0, bytes = *end;
   size_t most = c->w->longest > prefix ? c->w->longest - prefix : 0;
   int32_t id = -1;
@@ -78,7 +78,7 @@ static int32_t find_longest(const struct cutter *c, char *text, size_t at, size_
   return id;
 }
 
-static int cut(const struct cutter *c, char *text, size_t bytes) {
+static int cut(const struct wordpiece_encoder *c, char *text, size_t bytes) {
   for (size_t at = 0, end; at < bytes; at = end) {
     end = bytes;
     int32_t id = find_longest(c, text, at, &end);
@@ -89,7 +89,7 @@ static int cut(const struct cutter *c, char *text, size_t bytes) {
 }
 
 /* What is not all in the vocabulary, or too long, is one unknown word. */
-static void end_word(struct cutter *c, size_t end) {
+static void end_word(struct wordpiece_encoder *c, size_t end) {
   size_t before = c->out->count, bytes = 0;
   char *text = c->room + c->w->prefix_bytes;
   int fits = c->count <= c->w->letters;
@@ -104,7 +104,7 @@ static void end_word(struct cutter *c, size_t end) {
 /* ---- Characters into words ---- */
 
 /* In canonical order: behind what has a class no higher, back to the last that has none. */
-static void hold(struct cutter *c, int32_t code, int class) {
+static void hold(struct wordpiece_encoder *c, int32_t code, int class) {
   int64_t at = c->count;
   if (!at) c->begin = c->at;
   if (c->count++ >= c->w->letters) return;
@@ -114,7 +114,7 @@ static void hold(struct cutter *c, int32_t code, int class) {
   if (!class) c->unmoving = c->count;
 }
 
-static void add(struct cutter *c, int32_t code) {
+static void add(struct wordpiece_encoder *c, int32_t code) {
   int class = c->w->strips ? class_of(code) : 0; /* else nothing is decomposed, nor put in order */
   if (c->w->lowers) code = utf8proc_tolower(code);
   if (!is_mark(code)) {
@@ -128,7 +128,7 @@ static void add(struct cutter *c, int32_t code) {
 
 /* An accent that is left out still keeps those behind it from moving before it, if it has no class.
  */
-static void add_bare(struct cutter *c, int32_t code) {
+static void add_bare(struct wordpiece_encoder *c, int32_t code) {
   int32_t parts[DECOMPOSED];
   int boundary = 0;
   utf8proc_ssize_t n =
@@ -141,7 +141,7 @@ static void add_bare(struct cutter *c, int32_t code) {
   }
 }
 
-static void add_any(struct cutter *c, int32_t code) {
+static void add_any(struct wordpiece_encoder *c, int32_t code) {
   if (c->w->strips) {
     add_bare(c, code);
     return;
@@ -150,7 +150,7 @@ static void add_any(struct cutter *c, int32_t code) {
   if (code == I_DOTTED && c->w->lowers) add(c, DOT_ABOVE); /* whose small letter is two */
 }
 
-static void take(struct cutter *c, int32_t code) {
+static void take(struct wordpiece_encoder *c, int32_t code) {
   if (c->w->cleans && (code == 0 || code == 0xFFFD || is_control(code))) return;
   int alone = c->w->parts && is_chinese(code), space = attn_is_space(code);
   if ((alone || space) && c->count) end_word(c, c->at);
@@ -159,8 +159,8 @@ static void take(struct cutter *c, int32_t code) {
 }
 
 attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *text, size_t length,
-                                  struct attn_encoding *out, attn_error *err) {
-  struct cutter c = {.t = t, .w = &t->pieces, .out = out};
+                                  struct attn_token_output *out, attn_error *err) {
+  struct wordpiece_encoder c = {.t = t, .w = &t->pieces, .out = out};
   size_t letters = (size_t)c.w->letters, at = 0, bytes;
   int32_t code;
   c.word = malloc(letters * sizeof *c.word);

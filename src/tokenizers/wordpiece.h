@@ -8,7 +8,7 @@
 
 /* ATTN_ERR_FORMAT where there is no UTF-8. */
 attn_status attn_wordpiece_encode(const struct attn_tokenizer *tokenizer, const char *text,
-                                  size_t length, struct attn_encoding *out, attn_error *err);
+                                  size_t length, struct attn_token_output *out, attn_error *err);
 
 /* How many bytes of a word's beginning are left out behind another, and whether a space comes
  * between. */
