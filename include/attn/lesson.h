@@ -93,6 +93,7 @@ typedef enum attn_step_op {
   ATTN_OP_GENERAL,       /* a c b^T: Luong's general alignment */
   ATTN_OP_ADDITIVE,      /* e_ij = v . tanh(W a_i + U b_j): operands a, b, W, U, v */
   ATTN_OP_POSITIONS,     /* the sine and cosine table: scalar = first k (0 or 1); rows and cols as set */
+  ATTN_OP_COUNT,         /* how many operations there are */
 } attn_step_op;
 
 #define ATTN_OPERANDS_MAX 16 /* APPEND takes up to this many: the heads */

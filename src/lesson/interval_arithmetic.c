@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "error.h"
+#include "operations.h"
 
 typedef const struct attn_interval_matrix *intervals;
 
@@ -60,6 +61,22 @@ static attn_status multiply(intervals a, int ta, intervals b, int tb, double sla
   return ATTN_OK;
 }
 
+attn_status attn_interval_product(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  return multiply(o[0], step->op == ATTN_OP_MATMUL_TN, o[1], step->op == ATTN_OP_MATMUL_NT, slack,
+                  pool, out, err);
+}
+
+attn_status attn_interval_general(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  struct attn_interval_matrix qw;
+  (void)step;
+  attn_status status = multiply(o[0], 0, o[2], 0, slack, pool, &qw, err);
+  return status ? status : multiply(&qw, 0, o[1], 1, slack, pool, out, err);
+}
+
 /* Each number by itself, by a function that never falls. */
 static attn_status map(intervals a, double (*f)(double, double), double with, double slack,
                        struct attn_pool *pool, struct attn_interval_matrix *out, attn_error *err) {
@@ -83,6 +100,20 @@ static double tangent(double x, double unused) {
   return tanh(x);
 }
 
+attn_status attn_interval_divide(const attn_step *step, intervals const *o, double slack,
+                                 struct attn_pool *pool, struct attn_interval_matrix *out,
+                                 attn_error *err) {
+  (void)slack;
+  return map(o[0], divided, step->scalar, 0, pool, out, err);
+}
+
+attn_status attn_interval_exp(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  (void)step, (void)slack;
+  return map(o[0], power, 0, 0, pool, out, err);
+}
+
 /* The extent of a line: the number of cells that a sum along axis runs over. */
 static struct attn_interval line_sum(intervals a, int axis, int32_t line) {
   struct attn_interval sum = {0, 0};
@@ -94,8 +125,11 @@ static struct attn_interval line_sum(intervals a, int axis, int32_t line) {
   return sum;
 }
 
-static attn_status sum_lines(intervals a, int axis, double slack, struct attn_pool *pool,
-                             struct attn_interval_matrix *out, attn_error *err) {
+attn_status attn_interval_sum(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  intervals a = o[0];
+  int axis = step->axis;
   int32_t rows = axis ? a->lo.rows : 1, cols = axis ? 1 : a->lo.cols;
   attn_status status = make(pool, rows, cols, out, err);
   for (int32_t n = 0; n < (axis ? rows : cols) && !status; n++) {
@@ -106,8 +140,11 @@ static attn_status sum_lines(intervals a, int axis, double slack, struct attn_po
 }
 
 /* p_i is largest where e_i is and all others are least. */
-static attn_status softmax(intervals a, int axis, double slack, struct attn_pool *pool,
-                           struct attn_interval_matrix *out, attn_error *err) {
+attn_status attn_interval_softmax(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  intervals a = o[0];
+  int axis = step->axis;
   struct attn_interval_matrix e;
   attn_status status = map(a, power, 0, 0, pool, &e, err);
   if (!status) status = make(pool, a->lo.rows, a->lo.cols, out, err);
@@ -127,8 +164,12 @@ static attn_status softmax(intervals a, int axis, double slack, struct attn_pool
   return ATTN_OK;
 }
 
-static attn_status quotient(intervals a, intervals b, int axis, struct attn_pool *pool,
-                            struct attn_interval_matrix *out, attn_error *err) {
+attn_status attn_interval_quotient(const attn_step *step, intervals const *o, double slack,
+                                   struct attn_pool *pool, struct attn_interval_matrix *out,
+                                   attn_error *err) {
+  intervals a = o[0], b = o[1];
+  int axis = step->axis;
+  (void)slack;
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
@@ -141,8 +182,11 @@ static attn_status quotient(intervals a, intervals b, int axis, struct attn_pool
   return status;
 }
 
-static attn_status add(intervals a, intervals b, struct attn_pool *pool,
-                       struct attn_interval_matrix *out, attn_error *err) {
+attn_status attn_interval_add(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  intervals a = o[0], b = o[1];
+  (void)step, (void)slack;
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
@@ -153,9 +197,10 @@ static attn_status add(intervals a, intervals b, struct attn_pool *pool,
 }
 
 /* e_ij = v . tanh(W a_i + U b_j) */
-static attn_status additive(const attn_step *step, intervals const *o, double slack,
-                            struct attn_pool *pool, struct attn_interval_matrix *out,
-                            attn_error *err) {
+attn_status attn_interval_additive(const attn_step *step, intervals const *o, double slack,
+                                   struct attn_pool *pool, struct attn_interval_matrix *out,
+                                   attn_error *err) {
+  (void)step;
   struct attn_interval_matrix wa, ub, sum, t, e;
   attn_status status = multiply(o[0], 0, o[2], 1, slack, pool, &wa, err);
   if (!status) status = multiply(o[1], 0, o[3], 1, slack, pool, &ub, err);
@@ -172,7 +217,6 @@ static attn_status additive(const attn_step *step, intervals const *o, double sl
       if (!status) status = multiply(&t, 0, o[4], !column, slack, pool, &e, err);
       if (!status) set(out, i, j, get(&e, 0, 0, 0));
     }
-  (void)step;
   return status;
 }
 
@@ -188,33 +232,7 @@ static attn_status both_ends(const attn_step *step, intervals const *o, struct a
 attn_status attn_interval_step(const attn_step *step, intervals const *o, double slack,
                                struct attn_pool *pool, struct attn_interval_matrix *out,
                                attn_error *err) {
-  struct attn_interval_matrix inner;
-  attn_status status;
-  switch (step->op) {
-    case ATTN_OP_MATMUL:
-      return multiply(o[0], 0, o[1], 0, slack, pool, out, err);
-    case ATTN_OP_MATMUL_NT:
-      return multiply(o[0], 0, o[1], 1, slack, pool, out, err);
-    case ATTN_OP_MATMUL_TN:
-      return multiply(o[0], 1, o[1], 0, slack, pool, out, err);
-    case ATTN_OP_DIVIDE:
-      return map(o[0], divided, step->scalar, 0, pool, out, err);
-    case ATTN_OP_EXP:
-      return map(o[0], power, 0, 0, pool, out, err);
-    case ATTN_OP_SOFTMAX:
-      return softmax(o[0], step->axis, slack, pool, out, err);
-    case ATTN_OP_SUM:
-      return sum_lines(o[0], step->axis, slack, pool, out, err);
-    case ATTN_OP_QUOTIENT:
-      return quotient(o[0], o[1], step->axis, pool, out, err);
-    case ATTN_OP_ADD:
-      return add(o[0], o[1], pool, out, err);
-    case ATTN_OP_ADDITIVE:
-      return additive(step, o, slack, pool, out, err);
-    case ATTN_OP_GENERAL:
-      status = multiply(o[0], 0, o[2], 0, slack, pool, &inner, err);
-      return status ? status : multiply(&inner, 0, o[1], 1, slack, pool, out, err);
-    default:
-      return both_ends(step, o, pool, out, err);
-  }
+  int known = step->op >= 0 && step->op < ATTN_OP_COUNT;
+  if (!known || !attn_operations[step->op].interval) return both_ends(step, o, pool, out, err);
+  return attn_operations[step->op].interval(step, o, slack, pool, out, err);
 }

@@ -9,6 +9,7 @@
 #include "step_labels.h"
 #include "matrix_text.h"
 #include "number_text.h"
+#include "operation_text.h"
 #include "text_layout.h"
 #include "working.h"
 
@@ -160,57 +161,24 @@ static int is_output(const attn_example *e, const attn_step *s) {
          e->step[s->operand[0]].name == ATTN_STEP_WEIGHTS;
 }
 
-static void tell_product(struct attn_explanation *t, const attn_step *s) {
-  if (is_output(t->example, s)) {
+void attn_explain_product(struct attn_explanation *t, const attn_step *s) {
+  if (attn_is_scorelike(t->example, s)) {
+    attn_explain_scores(t, s);
+  } else if (is_output(t->example, s)) {
     attn_explain_output(t, s);
-    return;
+  } else {
+    if (s->name == ATTN_STEP_Q) attn_explain_once(t, MESSAGE_WHAT_Q);
+    if (s->name == ATTN_STEP_K) attn_explain_once(t, MESSAGE_WHAT_K);
+    if (s->name == ATTN_STEP_V) attn_explain_once(t, MESSAGE_WHAT_V);
+    if (s->name == ATTN_STEP_PROJECTED) attn_explain_once(t, MESSAGE_WHAT_PROJECTED);
+    attn_explain_cell(t, s);
   }
-  if (s->name == ATTN_STEP_Q) attn_explain_once(t, MESSAGE_WHAT_Q);
-  if (s->name == ATTN_STEP_K) attn_explain_once(t, MESSAGE_WHAT_K);
-  if (s->name == ATTN_STEP_V) attn_explain_once(t, MESSAGE_WHAT_V);
-  if (s->name == ATTN_STEP_PROJECTED) attn_explain_once(t, MESSAGE_WHAT_PROJECTED);
-  attn_explain_cell(t, s);
 }
 
-static void tell(struct attn_explanation *t, const attn_step *s) {
-  switch ((attn_step_op)s->op) {
-    case ATTN_OP_GIVEN:
-      return;
-    case ATTN_OP_MATMUL:
-    case ATTN_OP_MATMUL_NT:
-    case ATTN_OP_MATMUL_TN:
-    case ATTN_OP_TRANSPOSE:
-      if (attn_is_scorelike(t->example, s))
-        attn_explain_scores(t, s);
-      else
-        tell_product(t, s);
-      break;
-    case ATTN_OP_GENERAL:
-    case ATTN_OP_ADDITIVE:
-      attn_explain_scores(t, s);
-      break;
-    case ATTN_OP_DIVIDE:
-      attn_explain_scaled(t, s);
-      break;
-    case ATTN_OP_MASK:
-      attn_explain_masked(t, s);
-      break;
-    case ATTN_OP_SOFTMAX:
-      attn_explain_softmax(t, s);
-      break;
-    case ATTN_OP_EXP:
-    case ATTN_OP_SUM:
-    case ATTN_OP_QUOTIENT:
-      attn_explain_exponentials(t, s);
-      break;
-    case ATTN_OP_ADD:
-    case ATTN_OP_APPEND:
-      attn_explain_joined(t, s);
-      break;
-    case ATTN_OP_POSITIONS:
-      attn_explain_positions(t, s);
-      break;
-  }
+static void explain_values(struct attn_explanation *t, const attn_step *s) {
+  const struct attn_operation_text *operation = attn_operation_text(s->op);
+  if (!operation->explain) return;
+  operation->explain(t, s);
   if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);
 }
 
@@ -305,7 +273,7 @@ static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
   look.marked = marked;
   put_heading(t->out, t->example, s, number);
   attn_out_matrix(t->out, t->example, s, &look);
-  tell(t, s);
+  explain_values(t, s);
   if (marked) put_differences(t->out, t->example, s, v);
   free(marked);
   return ATTN_OK;

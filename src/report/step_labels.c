@@ -3,38 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operation_text.h"
 #include "text_layout.h"
 
 enum { LABEL_COLUMNS = 24 };
 
 /* ---- What runs along an axis ---------------------------------------------------------------- */
 
-static enum attn_step_axis of_operand(const attn_example *e, const attn_step *s, int n, int axis) {
-  return n < s->operands ? attn_step_axis(e, &e->step[s->operand[n]], axis) : ATTN_AXIS_NONE;
-}
-
 /* A snippet's own variable: as its operands are. */
 static enum attn_step_axis by_operation(const attn_example *e, const attn_step *s, int axis) {
-  switch (s->op) {
-    case ATTN_OP_MATMUL:
-    case ATTN_OP_APPEND:
-      return of_operand(e, s, axis && s->op == ATTN_OP_MATMUL, axis);
-    case ATTN_OP_MATMUL_NT:
-    case ATTN_OP_GENERAL:
-    case ATTN_OP_ADDITIVE:
-      return of_operand(e, s, axis, 0);
-    case ATTN_OP_MATMUL_TN:
-      return of_operand(e, s, axis, 1);
-    case ATTN_OP_TRANSPOSE:
-      return of_operand(e, s, 0, !axis);
-    case ATTN_OP_SUM:
-      return axis == s->axis ? ATTN_AXIS_NONE : of_operand(e, s, 0, axis);
-    case ATTN_OP_GIVEN:
-    case ATTN_OP_POSITIONS:
-      return ATTN_AXIS_NONE;
-    default:
-      return of_operand(e, s, 0, axis);
-  }
+  struct attn_axis_source from = attn_operation_text(s->op)->axis[axis];
+  int summed = s->op == ATTN_OP_SUM && axis == s->axis;
+  if (summed || from.operand < 0 || from.operand >= s->operands) return ATTN_AXIS_NONE;
+  return attn_step_axis(e, &e->step[s->operand[from.operand]], from.axis);
 }
 
 enum attn_step_axis attn_step_axis(const attn_example *e, const attn_step *s, int axis) {

@@ -4,6 +4,15 @@
 
 #include "text_writer.h"
 
+/* One cell of a step, and where to write how it is computed. */
+struct attn_worked_cell {
+  struct attn_out *out;
+  const attn_example *example;
+  const attn_step *step;
+  int32_t row, col;
+  int terms; /* the most that a sum shows; 0: all */
+};
+
 /* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", flowing, without the line's end. terms: the most
  * that a sum shows, 0 for all. A given's number is only itself. */
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operation_text.h"
 #include "fixture.h"
 #include "step_labels.h"
 #include "text_writer.h"
@@ -62,6 +63,18 @@ static const char *cell_problem(const char *name) {
 }
 
 /* ---- The usual way ---- */
+
+static void test_every_operation_has_a_row(void **state) {
+  (void)state;
+  for (int op = 0; op < ATTN_OP_COUNT; op++) {
+    const struct attn_operation_text *row = attn_operation_text(op);
+    assert_non_null(row->json);
+    assert_non_null(row->formula);
+    assert_int_equal(row->explain != NULL, op != ATTN_OP_GIVEN);
+    assert_int_equal(row->working != NULL, op != ATTN_OP_GIVEN);
+    assert_int_equal(row->visit != NULL, op != ATTN_OP_GIVEN && op != ATTN_OP_POSITIONS);
+  }
+}
 
 static void test_plain(void **state) {
   (void)state;
@@ -542,6 +555,7 @@ static void test_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_operation_has_a_row),
       cmocka_unit_test(test_plain),
       cmocka_unit_test(test_japanese),
       cmocka_unit_test(test_causal),
