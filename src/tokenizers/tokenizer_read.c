@@ -36,32 +36,18 @@ static const struct attn_schema_member split_rules[] = {
     {"invert", "false", 0}};
 static const struct attn_schema_member space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
 static const struct attn_schema_member fuse_rules[] = {{"type", "\"Fuse\"", 0}};
-static const struct attn_schema_member pairs_rules[] = {
-    {"type", "\"BPE\"", 0},
-    {"dropout", "null 0.0 0", 1},
-    {"unk_token", "null \"<unk>\"", 1},
-    {"continuing_subword_prefix", "null \"\"", 1},
-    {"end_of_word_suffix", "null \"\"", 1},
-    {"fuse_unk", "false", 1},
-    {"byte_fallback", "false", 1},
-    {"ignore_merges", "false", 1},
-    {"vocab", NULL, 0},
-    {"merges", NULL, 0}};
-static const struct attn_schema_member level_rules[] = {
-    {"type", "\"WordLevel\"", 0}, {"unk_token", "\"<unk>\"", 0}, {"vocab", NULL, 0}};
-/* Of other vocabularies: which word is the unknown one is looked at when they are there. */
-static const struct attn_schema_member foreign_pairs_rules[] = {
-    {"type", "\"BPE\"", 1},
-    {"dropout", "null 0.0 0", 1},
-    {"unk_token", NULL, 1},
-    {"continuing_subword_prefix", "null \"\"", 1},
-    {"end_of_word_suffix", "null \"\"", 1},
-    {"fuse_unk", "false", 1},
-    {"byte_fallback", "false", 1},
-    {"ignore_merges", "false", 1},
-    {"vocab", NULL, 0},
-    {"merges", NULL, 0}};
-static const struct attn_schema_member foreign_level_rules[] = {
+/* read_unknown checks unk_token. GPT-2's own file has no type. */
+static const struct attn_schema_member bpe_rules[] = {{"type", "\"BPE\"", 1},
+                                                      {"dropout", "null 0.0 0", 1},
+                                                      {"unk_token", NULL, 1},
+                                                      {"continuing_subword_prefix", "null \"\"", 1},
+                                                      {"end_of_word_suffix", "null \"\"", 1},
+                                                      {"fuse_unk", "false", 1},
+                                                      {"byte_fallback", "false", 1},
+                                                      {"ignore_merges", "false", 1},
+                                                      {"vocab", NULL, 0},
+                                                      {"merges", NULL, 0}};
+static const struct attn_schema_member word_level_rules[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", NULL, 0}, {"vocab", NULL, 0}};
 static const struct attn_schema_member added_rules[] = {{"id", NULL, 0},
                                                         {"content", NULL, 0},
@@ -366,15 +352,21 @@ static attn_status read_kind(const json_t *root, int foreign, enum attn_tokenize
       NAME_SHOWN, name);
 }
 
-/* NULL or missing: none, which of pairs of bytes may be so. */
+/* Sets the token that stands for unknown text. BPE may have none: null or missing. */
 static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, attn_error *err) {
-  const json_t *word = json_object_get(model, "unk_token");
-  const char *text = json_string_value(word);
-  if (!t->foreign) return ATTN_OK;
-  t->unknown = text ? attn_intern_find(&t->words, text, strlen(text)) : -1;
-  if (t->unknown >= 0 || (t->kind == ATTN_TOKENIZER_BPE && (!word || json_is_null(word))))
+  const json_t *token = json_object_get(model, "unk_token");
+  const char *text = json_string_value(token);
+  int32_t id = text ? attn_intern_find(&t->words, text, strlen(text)) : -1;
+  if (t->kind == ATTN_TOKENIZER_BPE && (!token || json_is_null(token))) {
+    t->unknown = t->foreign ? -1 : ATTN_UNK_ID;
     return ATTN_OK;
-  return attn_tokenizer_invalid(err, "model.unk_token", "it is no word of model.vocab");
+  }
+  t->unknown = id;
+  if (t->foreign ? id >= 0 : id == ATTN_UNK_ID) return ATTN_OK;
+  if (!text) return attn_tokenizer_invalid(err, "model.unk_token", "expected a string");
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: model.unk_token is \"%.*s\"; expected %s", NAME_SHOWN, text,
+                   t->foreign ? "a token of model.vocab" : "\"<unk>\"");
 }
 
 /* Of a vocabulary with special tokens of its own. */
@@ -386,15 +378,9 @@ static attn_status read_frame(struct attn_tokenizer *t, const json_t *root, attn
 
 static attn_status check_model(const json_t *model, const struct attn_tokenizer *t,
                                attn_error *err) {
-  static const struct {
-    const struct attn_schema_member *rules;
-    size_t count;
-  } all[2][2] = {
-      {{level_rules, ATTN_SCHEMA_SIZE(level_rules)}, {pairs_rules, ATTN_SCHEMA_SIZE(pairs_rules)}},
-      {{foreign_level_rules, ATTN_SCHEMA_SIZE(foreign_level_rules)},
-       {foreign_pairs_rules, ATTN_SCHEMA_SIZE(foreign_pairs_rules)}}};
-  int bpe = t->kind == ATTN_TOKENIZER_BPE;
-  return attn_schema_check(model, "model", all[t->foreign][bpe].rules, all[t->foreign][bpe].count,
+  if (t->kind == ATTN_TOKENIZER_BPE)
+    return attn_schema_check(model, "model", bpe_rules, ATTN_SCHEMA_SIZE(bpe_rules), err);
+  return attn_schema_check(model, "model", word_level_rules, ATTN_SCHEMA_SIZE(word_level_rules),
                            err);
 }
 
