@@ -66,9 +66,9 @@ struct seen {
 };
 
 static const attn_bilingual_text kind_words[KINDS] = {
-    {"Encoder self-attention", "エンコーダの自己注意"},
-    {"Decoder self-attention", "デコーダの自己注意"},
-    {"Cross-attention", "交差注意"}};
+    {"Encoder self-attention", "エンコーダのセルフアテンション"},
+    {"Decoder self-attention", "デコーダのセルフアテンション"},
+    {"Cross-attention", "クロスアテンション"}};
 
 static int grow(struct seen *s) {
   int32_t room = s->room ? 2 * s->room : 16;

@@ -73,7 +73,7 @@ static void put_step(const struct check_printer *p, int32_t index) {
   if (index == p->verdict->first_wrong)
     attn_out_message(out, MESSAGE_FIRST_HERE, NULL);
   else if (v->judgement == ATTN_JUDGED_WRONG)
-    attn_out_message(out, MESSAGE_NEW_SLIP, NULL);
+    attn_out_message(out, MESSAGE_OTHER_ERROR, NULL);
   attn_out_line(out, 0);
 }
 
@@ -187,7 +187,7 @@ static void put_title(const struct check_printer *p, int32_t index) {
   struct attn_out *out = p->out;
   snprintf(number, sizeof number, "%d", (int)index + 1);
   snprintf(line, sizeof line, "%d", (int)p->example->line);
-  attn_text_shorten(title, sizeof title, p->example->title ? p->example->title : "", TITLE_COLUMNS);
+  attn_text_shorten(title, sizeof title, attn_example_title(p->example, index), TITLE_COLUMNS);
   attn_out_line(out, 0);
   attn_out_color(out, "1");
   attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
@@ -213,7 +213,7 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_begin(&out, style, sink);
   attn_out_color(&out, "1");
   attn_out_whole(&out, lesson->file);
-  attn_out_message(&out, MESSAGE_FILE_VERDICT, NULL);
+  attn_out_message(&out, MESSAGE_COLON, NULL);
   attn_out_color(&out, color_of(check->judgement));
   attn_out_message(&out, verdict_message(check->judgement), NULL);
   attn_out_color(&out, "0");

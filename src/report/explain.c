@@ -13,7 +13,7 @@
 #include "text_layout.h"
 #include "working.h"
 
-enum { TITLE_COLUMNS = 400, DIFFERENCES_MAX = 6 };
+enum { TITLE_COLUMNS = 400, NAME_COLUMNS = 24, DIFFERENCES_MAX = 6 };
 
 /* ---- What the families share --------------------------------------------------------------------
  */
@@ -24,6 +24,26 @@ int attn_explain_once(struct attn_explanation *t, int message) {
   attn_out_message(t->out, message, NULL);
   attn_out_line(t->out, ATTN_INDENT);
   return 1;
+}
+
+static const char *quoted(const struct attn_explanation *t, char text[ATTN_LABEL_BYTES]) {
+  char name[ATTN_LABEL_BYTES - sizeof "「」"];
+  if (t->out->style.language != ATTN_LANGUAGE_JAPANESE || *text == '#') return text;
+  attn_text_shorten(name, sizeof name, text, NAME_COLUMNS);
+  snprintf(text, ATTN_LABEL_BYTES, "「%s」", name);
+  return text;
+}
+
+const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
+                               char text[ATTN_LABEL_BYTES]) {
+  attn_query_text(t->example, n, text);
+  return quoted(t, text);
+}
+
+const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
+                             char text[ATTN_LABEL_BYTES]) {
+  attn_key_text(t->example, n, text);
+  return quoted(t, text);
 }
 
 int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s) {
@@ -84,7 +104,8 @@ static void put_tokens(struct attn_out *out, char *const *token, int32_t count) 
   char name[ATTN_LABEL_BYTES];
   for (int32_t n = 0; n < count; n++) {
     if (n) attn_out_flow(out, "  ");
-    attn_out_whole(out, attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", 24));
+    attn_out_whole(out,
+                   attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", NAME_COLUMNS));
   }
 }
 
@@ -137,7 +158,7 @@ static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t in
   const attn_example *e = &lesson->example[index];
   char number[16], title[TITLE_COLUMNS * 4];
   snprintf(number, sizeof number, "%d", (int)index + 1);
-  attn_text_shorten(title, sizeof title, e->title ? e->title : "", TITLE_COLUMNS);
+  attn_text_shorten(title, sizeof title, attn_example_title(e, index), TITLE_COLUMNS);
   attn_out_color(out, "1");
   attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
@@ -193,24 +214,25 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
   attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
   snprintf(size, sizeof size, "%d", (int)s->head + 1);
   if (s->head >= 0) {
-    attn_out_flow(out, ", ");
+    attn_out_message(out, MESSAGE_COMMA, NULL);
     attn_out_message(out, MESSAGE_HEAD, size, NULL);
   }
-  attn_out_flow(out, ": ");
+  attn_out_message(out, MESSAGE_COLON, NULL);
   attn_out_flow(out, attn_symbol_text(s, symbol));
   attn_formula_text(e, s, out->style.precision, text);
   if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
   attn_out_color(out, "0");
-  snprintf(size, sizeof size, "  (%d×%d", (int)s->exact.rows, (int)s->exact.cols);
+  snprintf(size, sizeof size, "%d×%d", (int)s->exact.rows, (int)s->exact.cols);
+  attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
   attn_out_flow(out, size);
   if (attn_is_scorelike(e, s)) {
-    attn_out_flow(out, "; ");
+    attn_out_message(out, MESSAGE_SEMICOLON, NULL);
     attn_out_message(out,
                      attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES ? MESSAGE_AXES_QUERY_KEY
                                                                   : MESSAGE_AXES_KEY_QUERY,
                      NULL);
   }
-  attn_out_flow(out, ")");
+  attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
   attn_out_line(out, ATTN_INDENT);
 }
 

@@ -2,6 +2,7 @@
 #ifndef ATTN_REPORT_EXPLAIN_H
 #define ATTN_REPORT_EXPLAIN_H
 
+#include "step_labels.h"
 #include "text_writer.h"
 
 /* What is being told, and to whom. */
@@ -17,6 +18,12 @@ enum { ATTN_INDENT = 3, ATTN_TERMS = 12, ATTN_LINES = 16 };
 /* Writes an explanation unless it was given before, as a line of its own. Returns whether it did.
  */
 int attn_explain_once(struct attn_explanation *t, int message);
+
+/* The name of a query or a key within a sentence: in quotes in Japanese, unless it is a number. */
+const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
+                               char text[ATTN_LABEL_BYTES]);
+const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
+                             char text[ATTN_LABEL_BYTES]);
 
 /* One number of a step worked out, at the query that is followed. */
 void attn_explain_cell(struct attn_explanation *t, const attn_step *s);

@@ -54,7 +54,7 @@ static int next_group(const struct attn_explanation *t, const attn_step *s, int3
   for (int32_t k = 0; k < keys && named < shown; k++) {
     if (!same(weight(t, s, query, k), g->weight)) continue;
     named++;
-    add_name(g, t, attn_key_text(t->example, k, name), named == g->keys);
+    add_name(g, t, attn_key_in_text(t, k, name), named == g->keys);
   }
   if (shown == g->keys) return 1;
   const char *pattern = attn_message_text(MESSAGE_AND_OTHERS, t->out->style.language);
@@ -66,10 +66,10 @@ static int next_group(const struct attn_explanation *t, const attn_step *s, int3
 }
 
 static int first_message(const struct attention_group *g, int32_t keys, double rest) {
-  if (g->keys == keys && keys > 1) return MESSAGE_LOOKS_ALL_ALIKE;
-  if (g->keys > 1) return MESSAGE_LOOKS_TIED;
-  if (rest <= 0) return MESSAGE_LOOKS_ONLY;
-  return g->weight > 0.5 ? MESSAGE_LOOKS_ONE : MESSAGE_LOOKS_MOST;
+  if (g->keys == keys && keys > 1) return MESSAGE_ATTENDS_UNIFORMLY;
+  if (g->keys > 1) return MESSAGE_ATTENDS_EQUALLY;
+  if (rest <= 0) return MESSAGE_ATTENDS_ONLY;
+  return g->weight > 0.5 ? MESSAGE_ATTENDS_MOSTLY : MESSAGE_ATTENDS_MOST;
 }
 
 static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t query) {
@@ -77,26 +77,28 @@ static void tell_query(struct attn_explanation *t, const attn_step *s, int32_t q
   struct attention_group g, next;
   int32_t keys = attn_key_count(t, s);
   char name[ATTN_LABEL_BYTES], number[ATTN_NUMBER_BYTES], count[16];
-  attn_query_text(t->example, query, name);
+  attn_query_in_text(t, query, name);
   if (!next_group(t, s, query, INFINITY, &g)) {
-    attn_out_message(out, MESSAGE_BLIND, name, NULL);
-    attn_out_message(out, MESSAGE_STOP, NULL);
+    attn_out_message(out, MESSAGE_ATTENDS_NONE, name, NULL);
+    attn_out_message(out, MESSAGE_ATTENDS_END, NULL);
     return;
   }
-  int more = next_group(t, s, query, g.weight, &next);
+  int more = next_group(t, s, query, g.weight, &next), ranked = more;
   int message = first_message(&g, keys, more ? next.weight : 0);
   attn_number_text(g.weight, out->style.precision, number);
   snprintf(count, sizeof count, "%d", (int)keys);
-  attn_out_message(out, message, name, message == MESSAGE_LOOKS_ALL_ALIKE ? count : g.list, number,
-                   NULL);
+  attn_out_message(out, message, name, message == MESSAGE_ATTENDS_UNIFORMLY ? count : g.list,
+                   number, NULL);
   for (int n = 1; more && n < GROUPS_MAX; n++) {
+    int several = next.keys > 1;
+    int then = several ? MESSAGE_THEN_EQUALLY : MESSAGE_THEN_ONE;
+    if (n > 1) then = several ? MESSAGE_NEXT_EQUALLY : MESSAGE_NEXT_ONE;
     attn_number_text(next.weight, out->style.precision, number);
-    attn_out_message(out, next.keys > 1 ? MESSAGE_THEN_TIED : MESSAGE_THEN_ONE, next.list, number,
-                     NULL);
+    attn_out_message(out, then, next.list, number, NULL);
     double below = next.weight;
     more = next_group(t, s, query, below, &next);
   }
-  attn_out_message(out, MESSAGE_STOP, NULL);
+  attn_out_message(out, ranked ? MESSAGE_ATTENDS_RANKED : MESSAGE_ATTENDS_END, NULL);
 }
 
 void attn_explain_attention(struct attn_explanation *t, const attn_step *s) {

@@ -80,7 +80,9 @@ static int parse(const char *text, struct cell_request *r) {
 enum { BY_SYMBOL, BY_LABEL, BY_ALIAS, WAYS };
 
 static int called(const attn_step *s, const char *name, int way) {
-  if (way == BY_SYMBOL) return s->symbol && !strcmp(s->symbol, name);
+  char symbol[ATTN_LABEL_BYTES];
+  if (way == BY_SYMBOL)
+    return s->symbol && (!strcmp(s->symbol, name) || !strcmp(attn_symbol_text(s, symbol), name));
   return way == BY_LABEL ? !strcmp(attn_step_label(s->name), name)
                          : s->name == attn_step_find(name);
 }
@@ -204,11 +206,11 @@ static void put_step_heading(struct attn_out *out, const attn_example *e, const 
   attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
   snprintf(head, sizeof head, "%d", (int)s->head + 1);
   if (s->head >= 0) {
-    attn_out_flow(out, " (");
+    attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
     attn_out_message(out, MESSAGE_HEAD, head, NULL);
-    attn_out_flow(out, ")");
+    attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
   }
-  attn_out_flow(out, ": ");
+  attn_out_message(out, MESSAGE_COLON, NULL);
   attn_out_flow(out, attn_symbol_text(s, symbol));
   attn_formula_text(e, s, out->style.precision, formula);
   if (*formula) attn_out_flow(out, " = "), attn_out_flow(out, formula);

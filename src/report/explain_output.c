@@ -34,7 +34,7 @@ void attn_explain_output(struct attn_explanation *t, const attn_step *s) {
     return;
   }
   int32_t row = t->query < s->exact.rows ? t->query : 0;
-  attn_out_message(t->out, MESSAGE_WEIGHTED_SUM, attn_query_text(t->example, row, name), NULL);
+  attn_out_message(t->out, MESSAGE_WEIGHTED_SUM, attn_query_in_text(t, row, name), NULL);
   attn_out_line(t->out, ATTN_INDENT + 2);
   put_weighted_sum(t, s, row);
   attn_out_line(t->out, ATTN_INDENT);

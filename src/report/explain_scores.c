@@ -15,7 +15,7 @@ void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   int32_t keys = attn_key_count(t, s), row, col;
   int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
-                   attn_query_text(t->example, t->query, name), NULL);
+                   attn_query_in_text(t, t->query, name), NULL);
   for (int32_t k = 0; k < keys && k < ATTN_LINES; k++) {
     attn_out_line(out, ATTN_INDENT + 2);
     attn_cell_of_key(t, s, t->query, k, &row, &col);
@@ -71,7 +71,7 @@ static void tell_hidden(struct attn_explanation *t, const attn_step *s, const at
   for (int32_t k = 0; k < keys; k++) {
     attn_cell_of_key(t, s, query, k, &row, &col);
     if (mask_at(mask, row, col) != 0) continue;
-    attn_key_text(t->example, k, key);
+    attn_key_in_text(t, k, key);
     size_t used = strlen(list);
     if (hidden < 8)
       snprintf(list + used, sizeof list - used, "%s%s", hidden ? comma : "", key);
@@ -79,13 +79,13 @@ static void tell_hidden(struct attn_explanation *t, const attn_step *s, const at
       snprintf(list + used, sizeof list - used, "%s…", comma);
     hidden++;
   }
-  attn_query_text(t->example, query, name);
+  attn_query_in_text(t, query, name);
   if (hidden == 0)
-    attn_out_message(t->out, MESSAGE_SEES_ALL, name, NULL);
+    attn_out_message(t->out, MESSAGE_MASKED_NONE, name, NULL);
   else if (hidden == keys)
-    attn_out_message(t->out, MESSAGE_SEES_NONE, name, NULL);
+    attn_out_message(t->out, MESSAGE_MASKED_ALL, name, NULL);
   else
-    attn_out_message(t->out, MESSAGE_SEES_NOT, name, list, NULL);
+    attn_out_message(t->out, MESSAGE_MASKED_SOME, name, list, NULL);
   attn_out_line(t->out, ATTN_INDENT);
 }
 

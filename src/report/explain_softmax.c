@@ -78,12 +78,12 @@ void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
   if (r.line >= (s->axis ? r.from->rows : r.from->cols)) r.line = 0;
   r.shift = attn_softmax_shift(r.from, r.axis, r.line);
   for (int32_t k = 0; k < r.count; k++) r.sum += exp(exponent(&r, k));
-  attn_query_text(t->example, r.line, name);
+  attn_query_in_text(t, r.line, name);
   if (r.sum > 0) {
     attn_out_message(t->out, s->axis ? MESSAGE_ONE_ROW : MESSAGE_ONE_COLUMN, name, NULL);
     put_row(&r);
   } else {
-    attn_out_message(t->out, MESSAGE_SEES_NONE, name, NULL);
+    attn_out_message(t->out, MESSAGE_MASKED_ALL, name, NULL);
   }
   attn_out_line(t->out, ATTN_INDENT);
 }

@@ -60,11 +60,11 @@ static void fill(char *to, size_t room, int message, int language, int number) {
 
 static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *lesson,
                                       int32_t index) {
-  const char *text[2], *title = lesson->example[index].title;
-  if (a->plain && title && !attn_font_covers(title)) title = NULL;
+  const char *text[2], *title = attn_example_title(&lesson->example[index], index);
+  if (a->plain && !attn_font_covers(title)) title = "";
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
-    attn_text_shorten(name, sizeof name, title ? title : "", TITLE_COLUMNS);
+    attn_text_shorten(name, sizeof name, title, TITLE_COLUMNS);
     fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language,
          (int)index + 1);
     snprintf(whole, sizeof whole, "%s%s", head, name);

@@ -25,13 +25,17 @@ static void put_divisor(char *text, const attn_step *s, int precision) {
 }
 
 static void put_appended(char *text, const attn_example *e, const attn_step *s) {
-  char head[ATTN_NUMBER_BYTES];
+  char head[ATTN_NUMBER_BYTES], first[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES];
+  int alike = 1; /* the names do not differ, so that the heads' numbers are needed */
+  for (int32_t n = 1; n < s->operands; n++)
+    alike &= !strcmp(attn_symbol_text(&e->step[s->operand[0]], first),
+                     attn_symbol_text(&e->step[s->operand[n]], name));
   for (int32_t n = 0; n < s->operands; n++) {
     const attn_step *part = &e->step[s->operand[n]];
     put(text, n ? " | " : "[");
     put_operand(text, e, s, n);
     snprintf(head, sizeof head, " %d", (int)part->head + 1);
-    if (part->head >= 0 && s->head < 0) put(text, head);
+    if (alike && part->head >= 0 && s->head < 0) put(text, head);
   }
   put(text, "]");
 }

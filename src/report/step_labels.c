@@ -125,8 +125,36 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
   return text;
 }
 
+const char *attn_example_title(const attn_example *e, int32_t index) {
+  static const char *const words[] = {"Example", "例"};
+  char number[16];
+  size_t digits = (size_t)snprintf(number, sizeof number, "%d", (int)index + 1);
+  const char *title = e->title ? e->title : "";
+  for (size_t n = 0; n < sizeof words / sizeof *words; n++) {
+    const char *at = title + strlen(words[n]);
+    if (strncmp(title, words[n], strlen(words[n]))) continue;
+    at += strspn(at, " ");
+    if (strncmp(at, number, digits) || strspn(at, "0123456789") != digits) continue;
+    at += digits;
+    size_t colon = *at == ':' ? 1 : !strncmp(at, "：", strlen("：")) ? strlen("：") : 0;
+    if (*at && !colon) continue;
+    return at + colon + strspn(at + colon, " ");
+  }
+  return title;
+}
+
+static const char *without_lead(const char *symbol) {
+  static const char *const leads[] = {"After ", "Then ", "Let ", "The ", "With ", "Using ",
+                                      "after ", "then ", "let ", "the ", "with ", "using "};
+  for (size_t n = 0; n < sizeof leads / sizeof *leads; n++)
+    if (!strncmp(symbol, leads[n], strlen(leads[n])))
+      return without_lead(symbol + strlen(leads[n]));
+  return symbol;
+}
+
 const char *attn_symbol_text(const attn_step *s, char text[ATTN_LABEL_BYTES]) {
-  const char *symbol = s->symbol && *s->symbol ? s->symbol : attn_step_label(s->name);
+  const char *symbol = without_lead(s->symbol ? s->symbol : "");
+  if (!*symbol) symbol = attn_step_label(s->name);
   return attn_text_shorten(text, ATTN_LABEL_BYTES, symbol, LABEL_COLUMNS);
 }
 

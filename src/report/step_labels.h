@@ -38,7 +38,11 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
  * (of one head) are weights. */
 const char *attn_step_text(const attn_example *e, const attn_step *s, char text[ATTN_LABEL_BYTES]);
 
-/* The document's name for a step, cut to what a line can hold. */
+/* The title of the example at index, without its own "Example {index + 1}:"; never NULL. */
+const char *attn_example_title(const attn_example *e, int32_t index);
+
+/* The document's name for a step, without a leading "Let" or "After" of the sentence, cut to what a
+ * line can hold. */
 const char *attn_symbol_text(const attn_step *s, char text[ATTN_LABEL_BYTES]);
 
 /* "weights[は,私]"; row or col below 0: all of that axis, ":". Returns text. */

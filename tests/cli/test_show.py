@@ -112,7 +112,7 @@ def test_the_page_has_every_head(model, tmp_path):
     attn("show", model, "--input", INPUT, "--html", path)
     page = Page(path.read_text())
     assert "://" not in re.sub(r"http://www.w3.org/\S+", "", path.read_text())
-    for words in ("Cross-attention, layer 2", "Encoder self-attention, layer 1", "交差注意 第2層", "head 2"):
+    for words in ("Cross-attention, layer 2", "Encoder self-attention, layer 1", "クロスアテンション 第2層", "head 2"):
         assert words in page.text
     assert sum(tag == "table" for tag, _ in page.tags) >= 3 + 2 * 5
 

@@ -86,15 +86,15 @@ static void test_plain(void **state) {
   has("Queries run along the rows");
   has("1. Inputs: X (2×2)\n   私 1  0\n   は 0  1\n");
   has("5. Queries: Q = X W^Q (2×2)\n");
-  has("One number worked out: Q[私,0] = X[私,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n");
-  has("8. Scores: E = Q K^T (2×2; a row a query, a column a key)\n");
+  has("One value worked out: Q[私,0] = X[私,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n");
+  has("8. Scores: E = Q K^T (2×2; one row per query, one column per key)\n");
   has("The row of 私 in full:\n     scores[私,私] = Q[私,:]·K[私,:] = 1×1 + 0×0 = 1\n"
       "     scores[私,は] = Q[私,:]·K[は,:] = 1×0 + 0×1 = 0\n");
-  has("Why: a dot product sums d_k = 2 terms");
+  has("Why: a dot product sums d_k = 2 products");
   has("scaled[私,私] = scores[私,私] / √2 = 1 / 1.4142 = 0.7071\n");
   has("exponentials: e^0.7071 = 2.0281, e^0 = 1\n     their sum: 2.0281 + 1 = 3.0281\n"
       "     quotients: 2.0281 / 3.0281 = 0.6698, 1 / 3.0281 = 0.3302\n");
-  has("   私 looks mostly at 私 (0.6698), then at は (0.3302).\n");
+  has("   私 attends mostly to 私 (0.6698), then to は (0.3302).\n");
   has("output[私,:] = 0.6698×[2, 0] + 0.3302×[0, 4] = [1.3395, 1.3210]\n");
   has_not("\x1B");
   has_not("document prints");
@@ -108,7 +108,7 @@ static void test_japanese(void **state) {
   explain(1, 120);
   has("トークン 2 個：私 は\n");
   has("クエリは行に並びます。");
-  has("私は主に私（0.6698）を見ています。次には（0.3302）です。\n");
+  has("「私」が最も強く見ているのは「私」（0.6698）で、続いて「は」（0.3302）の順です。\n");
   has("理由：内積は");
   has_not("the ");
 }
@@ -119,9 +119,9 @@ static void test_causal(void **state) {
   explain(0, 120);
   has("Masked scores: masked = mask(Scaled E, M)");
   has("    0.7071      -∞\n         0  0.7071\n"); /* no tokens: no names */
-  has("#1 does not see #2.\n   #2 sees every key.\n");
+  has("#1 cannot attend to #2.\n   #2 can attend to every key.\n");
   has("The row of #2 in full:\n"); /* the first shows nothing */
-  has("#1 looks only at #1.\n");
+  has("#1 attends only to #1.\n");
 }
 
 static void test_columns(void **state) {
@@ -139,17 +139,17 @@ static void test_columns(void **state) {
   explain(0, 120);
   has("Example 1\n");
   has("Queries run along the columns");
-  has("softmax(e) (3×2; a row a key, a column a query)");
+  has("softmax(e) (3×2; one row per key, one column per query)");
   has("The column of #1 in full:\n     exponentials: e^1 = 2.7183, e^0 = 1, e^0 = 1\n");
-  has("#1 looks most at #1 (0.5), then equally at #2 and #3 (0.25 each).\n");
-  has("#2 looks most at #3 (0.5), then equally at #1 and #2 (0.25 each).\n");
+  has("#1 attends most to #1 (0.5), then equally to #2 and #3 (0.25 each).\n");
+  has("#2 attends most to #3 (0.5), then equally to #1 and #2 (0.25 each).\n");
   has("output[0,:] = 0.5×[1] + 0.25×[2] + 0.25×[3] = [1.75]\n");
   has_not("error");
 }
 
-/* ---- Who looks at whom ---- */
+/* ---- Which tokens a query attends to ---- */
 
-static void test_looks(void **state) {
+static void test_attention(void **state) {
   (void)state;
   static const double s[12] = {0}, w[] = {0.25, 0.25, 0.25, 0.25, 0, 0, 0, 0, 0.3, 0.1, 0.3, 0.3};
   char tokens[] = "a b c d";
@@ -159,15 +159,15 @@ static void test_looks(void **state) {
   int e = fixture_given(&f, ATTN_STEP_SCORES, "e", 3, 4, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &e, 3, 4, w);
   explain(0, 120);
-  has("a looks at all 4 alike (0.25 each).\n");
-  has("b sees no key: its weights are 0.\n");
-  has("c looks equally at a, c and d (0.3 each), then at b (0.1).\n");
+  has("a attends equally to all 4 keys (0.25 each).\n");
+  has("b cannot attend to any key: its weights are 0.\n");
+  has("c attends equally to a, c and d (0.3 each), then to b (0.1).\n");
   explain(1, 120);
-  has("cはa、c、d（各 0.3）を同じ強さで見ています。次にb（0.1）です。\n");
+  has("「c」が最も強く見ているのは「a」、「c」、「d」（各 0.3）で、続いて「b」（0.1）の順です。\n");
   f.step[1].exact.at[8] = 0.9, f.step[1].exact.at[10] = f.step[1].exact.at[11] = 0;
   f.step[1].exact.at[9] = 1.5e-10; /* nearly nothing is not nothing */
   explain(0, 120);
-  has("c looks mostly at a (0.9), then at b (1.5e-10).\n");
+  has("c attends mostly to a (0.9), then to b (1.5e-10).\n");
 }
 
 static void test_long_sentences_stay_short(void **state) {
@@ -179,7 +179,7 @@ static void test_long_sentences_stay_short(void **state) {
   int e = fixture_given(&f, ATTN_STEP_SCORES, "e", 20, 20, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &e, 20, 20, w);
   explain(0, 100);
-  has("#1 looks equally at #2, #3, #4, #5 and 15 others (0.05 each), then at #1 (0.04).\n");
+  has("#1 attends equally to #2, #3, #4, #5 and 15 others (0.05 each), then to #1 (0.04).\n");
   has("… and 4 more queries\n");
 }
 
@@ -196,7 +196,7 @@ static void test_general_and_additive(void **state) {
   int m = fixture_given(&f, ATTN_STEP_W_A, "W", 2, 2, w);
   fixture_step(&f, ATTN_STEP_SCORES, "e", ATTN_OP_GENERAL, 3, (int[]){y, x, m}, 1, 2, g);
   explain(0, 120);
-  has("Cross-attention: 1 queries look at 2 inputs.\n");
+  has("Cross-attention: 1 queries attend to 2 inputs.\n");
   has("4. Scores: e = q W k^T (1×2");
   has("with a matrix between them: q W k.\n");
   has("scores[0,0] = Y[0,:]·W_A·X[0,:] = 7×1 + 10×0 = 7\n");
@@ -226,9 +226,9 @@ static void test_heads(void **state) {
   explain(0, 120);
   has("2 heads: each has its own Q, K, V and weights.\n");
   has("1. Output, head 1: head (2×2)");
-  has("Heads side by side: H = [head 1 | head 2] (2×3)\n");
+  has("Concatenated heads: H = [head 1 | head 2] (2×3)\n");
   has("Projected output: P = H W^O (2×1)\n");
-  has("One more matrix mixes");
+  has("The output projection mixes");
   cell("concat[1,2]");
   has("concat[1,2] = head 2: output[1,0] = 6\n");
   assert_string_equal(cell("head 2: output[1,0]"),
@@ -257,10 +257,10 @@ static void test_positions(void **state) {
   has("lowest digit first");
   has("positions[1,0] = sin(0.01×1) = 0.0100\n");
   has("Matrix: Z = X + P (4×4)\n");
-  has("Added number by number.\n");
+  has("Added element by element.\n");
   f.step[2].op = ATTN_OP_APPEND;
   explain(1, 120);
-  has("横に並べ");
+  has("各行を横に連結");
 }
 
 static void test_exponentials_apart(void **state) {
@@ -276,7 +276,7 @@ static void test_exponentials_apart(void **state) {
   has("exponentials[0,1] = e^1 = 2.7183\n");
   has("row_sum[0,0] = 1 + 2.7183 = 3.7183\n");
   has("weights[0,1] = exponentials[0,1] / row_sum[0,0] = 2.7183 / 3.7183 = 0.7311\n");
-  has("#1 looks mostly at #2 (0.7311)");
+  has("#1 attends mostly to #2 (0.7311)");
 }
 
 static void test_large_exponents_are_shifted(void **state) {
@@ -286,7 +286,7 @@ static void test_large_exponents_are_shifted(void **state) {
   int a = fixture_given(&f, ATTN_STEP_SCORES, "e", 1, 2, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &a, 1, 2, w);
   explain(0, 120);
-  has("(the largest, 512, is subtracted first");
+  has("(the maximum, 512, is subtracted first");
   has("exponentials: e^0 = 1, e^(-512) = 4.4e-223\n");
 }
 
@@ -296,7 +296,7 @@ static void test_fill_of_a_mask(void **state) {
   for (int n = 0; n < f.example.steps; n++)
     if (f.step[n].op == ATTN_OP_MASK) f.step[n].scalar = f.step[n].exact.at[1] = -1e9;
   explain(0, 120);
-  has("the score becomes -1000000000, low enough");
+  has("the score becomes -1000000000, so low");
   has_not("-∞");
 }
 
@@ -317,7 +317,7 @@ static void test_differences_are_marked(void **state) {
   cells[1].value = 5, cells[1].lo = 4.5, cells[1].hi = 5.5;
   explain(0, 120);
   has("    1  0*\n    0  1\n");
-  has("* The document prints another number here:\n     Q[0,1]: the document prints 5, right is "
+  has("* The document prints another value here:\n     Q[0,1]: the document prints 5, right is "
       "0\n");
   has("Q[0,0] = X[0,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n"); /* what is explained is always right */
 }
@@ -560,7 +560,7 @@ int main(void) {
       cmocka_unit_test(test_japanese),
       cmocka_unit_test(test_causal),
       cmocka_unit_test(test_columns),
-      cmocka_unit_test(test_looks),
+      cmocka_unit_test(test_attention),
       cmocka_unit_test(test_long_sentences_stay_short),
       cmocka_unit_test(test_general_and_additive),
       cmocka_unit_test(test_heads),

@@ -344,7 +344,7 @@ static void test_say(void **state) {
   attn_out_message(&out, MESSAGE_FIRST_HERE, "{0}%s", NULL);
   attn_out_message(&out, MESSAGE_COUNT_OF, "%n{1}", "\x1B[2J", NULL); /* hostile names stay text */
   attn_out_line(&out, 0);
-  assert_string_equal(k.text, "← first wrong step (%n{1} of \uFFFD[2J numbers)\n");
+  assert_string_equal(k.text, "← first wrong step (%n{1} of \uFFFD[2J values)\n");
 }
 
 /* ---- JSON ---- */
