@@ -44,7 +44,7 @@ static void copy_element(char *to, const char *from, size_t size, int swap) {
   for (size_t n = 0; n < size; n++) to[n] = from[swap ? size - 1 - n : n];
 }
 
-/* From the file's order of elements and of bytes to the machine's. */
+/* From the file's element and byte order to the machine's. */
 static void reorder(attn_tensor *t, const struct attn_stored_tensor *s, const char *raw,
                     int64_t count) {
   int64_t index[ATTN_RANK_MAX] = {0}, strides[ATTN_RANK_MAX];
@@ -83,7 +83,7 @@ attn_status attn_stored_tensor_load(const struct attn_stored_tensor *s,
   return ATTN_OK;
 }
 
-/* How many of the last dimensions lie without gaps, and the elements of such a piece. */
+/* The number of trailing dimensions that are contiguous, and the elements of such a piece. */
 static int dense_tail(const attn_tensor *t, int64_t *piece) {
   int n = t->rank;
   for (*piece = 1; n > 0 && (t->strides[n - 1] == *piece || t->shape[n - 1] == 1); n--)
@@ -91,7 +91,7 @@ static int dense_tail(const attn_tensor *t, int64_t *piece) {
   return t->rank - n;
 }
 
-/* Pieces of one element come in groups, so that a strided tensor is not written by bytes. */
+/* Small pieces are buffered, so that a strided tensor is not written element by element. */
 attn_status attn_tensor_put(const attn_tensor *t, struct attn_file_writer *w, attn_error *err) {
   char group[8192];
   size_t size = attn_element_bytes(t->dtype), used = 0;

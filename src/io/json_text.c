@@ -19,7 +19,7 @@ static json_t *refuse_nul(const char *text, size_t at, json_error_t *problem) {
   memset(problem, 0, sizeof *problem);
   for (size_t n = 0; n < at; n++) problem->line += text[n] == '\n';
   problem->line++, problem->position = (int)at;
-  snprintf(problem->text, sizeof problem->text, "a NUL byte: no text");
+  snprintf(problem->text, sizeof problem->text, "contains a NUL byte");
   return NULL;
 }
 
@@ -34,7 +34,7 @@ attn_status attn_json_read(const char *what, const char *text, size_t length, si
   json_error_t problem;
   *root = attn_json_load(text, length, flags, &problem);
   if (*root) return ATTN_OK;
-  if (!problem.text[0]) /* the only faults that jansson has no words for */
+  if (!problem.text[0]) /* the only failure without a text */
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %s", what);
   return attn_fail_at(err, ATTN_ERR_FORMAT, problem.line, problem.column, "%s, line %d: %s", what,
                       problem.line, problem.text);

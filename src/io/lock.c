@@ -17,7 +17,7 @@
 #include "error.h"
 #include "file.h"
 
-/* A network's locks may be of this machine alone: another's writers would not be seen. */
+/* Network file systems: their locks may not be visible to other machines. */
 static int is_shared(int fd) {
 #ifdef __linux__
   static const unsigned network[] = {
@@ -31,7 +31,8 @@ static int is_shared(int fd) {
   return 0;
 }
 
-/* Is it still what the name means? Who waited for a lock may hold a file that is gone. */
+/* Whether fd is still the file of that name: it may have been removed while waiting for the lock.
+ */
 static int is_there(int folder, const char *name, int fd) {
   struct stat ours, there;
   return !fstat(fd, &ours) && !fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) &&
@@ -70,9 +71,9 @@ void attn_lock_clean(const char *folder) {
   if (d) closedir(d);
 }
 
-char *attn_temporary_path(const char *path, size_t room) {
+char *attn_temporary_path(const char *path, size_t name_bytes) {
   size_t folder = (size_t)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0);
-  char *name = malloc(folder + room);
+  char *name = malloc(folder + name_bytes);
   if (name) memcpy(name, path, folder), name[folder] = 0;
   return name;
 }
@@ -86,10 +87,10 @@ static attn_status refused(struct attn_lock *lock, const char *target, attn_erro
 attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int milliseconds,
                             attn_error *err) {
   const char *base = strrchr(target, '/') + 1;
-  size_t room = sizeof ATTN_TEMPORARY_PREFIX + strlen(base) + sizeof ATTN_LOCK_SUFFIX;
-  *lock = (struct attn_lock){-1, attn_temporary_path(target, room)};
+  size_t name_bytes = sizeof ATTN_TEMPORARY_PREFIX + strlen(base) + sizeof ATTN_LOCK_SUFFIX;
+  *lock = (struct attn_lock){-1, attn_temporary_path(target, name_bytes)};
   if (!lock->path) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
-  snprintf(lock->path + strlen(lock->path), room, ATTN_TEMPORARY_PREFIX "%s" ATTN_LOCK_SUFFIX,
+  snprintf(lock->path + strlen(lock->path), name_bytes, ATTN_TEMPORARY_PREFIX "%s" ATTN_LOCK_SUFFIX,
            base);
   for (int tries = 0; tries <= milliseconds; tries++) {
     lock->fd = open(lock->path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);

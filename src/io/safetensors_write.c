@@ -1,4 +1,4 @@
-/* safetensors_write.c -- tensors into a safetensors file; those it held are kept. */
+/* safetensors_write.c -- writes tensors into a safetensors file and keeps the others it has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "error.h"
 #include "safetensors.h"
 
-/* A tensor of the new file: one that was there, or a new one. */
+/* A tensor of the new file: kept from the old one, or new. */
 struct pending_tensor {
   const char *name, *type;
   size_t element, bytes;
@@ -28,7 +28,7 @@ static int replaced(const char *name, const char *const *names, int count) {
   return 0;
 }
 
-/* Widest elements first, so that every tensor stands at a multiple of its element. */
+/* Widest elements first, so that every tensor is aligned to its element. */
 static int by_width(const void *a, const void *b) {
   const struct pending_tensor *x = a, *y = b;
   if (x->element != y->element) return x->element > y->element ? -1 : 1;
@@ -70,7 +70,7 @@ static json_t *shape_list(const struct pending_tensor *p) {
 static int add_piece(json_t *root, const struct pending_tensor *p, size_t at) {
   json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", p->type, "shape", shape_list(p),
                           "data_offsets", (json_int_t)at, (json_int_t)(at + p->bytes));
-  return json_object_set_new(root, p->name, one); /* a NULL is refused */
+  return json_object_set_new(root, p->name, one); /* fails for NULL */
 }
 
 static char *make_header(const struct pending_tensors *p, json_t *metadata) {
@@ -97,7 +97,7 @@ static attn_status put_header(struct attn_file_writer *w, const char *text, attn
 
 static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *from, size_t offset,
                         size_t bytes, attn_error *err) {
-  char group[8192]; /* a small stack has room for it */
+  char group[8192]; /* fits a small stack */
   attn_status status = ATTN_OK;
   for (size_t n; bytes && !status; offset += n, bytes -= n) {
     n = bytes < sizeof group ? bytes : sizeof group;

@@ -1,4 +1,4 @@
-/* merging.c -- one word's bytes, merged: the least rank first, among equals the leftmost. */
+/* bpe.c -- merges one word's bytes: the lowest rank first, the leftmost among equals. */
 #include <stdlib.h>
 
 #include "vocabulary.h"
@@ -16,7 +16,7 @@ static int offer(struct attn_bpe_word *m, const struct attn_tokenizer *t, int32_
   return !merge || attn_heap_push(&m->heap, (uint64_t)merge->rank, (uint64_t)place);
 }
 
-/* What was offered may have been merged elsewhere meanwhile: then the pair there is another. */
+/* Skips an entry whose pair has changed since it was pushed. */
 static int take(struct attn_bpe_word *m, const struct attn_tokenizer *t,
                 struct attn_heap_item top) {
   int32_t place = (int32_t)top.second, right = m->next[place];
@@ -33,9 +33,9 @@ static int take(struct attn_bpe_word *m, const struct attn_tokenizer *t,
 int attn_bpe_word_merge(struct attn_bpe_word *m, const struct attn_tokenizer *t, const char *word,
                         size_t bytes, size_t *count) {
   *count = 0;
-  if (!attn_grow((void **)&m->at, &m->at_room, bytes, sizeof *m->at) ||
-      !attn_grow((void **)&m->next, &m->next_room, bytes, sizeof *m->next) ||
-      !attn_grow((void **)&m->before, &m->before_room, bytes, sizeof *m->before))
+  if (!attn_grow((void **)&m->at, &m->at_capacity, bytes, sizeof *m->at) ||
+      !attn_grow((void **)&m->next, &m->next_capacity, bytes, sizeof *m->next) ||
+      !attn_grow((void **)&m->before, &m->before_capacity, bytes, sizeof *m->before))
     return 0;
   for (size_t n = 0; n < bytes; n++) {
     int32_t id = t->byte[(unsigned char)word[n]];

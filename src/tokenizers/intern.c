@@ -3,25 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-int attn_grow(void **array, size_t *room, size_t need, size_t element) {
-  size_t wanted = *room < 8 ? 16 : *room;
-  if (need <= *room) return 1;
+int attn_grow(void **array, size_t *capacity, size_t need, size_t element) {
+  size_t wanted = *capacity < 8 ? 16 : *capacity;
+  if (need <= *capacity) return 1;
   while (wanted < need) {
     if (wanted > SIZE_MAX / 2 / element) return 0;
     wanted *= 2;
   }
   void *larger = malloc(wanted * element);
   if (!larger) return 0;
-  if (*array) memcpy(larger, *array, *room * element);
+  if (*array) memcpy(larger, *array, *capacity * element);
   free(*array);
   *array = larger;
-  *room = wanted;
+  *capacity = wanted;
   return 1;
 }
 
 /* ---- Strings ---- */
 
-/* FNV-1a, its low bits mended by a last mixing. [Fowler, Noll and Vo; Stafford] */
+/* FNV-1a, with a final mix for its low bits. [Fowler, Noll and Vo; Stafford] */
 static size_t hash(const unsigned char *key, size_t bytes) {
   uint64_t h = 0xcbf29ce484222325u;
   for (size_t n = 0; n < bytes; n++) h = (h ^ key[n]) * 0x100000001b3u;
@@ -67,8 +67,8 @@ int32_t attn_intern_add(struct attn_intern *t, const void *key, size_t bytes) {
   int32_t number = attn_intern_find(t, key, bytes);
   if (number >= 0) return number;
   if (t->count >= INT32_MAX - 1 || !widen(t) ||
-      !attn_grow((void **)&t->start, &t->start_room, t->count + 2, sizeof *t->start) ||
-      !attn_grow((void **)&t->bytes, &t->bytes_room, t->used + bytes + 1, 1))
+      !attn_grow((void **)&t->start, &t->start_capacity, t->count + 2, sizeof *t->start) ||
+      !attn_grow((void **)&t->bytes, &t->bytes_capacity, t->used + bytes + 1, 1))
     return -1;
   number = (int32_t)t->count;
   t->slot[place(t, key, bytes)] = number;
@@ -94,7 +94,7 @@ static int before(struct attn_heap_item a, struct attn_heap_item b) {
 int attn_heap_push(struct attn_heap *h, uint64_t first, uint64_t second) {
   struct attn_heap_item one = {first, second};
   size_t at = h->count;
-  if (!attn_grow((void **)&h->at, &h->room, h->count + 1, sizeof *h->at)) return 0;
+  if (!attn_grow((void **)&h->at, &h->capacity, h->count + 1, sizeof *h->at)) return 0;
   for (h->count++; at && before(one, h->at[(at - 1) / 2]); at = (at - 1) / 2)
     h->at[at] = h->at[(at - 1) / 2];
   h->at[at] = one;

@@ -4,12 +4,12 @@
 
 #include "tokenizer_schema.h"
 
-static const struct attn_schema_member frame_rules[] = {{"type", "\"TemplateProcessing\"", 0},
-                                                        {"single", NULL, 0},
-                                                        {"pair", NULL, 1},
-                                                        {"special_tokens", NULL, 0}};
+static const struct attn_schema_member frame_schema[] = {{"type", "\"TemplateProcessing\"", 0},
+                                                         {"single", NULL, 0},
+                                                         {"pair", NULL, 1},
+                                                         {"special_tokens", NULL, 0}};
 static const char shape[] =
-    "it must be sequence A, a special token at most before it and one behind it";
+    "expected sequence A with at most one special token before it and one after it";
 
 static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
   size_t bytes;
@@ -23,7 +23,7 @@ int attn_template_is(const json_t *part) {
 
 /* ---- Writing ---- */
 
-/* Puts a part behind the others; 0 or -1, as jansson has it. */
+/* Appends a part. Returns 0 or -1, as jansson does. */
 static int append(json_t *list, const char *kind, const char *id, int type) {
   return json_array_append_new(list, json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type));
 }
@@ -79,17 +79,17 @@ static attn_status compare(const json_t *known, const json_t *part, attn_error *
   json_object_foreach(json_object_get(known, "special_tokens"), name, ours) {
     if (!json_equal(ours, json_object_get(special, name)))
       return attn_tokenizer_invalid(err, "post_processor.special_tokens",
-                                    "they are not the words of the vocabulary");
+                                    "they differ from the vocabulary");
   }
   return ATTN_OK;
 }
 
-/* Only what is written here is understood: so it is written, and compared. */
+/* Only the form that write() produces is supported: write it and compare. */
 attn_status attn_template_read(struct attn_tokenizer *t, const json_t *part, attn_error *err) {
   t->begin = t->end = -1;
   if (!part || json_is_null(part)) return ATTN_OK;
   attn_status status =
-      attn_schema_check(part, "post_processor", frame_rules, ATTN_SCHEMA_SIZE(frame_rules), err);
+      attn_schema_check(part, "post_processor", frame_schema, ATTN_SCHEMA_SIZE(frame_schema), err);
   if (status) return status;
   const json_t *single = json_object_get(part, "single");
   size_t count = json_array_size(single);

@@ -39,12 +39,12 @@ int attn_tokenizer_is_special(const struct attn_tokenizer *t, int32_t id) {
   return id >= 0 && (size_t)id < t->words.count && t->special[id];
 }
 
-int64_t attn_tokenizer_max_length(const struct attn_tokenizer *t) { return t->pieces.most; }
+int64_t attn_tokenizer_max_length(const struct attn_tokenizer *t) { return t->pieces.max_length; }
 
 /* ---- Encoding ---- */
 
 void attn_token_output_put(struct attn_token_output *out, int32_t id) {
-  if (out->count < out->room) out->ids[out->count] = id;
+  if (out->count < out->capacity) out->ids[out->count] = id;
   out->count++;
 }
 
@@ -52,7 +52,7 @@ void attn_token_output_put_unknown(struct attn_token_output *out, int32_t id, si
                                    size_t bytes) {
   attn_token_output_put(out, id);
   if (!out->notes || out->failed) return;
-  if (!attn_grow((void **)&out->unknown, &out->unknown_room, out->unknowns + 1,
+  if (!attn_grow((void **)&out->unknown, &out->unknown_capacity, out->unknowns + 1,
                  sizeof *out->unknown))
     out->failed = 1;
   else
@@ -61,7 +61,7 @@ void attn_token_output_put_unknown(struct attn_token_output *out, int32_t id, si
 
 attn_status attn_fail_invalid_utf8(const char *text, size_t at, attn_error *err) {
   return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                          "text: byte 0x%02x is no UTF-8 there; convert the text to UTF-8",
+                          "text: byte 0x%02x is not valid UTF-8; convert the text to UTF-8",
                           (unsigned char)text[at]);
 }
 
@@ -119,7 +119,7 @@ static attn_status (*const encoders[])(const struct attn_tokenizer *t, const cha
 static attn_status encode(const struct attn_tokenizer *t, const char *text, size_t length,
                           struct attn_token_output *out, attn_error *err) {
   if (length > TEXT_MOST)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "%zu bytes of text; at most 2^30 at a time",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "length", "length must be at most 2^30 bytes, got %zu",
                      length);
   return encoders[t->kind](t, text, length, out, err);
 }
@@ -131,27 +131,27 @@ attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *t, const ch
   *unknown = NULL, *count = 0;
   attn_status status = encode(t, text, length, &out, err);
   if (!status && out.failed)
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for unknown words");
+    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for unknown text");
   if (status || !out.unknowns) return free(out.unknown), status;
   *unknown = out.unknown, *count = out.unknowns;
   return ATTN_OK;
 }
 
 attn_status attn_tokenizer_encode(const struct attn_tokenizer *t, const char *text, size_t length,
-                                  int32_t *ids, size_t room, size_t *count, attn_error *err) {
-  struct attn_token_output out = {.ids = ids, .room = room};
+                                  int32_t *ids, size_t capacity, size_t *count, attn_error *err) {
+  struct attn_token_output out = {.ids = ids, .capacity = capacity};
   *count = 0;
   attn_status status = encode(t, text, length, &out, err);
   if (status) return status;
   *count = out.count;
-  if (out.count <= room) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_MEMORY, "room", "room for %zu tokens, the text has %zu", room,
-                   out.count);
+  if (out.count <= capacity) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_MEMORY, "capacity", "capacity is %zu tokens, the text needs %zu",
+                   capacity, out.count);
 }
 
 /* ---- Decoding ---- */
 
-/* A word of letters only says bytes; any other, itself. */
+/* A token of byte letters only represents bytes; any other represents itself. */
 static int is_letters(const char *word, size_t bytes) {
   int32_t code;
   for (size_t at = 0; at < bytes; at += attn_utf8_read(word + at, bytes - at, &code))
@@ -159,12 +159,12 @@ static int is_letters(const char *word, size_t bytes) {
   return 1;
 }
 
-static void put_byte(char *text, size_t room, size_t *length, int byte) {
-  if (*length < room) text[*length] = (char)byte;
+static void put_byte(char *text, size_t capacity, size_t *length, int byte) {
+  if (*length < capacity) text[*length] = (char)byte;
   ++*length;
 }
 
-static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, size_t room,
+static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, size_t capacity,
                         size_t *length) {
   size_t bytes, step;
   int32_t code;
@@ -174,26 +174,26 @@ static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, 
   int space = t->kind == ATTN_TOKENIZER_WORD;
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) skipped = attn_wordpiece_join(t, word, bytes, &space);
   if (!*length) skipped = 0;
-  if (*length && space) put_byte(text, room, length, ' ');
+  if (*length && space) put_byte(text, capacity, length, ' ');
   for (size_t at = skipped; at < bytes; at += step) {
     step = letters ? attn_utf8_read(word + at, bytes - at, &code) : 1;
-    put_byte(text, room, length, letters ? attn_unicode_to_byte(code) : word[at]);
+    put_byte(text, capacity, length, letters ? attn_unicode_to_byte(code) : word[at]);
   }
 }
 
 attn_status attn_tokenizer_decode(const struct attn_tokenizer *t, const int32_t *ids, size_t count,
-                                  char *text, size_t room, size_t *length, attn_error *err) {
+                                  char *text, size_t capacity, size_t *length, attn_error *err) {
   *length = 0;
   for (size_t n = 0; n < count; n++)
     if (ids[n] < 0 || (size_t)ids[n] >= t->words.count)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "ids",
-                       "ids[%zu] is %d; the vocabulary has %zu words", n, (int)ids[n],
+                       "ids[%zu]: token %d is outside the vocabulary (size %zu)", n, (int)ids[n],
                        t->words.count);
   for (size_t n = 0; n < count; n++) {
     if (t->special[ids[n]]) continue;
-    decode_word(t, ids[n], text, room, length);
+    decode_word(t, ids[n], text, capacity, length);
   }
-  if (*length <= room) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_MEMORY, "room", "room for %zu bytes, the text has %zu", room,
-                   *length);
+  if (*length <= capacity) return ATTN_OK;
+  return attn_fail(err, ATTN_ERR_MEMORY, "capacity", "capacity is %zu bytes, the text needs %zu",
+                   capacity, *length);
 }

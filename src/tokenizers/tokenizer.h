@@ -1,10 +1,9 @@
-/* tokenizer.h -- text to numbers and back, as Hugging Face's tokenizer.json says.
+/* tokenizer.h -- text to token ids and back, as defined by Hugging Face's tokenizer.json.
  *
- * Every vocabulary begins with <pad>, <s>, </s>, <unk>, numbers 0 to 3, but WordPiece's, whose file
- * says which those are. Text never becomes one of
- * the special tokens, whatever it says (encode_special_tokens = True there; a word between spaces
- * becomes one all the same); <unk> stands for what is not in the vocabulary. Decoding leaves
- * special tokens out. */
+ * Every vocabulary begins with <pad>, <s>, </s>, <unk>, ids 0 to 3, except WordPiece's and that of
+ * a pretrained model, which name their own special tokens. Text is never encoded as a special token
+ * (encode_special_tokens = True there, which still encodes a word between spaces as one); <unk>
+ * represents text outside the vocabulary. Decoding skips special tokens. */
 #ifndef ATTN_TOKENIZERS_TOKENIZER_H
 #define ATTN_TOKENIZERS_TOKENIZER_H
 
@@ -14,11 +13,10 @@
 #include "attn/attn.h"
 
 enum attn_tokenizer_kind {
-  ATTN_TOKENIZER_CHARACTER, /* Unicode code points; bytes that are no UTF-8: ATTN_ERR_FORMAT */
-  ATTN_TOKENIZER_BPE,       /* pairs of bytes merged, within GPT-2's words; any bytes */
-  ATTN_TOKENIZER_WORD,      /* what stands between white space; UTF-8. Decoding puts one space */
-  ATTN_TOKENIZER_WORDPIECE  /* BERT's words, in the longest pieces; UTF-8. Only read, never trained
-                             */
+  ATTN_TOKENIZER_CHARACTER, /* Unicode code points; invalid UTF-8: ATTN_ERR_FORMAT */
+  ATTN_TOKENIZER_BPE,       /* byte pairs merged within GPT-2's words; any bytes */
+  ATTN_TOKENIZER_WORD,      /* split at white space; UTF-8. Decoding joins with one space */
+  ATTN_TOKENIZER_WORDPIECE  /* BERT's words, in the longest pieces; UTF-8. Read, not trained */
 };
 
 enum attn_special_token { ATTN_TOKEN_BOS, ATTN_TOKEN_EOS, ATTN_TOKEN_UNK };
@@ -31,27 +29,30 @@ struct attn_text_view {
   size_t length;
 };
 
-/* What follows tells watch, or NULL, of texts, and of merges: by then of words, and of how many. */
+/* ---- Training. watch, or NULL: the texts so far, then the vocabulary's size and its target ----
+ */
 
-/* All code points that occur, in their order, U+0000 left out: JSON readers refuse it in names. */
+/* All code points that occur, in ascending order, without U+0000, which JSON readers reject in
+ * names. */
 attn_status attn_tokenizer_train_characters(const struct attn_text_view *texts, size_t count,
                                             struct attn_watch *watch,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
 
-/* All words that occur, in the order of their bytes. A word of a single character is none that a
- * special token could be taken for; one that is spelled like a special token: ATTN_ERR_ARGUMENT. */
+/* All words that occur, sorted by bytes. ATTN_ERR_ARGUMENT: a word is spelled like a special token.
+ */
 attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_t count,
                                        struct attn_watch *watch, struct attn_tokenizer **tokenizer,
                                        attn_error *err);
 
-/* Merges the most frequent pair, among equals that of the least numbers, until the vocabulary has
- * so many words (260 to 2^24) or no pair is left. n log n in the bytes of the different words. */
+/* Merges the most frequent pair, the one of the lowest ids among equals, until the vocabulary has
+ * vocab_size tokens (260 to 2^24) or no pair is left. Cost: n log n in the bytes of the distinct
+ * words. */
 attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
-                                     int64_t words, struct attn_watch *watch,
+                                     int64_t vocab_size, struct attn_watch *watch,
                                      struct attn_tokenizer **tokenizer, attn_error *err);
 
-/* ATTN_ERR_FORMAT names the place: what this library would do otherwise than the file says is
- * refused, never left out. */
+/* ATTN_ERR_FORMAT names the member. A file that this library would not follow exactly is rejected.
+ */
 attn_status attn_tokenizer_parse(const void *json, size_t size, struct attn_tokenizer **tokenizer,
                                  attn_error *err);
 attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokenizer,
@@ -59,20 +60,21 @@ attn_status attn_tokenizer_read(const char *path, struct attn_tokenizer **tokeni
 attn_status attn_tokenizer_write(const struct attn_tokenizer *tokenizer, const char *path,
                                  attn_error *err);
 
-/* The same of a file whose special tokens are its own, whatever their numbers: GPT-2's has
- * <|endoftext|> alone. What begins and ends a text is what post_processor puts around it, a special
- * token at most on either side. */
+/* The same for a pretrained model's file, which has its own special tokens with any ids: GPT-2's
+ * has
+ * <|endoftext|> alone. post_processor defines what begins and ends a text, at most one special
+ * token on each side. */
 attn_status attn_tokenizer_parse_pretrained(const void *json, size_t size,
                                             struct attn_tokenizer **tokenizer, attn_error *err);
 attn_status attn_tokenizer_read_pretrained(const char *path, struct attn_tokenizer **tokenizer,
                                            attn_error *err);
 
-void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL: nothing */
+void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is fine */
 
-/* What attn_tokenizer_write writes, to be freed; NULL where there is no memory. */
+/* The text that attn_tokenizer_write writes; the caller frees it. NULL: out of memory. */
 char *attn_tokenizer_to_json(const struct attn_tokenizer *tokenizer);
 
-/* The same, with these special tokens put around every text by post_processor; -1: none. */
+/* The same, with a post_processor that puts these special tokens around every text; -1: none. */
 char *attn_tokenizer_to_json_with(const struct attn_tokenizer *tokenizer, int32_t begin,
                                   int32_t end);
 
@@ -80,47 +82,46 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
 const char *attn_tokenizer_kind_name(const struct attn_tokenizer *tokenizer); /* "characters" .. */
 int64_t attn_tokenizer_vocab_size(const struct attn_tokenizer *tokenizer);
 
-/* A word as the file spells it, 0 behind it; NULL: no such number. It lives as long as the
- * tokenizer. */
+/* A token as the file spells it, terminated by 0, valid for the lifetime of the tokenizer; NULL:
+ * unknown id. */
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id);
 
-/* Its number, -1: texts have none such. */
+/* Its id; -1: the tokenizer has no such token. */
 int32_t attn_tokenizer_special_token(const struct attn_tokenizer *tokenizer,
                                      enum attn_special_token which);
 
-/* ATTN_ERR_FORMAT where words 0 to 3 are not <pad>, <s>, </s>, <unk>, all special: models that are
- * trained here begin and end with these numbers. Reading has checked it, save of WordPiece and of
- * foreign files. */
+/* ATTN_ERR_FORMAT: tokens 0 to 3 are not <pad>, <s>, </s>, <unk>, all special, which models trained
+ * here require. Reading has checked it, except for WordPiece and pretrained files. */
 attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *tokenizer,
                                                 attn_error *err);
 
 int attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
-/* How many tokens the file lets a text have, its begin and end with them ("truncation"); 0: any
- * number. attn_tokenizer_encode gives all of them, and neither begin nor end. */
+/* The most tokens of a text, begin and end included ("truncation"); 0: no limit.
+ * attn_tokenizer_encode does not truncate and adds neither begin nor end. */
 int64_t attn_tokenizer_max_length(const struct attn_tokenizer *tokenizer);
 
-/* A part of a text that <unk> stands for. */
+/* A range of a text that is encoded as <unk>. */
 struct attn_unknown_range {
   size_t at, bytes;
 };
 
-/* Every part of a text that encoding gives <unk> for, in their order; to be freed where *count is
- * not 0. Errors as attn_tokenizer_encode. */
+/* Every range of a text that is encoded as <unk>, in order; the caller frees it if *count is not 0.
+ * Errors as attn_tokenizer_encode. */
 attn_status attn_tokenizer_find_unknown(const struct attn_tokenizer *tokenizer, const char *text,
                                         size_t length, struct attn_unknown_range **unknown,
                                         size_t *count, attn_error *err);
 
-/* *count tokens; never more than length. Where room is less: ATTN_ERR_MEMORY, *count is what is
- * needed and the first room of them are written. length at most 2^30. */
+/* Writes *count tokens, never more than length (at most 2^30). ATTN_ERR_MEMORY: capacity is less
+ * than *count; the first capacity tokens are written. */
 attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
-                                  size_t length, int32_t *ids, size_t room, size_t *count,
+                                  size_t length, int32_t *ids, size_t capacity, size_t *count,
                                   attn_error *err);
 
-/* *length bytes, no 0 behind them; where room is less, as above. Tokens may end within a character:
- * the bytes of a part need not be UTF-8. A number that is no token: ATTN_ERR_ARGUMENT. */
+/* Writes *length bytes without a terminating 0; a small capacity as above. A token may end within a
+ * character: the bytes of some tokens need not be UTF-8. ATTN_ERR_ARGUMENT: an unknown id. */
 attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
-                                  size_t count, char *text, size_t room, size_t *length,
+                                  size_t count, char *text, size_t capacity, size_t *length,
                                   attn_error *err);
 
 #endif

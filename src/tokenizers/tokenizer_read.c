@@ -1,4 +1,4 @@
-/* tokenizer_read.c -- Hugging Face's tokenizer.json, treated as hostile.
+/* tokenizer_read.c -- Hugging Face's tokenizer.json, treated as untrusted.
  * [huggingface/tokenizers: serialization of Tokenizer, models::bpe, models::wordlevel] */
 #include <stdlib.h>
 #include <string.h>
@@ -13,88 +13,90 @@
 
 enum { FILE_MOST = 64 << 20, NAME_SHOWN = ATTN_NAME_SHOWN };
 
-/* ---- What members an object may have, and what they may be ---- */
+/* ---- The schema ---- */
 
-static const struct attn_schema_member root_rules[] = {
+static const struct attn_schema_member root_schema[] = {
     {"version", "\"1.0\"", 0}, {"truncation", "null", 1},   {"padding", "null", 1},
     {"added_tokens", NULL, 0}, {"normalizer", "null", 1},   {"pre_tokenizer", NULL, 0},
     {"decoder", NULL, 0},      {"post_processor", NULL, 1}, {"model", NULL, 0}};
-static const struct attn_schema_member bytes_rules[] = {{"type", "\"ByteLevel\"", 0},
-                                                        {"add_prefix_space", "false", 0},
-                                                        {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
-                                                        {"use_regex", "true", 1}};
-/* What ByteLevel's members say matters only before the model, not behind it. */
-static const struct attn_schema_member any_bytes_rules[] = {
+static const struct attn_schema_member bytes_schema[] = {{"type", "\"ByteLevel\"", 0},
+                                                         {"add_prefix_space", "false", 0},
+                                                         {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
+                                                         {"use_regex", "true", 1}};
+/* ByteLevel's members have an effect only before the model, not in the decoder. */
+static const struct attn_schema_member any_bytes_schema[] = {
     {"type", "\"ByteLevel\"", 0},
     {"add_prefix_space", ATTN_SCHEMA_BOOL, 1},
     {"trim_offsets", ATTN_SCHEMA_BOOL, 1},
     {"use_regex", ATTN_SCHEMA_BOOL, 1}};
-static const struct attn_schema_member split_rules[] = {
+static const struct attn_schema_member split_schema[] = {
     {"type", "\"Split\"", 0},
     {"pattern", "{\"Regex\":\"[\\\\s\\\\S]\"} {\"String\":\"\"}", 0},
     {"behavior", "\"Isolated\"", 0},
     {"invert", "false", 0}};
-static const struct attn_schema_member space_rules[] = {{"type", "\"WhitespaceSplit\"", 0}};
-static const struct attn_schema_member fuse_rules[] = {{"type", "\"Fuse\"", 0}};
+static const struct attn_schema_member space_schema[] = {{"type", "\"WhitespaceSplit\"", 0}};
+static const struct attn_schema_member fuse_schema[] = {{"type", "\"Fuse\"", 0}};
 /* read_unknown checks unk_token. GPT-2's own file has no type. */
-static const struct attn_schema_member bpe_rules[] = {{"type", "\"BPE\"", 1},
-                                                      {"dropout", "null 0.0 0", 1},
-                                                      {"unk_token", NULL, 1},
-                                                      {"continuing_subword_prefix", "null \"\"", 1},
-                                                      {"end_of_word_suffix", "null \"\"", 1},
-                                                      {"fuse_unk", "false", 1},
-                                                      {"byte_fallback", "false", 1},
-                                                      {"ignore_merges", "false", 1},
-                                                      {"vocab", NULL, 0},
-                                                      {"merges", NULL, 0}};
-static const struct attn_schema_member word_level_rules[] = {
+static const struct attn_schema_member bpe_schema[] = {
+    {"type", "\"BPE\"", 1},
+    {"dropout", "null 0.0 0", 1},
+    {"unk_token", NULL, 1},
+    {"continuing_subword_prefix", "null \"\"", 1},
+    {"end_of_word_suffix", "null \"\"", 1},
+    {"fuse_unk", "false", 1},
+    {"byte_fallback", "false", 1},
+    {"ignore_merges", "false", 1},
+    {"vocab", NULL, 0},
+    {"merges", NULL, 0}};
+static const struct attn_schema_member word_level_schema[] = {
     {"type", "\"WordLevel\"", 0}, {"unk_token", NULL, 0}, {"vocab", NULL, 0}};
-static const struct attn_schema_member added_rules[] = {{"id", NULL, 0},
-                                                        {"content", NULL, 0},
-                                                        {"single_word", ATTN_SCHEMA_BOOL, 1},
-                                                        {"lstrip", ATTN_SCHEMA_BOOL, 1},
-                                                        {"rstrip", ATTN_SCHEMA_BOOL, 1},
-                                                        {"normalized", ATTN_SCHEMA_BOOL, 1},
-                                                        {"special", "true", 0}};
+static const struct attn_schema_member added_schema[] = {{"id", NULL, 0},
+                                                         {"content", NULL, 0},
+                                                         {"single_word", ATTN_SCHEMA_BOOL, 1},
+                                                         {"lstrip", ATTN_SCHEMA_BOOL, 1},
+                                                         {"rstrip", ATTN_SCHEMA_BOOL, 1},
+                                                         {"normalized", ATTN_SCHEMA_BOOL, 1},
+                                                         {"special", "true", 0}};
 
-static attn_status check_before(const json_t *part, enum attn_tokenizer_kind kind,
-                                attn_error *err) {
+static attn_status check_pre_tokenizer(const json_t *part, enum attn_tokenizer_kind kind,
+                                       attn_error *err) {
   static const char where[] = "pre_tokenizer";
   if (kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(part, where, bytes_rules, ATTN_SCHEMA_SIZE(bytes_rules), err);
+    return attn_schema_check(part, where, bytes_schema, ATTN_SCHEMA_SIZE(bytes_schema), err);
   if (kind == ATTN_TOKENIZER_WORD)
-    return attn_schema_check(part, where, space_rules, ATTN_SCHEMA_SIZE(space_rules), err);
-  return attn_schema_check(part, where, split_rules, ATTN_SCHEMA_SIZE(split_rules), err);
+    return attn_schema_check(part, where, space_schema, ATTN_SCHEMA_SIZE(space_schema), err);
+  return attn_schema_check(part, where, split_schema, ATTN_SCHEMA_SIZE(split_schema), err);
 }
 
-static attn_status check_behind(const json_t *part, enum attn_tokenizer_kind kind,
-                                attn_error *err) {
+static attn_status check_decoder(const json_t *part, enum attn_tokenizer_kind kind,
+                                 attn_error *err) {
   static const char where[] = "decoder";
   if (kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(part, where, any_bytes_rules, ATTN_SCHEMA_SIZE(any_bytes_rules), err);
+    return attn_schema_check(part, where, any_bytes_schema, ATTN_SCHEMA_SIZE(any_bytes_schema),
+                             err);
   if (kind == ATTN_TOKENIZER_CHARACTER)
-    return attn_schema_check(part, where, fuse_rules, ATTN_SCHEMA_SIZE(fuse_rules), err);
+    return attn_schema_check(part, where, fuse_schema, ATTN_SCHEMA_SIZE(fuse_schema), err);
   return json_is_null(part)
              ? ATTN_OK
-             : attn_tokenizer_invalid(err, where, "words need none: it must be null");
+             : attn_tokenizer_invalid(err, where, "expected null: WordLevel needs no decoder");
 }
 
-/* The parts around the model, in which nothing may be said that changes numbers. */
+/* The parts around the model, which must not change token ids. */
 static attn_status check_parts(const json_t *root, const struct attn_tokenizer *t,
                                attn_error *err) {
   const json_t *post = json_object_get(root, "post_processor");
-  attn_status status = check_before(json_object_get(root, "pre_tokenizer"), t->kind, err);
-  if (!status) status = check_behind(json_object_get(root, "decoder"), t->kind, err);
-  if (!status && post && !json_is_null(post) && !(t->foreign && attn_template_is(post)))
-    status = attn_schema_check(post, "post_processor", any_bytes_rules,
-                               ATTN_SCHEMA_SIZE(any_bytes_rules), err);
+  attn_status status = check_pre_tokenizer(json_object_get(root, "pre_tokenizer"), t->kind, err);
+  if (!status) status = check_decoder(json_object_get(root, "decoder"), t->kind, err);
+  if (!status && post && !json_is_null(post) && !(t->pretrained && attn_template_is(post)))
+    status = attn_schema_check(post, "post_processor", any_bytes_schema,
+                               ATTN_SCHEMA_SIZE(any_bytes_schema), err);
   return status;
 }
 
 /* ---- The vocabulary ---- */
 
 struct vocab_entry {
-  const char *content; /* owned by the document; NULL: no word has that number */
+  const char *content; /* owned by the document; NULL: the id is free */
   int special;
 };
 
@@ -107,18 +109,19 @@ struct vocab_builder {
 static attn_status place(struct vocab_builder *v, const char *content, const json_t *id,
                          int special, const char *where, attn_error *err) {
   if (!json_is_integer(id))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: \"%.*s\": its number is none",
-                     where, NAME_SHOWN, content);
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                     "tokenizer.json: %s: the id of \"%.*s\" is not an integer", where, NAME_SHOWN,
+                     content);
   json_int_t n = json_integer_value(id);
-  if (!*content) return attn_tokenizer_invalid(err, where, "a word is empty");
+  if (!*content) return attn_tokenizer_invalid(err, where, "a token is empty");
   if (n < 0 || (uint64_t)n >= v->count)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: %s: \"%.*s\" has number %lld; there are %zu words, numbered "
-                     "from 0 without holes",
-                     where, NAME_SHOWN, content, (long long)n, v->count);
+                     "tokenizer.json: %s: \"%.*s\" has id %lld; the ids of %zu tokens must be 0 to "
+                     "%zu without gaps",
+                     where, NAME_SHOWN, content, (long long)n, v->count, v->count - 1);
   if (v->word[n].content)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: %s: \"%.*s\" and \"%.*s\" have one number, %lld", where,
+                     "tokenizer.json: %s: \"%.*s\" and \"%.*s\" have the same id, %lld", where,
                      NAME_SHOWN, v->word[n].content, NAME_SHOWN, content, (long long)n);
   v->word[n] = (struct vocab_entry){content, special};
   return ATTN_OK;
@@ -127,13 +130,14 @@ static attn_status place(struct vocab_builder *v, const char *content, const jso
 static attn_status check_added(const json_t *added, attn_error *err) {
   char where[40];
   attn_status status = ATTN_OK;
-  if (!json_is_array(added)) return attn_tokenizer_invalid(err, "added_tokens", "it is no list");
+  if (!json_is_array(added))
+    return attn_tokenizer_invalid(err, "added_tokens", "expected an array");
   for (size_t n = 0; n < json_array_size(added) && !status; n++) {
     const json_t *one = json_array_get(added, n);
     snprintf(where, sizeof where, "added_tokens[%zu]", n);
-    status = attn_schema_check(one, where, added_rules, ATTN_SCHEMA_SIZE(added_rules), err);
+    status = attn_schema_check(one, where, added_schema, ATTN_SCHEMA_SIZE(added_schema), err);
     if (!status && !json_is_string(json_object_get(one, "content")))
-      status = attn_tokenizer_invalid(err, where, "content is no string");
+      status = attn_tokenizer_invalid(err, where, "content is not a string");
   }
   return status;
 }
@@ -142,7 +146,7 @@ static const char *content_of(const json_t *added, size_t n) {
   return json_string_value(json_object_get(json_array_get(added, n), "content"));
 }
 
-/* An added token may stand in the vocabulary too, with the same number. */
+/* An added token may be in the vocabulary too, with the same id. */
 static attn_status place_added(struct vocab_builder *v, size_t n, attn_error *err) {
   char where[40];
   const char *content = content_of(v->added, n);
@@ -151,7 +155,7 @@ static attn_status place_added(struct vocab_builder *v, size_t n, attn_error *er
   snprintf(where, sizeof where, "added_tokens[%zu]", n);
   if (!listed) return place(v, content, id, 1, where, err);
   if (!json_equal(listed, id))
-    return attn_tokenizer_invalid(err, where, "its number is not the one in model.vocab");
+    return attn_tokenizer_invalid(err, where, "its id differs from model.vocab");
   v->word[json_integer_value(id)].special = 1;
   return ATTN_OK;
 }
@@ -164,13 +168,13 @@ static attn_status place_words(struct vocab_builder *v, attn_error *err) {
   for (size_t n = 0; n < json_array_size(v->added); n++)
     v->count += !json_object_get(v->listed, content_of(v->added, n));
   if (v->count > ATTN_VOCAB_SIZE_MAX)
-    return attn_tokenizer_invalid(err, "model.vocab", "it has more than 2^24 words");
+    return attn_tokenizer_invalid(err, "model.vocab", "more than 2^24 tokens");
   if (!(v->word = calloc(v->count + 1, sizeof *v->word))) return attn_tokenizer_no_memory(err);
   json_object_foreach((json_t *)v->listed, content, id) {
     if (!status) status = place(v, content, id, 0, "model.vocab", err);
   }
   for (size_t n = 0; n < json_array_size(v->added) && !status; n++) status = place_added(v, n, err);
-  return status; /* as many numbers as places, none twice: there are no holes */
+  return status; /* as many ids as tokens, none twice: no gaps */
 }
 
 attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *t, attn_error *err) {
@@ -178,7 +182,7 @@ attn_status attn_tokenizer_check_special_tokens(const struct attn_tokenizer *t, 
     const char *word = attn_tokenizer_token(t, n);
     if (!word || strcmp(word, attn_special_tokens[n]) || !t->special[n])
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "tokenizer.json: added_tokens: %s must be there as number %d; train with "
+                       "tokenizer.json: added_tokens: %s must have id %d; train with "
                        "special_tokens [\"<pad>\", \"<s>\", \"</s>\", \"<unk>\"] first",
                        attn_special_tokens[n], (int)n);
   }
@@ -194,22 +198,25 @@ static int has_space(const char *word) {
   return 0;
 }
 
-/* Text must not be able to hold a special token, and of characters every word is one. jansson lets
- * only UTF-8 pass. */
+/* Text must not be able to contain a special token, and every token of a CHARACTER vocabulary is
+ * one character. jansson accepts only UTF-8. */
 static attn_status check_word(const struct attn_tokenizer *t, const struct vocab_entry *word,
                               size_t n, attn_error *err) {
   int32_t code;
   int single = attn_utf8_read(word->content, strlen(word->content), &code) == strlen(word->content);
   if ((t->kind == ATTN_TOKENIZER_WORD || t->kind == ATTN_TOKENIZER_WORDPIECE) &&
       has_space(word->content))
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                     "tokenizer.json: word %zu, \"%.*s\", holds white space: no text can have it",
-                     n, NAME_SHOWN, word->content);
+    return attn_fail(
+        err, ATTN_ERR_FORMAT, NULL,
+        "tokenizer.json: token %zu, \"%.*s\", contains white space: no text is encoded as it", n,
+        NAME_SHOWN, word->content);
   if (word->special ? !single : single || t->kind != ATTN_TOKENIZER_CHARACTER) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: word %zu, \"%.*s\", is %s", n,
-                   NAME_SHOWN, word->content,
-                   word->special ? "a single character, which must not be special"
-                                 : "more than one character; a WordLevel model may not have it");
+  return attn_fail(
+      err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: token %zu, \"%.*s\", is %s", n, NAME_SHOWN,
+      word->content,
+      word->special
+          ? "a single character, which must not be special"
+          : "more than one character, which a WordLevel model split by character cannot have");
 }
 
 static attn_status add_words(struct attn_tokenizer *t, const struct vocab_builder *v,
@@ -221,7 +228,7 @@ static attn_status add_words(struct attn_tokenizer *t, const struct vocab_builde
     if (!status && !attn_vocabulary_add(t, word->content, strlen(word->content), word->special))
       status = attn_tokenizer_no_memory(err);
   }
-  if (status || t->foreign || t->kind == ATTN_TOKENIZER_WORDPIECE) return status;
+  if (status || t->pretrained || t->kind == ATTN_TOKENIZER_WORDPIECE) return status;
   return attn_tokenizer_check_special_tokens(t, err);
 }
 
@@ -230,7 +237,7 @@ static attn_status read_words(struct attn_tokenizer *t, const json_t *root, cons
   struct vocab_builder v = {json_object_get(model, "vocab"), json_object_get(root, "added_tokens"),
                             NULL, 0};
   if (!json_is_object(v.listed))
-    return attn_tokenizer_invalid(err, "model.vocab", "it is no object");
+    return attn_tokenizer_invalid(err, "model.vocab", "expected an object");
   attn_status status = check_added(v.added, err);
   if (!status) status = place_words(&v, err);
   if (!status) status = add_words(t, &v, err);
@@ -245,7 +252,7 @@ struct merge_pair {
   size_t left_bytes, right_bytes;
 };
 
-/* "a b", or ["a", "b"] as newer files have it. */
+/* "a b", or ["a", "b"] in newer files. */
 static int split(const json_t *merge, struct merge_pair *h) {
   if (json_is_array(merge) && json_array_size(merge) == 2) {
     h->left = json_string_value(json_array_get(merge, 0));
@@ -264,7 +271,7 @@ static int split(const json_t *merge, struct merge_pair *h) {
   return 1;
 }
 
-/* The number of a word that is not special, or -1. */
+/* The id of a token that is not special, or -1. */
 static int32_t plain(const struct attn_tokenizer *t, const char *word, size_t bytes) {
   int32_t n = attn_intern_find(&t->words, word, bytes);
   return n >= 0 && t->special[n] ? -1 : n;
@@ -272,7 +279,7 @@ static int32_t plain(const struct attn_tokenizer *t, const char *word, size_t by
 
 static attn_status unknown(attn_error *err, size_t n, const char *word, size_t bytes) {
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                   "tokenizer.json: model.merges[%zu]: \"%.*s\" is no word of model.vocab, or a "
+                   "tokenizer.json: model.merges[%zu]: \"%.*s\" is not in model.vocab, or is a "
                    "special token",
                    n, bytes < NAME_SHOWN ? (int)bytes : NAME_SHOWN, word);
 }
@@ -301,20 +308,21 @@ static attn_status read_merge(struct attn_tokenizer *t, const json_t *merge, siz
 
 static attn_status read_merges(struct attn_tokenizer *t, const json_t *merges, attn_error *err) {
   attn_status status = ATTN_OK;
-  if (!json_is_array(merges)) return attn_tokenizer_invalid(err, "model.merges", "it is no list");
+  if (!json_is_array(merges))
+    return attn_tokenizer_invalid(err, "model.merges", "expected an array");
   for (size_t n = 0; n < json_array_size(merges) && !status; n++)
     status = read_merge(t, json_array_get(merges, n), n, err);
   return status;
 }
 
-/* Without a word for every byte and without unk_token, bytes would be lost. */
+/* Without a token for every byte and without unk_token, bytes would be lost. */
 static attn_status check_bytes(const struct attn_tokenizer *t, const json_t *model,
                                attn_error *err) {
   if (json_is_string(json_object_get(model, "unk_token"))) return ATTN_OK;
   for (int n = 0; n < 256; n++)
     if (t->byte[n] < 0)
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "tokenizer.json: model.vocab has no word for byte 0x%02x, and unk_token is "
+                       "tokenizer.json: model.vocab has no token for byte 0x%02x, and unk_token is "
                        "null; train with ByteLevel.alphabet() as initial_alphabet",
                        (unsigned)n);
   return ATTN_OK;
@@ -327,8 +335,8 @@ static int is_wordpiece(const json_t *root) {
   return name && !strcmp(name, "WordPiece");
 }
 
-/* What a WordLevel model's words are is said by what cuts the text before it. */
-static attn_status read_kind(const json_t *root, int foreign, enum attn_tokenizer_kind *kind,
+/* The pre_tokenizer decides whether a WordLevel model's tokens are words or characters. */
+static attn_status read_kind(const json_t *root, int pretrained, enum attn_tokenizer_kind *kind,
                              attn_error *err) {
   const json_t *model = json_object_get(root, "model");
   const char *cut =
@@ -336,20 +344,19 @@ static attn_status read_kind(const json_t *root, int foreign, enum attn_tokenize
   int spaced = cut && !strcmp(cut, "WhitespaceSplit");
   const json_t *type = json_object_get(model, "type");
   const char *name = json_string_value(type);
-  if (foreign && !type && json_object_get(model, "merges")) name = "BPE"; /* GPT-2's own file */
-  if (!json_is_object(model)) return attn_tokenizer_invalid(err, "model", "it is no object");
-  if (!name) return attn_tokenizer_invalid(err, "model", "type is missing or no string");
+  if (pretrained && !type && json_object_get(model, "merges")) name = "BPE"; /* GPT-2's own file */
+  if (!json_is_object(model)) return attn_tokenizer_invalid(err, "model", "expected an object");
+  if (!name) return attn_tokenizer_invalid(err, "model", "type is missing or not a string");
   *kind = !strcmp(name, "BPE") ? ATTN_TOKENIZER_BPE
           : is_wordpiece(root) ? ATTN_TOKENIZER_WORDPIECE
           : spaced             ? ATTN_TOKENIZER_WORD
                                : ATTN_TOKENIZER_CHARACTER;
   if (*kind == ATTN_TOKENIZER_BPE || is_wordpiece(root) || !strcmp(name, "WordLevel"))
     return ATTN_OK;
-  return attn_fail(
-      err, ATTN_ERR_FORMAT, NULL,
-      "tokenizer.json: model.type is \"%.*s\", which is not supported; it must be BPE, "
-      "WordLevel or WordPiece",
-      NAME_SHOWN, name);
+  return attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                   "tokenizer.json: model.type is \"%.*s\", which is not supported; expected BPE, "
+                   "WordLevel or WordPiece",
+                   NAME_SHOWN, name);
 }
 
 /* Sets the token that stands for unknown text. BPE may have none: null or missing. */
@@ -358,29 +365,29 @@ static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, a
   const char *text = json_string_value(token);
   int32_t id = text ? attn_intern_find(&t->words, text, strlen(text)) : -1;
   if (t->kind == ATTN_TOKENIZER_BPE && (!token || json_is_null(token))) {
-    t->unknown = t->foreign ? -1 : ATTN_UNK_ID;
+    t->unknown = t->pretrained ? -1 : ATTN_UNK_ID;
     return ATTN_OK;
   }
   t->unknown = id;
-  if (t->foreign ? id >= 0 : id == ATTN_UNK_ID) return ATTN_OK;
+  if (t->pretrained ? id >= 0 : id == ATTN_UNK_ID) return ATTN_OK;
   if (!text) return attn_tokenizer_invalid(err, "model.unk_token", "expected a string");
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: model.unk_token is \"%.*s\"; expected %s", NAME_SHOWN, text,
-                   t->foreign ? "a token of model.vocab" : "\"<unk>\"");
+                   t->pretrained ? "a token of model.vocab" : "\"<unk>\"");
 }
 
-/* Of a vocabulary with special tokens of its own. */
+/* A pretrained file defines what begins and ends a text. */
 static attn_status read_frame(struct attn_tokenizer *t, const json_t *root, attn_error *err) {
   const json_t *post = json_object_get(root, "post_processor");
-  if (!t->foreign) return ATTN_OK;
+  if (!t->pretrained) return ATTN_OK;
   return attn_template_read(t, attn_template_is(post) ? post : NULL, err);
 }
 
 static attn_status check_model(const json_t *model, const struct attn_tokenizer *t,
                                attn_error *err) {
   if (t->kind == ATTN_TOKENIZER_BPE)
-    return attn_schema_check(model, "model", bpe_rules, ATTN_SCHEMA_SIZE(bpe_rules), err);
-  return attn_schema_check(model, "model", word_level_rules, ATTN_SCHEMA_SIZE(word_level_rules),
+    return attn_schema_check(model, "model", bpe_schema, ATTN_SCHEMA_SIZE(bpe_schema), err);
+  return attn_schema_check(model, "model", word_level_schema, ATTN_SCHEMA_SIZE(word_level_schema),
                            err);
 }
 
@@ -403,40 +410,41 @@ static attn_status read_model(const json_t *root, struct attn_tokenizer *t, attn
   return status || !bpe ? status : check_bytes(t, model, err);
 }
 
-static attn_status read_root(const json_t *root, int foreign, struct attn_tokenizer **tokenizer,
+static attn_status read_root(const json_t *root, int pretrained, struct attn_tokenizer **tokenizer,
                              attn_error *err) {
   enum attn_tokenizer_kind kind = ATTN_TOKENIZER_CHARACTER;
   attn_status status = is_wordpiece(root) ? attn_wordpiece_check_root(root, err)
-                                          : attn_schema_check(root, "document", root_rules,
-                                                              ATTN_SCHEMA_SIZE(root_rules), err);
-  if (!status) status = read_kind(root, foreign, &kind, err);
+                                          : attn_schema_check(root, "document", root_schema,
+                                                              ATTN_SCHEMA_SIZE(root_schema), err);
+  if (!status) status = read_kind(root, pretrained, &kind, err);
   if (status) return status;
   struct attn_tokenizer *t = attn_vocabulary_new(kind);
   if (!t) return attn_tokenizer_no_memory(err);
-  t->foreign = foreign && kind != ATTN_TOKENIZER_WORDPIECE;
+  t->pretrained = pretrained && kind != ATTN_TOKENIZER_WORDPIECE;
   status = read_model(root, t, err);
   if (status) return attn_tokenizer_free(t), status;
   *tokenizer = t;
   return ATTN_OK;
 }
 
-static attn_status parse(const void *json, size_t size, int foreign,
+static attn_status parse(const void *json, size_t size, int pretrained,
                          struct attn_tokenizer **tokenizer, attn_error *err) {
   json_t *root;
   if (size > FILE_MOST)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; at most 2^26", size);
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %zu bytes; the limit is 2^26",
+                     size);
   attn_status status = attn_json_read("tokenizer.json", json, size, 0, &root, err);
-  if (!status) status = read_root(root, foreign, tokenizer, err);
+  if (!status) status = read_root(root, pretrained, tokenizer, err);
   json_decref(root);
   return status;
 }
 
-static attn_status read_file(const char *path, int foreign, struct attn_tokenizer **tokenizer,
+static attn_status read_file(const char *path, int pretrained, struct attn_tokenizer **tokenizer,
                              attn_error *err) {
   char *text;
   size_t size;
   attn_status status = attn_file_read(path, FILE_MOST, NULL, &text, &size, err);
-  if (!status) status = parse(text, size, foreign, tokenizer, err);
+  if (!status) status = parse(text, size, pretrained, tokenizer, err);
   free(text);
   return status;
 }

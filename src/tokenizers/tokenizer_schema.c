@@ -16,7 +16,7 @@ attn_status attn_tokenizer_invalid(attn_error *err, const char *where, const cha
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "tokenizer.json: %s: %s", where, what);
 }
 
-/* Is text one of the alternatives? None of them holds a space. */
+/* Whether text is one of the alternatives, which contain no spaces. */
 static int is_one_of(const char *text, const char *values) {
   size_t length = strlen(text);
   for (const char *at = values; at; at = strchr(at, ' ')) {
@@ -33,10 +33,9 @@ static attn_status check_value(const json_t *value, const struct attn_schema_mem
   if (!text) return attn_tokenizer_no_memory(err);
   attn_status status = ATTN_OK;
   if (!is_one_of(text, rule->values))
-    status =
-        attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                  "tokenizer.json: %s.%s is %.*s, which is not supported; it must be one of: %s",
-                  where, rule->name, VALUE_SHOWN, text, rule->values);
+    status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
+                       "tokenizer.json: %s.%s is %.*s, which is not supported; expected one of: %s",
+                       where, rule->name, VALUE_SHOWN, text, rule->values);
   free(text);
   return status;
 }
@@ -49,13 +48,13 @@ static const struct attn_schema_member *rule_of(const char *name,
   return NULL;
 }
 
-/* By rule first, and so the type before what only that type has. */
+/* In the schema's order, so that type is reported before the members that only that type has. */
 attn_status attn_schema_check(const json_t *object, const char *where,
                               const struct attn_schema_member *rules, size_t count,
                               attn_error *err) {
   const char *name;
   json_t *value;
-  if (!json_is_object(object)) return attn_tokenizer_invalid(err, where, "it is no object");
+  if (!json_is_object(object)) return attn_tokenizer_invalid(err, where, "expected an object");
   for (size_t n = 0; n < count; n++) {
     value = json_object_get(object, rules[n].name);
     if (!value && !rules[n].optional)

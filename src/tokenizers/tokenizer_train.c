@@ -7,15 +7,15 @@
 #include "vocabulary.h"
 #include "watch.h"
 
-enum { TOLD = 32 };
+enum { REPORT_EVERY = 32 };
 
 static attn_status no_memory(attn_error *err) {
-  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to make a vocabulary");
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to train a vocabulary");
 }
 
-/* Now and then: most texts are short. */
-static attn_status tell(struct attn_watch *watch, size_t done, size_t total, attn_error *err) {
-  return done % TOLD ? ATTN_OK : attn_watch_tell(watch, (int64_t)done, (int64_t)total, err);
+/* Not for every text: most are short. */
+static attn_status report(struct attn_watch *watch, size_t done, size_t total, attn_error *err) {
+  return done % REPORT_EVERY ? ATTN_OK : attn_watch_tell(watch, (int64_t)done, (int64_t)total, err);
 }
 
 static int add_special(struct attn_tokenizer *t) {
@@ -41,7 +41,7 @@ static attn_status mark(const struct attn_text_view *text, size_t number, unsign
     bytes = attn_utf8_read(text->text + at, text->length - at, &code);
     if (!bytes)
       return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                              "texts[%zu]: byte 0x%02x is no UTF-8 there; convert it to UTF-8",
+                              "texts[%zu]: byte 0x%02x is not valid UTF-8; convert it to UTF-8",
                               number, (unsigned char)text->text[at]);
     seen[code / 8] |= (unsigned char)(1 << code % 8);
   }
@@ -56,7 +56,7 @@ attn_status attn_tokenizer_train_characters(const struct attn_text_view *texts, 
   int whole = t && seen && add_special(t);
   attn_status status = whole ? ATTN_OK : no_memory(err);
   for (size_t n = 0; n < count && !status; n++) {
-    status = tell(watch, n, count, err);
+    status = report(watch, n, count, err);
     if (!status) status = mark(&texts[n], n, seen, err);
   }
   for (int32_t code = 1; code < CODES && !status; code++)
@@ -76,7 +76,7 @@ static attn_status find_words(const struct attn_text_view *text, size_t number,
     if (attn_intern_add(words, text->text + at, bytes) < 0) return no_memory(err);
   if (at == text->length) return ATTN_OK;
   return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)at,
-                          "texts[%zu]: byte 0x%02x is no UTF-8 there; convert it to UTF-8", number,
+                          "texts[%zu]: byte 0x%02x is not valid UTF-8; convert it to UTF-8", number,
                           (unsigned char)text->text[at]);
 }
 
@@ -84,8 +84,8 @@ static int by_bytes(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A word that a special token is spelled like would be one in Hugging Face's library, and one with
- * a 0 in it cannot be a name in its file. */
+/* Hugging Face's library would encode a word spelled like a special token as that token, and its
+ * file cannot contain a word with a NUL. */
 static attn_status add_words(struct attn_tokenizer *t, const struct attn_intern *words,
                              attn_error *err) {
   size_t bytes;
@@ -94,7 +94,9 @@ static attn_status add_words(struct attn_tokenizer *t, const struct attn_intern 
   for (size_t n = 0; n < words->count && !status; n++) {
     sorted[n] = attn_intern_key(words, n, &bytes);
     if (strlen(sorted[n]) < bytes || attn_intern_find(&t->words, sorted[n], bytes) >= 0)
-      status = attn_fail(err, ATTN_ERR_ARGUMENT, "texts", "no word may be \"%.40s\"", sorted[n]);
+      status = attn_fail(err, ATTN_ERR_ARGUMENT, "texts",
+                         "the word \"%.40s\" is a special token or contains a NUL; remove it",
+                         sorted[n]);
   }
   if (!status) qsort(sorted, words->count, sizeof *sorted, by_bytes);
   for (size_t n = 0; n < words->count && !status; n++)
@@ -110,7 +112,7 @@ attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_
   struct attn_intern words = {0};
   attn_status status = t && add_special(t) ? ATTN_OK : no_memory(err);
   for (size_t n = 0; n < count && !status; n++) {
-    status = tell(watch, n, count, err);
+    status = report(watch, n, count, err);
     if (!status) status = find_words(&texts[n], n, &words, err);
   }
   if (!status) status = add_words(t, &words, err);
@@ -125,7 +127,7 @@ attn_status attn_tokenizer_train_words(const struct attn_text_view *texts, size_
 enum { NOWHERE = -1 };
 
 struct bpe_pair {
-  int64_t count, where; /* the last of the words that may hold it */
+  int64_t count, where; /* the last of the words that may contain it */
   int changed;
 };
 
@@ -138,17 +140,17 @@ struct bpe_trainer {
   struct attn_tokenizer *tokenizer;
   struct attn_watch *watch;
   attn_error *err;
-  attn_status stopped;      /* by the watch; what ends otherwise wants memory */
-  struct attn_intern words; /* different ones of the texts */
-  int64_t *times;           /* (words) that each occurs */
-  int32_t *symbol;          /* of all words, one after another */
+  attn_status stopped;      /* by the watch; any other failure is lack of memory */
+  struct attn_intern words; /* the distinct words of the texts */
+  int64_t *times;           /* (words) occurrences of each */
+  int32_t *symbol;          /* of all words, concatenated */
   size_t *start, *length;   /* (words) */
   struct attn_intern pairs;
   struct bpe_pair *pair;
   struct bpe_occurrence *place;
-  int32_t *changed; /* pairs that have become more since the last merge */
-  size_t times_room, pair_room, place_room, changed_room, places, changes;
-  struct attn_heap heap; /* ~count, then the pair; counts that have fallen are seen when popped */
+  int32_t *changed; /* pairs that became more frequent since the last merge */
+  size_t times_capacity, pair_capacity, place_capacity, changed_capacity, places, changes;
+  struct attn_heap heap; /* (~count, pair); a count that has dropped is noticed when popped */
 };
 
 static void training_free(struct bpe_trainer *g) {
@@ -161,7 +163,7 @@ static void training_free(struct bpe_trainer *g) {
 static int32_t pair_number(struct bpe_trainer *g, int32_t left, int32_t right) {
   const int32_t key[2] = {left, right};
   size_t before = g->pairs.count;
-  if (!attn_grow((void **)&g->pair, &g->pair_room, before + 1, sizeof *g->pair)) return -1;
+  if (!attn_grow((void **)&g->pair, &g->pair_capacity, before + 1, sizeof *g->pair)) return -1;
   int32_t n = attn_intern_add(&g->pairs, key, sizeof key);
   if (g->pairs.count > before) g->pair[n] = (struct bpe_pair){0, NOWHERE, 0};
   return n;
@@ -170,19 +172,19 @@ static int32_t pair_number(struct bpe_trainer *g, int32_t left, int32_t right) {
 static int found_in(struct bpe_trainer *g, int32_t n, int32_t word) {
   struct bpe_pair *p = &g->pair[n];
   if (!p->changed) {
-    if (!attn_grow((void **)&g->changed, &g->changed_room, g->changes + 1, sizeof *g->changed))
+    if (!attn_grow((void **)&g->changed, &g->changed_capacity, g->changes + 1, sizeof *g->changed))
       return 0;
     p->changed = 1;
     g->changed[g->changes++] = n;
   }
   if (p->where != NOWHERE && g->place[p->where].word == word) return 1;
-  if (!attn_grow((void **)&g->place, &g->place_room, g->places + 1, sizeof *g->place)) return 0;
+  if (!attn_grow((void **)&g->place, &g->place_capacity, g->places + 1, sizeof *g->place)) return 0;
   g->place[g->places] = (struct bpe_occurrence){p->where, word};
   p->where = (int64_t)g->places++;
   return 1;
 }
 
-/* One more of the pair in the word (sign 1), or one less (-1). */
+/* Counts one more (sign 1) or one less (-1) of the pair in the word. */
 static int change(struct bpe_trainer *g, int32_t left, int32_t right, int sign, int32_t word) {
   int32_t n = pair_number(g, left, right);
   if (n < 0) return 0;
@@ -208,9 +210,9 @@ static int push_changed(struct bpe_trainer *g) {
   return 1;
 }
 
-/* 0: stopped. */
-static int goes_on(struct bpe_trainer *g, size_t done, size_t total) {
-  g->stopped = tell(g->watch, done, total, g->err);
+/* Returns 0 if the watch stops the training. */
+static int report_progress(struct bpe_trainer *g, size_t done, size_t total) {
+  g->stopped = report(g->watch, done, total, g->err);
   return !g->stopped;
 }
 
@@ -220,7 +222,7 @@ static int count_words(struct bpe_trainer *g, const struct attn_text_view *text)
   for (size_t at = 0, bytes; at < text->length; at += bytes) {
     size_t before = g->words.count;
     bytes = attn_gpt2_word_length(text->text + at, text->length - at);
-    if (!attn_grow((void **)&g->times, &g->times_room, before + 1, sizeof *g->times)) return 0;
+    if (!attn_grow((void **)&g->times, &g->times_capacity, before + 1, sizeof *g->times)) return 0;
     int32_t n = attn_intern_add(&g->words, text->text + at, bytes);
     if (n < 0) return 0;
     if (g->words.count > before) g->times[n] = 0;
@@ -247,7 +249,7 @@ static int spell_words(struct bpe_trainer *g) {
   g->length = malloc((g->words.count + 1) * sizeof *g->length);
   if (!g->symbol || !g->start || !g->length) return 0;
   for (size_t n = 0; n < g->words.count; n++)
-    if (!goes_on(g, n, g->words.count) || !spell(g, n, g->words.start[n])) return 0;
+    if (!report_progress(g, n, g->words.count) || !spell(g, n, g->words.start[n])) return 0;
   return push_changed(g);
 }
 
@@ -280,12 +282,12 @@ static int merge_everywhere(struct bpe_trainer *g, int32_t n, int32_t left, int3
   g->pair[n].where = NOWHERE;
   for (; where != NOWHERE; where = g->place[where].next)
     if (!merge_in(g, g->place[where].word, left, right, made)) return 0;
-  g->pair[n].count = 0; /* none is left; of aaa the second was counted too */
+  g->pair[n].count = 0; /* all merged; in aaa the overlapping second pair was counted too */
   return push_changed(g);
 }
 
-/* The word that the two make: known already, or new. Never a special token: letters and brackets
- * are words of their own. */
+/* Sets *made to the token of the two concatenated, known or new. It is never a special token: those
+ * are not spelled by merges. */
 static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *made) {
   size_t a, b;
   const char *one = attn_intern_key(&t->words, (size_t)left, &a);
@@ -304,7 +306,7 @@ static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *
 static int merge(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right) {
   int32_t made;
   if (!join(g->tokenizer, left, right, &made)) return 0;
-  /* A pair can come again where another pair makes one of its halves: its merge is known then. */
+  /* A pair recurs if another merge produces one of its tokens: its merge is known then. */
   if (!attn_vocabulary_find_merge(g->tokenizer, left, right) &&
       !attn_vocabulary_add_merge(g->tokenizer, left, right, made))
     return 0;
@@ -332,7 +334,7 @@ static int merge_all(struct bpe_trainer *g, size_t words) {
 
 /* ---- Byte pairs ---- */
 
-/* Letters in their order, as Hugging Face sorts them: the numbers decide between equals. */
+/* Letters in ascending order, as Hugging Face sorts them: ids break ties between equal counts. */
 static int add_letters(struct attn_tokenizer *t) {
   for (int32_t letter = 0; letter < 256 + 68; letter++)
     if (attn_unicode_to_byte(letter) >= 0 && !add_code(t, letter)) return 0;
@@ -344,20 +346,21 @@ static int train(struct bpe_trainer *g, const struct attn_text_view *texts, size
   g->tokenizer = attn_vocabulary_new(ATTN_TOKENIZER_BPE);
   if (!g->tokenizer || !add_special(g->tokenizer) || !add_letters(g->tokenizer)) return 0;
   for (size_t n = 0; n < count; n++)
-    if (!goes_on(g, n, count) || !count_words(g, &texts[n])) return 0;
+    if (!report_progress(g, n, count) || !count_words(g, &texts[n])) return 0;
   return spell_words(g) && merge_all(g, words);
 }
 
 attn_status attn_tokenizer_train_bpe(const struct attn_text_view *texts, size_t count,
-                                     int64_t words, struct attn_watch *watch,
+                                     int64_t vocab_size, struct attn_watch *watch,
                                      struct attn_tokenizer **tokenizer, attn_error *err) {
   struct bpe_trainer g = {.watch = watch, .err = err};
-  if (words < ATTN_SPECIAL_TOKENS + 256 || words > ATTN_VOCAB_SIZE_MAX)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "words",
-                     "a vocabulary of %lld; it must be 260 (four special tokens and every byte) to "
-                     "2^24",
-                     (long long)words);
-  int whole = train(&g, texts, count, (size_t)words);
+  if (vocab_size < ATTN_SPECIAL_TOKENS + 256 || vocab_size > ATTN_VOCAB_SIZE_MAX)
+    return attn_fail(
+        err, ATTN_ERR_ARGUMENT, "vocab_size",
+        "vocab_size must be between 260 (four special tokens and every byte) and 2^24, "
+        "got %lld",
+        (long long)vocab_size);
+  int whole = train(&g, texts, count, (size_t)vocab_size);
   training_free(&g);
   if (!whole) {
     attn_tokenizer_free(g.tokenizer);

@@ -1,7 +1,5 @@
-/* tokenizer_write.c -- a tokenizer.json that Hugging Face's tokenizers loads, with the same
- * numbers. Merges are written as "a b", which every version of it reads; no letter for a byte is a
- * space. */
-
+/* tokenizer_write.c -- a tokenizer.json that Hugging Face's tokenizers loads, with the same ids.
+ * Merges are written as "a b", which every version reads; no byte letter is a space. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,7 @@ static const char *word(const struct attn_tokenizer *t, size_t n) {
   return attn_intern_key(&t->words, n, &bytes);
 }
 
-/* Each of these returns NULL where there is no memory; jansson refuses to put a NULL in. */
+/* Each of these returns NULL if out of memory; jansson rejects a NULL member. */
 static json_t *whole(json_t *made, int failed) {
   if (!failed) return made;
   json_decref(made);
@@ -65,7 +63,7 @@ static int append_merge(const struct attn_tokenizer *t, json_t *list, int32_t nu
   return failed;
 }
 
-/* By rank; a rank whose merge was replaced by a later one has none. */
+/* By rank; skips ranks whose merge was replaced by a later one. */
 static json_t *merges(const struct attn_tokenizer *t) {
   json_t *list = json_array();
   int32_t *order = malloc(((size_t)t->ranks + 1) * sizeof *order);
@@ -90,7 +88,7 @@ static json_t *characters_part(void) {
                    "behavior", "Isolated", "invert", 0);
 }
 
-static int holds_every_byte(const struct attn_tokenizer *t) {
+static int has_every_byte(const struct attn_tokenizer *t) {
   for (int n = 0; n < 256; n++)
     if (t->byte[n] < 0) return 0;
   return 1;
@@ -103,19 +101,19 @@ static json_t *model(const struct attn_tokenizer *t) {
                      word(t, (size_t)t->unknown));
   return json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
                    "unk_token",
-                   holds_every_byte(t) ? json_null() : json_string(word(t, (size_t)t->unknown)),
+                   has_every_byte(t) ? json_null() : json_string(word(t, (size_t)t->unknown)),
                    "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
                    "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab(t), "merges", merges(t));
 }
 
-static json_t *before_model(const struct attn_tokenizer *t) {
+static json_t *pre_tokenizer(const struct attn_tokenizer *t) {
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_pre_tokenizer();
   if (t->kind == ATTN_TOKENIZER_WORD) return words_part();
   return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : characters_part();
 }
 
-/* Without a decoder words are joined by spaces. */
-static json_t *behind_model(const struct attn_tokenizer *t) {
+/* Without a decoder tokens are joined by spaces. */
+static json_t *decoder(const struct attn_tokenizer *t) {
   if (t->kind == ATTN_TOKENIZER_WORDPIECE) return attn_wordpiece_decoder(t);
   if (t->kind == ATTN_TOKENIZER_WORD) return json_null();
   return t->kind == ATTN_TOKENIZER_BPE ? bytes_part() : json_pack("{s:s}", "type", "Fuse");
@@ -127,12 +125,12 @@ static json_t *document(const struct attn_tokenizer *t, int32_t begin, int32_t e
                    pieces ? attn_wordpiece_truncation(t) : json_null(), "padding", "added_tokens",
                    added_tokens(t), "normalizer",
                    pieces ? attn_wordpiece_normalizer(t) : json_null(), "pre_tokenizer",
-                   before_model(t), "post_processor", attn_template_write(t, begin, end), "decoder",
-                   behind_model(t), "model", model(t));
+                   pre_tokenizer(t), "post_processor", attn_template_write(t, begin, end),
+                   "decoder", decoder(t), "model", model(t));
 }
 
 char *attn_tokenizer_to_json(const struct attn_tokenizer *t) {
-  int framed = t->foreign || t->kind == ATTN_TOKENIZER_WORDPIECE;
+  int framed = t->pretrained || t->kind == ATTN_TOKENIZER_WORDPIECE;
   return attn_tokenizer_to_json_with(t, framed ? t->begin : -1, framed ? t->end : -1);
 }
 

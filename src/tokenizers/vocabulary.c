@@ -27,7 +27,7 @@ void attn_tokenizer_free(struct attn_tokenizer *t) {
 int attn_vocabulary_add(struct attn_tokenizer *t, const char *word, size_t bytes, int special) {
   size_t n = t->words.count;
   int32_t code;
-  if (!attn_grow((void **)&t->special, &t->special_room, n + 1, 1) ||
+  if (!attn_grow((void **)&t->special, &t->special_capacity, n + 1, 1) ||
       attn_intern_add(&t->words, word, bytes) < 0)
     return 0;
   t->special[n] = (unsigned char)special;
@@ -39,7 +39,7 @@ int attn_vocabulary_add(struct attn_tokenizer *t, const char *word, size_t bytes
 
 int attn_vocabulary_add_merge(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t word) {
   const int32_t pair[2] = {left, right};
-  if (!attn_grow((void **)&t->merge, &t->merge_room, t->merges.count + 1, sizeof *t->merge))
+  if (!attn_grow((void **)&t->merge, &t->merge_capacity, t->merges.count + 1, sizeof *t->merge))
     return 0;
   int32_t n = attn_intern_add(&t->merges, pair, sizeof pair);
   if (n < 0) return 0;
@@ -54,7 +54,7 @@ const struct attn_bpe_merge *attn_vocabulary_find_merge(const struct attn_tokeni
   return n < 0 ? NULL : &t->merge[n];
 }
 
-/* ---- Letters for bytes: printable Latin-1 is itself, the other 68 are U+0100 on ---- */
+/* ---- Letters for bytes: printable Latin-1 is itself, the other 68 are U+0100 to U+0143 ---- */
 
 int32_t attn_byte_to_unicode(unsigned char byte) {
   if (byte <= 32) return 256 + byte;
@@ -87,8 +87,8 @@ int attn_is_space(int32_t c) {
          c == 0x3000;
 }
 
-/* Of the character at text; a byte that is no UTF-8 is one of its own. Characters that Unicode has
- * got since utf8proc's tables were made are OTHER. */
+/* The class of the character at text; an invalid byte is a character. Characters newer than
+ * utf8proc's tables are OTHER. */
 static enum char_class class_at(const char *text, size_t length, size_t *bytes) {
   int32_t code;
   *bytes = 0;
@@ -102,7 +102,7 @@ static enum char_class class_at(const char *text, size_t length, size_t *bytes) 
   return OTHER;
 }
 
-/* Where the run of that class ends that goes on at `at`; *last where its last character begins. */
+/* The end of the run of that class at `at`; *last: the start of its last character. */
 static size_t run(const char *text, size_t length, size_t at, enum char_class class, size_t *last) {
   size_t bytes;
   while (class_at(text + at, length - at, &bytes) == class) {
@@ -140,5 +140,7 @@ size_t attn_gpt2_word_length(const char *text, size_t length) {
   enum char_class next = class_at(text + bytes, length - bytes, &second);
   if (*text == ' ' && next != SPACE && next != NONE) return run(text, length, bytes, next, &last);
   end = run(text, length, 0, SPACE, &last);
-  return end < length && last ? last : end; /* the last before a word goes to it, or stands alone */
+  return end < length && last
+             ? last
+             : end; /* the last space before a word belongs to the word or is alone */
 }

@@ -1,4 +1,4 @@
-/* wordpiece.h -- the part of a tokenizer that is WordPiece; for tokenizer*.c. */
+/* wordpiece.h -- WordPiece, for tokenizer*.c. */
 #ifndef ATTN_TOKENIZERS_WORDPIECE_H
 #define ATTN_TOKENIZERS_WORDPIECE_H
 
@@ -6,25 +6,25 @@
 
 #include "vocabulary.h"
 
-/* ATTN_ERR_FORMAT where there is no UTF-8. */
+/* ATTN_ERR_FORMAT: invalid UTF-8. */
 attn_status attn_wordpiece_encode(const struct attn_tokenizer *tokenizer, const char *text,
                                   size_t length, struct attn_token_output *out, attn_error *err);
 
-/* How many bytes of a word's beginning are left out behind another, and whether a space comes
- * between. */
+/* How many leading bytes of a token to skip after another token, and whether a space separates
+ * them. */
 size_t attn_wordpiece_join(const struct attn_tokenizer *tokenizer, const char *word, size_t bytes,
                            int *space);
 
 /* ---- In tokenizer.json ---- */
 
-/* The document's own members. */
+/* Checks the members of the document. */
 attn_status attn_wordpiece_check_root(const json_t *root, attn_error *err);
 
-/* All that is said around the words, which are there already. */
+/* Reads everything except the vocabulary, which must have been read. */
 attn_status attn_wordpiece_read(struct attn_tokenizer *tokenizer, const json_t *root,
                                 attn_error *err);
 
-/* Parts of the document; NULL: no memory. The model without its words. */
+/* Parts of the document; NULL: out of memory. */
 json_t *attn_wordpiece_truncation(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *tokenizer);
 json_t *attn_wordpiece_pre_tokenizer(void);
