@@ -1,4 +1,4 @@
-/* arrows.c -- vectors of two numbers in the plane. */
+/* arrow_plot.c -- vectors of two components as arrows in the plane. */
 #include <math.h>
 
 #include "number_text.h"
@@ -6,7 +6,8 @@
 
 enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, PLACED_MAX = 128, TRIES = 24 };
 
-static const double HUGE_NUMBER = 1e150; /* beyond it spans would overflow; NaN is no less */
+static const double HUGE_NUMBER =
+    1e150; /* spans of larger values would overflow; also excludes NaN */
 
 struct label_box {
   double x, y, w, h;
@@ -16,10 +17,10 @@ struct arrow_plane {
   const attn_panel *panel;
   struct attn_canvas *canvas;
   double x, y;        /* of the plot's corner */
-  double low[2], per; /* what stands at its lower left; pixels a unit */
-  double step;        /* between the lines of the grid */
+  double low[2], per; /* the value at its lower left; pixels per unit */
+  double step;        /* between grid lines */
   int placed;
-  struct label_box box[PLACED_MAX]; /* of the labels so far */
+  struct label_box box[PLACED_MAX]; /* labels placed so far */
 };
 
 static int is_there(const attn_panel *p, int32_t row) {
@@ -27,7 +28,8 @@ static int is_there(const attn_panel *p, int32_t row) {
          fabs(attn_panel_at(p, row, 1)) < HUGE_NUMBER;
 }
 
-/* ---- The scale: alike along both axes, the origin inside, lines at 1, 2 or 5 times 10^n ---- */
+/* ---- The scale: the same on both axes, including the origin, grid lines at 1, 2 or 5 times 10^n
+ * ---- */
 
 static void find_span(const attn_panel *p, double low[2], double high[2]) {
   low[0] = low[1] = high[0] = high[1] = 0;
@@ -106,7 +108,7 @@ static int paint_of(const attn_panel *p, int32_t row) {
   return p->split && row >= p->split ? ATTN_PAINT_SECOND : ATTN_PAINT_FIRST;
 }
 
-/* The second group is thinner and dashed: it shows upon the first where both are one. */
+/* The second group is thinner and dashed, so that it is visible on top of the first. */
 static void draw_arrow(const struct arrow_plane *a, const double from[2], const double to[2],
                        int paint) {
   struct attn_canvas *c = a->canvas;
@@ -127,14 +129,14 @@ static void draw_arrow(const struct arrow_plane *a, const double from[2], const 
   c->triangle(c, corner, paint);
 }
 
-static int meets(const struct label_box *a, const struct label_box *b) {
+static int overlaps(const struct label_box *a, const struct label_box *b) {
   return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h && b->y < a->y + a->h;
 }
 
-/* Downwards until it is free. */
-static void make_way(struct arrow_plane *a, struct label_box *b) {
+/* Moves a label down until it overlaps no other. */
+static void avoid_overlap(struct arrow_plane *a, struct label_box *b) {
   for (int tries = 0, n = 0; n < a->placed && tries < TRIES; n++)
-    if (meets(b, &a->box[n])) b->y = a->box[n].y + a->box[n].h, n = -1, tries++;
+    if (overlaps(b, &a->box[n])) b->y = a->box[n].y + a->box[n].h, n = -1, tries++;
   if (a->placed < PLACED_MAX) a->box[a->placed++] = *b;
 }
 
@@ -152,10 +154,10 @@ static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
                                .paint = paint_of(a->panel, row),
                                .language = ATTN_LANGUAGE_ANY};
   double width = attn_text_units(text, LABEL);
-  /* A level arrow's name stands above it: an axis may go on where the arrow ends. */
+  /* The name of a horizontal arrow is above it: an axis may continue at its tip. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
   struct label_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
-  make_way(a, &b);
+  avoid_overlap(a, &b);
   a->canvas->text(a->canvas, right ? b.x : b.x + width, b.y + 12, text, &as);
 }
 

@@ -1,4 +1,4 @@
-/* face.c -- letters of 5 by 7 dots and one for tails, for pictures of pixels. */
+/* font.c -- letters of 5 by 7 dots and one for tails, for pictures of pixels. */
 #include <string.h>
 
 #include "canvas.h"
@@ -56,7 +56,7 @@ const unsigned char *attn_font_glyph(int32_t code) {
   return NULL;
 }
 
-/* A letter with a mark upon it is another letter. */
+/* A letter with a combining mark is another character. */
 int attn_font_covers(const char *text) {
   struct attn_cluster c;
   while (attn_text_next(&text, &c))

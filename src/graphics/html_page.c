@@ -1,7 +1,7 @@
-/* page.c -- panels as one HTML page, which is well-formed XML too.
+/* html_page.c -- panels as one HTML page, which is also well-formed XML.
  *
- * Both languages are in it; two radio buttons and a rule of CSS show one of them, so that it needs
- * no script. The script only tells the browser which language the page is in now. */
+ * The page has both languages; two radio buttons and a CSS rule select one without a script. The
+ * script only updates the page's lang attribute. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "number_text.h"
 #include "picture.h"
 
-enum { SCROLLS = 640 }; /* wider pictures can be focused, to be scrolled by keyboard */
+enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard */
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
@@ -19,7 +19,7 @@ static void put_integer(struct attn_out *out, int64_t value) {
   put(out, text);
 }
 
-/* In both languages, each marked as such; nothing where there are no words. */
+/* In both languages, each with its lang attribute; nothing if there is no text. */
 static void put_words(struct attn_out *out, const attn_bilingual_text *words) {
   static const char *const open[] = {"<span lang=\"en\">", "<span lang=\"ja\">"};
   for (int language = 0; language < 2; language++) {
@@ -118,7 +118,8 @@ static void put_languages(struct attn_out *out, int language) {
   }
 }
 
-/* ---- A panel's numbers, for those who do not see it ------------------------------------------ */
+/* ---- A panel's numbers as a table --------------------------------------------------------------
+ */
 
 static void put_header(struct attn_out *out, const attn_panel *p, int axis, int32_t index) {
   char text[ATTN_NAME_BYTES];
@@ -241,7 +242,7 @@ void attn_picture_html(struct attn_out *out, const struct attn_picture *p) {
   put(out, "</h1>\n");
   put_panels(out, p);
   put(out, "</main>\n");
-  /* "=>" is no markup, but ends no tag in XML either. */
+  /* "=>" in the script is valid XML, too. */
   put(out, script);
   put(out, "</body>\n</html>\n");
 }

@@ -1,4 +1,4 @@
-/* sheet.c -- all panels on one sheet: an SVG that stands alone, or a PNG. */
+/* image_page.c -- all panels in one image: a standalone SVG, or a PNG. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +15,13 @@ struct panel_position {
 
 struct page_layout {
   const struct attn_picture *picture;
-  struct panel_position *spot; /* one a panel */
+  struct panel_position *spot; /* one per panel */
   double width, height;
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* ---- Places: panels side by side as long as they fit, a heading begins a new line ----------- */
+/* ---- Layout: panels side by side while they fit; a heading begins a new line ---------------- */
 
 static int has_note(const struct attn_canvas *c, const attn_panel *p) {
   return *attn_text_in(&p->note, c->language) != 0;
@@ -144,7 +144,7 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
 /* ---- PNG ---- */
 
 attn_status attn_picture_png(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
-  /* What lays out must know the letters before there are pixels. */
+  /* The layout needs the font before there are pixels. */
   struct attn_raster raster = {.canvas = {.language = ATTN_LANGUAGE_ENGLISH, .plain = 1}};
   struct page_layout s;
   attn_status status = begin(&s, p, &raster.canvas, out->style.precision, err);

@@ -4,11 +4,11 @@
 
 /* ---- Weights --------------------------------------------------------------------------------
  *
- * A straight walk in lightness, a bend in hue: L of OKLab falls (light) or grows (dark) evenly with
- * the weight, so that equal differences of weight look alike and nothing depends on hue. */
+ * OKLab's lightness changes linearly with the weight, so that equal differences of weight look
+ * alike and no information depends on hue. */
 
 struct heat_scale {
-  double light[2], chroma[3], hue[2]; /* at 0 and 1; chroma also half way; hue in degrees */
+  double light[2], chroma[3], hue[2]; /* at 0 and 1; chroma also at 1/2; hue in degrees */
 };
 
 static const struct heat_scale scales[ATTN_THEMES] = {
@@ -68,7 +68,7 @@ double attn_contrast(struct attn_rgb a, struct attn_rgb b) {
   return x > y ? (x + 0.05) / (y + 0.05) : (y + 0.05) / (x + 0.05);
 }
 
-/* One of the two has at least sqrt(1.05 / 0.05) = 4.58 to 1 on any ground. */
+/* Black or white: one of them has a contrast of at least sqrt(1.05 / 0.05) = 4.58 on any colour. */
 static struct attn_rgb readable_on(struct attn_rgb ground) {
   const struct attn_rgb black = {0, 0, 0}, white = {255, 255, 255};
   return attn_contrast(black, ground) > attn_contrast(white, ground) ? black : white;

@@ -1,4 +1,4 @@
-/* paint.h -- the colours of pictures, in light and in dark. */
+/* palette.h -- the colours of pictures, in a light and a dark theme. */
 #ifndef ATTN_GRAPHICS_PALETTE_H
 #define ATTN_GRAPHICS_PALETTE_H
 
@@ -8,14 +8,14 @@ struct attn_rgb {
 
 enum attn_theme { ATTN_LIGHT, ATTN_DARK, ATTN_THEMES };
 
-/* What a thing is painted with; the theme says which colour that is. ATTN_PAINT_HEAT + level is a
- * cell's, ATTN_PAINT_ON_HEAT + level that of the number in it. */
+/* Roles of colours; a theme maps them to RGB. ATTN_PAINT_HEAT + level is a cell of a heat map,
+ * ATTN_PAINT_ON_HEAT + level the number in it. */
 enum attn_paint {
   ATTN_PAINT_PAGE,
   ATTN_PAINT_INK,
-  ATTN_PAINT_FAINT, /* words of second rank; still 4.5 to 1 on the page */
+  ATTN_PAINT_FAINT, /* secondary text; contrast still 4.5 to 1 */
   ATTN_PAINT_GRID,
-  ATTN_PAINT_EMPTY,  /* a cell with nothing in it */
+  ATTN_PAINT_EMPTY,  /* an empty cell */
   ATTN_PAINT_FIRST,  /* the two groups of arrows: blue and orange */
   ATTN_PAINT_SECOND, /* [Okabe & Ito 2008, Color Universal Design] */
   ATTN_PAINTS,
@@ -25,7 +25,7 @@ enum attn_paint {
 
 enum { ATTN_HEAT_LEVELS = 64 };
 
-/* The level of a weight: 0 to ATTN_HEAT_LEVELS - 1, the nearer end beyond 0..1; not for NaN. */
+/* The level of a weight, 0 to ATTN_HEAT_LEVELS - 1; clamps to 0..1; not for NaN. */
 int attn_heat_level(double weight);
 
 struct attn_rgb attn_paint_color(int paint, enum attn_theme theme);

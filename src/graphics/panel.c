@@ -7,7 +7,7 @@
 #include "text_layout.h"
 
 enum {
-  LABEL = 13, /* sizes of letters */
+  LABEL = 13, /* font sizes */
   SMALL = 11,
   LABEL_COLUMNS = 16,
   BRACKET = 7,
@@ -15,7 +15,7 @@ enum {
   LEGEND_BAR = 10,
   LEGEND_WIDTH = 2 * ATTN_HEAT_LEVELS,
   FEW = 64,     /* cells */
-  BLOCK = 1040, /* wider numbers go on below */
+  BLOCK = 1040, /* wider matrices continue below */
   BLOCK_GAP = 14,
 };
 
@@ -25,7 +25,7 @@ double attn_panel_at(const attn_panel *p, int32_t i, int32_t j) {
   return p->at[(size_t)i * (size_t)p->cols + (size_t)j];
 }
 
-/* In a large map 0.00 says more than 3.1e-9; in a small one the power of ten is worth its room. */
+/* In a large map 0.00 reads better than 3.1e-9; a small one has the space for the exponent. */
 const char *attn_panel_number(const attn_panel *p, double value, int precision,
                               char text[ATTN_NUMBER_BYTES]) {
   int large = p->kind == ATTN_PANEL_HEAT && (int64_t)p->rows * p->cols > FEW;
@@ -69,9 +69,9 @@ static double widest_number(const attn_panel *p, int precision) {
   return widest;
 }
 
-/* ---- Places --------------------------------------------------------------------------------- */
+/* ---- Layout --------------------------------------------------------------------------------- */
 
-/* The more cells, the smaller: a thousand of them still fit a page. */
+/* The more cells, the smaller: a thousand columns still fit a page. */
 static double side_of(const attn_panel *p) {
   static const struct {
     int32_t upto;
@@ -105,7 +105,7 @@ static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int pre
 
 static double words_width(const struct attn_canvas *c, const attn_bilingual_text *w) {
   double width = attn_canvas_text_width(c, w, SMALL);
-  return width > 0 ? width + 16 : 0; /* and an arrow */
+  return width > 0 ? width + 16 : 0; /* plus an arrow */
 }
 
 struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
@@ -253,7 +253,7 @@ static void draw_bracket(const struct panel_drawing *d, double x, double serif) 
     d->canvas->line(d->canvas, corner[n], corner[n + 1], 1.5, ATTN_PAINT_FAINT, 0);
 }
 
-/* One pair of brackets, however often the columns go on below. */
+/* One pair of brackets, however often the columns continue below. */
 static void draw_matrix(const struct panel_drawing *d) {
   if (!d->from) draw_bracket(d, d->x - 2, 5);
   if (d->to == d->panel->cols) draw_bracket(d, d->x + (d->to - d->from) * d->frame->cell_w + 2, -5);

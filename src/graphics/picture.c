@@ -1,4 +1,4 @@
-/* picture.c -- attn_panels_draw: what is asked for is judged, then a format draws it. */
+/* picture.c -- attn_panels_draw: checks the panels, then draws them in a format. */
 #include "picture.h"
 
 #include <stddef.h>
@@ -13,19 +13,19 @@
 static attn_status check_size(const attn_panel *p, int32_t n, attn_error *err) {
   if (p->rows < 1 || p->cols < 1 || p->rows > ATTN_PANEL_CELLS_MAX / p->cols)
     return attn_fail(err, ATTN_ERR_SHAPE, "panels",
-                     "panel %d is %d x %d; rows and cols must be 1 or more, their product at most "
+                     "panel %d is %d x %d; rows and cols must be at least 1, their product at most "
                      "%d",
                      (int)n, (int)p->rows, (int)p->cols, ATTN_PANEL_CELLS_MAX);
   if (p->kind == ATTN_PANEL_ARROWS && p->cols != 2)
-    return attn_fail(err, ATTN_ERR_SHAPE, "panels",
-                     "panel %d has %d columns; arrows in the plane have 2", (int)n, (int)p->cols);
+    return attn_fail(err, ATTN_ERR_SHAPE, "panels", "panel %d: arrows need 2 columns, got %d",
+                     (int)n, (int)p->cols);
   return ATTN_OK;
 }
 
 static attn_status check_panel(const attn_panel *p, int32_t n, attn_error *err) {
   if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_ARROWS)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
-                     "panel %d is of kind %d; kinds are attn_panel_kind", (int)n, (int)p->kind);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: unknown panel kind %d", (int)n,
+                     (int)p->kind);
   if (!p->at) return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: at is NULL", (int)n);
   attn_status status = check_size(p, n, err);
   if (status) return status;
@@ -39,27 +39,27 @@ static attn_status check_panel(const attn_panel *p, int32_t n, attn_error *err) 
   return ATTN_OK;
 }
 
-/* Copies of this library's size; a caller of another version has another distance. */
+/* Copies the panels; the array's stride is the caller's struct_size, which may differ from ours. */
 static attn_status take_panels(const attn_panel *from, int32_t count, attn_panel *to,
                                attn_error *err) {
-  size_t distance;
-  memcpy(&distance, from, sizeof distance);
+  size_t stride;
+  memcpy(&stride, from, sizeof stride);
   for (int32_t n = 0; n < count; n++) {
-    const char *one = (const char *)from + (size_t)n * distance;
+    const char *one = (const char *)from + (size_t)n * stride;
     size_t size;
     attn_status status = attn_descriptor_copy(one, &to[n], sizeof *to, sizeof *to, "panels", err);
     if (status) return status;
     memcpy(&size, one, sizeof size);
-    if (size != distance)
+    if (size != stride)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
-                       "panel %d has struct_size %zu, panel 0 has %zu; all must have one", (int)n,
-                       size, distance);
+                       "panel %d has struct_size %zu, panel 0 has %zu; they must be equal", (int)n,
+                       size, stride);
     if ((status = check_panel(&to[n], n, err))) return status;
   }
   return ATTN_OK;
 }
 
-/* ---- What the formats share ----------------------------------------------------------------- */
+/* ---- Shared by the formats ----------------------------------------------------------------- */
 
 static int same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
@@ -88,13 +88,11 @@ attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
                              const attn_style *style, const attn_sink *sink, attn_error *err) {
   struct attn_out out;
   if (!panels || count < 1 || count > ATTN_PANELS_MAX)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "there are %d panels; there may be 1 to %d",
-                     panels ? (int)count : 0, ATTN_PANELS_MAX);
-  if (!sink || !sink->write)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL; the picture must go somewhere");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be between 1 and %d, got %d",
+                     ATTN_PANELS_MAX, panels ? (int)count : 0);
+  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
   if ((int)format < ATTN_PICTURE_TEXT || (int)format > ATTN_PICTURE_PNG)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "format",
-                     "format is %d; formats are attn_picture_format", (int)format);
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "format", "unknown picture format %d", (int)format);
   attn_out_begin(&out, style, sink);
   attn_status status = attn_out_end(&out, err);
   if (status) return status;

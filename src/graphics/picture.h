@@ -1,16 +1,16 @@
-/* picture.h -- panels that were checked, and one drawer a format. */
+/* picture.h -- checked panels, and one function per output format. */
 #ifndef ATTN_GRAPHICS_PICTURE_H
 #define ATTN_GRAPHICS_PICTURE_H
 
 #include "panels.h"
 
 struct attn_picture {
-  const attn_panel *panel; /* this library's copies */
+  const attn_panel *panel; /* copies of this library's struct_size */
   int32_t panels;
   attn_bilingual_text title;
 };
 
-/* Does a heading stand over panel n? */
+/* Whether a heading precedes panel n. */
 int attn_picture_has_heading(const struct attn_picture *p, int32_t n);
 
 void attn_picture_text(struct attn_out *out, const struct attn_picture *p);

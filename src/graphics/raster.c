@@ -1,4 +1,4 @@
-/* raster.c -- a canvas of pixels, and the PNG it becomes. */
+/* raster.c -- a canvas of pixels, written as PNG. */
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static const double PIXELS_MAX = 67108864; /* 2^26: 192 MiB of memory */
 static struct attn_raster *raster_of(struct attn_canvas *c) { return (struct attn_raster *)c; }
 
 struct pixel_area {
-  size_t x0, y0, x1, y1; /* pixels, the upper ends not included */
+  size_t x0, y0, x1, y1; /* pixels, half-open */
 };
 
 static size_t clipped(double at, size_t end) {
@@ -52,11 +52,11 @@ static void rect(struct attn_canvas *c, double x, double y, double w, double h, 
 }
 
 struct line_stroke {
-  double from[2], along[2]; /* pixels; along: of length 1 */
+  double from[2], along[2]; /* pixels; along: a unit vector */
   double length, half;
 };
 
-/* How much of the pixel at (x, y) the stroke covers: its edges fade within one pixel. */
+/* The coverage of the pixel at (x, y) by the stroke, antialiased over one pixel. */
 static double covered(const struct line_stroke *s, double x, double y, int dashed) {
   double dx = x - s->from[0], dy = y - s->from[1];
   double t = dx * s->along[0] + dy * s->along[1], off = fabs(dy * s->along[0] - dx * s->along[1]);
@@ -82,7 +82,8 @@ static void line(struct attn_canvas *c, const double from[2], const double to[2]
       blend(r, x, y, color, covered(&k, (double)x + 0.5, (double)y + 0.5, dashed));
 }
 
-/* The distance to the nearest edge, inside positive, whichever way round the corners go. */
+/* The signed distance to the nearest edge, positive inside, for either orientation of the corners.
+ */
 static double inside(const double corner[3][2], double x, double y) {
   double least = HUGE_VAL, most = -HUGE_VAL;
   for (int n = 0; n < 3; n++) {
@@ -115,13 +116,13 @@ static void triangle(struct attn_canvas *c, const double corner[3][2], int paint
 struct text_pen {
   struct attn_raster *raster;
   struct attn_rgb color;
-  double x, y; /* of the baseline's start, pixels */
-  int dot;     /* pixels a dot */
+  double x, y; /* start of the baseline, pixels */
+  int dot;     /* pixels per dot */
   int bold, turned;
-  int grown; /* pixels on each side of a dot: the halo's */
+  int grown; /* pixels on each side of a dot, for the halo */
 };
 
-/* Pixels from a text's start (along, up) to the sheet's. */
+/* Draws a dot at (along, up) from the start of a text. */
 static void dot(const struct text_pen *p, double along, double up) {
   double w = p->dot + p->bold, g = p->grown;
   double x = p->turned ? p->x - up - p->dot : p->x + along;
@@ -130,7 +131,7 @@ static void dot(const struct text_pen *p, double along, double up) {
   fill(p->raster, area_of(p->raster, x - g, y - g, right + g, bottom + g), p->color);
 }
 
-/* A letter that the face lacks is an empty box. */
+/* A character outside the font is an empty box. */
 static void letter(const struct text_pen *p, int32_t code, double along) {
   static const unsigned char box[5] = {0x7F, 0x41, 0x41, 0x41, 0x7F};
   const unsigned char *glyph = attn_font_glyph(code);
@@ -170,10 +171,11 @@ attn_status attn_raster_begin(struct attn_raster *r, double width, double height
   *r = (struct attn_raster){.canvas = {ATTN_LANGUAGE_ENGLISH, 0, 1, rect, line, triangle, text}};
   width = ceil(width * ATTN_RASTER_SCALE), height = ceil(height * ATTN_RASTER_SCALE);
   if (!(width * height <= PIXELS_MAX))
-    return attn_fail(err, ATTN_ERR_SHAPE, "panels",
-                     "the picture is %.0f x %.0f pixels; a PNG may have 2^26: use SVG or HTML, or "
-                     "draw fewer panels",
-                     width, height);
+    return attn_fail(
+        err, ATTN_ERR_SHAPE, "panels",
+        "the picture is %.0f x %.0f pixels; the limit of a PNG is 2^26: use SVG or HTML, or "
+        "draw fewer panels",
+        width, height);
   r->width = (size_t)width, r->height = (size_t)height;
   r->rgb = malloc(3 * r->width * r->height);
   if (!r->rgb)
@@ -204,7 +206,7 @@ static void on_write(png_structp png, png_bytep bytes, png_size_t count) {
 
 static void on_flush(png_structp png) { (void)png; }
 
-/* libpng's own would print. */
+/* libpng's default handler would print. */
 static void on_error(png_structp png, png_const_charp message) {
   struct png_writer *w = png_get_error_ptr(png);
   (void)message;
@@ -224,7 +226,7 @@ static void write_rows(struct png_writer *w) {
   png_write_end(w->png, w->info);
 }
 
-/* All that changes is in *w: a jump may spoil what is a function's own. */
+/* All state is in *w: longjmp may clobber local variables. */
 static void write_png(struct png_writer *w) {
   if (setjmp(w->failed)) return;
   w->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w, on_error, on_warning);

@@ -9,7 +9,7 @@ static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, te
 
 /* ---- Text ---- */
 
-/* What stands for the character at text, *bytes of it; NULL: itself. XML has no way to write the
+/* The escape of the character at text, *bytes long; NULL: none needed. XML cannot represent the
  * noncharacters U+FFFE and U+FFFF. */
 static const char *entity(const char *text, size_t left, size_t *bytes) {
   *bytes = 1;
@@ -32,8 +32,7 @@ static const char *entity(const char *text, size_t left, size_t *bytes) {
   }
 }
 
-/* Byte by byte through a cluster: some scripts have signs that take what follows, a "<" too, into
- * theirs. */
+/* Byte by byte: a cluster can include a following "<". */
 void attn_xml_text(struct attn_out *out, const char *text) {
   struct attn_cluster c;
   while (attn_text_next(&text, &c)) {
@@ -103,8 +102,7 @@ void attn_xml_theme(struct attn_out *out, enum attn_theme theme) {
   put(out, "\n");
 }
 
-/* ---- Elements. A colour of the light theme stands in each, for viewers without style sheets ----
- */
+/* ---- Elements, each with its colour in the light theme for viewers without CSS ---- */
 
 static struct attn_out *out_of(struct attn_canvas *c) { return ((struct attn_svg *)c)->out; }
 

@@ -1,4 +1,4 @@
-/* shades.c -- panels for a terminal: numbers and shades in columns. */
+/* terminal_heatmap.c -- panels for a terminal: numbers and shades in columns. */
 #include <math.h>
 #include <stdio.h>
 
@@ -42,22 +42,21 @@ static int widest_number(const attn_panel *p, int precision) {
   return widest;
 }
 
-/* Two columns a cell are nearly a square; one, where two are too many for the line. */
+/* Two columns per cell are nearly square; one if two do not fit the line. */
 static void measure(struct terminal_table *t) {
   const attn_panel *p = t->panel;
-  int heat = p->kind == ATTN_PANEL_HEAT, room = t->out->style.width - INDENT;
+  int heat = p->kind == ATTN_PANEL_HEAT, width = t->out->style.width - INDENT;
   t->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   t->headings = t->numbers && attn_panel_has_labels(p, 1);
   if (attn_panel_has_labels(p, 0)) t->name_width = widest_label(p, 0) + 1;
-  t->cell_width = (int64_t)p->cols * 2 <= room - t->name_width ? 2 : 1;
+  t->cell_width = (int64_t)p->cols * 2 <= width - t->name_width ? 2 : 1;
   if (t->numbers) t->cell_width = widest_number(p, t->out->style.precision) + 1 + heat;
   if (t->headings) t->cell_width = larger(t->cell_width, widest_label(p, 1) + 1);
 }
 
 /* ---- Cells ---- */
 
-/* The dark theme's colours, and the number in one that is readable on them, whatever the terminal's
- * own are. */
+/* The dark theme's colours for cell and number, readable on any terminal. */
 static void set_colors(struct attn_out *out, int level) {
   char code[64];
   struct attn_rgb on = attn_paint_color(ATTN_PAINT_ON_HEAT + level, ATTN_DARK);
@@ -76,7 +75,7 @@ static const char *mark_of(const struct terminal_table *t, double value) {
   return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
 }
 
-/* Nothing for NaN. */
+/* Empty for NaN. */
 static void number_of(const struct terminal_table *t, double value, char text[ATTN_NUMBER_BYTES]) {
   *text = 0;
   if (!isnan(value)) attn_panel_number(t->panel, value, t->out->style.precision, text);
@@ -93,7 +92,7 @@ static void put_weight(const struct terminal_table *t, double value) {
   if (!isnan(value)) attn_out_color(t->out, "0");
 }
 
-/* Neighbours of one colour need it said once. */
+/* Sets the colour once for neighbours of the same level. */
 static void put_shades(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
   int before = -1;
   for (int32_t j = from; j < to; j++) {

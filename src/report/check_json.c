@@ -1,4 +1,4 @@
-/* check_json.c -- attn_check_print_json: one line a file, docs/check.schema.json. */
+/* check_json.c -- attn_check_print_json: one line per file, docs/check.schema.json. */
 #include "json_writer.h"
 #include "operation_text.h"
 
@@ -70,7 +70,7 @@ static void put_first_wrong(struct attn_json *json, const attn_example *e,
   attn_json_close(json, '}');
 }
 
-/* Intermediate variables of a snippet that it does not print are nobody's claim. */
+/* Unprinted intermediate variables of a snippet are not listed. */
 static int is_listed(const attn_step *s, const attn_step_verdict *v) {
   return v->judgement != ATTN_JUDGED_NOT_GIVEN ||
          (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED);

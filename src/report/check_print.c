@@ -1,4 +1,4 @@
-/* check_print.c -- attn_check_print: a judgement for a person. */
+/* check_print.c -- attn_check_print: a judgement as text. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static const char *color_of(int32_t judgement) {
   return colors[judgement];
 }
 
-/* ---- A line a step ---- */
+/* ---- One line per step ---- */
 
 static void put_name(struct attn_out *out, const attn_example *e, const attn_step *s) {
   char symbol[ATTN_LABEL_BYTES], head[16];
@@ -79,7 +79,7 @@ static void put_step(const struct check_printer *p, int32_t index) {
 
 /* ---- One number ---- */
 
-/* Digits enough to show the printed number as it stands, and the other apart from it. */
+/* Enough digits to show the printed number unchanged and the other one as different. */
 static void put_pair(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
                      char b[ATTN_NUMBER_BYTES]) {
   int digits = precision;
@@ -97,7 +97,7 @@ static const attn_finding *first_of(const attn_step_verdict *v, int32_t judgemen
   return NULL;
 }
 
-/* "lesson.md:12:5: " as compilers write it, so that editors find the place. */
+/* "lesson.md:12:5: ", which editors understand. */
 static void put_place(const struct check_printer *p, const attn_finding *f) {
   char place[64];
   snprintf(place, sizeof place, ":%d:%d: ", (int)f->line, (int)f->column);
@@ -110,7 +110,7 @@ static void put_finding(const struct check_printer *p, const attn_step *s, const
   double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
   char address[ATTN_ADDRESS_BYTES + 200];
-  int from = p->example->one_based != 0; /* then the address alone would mislead */
+  int from = p->example->one_based != 0; /* the address alone would mislead */
   attn_address(p->example, s, f->row, f->col, address);
   put_pair(f->printed, other, p->out->style.precision, printed, right);
   snprintf(row, sizeof row, "%d", (int)f->row + from);
@@ -158,12 +158,12 @@ static void put_first_wrong(const struct check_printer *p) {
   put_cause(p, v);
 }
 
-/* Does the step stand on nothing that the document has otherwise? */
+/* Whether no earlier error of the document affects the value. */
 static int is_own(const attn_finding *f) {
   return fabs(f->follows - f->expected) <= 1e-12 * fabs(f->expected);
 }
 
-/* ---- Later slips, doubts ---- */
+/* ---- Later errors, doubts ---- */
 
 static void put_others(const struct check_printer *p) {
   for (int32_t n = 0; n < p->verdict->verdicts; n++) {

@@ -15,12 +15,11 @@
 
 enum { TITLE_COLUMNS = 400, NAME_COLUMNS = 24, DIFFERENCES_MAX = 6 };
 
-/* ---- What the families share --------------------------------------------------------------------
- */
+/* ---- Shared by the families of steps ---- */
 
 int attn_explain_once(struct attn_explanation *t, int message) {
-  if (t->told[message]) return 0;
-  t->told[message] = 1;
+  if (t->explained[message]) return 0;
+  t->explained[message] = 1;
   attn_out_message(t->out, message, NULL);
   attn_out_line(t->out, ATTN_INDENT);
   return 1;
@@ -82,8 +81,8 @@ static int32_t visible(const attn_matrix *m, int axis, int32_t line) {
   return count;
 }
 
-/* The first that sees the most keys: behind a causal mask the first query shows nothing. */
-static int32_t telling_query(const attn_example *e) {
+/* The first query that sees the most keys: with a causal mask the first one sees only itself. */
+static int32_t followed_query(const attn_example *e) {
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
     if (s->op != ATTN_OP_MASK || !attn_is_scorelike(e, s)) continue;
@@ -236,13 +235,13 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
   attn_out_line(out, ATTN_INDENT);
 }
 
-/* ---- Where the document prints something else ---- */
+/* ---- Where the document prints another value ---- */
 
 static int differs(const attn_finding *f) {
   return f->judgement == ATTN_JUDGED_WRONG || f->judgement == ATTN_JUDGED_CARRIED;
 }
 
-/* A byte a cell, 1 where the document prints another number; NULL where it never does. */
+/* One byte per cell, 1 if the document prints another value there; NULL if it never does. */
 static unsigned char *marks_of(const attn_step *s, const attn_step_verdict *v,
                                attn_status *status) {
   unsigned char *marked = NULL;
@@ -307,11 +306,11 @@ static const attn_step_verdict *verdict_of(const attn_example_verdict *v, int32_
   return NULL;
 }
 
-/* What is given first, what is computed behind it, both in the document's order. */
+/* Given steps first, then computed ones, each in the document's order. */
 static attn_status explain_example(struct attn_out *out, const attn_lesson *lesson, int32_t index,
                                    const attn_example_verdict *verdict) {
   const attn_example *e = &lesson->example[index];
-  struct attn_explanation t = {.out = out, .example = e, .query = telling_query(e)};
+  struct attn_explanation t = {.out = out, .example = e, .query = followed_query(e)};
   attn_status status = ATTN_OK;
   int number = 0;
   if (index) attn_out_line(out, 0);

@@ -1,4 +1,4 @@
-/* tell_looks.c -- who looks at whom: the ranking that the weights really have. */
+/* explain_attention.c -- the keys that each query attends to, ranked by their exact weights. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { NAMES_MAX = 5, GROUPS_MAX = 4, LIST_BYTES = 900 };
 
-/* Keys that a query looks at equally. */
+/* Keys of equal weight for a query. */
 struct attention_group {
   double weight;
   int32_t keys;
@@ -24,7 +24,7 @@ static double weight(const struct attn_explanation *t, const attn_step *s, int32
   return s->exact.at[(size_t)row * (size_t)s->exact.cols + (size_t)col];
 }
 
-/* Weights that differ by no more than the rounding of their computation are the same. */
+/* Weights that differ only by rounding are equal. */
 static int same(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)); }
 
 static void add_name(struct attention_group *g, const struct attn_explanation *t, const char *name,
@@ -32,13 +32,13 @@ static void add_name(struct attention_group *g, const struct attn_explanation *t
   int language = t->out->style.language;
   size_t used = strlen(g->list);
   const char *between = attn_message_text(last ? MESSAGE_AND : MESSAGE_COMMA, language);
-  /* In Japanese three and more are listed with commas throughout. */
+  /* Japanese lists of three or more use commas throughout. */
   if (language == ATTN_LANGUAGE_JAPANESE && g->keys > 2)
     between = attn_message_text(MESSAGE_COMMA, language);
   snprintf(g->list + used, sizeof g->list - used, "%s%s", used ? between : "", name);
 }
 
-/* The heaviest keys below the weight `below`; 0 where none has any weight. */
+/* Finds the keys of the largest weight below `below`. Returns 0 if no key has a positive weight. */
 static int next_group(const struct attn_explanation *t, const attn_step *s, int32_t query,
                       double below, struct attention_group *g) {
   int32_t keys = attn_key_count(t, s), named = 0;

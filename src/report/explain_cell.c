@@ -1,4 +1,5 @@
-/* cell.c -- attn_lesson_explain_cell: the whole sum behind one number, back to the givens. */
+/* explain_cell.c -- attn_lesson_explain_cell: the whole computation of one value, from the givens.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "text_layout.h"
 #include "working.h"
 
-enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2, STEPS_ASKED = 64 };
+enum { NAME_BYTES = 128, CELLS_MAX = 400, LINE = 2, SUGGESTIONS_MAX = 64 };
 
-/* ---- What is asked for ---- */
+/* ---- Parsing the request ---- */
 
 struct cell_request {
   int64_t example, head; /* from 1; 0: any */
@@ -25,7 +26,7 @@ static const char *skip(const char *at, const char *const *words) {
 
 static const char *skip_spaces(const char *at) { return at + strspn(at, " \t"); }
 
-/* "example 2:"; *number is left alone where something else stands. */
+/* "example 2:"; leaves *number unchanged if there is no such prefix. */
 static const char *read_prefix(const char *at, const char *const *words, int64_t *number) {
   static const char *const colons[] = {":", "：", ",", NULL};
   const char *next = skip(at, words);
@@ -50,8 +51,8 @@ static int copy(char *to, const char *from, const char *end) {
   return 1;
 }
 
-/* An index up to what closes it, its quotes with it: in quotes a name may hold anything. Where it
- * goes on behind that; NULL: there is none. */
+/* Reads an index up to the closing character; a name in quotes may contain anything. Returns the
+ * text after it, or NULL. */
 static const char *read_index(const char *at, char close, char *to) {
   at = skip_spaces(at);
   const char *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
@@ -74,10 +75,10 @@ static int parse(const char *text, struct cell_request *r) {
   return 0;
 }
 
-/* ---- What there is ---- */
+/* ---- Finding the step ---- */
 
-/* In which way a step is called so: the fewer, the nearer. */
-enum { BY_SYMBOL, BY_LABEL, BY_ALIAS, WAYS };
+/* How a name refers to a step, in order of precedence. */
+enum { BY_SYMBOL, BY_LABEL, BY_ALIAS, NAME_KINDS };
 
 static int called(const attn_step *s, const char *name, int way) {
   char symbol[ATTN_LABEL_BYTES];
@@ -87,9 +88,9 @@ static int called(const attn_step *s, const char *name, int way) {
                          : s->name == attn_step_find(name);
 }
 
-/* The document's own name for a step counts before the common ones. */
+/* The document's own name for a step takes precedence over the common ones. */
 static const attn_step *find_step(const attn_example *e, const struct cell_request *r) {
-  for (int way = 0; way < WAYS; way++)
+  for (int way = 0; way < NAME_KINDS; way++)
     for (int32_t n = 0; n < e->steps; n++) {
       const attn_step *s = &e->step[n];
       if ((!r->head || s->head + 1 == r->head) && called(s, r->name, way)) return s;
@@ -97,11 +98,11 @@ static const attn_step *find_step(const attn_example *e, const struct cell_reque
   return NULL;
 }
 
-/* A step that the name is nearly that of, or NULL. */
-static const char *nearly(const attn_example *e, const char *name) {
-  const char *names[2 * STEPS_ASKED];
+/* The name of a step with a similar spelling, or NULL. */
+static const char *suggestion(const attn_example *e, const char *name) {
+  const char *names[2 * SUGGESTIONS_MAX];
   int32_t count = 0;
-  for (int32_t n = 0; n < e->steps && n < STEPS_ASKED; n++) {
+  for (int32_t n = 0; n < e->steps && n < SUGGESTIONS_MAX; n++) {
     names[count++] = attn_step_label(e->step[n].name);
     if (e->step[n].symbol) names[count++] = e->step[n].symbol;
   }
@@ -122,18 +123,18 @@ static attn_status no_step(const attn_lesson *lesson, const struct cell_request 
     snprintf(list + used, sizeof list - used, "%s%s %dx%d", n ? ", " : "", name, (int)s->exact.rows,
              (int)s->exact.cols);
   }
-  const char *near = nearly(e, r->name);
+  const char *near = suggestion(e, r->name);
   if (near)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
-                     "no step is called %.24s; did you mean %.24s? There are: %s", r->name, near,
-                     list);
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "no step is called %.24s; there are: %s",
+                     "no step is called %.24s; did you mean %.24s? The steps are: %s", r->name,
+                     near, list);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "no step is called %.24s; the steps are: %s",
                    r->name, list);
 }
 
 /* ---- Rows and columns ---- */
 
-/* -1 where text is no number below count. */
+/* Returns -1 if text is not a number below count. */
 static int32_t as_number(const char *text, int32_t count) {
   int64_t value = 0;
   if (!*text) return -1;
@@ -144,7 +145,7 @@ static int32_t as_number(const char *text, int32_t count) {
   return value < count ? (int32_t)value : -1;
 }
 
-/* A number from 0, or a token that stands there once: bare digits are always a number. */
+/* A number from 0, or a unique token: bare digits are always a number. */
 static attn_status find_index(const attn_example *e, const attn_step *s, int axis, const char *text,
                               int32_t *index, attn_error *err) {
   int32_t count = axis ? s->exact.cols : s->exact.rows, found = 0;
@@ -161,18 +162,18 @@ static attn_status find_index(const attn_example *e, const attn_step *s, int axi
   if (found == 1) return ATTN_OK;
   if (found > 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
-                     "%.40s is at %d %ss of %.60s: give the number, counted from 0", text,
+                     "%.40s names %d %ss of %.60s: give the number, counted from 0", text,
                      (int)found, what, name);
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "%.60s has no %s %.40s; it has %d, 0 to %d%s",
-                   name, what, text, (int)count, (int)count - 1,
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "%.60s has no %s %.40s; expected 0 to %d%s",
+                   name, what, text, (int)count - 1,
                    attn_axis_token(e, s, axis, 0)
                        ? ", or a token's name, in quotes where it is digits: \"2\""
                        : "");
 }
 
-/* ---- The sum ---- */
+/* ---- Writing the computation ---- */
 
-/* Which cells of each step are needed; a row of bytes a step, made when the first is. */
+/* The cells of each step that are needed: one byte per cell, allocated on first use. */
 struct needed_cells {
   const attn_example *example;
   unsigned char **cell;
@@ -283,12 +284,14 @@ attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell
   const attn_example *e = NULL;
   int32_t row, col;
   if (!lesson->examples)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "the document has no numbers to follow");
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
+                     "the document has no worked example with numbers");
   if (!parse(cell, &r))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "cell",
-                     "%.60s is no cell; write NAME[ROW,COLUMN], for instance weights[0,1]", cell);
+                     "%.60s is not a cell; write NAME[ROW,COLUMN], for instance weights[0,1]",
+                     cell);
   if (r.example < 0 || r.example > lesson->examples)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "there are examples 1 to %d",
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "cell", "the example must be between 1 and %d",
                      (int)lesson->examples);
   const attn_step *s = choose(lesson, &r, &e);
   if (!s) return no_step(lesson, &r, err);
@@ -297,6 +300,6 @@ attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell
   if (status) return status;
   attn_out_begin(&out, style, sink);
   status = write_out(&out, e, (int32_t)(s - e->step), row, col);
-  if (status) return attn_fail(err, status, NULL, "no memory for the sum");
+  if (status) return attn_fail(err, status, NULL, "no memory for the computation");
   return attn_out_end(&out, err);
 }

@@ -1,4 +1,4 @@
-/* tell_output.c -- the values, weighted; the heads, joined and mixed. */
+/* explain_output.c -- the weighted sum of the values; concatenated and projected heads. */
 #include "explain.h"
 #include "step_labels.h"
 #include "working.h"
@@ -40,7 +40,7 @@ void attn_explain_output(struct attn_explanation *t, const attn_step *s) {
   attn_out_line(t->out, ATTN_INDENT);
 }
 
-/* Sums and rows set side by side. */
+/* Sums and concatenations. */
 void attn_explain_joined(struct attn_explanation *t, const attn_step *s) {
   if (s->name == ATTN_STEP_CONCAT)
     attn_explain_once(t, MESSAGE_WHAT_CONCAT);

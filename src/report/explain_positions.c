@@ -1,5 +1,4 @@
-/* tell_positions.c -- the table of sines and cosines, its frequencies, the binary counter beside.
- */
+/* explain_positions.c -- the position table: its frequencies, and positions in binary. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,14 +6,14 @@
 #include "number_text.h"
 #include "working.h"
 
-static const double TURN = 6.283185307179586;
+static const double TWO_PI = 6.283185307179586;
 
 static void put_frequency(struct attn_explanation *t, const attn_step *s, int32_t pair) {
   double k = s->scalar + pair, w = pow(10000, -2 * k / s->exact.cols);
   char index[16], frequency[ATTN_NUMBER_BYTES], period[ATTN_NUMBER_BYTES];
   snprintf(index, sizeof index, "%.0f", k);
   attn_number_text(w, t->out->style.precision, frequency);
-  attn_number_text(TURN / w, 2, period);
+  attn_number_text(TWO_PI / w, 2, period);
   attn_out_message(t->out, MESSAGE_FREQUENCY, index, frequency, period, NULL);
   attn_out_line(t->out, ATTN_INDENT);
 }

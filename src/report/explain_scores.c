@@ -1,4 +1,4 @@
-/* tell_scores.c -- scores, what they are divided by, what the mask leaves of them. */
+/* explain_scores.c -- scores, scaled scores, masked scores. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "number_text.h"
 #include "working.h"
 
-/* The row of the followed query in full: one line a key. */
+/* The row of the followed query in full: one line per key. */
 void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
   struct attn_out *out = t->out;
   char name[ATTN_LABEL_BYTES], number[16];
@@ -46,8 +46,8 @@ void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
   if (!s->scaled_by) {
     attn_out_message(t->out, MESSAGE_DIVIDED_BY, root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
-  } else if (!t->told[MESSAGE_WHY_SCALED]) {
-    t->told[MESSAGE_WHY_SCALED] = 1;
+  } else if (!t->explained[MESSAGE_WHY_SCALED]) {
+    t->explained[MESSAGE_WHY_SCALED] = 1;
     attn_out_message(t->out, MESSAGE_WHY_SCALED, width, root, NULL);
     attn_out_line(t->out, ATTN_INDENT);
   }
@@ -62,9 +62,9 @@ static double mask_at(const attn_matrix *m, int32_t row, int32_t col) {
       ->at[(size_t)(m->rows == 1 ? 0 : row) * (size_t)m->cols + (size_t)(m->cols == 1 ? 0 : col)];
 }
 
-/* Says which keys a query does not see. */
-static void tell_hidden(struct attn_explanation *t, const attn_step *s, const attn_matrix *mask,
-                        int32_t query) {
+/* Lists the keys that the mask hides from a query. */
+static void explain_hidden(struct attn_explanation *t, const attn_step *s, const attn_matrix *mask,
+                           int32_t query) {
   char name[ATTN_LABEL_BYTES], key[ATTN_LABEL_BYTES], list[9 * ATTN_LABEL_BYTES] = "";
   int32_t keys = attn_key_count(t, s), hidden = 0, row, col;
   const char *comma = attn_message_text(MESSAGE_COMMA, t->out->style.language);
@@ -92,8 +92,8 @@ static void tell_hidden(struct attn_explanation *t, const attn_step *s, const at
 void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
   char fill[ATTN_NUMBER_BYTES];
   attn_number_text(s->scalar, t->out->style.precision, fill);
-  if (!t->told[MESSAGE_WHAT_MASK]) {
-    t->told[MESSAGE_WHAT_MASK] = 1;
+  if (!t->explained[MESSAGE_WHAT_MASK]) {
+    t->explained[MESSAGE_WHAT_MASK] = 1;
     attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE, fill,
                      NULL);
     attn_out_line(t->out, ATTN_INDENT);
@@ -102,5 +102,5 @@ void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
   int32_t queries =
       attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
   for (int32_t q = 0; q < queries && q < ATTN_LINES; q++)
-    tell_hidden(t, s, &t->example->step[s->operand[1]].exact, q);
+    explain_hidden(t, s, &t->example->step[s->operand[1]].exact, q);
 }

@@ -1,4 +1,4 @@
-/* tell_softmax.c -- exponentials, their sum, the quotients: one query in full. */
+/* explain_softmax.c -- exponentials, their sum and the quotients of one query. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 struct softmax_line {
   struct attn_explanation *t;
-  const attn_matrix *from; /* what softmax is taken of */
+  const attn_matrix *from; /* the operand of softmax */
   int32_t axis, line, count;
   double shift, sum;
 };
@@ -39,7 +39,7 @@ static void put_quotient(const struct softmax_line *r, int32_t k) {
   attn_out_number(r->t->out, exp(exponent(r, k)) / r->sum);
 }
 
-/* One line: what it is, then a piece for each key. */
+/* One line: a message, then a piece for each key. */
 static void put_line(const struct softmax_line *r, int message,
                      void (*put)(const struct softmax_line *, int32_t), const char *between) {
   struct attn_out *out = r->t->out;
@@ -88,7 +88,7 @@ void attn_explain_softmax(struct attn_explanation *t, const attn_step *s) {
   attn_out_line(t->out, ATTN_INDENT);
 }
 
-/* The same three, where the document makes a step of each. */
+/* The same for a document that prints each of the three as a step. */
 void attn_explain_exponentials(struct attn_explanation *t, const attn_step *s) {
   if (s->op == ATTN_OP_EXP) {
     attn_explain_once(t, MESSAGE_WHAT_EXP);

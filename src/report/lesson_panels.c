@@ -8,9 +8,9 @@
 #include "step_labels.h"
 #include "text_layout.h"
 
-enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MOST = 64 };
+enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MAX = 64 };
 
-/* What panels point to lives as long as the album. */
+/* Memory that the panels point to, freed with the list. */
 struct panel_memory {
   struct panel_memory *next;
   max_align_t bytes[];
@@ -21,7 +21,7 @@ struct panel_list {
   int32_t panels;
   struct panel_memory *scraps;
   int precision;
-  int plain;  /* names that the built-in face cannot write are left out */
+  int plain;  /* omit names that the built-in font cannot write */
   int failed; /* no memory */
 };
 
@@ -41,7 +41,7 @@ static void release(struct panel_list *a) {
   free(a->panel);
 }
 
-/* ---- Words ---------------------------------------------------------------------------------- */
+/* ---- Texts ---------------------------------------------------------------------------------- */
 
 static const char *copied(struct panel_list *a, const char *text) {
   size_t bytes = strlen(text) + 1;
@@ -50,12 +50,12 @@ static const char *copied(struct panel_list *a, const char *text) {
 }
 
 /* A message whose {0} is a number. */
-static void fill(char *to, size_t room, int message, int language, int number) {
+static void fill(char *to, size_t capacity, int message, int language, int number) {
   const char *text = attn_message_text(message, language), *hole = strstr(text, "{0}");
   if (hole)
-    snprintf(to, room, "%.*s%d%s", (int)(hole - text), text, number, hole + 3);
+    snprintf(to, capacity, "%.*s%d%s", (int)(hole - text), text, number, hole + 3);
   else
-    snprintf(to, room, "%s", text);
+    snprintf(to, capacity, "%s", text);
 }
 
 static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *lesson,
@@ -127,24 +127,24 @@ static void add_step(struct panel_list *a, const attn_example *e, const attn_ste
 
 /* ---- Queries and keys in the plane ---------------------------------------------------------- */
 
-/* Was this step drawn before that one? Givens come first. */
+/* Whether step a is drawn before step b: givens are first. */
 static int before(const attn_step *a, const attn_step *b) {
   int given_a = a->op == ATTN_OP_GIVEN, given_b = b->op == ATTN_OP_GIVEN;
   return given_a != given_b ? given_a : a < b;
 }
 
-/* The keys of a head's queries, or the queries of its keys, if drawn already; both in the plane. */
+/* The keys of a head's queries, or the queries of its keys, if already drawn; both of width 2. */
 static const attn_step *partner(const attn_example *e, const attn_step *s) {
   int wanted = s->name == ATTN_STEP_Q ? ATTN_STEP_K : s->name == ATTN_STEP_K ? ATTN_STEP_Q : -1;
   if (s->exact.cols != 2) return NULL;
   for (const attn_step *one = e->step; one < e->step + e->steps; one++)
     if (one->name == wanted && one->head == s->head && one->exact.cols == 2 && before(one, s) &&
-        (int64_t)one->exact.rows + s->exact.rows <= ARROWS_MOST)
+        (int64_t)one->exact.rows + s->exact.rows <= ARROWS_MAX)
       return one;
   return NULL;
 }
 
-/* "q 私": a token is a query and a key. */
+/* "q 私", "k 私": a token is both a query and a key. */
 static const char *arrow_name(struct panel_list *a, const attn_example *e, int32_t n, int key) {
   char token[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES + 8];
   if (key)
@@ -191,7 +191,7 @@ static void add_arrows(struct panel_list *a, const attn_example *e, const attn_s
 
 /* ---- A lesson ------------------------------------------------------------------------------- */
 
-/* What is given first, what is computed behind it, as attn_lesson_explain does. */
+/* Given steps first, then computed ones, as in attn_lesson_explain. */
 static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t index) {
   const attn_example *e = &lesson->example[index];
   attn_bilingual_text section = section_of(a, lesson, index);
@@ -204,8 +204,8 @@ static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t
     }
 }
 
-/* Each step is a panel, and with each there may be arrows. */
-static size_t most_panels(const attn_lesson *lesson) {
+/* Each step is a panel and may add an arrow plot. */
+static size_t panel_bound(const attn_lesson *lesson) {
   size_t count = 0;
   for (int32_t n = 0; n < lesson->examples; n++) count += 2 * (size_t)lesson->example[n].steps;
   return count;
@@ -216,11 +216,11 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
   struct attn_out out;
   if (!lesson || !lesson->examples)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lesson",
-                     "the lesson has no example with numbers: there is nothing to draw");
+                     "cannot draw: the lesson has no example with numbers");
   attn_out_begin(&out, style, sink);
   attn_status status = attn_out_end(&out, err);
   if (status) return status;
-  struct panel_list a = {.panel = calloc(most_panels(lesson), sizeof *a.panel),
+  struct panel_list a = {.panel = calloc(panel_bound(lesson), sizeof *a.panel),
                          .precision = out.style.precision,
                          .plain = format == ATTN_PICTURE_PNG};
   a.failed = !a.panel;

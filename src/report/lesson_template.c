@@ -1,4 +1,4 @@
-/* template.c -- attn_lesson_template: a lesson to start from, right or with its answers open. */
+/* lesson_template.c -- attn_lesson_template: a new lesson, solved or with blank answers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct template_sheet {
 
 /* ---- Tokens ---- */
 
-/* What a table could not hold, or would be read as a number or a blank. */
-static int is_fit(const struct template_token *t) {
+/* Whether a table can hold the token and it is not read as a number or a blank. */
+static int is_usable(const struct template_token *t) {
   int letters = 0;
   int32_t c;
   for (size_t n = 0; n < t->bytes;) {
@@ -48,22 +48,23 @@ static attn_status split(const char *text, struct template_sheet *s, attn_error 
     at += n + (at[n] == ' ');
     if (!n) continue;
     if (s->tokens == TOKENS_MAX)
-      return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "more than %d tokens", TOKENS_MAX);
-    if (!is_fit(&t))
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "at most %d tokens are supported",
+                       TOKENS_MAX);
+    if (!is_usable(&t))
       return attn_fail(
           err, ATTN_ERR_ARGUMENT, "tokens",
-          "%.*s cannot be a token here: it must have a letter, at most 60 bytes, and none of "
-          "| ` $ \\ < > * _ #, nor a control character",
+          "%.*s is not a usable token: it needs a letter and at most 60 bytes, without "
+          "| ` $ \\ < > * _ # and control characters",
           (int)(n < 60 ? n : 60), t.text);
     s->token[s->tokens++] = t;
   }
-  if (!s->tokens) return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "no tokens");
+  if (!s->tokens) return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens", "tokens is empty");
   return ATTN_OK;
 }
 
 /* ---- Numbers ---- */
 
-/* SplitMix64: the same lesson for a seed on every machine. */
+/* SplitMix64: a seed gives the same lesson on every machine. */
 static uint64_t draw(uint64_t *state, uint64_t below) {
   uint64_t z = *state += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -71,7 +72,7 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
   return (z ^ (z >> 31)) % below;
 }
 
-/* Rows of small whole numbers, none all 0. */
+/* Rows of small integers, no row all 0. */
 static void fill(double *m, int32_t rows, int32_t cols, uint64_t below, uint64_t *state) {
   for (int32_t i = 0; i < rows; i++) {
     double sum = 0;
@@ -80,7 +81,7 @@ static void fill(double *m, int32_t rows, int32_t cols, uint64_t below, uint64_t
   }
 }
 
-/* b has a row for each of a's columns, or (transposed) a column's worth in each row. */
+/* out = a b, or a b^T if transposed. */
 static void multiply(const double *a, const double *b, double *out, int32_t rows, int32_t inner,
                      int32_t cols, int transposed) {
   for (int32_t i = 0; i < rows; i++)
@@ -140,7 +141,7 @@ struct markdown_table {
   int named;     /* rows by token */
   int to_tokens; /* columns by token */
   int decimals;
-  int answer; /* left open where the sheet is blank */
+  int answer; /* left blank in an exercise */
 };
 
 /* The widest of a table's numbers and headings. */

@@ -41,7 +41,7 @@ static const char *plain_name(const struct matrix_printer *g, int32_t i, char *t
   return text;
 }
 
-/* With a position's number in binary before it where that is asked for. */
+/* With the position in binary if requested. */
 static const char *row_name(const struct matrix_printer *g, int32_t i, char *text) {
   char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
   if (!g->look->binary) return plain_name(g, i, text);

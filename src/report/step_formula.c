@@ -1,4 +1,4 @@
-/* formula.c -- how a step comes from its operands, as a formula. */
+/* step_formula.c -- the formula of a step in its operands. */
 #include <stdio.h>
 #include <string.h>
 

@@ -103,7 +103,7 @@ int attn_token_is_digits(const char *token) {
   return *token && !token[strspn(token, "0123456789")];
 }
 
-/* A comma or bracket in a token would make the address hard to read back. */
+/* A token with a comma or a bracket is ambiguous in an address. */
 static int fits_an_address(const char *token) {
   return !strpbrk(token, ",[]: ") && !strstr(token, "，") && !strstr(token, "：");
 }

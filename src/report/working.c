@@ -7,7 +7,7 @@
 #include "number_text.h"
 #include "operation_text.h"
 
-/* Beyond this e^x has more digits than a reader wants. */
+/* Larger exponents have too many digits to show. */
 static const double EXPONENT_MAX = 30;
 
 static double at(const attn_matrix *m, int32_t i, int32_t j) {
@@ -57,7 +57,7 @@ static void more_terms(const struct attn_worked_cell *w, int32_t count) {
   attn_out_message(w->out, MESSAGE_MORE_TERMS, number, NULL);
 }
 
-/* Whether the sum stops here, having said so. */
+/* Whether the sum is cut here; if so, writes the number of its terms. */
 static int cut(const struct attn_worked_cell *w, int32_t k, int32_t count) {
   if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
   more_terms(w, count);
@@ -174,9 +174,9 @@ void attn_write_sum(const struct attn_worked_cell *w) {
   }
 }
 
-/* ---- Number by number ---- */
+/* ---- Element by element ---- */
 
-/* The cell of operand n that stands for (row, col); one row or column may stand for all. */
+/* The cell of operand n at (row, col); a single row or column is broadcast. */
 static void broadcast(const struct attn_worked_cell *w, int n, int32_t *row, int32_t *col) {
   *row = matrix(w, n)->rows == 1 ? 0 : w->row;
   *col = matrix(w, n)->cols == 1 ? 0 : w->col;
@@ -225,7 +225,7 @@ void attn_write_divide(const struct attn_worked_cell *w) {
   attn_out_factor(w->out, w->step->scalar);
 }
 
-/* Why the mask let the score through or not stands behind it. */
+/* The value, then the mask's cell as the reason. */
 void attn_write_mask(const struct attn_worked_cell *w) {
   int sees = value_of(w, 1) != 0;
   if (sees) put_broadcast(w, 0), put_equals(w);
@@ -237,7 +237,7 @@ void attn_write_mask(const struct attn_worked_cell *w) {
   attn_out_flow(w->out, ")");
 }
 
-/* Which operand of an APPEND holds column col; *col becomes the column there. */
+/* The operand of an APPEND that has column col; *col becomes the column within it. */
 static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
   for (int n = 0; n < s->operands; n++) {
     int32_t cols = e->step[s->operand[n]].exact.cols;

@@ -1,4 +1,4 @@
-/* json.h -- JSON as it is written: valid whatever the text and the numbers are. */
+/* json_writer.h -- writes JSON that is valid for any text and numbers. */
 #ifndef ATTN_TEXT_JSON_WRITER_H
 #define ATTN_TEXT_JSON_WRITER_H
 
@@ -6,7 +6,7 @@
 
 struct attn_json {
   struct attn_out out;
-  int comma; /* one is due before the next member or element */
+  int comma; /* needed before the next member or element */
 };
 
 void attn_json_begin(struct attn_json *json, const attn_sink *sink);
@@ -15,10 +15,10 @@ void attn_json_begin(struct attn_json *json, const attn_sink *sink);
 void attn_json_open(struct attn_json *json, const char *key, char bracket);
 void attn_json_close(struct attn_json *json, char bracket);
 
-/* As attn_text_write_json writes it. NULL is an empty string. */
+/* As attn_text_write_json. NULL is an empty string. */
 void attn_json_string(struct attn_json *json, const char *key, const char *text);
 void attn_json_integer(struct attn_json *json, const char *key, int64_t value);
-/* null where it is not finite. */
+/* null if not finite. */
 void attn_json_number(struct attn_json *json, const char *key, double value);
 /* true, false, null */
 void attn_json_word(struct attn_json *json, const char *key, const char *word);

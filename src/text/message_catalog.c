@@ -2,7 +2,7 @@
 
 #include "attn/lesson.h"
 
-/* English, Japanese. A test holds the placeholders of both to be the same. */
+/* English, Japanese. A test checks that both have the same placeholders. */
 static const char *const messages[MESSAGE_COUNT][2] = {
     /* ---- Steps ---- */
     [MESSAGE_TITLE + ATTN_STEP_X] = {"Inputs", "入力"},

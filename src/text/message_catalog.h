@@ -11,10 +11,10 @@ enum attn_message {
   /* What a step is called; + attn_step_name. */
   MESSAGE_TITLE,
   MESSAGE_TITLE_LAST = MESSAGE_TITLE + 23,
-  /* The likely cause in words; + attn_cause. */
+  /* The likely cause; + attn_cause. */
   MESSAGE_CAUSE,
   MESSAGE_CAUSE_LAST = MESSAGE_CAUSE + 18,
-  /* What became of a step; + attn_judgement. */
+  /* The judgement of a step; + attn_judgement. */
   MESSAGE_STATUS,
   MESSAGE_STATUS_LAST = MESSAGE_STATUS + 4,
   /* The verdict on a file or an example. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A host program may have set a locale that writes 0,5. */
+/* The program's locale may write 0,5. */
 static void put_point(char *text) {
   char *to = text;
   int replaced = 0;
@@ -25,7 +25,7 @@ static void drop_zeros(char *text) {
   *end = 0;
 }
 
-/* 1.5e-10 and not 1.5e-010 or 1.5e+10: the exponent as one would write it. */
+/* 1.5e-10, not 1.5e-010 or 1.5e+10. */
 static void scientific(double value, int digits, char *text) {
   snprintf(text, ATTN_NUMBER_BYTES, "%.*e", digits, value);
   put_point(text);
@@ -38,7 +38,7 @@ static void scientific(double value, int digits, char *text) {
   snprintf(text + n, ATTN_NUMBER_BYTES - n, "e%d", exponent);
 }
 
-/* Is the text the number itself, but for the last bits of a double? */
+/* Whether that many digits represent the value, up to the last bits of a double. */
 static int exactly(double value, int digits) {
   double scaled = value * pow(10, digits), near = round(scaled);
   return fabs(scaled) < 1e15 && fabs(scaled - near) <= 4e-16 * fabs(scaled) * 4;

@@ -72,13 +72,13 @@ size_t attn_text_cut(const char *text, size_t limit) {
   return n;
 }
 
-const char *attn_text_shorten(char *to, size_t room, const char *text, int columns) {
+const char *attn_text_shorten(char *to, size_t capacity, const char *text, int columns) {
   static const char dots[] = "…";
   struct attn_cluster c;
-  size_t used = 0, cut = 0; /* cut: where the dots go, should the rest not fit */
+  size_t used = 0, cut = 0; /* cut: where the ellipsis goes if the rest does not fit */
   int width = 0;
   while (attn_text_next(&text, &c)) {
-    if (width + c.width > columns || used + c.size + sizeof dots > room) {
+    if (width + c.width > columns || used + c.size + sizeof dots > capacity) {
       memcpy(to + cut, dots, sizeof dots);
       return to;
     }

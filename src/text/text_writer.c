@@ -7,9 +7,9 @@
 #include "error.h"
 #include "text_layout.h"
 
-enum { BAD_STYLE = 2 }; /* nothing is written then, as after a failed write */
+enum { BAD_STYLE = 2 }; /* nothing is written, as after a failed write */
 
-/* 0, and *to the default, where it has a size or a language that this library does not know. */
+/* Returns 0, with *to the default, if the style has an unknown size or language. */
 static int take_style(const attn_style *from, attn_style *to) {
   if (attn_descriptor_copy(from, to, sizeof *to, sizeof *to, "style", NULL)) return 0;
   if (to->language >= ATTN_LANGUAGE_ENGLISH && to->language <= ATTN_LANGUAGE_JAPANESE) return 1;
@@ -32,7 +32,7 @@ attn_status attn_out_end(const struct attn_out *out, attn_error *err) {
   if (!out->failed) return ATTN_OK;
   if (out->failed == BAD_STYLE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "style",
-                     "style has a struct_size or a language that this library does not know");
+                     "style has an unknown struct_size or language");
   return attn_fail(err, ATTN_ERR_FILE, "sink", "the text could not be written");
 }
 
@@ -75,7 +75,7 @@ static void add_to_word(struct attn_out *out, const char *text, size_t bytes, in
 
 static void flow(struct attn_out *out, const char *text, int whole) {
   struct attn_cluster c;
-  int inside = 0; /* of a name that stays in one piece */
+  int inside = 0; /* of a name that must not break */
   for (const char *at = text; attn_text_next(&at, &c); inside = whole) {
     if (c.code == ' ') {
       flush_word(out);
@@ -119,15 +119,15 @@ void attn_out_color(struct attn_out *out, const char *code) {
   write_out(out, "m", 1);
 }
 
-enum { FILLINGS_MAX = 10 };
+enum { ARGUMENTS_MAX = 10 };
 
 void attn_out_message(struct attn_out *out, int message, ...) {
-  const char *fill[FILLINGS_MAX], *at = attn_message_text(message, out->style.language);
+  const char *argument[ARGUMENTS_MAX], *at = attn_message_text(message, out->style.language);
   int count = 0;
   va_list arguments;
   va_start(arguments, message);
-  for (const char *next; count < FILLINGS_MAX && (next = va_arg(arguments, const char *));)
-    fill[count++] = next;
+  for (const char *next; count < ARGUMENTS_MAX && (next = va_arg(arguments, const char *));)
+    argument[count++] = next;
   va_end(arguments);
   while (*at) {
     char piece[ATTN_WORD_BYTES];
@@ -139,7 +139,7 @@ void attn_out_message(struct attn_out *out, int message, ...) {
     at += n;
     if (*at != '{') continue;
     int hole = at[1] - '0';
-    if (hole >= 0 && hole < count) attn_out_whole(out, fill[hole]);
+    if (hole >= 0 && hole < count) attn_out_whole(out, argument[hole]);
     at += at[1] && at[2] == '}' ? 3 : 1;
   }
 }

@@ -1,4 +1,4 @@
-/* out.h -- text on its way to a reader: the sink, the language, lines that fit the terminal. */
+/* text_writer.h -- writes text to a sink: language, colours, lines that fit the terminal. */
 #ifndef ATTN_TEXT_TEXT_WRITER_H
 #define ATTN_TEXT_TEXT_WRITER_H
 
@@ -10,13 +10,13 @@ enum { ATTN_WORD_BYTES = 256 };
 struct attn_out {
   const attn_sink *sink;
   attn_style style;
-  int failed;     /* the sink wanted no more */
+  int failed;     /* the sink has stopped */
   int column;     /* of the terminal, from 0 */
-  int indent;     /* of flowing text that goes on in the next line */
+  int indent;     /* of the continuation lines of flowing text */
   int space;      /* a space is due before the next word */
   int word_width; /* of the word that is not written yet */
   size_t word_bytes;
-  int32_t before; /* the last code point that flowed, or -1 */
+  int32_t before; /* the last code point of flowing text, or -1 */
   char word[ATTN_WORD_BYTES];
 };
 
@@ -24,23 +24,23 @@ struct attn_out {
 void attn_out_begin(struct attn_out *out, const attn_style *style, const attn_sink *sink);
 attn_status attn_out_end(const struct attn_out *out, attn_error *err);
 
-/* As it is, at once. */
+/* Writes text unchanged, at once. */
 void attn_out_text(struct attn_out *out, const char *text);
 void attn_out_bytes(struct attn_out *out, const char *text, size_t bytes);
 
-/* Flowing text: broken between words, or between characters that have no words, where the line is
- * full. Anything that would disturb a terminal becomes U+FFFD. whole: not broken between
- * characters. */
+/* Flowing text breaks between words, or between characters of scripts without spaces. Characters
+ * that would disturb a terminal become U+FFFD. whole: no break between characters. */
 void attn_out_flow(struct attn_out *out, const char *text);
 void attn_out_whole(struct attn_out *out, const char *text);
 
-/* A message of the catalogue, flowing; its {n} are the strings that follow, ended by NULL. */
+/* A message of the catalogue as flowing text; the strings that follow, ended by NULL, replace its
+ * {n}. */
 void attn_out_message(struct attn_out *out, int message, ...) __attribute__((sentinel));
 
-/* Ends the line. The next begins behind indent spaces, as do the lines it is broken into. */
+/* Ends the line. The next one and its continuation lines begin with indent spaces. */
 void attn_out_line(struct attn_out *out, int indent);
 
-/* ANSI style, written only where colour is wanted: "1" bold, "31" red; "0" ends it. */
+/* An ANSI style, written only if colour is enabled: "1" bold, "31" red; "0" ends it. */
 void attn_out_color(struct attn_out *out, const char *code);
 
 #endif

@@ -1,5 +1,5 @@
-/* plain.c -- text that somebody else wrote: on its way to a terminal or into JSON, or misspelled.
- */
+/* untrusted_text.c -- text from outside: made safe for a terminal or for JSON; spelling
+ * suggestions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,34 +7,34 @@
 #include "error.h"
 #include "utf8.h"
 
-enum { ROOM = 16 };
+enum { ESCAPE_BYTES = 16 };
 
 /* ---- Writing ---- */
 
-/* What is written for a code point; -1: for a byte that is no UTF-8. NULL: the character itself. */
-typedef const char *replace(int32_t code, char room[ROOM]);
+/* The replacement of a code point; -1: an invalid byte. NULL: written unchanged. */
+typedef const char *replace(int32_t code, char buffer[ESCAPE_BYTES]);
 
-static const char *for_terminal(int32_t code, char room[ROOM]) {
-  (void)room;
+static const char *for_terminal(int32_t code, char buffer[ESCAPE_BYTES]) {
+  (void)buffer;
   return code >= 0 && attn_utf8_shows(code) ? NULL : "\uFFFD";
 }
 
-static const char *for_json(int32_t code, char room[ROOM]) {
+static const char *for_json(int32_t code, char buffer[ESCAPE_BYTES]) {
   if (code < 0) return "\\ufffd";
   if (code == '"' || code == '\\') return code == '"' ? "\\\"" : "\\\\";
   if (attn_utf8_shows(code)) return NULL;
-  snprintf(room, ROOM, "\\u%04x", (unsigned)code); /* none of them is beyond U+FFFF */
-  return room;
+  snprintf(buffer, ESCAPE_BYTES, "\\u%04x", (unsigned)code); /* all are below U+10000 */
+  return buffer;
 }
 
-static int write_text(const attn_sink *sink, const char *text, size_t bytes, replace *instead_of) {
-  char room[ROOM];
-  size_t from = 0; /* what stands from there on is written as it is */
+static int write_text(const attn_sink *sink, const char *text, size_t bytes, replace *replacement) {
+  char buffer[ESCAPE_BYTES];
+  size_t from = 0; /* start of the text to write unchanged */
   int stopped = 0;
   for (size_t at = 0, step; at < bytes && !stopped; at += step) {
     int32_t code;
     step = attn_utf8_read(text + at, bytes - at, &code);
-    const char *instead = instead_of(step ? code : -1, room);
+    const char *instead = replacement(step ? code : -1, buffer);
     if (!step) step = 1;
     if (!instead) continue;
     if (at > from) stopped = sink->write(sink->context, text + from, at - from);
@@ -62,7 +62,7 @@ attn_status attn_text_write_json(const char *text, size_t bytes, const attn_sink
   return end(stopped, err);
 }
 
-/* ---- What was meant ---- */
+/* ---- Suggestions ---- */
 
 static int same_letter(char a, char b) {
   int letter = (a >= 'A' && a <= 'Z') || (a >= 'a' && a <= 'z');
@@ -71,11 +71,11 @@ static int same_letter(char a, char b) {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Edits that make b of a [Levenshtein 1966]; a capital is none. */
+/* The edit distance from a to b [Levenshtein 1966], ignoring ASCII case. */
 static size_t edits(const char *a, const char *b) {
-  enum { MOST = 40 };
-  size_t n = strlen(b), row[MOST + 1];
-  if (n > MOST || strlen(a) > MOST) return MOST;
+  enum { LONGEST = 40 };
+  size_t n = strlen(b), row[LONGEST + 1];
+  if (n > LONGEST || strlen(a) > LONGEST) return LONGEST;
   for (size_t j = 0; j <= n; j++) row[j] = j;
   for (size_t i = 1; a[i - 1]; i++) {
     size_t diagonal = row[0];
@@ -89,7 +89,7 @@ static size_t edits(const char *a, const char *b) {
   return row[n];
 }
 
-/* More edits than two, or as many as there are letters, make another word. */
+/* Three edits, or as many as the text has letters, are too many. */
 const char *attn_text_nearest(const char *text, const char *const *names, int32_t count) {
   const char *best = NULL;
   size_t least = smaller(3, strlen(text));

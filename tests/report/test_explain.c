@@ -372,7 +372,7 @@ static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   assert_non_null(strstr(cell("Q[\"7\",1]"), "Q[\"7\",1] = "));
   assert_non_null(strstr(cell("scores[1,\"7\"]"), "scores[\"0\",\"7\"] = "));
   assert_string_equal(cell_problem("Q[7,0]"),
-                      "Q has no row 7; it has 2, 0 to 1, or a token's "
+                      "Q has no row 7; expected 0 to 1, or a token's "
                       "name, in quotes where it is digits: \"2\"");
   fixture_tokens(&f, quoted);
   assert_non_null(strstr(cell("Q[x,1]"), "Q[\"x\",1] = "));
@@ -403,25 +403,25 @@ static void test_problems_with_cells(void **state) {
   fixture_attention(&f, 0);
   fixture_tokens(&f, tokens);
   assert_string_equal(cell_problem("wieghts[0,0]"),
-                      "no step is called wieghts; did you mean weights? There are: X 2x2, W_Q 2x2, "
+                      "no step is called wieghts; did you mean weights? The steps are: X 2x2, W_Q 2x2, "
                       "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
                       "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
   assert_string_equal(
       cell_problem("Q[2,0]"),
-      "Q has no row 2; it has 2, 0 to 1, or a token's name, in quotes where it is digits: "
+      "Q has no row 2; expected 0 to 1, or a token's name, in quotes where it is digits: "
       "\"2\"");
-  assert_string_equal(cell_problem("Q[0,-1]"), "Q has no column -1; it has 2, 0 to 1");
+  assert_string_equal(cell_problem("Q[0,-1]"), "Q has no column -1; expected 0 to 1");
   assert_string_equal(cell_problem("Q[は,0]"),
-                      "は is at 2 rows of Q: give the number, counted from 0");
-  assert_string_equal(cell_problem("example 2: Q[0,0]"), "there are examples 1 to 1");
-  assert_string_equal(cell_problem("example 0: Q[0,0]"), "there are examples 1 to 1");
+                      "は names 2 rows of Q: give the number, counted from 0");
+  assert_string_equal(cell_problem("example 2: Q[0,0]"), "the example must be between 1 and 1");
+  assert_string_equal(cell_problem("example 0: Q[0,0]"), "the example must be between 1 and 1");
   static const char *const no_cells[] = {
       "", "Q", "Q[", "Q[0]", "Q[0,", "Q[0,0", "[0,0]", "Q[,]", "Q[0,0]x", "head : Q[0,0", "Q]0,0["};
   for (size_t n = 0; n < sizeof no_cells / sizeof *no_cells; n++)
     assert_non_null(strstr(cell_problem(no_cells[n]), "write NAME[ROW,COLUMN]"));
   assert_non_null(strstr(cell_problem("head 7: Q[0,0]"), "no step is called Q"));
   f.lesson.examples = 0;
-  assert_string_equal(cell_problem("Q[0,0]"), "the document has no numbers to follow");
+  assert_string_equal(cell_problem("Q[0,0]"), "the document has no worked example with numbers");
 }
 
 /* ---- Width, colour, the sink, memory ---- */
