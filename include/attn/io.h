@@ -133,8 +133,8 @@ typedef struct attn_array_output {
 
 /**
  * Writes up to ATTN_OUTPUTS_MAX tensors; several may go into one safetensors file. All files are
- * complete and on disk before the first is renamed into place, so that a full disk or a bad name leaves
- * none of them. Earlier files remain only if one of the renames fails (the folder was removed).
+ * complete and on disk before the first is renamed into place, so that a full disk or a bad name
+ * leaves no file. Earlier files remain only if one of the renames fails (the folder was removed).
  * Errors as attn_array_write; ATTN_ERR_ARGUMENT: two outputs have the same name.
  */
 ATTN_API attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count,

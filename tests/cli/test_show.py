@@ -163,7 +163,7 @@ def test_bare_digits_are_numbers_and_names_may_have_quotes(model):
         values = {re.search(r"= ([-0-9.]+)\nScaled", first(cell).stdout)[1] for cell in same}
         assert len(values) == 1, same
     said = first("weights[9,0]", code=2).stderr
-    assert "has no row 9; it has 6, 0 to 5" in said and 'in quotes where it is digits: "2"' in said
+    assert "has no row 9; expected 0 to 5" in said and 'in quotes where it is digits: "2"' in said
     assert "no column 火" in first("weights[0,火]", code=2).stderr
     assert "no row \"7\"" in first('weights["7",0]', code=2).stderr
 

@@ -105,7 +105,7 @@ int __wrap_open(const char *path, int flags, ...) {
   return __real_open(path, flags, mode);
 }
 
-/* Short reads and writes all the time: the callers must go on. */
+/* Short reads and writes every time: the callers must continue. */
 ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset) {
   if (fails(FAULT_READ)) return errno = EIO, -1;
   return __real_pread(fd, to, bytes > 7 ? 7 : bytes, offset);

@@ -15,7 +15,7 @@ int faults_end(void);
 /* Blocks that were allocated and not released since begin. */
 int faults_blocks(void);
 
-/* The largest allocation asked for since begin. */
+/* The largest allocation requested since begin. */
 size_t faults_largest(void);
 
 #endif

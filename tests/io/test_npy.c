@@ -186,7 +186,7 @@ static void every_truncation_is_refused(void **state) {
   }
 }
 
-/* A flipped bit gives an error or a tensor exactly as long as it says: never a crash. */
+/* A flipped bit gives an error or a tensor of the size of its shape, never a crash. */
 static void every_flipped_bit_is_survived(void **state) {
   (void)state;
   static struct made m;

@@ -13,7 +13,7 @@ static void make(struct made *m, const char *header, size_t header_bytes, const 
   add(m, data, bytes);
 }
 
-static const char *wanted; /* the tensor asked for; parser has no place for it */
+static const char *wanted; /* the requested tensor; the type parser has no parameter for it */
 
 static attn_status parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
   return attn_safetensors_parse(bytes, size, wanted, array, err);
@@ -80,7 +80,7 @@ static void a_tensor_is_found_by_name(void **state) {
   assert_non_null(strstr(err.message, "no tensor"));
 }
 
-/* A type that attention cannot use spoils only its own tensor. */
+/* An unsupported type makes only its own tensor unreadable. */
 static void other_types_do_no_harm(void **state) {
   (void)state;
   static struct made m;
@@ -155,7 +155,7 @@ static void bad_headers_are_rejected(void **state) {
   }
 }
 
-/* jansson alone passes over one behind a number or a word. */
+/* jansson alone ignores one after a number or a literal. */
 static void a_nul_anywhere_is_refused(void **state) {
   (void)state;
   static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
@@ -249,7 +249,7 @@ static void each_allocation_may_fail(void **state) {
   (void)state;
   static struct made m;
   make_good(&m);
-  int told = 0;
+  int failures = 0;
   wanted = "a";
   for (int fail_at = 1;; fail_at++) {
     attn_array a;
@@ -260,12 +260,12 @@ static void each_allocation_may_fail(void **state) {
     assert_int_equal(faults_blocks(), 0);
     if (calls < fail_at) {
       assert_int_equal(status, ATTN_OK);
-      assert_true(told > 25);
+      assert_true(failures > 25);
       return;
     }
-    /* Of a few allocations jansson says that the text is wrong where memory was. */
+    /* For a few allocations jansson reports a format error instead. */
     assert_true(status == ATTN_ERR_MEMORY || status == ATTN_ERR_FORMAT);
-    told += status == ATTN_ERR_MEMORY;
+    failures += status == ATTN_ERR_MEMORY;
   }
 }
 

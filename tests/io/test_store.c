@@ -131,7 +131,7 @@ static void a_safetensors_file_keeps_its_others(void **state) {
     const attn_array_entry *e = &list.entry[n];
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s %s %d %d; ", e->name, e->type,
              e->rank, (int)e->bytes);
-    assert_int_equal(e->offset % (e->dtype ? 4 : 1), 0); /* each stands at a multiple of its size */
+    assert_int_equal(e->offset % (e->dtype ? 4 : 1), 0); /* aligned to its size */
   }
   assert_string_equal(text, "x F32 3 96; y F32 3 96; odd F8_E4M3 1 3; ");
   attn_array_list_free(&list);
@@ -148,7 +148,7 @@ static void a_safetensors_file_keeps_its_others(void **state) {
   assert_int_equal(files(), 1);
 }
 
-/* Who adds a tensor waits until another writer of the file is done. */
+/* Adding a tensor waits until another writer of the file is done. */
 static _Atomic int is_done;
 
 static void *end_soon(void *lock) {
@@ -188,8 +188,8 @@ static void an_npy_file_is_listed(void **state) {
   attn_array_list_free(&list);
 }
 
-/* Whatever is wrong, and after however many sound entries: every door that opens the file says so,
- * and a list is left empty. */
+/* For every error, after any number of valid entries, each function that opens the file reports it
+ * and leaves the list empty. */
 static void a_header_that_is_refused_lists_nothing(void **state) {
   (void)state;
 #define SOUND "\"%c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
@@ -366,7 +366,7 @@ static void fail_each(enum fault_kind kind, attn_status expected, int too_late) 
     assert_int_equal(status, expected);
     expect_whole("x.npy", &in_place);
     expect_whole("x.safetensors:b", &in_place);
-    assert_int_equal(files(), (in_place > 0) + (in_place > 1)); /* nothing is left beside */
+    assert_int_equal(files(), (in_place > 0) + (in_place > 1)); /* no temporary file is left */
     late += in_place > 0;
     each_file(remove);
   }

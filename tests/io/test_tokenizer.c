@@ -1,4 +1,4 @@
-/* What is encoded comes back; words, merges and training do what their definitions say. */
+/* test_tokenizer.c -- encoding round-trips; words, merges and training follow their definitions. */
 #include "random.h"
 #include "tokenizers.h"
 #include "vocabulary.h"
@@ -67,7 +67,7 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* Whatever text says, it is no special token; and those say nothing. */
+/* No text is encoded as a special token, and special tokens are decoded as nothing. */
 static void text_is_never_special(void **state) {
   (void)state;
   static const char text[] = "<s> <pad></s><s><s><s><unk>";
@@ -111,7 +111,7 @@ static void too_little_room_is_told(void **state) {
 }
 
 /* By hand from the pattern: 's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|
- * \\s+(?!\\S)|\\s+; a bar stands between words. */
+ * \\s+(?!\\S)|\\s+; a bar separates words. */
 static const char *const split[] = {"it|'s|'t|'re|'ve|'m|'ll|'d|'|S|'|x",
                                     "they|'ll|y",
                                     "a| '|s",
@@ -213,8 +213,8 @@ static void the_most_frequent_pair_is_merged_first(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* Symbols of a text, -1 behind each word; then the pair that stands there most often, of equals the
- * one of the least numbers; then it is merged. */
+/* Symbols of a text, -1 after each word; then the most frequent pair, the one of the lowest ids
+ * among equals; then it is merged. */
 static size_t symbols(const struct attn_tokenizer *t, const char *text, size_t length, int32_t *s) {
   size_t n = 0;
   for (size_t at = 0, bytes; at < length; at += bytes) {
@@ -252,7 +252,7 @@ static size_t merge_pair(int32_t *s, size_t n, const int32_t pair[2], int32_t ma
   return kept;
 }
 
-/* Counted anew before each merge, as the definition has it. */
+/* Recounted before each merge, as in the definition. */
 static void each_merge_is_of_the_most_frequent_pair(void **state) {
   (void)state;
   for (int round = 0; round < 150; round++) {

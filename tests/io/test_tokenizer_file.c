@@ -1,5 +1,5 @@
-/* Files give the same numbers; bad ones are refused, with the place; a machine that refuses is
- * told. */
+/* test_tokenizer_file.c -- a file gives the same token ids; bad files are rejected with the
+ * member's name; failures of the system are reported. */
 #include "tokenizers.h"
 
 /* ---- Files ---- */
@@ -36,31 +36,32 @@ static void files_that_cannot_be_opened_are_told(void **state) {
 #define ADDED(id, content) "{\"id\":" id ",\"content\":\"" content "\",\"special\":true}"
 #define SPECIAL \
   ADDED("0", "<pad>") "," ADDED("1", "<s>") "," ADDED("2", "</s>") "," ADDED("3", "<unk>")
-#define BYTES_BEFORE "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
-#define BYTES_BEHIND "{\"type\":\"ByteLevel\"}"
-#define FILE_OF(added, before, behind, model)                                   \
-  "{\"version\":\"1.0\",\"added_tokens\":[" added "],\"pre_tokenizer\":" before \
-  ",\"decoder\":" behind ",\"model\":" model "}"
+#define BYTES_PRE_TOKENIZER "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define BYTES_DECODER "{\"type\":\"ByteLevel\"}"
+#define FILE_OF(added, pre_tokenizer, decoder, model)                                  \
+  "{\"version\":\"1.0\",\"added_tokens\":[" added "],\"pre_tokenizer\":" pre_tokenizer \
+  ",\"decoder\":" decoder ",\"model\":" model "}"
 #define PAIRS_WITH(more, vocab, merges) \
   "{\"type\":\"BPE\",\"unk_token\":\"<unk>\"" more ",\"vocab\":" vocab ",\"merges\":" merges "}"
 #define PAIRS(vocab, merges) \
-  FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", vocab, merges))
+  FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", vocab, merges))
 #define MODEL(more) \
-  FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH(more, "{\"a\":4}", "[]"))
+  FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH(more, "{\"a\":4}", "[]"))
 #define SPLIT(pattern, behavior, invert) \
   "{\"type\":\"Split\",\"pattern\":" pattern ",\"behavior\":\"" behavior "\",\"invert\":" invert "}"
 #define EVERY "{\"Regex\":\"[\\\\s\\\\S]\"}"
-#define LEVEL_WITH(before, behind, unknown, vocab) \
-  FILE_OF(SPECIAL, before, behind,                 \
+#define LEVEL_WITH(pre_tokenizer, decoder, unknown, vocab) \
+  FILE_OF(SPECIAL, pre_tokenizer, decoder,                 \
           "{\"type\":\"WordLevel\",\"unk_token\":" unknown ",\"vocab\":" vocab "}")
 #define LEVEL(vocab) \
   LEVEL_WITH(SPLIT(EVERY, "Isolated", "false"), "{\"type\":\"Fuse\"}", "\"<unk>\"", vocab)
 #define ADD(more) \
-  FILE_OF(SPECIAL "," more, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{\"a\":4}", "[]"))
-#define ROOT(more)                                                                               \
-  "{\"version\":\"1.0\"," more ",\"added_tokens\":[" SPECIAL "],\"pre_tokenizer\":" BYTES_BEFORE \
-  ",\"decoder\":" BYTES_BEHIND ",\"model\":" PAIRS_WITH("", "{\"a\":4}", "[]") "}"
-#define TYPED(model) FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, model)
+  FILE_OF(SPECIAL "," more, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{\"a\":4}", "[]"))
+#define ROOT(more)                                                         \
+  "{\"version\":\"1.0\"," more ",\"added_tokens\":[" SPECIAL               \
+  "],\"pre_tokenizer\":" BYTES_PRE_TOKENIZER ",\"decoder\":" BYTES_DECODER \
+  ",\"model\":" PAIRS_WITH("", "{\"a\":4}", "[]") "}"
+#define TYPED(model) FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, model)
 
 static const char *const good[] = {
     PAIRS("{\"a\":4,\"b\":5,\"ab\":6}", "[\"a b\"]"),
@@ -137,17 +138,17 @@ static const struct {
     {MODEL(",\"continuing_subword_prefix\":\"##\""), "model.continuing_subword_prefix is \"##\""},
     {MODEL(",\"end_of_word_suffix\":\"</w>\""), "model.end_of_word_suffix is \"</w>\""},
     {MODEL(",\"novelty\":1"), "model.novelty"},
-    {FILE_OF(SPECIAL, "null", BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")),
+    {FILE_OF(SPECIAL, "null", BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer: expected an object"},
-    {FILE_OF(SPECIAL, "{\"type\":\"Whitespace\"}", BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")),
+    {FILE_OF(SPECIAL, "{\"type\":\"Whitespace\"}", BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.type is \"Whitespace\""},
-    {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}", BYTES_BEHIND,
+    {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}", BYTES_DECODER,
              PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.add_prefix_space is true"},
     {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}",
-             BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")),
+             BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.use_regex is false"},
-    {FILE_OF(SPECIAL, BYTES_BEFORE, "null", PAIRS_WITH("", "{}", "[]")),
+    {FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, "null", PAIRS_WITH("", "{}", "[]")),
      "decoder: expected an object"},
     {PAIRS("{\"a\":5}", "[]"), "\"a\" has id 5"},
     {PAIRS("{\"a\":-1}", "[]"), "\"a\" has id -1"},
@@ -182,10 +183,11 @@ static const struct {
     {ADD(ADDED("4", "xy")), "\"a\" and \"xy\" have the same id, 4"},
     {ADD(ADDED("5", "x")), "token 5, \"x\", is a single character"},
     {ADD(ADDED("5", "xy") "," ADDED("5", "xy")), "have the same id, 5"},
-    {FILE_OF("", BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")), "<pad> must have id 0"},
-    {FILE_OF("", BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{\"<pad>\":0}", "[]")),
+    {FILE_OF("", BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "<pad> must have id 0"},
-    {FILE_OF(ADDED("1", "<pad>") "," ADDED("0", "<s>"), BYTES_BEFORE, BYTES_BEHIND,
+    {FILE_OF("", BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{\"<pad>\":0}", "[]")),
+     "<pad> must have id 0"},
+    {FILE_OF(ADDED("1", "<pad>") "," ADDED("0", "<s>"), BYTES_PRE_TOKENIZER, BYTES_DECODER,
              PAIRS_WITH("", "{}", "[]")),
      "added_tokens: <pad> must have id 0"},
     {LEVEL("{\"ab\":4}"), "token 4, \"ab\", is more than one character"},
@@ -217,7 +219,7 @@ static void bad_files_are_refused_with_the_place(void **state) {
   }
 }
 
-/* jansson alone passes over one behind a number or a word. */
+/* jansson alone ignores one after a number or a literal. */
 static void a_nul_anywhere_is_refused(void **state) {
   (void)state;
   static char text[FILE_MOST];
@@ -289,7 +291,7 @@ static attn_status read_held(void) {
 
 /* Every call of that kind fails in turn; nothing is left over. */
 static void each_call_may_fail(attn_status (*act)(void), enum fault_kind kind, int least) {
-  int told = 0;
+  int failures = 0;
   for (int fail_at = 1;; fail_at++) {
     faults_begin(kind, fail_at);
     attn_status status = act();
@@ -297,14 +299,14 @@ static void each_call_may_fail(attn_status (*act)(void), enum fault_kind kind, i
     assert_int_equal(faults_blocks(), 0);
     if (calls < fail_at) {
       assert_int_equal(status, ATTN_OK);
-      assert_true(told >= least);
+      assert_true(failures >= least);
       return;
     }
-    /* Of a few allocations jansson says that the text is wrong where memory was; a sync of the
-     * folder that fails after the rename is told too. */
+    /* For a few allocations jansson reports a format error instead; a failed sync of the folder
+     * after the rename counts, too. */
     assert_true(status == (kind == FAULT_MEMORY ? ATTN_ERR_MEMORY : ATTN_ERR_FILE) ||
                 (status == ATTN_ERR_FORMAT && act != write_held));
-    told += status != ATTN_ERR_FORMAT;
+    failures += status != ATTN_ERR_FORMAT;
   }
 }
 

@@ -140,8 +140,7 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* What encoding gives the unknown token for, and where: words of the text as it stands, before it
- * is cleaned, and no more of it. */
+/* The ranges of unknown words refer to the original text, before it is cleaned. */
 static void unknown_words_have_their_places(void **state) {
   (void)state;
   static const struct {
@@ -245,8 +244,8 @@ static attn_status use(void) {
   return status;
 }
 
-/* jansson 2.14 reads past a string's end where it gets no memory for that string's last character:
- * what fails is what comes behind it. */
+/* jansson 2.14 reads past a string's end if the allocation for its last character fails: only later
+ * allocations fail here. */
 static int jansson_calls(void) {
   faults_begin(FAULT_MEMORY, 0);
   json_decref(json_loadb(right, sizeof right - 1, JSON_REJECT_DUPLICATES, NULL));

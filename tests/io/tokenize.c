@@ -28,8 +28,8 @@ static void *allocate(size_t bytes) {
 
 static char *line(void) {
   static char *text;
-  static size_t room;
-  return getline(&text, &room, stdin) < 0 ? free(text), NULL : text;
+  static size_t capacity;
+  return getline(&text, &capacity, stdin) < 0 ? free(text), NULL : text;
 }
 
 static struct attn_text_view from_hex(const char *digits) {

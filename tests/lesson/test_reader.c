@@ -19,14 +19,14 @@
 
 struct buffer {
   char *text;
-  size_t size, room;
+  size_t size, capacity;
 };
 
 static int append(void *context, const char *text, size_t bytes) {
   struct buffer *b = context;
-  if (b->size + bytes + 1 > b->room) {
-    b->room = (b->size + bytes + 1) * 2;
-    b->text = realloc(b->text, b->room);
+  if (b->size + bytes + 1 > b->capacity) {
+    b->capacity = (b->size + bytes + 1) * 2;
+    b->text = realloc(b->text, b->capacity);
     assert_non_null(b->text);
   }
   memcpy(b->text + b->size, text, bytes);

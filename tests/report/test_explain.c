@@ -402,10 +402,11 @@ static void test_problems_with_cells(void **state) {
   char tokens[] = "は は";
   fixture_attention(&f, 0);
   fixture_tokens(&f, tokens);
-  assert_string_equal(cell_problem("wieghts[0,0]"),
-                      "no step is called wieghts; did you mean weights? The steps are: X 2x2, W_Q 2x2, "
-                      "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
-                      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
+  assert_string_equal(
+      cell_problem("wieghts[0,0]"),
+      "no step is called wieghts; did you mean weights? The steps are: X 2x2, W_Q 2x2, "
+      "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
+      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
   assert_string_equal(
       cell_problem("Q[2,0]"),
       "Q has no row 2; expected 0 to 1, or a token's name, in quotes where it is digits: "

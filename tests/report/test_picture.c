@@ -1,4 +1,4 @@
-/* test_picture.c -- law: a picture is well-formed whatever is in it, says what it is given and
+/* test_picture.c -- a picture is well-formed for any input, shows what it is given and
  * nothing else, can be read, and ends in a typed error where it cannot be finished. */
 /* clang-format off */
 #include <setjmp.h>
@@ -30,7 +30,7 @@ void *__wrap_malloc(size_t bytes) {
 
 struct page {
   char *text;
-  size_t bytes, room;
+  size_t bytes, capacity;
   long left; /* calls that go well; -1: all */
 };
 
@@ -38,9 +38,9 @@ static int grow(void *context, const char *text, size_t bytes) {
   struct page *p = context;
   if (p->left == 0) return 1;
   if (p->left > 0) p->left--;
-  if (p->bytes + bytes + 1 > p->room) {
-    p->room = (p->room + bytes + 1) * 2;
-    p->text = realloc(p->text, p->room);
+  if (p->bytes + bytes + 1 > p->capacity) {
+    p->capacity = (p->capacity + bytes + 1) * 2;
+    p->text = realloc(p->text, p->capacity);
     assert_non_null(p->text);
   }
   memcpy(p->text + p->bytes, text, bytes);
@@ -107,7 +107,7 @@ static void assert_well_formed(const char *text) {
   assert_int_equal(depth, 0);
 }
 
-/* What is no number may stand in a cell, never in a coordinate. */
+/* NaN and infinity may be in a cell, never in a coordinate. */
 static void assert_coordinates(const char *text) {
   assert_null(strstr(text, "=\"NaN"));
   assert_null(strstr(text, "=\"∞"));
@@ -264,7 +264,7 @@ static void colours_can_be_read(void **state) {
   }
 }
 
-/* CIE L* of the 8-bit colours. One step is 63 / 100 of what the eye tells apart at best, or more.
+/* CIE L* of the 8-bit colours. One step is at least 63 / 100 of a just noticeable difference.
  */
 static double lightness(int level, int of) {
   enum attn_theme theme = (enum attn_theme)of;
@@ -459,7 +459,7 @@ static void panels_of_a_newer_header_lie_farther_apart(void **state) {
   panels[0].p.struct_size = panels[1].p.struct_size = sizeof *panels;
   assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_OK);
   assert_non_null(strstr(page.text, ">0.5<"));
-  panels[1].more = 1; /* it asks for what this library cannot do */
+  panels[1].more = 1; /* requests an unknown feature */
   assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_ERR_ARGUMENT);
   free(page.text);
 }

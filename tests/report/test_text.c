@@ -37,7 +37,7 @@ static int keep(void *context, const char *text, size_t bytes) {
 
 /* ---- Characters ---- */
 
-/* Every sequence of up to three bytes, and of four behind each first two, is read as utf8proc reads
+/* Every sequence of up to three bytes, and of four after each first two, is read as utf8proc reads
  * it; and never beyond its end. */
 static void test_utf8_is_what_utf8proc_says(void **state) {
   (void)state;
@@ -53,7 +53,7 @@ static void test_utf8_is_what_utf8proc_says(void **state) {
       if (got != (size_t)(size > 0 ? size : 0) || (got && code != right))
         fail_msg("%02x %02x %02x %02x of %zu: %zu bytes, U+%04X", bytes[0], bytes[1], bytes[2],
                  bytes[3], length, got, (unsigned)code);
-      if (bytes[1] && bytes[2]) break; /* shorter ones come with zeros behind */
+      if (bytes[1] && bytes[2]) break; /* shorter ones are followed by zeros */
     }
   }
 }
@@ -100,11 +100,11 @@ static void test_text_of_others(void **state) {
     attn_error err;
     attn_status status = attn_text_write_json("a\033b\033", 4, &sink, &err);
     assert_int_equal(status, most < 6 ? ATTN_ERR_FILE : ATTN_OK);
-    assert_true(left >= -1); /* what stopped is not asked again */
+    assert_true(left >= -1); /* a stopped sink is not called again */
   }
 }
 
-/* Every code point comes back from JSON, none of those that are hidden raw. */
+/* Every code point round-trips through JSON; unsafe ones are escaped. */
 static void test_json_gives_every_character_back(void **state) {
   (void)state;
   static struct kept k;
