@@ -99,7 +99,7 @@ static attn_status chain_error(struct example_builder *b, const attn_step *step)
                         r->symbol, right, (int)n->cols, l->symbol, left, (int)m->cols,
                         n->rows == m->cols ? "; did you mean the transpose?" : "");
   return attn_fail_at(b->a->err, ATTN_ERR_FORMAT, line, column,
-                      "%s%s is %dx%d and %s%s is %dx%d: they do not fit", l->symbol, left,
+                      "%s%s is %dx%d and %s%s is %dx%d: the shapes do not match", l->symbol, left,
                       (int)m->rows, (int)m->cols, r->symbol, right, (int)n->rows, (int)n->cols);
 }
 

@@ -27,8 +27,8 @@ static int check_length(struct list *l, int level, long length, size_t begin) {
   if (l->shape[level] == length) return ATTN_YES;
   if (l->cells.lenient || l->cells.words + l->cells.symbols > l->cells.numbers) return ATTN_NO;
   return attn_reader_fail(l->cells.r, begin,
-                          "this row has %ld numbers, but the rows before it have %ld: every row of "
-                          "a matrix needs as many",
+                          "this row has %ld numbers, but the rows before it have %ld: all rows of "
+                          "a matrix need the same count",
                           length, l->shape[level]);
 }
 
@@ -84,7 +84,7 @@ static int semicolon(struct list *l, int level, long *rows, long *length, size_t
 
 static int unterminated(struct attn_cursor *c, size_t begin) {
   return attn_reader_fail(c->r, begin,
-                          "the bracket is never closed: write %s behind the last number",
+                          "the bracket is never closed: write %s after the last number",
                           c->r->source.text[begin] == '(' ? ")" : "]");
 }
 

@@ -6,8 +6,9 @@
 int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset) {
   struct attn_reader *r = b->r;
   if (b->count >= ATTN_CELLS_MAX)
-    return attn_reader_fail(
-        r, offset, "a matrix of more than %d numbers: that is no worked example", ATTN_CELLS_MAX);
+    return attn_reader_fail(r, offset,
+                            "a matrix of more than %d numbers: too large for a worked example",
+                            ATTN_CELLS_MAX);
   if (attn_pool_grow(r->pool, (void **)&b->cells, b->count, sizeof *b->cells))
     return attn_reader_no_memory(r);
   struct attn_source_position place = attn_source_place(&r->source, offset);
@@ -83,8 +84,8 @@ static int widen_row(struct attn_builder *b) {
 static int ragged(struct attn_builder *b, size_t cells) {
   if (b->lenient || b->words + b->symbols > b->numbers) return ATTN_NO;
   return attn_reader_fail(b->r, b->row_begin,
-                          "row %d has %zu numbers, but the rows above have %d: every row of a "
-                          "matrix needs as many",
+                          "row %d has %zu numbers, but the rows above have %d: all rows of a "
+                          "matrix need the same count",
                           b->rows + 1, cells, b->cols);
 }
 
@@ -111,11 +112,10 @@ static int judge_odd_cells(struct attn_builder *b) {
   int mistake = b->numbers > odd && (b->words || (odd == 1 && b->numbers >= 3));
   if (!mistake || b->lenient) return ATTN_NO;
   size_t length = b->odd_end - b->odd;
-  if (length == 0)
-    return attn_reader_fail(b->r, b->odd, "a cell that says \"same\", but of no row above it");
+  if (length == 0) return attn_reader_fail(b->r, b->odd, "a cell \"same\" without a row above it");
   return attn_reader_fail(b->r, b->odd,
-                          "\"%.*s\" is no number: write a number, a fraction, -inf, or ? where "
-                          "nothing is known",
+                          "\"%.*s\" is not a number: write a number, a fraction, -inf, or ? for "
+                          "an unknown value",
                           (int)(length > 60 ? 60 : length), b->r->source.text + b->odd);
 }
 

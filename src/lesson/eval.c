@@ -28,8 +28,9 @@ static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn
                         attn_error *err) {
   if (rows < 1 || cols < 1 || rows > ATTN_CELLS_MAX || cols > ATTN_CELLS_MAX ||
       rows * cols > ATTN_CELLS_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "a result of %lld x %lld, at most %d numbers",
-                     (long long)rows, (long long)cols, ATTN_CELLS_MAX);
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL,
+                     "the result would be %lld x %lld; the limit is %d values", (long long)rows,
+                     (long long)cols, ATTN_CELLS_MAX);
   *out = attn_matrix_new(pool, (int32_t)rows, (int32_t)cols);
   if (!out->at)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld x %lld numbers",
@@ -38,8 +39,8 @@ static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn
 }
 
 static attn_status misfit(matrix a, matrix b, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: %dx%d and %dx%d do not fit", what, (int)a->rows,
-                   (int)a->cols, (int)b->rows, (int)b->cols);
+  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: shapes %dx%d and %dx%d do not match", what,
+                   (int)a->rows, (int)a->cols, (int)b->rows, (int)b->cols);
 }
 
 /* ---- products ---- */

@@ -120,9 +120,9 @@ int attn_latex_matrix(struct attn_cursor *c, attn_printing **table) {
   size_t begin = c->token.begin, end = find_end(c, name);
   int length = (int)(name.end - name.begin);
   if (end == SIZE_MAX)
-    return attn_reader_fail(
-        r, begin, "\\begin{%.*s} has no \\end{%.*s}: write it behind the last row", length,
-        r->source.text + name.begin, length, r->source.text + name.begin);
+    return attn_reader_fail(r, begin,
+                            "\\begin{%.*s} has no \\end{%.*s}: write it after the last row", length,
+                            r->source.text + name.begin, length, r->source.text + name.begin);
   struct attn_cursor inside = attn_cursor_at(r, c->at, end);
   inside.depth = c->depth;
   inside.token.name = name;

@@ -36,7 +36,7 @@ static attn_status misfit(struct attn_py_follower *f, const attn_step *a, const 
   int64_t line = b->printings ? b->printing[0].line : a->printings ? a->printing[0].line : 0;
   int64_t column = b->printings ? b->printing[0].column : a->printings ? a->printing[0].column : 0;
   return attn_fail_at(f->a->err, ATTN_ERR_FORMAT, line ? line : f->ex->line, column ? column : 1,
-                      "%s is %dx%d and %s is %dx%d: they do not fit%s", a->symbol,
+                      "%s is %dx%d and %s is %dx%d: the shapes do not match%s", a->symbol,
                       (int)a->exact.rows, (int)a->exact.cols, b->symbol, (int)b->exact.rows,
                       (int)b->exact.cols,
                       a->exact.cols == b->exact.cols ? "; did you mean the transpose?" : "");

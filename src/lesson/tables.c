@@ -245,8 +245,8 @@ static int number_table(struct attn_reader *r, const struct text_grid *g, struct
   if (g->uneven && name.begin < name.end)
     return attn_reader_fail(
         r, g->uneven - 1,
-        "this row of the table has more or fewer cells than its header: every row "
-        "of a matrix needs as many");
+        "this row of the table has more or fewer cells than its header: all rows "
+        "of a matrix need the same count");
   attn_printing *table;
   int result = build_numbers(r, g, first_row, first_col, name.begin >= name.end, &table);
   if (result != ATTN_YES) return result;

@@ -237,12 +237,13 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
 static void put_givens(struct attn_out *out, const struct needed_cells *needs) {
   const attn_example *e = needs->example;
   char list[1024] = "", symbol[ATTN_LABEL_BYTES];
+  const char *comma = attn_message_text(MESSAGE_COMMA, out->style.language);
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
     size_t used = strlen(list);
     if (!needs->cell[n] || s->op != ATTN_OP_GIVEN || used + ATTN_LABEL_BYTES + 8 > sizeof list)
       continue;
-    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+    snprintf(list + used, sizeof list - used, "%s%s", used ? comma : "",
              attn_symbol_text(s, symbol));
   }
   if (!*list) return;
