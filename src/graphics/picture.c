@@ -8,7 +8,7 @@
 #include "descriptor.h"
 #include "error.h"
 
-/* ---- What may be drawn ---------------------------------------------------------------------- */
+/* ---- Checks of panels ---------------------------------------------------------------------- */
 
 static attn_status check_size(const attn_panel *p, int32_t n, attn_error *err) {
   if (p->rows < 1 || p->cols < 1 || p->rows > ATTN_PANEL_CELLS_MAX / p->cols)

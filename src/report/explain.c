@@ -202,7 +202,7 @@ static void explain_values(struct attn_explanation *t, const attn_step *s) {
   if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);
 }
 
-/* "3. Scores: E = Q K^T  (4×4; a row a query, a column a key)" */
+/* "3. Scores: E = Q K^T  (4×4; one row per query, one column per key)" */
 static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
                         int number) {
   char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], size[48];

@@ -2,7 +2,7 @@
 #include "json_writer.h"
 #include "operation_text.h"
 
-/* -inf where JSON has none: null; a blank of the document too. */
+/* -inf and blanks are null, as JSON has neither. */
 static void put_rows(struct attn_json *json, const char *key, const attn_matrix *m) {
   attn_json_open(json, key, '[');
   for (int32_t i = 0; i < m->rows; i++) {

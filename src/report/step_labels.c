@@ -8,9 +8,9 @@
 
 enum { LABEL_COLUMNS = 24 };
 
-/* ---- What runs along an axis ---------------------------------------------------------------- */
+/* ---- The meaning of an axis ----------------------------------------------------------------- */
 
-/* A snippet's own variable: as its operands are. */
+/* Of a snippet's own variable: from its operands. */
 static enum attn_step_axis by_operation(const attn_example *e, const attn_step *s, int axis) {
   struct attn_axis_source from = attn_operation_text(s->op)->axis[axis];
   int summed = s->op == ATTN_OP_SUM && axis == s->axis;

@@ -178,7 +178,7 @@ def test_the_rule_holds_in_lessons(tmp_path):
 
 
 @pytest.mark.parametrize("cell, says", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
-                                        ("output[0,0]", "the steps are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "there are: Q ")])
+                                        ("output[0,0]", "the steps are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "the steps are: Q ")])
 def test_steps_by_other_names(model, cell, says):
     """What documents call a step is taken; of what is near one, or of what the lesson lacks, there is a list."""
     done = attn("explain", model, "--input", INPUT, "--cell", cell, code=2 if says else 0)

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* What the linker's --wrap calls these: a call of f goes to __wrap_f, __real_f is the true one. */
+/* The names of the linker's --wrap: a call of f is redirected to __wrap_f, __real_f is the
+ * original. */
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 char *__real_strdup(const char *text);

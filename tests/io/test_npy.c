@@ -1,4 +1,4 @@
-/* What NumPy writes is read; what it would not write is refused, with the place. */
+/* test_npy.c -- files written by NumPy are read; invalid ones are rejected with the offset. */
 #include <stdio.h>
 
 #include "bytes.h"
@@ -23,7 +23,7 @@ static const struct {
 /* Byte n of element e, most significant first: unlike in every element and every byte. */
 static unsigned char byte_of(size_t e, size_t n) { return (unsigned char)(1 + e * 8 + n); }
 
-/* A (2, 3) tensor as the file's order of elements and bytes has it. */
+/* A (2, 3) tensor in the file's element and byte order. */
 static void pattern(unsigned char *data, size_t size, int fortran, int big) {
   for (size_t i = 0; i < 2; i++)
     for (size_t j = 0; j < 3; j++)
@@ -129,7 +129,7 @@ static void bad_headers_are_rejected(void **state) {
   }
 }
 
-/* A key that only looks right up to its NUL. */
+/* A key that is valid up to its NUL. */
 static void a_nul_in_a_key_is_refused(void **state) {
   (void)state;
   static struct made m;

@@ -1,4 +1,5 @@
-/* What safetensors writes is read; headers that lie are refused, with the place. */
+/* test_safetensors.c -- files written by safetensors are read; invalid headers are rejected with
+ * the offset. */
 #include <stdio.h>
 
 #include "bytes.h"

@@ -1,4 +1,4 @@
-/* Files by name: written whole or not at all, read back as they were. */
+/* test_store.c -- files by name: written atomically, and read back unchanged. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -224,7 +224,7 @@ static void a_header_that_is_refused_lists_nothing(void **state) {
   }
 }
 
-/* What must be refused, and what must then be untouched. */
+/* Outputs that must be rejected, and files that must then be unchanged. */
 static void impossible_outputs_are_refused(void **state) {
   (void)state;
   attn_tensor half = {numbers, ATTN_BF16, 1, {4}, {1}}, odd = {numbers, (attn_dtype)7, 1, {4}, {1}};
@@ -331,14 +331,14 @@ static void unreadable_names_are_refused(void **state) {
   }
 }
 
-/* Every call that can fail fails in turn; either the whole file is there or nothing is. */
+/* Every call that can fail fails in turn; the file is complete or absent. */
 static int write_two(void) {
   const attn_array_output outputs[] = {
       {"x.npy", &tensor}, {"x.safetensors:a", &tensor}, {"x.safetensors:b", &tensor}};
   return (int)attn_array_write_all(outputs, 3, NULL);
 }
 
-/* The file is as it should be, or is not there. */
+/* The file is complete or absent. */
 static void expect_whole(const char *path, int *in_place) {
   attn_array a;
   attn_status status = attn_array_read(path, &a, NULL);

@@ -152,7 +152,7 @@ static void words_end_where_the_pattern_says(void **state) {
   }
 }
 
-/* The definition, slowly: again and again the pair of the least rank, of those the leftmost. */
+/* The definition: repeatedly merge the pair of the lowest rank, the leftmost first. */
 static size_t merge_slowly(const struct attn_tokenizer *t, int32_t *ids, size_t n) {
   for (;;) {
     const struct attn_bpe_merge *best = NULL;
@@ -316,7 +316,7 @@ static void training_has_one_result(void **state) {
   }
 }
 
-/* A million bytes without a space, and a million of words: quadratic work would not end. */
+/* A million bytes without a space, and a million of words: quadratic time would not finish. */
 static void a_million_bytes_are_quick(void **state) {
   (void)state;
   size_t length = 1000000, count;

@@ -88,7 +88,7 @@ static void right_files_are_read(void **state) {
   }
 }
 
-/* As Hugging Face's does. */
+/* As in Hugging Face's library. */
 static void of_two_merges_of_a_pair_the_later_holds(void **state) {
   (void)state;
   struct attn_tokenizer *t = NULL;
@@ -246,7 +246,7 @@ static void every_truncation_and_flipped_bit_is_survived(void **state) {
     damage_is_survived(good[file], use);
 }
 
-/* ---- A machine that refuses ---- */
+/* ---- Failing system calls ---- */
 
 static attn_status parse_pairs(void) {
   struct attn_tokenizer *t = NULL;
@@ -289,7 +289,7 @@ static attn_status read_held(void) {
   return status;
 }
 
-/* Every call of that kind fails in turn; nothing is left over. */
+/* Every call of that kind fails in turn; no file is left. */
 static void each_call_may_fail(attn_status (*act)(void), enum fault_kind kind, int least) {
   int failures = 0;
   for (int fail_at = 1;; fail_at++) {

@@ -1,6 +1,6 @@
-/* WordPiece: the longest piece from the left, what becomes of characters before, files that are
- * right and wrong, a machine that refuses. That any Unicode gives what Hugging Face's gives,
- * tests/python/test_tokenizer.py shows. */
+/* test_wordpiece.c -- the longest piece from the left, the normalizer, valid and invalid files,
+ * failing allocations. tests/python/test_tokenizer.py compares all of Unicode with Hugging Face's
+ * library. */
 #include <jansson.h>
 
 #include "tokenizers.h"

@@ -1,10 +1,10 @@
 /* The tokenizer as a program, for tests/python/test_tokenizer.py. Texts are lines of hexadecimal
  * digits.
- *     tokenize train-bpe WORDS FILE      texts in
+ *     tokenize train-bpe VOCAB_SIZE FILE      texts in
  *     tokenize train-characters FILE     texts in
  *     tokenize train-words FILE          texts in
- *     tokenize encode FILE               texts in, lines of numbers out
- *     tokenize decode FILE               lines of numbers in, texts out
+ *     tokenize encode FILE               texts in, lines of ids out
+ *     tokenize decode FILE               lines of ids in, texts out
  *     tokenize rewrite FROM TO */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct attn_text_view from_hex(const char *digits) {
   return (struct attn_text_view){text, length};
 }
 
-/* words: of the vocabulary; 0: characters, -1: words. */
+/* words: the vocabulary's size; 0: characters, -1: words. */
 static void train(int64_t words, const char *path) {
   struct attn_text_view *texts = allocate(100000 * sizeof *texts);
   struct attn_tokenizer *t = NULL;

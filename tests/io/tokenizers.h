@@ -1,4 +1,4 @@
-/* tokenizers.h -- small tokenizers, and what every test of them does. */
+/* tokenizers.h -- small tokenizers and helpers for their tests. */
 #ifndef TEST_IO_TOKENIZERS_H
 #define TEST_IO_TOKENIZERS_H
 

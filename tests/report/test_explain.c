@@ -1,4 +1,4 @@
-/* test_explain.c -- every family of steps in words; any cell back to the givens. */
+/* test_explain.c -- the explanation of every family of steps; any cell from the givens. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static const char *cell_problem(const char *name) {
   return err.message;
 }
 
-/* ---- The usual way ---- */
+/* ---- Self-attention ---- */
 
 static void test_every_operation_has_a_row(void **state) {
   (void)state;
@@ -361,8 +361,8 @@ static void test_ways_to_name_a_cell(void **state) {
     assert_string_equal(cell(same[n]), expected);
 }
 
-/* Bare digits count, quotes make a name of anything, the document's own quotes are no part of a
- * name; what is printed can be given back. */
+/* Bare digits are indices, anything in quotes is a name, the document's quotes are not part of a
+ * name; printed addresses are valid input. */
 static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   (void)state;
   char digits[] = "7 0", quoted[] = "\"1\" \"x\"", odd[] = "a,b [c]";
@@ -383,7 +383,7 @@ static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   assert_non_null(strstr(cell("scores[\"a,b\",\"[c]\"]"), "scores[0,1] = "));
 }
 
-/* Names that documents use, in either language, and only then a suggestion. */
+/* Names that documents use, in either language; otherwise a suggestion. */
 static void test_steps_go_by_what_documents_call_them(void **state) {
   (void)state;
   char tokens[] = "a b";
@@ -525,7 +525,7 @@ static void test_no_memory(void **state) {
   assert_true(calls > 1 && calls < 1000);
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static void test_json(void **state) {
   (void)state;

@@ -1,6 +1,5 @@
-/* test_memory.c -- law: whichever piece of memory is refused, reading, explaining and judging a
- * lesson end in a typed error, leak nothing (AddressSanitizer looks on), and the next call is
- * right. */
+/* test_memory.c -- whichever allocation fails, reading, explaining and checking a lesson return an
+ * error and leak nothing (under AddressSanitizer), and the next call succeeds. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +14,7 @@
 #include "attn/lesson.h"
 #include "pool.h"
 
-/* Every request, those that the pool serves from what it has as well: the linker's --wrap. */
+/* Every request, including those that the pool serves from its chunks, by the linker's --wrap. */
 static long requests, refuse_at;
 static int refused(void) { return ++requests == refuse_at; }
 
@@ -41,7 +40,7 @@ int __wrap_attn_pool_grow(struct attn_pool *pool, void **array, size_t count, si
   return refused() ? -1 : __real_attn_pool_grow(pool, array, count, size);
 }
 
-/* ---- All that can be done with a document ---- */
+/* ---- Every operation on a document ---- */
 
 struct digest {
   size_t bytes;
@@ -80,7 +79,7 @@ static attn_status everything(const char *text, const char *cell, struct digest 
   return status;
 }
 
-/* Refuses the first, second, .. request until none is left to refuse. */
+/* Fails the first, second, .. request until all succeed. */
 static void sweep(const char *text, const char *cell) {
   struct digest right, now;
   attn_error err = {0};

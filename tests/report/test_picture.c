@@ -1,5 +1,5 @@
 /* test_picture.c -- a picture is well-formed for any input, shows what it is given and
- * nothing else, can be read, and ends in a typed error where it cannot be finished. */
+ * nothing else, can be read, and returns an error if it cannot be finished. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "canvas.h"
 #include "fixture.h"
 
-/* ---- A sink that grows; every request for memory of the library may be refused ---- */
+/* ---- A growing sink; any allocation of the library can be made to fail ---- */
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -59,7 +59,7 @@ static attn_status draw(struct page *to, const attn_panel *panels, int32_t count
                           err);
 }
 
-/* ---- Is it XML? Tags nest, attributes are quoted, nothing is bare ---- */
+/* ---- Well-formed XML: tags nest, attributes are quoted, special characters are escaped ---- */
 
 enum { DEPTH = 64, NAME = 32 };
 
@@ -120,7 +120,7 @@ static void assert_coordinates(const char *text) {
 #define nan_ ((double)NAN)
 #define inf_ ((double)INFINITY)
 
-/* NaN, infinities, the largest and least numbers. */
+/* NaN, infinities, the largest and smallest values. */
 static const double wild[] = {0, 1, nan_, 0.5, -1, 2, inf_, -inf_, 1e308, -1e308, 5e-324, 0.25};
 
 static attn_panel panel_of(int kind, int32_t rows, int32_t cols, const double *at) {
@@ -250,7 +250,7 @@ static double apart(int paint, int ground, int of) {
   return attn_contrast(attn_paint_color(paint, theme), attn_paint_color(ground, theme));
 }
 
-/* WCAG 2.1: 4.5 to 1 for text, 3 to 1 for what is drawn. */
+/* WCAG 2.1: 4.5 to 1 for text, 3 to 1 for graphics. */
 static void colours_can_be_read(void **state) {
   (void)state;
   for (int theme = ATTN_LIGHT; theme <= ATTN_DARK; theme++) {

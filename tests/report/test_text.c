@@ -1,4 +1,4 @@
-/* test_text.c -- characters, widths, numbers, the catalogue, flowing lines, text of others, JSON's
+/* test_text.c -- characters, widths, numbers, the catalogue, flowing lines, untrusted text, JSON's
  * escapes. */
 /* clang-format off */
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static int keep(void *context, const char *text, size_t bytes) {
 /* ---- Characters ---- */
 
 /* Every sequence of up to three bytes, and of four after each first two, is read as utf8proc reads
- * it; and never beyond its end. */
+ * it, and never past its end. */
 static void test_utf8_is_what_utf8proc_says(void **state) {
   (void)state;
   static const unsigned char last[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
@@ -58,8 +58,8 @@ static void test_utf8_is_what_utf8proc_says(void **state) {
   }
 }
 
-/* Controls, separators of lines and paragraphs, and Unicode's Bidi_Control are not shown; letters,
- * marks, signs and joiners of emoji are. */
+/* Controls, separators of lines and paragraphs, and Unicode's Bidi_Control are not displayable;
+ * letters, marks, symbols and emoji joiners are. */
 static void test_what_is_not_shown(void **state) {
   (void)state;
   for (int32_t code = 0; code < 0x110000; code++) {
