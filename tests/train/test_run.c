@@ -560,7 +560,7 @@ static void words_without_an_end_are_refused(void **state) {
   snprintf(path, sizeof path, "%s/tokenizer.json", folder);
   assert_int_equal(attn_file_write(path, json, sizeof json - 1, NULL), ATTN_OK);
   run.tokenizer = path;
-  expect_refused(&run, ATTN_ERR_FORMAT, "<pad> must be there as number 0");
+  expect_refused(&run, ATTN_ERR_FORMAT, "<pad> must have id 0");
   remove(path);
 }
 
