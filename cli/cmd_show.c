@@ -65,9 +65,10 @@ struct seen {
   int failed;
 };
 
-static const attn_words kind_words[KINDS] = {{"Encoder self-attention", "エンコーダの自己注意"},
-                                             {"Decoder self-attention", "デコーダの自己注意"},
-                                             {"Cross-attention", "交差注意"}};
+static const attn_bilingual_text kind_words[KINDS] = {
+    {"Encoder self-attention", "エンコーダのセルフアテンション"},
+    {"Decoder self-attention", "デコーダのセルフアテンション"},
+    {"Cross-attention", "クロスアテンション"}};
 
 static int grow(struct seen *s) {
   int32_t room = s->room ? 2 * s->room : 16;
@@ -101,7 +102,7 @@ static void forget(struct seen *s) {
 #define SET(to, ...) snprintf(to, sizeof to, __VA_ARGS__)
 
 static void name_view(struct view *v, const attn_attention *a) {
-  const attn_words *kind = &kind_words[a->kind];
+  const attn_bilingual_text *kind = &kind_words[a->kind];
   if (v->is_mean) {
     SET(v->section[0], "%s", kind->english), SET(v->section[1], "%s", kind->japanese);
     SET(v->title[0], "mean of all layers and heads"), SET(v->title[1], "全層・全ヘッドの平均");
@@ -122,10 +123,10 @@ static struct view *add_view(struct seen *s, const attn_attention *a, int is_mea
   p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
   p.row_label = like ? like->row_label : copy_names(s, a->query_tokens, a->queries);
   p.col_label = like ? like->col_label : copy_names(s, a->key_tokens, a->keys);
-  p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"said", "出力"}
-                                               : (attn_words){"query", "クエリ"};
-  p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_words){"source", "入力"}
-                                               : (attn_words){"key", "キー"};
+  p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_bilingual_text){"said", "出力"}
+                                               : (attn_bilingual_text){"query", "クエリ"};
+  p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_bilingual_text){"source", "入力"}
+                                               : (attn_bilingual_text){"key", "キー"};
   struct view *v = &s->view[s->count++];
   *v = (struct view){.panel = p, .kind = a->kind, .is_mean = is_mean};
   name_view(v, a);
@@ -191,8 +192,8 @@ static void finish(struct seen *s) {
     for (int32_t n = 0; n < s->count; n++) {
       struct view *v = &s->view[n];
       if (v->is_mean != (turn < KINDS) || v->kind != order[turn % KINDS]) continue;
-      v->panel.section = (attn_words){v->section[0], v->section[1]};
-      v->panel.title = (attn_words){v->title[0], v->title[1]};
+      v->panel.section = (attn_bilingual_text){v->section[0], v->section[1]};
+      v->panel.title = (attn_bilingual_text){v->title[0], v->title[1]};
       s->panel[count++] = v->panel;
     }
 }
@@ -213,7 +214,7 @@ static attn_status draw(const void *what, attn_picture_format format, const attn
   char title[512];
   snprintf(title, sizeof title, "%.*s%s%.*s", fitting(input), input, s->said ? " → " : "",
            fitting(said), said);
-  const attn_words words = {title, NULL};
+  const attn_bilingual_text words = {title, NULL};
   return attn_panels_draw(s->panel, s->count, &words, format, &s->w->style, sink, err);
 }
 

@@ -11,7 +11,7 @@ enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, TRAINED_MOST = 400 };
 static const char *const words[] = {"words", "characters", "bpe:270", "bpe:300"};
 static const char *const models[] = {"", ",\"kind\":\"encoder\""};
 
-static uint64_t mix(struct attn_passage p) {
+static uint64_t mix(struct attn_text_view p) {
   uint64_t hash = p.length;
   for (size_t n = 0; n < p.length; n++) hash = hash * 31 + (unsigned char)p.text[n];
   return hash;

@@ -16,7 +16,7 @@ static void use(const struct attn_tokenizer *t, const char *text, size_t length)
   int pieces = attn_tokenizer_kind(t) == ATTN_TOKENIZER_WORDPIECE;
   if (pieces && count > length) abort();
   for (size_t n = 0; n < count; n++) {
-    if (ids[n] < (pieces ? 0 : UNKNOWN) || ids[n] >= attn_tokenizer_words(t)) abort();
+    if (ids[n] < (pieces ? 0 : UNKNOWN) || ids[n] >= attn_tokenizer_vocab_size(t)) abort();
     known &= ids[n] != UNKNOWN;
   }
   if (attn_tokenizer_decode(t, ids, count, back, BYTES, &bytes, NULL)) return;
@@ -32,14 +32,14 @@ static void reopen(const struct attn_tokenizer *t, const char *text, size_t leng
   MUST(!attn_tokenizer_write(t, path_of(path, "tokenizer.json"), &err));
   MUST(!attn_tokenizer_read(path, &again, &err));
   MUST(attn_tokenizer_kind(t) == attn_tokenizer_kind(again));
-  MUST(attn_tokenizer_words(t) == attn_tokenizer_words(again));
-  MUST(attn_tokenizer_most(t) == attn_tokenizer_most(again));
-  for (enum attn_tokenizer_mark which = ATTN_MARK_BEGIN; which <= ATTN_MARK_UNKNOWN; which++)
-    MUST(attn_tokenizer_special(t, which) == attn_tokenizer_special(again, which));
+  MUST(attn_tokenizer_vocab_size(t) == attn_tokenizer_vocab_size(again));
+  MUST(attn_tokenizer_max_length(t) == attn_tokenizer_max_length(again));
+  for (enum attn_special_token which = ATTN_TOKEN_BOS; which <= ATTN_TOKEN_UNK; which++)
+    MUST(attn_tokenizer_special_token(t, which) == attn_tokenizer_special_token(again, which));
   attn_status status = attn_tokenizer_encode(t, text, length, ids[0], TOKENS, &count[0], NULL);
   MUST(attn_tokenizer_encode(again, text, length, ids[1], TOKENS, &count[1], NULL) == status);
   MUST(status || (count[0] == count[1] && !memcmp(ids[0], ids[1], count[0] * sizeof *ids[0])));
-  char *one = attn_tokenizer_text(t), *two = attn_tokenizer_text(again);
+  char *one = attn_tokenizer_to_json(t), *two = attn_tokenizer_to_json(again);
   MUST(one && two && !strcmp(one, two));
   free(one), free(two);
   attn_tokenizer_free(again);
@@ -52,7 +52,7 @@ static void use_all(const struct attn_tokenizer *t, const char *text, size_t len
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct attn_tokenizer *t = NULL;
-  struct attn_passage all = {(const char *)data, size};
+  struct attn_text_view all = {(const char *)data, size};
   attn_error err;
   const struct part json = next_part(&data, &size);
   if (attn_tokenizer_parse(json.text, json.length, &t, &err) == ATTN_OK)

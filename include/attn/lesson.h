@@ -1,18 +1,17 @@
 /**
- * lesson.h -- worked examples of attention: read, followed, explained, judged.
+ * lesson.h -- worked examples of attention: reads, explains and checks them.
  * Part of libattn-model.
  *
  * A document (Markdown, plain text, Python snippets; English or Japanese)
  * becomes a lesson: a list of examples. An example is a small graph of steps,
  * each a matrix: given (X, W_Q, ...) or computed from earlier steps (Q = X W_Q,
- * scores = Q K^T, ...). Any step may carry what the document prints for it, as
- * often as it prints it.
+ * scores = Q K^T, ...). A step has every matrix that the document prints for it.
  *
  *     read      bytes -> lesson          attn_lesson_read
  *     explain   every step, in words     attn_lesson_explain
  *     check     is each number right?    attn_lesson_check
  *
- * Indices count from 0 here; in what a person reads, as the document counts.
+ * Indices count from 0; in reports, as the document counts.
  */
 #ifndef ATTN_LESSON_H
 #define ATTN_LESSON_H
@@ -32,19 +31,19 @@ typedef struct attn_matrix {
 } attn_matrix;
 
 typedef enum attn_cell_kind {
-  ATTN_CELL_NUMBER = 0, /* one literal: its digits say how it may have been rounded */
+  ATTN_CELL_NUMBER = 0, /* one literal: its digits limit how it was rounded */
   ATTN_CELL_SUM = 1,    /* an expression: 1 * 2 + 0.5 * 3; lo and hi by interval arithmetic */
   ATTN_CELL_EXACT = 2,  /* a fraction, root or symbol: exact */
-  ATTN_CELL_BLANK = 3,  /* an ellipsis or a question mark: nothing is claimed */
+  ATTN_CELL_BLANK = 3,  /* an ellipsis or a question mark: no value */
 } attn_cell_kind;
 
-/** One printed cell: a number and the interval of numbers that print so. */
+/** One printed cell: a number, and the interval of numbers that print as it. */
 typedef struct attn_cell {
   int32_t kind;     /* attn_cell_kind */
   int32_t decimals; /* digits after the point of a literal; 0 for an integer, -1 if not a literal */
   double value;     /* as printed; NaN where blank */
   double lo, hi;    /* a literal: value -/+ half a unit of its last digit (an integer: -/+ 0.5) */
-  int32_t line, column; /* where it stands, from 1; a ditto (same as above) stands where the ditto does */
+  int32_t line, column; /* its position, from 1; of a ditto (same as above), the ditto's */
 } attn_cell;
 
 /** A matrix as the document prints it. */
@@ -58,24 +57,24 @@ typedef struct attn_printing {
 
 /* ---- Steps --------------------------------------------------------------- */
 
-/** What a step is in the story of attention. */
+/** The role of a step in attention. */
 typedef enum attn_step_name {
-  ATTN_STEP_X = 0,       /* the inputs; of cross-attention: what keys and values come from */
-  ATTN_STEP_Y,           /* of cross-attention: what queries come from */
+  ATTN_STEP_X = 0,       /* the inputs; in cross-attention: the source of keys and values */
+  ATTN_STEP_Y,           /* in cross-attention: the source of the queries */
   ATTN_STEP_W_Q, ATTN_STEP_W_K, ATTN_STEP_W_V, ATTN_STEP_W_O,
   ATTN_STEP_W_A,         /* W of general alignment q^T W k; W and U of additive alignment */
   ATTN_STEP_U_A,
   ATTN_STEP_V_A,         /* v of additive alignment */
-  ATTN_STEP_MASK,        /* 1 sees, 0 does not */
+  ATTN_STEP_MASK,        /* 1: visible, 0: hidden */
   ATTN_STEP_Q, ATTN_STEP_K, ATTN_STEP_V,
   ATTN_STEP_POSITIONS,   /* the position table, or X with it */
   ATTN_STEP_SCORES, ATTN_STEP_SCALED, ATTN_STEP_MASKED,
   ATTN_STEP_EXPONENTIALS, ATTN_STEP_ROW_SUM, ATTN_STEP_WEIGHTS,
   ATTN_STEP_OUTPUT, ATTN_STEP_CONCAT, ATTN_STEP_PROJECTED,
-  ATTN_STEP_OTHER,       /* a snippet's variable that is none of these */
+  ATTN_STEP_OTHER,       /* any other variable of a snippet */
 } attn_step_name;
 
-/** How a step's matrix comes from its operands a, b, c. */
+/** The operation that computes a step from its operands a, b, c. */
 typedef enum attn_step_op {
   ATTN_OP_GIVEN = 0,     /* from the document */
   ATTN_OP_MATMUL,        /* a b */
@@ -83,33 +82,34 @@ typedef enum attn_step_op {
   ATTN_OP_MATMUL_TN,     /* a^T b */
   ATTN_OP_TRANSPOSE,     /* a^T */
   ATTN_OP_DIVIDE,        /* a / scalar */
-  ATTN_OP_MASK,          /* a where b is not 0, else scalar (-inf, or a finite fill) */
+  ATTN_OP_MASK,          /* a where b is not 0, else scalar: -inf or a finite fill value */
   ATTN_OP_SOFTMAX,       /* along axis of a */
   ATTN_OP_EXP,           /* e^a, element by element; e^-inf = 0 */
   ATTN_OP_SUM,           /* along axis of a: a column (axis 1) or a row (axis 0) */
   ATTN_OP_QUOTIENT,      /* a / b, b broadcast along axis */
   ATTN_OP_ADD,           /* a + b */
-  ATTN_OP_APPEND,        /* [a | b]: columns of b behind those of a */
+  ATTN_OP_APPEND,        /* [a | b]: concatenates columns */
   ATTN_OP_GENERAL,       /* a c b^T: Luong's general alignment */
   ATTN_OP_ADDITIVE,      /* e_ij = v . tanh(W a_i + U b_j): operands a, b, W, U, v */
   ATTN_OP_POSITIONS,     /* the sine and cosine table: scalar = first k (0 or 1); rows and cols as set */
+  ATTN_OP_COUNT,         /* how many operations there are */
 } attn_step_op;
 
 #define ATTN_OPERANDS_MAX 16 /* APPEND takes up to this many: the heads */
 
 typedef struct attn_step {
   int32_t name;   /* attn_step_name */
-  int32_t head;   /* of several heads: 0, 1, ...; -1 where there is one or it belongs to all */
+  int32_t head;   /* of several heads: 0, 1, ...; -1: a single head, or shared by all */
   int32_t op;     /* attn_step_op */
   int32_t axis;   /* SOFTMAX, SUM, QUOTIENT: 1 along rows, 0 down columns */
   int32_t operands;
   int32_t operand[ATTN_OPERANDS_MAX]; /* indices of earlier steps of the same example */
   double scalar;  /* DIVIDE, MASK, POSITIONS */
-  int32_t scaled_by;   /* DIVIDE: the width whose root scalar is (d_k), or 0 where it is none */
-  int32_t printings;   /* how often the document prints it; for GIVEN at least 1 */
+  int32_t scaled_by;   /* DIVIDE: d_k if scalar is its square root, else 0 */
+  int32_t printings;   /* how many times the document prints it; for GIVEN at least 1 */
   attn_printing *printing;
-  char *symbol;   /* as the document calls it: "W^Q", "Scaled E", "scaled_weights"; never NULL */
-  attn_matrix exact; /* the right numbers: a GIVEN's own, else computed from them in double */
+  char *symbol;   /* its name in the document: "W^Q", "Scaled E", "scaled_weights"; never NULL */
+  attn_matrix exact; /* the exact values: those of a GIVEN, else computed from them in double */
 } attn_step;
 
 typedef enum attn_orientation {
@@ -118,26 +118,26 @@ typedef enum attn_orientation {
 } attn_orientation;
 
 typedef struct attn_example {
-  char *title;          /* of the nearest heading, or "" */
-  int32_t line;         /* where it begins */
+  char *title;          /* the nearest heading, or "" */
+  int32_t line;         /* its first line */
   int32_t orientation;  /* attn_orientation */
   int32_t heads;        /* 1 or more */
-  int32_t from_python;  /* 1: a snippet */
+  int32_t from_python;  /* 1: from a Python snippet */
   int32_t one_based;    /* 1: the document counts from 1 */
-  int32_t unfollowed;   /* steps from this attn_step_name on stand on something that is not
-                           followed (a bias, dropout, a residual): never judged wrong; 0: none */
-  int32_t key_tokens;   char **key_token;   /* names of keys, or none */
-  int32_t query_tokens; char **query_token; /* names of queries; the same as keys in self-attention */
+  int32_t unfollowed;   /* steps from this attn_step_name on depend on something unsupported
+                           (a bias, dropout, a residual) and are never judged wrong; 0: none */
+  int32_t key_tokens;   char **key_token;   /* names of the keys, or none */
+  int32_t query_tokens; char **query_token; /* names of the queries; equal to the keys' in self-attention */
   int32_t steps;
-  attn_step *step;      /* in order: every operand stands before its user */
+  attn_step *step;      /* topological order: operands first */
 } attn_example;
 
-/** A document that was read. Owned by the caller; released by attn_lesson_free. */
+/** A document. Owned by the caller; released by attn_lesson_free. */
 typedef struct attn_lesson {
-  char *file;           /* as messages should call it */
+  char *file;           /* its name in messages */
   int32_t japanese;     /* 1: the document is mostly Japanese */
   int32_t examples;
-  attn_example *example; /* those with something to follow; none in a document of prose and formulas */
+  attn_example *example; /* examples with numbers; none in a document of prose and formulas */
 } attn_lesson;
 
 /**
@@ -147,23 +147,23 @@ typedef struct attn_lesson {
  *   file         in   the name for messages ("-" for standard input)
  *   lesson       out  *lesson owned by the caller; NULL on failure
  *
- * Errors  ATTN_ERR_FORMAT with line and column: ragged rows, a cell that is no
- *         number, matrices that do not chain, a name given twice within an
+ * Errors  ATTN_ERR_FORMAT with line and column: ragged rows, a cell that is not
+ *         a number, matrices whose shapes do not match, a name given twice within an
  *         example with different values, an unterminated matrix, text that is
- *         not UTF-8, an empty file. ATTN_ERR_MEMORY. A document without numbers
- *         to follow is no error: a lesson with no examples.
+ *         not UTF-8, an empty file. ATTN_ERR_MEMORY. A document without worked
+ *         numbers is not an error: the lesson has no examples.
  * Cost    linear in the text; memory too.
  */
 ATTN_API attn_status attn_lesson_read(const char *text, size_t bytes, const char *file,
                                       attn_lesson **lesson, attn_error *err);
 
-/** Releases a lesson and all in it; NULL is fine. */
+/** Releases a lesson and everything in it; NULL is fine. */
 ATTN_API void attn_lesson_free(attn_lesson *lesson);
 
-/** "weights" for ATTN_STEP_WEIGHTS: the names of the check's JSON. Never NULL. */
+/** Returns the name of an attn_step_name in the check's JSON: "weights" for ATTN_STEP_WEIGHTS. Never NULL. */
 ATTN_API const char *attn_step_label(int32_t name);
 
-/** The attn_step_name that documents call so ("softmax", "attention weights", "重み"), or -1. */
+/** Returns the attn_step_name of a name in documents ("softmax", "attention weights", "重み"), or -1. */
 ATTN_API int32_t attn_step_find(const char *name);
 
 /* ---- Check ---------------------------------------------------------------- */
@@ -171,8 +171,8 @@ ATTN_API int32_t attn_step_find(const char *name);
 typedef enum attn_judgement {
   ATTN_JUDGED_NOT_GIVEN = 0, /* the document does not print it */
   ATTN_JUDGED_OK,
-  ATTN_JUDGED_DOUBTFUL,      /* neither certainly right nor beyond any honest rounding */
-  ATTN_JUDGED_CARRIED,       /* right, given the author's own earlier slip */
+  ATTN_JUDGED_DOUBTFUL,      /* neither certainly right nor beyond any valid rounding */
+  ATTN_JUDGED_CARRIED,       /* right, given an earlier error of the document */
   ATTN_JUDGED_WRONG,
 } attn_judgement;
 
@@ -186,14 +186,14 @@ typedef enum attn_cause {
   ATTN_CAUSE_TRANSCRIPTION, ATTN_CAUSE_ROUNDING_TOO_COARSE, ATTN_CAUSE_UNKNOWN,
 } attn_cause;
 
-/** One printed cell that is not simply right. */
+/** One printed cell that is doubtful, carried or wrong. */
 typedef struct attn_finding {
   int32_t row, col;      /* in the step's matrix, from 0 */
   int32_t judgement;     /* attn_judgement: doubtful, carried or wrong */
   int32_t line, column;  /* in the document */
   double printed;
-  double expected;       /* the right number, from the exact givens */
-  double follows;        /* what the author's own earlier numbers give; expected unless he slipped before */
+  double expected;       /* the exact value, from the givens */
+  double follows;        /* computed from the document's own earlier numbers; expected if those are right */
 } attn_finding;
 
 typedef struct attn_step_verdict {
@@ -202,7 +202,7 @@ typedef struct attn_step_verdict {
   int32_t cells;         /* printed cells judged */
   int32_t findings;
   attn_finding *finding;
-  int32_t cause;         /* attn_cause, of a wrong step that no earlier one explains */
+  int32_t cause;         /* attn_cause of a wrong step that no earlier one explains */
 } attn_step_verdict;
 
 typedef struct attn_example_verdict {
@@ -212,7 +212,7 @@ typedef struct attn_example_verdict {
   attn_step_verdict *verdict; /* one for each computed step, in order */
 } attn_example_verdict;
 
-/** The judgement of a lesson. Owned by the caller; released by attn_check_free. */
+/** The result of a check. Owned by the caller; released by attn_check_free. */
 typedef struct attn_check {
   int32_t judgement;     /* the worst of its examples; NOT_GIVEN: nothing to check */
   int32_t examples;      /* as many as the lesson has */
@@ -222,28 +222,27 @@ typedef struct attn_check {
 /**
  * Judges every printed number of a lesson, never its prose.
  *
- * Right: what rounding the exact value gives, or rounding the value computed
- * from the numbers as printed before it. Wrong: beyond every value that the
- * printed precision of its operands allows (interval arithmetic). Doubtful:
- * between. A step behind a wrong one is judged from the author's own numbers
- * too and counts as carried where these explain it.
+ * Right: the rounded exact value, or the rounded value computed from the printed numbers before it.
+ * Wrong: outside every value that the printed precision of its operands allows (interval arithmetic).
+ * Doubtful: between. A step after a wrong one is also judged from the document's own numbers and
+ * counts as carried if these explain it.
  *
  * Errors  ATTN_ERR_MEMORY only.
  */
 ATTN_API attn_status attn_lesson_check(const attn_lesson *lesson, attn_check **check,
                                        attn_error *err);
 
-/** Releases a judgement; NULL is fine. */
+/** Releases a check; NULL is fine. */
 ATTN_API void attn_check_free(attn_check *check);
 
-/** "missing_scale" for ATTN_CAUSE_MISSING_SCALE: the names of the check's JSON. Never NULL. */
+/** Returns the name of an attn_cause in the check's JSON: "missing_scale". Never NULL. */
 ATTN_API const char *attn_cause_label(int32_t cause);
 
 /* ---- Explain ---------------------------------------------------------------- */
 
 typedef enum attn_language { ATTN_LANGUAGE_ENGLISH = 0, ATTN_LANGUAGE_JAPANESE = 1 } attn_language;
 
-/** How to print. Zero beside struct_size: English, no colour, 80 columns, 4 decimals. */
+/** How to print. All members except struct_size may be 0: English, no colour, 80 columns, 4 decimals. */
 typedef struct attn_style {
   size_t struct_size;
   int32_t language;  /* attn_language */
@@ -252,38 +251,38 @@ typedef struct attn_style {
   int32_t precision; /* digits after the point; -1: none, 0: 4 */
 } attn_style;
 
-/** Writes every step of every example, with its numbers and why. Errors: ATTN_ERR_MEMORY, ATTN_ERR_FILE (sink stopped). */
+/** Explains every step of every example with its numbers. Errors: ATTN_ERR_MEMORY, ATTN_ERR_FILE (the sink has stopped). */
 ATTN_API attn_status attn_lesson_explain(const attn_lesson *lesson, const attn_style *style,
                                          const attn_sink *sink, attn_error *err);
 
-/** The same as JSON: one object, docs/explain.schema.json. */
+/** Writes the explanation as one JSON object, docs/explain.schema.json. */
 ATTN_API attn_status attn_lesson_explain_json(const attn_lesson *lesson, const attn_sink *sink,
                                               attn_error *err);
 
 /**
- * Writes out the whole sum behind one number, back to the givens.
+ * Writes the whole computation of one value, from the givens.
  * cell is "weights[2,0]" or "example 2: head 1: weights[2,0]", rows and columns
  * counted from 0, or by a token's name: "weights[は,私]". Bare digits are always a
  * number; a name of digits, or with a comma or a bracket in it, goes in quotes:
- * weights["2",0]. Quotes that the document itself puts around a name are left out of
- * the comparison. A name that several rows have is an error: their numbers are not.
- * Errors: ATTN_ERR_ARGUMENT (no such step or cell; the message lists what there is).
+ * weights["2",0]. Quotes around a name in the document are ignored. A name shared by
+ * several rows is an error; use their numbers.
+ * Errors: ATTN_ERR_ARGUMENT (no such step or cell; the message lists the valid ones).
  */
 ATTN_API attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const char *cell,
                                               const attn_style *style, const attn_sink *sink,
                                               attn_error *err);
 
-/** Writes a judgement for a person: verdict, each step, first wrong cell with its working and cause. */
+/** Writes a check as text: verdict, each step, the first wrong cell with its computation and cause. */
 ATTN_API attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
 
-/** Writes a judgement as one line of JSON, docs/check.schema.json. lesson and check NULL: bad input, told by problem. */
+/** Writes a check as one line of JSON, docs/check.schema.json. lesson and check NULL: bad input, described by problem. */
 ATTN_API attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
                                            const attn_check *check, const attn_error *problem,
                                            const attn_sink *sink, attn_error *err);
 
-/** Writes a commented lesson to start from. tokens: separated by spaces, or NULL. blank: leave the answers to be filled in. */
+/** Writes a new lesson. tokens: separated by spaces, or NULL. blank: leave the answers blank. */
 ATTN_API attn_status attn_lesson_template(const char *tokens, int32_t blank, uint64_t seed,
                                           const attn_style *style, const attn_sink *sink,
                                           attn_error *err);

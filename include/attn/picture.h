@@ -1,25 +1,24 @@
 /**
  * picture.h -- matrices, attention maps and vectors as pictures. Part of libattn-model.
  *
- * A picture is a list of panels. A panel is a matrix with names along its rows
- * and columns, shown as numbers, as a heat map of weights, or as arrows in the
- * plane. One call draws them all:
+ * A picture is a list of panels. A panel is a matrix with row and column labels, shown as numbers, as a
+ * heat map of weights, or as arrows in the plane. One call draws all panels:
  *
- *     panels   -> a sink                       attn_panels_draw
- *     a lesson -> a panel a step -> a sink     attn_lesson_draw
+ *     panels   -> a sink                         attn_panels_draw
+ *     a lesson -> a panel per step -> a sink     attn_lesson_draw
  *
- * ATTN_PICTURE_TEXT  for a terminal: shades and numbers; colours where style->color is set
- * ATTN_PICTURE_SVG   one picture that stands alone, in the style's language; dark where the
- *                    viewer asks for dark
+ * ATTN_PICTURE_TEXT  for a terminal: shades and numbers; colours if style->color is set
+ * ATTN_PICTURE_SVG   one standalone image in the style's language; follows the viewer's light or dark
+ *                    colour scheme
  * ATTN_PICTURE_HTML  one page in both languages that needs no network and no script: light and
  *                    dark, every picture with its numbers as a table
- * ATTN_PICTURE_PNG   8-bit RGB, two pixels a unit. Its letters are a small built-in face of ASCII
- *                    and a few signs: words are English, a label with any other character is its
- *                    number (#1) instead, and any other character elsewhere an empty box
+ * ATTN_PICTURE_PNG   8-bit RGB, two pixels per unit. The small built-in font has ASCII and a few
+ *                    symbols: text is English, a label with any other character is replaced by its
+ *                    number (#1), and any other character elsewhere by an empty box
  *
- * Colour tells weights by lightness, which goes evenly from that of the page at 0 to the farthest
- * from it at 1 (L of OKLab), so that it is read without colour vision and in grey. Numbers upon it
- * are black or white, whichever contrasts more: 4.5 to 1 or better.
+ * Heat maps encode weights by lightness (L of OKLab), linear from the page's colour at 0, so that they
+ * are readable without colour vision and in grey. Numbers on them are black or white, with a contrast
+ * of at least 4.5 to 1.
  */
 #ifndef ATTN_PICTURE_H
 #define ATTN_PICTURE_H
@@ -43,26 +42,26 @@ typedef enum attn_panel_kind {
   ATTN_PANEL_ARROWS = 2, /* rows (x, y) as arrows from the origin, in one or two groups */
 } attn_panel_kind;
 
-/** The same words in two languages, UTF-8. NULL: the other serves for both; both NULL: none. */
-typedef struct attn_words {
+/** A text in two languages, UTF-8. NULL: the other is used for both; both NULL: none. */
+typedef struct attn_bilingual_text {
   const char *english, *japanese;
-} attn_words;
+} attn_bilingual_text;
 
-/** One matrix to be shown. Zero beside struct_size, rows, cols and at: plain numbers. */
+/** One matrix to draw. All members except struct_size, rows, cols and at may be 0: plain numbers. */
 typedef struct attn_panel {
   size_t struct_size;    /* sizeof(attn_panel) */
   int32_t kind;          /* attn_panel_kind */
   int32_t rows, cols;    /* 1 or more; rows * cols at most ATTN_PANEL_CELLS_MAX; ARROWS: cols = 2 */
-  int32_t split;         /* ARROWS: rows from here on are the second group; 0: there is one group */
-  int32_t first;         /* 0 or 1: what rows and columns without a label are counted from */
-  const double *at;      /* rows * cols, row-major; NaN: nothing is there */
-  const char *const *row_label; /* rows names, UTF-8; NULL: none; a name NULL or "": its number */
-  const char *const *col_label; /* cols names likewise */
-  attn_words section;    /* a heading over this panel and those that follow with the same words */
-  attn_words title;
-  attn_words note;       /* small, below the title: a formula, a size */
-  attn_words row_axis;   /* what runs down: "query"; ARROWS: the first group */
-  attn_words col_axis;   /* what runs across: "key"; ARROWS: the second group */
+  int32_t split;         /* ARROWS: the first row of the second group; 0: one group */
+  int32_t first;         /* 0 or 1: the number of the first row and column without a label */
+  const double *at;      /* rows * cols, row-major; NaN: an empty cell */
+  const char *const *row_label; /* `rows` names, UTF-8; NULL: none; a name NULL or "": its number */
+  const char *const *col_label; /* `cols` names likewise */
+  attn_bilingual_text section;    /* a heading over this panel and following ones with an equal section */
+  attn_bilingual_text title;
+  attn_bilingual_text note;       /* small, below the title: a formula, a size */
+  attn_bilingual_text row_axis;   /* the name of the rows: "query"; ARROWS: of the first group */
+  attn_bilingual_text col_axis;   /* the name of the columns: "key"; ARROWS: of the second group */
 } attn_panel;
 
 #ifdef __cplusplus
@@ -77,40 +76,37 @@ typedef struct attn_panel {
 /**
  * Draws panels.
  *
- *   panels, count  in   1 to ATTN_PANELS_MAX; all of one struct_size, which is also the
- *                       distance between them
+ *   panels, count  in   1 to ATTN_PANELS_MAX; all of the same struct_size, which is the
+ *                       stride of the array
  *   title          in   of the whole picture; NULL: none
  *   format         in   attn_picture_format
  *   style          in   language (of TEXT and SVG, and the one HTML opens in), precision; color
  *                       and width for TEXT. NULL: defaults
  *   sink           in   takes the bytes, in order
  *
- * Labels are data: whatever they hold is shown, never obeyed. Control characters, changes of
- * direction and torn UTF-8 become U+FFFD; long labels are cut with an ellipsis. A weight beyond
- * 0..1 takes the colour of the nearer end and shows its own number; an arrow with a coordinate
- * that is not finite, or beyond 1e150, is left out. Numbers too wide for a page go on below. A heat
- * map of more than 64 cells shows a tiny weight as 0.0000, of more than 400 colours alone; of more
- * than 10000, the HTML page has no table of it.
+ * Labels are untrusted text: control characters, bidirectional controls and invalid UTF-8 become
+ * U+FFFD; long labels are cut with an ellipsis. A weight outside 0..1 has the colour of the nearer end
+ * and shows its number; an arrow with a coordinate that is not finite, or beyond 1e150, is omitted.
+ * Matrices too wide for a page continue below. A heat map of more than 64 cells shows a tiny weight as
+ * 0.0000, of more than 400 cells only colours; of more than 10000 cells, the HTML page has no table.
  *
  * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first or struct_size,
  *         at NULL), ATTN_ERR_SHAPE (rows, cols; a PNG of more than 2^26 pixels), each before the
- *         first byte is written; ATTN_ERR_MEMORY; ATTN_ERR_FILE where the sink stops: then part of
- *         the picture has gone into it, and the caller throws that away. A file that appears
- *         whole or not at all: collect the bytes, then attn_file_write (io.h).
- * Cost    linear in the cells; memory for PNG three bytes a pixel, else a few bytes a panel.
- * Threads any number at once. The same bytes for the same panels, on every call.
+ *         first byte is written; ATTN_ERR_MEMORY; ATTN_ERR_FILE: the sink has stopped after part of the
+ *         picture. To write a file atomically, collect the bytes and call attn_file_write (io.h).
+ * Cost    linear in the cells; memory for PNG three bytes per pixel, else a few bytes per panel.
+ * Threads may be called concurrently. Equal panels give equal bytes.
  */
 ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
-                                      const attn_words *title, attn_picture_format format,
+                                      const attn_bilingual_text *title, attn_picture_format format,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
 
 /**
- * Draws every step of every example of a lesson: matrices as numbers, weights as a heat map with
- * the tokens' names, and queries and keys of two numbers also as arrows, where a dot product is an
- * angle that can be seen.
+ * Draws every step of every example of a lesson: matrices as numbers, weights as a heat map with the
+ * tokens' names, and queries and keys of width 2 also as arrows.
  *
- * Errors  as attn_panels_draw; ATTN_ERR_ARGUMENT for a lesson with no examples.
+ * Errors  as attn_panels_draw; ATTN_ERR_ARGUMENT: the lesson has no examples.
  */
 ATTN_API attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format format,
                                       const attn_style *style, const attn_sink *sink,

@@ -44,8 +44,9 @@ static void copy_element(char *to, const char *from, size_t size, int swap) {
   for (size_t n = 0; n < size; n++) to[n] = from[swap ? size - 1 - n : n];
 }
 
-/* From the file's order of elements and of bytes to the machine's. */
-static void reorder(attn_tensor *t, const struct attn_stored *s, const char *raw, int64_t count) {
+/* From the file's element and byte order to the machine's. */
+static void reorder(attn_tensor *t, const struct attn_stored_tensor *s, const char *raw,
+                    int64_t count) {
   int64_t index[ATTN_RANK_MAX] = {0}, strides[ATTN_RANK_MAX];
   size_t size = attn_element_bytes(t->dtype);
   dense_strides(t, s->fortran, strides);
@@ -56,7 +57,7 @@ static void reorder(attn_tensor *t, const struct attn_stored *s, const char *raw
   }
 }
 
-static attn_status load_reordered(attn_tensor *t, const struct attn_stored *s,
+static attn_status load_reordered(attn_tensor *t, const struct attn_stored_tensor *s,
                                   const struct attn_bytes *bytes, attn_error *err) {
   char *raw = malloc(s->bytes ? s->bytes : 1);
   if (!raw) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", s->bytes);
@@ -66,8 +67,9 @@ static attn_status load_reordered(attn_tensor *t, const struct attn_stored *s,
   return status;
 }
 
-attn_status attn_stored_load(const struct attn_stored *s, const struct attn_bytes *bytes,
-                             attn_array *array, attn_error *err) {
+attn_status attn_stored_tensor_load(const struct attn_stored_tensor *s,
+                                    const struct attn_bytes *bytes, attn_array *array,
+                                    attn_error *err) {
   attn_tensor t = {malloc(s->bytes ? s->bytes : 1), s->dtype, s->rank, {0}, {0}};
   if (!t.data) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", s->bytes);
   for (int n = 0; n < s->rank; n++) t.shape[n] = s->shape[n];
@@ -81,7 +83,7 @@ attn_status attn_stored_load(const struct attn_stored *s, const struct attn_byte
   return ATTN_OK;
 }
 
-/* How many of the last dimensions lie without gaps, and the elements of such a piece. */
+/* The number of trailing dimensions that are contiguous, and the elements of such a piece. */
 static int dense_tail(const attn_tensor *t, int64_t *piece) {
   int n = t->rank;
   for (*piece = 1; n > 0 && (t->strides[n - 1] == *piece || t->shape[n - 1] == 1); n--)
@@ -89,7 +91,7 @@ static int dense_tail(const attn_tensor *t, int64_t *piece) {
   return t->rank - n;
 }
 
-/* Pieces of one element come in groups, so that a strided tensor is not written by bytes. */
+/* Small pieces are buffered, so that a strided tensor is not written element by element. */
 attn_status attn_tensor_put(const attn_tensor *t, struct attn_file_writer *w, attn_error *err) {
   char group[8192];
   size_t size = attn_element_bytes(t->dtype), used = 0;

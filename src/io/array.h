@@ -1,46 +1,46 @@
-/* array.h -- what both file formats need of tensors. */
+/* array.h -- tensors in files, shared by both formats. */
 #ifndef ATTN_IO_ARRAY_H
 #define ATTN_IO_ARRAY_H
 
 #include "attn/io.h"
 #include "file.h"
 
-/* Bytes of one element of a type that the library knows. */
+/* Bytes per element of a dtype. */
 size_t attn_element_bytes(attn_dtype dtype);
 
-/* Element count of shape[0..rank). -1 where a dimension is negative or the product of those that
- * are not 0, times size, overflows: then no stride can overflow either. */
+/* Element count of shape[0..rank). Returns -1 if a dimension is negative or the product of the
+ * nonzero dimensions and size overflows, so that no stride overflows either. */
 int64_t attn_shape_count(const int64_t *shape, int rank, size_t size);
 
-/* A tensor as a file holds it: where, and in which order. */
-struct attn_stored {
-  attn_dtype dtype; /* 0: a type that the library has not */
+/* The layout of a tensor in a file. */
+struct attn_stored_tensor {
+  attn_dtype dtype; /* 0: not supported */
   int rank;
   int64_t shape[ATTN_RANK_MAX];
-  int fortran;   /* the first index counts fastest */
-  int swap;      /* bytes of an element stand the other way round */
+  int fortran;   /* column-major */
+  int swap;      /* the other byte order */
   size_t offset; /* in the file; the reader has checked offset and bytes against its size */
   size_t bytes;
 };
 
-/* A dense array of it. */
-attn_status attn_stored_load(const struct attn_stored *stored, const struct attn_bytes *bytes,
-                             attn_array *array, attn_error *err);
+/* Loads it as a dense row-major array. */
+attn_status attn_stored_tensor_load(const struct attn_stored_tensor *stored,
+                                    const struct attn_bytes *bytes, attn_array *array,
+                                    attn_error *err);
 
 /* Writes every element in row-major order. */
 attn_status attn_tensor_put(const attn_tensor *tensor, struct attn_file_writer *w, attn_error *err);
 
 /* ---- The formats ------------------------------------------------------------------- */
 
-/* Reads and checks a header; nothing is allocated for it to release. type: as the file spells it.
- */
-attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *stored,
+/* Reads and checks a header; allocates nothing. type: as the file spells it. */
+attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_tensor *stored,
                             char type[16], attn_error *err);
 
 attn_status attn_npy_put(struct attn_file_writer *w, const attn_tensor *tensor, attn_error *err);
 
-/* The file that is there, or NULL bytes; then count tensors by name, which replace their namesakes.
- */
+/* Writes the tensors of old (NULL: none) and count tensors by name, which replace those of the same
+ * name. */
 attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_bytes *old,
                                  const char *const *names, const attn_tensor *const *tensors,
                                  int count, attn_error *err);

@@ -1,4 +1,4 @@
-/* convert.c -- element types widened, in place. */
+/* convert.c -- converts element types in place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static double element(attn_dtype dtype, const char *at) {
   }
 }
 
-/* By way of a double an int64 would be rounded twice. */
+/* Through a double, an int64 would be rounded twice. */
 static float rounded_once(const char *at) {
   int64_t value;
   return memcpy(&value, at, sizeof value), (float)value;
@@ -35,9 +35,9 @@ attn_status attn_array_convert(attn_array *array, attn_dtype dtype, attn_error *
   attn_tensor *t = &array->tensor;
   if (t->dtype == dtype) return ATTN_OK;
   if (dtype != ATTN_F32 && dtype != ATTN_F64)
-    return attn_fail(err, ATTN_ERR_TYPE, "dtype", "dtype must be float32 or float64");
+    return attn_fail(err, ATTN_ERR_TYPE, "dtype", "dtype must be ATTN_F32 or ATTN_F64");
   if (!attn_element_bytes(t->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, "array", "the array has no known element type");
+    return attn_fail(err, ATTN_ERR_TYPE, "array", "the array has an unknown element type");
   size_t from = attn_element_bytes(t->dtype), to = attn_element_bytes(dtype);
   int64_t count = attn_shape_count(t->shape, t->rank, to > from ? to : from);
   char *memory = count < 0 ? NULL : malloc(count ? (size_t)count * to : 1);

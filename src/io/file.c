@@ -16,8 +16,8 @@
 
 enum { PIECE = 1 << 22 };
 
-/* In English whatever the process's locale: strerror would translate. */
-static void say(int number, char *text, size_t bytes) {
+/* In English in every locale: strerror would translate. */
+static void errno_text(int number, char *text, size_t bytes) {
   static const struct {
     int number;
     const char *text;
@@ -41,21 +41,22 @@ static void say(int number, char *text, size_t bytes) {
     if (known[n].number == number) snprintf(text, bytes, "%s", known[n].text);
 }
 
-attn_status attn_file_failed(const char *path, const char *what, attn_error *err) {
+attn_status attn_fail_errno(const char *path, const char *what, attn_error *err) {
   char text[128];
   int number = errno;
   attn_status status = number == ENOMEM ? ATTN_ERR_MEMORY : ATTN_ERR_FILE;
-  say(number, text, sizeof text);
+  errno_text(number, text, sizeof text);
   return attn_fail(err, status, NULL, "%.120s: cannot %s: %s", path, what, text);
 }
 
 static attn_status not_regular(attn_error *err, const char *path) {
-  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is not a regular file; name another", path);
+  return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is not a regular file; choose another path",
+                   path);
 }
 
 static attn_status read_only(attn_error *err, const char *path) {
   return attn_fail(err, ATTN_ERR_FILE, NULL,
-                   "%.120s: is read-only; name another, or make it writable first (chmod u+w)",
+                   "%.120s: is read-only; choose another path or make it writable (chmod u+w)",
                    path);
 }
 
@@ -67,12 +68,12 @@ static attn_status no_memory(attn_error *err) {
 
 attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_error *err) {
   struct stat info;
-  /* O_NONBLOCK: a pipe that nobody writes to must not hold us up before we see that it is one. */
+  /* O_NONBLOCK: opening a pipe without a writer would block. */
   *bytes = (struct attn_bytes){NULL, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0, path};
-  if (bytes->fd < 0) return attn_file_failed(path, "open", err);
+  if (bytes->fd < 0) return attn_fail_errno(path, "open", err);
   attn_status status = ATTN_OK;
   if (fstat(bytes->fd, &info))
-    status = attn_file_failed(path, "read", err);
+    status = attn_fail_errno(path, "read", err);
   else if (!S_ISREG(info.st_mode))
     status = not_regular(err, path);
   else
@@ -95,16 +96,16 @@ attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *
   for (size_t done = 0; done < count;) {
     ssize_t n = pread(bytes->fd, (char *)to + done, count - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return attn_file_failed(bytes->path, "read", err);
+    if (n < 0) return attn_fail_errno(bytes->path, "read", err);
     if (n == 0)
-      return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: became shorter while it was read",
+      return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: the file shrank while being read",
                        bytes->path);
     done += (size_t)n;
   }
   return ATTN_OK;
 }
 
-/* In pieces, so that the caller can stop. */
+/* In pieces, so that the watch can stop it. */
 static attn_status read_pieces(const struct attn_bytes *bytes, struct attn_watch *watch, char *to,
                                attn_error *err) {
   attn_status status = ATTN_OK;
@@ -116,11 +117,11 @@ static attn_status read_pieces(const struct attn_bytes *bytes, struct attn_watch
   return status;
 }
 
-static attn_status read_all(const struct attn_bytes *bytes, size_t most, struct attn_watch *watch,
+static attn_status read_all(const struct attn_bytes *bytes, size_t max, struct attn_watch *watch,
                             char **text, attn_error *err) {
-  if (bytes->size > most)
-    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%.150s: %zu bytes; at most %zu", bytes->path,
-                     bytes->size, most);
+  if (bytes->size > max)
+    return attn_fail(err, ATTN_ERR_FORMAT, NULL, "%.150s: %zu bytes; the limit is %zu", bytes->path,
+                     bytes->size, max);
   char *all = malloc(bytes->size + 1);
   if (!all) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes", bytes->size);
   attn_status status = read_pieces(bytes, watch, all, err);
@@ -129,13 +130,13 @@ static attn_status read_all(const struct attn_bytes *bytes, size_t most, struct 
   return ATTN_OK;
 }
 
-attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+attn_status attn_file_read(const char *path, size_t max, struct attn_watch *watch, char **text,
                            size_t *size, attn_error *err) {
   struct attn_bytes bytes;
   *text = NULL;
   attn_status status = attn_bytes_open(&bytes, path, err);
   if (status) return status;
-  status = read_all(&bytes, most, watch, text, err);
+  status = read_all(&bytes, max, watch, text, err);
   *size = bytes.size;
   attn_bytes_close(&bytes);
   return status;
@@ -147,7 +148,7 @@ attn_status attn_file_read(const char *path, size_t most, struct attn_watch *wat
 static attn_status join(const char *path, char *folder, const char *base, char **target,
                         attn_error *err) {
   char *absolute = realpath(folder, NULL);
-  if (!absolute) return attn_file_failed(path, "create", err);
+  if (!absolute) return attn_fail_errno(path, "create", err);
   size_t bytes = strlen(absolute) + strlen(base) + 2;
   *target = malloc(bytes);
   if (*target) snprintf(*target, bytes, "%s/%s", absolute, base);
@@ -156,7 +157,7 @@ static attn_status join(const char *path, char *folder, const char *base, char *
 }
 
 static attn_status target_of_new(const char *path, char **target, attn_error *err) {
-  char *one = strdup(path), *two = strdup(path); /* dirname and basename write on theirs */
+  char *one = strdup(path), *two = strdup(path); /* dirname and basename modify their argument */
   attn_status status =
       one && two ? join(path, dirname(one), basename(two), target, err) : no_memory(err);
   free(one);
@@ -167,37 +168,38 @@ static attn_status target_of_new(const char *path, char **target, attn_error *er
 attn_status attn_file_target(const char *path, char **target, attn_error *err) {
   struct stat info;
   *target = NULL;
-  if (!*path) return attn_fail(err, ATTN_ERR_FILE, "path", "the name of a file is empty");
+  if (!*path) return attn_fail(err, ATTN_ERR_FILE, "path", "the file name is empty");
   if (path[strlen(path) - 1] == '/') return not_regular(err, path);
   if (stat(path, &info)) {
-    /* A link to nothing: a rename would replace the link, not make what it points to. */
+    /* A dangling link: a rename would replace the link instead of creating its target. */
     int dangling = errno == ENOENT && !lstat(path, &info);
-    if (dangling) return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a link to nothing", path);
+    if (dangling)
+      return attn_fail(err, ATTN_ERR_FILE, NULL, "%.150s: is a dangling symbolic link", path);
     return errno == ENOENT ? target_of_new(path, target, err)
-                           : attn_file_failed(path, "create", err);
+                           : attn_fail_errno(path, "create", err);
   }
-  /* A rename would put a file in the place of a device or a folder, or of what nobody may write. */
+  /* A rename would replace a device, a folder or a read-only file. */
   if (!S_ISREG(info.st_mode)) return not_regular(err, path);
   if (!(info.st_mode & 0222) || access(path, W_OK)) return read_only(err, path);
   *target = realpath(path, NULL);
-  return *target ? ATTN_OK : attn_file_failed(path, "create", err);
+  return *target ? ATTN_OK : attn_fail_errno(path, "create", err);
 }
 
 attn_status attn_file_writable(const char *target, attn_error *err) {
   char *folder = strdup(target);
   if (!folder) return no_memory(err);
   attn_status status = ATTN_OK;
-  if (access(dirname(folder), W_OK | X_OK)) status = attn_file_failed(target, "create", err);
+  if (access(dirname(folder), W_OK | X_OK)) status = attn_fail_errno(target, "create", err);
   free(folder);
   return status;
 }
 
-/* Locked, under a name that no other writer has. A cleaner may have seen it unlocked, and have
- * taken it away: then another. */
+/* Creates and locks a file of a unique name. Retries if a cleaner saw it before it was locked and
+ * removed it. */
 static int create(char *name, mode_t mode) {
   char *end = name + strlen(name);
   for (int n = 0; n < 1000; n++) {
-    snprintf(end, 60, ATTN_BESIDE "%ld-%d" ATTN_PART, (long)getpid(), n);
+    snprintf(end, 60, ATTN_TEMPORARY_PREFIX "%ld-%d" ATTN_PART_SUFFIX, (long)getpid(), n);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0 && errno != EEXIST) return fd;
     if (fd >= 0 && attn_lock_take(AT_FDCWD, name, fd)) return fd;
@@ -212,20 +214,21 @@ attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_e
   *w = (struct attn_file_writer){-1, NULL, NULL};
   attn_status status = attn_file_target(path, &w->path, err);
   if (status) return status;
-  w->beside = attn_lock_beside(w->path, 64);
-  if (!w->beside) return attn_file_abandon(w), no_memory(err);
-  attn_lock_clean(w->beside);
-  /* A file that is replaced keeps its permissions, from the first byte on. */
+  w->temporary = attn_temporary_path(w->path, 64);
+  if (!w->temporary) return attn_file_abandon(w), no_memory(err);
+  attn_lock_clean(w->temporary);
+  /* A replaced file keeps its permissions, from the first byte on. */
   int exists = !stat(w->path, &info);
-  w->fd = create(w->beside, exists ? info.st_mode & 0777 : 0666);
+  w->fd = create(w->temporary, exists ? info.st_mode & 0777 : 0666);
   if (w->fd < 0) {
-    status = attn_file_failed(path, "create", err);
-    free(w->beside);
-    w->beside = NULL; /* nothing to remove */
+    status = attn_fail_errno(path, "create", err);
+    free(w->temporary);
+    w->temporary = NULL; /* nothing to remove */
     attn_file_abandon(w);
     return status;
   }
-  if (exists && fchmod(w->fd, info.st_mode & 0777)) errno = 0; /* what umask took */
+  if (exists && fchmod(w->fd, info.st_mode & 0777))
+    errno = 0; /* best effort: umask may have removed bits */
   return ATTN_OK;
 }
 
@@ -234,21 +237,21 @@ attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t 
   for (size_t done = 0; done < size;) {
     ssize_t n = write(w->fd, (const char *)bytes + done, size - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return attn_file_failed(w->path, "write", err);
+    if (n < 0) return attn_fail_errno(w->path, "write", err);
     done += (size_t)n;
   }
   return ATTN_OK;
 }
 
 attn_status attn_file_finish(struct attn_file_writer *w, attn_error *err) {
-  if (fsync(w->fd)) return attn_file_failed(w->path, "write", err);
-  /* Some file systems tell at the close what failed, and our own keeps the lock. */
+  if (fsync(w->fd)) return attn_fail_errno(w->path, "write", err);
+  /* Some file systems report errors at close; our own descriptor keeps the lock. */
   int other = dup(w->fd);
-  return other >= 0 && close(other) ? attn_file_failed(w->path, "write", err) : ATTN_OK;
+  return other >= 0 && close(other) ? attn_fail_errno(w->path, "write", err) : ATTN_OK;
 }
 
-/* The rename itself must survive a power cut as well: it lives in the folder. Where a folder cannot
- * be opened or its file system has no such promise, there is nothing to be had. */
+/* Syncs the folder, so that the rename survives a power cut. Best effort if the folder cannot be
+ * opened or its file system does not support it. */
 static int sync_folder(char *path) {
   int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -259,20 +262,20 @@ static int sync_folder(char *path) {
 }
 
 attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err) {
-  if (gone && unlink(gone) && errno != ENOENT) return attn_file_failed(gone, "remove", err);
-  if (rename(w->beside, w->path)) return attn_file_failed(w->path, "rename into place", err);
-  free(w->beside);
-  w->beside = NULL;
+  if (gone && unlink(gone) && errno != ENOENT) return attn_fail_errno(gone, "remove", err);
+  if (rename(w->temporary, w->path)) return attn_fail_errno(w->path, "rename into place", err);
+  free(w->temporary);
+  w->temporary = NULL;
   attn_status status =
-      sync_folder(w->path) ? attn_file_failed(w->path, "sync its folder", err) : ATTN_OK;
+      sync_folder(w->path) ? attn_fail_errno(w->path, "sync its folder", err) : ATTN_OK;
   attn_file_abandon(w);
   return status;
 }
 
 void attn_file_abandon(struct attn_file_writer *w) {
   if (w->fd >= 0) close(w->fd);
-  if (w->beside) unlink(w->beside);
-  free(w->beside);
+  if (w->temporary) unlink(w->temporary);
+  free(w->temporary);
   free(w->path);
   *w = (struct attn_file_writer){-1, NULL, NULL};
 }

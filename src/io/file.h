@@ -1,4 +1,4 @@
-/* file.h -- bytes from a file or from memory; files written whole or not at all. */
+/* file.h -- reads bytes from a file or from memory; writes files atomically. */
 #ifndef ATTN_IO_FILE_H
 #define ATTN_IO_FILE_H
 
@@ -8,13 +8,13 @@
 
 struct attn_watch; /* watch.h */
 
-/* "path: cannot what: No such file or directory", as errno has it, in English whatever the locale:
- * ATTN_ERR_FILE, or ATTN_ERR_MEMORY. */
-attn_status attn_file_failed(const char *path, const char *what, attn_error *err);
+/* Fails with "path: cannot what: No such file or directory" from errno, in English in every locale:
+ * ATTN_ERR_FILE or ATTN_ERR_MEMORY. */
+attn_status attn_fail_errno(const char *path, const char *what, attn_error *err);
 
 /* ---- Reading ------------------------------------------------------------------- */
 
-/* Bytes whose number is known before any of them is believed: a regular file, or memory. */
+/* Bytes of a known size: a regular file, or memory. */
 struct attn_bytes {
   const unsigned char *memory; /* NULL: a file */
   int fd;
@@ -25,41 +25,41 @@ struct attn_bytes {
 attn_status attn_bytes_open(struct attn_bytes *bytes, const char *path, attn_error *err);
 void attn_bytes_close(struct attn_bytes *bytes);
 
-/* Copies count bytes from offset; the caller has checked them against size. A file that became
- * shorter meanwhile is an error, not a signal: nothing is mapped. */
+/* Copies count bytes from offset; the caller has checked them against size. A file that has shrunk
+ * is an error, not a signal: files are not mapped. */
 attn_status attn_bytes_get(const struct attn_bytes *bytes, size_t offset, void *to, size_t count,
                            attn_error *err);
 
-/* All of a file, to be freed; NULL after a failure. watch, or NULL, is told of bytes.
- * ATTN_ERR_FORMAT: it has more than most bytes. */
-attn_status attn_file_read(const char *path, size_t most, struct attn_watch *watch, char **text,
+/* Reads a whole file; the caller frees *text, which is NULL after a failure. Reports bytes to
+ * watch, or NULL. ATTN_ERR_FORMAT: more than max bytes. */
+attn_status attn_file_read(const char *path, size_t max, struct attn_watch *watch, char **text,
                            size_t *size, attn_error *err);
 
 /* ---- Writing ------------------------------------------------------------------- */
 
-/* The name a file will have when it is there: links followed, folder made absolute; the caller
- * frees *target. ATTN_ERR_FILE: no such folder, or what is there is no regular file, or a file
- * without permission to write it: a rename would replace it all the same. */
+/* Resolves the path of an output: follows links, makes the folder absolute. The caller frees
+ * *target. ATTN_ERR_FILE: the folder does not exist, or the path is not a regular file or not
+ * writable, which a rename would replace anyway. */
 attn_status attn_file_target(const char *path, char **target, attn_error *err);
 
-/* May a file be made in the folder of this target? */
+/* Whether a file can be created in the target's folder. */
 attn_status attn_file_writable(const char *target, attn_error *err);
 
-/* A file that appears under its name only when it is complete: written beside, fsynced, renamed.
- * What killed writers left in the folder is removed first (lock.h). Other hard links of a file that
- * is replaced keep what it was. */
+/* A file that appears under its name only when it is complete: written to a temporary file in the
+ * same folder, fsynced, renamed. Files left by killed writers are removed first (lock.h). Other
+ * hard links of a replaced file keep the old content. */
 struct attn_file_writer {
   int fd;
-  char *path, *beside;
+  char *path, *temporary;
 };
 attn_status attn_file_begin(struct attn_file_writer *w, const char *path, attn_error *err);
 attn_status attn_file_put(struct attn_file_writer *w, const void *bytes, size_t size,
                           attn_error *err);
 attn_status attn_file_finish(struct attn_file_writer *w,
-                             attn_error *err); /* on disk, not in place */
-/* After finish. gone: NULL, or a file of the past that must not stand beside this one: it is
- * removed right before this one appears. */
+                             attn_error *err); /* on disk, not renamed yet */
+/* After finish. gone: NULL, or a file that this one makes invalid; it is removed just before this
+ * one appears. */
 attn_status attn_file_commit(struct attn_file_writer *w, const char *gone, attn_error *err);
-void attn_file_abandon(struct attn_file_writer *w); /* fine after commit and of {-1, NULL, NULL} */
+void attn_file_abandon(struct attn_file_writer *w); /* fine after commit and for {-1, NULL, NULL} */
 
 #endif

@@ -17,7 +17,7 @@
 #include "error.h"
 #include "file.h"
 
-/* A network's locks may be of this machine alone: another's writers would not be seen. */
+/* Network file systems: their locks may not be visible to other machines. */
 static int is_shared(int fd) {
 #ifdef __linux__
   static const unsigned network[] = {
@@ -31,7 +31,8 @@ static int is_shared(int fd) {
   return 0;
 }
 
-/* Is it still what the name means? Who waited for a lock may hold a file that is gone. */
+/* Whether fd is still the file of that name: it may have been removed while waiting for the lock.
+ */
 static int is_there(int folder, const char *name, int fd) {
   struct stat ours, there;
   return !fstat(fd, &ours) && !fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) &&
@@ -45,10 +46,11 @@ int attn_lock_take(int folder, const char *name, int fd) {
 
 static int is_left_over(const char *name) {
   const char *end = strrchr(name, '.');
-  if (strncmp(name, ATTN_BESIDE, sizeof ATTN_BESIDE - 1) || !end) return 0;
-  if (!strcmp(end, ATTN_LOCK)) return 1;
-  return !strcmp(end, ATTN_PART) && strspn(name + sizeof ATTN_BESIDE - 1, "0123456789-") ==
-                                        (size_t)(end - name) - (sizeof ATTN_BESIDE - 1);
+  if (strncmp(name, ATTN_TEMPORARY_PREFIX, sizeof ATTN_TEMPORARY_PREFIX - 1) || !end) return 0;
+  if (!strcmp(end, ATTN_LOCK_SUFFIX)) return 1;
+  return !strcmp(end, ATTN_PART_SUFFIX) &&
+         strspn(name + sizeof ATTN_TEMPORARY_PREFIX - 1, "0123456789-") ==
+             (size_t)(end - name) - (sizeof ATTN_TEMPORARY_PREFIX - 1);
 }
 
 static void remove_stale(int folder, const char *name) {
@@ -56,7 +58,7 @@ static void remove_stale(int folder, const char *name) {
   int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
   if (!fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-      (!info.st_size || strstr(name, ATTN_PART)) && attn_lock_take(folder, name, fd) == 1)
+      (!info.st_size || strstr(name, ATTN_PART_SUFFIX)) && attn_lock_take(folder, name, fd) == 1)
     unlinkat(folder, name, 0);
   close(fd);
 }
@@ -69,15 +71,15 @@ void attn_lock_clean(const char *folder) {
   if (d) closedir(d);
 }
 
-char *attn_lock_beside(const char *path, size_t room) {
+char *attn_temporary_path(const char *path, size_t name_bytes) {
   size_t folder = (size_t)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0);
-  char *name = malloc(folder + room);
+  char *name = malloc(folder + name_bytes);
   if (name) memcpy(name, path, folder), name[folder] = 0;
   return name;
 }
 
 static attn_status refused(struct attn_lock *lock, const char *target, attn_error *err) {
-  attn_status status = attn_file_failed(target, "create", err);
+  attn_status status = attn_fail_errno(target, "create", err);
   attn_lock_end(lock);
   return status;
 }
@@ -85,10 +87,11 @@ static attn_status refused(struct attn_lock *lock, const char *target, attn_erro
 attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int milliseconds,
                             attn_error *err) {
   const char *base = strrchr(target, '/') + 1;
-  size_t room = sizeof ATTN_BESIDE + strlen(base) + sizeof ATTN_LOCK;
-  *lock = (struct attn_lock){-1, attn_lock_beside(target, room)};
+  size_t name_bytes = sizeof ATTN_TEMPORARY_PREFIX + strlen(base) + sizeof ATTN_LOCK_SUFFIX;
+  *lock = (struct attn_lock){-1, attn_temporary_path(target, name_bytes)};
   if (!lock->path) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a file name");
-  snprintf(lock->path + strlen(lock->path), room, ATTN_BESIDE "%s" ATTN_LOCK, base);
+  snprintf(lock->path + strlen(lock->path), name_bytes, ATTN_TEMPORARY_PREFIX "%s" ATTN_LOCK_SUFFIX,
+           base);
   for (int tries = 0; tries <= milliseconds; tries++) {
     lock->fd = open(lock->path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (lock->fd < 0 && errno == ENAMETOOLONG) return ATTN_OK; /* the output's own name may fit */

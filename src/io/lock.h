@@ -1,39 +1,39 @@
-/* lock.h -- what stands beside an output while it is made: its part, and the lock on its name.
+/* lock.h -- the temporary file of an output, and the lock on its name.
  *
- * Both are locked (flock) as long as their process lives. One that nobody holds was left by a
- * process that was killed, and whoever writes into the folder next removes it. Where there are no
- * locks, or where they may be of this machine alone (file systems of a network), nothing is
- * removed, and of several writers of one name the last one's file stays. */
+ * Both are locked (flock) while their process runs. An unlocked one was left by a killed process;
+ * the next writer into the folder removes it. On file systems without locks, and on network file
+ * systems, whose locks may be local to this machine, nothing is removed, and the last of several
+ * writers of one name wins. */
 #ifndef ATTN_IO_LOCK_H
 #define ATTN_IO_LOCK_H
 
 #include "attn/attn.h"
 
-#define ATTN_BESIDE ".attn-" /* and what makes it a name of its own */
-#define ATTN_PART ".part"
-#define ATTN_LOCK ".lock"
+#define ATTN_TEMPORARY_PREFIX ".attn-" /* followed by a unique part */
+#define ATTN_PART_SUFFIX ".part"
+#define ATTN_LOCK_SUFFIX ".lock"
 
-/* The folder part of an absolute path, then room for a name; to be freed. */
-char *attn_lock_beside(const char *path, size_t room);
+/* The folder part of an absolute path, with name_bytes of space for a name; the caller frees it. */
+char *attn_temporary_path(const char *path, size_t name_bytes);
 
-/* 1: fd, which was opened as name in folder, is ours now; 0: somebody else's, or gone meanwhile;
- * -1: there are no locks. */
+/* Locks fd, which was opened as name in folder. Returns 1: locked; 0: locked by another process, or
+ * removed meanwhile; -1: locks are not supported. */
 int attn_lock_take(int folder, const char *name, int fd);
 
-/* Removes what was left over in a folder. */
+/* Removes the files that killed processes left in a folder. */
 void attn_lock_clean(const char *folder);
 
-/* A lock on the name of an output, which is absolute. */
+/* A lock on the absolute name of an output. */
 struct attn_lock {
   int fd;
-  char *path; /* NULL: nothing is locked */
+  char *path; /* NULL: not locked */
 };
 
-/* Waits at most so many milliseconds; attn_lock_clean has a lock for less than 20.
- * ATTN_ERR_FILE: another process has it, or the folder takes no file; ATTN_ERR_MEMORY. Where the
- * file system has no locks, or no room for the lock's longer name, every process gets it. */
+/* Waits for at most that many milliseconds; attn_lock_clean holds a lock for less than 20.
+ * ATTN_ERR_FILE: another process holds it, or the folder is not writable; ATTN_ERR_MEMORY. If the
+ * file system does not support locks or names as long as the lock's, it succeeds without a lock. */
 attn_status attn_lock_begin(struct attn_lock *lock, const char *target, int milliseconds,
                             attn_error *err);
-void attn_lock_end(struct attn_lock *lock); /* fine of one without a path */
+void attn_lock_end(struct attn_lock *lock); /* fine without a path */
 
 #endif

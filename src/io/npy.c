@@ -14,26 +14,26 @@ static int host_is_little(void) {
 
 /* ---- The header: a Python dict literal of three known keys ---------------------- */
 
-struct header {
+struct npy_header {
   const char *at, *end, *begin; /* a cursor over the dict's text */
   size_t offset;                /* of begin in the file */
   char descr[16];
-  int fortran, rank, seen; /* seen: bits of the keys met */
+  int fortran, rank, seen; /* seen: bits of the keys so far */
   int64_t shape[ATTN_RANK_MAX];
   attn_error *err;
 };
 
-static attn_status broken(struct header *h, const char *what) {
+static attn_status broken(struct npy_header *h, const char *what) {
   return attn_fail_offset(h->err, ATTN_ERR_FORMAT,
                           (int64_t)(h->offset + (size_t)(h->at - h->begin)),
-                          "npy header: %s; was it written by numpy.save?", what);
+                          "npy header: %s; rewrite the file with numpy.save", what);
 }
 
-static void spaces(struct header *h) {
+static void spaces(struct npy_header *h) {
   while (h->at < h->end && (*h->at == ' ' || *h->at == '\n')) h->at++;
 }
 
-static int accept(struct header *h, const char *word) {
+static int accept(struct npy_header *h, const char *word) {
   size_t n = strlen(word);
   spaces(h);
   if ((size_t)(h->end - h->at) < n || memcmp(h->at, word, n)) return 0;
@@ -41,7 +41,7 @@ static int accept(struct header *h, const char *word) {
   return 1;
 }
 
-static int quoted(struct header *h, char *to, size_t bytes) {
+static int quoted(struct npy_header *h, char *to, size_t bytes) {
   spaces(h);
   if (h->at >= h->end || (*h->at != '\'' && *h->at != '"')) return 0;
   char quote = *h->at;
@@ -55,51 +55,50 @@ static int quoted(struct header *h, char *to, size_t bytes) {
   return 1;
 }
 
-static int dimension(struct header *h, int64_t *value) {
+static int dimension(struct npy_header *h, int64_t *value) {
   spaces(h);
   if (h->at >= h->end || *h->at < '0' || *h->at > '9') return 0;
   for (*value = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
     if (__builtin_mul_overflow(*value, 10, value) ||
         __builtin_add_overflow(*value, *h->at - '0', value))
       return 0;
-  accept(h, "L"); /* Python 2 wrote long integers so */
+  accept(h, "L"); /* Python 2's long integers */
   return 1;
 }
 
-static attn_status read_shape(struct header *h) {
+static attn_status read_shape(struct npy_header *h) {
   if (!accept(h, "(")) return broken(h, "the shape is not a tuple");
   for (h->rank = 0; !accept(h, ")");) {
     if (h->rank == ATTN_RANK_MAX) return broken(h, "more than 8 dimensions");
     if (!dimension(h, &h->shape[h->rank++]))
-      return broken(h, "a dimension is no whole number below 2^63");
-    /* (3) is a number in parentheses; a tuple of one is (3,). */
+      return broken(h, "a dimension is not an integer below 2^63");
+    /* (3) is an integer, (3,) a tuple. */
     if (!accept(h, ",") && !(h->rank > 1 && h->at < h->end && *h->at == ')'))
       return broken(h, "the shape is not a tuple of numbers");
   }
   return ATTN_OK;
 }
 
-static attn_status read_entry(struct header *h) {
+static attn_status read_entry(struct npy_header *h) {
   char key[16];
-  if (!quoted(h, key, sizeof key) || !accept(h, ":")) return broken(h, "a key was expected");
+  if (!quoted(h, key, sizeof key) || !accept(h, ":")) return broken(h, "expected a key");
   int bit = !strcmp(key, "descr")           ? 1
             : !strcmp(key, "fortran_order") ? 2
             : !strcmp(key, "shape")         ? 4
                                             : 0;
   if (!bit) return broken(h, "a key other than descr, fortran_order and shape");
-  if (h->seen & bit) return broken(h, "a key twice");
+  if (h->seen & bit) return broken(h, "duplicate key");
   h->seen |= bit;
   if (bit == 4) return read_shape(h);
   if (bit == 1)
-    return quoted(h, h->descr, sizeof h->descr) ? ATTN_OK
-                                                : broken(h, "descr is not one plain type");
+    return quoted(h, h->descr, sizeof h->descr) ? ATTN_OK : broken(h, "descr is not a plain type");
   h->fortran = accept(h, "True");
   return h->fortran || accept(h, "False") ? ATTN_OK
-                                          : broken(h, "fortran_order is neither True nor False");
+                                          : broken(h, "fortran_order must be True or False");
 }
 
-static attn_status read_dict(struct header *h) {
-  if (!accept(h, "{")) return broken(h, "no dict");
+static attn_status read_dict(struct npy_header *h) {
+  if (!accept(h, "{")) return broken(h, "expected a dict");
   while (!accept(h, "}")) {
     attn_status status = read_entry(h);
     if (status) return status;
@@ -107,11 +106,11 @@ static attn_status read_dict(struct header *h) {
       return broken(h, "the dict is not closed");
   }
   spaces(h);
-  if (h->at != h->end) return broken(h, "something behind the dict");
+  if (h->at != h->end) return broken(h, "unexpected text after the dict");
   return h->seen == 7 ? ATTN_OK : broken(h, "a key is missing");
 }
 
-static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
+static attn_status read_type(struct npy_header *h, attn_dtype *dtype, int *swap) {
   static const struct {
     const char *code;
     attn_dtype dtype;
@@ -129,7 +128,7 @@ static attn_status read_type(struct header *h, attn_dtype *dtype, int *swap) {
 
 enum { HEADER_MAX = 1 << 20 };
 
-/* Where the dict begins and how long it is; both within the file. */
+/* The offset and the length of the dict, both within the file. */
 static attn_status frame(const struct attn_bytes *bytes, size_t *start, size_t *length,
                          attn_error *err) {
   unsigned char b[12] = {0};
@@ -141,41 +140,41 @@ static attn_status frame(const struct attn_bytes *bytes, size_t *start, size_t *
                             "one, and the name of a safetensors file ends in .safetensors");
   if (b[6] < 1 || b[6] > 3 || b[7] != 0)
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 6,
-                            "npy version %d.%d; 1.0, 2.0 and 3.0 are known", b[6], b[7]);
+                            "npy version %d.%d is not supported; 1.0, 2.0 and 3.0 are", b[6], b[7]);
   *start = b[6] == 1 ? 10 : 12;
   *length = b[8] | (size_t)b[9] << 8;
   if (b[6] > 1) *length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
   if (bytes->size < *start || *length > bytes->size - *start)
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
-                            "npy header of %zu bytes in a file of %zu; is it cut short?", *length,
-                            bytes->size);
+                            "npy header of %zu bytes in a file of %zu: the file is truncated",
+                            *length, bytes->size);
   if (*length > HEADER_MAX)
-    return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
-                            "npy header of %zu bytes: no tensor needs more than %d", *length,
-                            HEADER_MAX);
+    return attn_fail_offset(err, ATTN_ERR_FORMAT, 8, "npy header of %zu bytes; the limit is %d",
+                            *length, HEADER_MAX);
   return ATTN_OK;
 }
 
-static attn_status read_stored(struct header *h, size_t data, struct attn_stored *stored) {
+static attn_status read_stored(struct npy_header *h, size_t data,
+                               struct attn_stored_tensor *stored) {
   attn_status status = read_dict(h);
   if (!status) status = read_type(h, &stored->dtype, &stored->swap);
   if (status) return status;
   size_t element = attn_element_bytes(stored->dtype);
   int64_t count = attn_shape_count(h->shape, h->rank, element);
-  if (count < 0) return broken(h, "the shape has more elements than memory");
+  if (count < 0) return broken(h, "the shape has more elements than can be addressed");
   stored->rank = h->rank;
   memcpy(stored->shape, h->shape, sizeof stored->shape);
   stored->fortran = h->fortran;
   stored->offset = h->offset + (size_t)(h->end - h->begin);
   stored->bytes = (size_t)count * element;
   if (stored->bytes == data) return ATTN_OK;
-  return attn_fail_offset(h->err, ATTN_ERR_FORMAT, (int64_t)stored->offset,
-                          "npy: the shape needs %zu bytes of data, the file holds %zu; %s",
-                          stored->bytes, data,
-                          data < stored->bytes ? "is it cut short?" : "has something been added?");
+  return attn_fail_offset(
+      h->err, ATTN_ERR_FORMAT, (int64_t)stored->offset,
+      "npy: the shape needs %zu bytes of data, the file has %zu: %s", stored->bytes, data,
+      data < stored->bytes ? "the file is truncated" : "extra bytes at the end");
 }
 
-attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *stored,
+attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored_tensor *stored,
                             char type[16], attn_error *err) {
   size_t start = 0, length = 0;
   memset(stored, 0, sizeof *stored);
@@ -183,7 +182,8 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *
   if (status) return status;
   char *text = malloc(length + 1);
   if (!text) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
-  struct header h = {.at = text, .begin = text, .end = text + length, .offset = start, .err = err};
+  struct npy_header h = {
+      .at = text, .begin = text, .end = text + length, .offset = start, .err = err};
   status = attn_bytes_get(bytes, start, text, length, err);
   if (!status) status = read_stored(&h, bytes->size - start - length, stored);
   memcpy(type, h.descr, sizeof h.descr);
@@ -193,11 +193,11 @@ attn_status attn_npy_header(const struct attn_bytes *bytes, struct attn_stored *
 
 attn_status attn_npy_parse(const void *bytes, size_t size, attn_array *array, attn_error *err) {
   const struct attn_bytes source = {size ? bytes : "", -1, size, ""};
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16];
   memset(array, 0, sizeof *array);
   attn_status status = attn_npy_header(&source, &stored, type, err);
-  return status ? status : attn_stored_load(&stored, &source, array, err);
+  return status ? status : attn_stored_tensor_load(&stored, &source, array, err);
 }
 
 /* ---- Writing ------------------------------------------------------------------------ */

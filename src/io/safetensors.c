@@ -1,12 +1,12 @@
-/* safetensors.c -- 8 bytes of length, a JSON header, the data without holes.
- * [huggingface/safetensors, format] The header is treated as hostile. */
+/* safetensors.c -- 8 bytes of length, a JSON header, the data without gaps.
+ * [huggingface/safetensors, format] The header is treated as untrusted. */
 #include "safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 
 enum { HEADER_MAX = 100000000 };
@@ -46,7 +46,7 @@ const char *attn_safetensors_type(attn_dtype dtype) {
 
 static attn_status wrong(attn_error *err, const char *name, const char *what) {
   return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
-                          "safetensors header: tensor \"%.60s\": %s; write the file anew", name,
+                          "safetensors header: tensor \"%.60s\": %s; write the file again", name,
                           what);
 }
 
@@ -58,27 +58,26 @@ static int whole(const json_t *value, int64_t *number) {
 
 static attn_status read_type(const json_t *value, struct attn_safetensor *e, attn_error *err) {
   e->type = json_string_value(value);
-  if (!e->type) return wrong(err, e->name, "dtype is missing or no string");
+  if (!e->type) return wrong(err, e->name, "dtype is missing or not a string");
   for (size_t n = 0; n < TYPES; n++) {
     if (strcmp(e->type, types[n].name)) continue;
     e->at.dtype = types[n].dtype;
     e->element = types[n].bytes;
     return ATTN_OK;
   }
-  return attn_fail_offset(
-      err, ATTN_ERR_TYPE, 8,
-      "safetensors header: tensor \"%.60s\": dtype \"%.20s\" is not known; save "
-      "it as F32",
-      e->name, e->type);
+  return attn_fail_offset(err, ATTN_ERR_TYPE, 8,
+                          "safetensors header: tensor \"%.60s\": dtype \"%.20s\" is unknown; save "
+                          "it as F32",
+                          e->name, e->type);
 }
 
 static attn_status read_shape(const json_t *shape, struct attn_safetensor *e, attn_error *err) {
   if (!json_is_array(shape) || json_array_size(shape) > ATTN_RANK_MAX)
-    return wrong(err, e->name, "shape is no list of at most 8 numbers");
+    return wrong(err, e->name, "shape is not an array of at most 8 integers");
   e->at.rank = (int)json_array_size(shape);
   for (int n = 0; n < e->at.rank; n++)
     if (!whole(json_array_get(shape, (size_t)n), &e->at.shape[n]))
-      return wrong(err, e->name, "a dimension is no whole number");
+      return wrong(err, e->name, "a dimension is not an integer");
   return ATTN_OK;
 }
 
@@ -87,14 +86,14 @@ static attn_status read_span(const json_t *span, struct attn_safetensor *e, size
   int64_t begin, end;
   if (!json_is_array(span) || json_array_size(span) != 2 ||
       !whole(json_array_get(span, 0), &begin) || !whole(json_array_get(span, 1), &end))
-    return wrong(err, e->name, "data_offsets are not two whole numbers");
+    return wrong(err, e->name, "data_offsets are not two integers");
   if (begin > end || (uint64_t)end > data_bytes)
-    return wrong(err, e->name, "data_offsets are out of order or beyond the file");
+    return wrong(err, e->name, "data_offsets are out of order or past the end of the file");
   e->at.offset = (size_t)begin;
   e->at.bytes = (size_t)(end - begin);
   int64_t count = attn_shape_count(e->at.shape, e->at.rank, e->element);
   if (count < 0 || (uint64_t)count * e->element != e->at.bytes)
-    return wrong(err, e->name, "shape and data_offsets do not agree");
+    return wrong(err, e->name, "shape and data_offsets do not match");
   return ATTN_OK;
 }
 
@@ -102,7 +101,7 @@ static attn_status read_entry(const json_t *value, struct attn_safetensor *e, si
                               attn_error *err) {
   const uint16_t one = 1;
   if (!json_is_object(value) || json_object_size(value) != 3)
-    return wrong(err, e->name, "it must have dtype, shape and data_offsets and nothing else");
+    return wrong(err, e->name, "expected dtype, shape and data_offsets and no other member");
   e->at.swap = !*(const unsigned char *)&one; /* the format is little-endian */
   attn_status status = read_type(json_object_get(value, "dtype"), e, err);
   if (!status) status = read_shape(json_object_get(value, "shape"), e, err);
@@ -112,37 +111,37 @@ static attn_status read_entry(const json_t *value, struct attn_safetensor *e, si
 
 /* ---- The header ---------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b) {
+static int by_offset(const void *a, const void *b) {
   const struct attn_safetensor *x = a, *y = b;
   if (x->at.offset != y->at.offset) return x->at.offset < y->at.offset ? -1 : 1;
   if (x->at.bytes != y->at.bytes) return x->at.bytes < y->at.bytes ? -1 : 1;
-  return strcmp(x->name, y->name); /* empty ones share a place: the order must not vary */
+  return strcmp(x->name, y->name); /* empty tensors share an offset: the order must be unique */
 }
 
-/* Each tensor begins where the one before ends, the last ends with the file. */
-static attn_status check_places(struct attn_safetensors *h, size_t data, size_t data_bytes,
-                                attn_error *err) {
+/* Each tensor begins where the previous one ends; the last ends with the file. */
+static attn_status check_offsets(struct attn_safetensors *h, size_t data, size_t data_bytes,
+                                 attn_error *err) {
   size_t at = 0;
   for (size_t n = 0; n < h->entries; n++) {
     if (h->entry[n].at.offset != at)
       return wrong(err, h->entry[n].name,
-                   h->entry[n].at.offset < at ? "its data overlap another's"
-                                              : "there is a hole before its data");
+                   h->entry[n].at.offset < at ? "its data overlap another tensor"
+                                              : "there is a gap before its data");
     at += h->entry[n].at.bytes;
     h->entry[n].at.offset += data;
   }
   if (at == data_bytes) return ATTN_OK;
   return attn_fail_offset(err, ATTN_ERR_FORMAT, (int64_t)(data + at),
-                          "safetensors: %zu bytes at the end belong to no tensor; cut them off",
+                          "safetensors: %zu bytes at the end belong to no tensor; remove them",
                           data_bytes - at);
 }
 
 static attn_status check_metadata(json_t *value, attn_error *err) {
   const char *key;
   json_t *text;
-  if (!json_is_object(value)) return wrong(err, "__metadata__", "it is no object of strings");
+  if (!json_is_object(value)) return wrong(err, "__metadata__", "expected an object of strings");
   json_object_foreach(value, key, text) {
-    if (!json_is_string(text)) return wrong(err, "__metadata__", "it holds more than strings");
+    if (!json_is_string(text)) return wrong(err, "__metadata__", "every value must be a string");
   }
   return ATTN_OK;
 }
@@ -163,8 +162,8 @@ static attn_status read_entries(struct attn_safetensors *h, size_t data, size_t 
     }
     if (status) return status;
   }
-  qsort(h->entry, h->entries, sizeof *h->entry, by_place);
-  return check_places(h, data, data_bytes, err);
+  qsort(h->entry, h->entries, sizeof *h->entry, by_offset);
+  return check_offsets(h, data, data_bytes, err);
 }
 
 void attn_safetensors_close(struct attn_safetensors *h) {
@@ -173,7 +172,7 @@ void attn_safetensors_close(struct attn_safetensors *h) {
   memset(h, 0, sizeof *h);
 }
 
-const char *attn_safetensors_word(const struct attn_safetensors *h, const char *name) {
+const char *attn_safetensors_metadata(const struct attn_safetensors *h, const char *name) {
   return json_string_value(json_object_get(json_object_get(h->root, "__metadata__"), name));
 }
 
@@ -181,24 +180,25 @@ static attn_status read_length(const struct attn_bytes *bytes, size_t *length, a
   unsigned char b[9];
   uint64_t stated = 0;
   if (bytes->size < 9)
-    return attn_fail_offset(err, ATTN_ERR_FORMAT, 0,
-                            "safetensors: %zu bytes are too few for a header; is it cut short?",
-                            bytes->size);
+    return attn_fail_offset(
+        err, ATTN_ERR_FORMAT, 0,
+        "safetensors: %zu bytes are too few for a header: the file is truncated", bytes->size);
   attn_status status = attn_bytes_get(bytes, 0, b, sizeof b, err);
   if (status) return status;
   for (int n = 7; n >= 0; n--) stated = stated << 8 | b[n];
   if (stated > bytes->size - 8)
     return attn_fail_offset(
         err, ATTN_ERR_FORMAT, 0,
-        "safetensors: a header of %llu bytes in a file of %zu; is it cut short?",
+        "safetensors: a header of %llu bytes in a file of %zu: the file is truncated",
         (unsigned long long)stated, bytes->size);
   if (stated > HEADER_MAX)
     return attn_fail_offset(err, ATTN_ERR_FORMAT, 0,
                             "safetensors: a header of %llu bytes; the format allows %d",
                             (unsigned long long)stated, HEADER_MAX);
   if (stated == 0 || b[8] != '{')
-    return attn_fail_offset(err, ATTN_ERR_FORMAT, 8,
-                            "safetensors: the header does not begin with {; is it another format?");
+    return attn_fail_offset(
+        err, ATTN_ERR_FORMAT, 8,
+        "safetensors: the header does not begin with {: not a safetensors file");
   *length = (size_t)stated;
   return ATTN_OK;
 }
@@ -210,7 +210,7 @@ static attn_status parse(const char *text, size_t length, struct attn_safetensor
   if (h->root) return ATTN_OK;
   if (!problem.text[0]) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
   return attn_fail_offset(err, ATTN_ERR_FORMAT, 8 + (int64_t)problem.position,
-                          "safetensors header: %s; write the file anew", problem.text);
+                          "safetensors header: %s; write the file again", problem.text);
 }
 
 static attn_status open_header(const struct attn_bytes *bytes, struct attn_safetensors *h,
@@ -251,22 +251,22 @@ static const struct attn_safetensor *find(const struct attn_safetensors *h, cons
     if (!strcmp(h->entry[n].name, name)) return &h->entry[n];
   list_names(h, list, sizeof list);
   if (!h->entries)
-    *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name", "the file holds no tensor");
+    *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name", "the file has no tensors");
   else if (name)
     *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name",
-                        "no tensor \"%.60s\" in the file; it holds: %s", name, list);
+                        "no tensor \"%.60s\" in the file; it has: %s", name, list);
   else
-    *status = attn_fail(err, ATTN_ERR_ARGUMENT, "name",
-                        "the file holds several tensors; choose one with file.safetensors:name: %s",
-                        list);
+    *status =
+        attn_fail(err, ATTN_ERR_ARGUMENT, "name",
+                  "the file has several tensors; choose one with file.safetensors:name: %s", list);
   return NULL;
 }
 
 static attn_status load(const struct attn_safetensor *e, const struct attn_bytes *bytes,
                         attn_array *array, attn_error *err) {
-  if (e->at.dtype) return attn_stored_load(&e->at, bytes, array, err);
+  if (e->at.dtype) return attn_stored_tensor_load(&e->at, bytes, array, err);
   return attn_fail(err, ATTN_ERR_TYPE, "name",
-                   "tensor \"%.60s\" is %s, which attention cannot use; save it as F32", e->name,
+                   "tensor \"%.60s\" has dtype %s, which is not supported; save it as F32", e->name,
                    e->type);
 }
 

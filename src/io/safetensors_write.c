@@ -1,24 +1,24 @@
-/* safetensors_write.c -- tensors into a safetensors file; those it held are kept. */
+/* safetensors_write.c -- writes tensors into a safetensors file and keeps the others it has. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "safetensors.h"
 
-/* A tensor of the new file: one that was there, or a new one. */
-struct piece {
+/* A tensor of the new file: kept from the old one, or new. */
+struct pending_tensor {
   const char *name, *type;
   size_t element, bytes;
   int rank;
   const int64_t *shape;
-  const struct attn_stored *kept; /* else tensor */
+  const struct attn_stored_tensor *kept; /* else tensor */
   const attn_tensor *tensor;
   size_t order;
 };
 
-struct pieces {
-  struct piece *at;
+struct pending_tensors {
+  struct pending_tensor *at;
   size_t count;
 };
 
@@ -28,14 +28,14 @@ static int replaced(const char *name, const char *const *names, int count) {
   return 0;
 }
 
-/* Widest elements first, so that every tensor stands at a multiple of its element. */
+/* Widest elements first, so that every tensor is aligned to its element. */
 static int by_width(const void *a, const void *b) {
-  const struct piece *x = a, *y = b;
+  const struct pending_tensor *x = a, *y = b;
   if (x->element != y->element) return x->element > y->element ? -1 : 1;
   return x->order < y->order ? -1 : 1;
 }
 
-static attn_status collect(struct pieces *p, const struct attn_safetensors *old,
+static attn_status collect(struct pending_tensors *p, const struct attn_safetensors *old,
                            const char *const *names, const attn_tensor *const *tensors, int count,
                            attn_error *err) {
   p->at = calloc(old->entries + (size_t)count, sizeof *p->at);
@@ -43,15 +43,15 @@ static attn_status collect(struct pieces *p, const struct attn_safetensors *old,
   for (size_t n = 0; n < old->entries; n++) {
     const struct attn_safetensor *e = &old->entry[n];
     if (replaced(e->name, names, count)) continue;
-    p->at[p->count] = (struct piece){e->name,     e->type, e->element, e->at.bytes, e->at.rank,
-                                     e->at.shape, &e->at,  NULL,       p->count};
+    p->at[p->count] = (struct pending_tensor){
+        e->name, e->type, e->element, e->at.bytes, e->at.rank, e->at.shape, &e->at, NULL, p->count};
     p->count++;
   }
   for (int n = 0; n < count; n++) {
     const attn_tensor *t = tensors[n];
     size_t element = attn_element_bytes(t->dtype);
     size_t bytes = (size_t)attn_shape_count(t->shape, t->rank, element) * element;
-    p->at[p->count] = (struct piece){
+    p->at[p->count] = (struct pending_tensor){
         names[n], attn_safetensors_type(t->dtype), element, bytes, t->rank, t->shape, NULL, t,
         p->count};
     p->count++;
@@ -60,20 +60,20 @@ static attn_status collect(struct pieces *p, const struct attn_safetensors *old,
   return ATTN_OK;
 }
 
-static json_t *shape_list(const struct piece *p) {
+static json_t *shape_list(const struct pending_tensor *p) {
   json_t *list = json_array();
   for (int n = 0; n < p->rank; n++)
     if (json_array_append_new(list, json_integer(p->shape[n]))) return json_decref(list), NULL;
   return list;
 }
 
-static int add_piece(json_t *root, const struct piece *p, size_t at) {
+static int add_piece(json_t *root, const struct pending_tensor *p, size_t at) {
   json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", p->type, "shape", shape_list(p),
                           "data_offsets", (json_int_t)at, (json_int_t)(at + p->bytes));
-  return json_object_set_new(root, p->name, one); /* a NULL is refused */
+  return json_object_set_new(root, p->name, one); /* fails for NULL */
 }
 
-static char *make_header(const struct pieces *p, json_t *metadata) {
+static char *make_header(const struct pending_tensors *p, json_t *metadata) {
   json_t *root = json_object();
   size_t at = 0;
   int failed = !root || (metadata && json_object_set(root, "__metadata__", metadata));
@@ -97,7 +97,7 @@ static attn_status put_header(struct attn_file_writer *w, const char *text, attn
 
 static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *from, size_t offset,
                         size_t bytes, attn_error *err) {
-  char group[8192]; /* a small stack has room for it */
+  char group[8192]; /* fits a small stack */
   attn_status status = ATTN_OK;
   for (size_t n; bytes && !status; offset += n, bytes -= n) {
     n = bytes < sizeof group ? bytes : sizeof group;
@@ -108,9 +108,9 @@ static attn_status copy(struct attn_file_writer *w, const struct attn_bytes *fro
 }
 
 static attn_status put_pieces(struct attn_file_writer *w, const struct attn_bytes *old,
-                              const struct pieces *p, attn_error *err) {
+                              const struct pending_tensors *p, attn_error *err) {
   for (size_t n = 0; n < p->count; n++) {
-    const struct piece *one = &p->at[n];
+    const struct pending_tensor *one = &p->at[n];
     attn_status status = one->kept ? copy(w, old, one->kept->offset, one->bytes, err)
                                    : attn_tensor_put(one->tensor, w, err);
     if (status) return status;
@@ -119,7 +119,7 @@ static attn_status put_pieces(struct attn_file_writer *w, const struct attn_byte
 }
 
 static attn_status put(struct attn_file_writer *w, const struct attn_bytes *old,
-                       const struct pieces *p, json_t *metadata, attn_error *err) {
+                       const struct pending_tensors *p, json_t *metadata, attn_error *err) {
   char *text = make_header(p, metadata);
   attn_status status = text ? put_header(w, text, err)
                             : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the header");
@@ -131,7 +131,7 @@ attn_status attn_safetensors_put(struct attn_file_writer *w, const struct attn_b
                                  const char *const *names, const attn_tensor *const *tensors,
                                  int count, attn_error *err) {
   struct attn_safetensors held = {NULL, NULL, 0};
-  struct pieces p = {NULL, 0};
+  struct pending_tensors p = {NULL, 0};
   attn_status status = old ? attn_safetensors_open(old, &held, err) : ATTN_OK;
   if (!status) status = collect(&p, &held, names, tensors, count, err);
   if (!status) status = put(w, old, &p, json_object_get(held.root, "__metadata__"), err);
@@ -145,7 +145,7 @@ attn_status attn_safetensors_write(const char *path, const char *gone, const cha
                                    attn_error *err) {
   const struct attn_safetensors none = {NULL, NULL, 0};
   struct attn_file_writer w = {-1, NULL, NULL};
-  struct pieces p = {NULL, 0};
+  struct pending_tensors p = {NULL, 0};
   attn_status status = attn_file_begin(&w, path, err);
   if (!status) status = collect(&p, &none, names, tensors, count, err);
   if (!status) status = put(&w, NULL, &p, metadata, err);

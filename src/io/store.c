@@ -1,4 +1,4 @@
-/* store.c -- tensors by the name of their file: read, listed, written. */
+/* store.c -- reads, lists and writes tensors by file name. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,13 +7,14 @@
 #include "lock.h"
 #include "safetensors.h"
 
-enum { ADDING_MS = 10000 }; /* to wait for others that add to the same file */
+enum { LOCK_WAIT_MS = 10000 }; /* how long to wait for other writers of the file */
 
 size_t attn_array_path_split(const char *path, const char **name) {
   static const char suffix[] = ".safetensors";
   const char *end = strstr(path, suffix);
   *name = NULL;
-  /* The first that ends the path or stands before a colon: a folder may hold the word, too. */
+  /* The first suffix that ends the path or precedes a colon: a folder's name may contain it, too.
+   */
   for (; end; end = strstr(end + 1, suffix)) {
     char next = end[sizeof suffix - 1];
     if (next != ':' && next != 0) continue;
@@ -24,14 +25,14 @@ size_t attn_array_path_split(const char *path, const char **name) {
   return strlen(path);
 }
 
-/* A path taken apart: the caller frees file. */
-struct place {
+/* "file.safetensors:name" split; the caller frees file. */
+struct tensor_path {
   char *file;
   const char *name; /* NULL: none given */
   int safetensors;
 };
 
-static attn_status take_apart(const char *path, struct place *p, attn_error *err) {
+static attn_status split_path(const char *path, struct tensor_path *p, attn_error *err) {
   static const char suffix[] = ".safetensors";
   size_t split = attn_array_path_split(path, &p->name), length = sizeof suffix - 1;
   p->safetensors = split >= length && !memcmp(path + split - length, suffix, length);
@@ -42,17 +43,17 @@ static attn_status take_apart(const char *path, struct place *p, attn_error *err
 /* ---- Reading ---------------------------------------------------------------------- */
 
 static attn_status load_npy(const struct attn_bytes *bytes, attn_array *array, attn_error *err) {
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16];
   attn_status status = attn_npy_header(bytes, &stored, type, err);
-  return status ? status : attn_stored_load(&stored, bytes, array, err);
+  return status ? status : attn_stored_tensor_load(&stored, bytes, array, err);
 }
 
 attn_status attn_array_read(const char *path, attn_array *array, attn_error *err) {
-  struct place p;
+  struct tensor_path p;
   struct attn_bytes bytes;
   memset(array, 0, sizeof *array);
-  attn_status status = take_apart(path, &p, err);
+  attn_status status = split_path(path, &p, err);
   if (status) return status;
   status = attn_bytes_open(&bytes, p.file, err);
   if (!status) {
@@ -66,7 +67,7 @@ attn_status attn_array_read(const char *path, attn_array *array, attn_error *err
 
 /* ---- Listing ----------------------------------------------------------------------- */
 
-/* One block holds the entries and, behind them, the texts they point to. */
+/* One block holds the entries, followed by the texts they point to. */
 static attn_status reserve(attn_array_list *list, size_t entries, size_t text, char **at,
                            attn_error *err) {
   list->entry = calloc(1, entries * sizeof *list->entry + text + 1);
@@ -84,7 +85,7 @@ static const char *keep(char **at, const char *text) {
 }
 
 static void add(attn_array_list *list, const char *name, const char *type,
-                const struct attn_stored *stored) {
+                const struct attn_stored_tensor *stored) {
   attn_array_entry *e = &list->entry[list->count++];
   e->name = name;
   e->type = type;
@@ -97,7 +98,7 @@ static void add(attn_array_list *list, const char *name, const char *type,
 
 static attn_status list_npy(const struct attn_bytes *bytes, attn_array_list *list,
                             attn_error *err) {
-  struct attn_stored stored;
+  struct attn_stored_tensor stored;
   char type[16], *at = NULL;
   attn_status status = attn_npy_header(bytes, &stored, type, err);
   if (!status) status = reserve(list, 1, strlen(type) + 2, &at, err);
@@ -125,10 +126,10 @@ static attn_status list_safetensors(const struct attn_bytes *bytes, attn_array_l
 }
 
 attn_status attn_array_list_read(const char *path, attn_array_list *list, attn_error *err) {
-  struct place p;
+  struct tensor_path p;
   struct attn_bytes bytes;
   memset(list, 0, sizeof *list);
-  attn_status status = take_apart(path, &p, err);
+  attn_status status = split_path(path, &p, err);
   if (status) return status;
   status = attn_bytes_open(&bytes, p.file, err);
   if (!status) {
@@ -145,32 +146,32 @@ void attn_array_list_free(attn_array_list *list) {
   memset(list, 0, sizeof *list);
 }
 
-/* ---- Writing: every file beside its place first, then all renamed ---------------------- */
+/* ---- Writing: all temporary files first, then all renames ------------------------------- */
 
-struct output {
-  struct place place;
-  char *target; /* the file's one name, so that two ways to write it are seen to be one */
+struct pending_output {
+  struct tensor_path place;
+  char *target; /* the resolved path, which is equal for two spellings of one file */
   const attn_tensor *tensor;
   struct attn_file_writer writer; /* of the first output into that file */
-  struct attn_lock lock;          /* on a file that tensors are added to */
+  struct attn_lock lock;          /* while tensors are added to the file */
 };
 
-static int same_file(const struct output *a, const struct output *b) {
+static int same_file(const struct pending_output *a, const struct pending_output *b) {
   return !strcmp(a->target, b->target);
 }
 
 static attn_status check_tensor(const attn_tensor *t, attn_error *err) {
   if (!t || !attn_safetensors_type(t->dtype))
-    return attn_fail(err, ATTN_ERR_TYPE, "tensor", "tensor is missing or of no known type");
+    return attn_fail(err, ATTN_ERR_TYPE, "tensor", "tensor is NULL or has an unknown dtype");
   size_t size = attn_element_bytes(t->dtype);
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX || attn_shape_count(t->shape, t->rank, size) < 0)
-    return attn_fail(err, ATTN_ERR_SHAPE, "tensor", "tensor has no shape that memory can hold");
+    return attn_fail(err, ATTN_ERR_SHAPE, "tensor", "tensor has a shape that cannot be addressed");
   if (!t->data && attn_shape_count(t->shape, t->rank, size))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "tensor", "tensor has elements but no data");
   return ATTN_OK;
 }
 
-/* JSON holds no other names. Overlong forms and surrogates are refused by the header's writer. */
+/* JSON names must be UTF-8. The header's writer rejects overlong forms and surrogates. */
 static int is_utf8(const char *text) {
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
     int more = *c < 0x80 ? 0 : *c >= 0xF0 ? 3 : *c >= 0xE0 ? 2 : 1;
@@ -181,34 +182,35 @@ static int is_utf8(const char *text) {
   return 1;
 }
 
-static attn_status check_name(const struct place *p, const char *path, attn_error *err) {
+static attn_status check_name(const struct tensor_path *p, const char *path, attn_error *err) {
   if (!p->safetensors) return ATTN_OK;
   if (!p->name || !*p->name)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
-                     "%.120s: name the tensor: file.safetensors:name", path);
+                     "%.120s: the tensor's name is missing; write file.safetensors:name", path);
   if (is_utf8(p->name) && strcmp(p->name, "__metadata__")) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
-                   "%.120s: no tensor can have that name; choose another", path);
+                   "%.120s: the tensor's name is not valid; choose another", path);
 }
 
-static attn_status find_place(const char *path, struct output *to, attn_error *err) {
-  attn_status status = take_apart(path, &to->place, err);
+static attn_status find_place(const char *path, struct pending_output *to, attn_error *err) {
+  attn_status status = split_path(path, &to->place, err);
   if (!status) status = check_name(&to->place, path, err);
   return status ? status : attn_file_target(to->place.file, &to->target, err);
 }
 
-static attn_status check_twice(const struct output *o, int count, attn_error *err) {
+static attn_status check_twice(const struct pending_output *o, int count, attn_error *err) {
   for (int n = 1; n < count; n++)
     for (int m = 0; m < n; m++)
       if (same_file(&o[m], &o[n]) && (!o[m].place.safetensors || !o[n].place.safetensors ||
                                       !strcmp(o[m].place.name, o[n].place.name)))
         return attn_fail(err, ATTN_ERR_ARGUMENT, "path",
-                         "%.120s: two outputs of the same name; name them apart", o[n].place.file);
+                         "%.120s: two outputs have the same name; rename one", o[n].place.file);
   return ATTN_OK;
 }
 
-/* All outputs from o[first] on that go into its file. */
-static attn_status put_safetensors(struct output *o, int first, int count, attn_error *err) {
+/* Writes all outputs from o[first] on that belong to its file. */
+static attn_status put_safetensors(struct pending_output *o, int first, int count,
+                                   attn_error *err) {
   const char *names[ATTN_OUTPUTS_MAX];
   const attn_tensor *tensors[ATTN_OUTPUTS_MAX];
   struct attn_bytes old;
@@ -227,12 +229,12 @@ static attn_status put_safetensors(struct output *o, int first, int count, attn_
   return status;
 }
 
-static attn_status put_file(struct output *o, int n, int count, attn_error *err) {
+static attn_status put_file(struct pending_output *o, int n, int count, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int m = 0; m < n; m++)
-    if (same_file(&o[m], &o[n])) return ATTN_OK; /* it went with that one */
-  /* From the reading to the rename: a tensor that another process adds meanwhile would be lost. */
-  if (o[n].place.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, ADDING_MS, err);
+    if (same_file(&o[m], &o[n])) return ATTN_OK; /* written with that one */
+  /* From reading to renaming, or a tensor that another process adds meanwhile would be lost. */
+  if (o[n].place.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, LOCK_WAIT_MS, err);
   if (!status) status = attn_file_begin(&o[n].writer, o[n].target, err);
   if (!status)
     status = o[n].place.safetensors ? put_safetensors(o, n, count, err)
@@ -240,14 +242,16 @@ static attn_status put_file(struct output *o, int n, int count, attn_error *err)
   return status ? status : attn_file_finish(&o[n].writer, err);
 }
 
-static attn_status begin(struct output o[ATTN_OUTPUTS_MAX], int32_t count, attn_error *err) {
+static attn_status begin(struct pending_output o[ATTN_OUTPUTS_MAX], int32_t count,
+                         attn_error *err) {
   memset(o, 0, ATTN_OUTPUTS_MAX * sizeof *o);
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) o[n].writer.fd = o[n].lock.fd = -1;
   if (count >= 0 && count <= ATTN_OUTPUTS_MAX) return ATTN_OK;
-  return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be 0 to %d", ATTN_OUTPUTS_MAX);
+  return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be between 0 and %d, got %d",
+                   ATTN_OUTPUTS_MAX, (int)count);
 }
 
-static void end(struct output *o) {
+static void end(struct pending_output *o) {
   for (int n = 0; n < ATTN_OUTPUTS_MAX; n++) {
     attn_file_abandon(&o[n].writer);
     attn_lock_end(&o[n].lock);
@@ -256,8 +260,8 @@ static void end(struct output *o) {
   }
 }
 
-/* Can what is there be added to, and can a file be made beside it? */
-static attn_status check_target(const struct output *o, attn_error *err) {
+/* Whether an existing file can be added to and the folder is writable. */
+static attn_status check_target(const struct pending_output *o, attn_error *err) {
   struct attn_bytes old;
   struct attn_safetensors header;
   struct stat info;
@@ -272,7 +276,7 @@ static attn_status check_target(const struct output *o, attn_error *err) {
 }
 
 attn_status attn_array_outputs_check(const char *const *paths, int32_t count, attn_error *err) {
-  struct output o[ATTN_OUTPUTS_MAX];
+  struct pending_output o[ATTN_OUTPUTS_MAX];
   attn_status status = begin(o, count, err);
   if (status) return status;
   for (int n = 0; n < count && !status; n++) status = find_place(paths[n], &o[n], err);
@@ -283,7 +287,7 @@ attn_status attn_array_outputs_check(const char *const *paths, int32_t count, at
 }
 
 attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count, attn_error *err) {
-  struct output o[ATTN_OUTPUTS_MAX];
+  struct pending_output o[ATTN_OUTPUTS_MAX];
   attn_status status = begin(o, count, err);
   if (status) return status;
   for (int n = 0; n < count && !status; n++) {
@@ -294,7 +298,7 @@ attn_status attn_array_write_all(const attn_array_output *outputs, int32_t count
   if (!status) status = check_twice(o, count, err);
   for (int n = 0; n < count && !status; n++) status = put_file(o, n, count, err);
   for (int n = 0; n < count && !status; n++)
-    if (o[n].writer.beside) status = attn_file_commit(&o[n].writer, NULL, err);
+    if (o[n].writer.temporary) status = attn_file_commit(&o[n].writer, NULL, err);
   end(o);
   return status;
 }

@@ -6,7 +6,7 @@
 
 #include "error.h"
 
-struct builder {
+struct example_builder {
   struct attn_assembly *a;
   attn_example *ex;
   attn_status status;
@@ -14,9 +14,9 @@ struct builder {
   int outputs[ATTN_OPERANDS_MAX];
 };
 
-static attn_step *step_at(struct builder *b, int i) { return &b->ex->step[i]; }
+static attn_step *step_at(struct example_builder *b, int i) { return &b->ex->step[i]; }
 
-static struct attn_slot *slot_of(struct builder *b, int name, int head) {
+static struct attn_slot *slot_of(struct example_builder *b, int name, int head) {
   return attn_slot_find(b->a, name, head);
 }
 
@@ -41,7 +41,7 @@ static attn_status add_given_printing(struct attn_assembly *a, attn_step *step,
 }
 
 /* What is printed is all there is to know. -1: not printed, or not in full. */
-static int given(struct builder *b, int name, int head) {
+static int given(struct example_builder *b, int name, int head) {
   struct attn_slot *slot = slot_of(b, name, head);
   int found = find_step(b->ex, name, head);
   if (found >= 0 || !slot || b->status) return b->status ? -1 : found;
@@ -79,7 +79,7 @@ static const char *place_of(const attn_step *step, char *text, size_t size) {
 }
 
 /* What does not chain, with both shapes and places. */
-static attn_status chain_error(struct builder *b, const attn_step *step) {
+static attn_status chain_error(struct example_builder *b, const attn_step *step) {
   const attn_step *l = step_at(b, step->operand[0]), *r = step_at(b, step->operand[1]);
   const attn_matrix *m = &l->exact, *n = &r->exact;
   const attn_step *at = line_of(r) ? r : l;
@@ -99,12 +99,12 @@ static attn_status chain_error(struct builder *b, const attn_step *step) {
                         r->symbol, right, (int)n->cols, l->symbol, left, (int)m->cols,
                         n->rows == m->cols ? "; did you mean the transpose?" : "");
   return attn_fail_at(b->a->err, ATTN_ERR_FORMAT, line, column,
-                      "%s%s is %dx%d and %s%s is %dx%d: they do not fit", l->symbol, left,
+                      "%s%s is %dx%d and %s%s is %dx%d: the shapes do not match", l->symbol, left,
                       (int)m->rows, (int)m->cols, r->symbol, right, (int)n->rows, (int)n->cols);
 }
 
 /* operands, up to 5; -1 ends them. */
-static int computed(struct builder *b, int name, int head, int op, double scalar,
+static int computed(struct example_builder *b, int name, int head, int op, double scalar,
                     const int *operand) {
   if (b->status) return -1;
   attn_step *step = attn_add_step(b->a, b->ex, name, head, op);
@@ -121,19 +121,19 @@ static int computed(struct builder *b, int name, int head, int op, double scalar
   return b->status ? -1 : b->ex->steps - 1;
 }
 
-static int two(struct builder *b, int name, int head, int op, int left, int right) {
+static int two(struct example_builder *b, int name, int head, int op, int left, int right) {
   const int operand[] = {left, right, -1};
   return computed(b, name, head, op, 0, operand);
 }
 
-static int one(struct builder *b, int name, int head, int op, double scalar, int of) {
+static int one(struct example_builder *b, int name, int head, int op, double scalar, int of) {
   const int operand[] = {of, -1};
   return computed(b, name, head, op, scalar, operand);
 }
 
 /* ---- positions ---- */
 
-static int says_sine(struct builder *b) {
+static int says_sine(struct example_builder *b) {
   const struct attn_document *d = b->a->document;
   for (int i = b->a->range.begin; i < b->a->range.end; i++)
     if (d->item[i].kind == ATTN_ITEM_SENTENCE &&
@@ -155,7 +155,8 @@ static int all_round_to(const attn_printing *p, const attn_matrix *m) {
 }
 
 /* Sines and cosines as large as p, frequencies from `first` on. Does p round them? */
-static int sines(struct builder *b, const attn_printing *p, double first, attn_matrix *table) {
+static int sines(struct example_builder *b, const attn_printing *p, double first,
+                 attn_matrix *table) {
   attn_step probe = {.name = ATTN_STEP_POSITIONS, .op = ATTN_OP_POSITIONS, .scalar = first};
   probe.exact = (attn_matrix){p->rows, p->cols, NULL};
   b->status = attn_eval_step(&probe, NULL, b->a->pool, table, b->a->err);
@@ -163,7 +164,7 @@ static int sines(struct builder *b, const attn_printing *p, double first, attn_m
 }
 
 /* A learnt table is given; that of sines and cosines, be it said or seen, is computed. */
-static int position_table(struct builder *b) {
+static int position_table(struct example_builder *b) {
   struct attn_slot *slot = slot_of(b, ATTN_STEP_POSITIONS, -1);
   if (!slot || slot->printing[0].rows < 1 || slot->printing[0].row0 >= 0)
     return given(b, ATTN_STEP_POSITIONS, -1);
@@ -182,7 +183,7 @@ static int position_table(struct builder *b) {
   return b->status ? -1 : b->ex->steps - 1;
 }
 
-static void add_positions(struct builder *b) {
+static void add_positions(struct example_builder *b) {
   int table = position_table(b);
   struct attn_slot *sum = slot_of(b, ATTN_ROLE_WITH_POSITIONS, -1);
   if (b->status || table < 0 || b->x < 0 || (!b->a->reading.positions && !sum)) return;
@@ -205,7 +206,7 @@ static void add_positions(struct builder *b) {
 
 /* ---- one head ---- */
 
-static int projection(struct builder *b, int head, int weight, int name, int source) {
+static int projection(struct example_builder *b, int head, int weight, int name, int source) {
   int w = given(b, weight, head);
   struct attn_slot *own = slot_of(b, name, head);
   if (own && own->foreign) return given(b, name, head);
@@ -218,7 +219,7 @@ static int projection(struct builder *b, int head, int weight, int name, int sou
   return b->a->reading.inputs & bit ? source : -1;
 }
 
-static int scores(struct builder *b, int head, int q, int k) {
+static int scores(struct example_builder *b, int head, int q, int k) {
   int columns = b->a->reading.columns, left = columns ? k : q, right = columns ? q : k;
   if (q < 0 || k < 0) return given(b, ATTN_STEP_SCORES, head);
   int w = given(b, ATTN_STEP_W_A, -1), u = given(b, ATTN_STEP_U_A, -1);
@@ -236,7 +237,7 @@ static int scores(struct builder *b, int head, int q, int k) {
 /* A divisor that the formula states and no slip explains: neither d_k nor another size of the
  * example's, or its root, stands in for it. Then the author means it: sqrt(64) in a small example.
  */
-static int is_meant(const struct builder *b, double stated, double root) {
+static int is_meant(const struct example_builder *b, double stated, double root) {
   if (stated <= 0 || fabs(stated - root) < 1e-3 * root) return 0;
   if (b->a->clues.d_k > 0 && fabs(stated * stated - b->a->clues.d_k) < 1e-3) return 1;
   for (int i = 0; i < b->ex->steps; i++) {
@@ -248,7 +249,7 @@ static int is_meant(const struct builder *b, double stated, double root) {
 }
 
 /* What the scores are divided by; 0: cannot tell. width: whose root it is. */
-static double divisor(struct builder *b, int k, int q, int *width) {
+static double divisor(struct example_builder *b, int k, int q, int *width) {
   const struct attn_clues *c = &b->a->clues;
   double size = k >= 0 ? step_at(b, k)->exact.cols : 0;
   if (size > 0 && c->scale == 0 && is_meant(b, c->divisor, sqrt(size))) return c->divisor;
@@ -263,7 +264,7 @@ static double divisor(struct builder *b, int k, int q, int *width) {
 }
 
 /* Scores that are printed once and fit only as scaled ones are the scaled ones. */
-static void move_scaled_scores(struct builder *b, int from, int to, int head) {
+static void move_scaled_scores(struct example_builder *b, int from, int to, int head) {
   attn_step *e = step_at(b, from), *s = step_at(b, to);
   int cells = 0, plain = 0, scaled = 0;
   if (slot_of(b, ATTN_STEP_SCALED, head)) return;
@@ -282,7 +283,7 @@ static void move_scaled_scores(struct builder *b, int from, int to, int head) {
   if (!e->symbol) b->status = attn_no_memory(b->a);
 }
 
-static int scaled(struct builder *b, int head, int k, int q, int e) {
+static int scaled(struct example_builder *b, int head, int k, int q, int e) {
   int width = 0;
   double by = e >= 0 && b->a->reading.scale ? divisor(b, k, q, &width) : 0;
   int printed = slot_of(b, ATTN_STEP_SCALED, head) != NULL;
@@ -296,7 +297,7 @@ static int scaled(struct builder *b, int head, int k, int q, int e) {
   return s;
 }
 
-static int masked(struct builder *b, int head, int s) {
+static int masked(struct example_builder *b, int head, int s) {
   if (s < 0) return given(b, ATTN_STEP_MASKED, head);
   if (!b->a->reading.mask || b->status) return s;
   int m = given(b, ATTN_STEP_MASK, -1), additive = 0;
@@ -316,7 +317,8 @@ static int masked(struct builder *b, int head, int s) {
 /* ---- softmax ---- */
 
 /* e^(a - the largest of a's line): what programs do, and no step of ours. */
-static attn_status shifted_exponentials(struct builder *b, const attn_matrix *a, attn_matrix *out) {
+static attn_status shifted_exponentials(struct example_builder *b, const attn_matrix *a,
+                                        attn_matrix *out) {
   int columns = b->a->reading.columns, lines = columns ? a->cols : a->rows;
   int length = columns ? a->rows : a->cols, along = columns ? a->cols : 1;
   *out = attn_matrix_new(b->a->pool, a->rows, a->cols);
@@ -339,7 +341,7 @@ static int fits_of(const attn_step *step, const attn_matrix *m) {
 
 /* -1 where the document's exponentials are those after subtracting the maximum: then its sums are
  * other ones too, and nothing is said about either. */
-static int exponentials(struct builder *b, int head, int s) {
+static int exponentials(struct example_builder *b, int head, int s) {
   int e = one(b, ATTN_STEP_EXPONENTIALS, head, ATTN_OP_EXP, 0, s);
   attn_matrix shifted, rounded;
   if (e < 0 || !step_at(b, e)->printings) return e;
@@ -353,7 +355,7 @@ static int exponentials(struct builder *b, int head, int s) {
   return -1;
 }
 
-static int weights(struct builder *b, int head, int s) {
+static int weights(struct example_builder *b, int head, int s) {
   if (s < 0) return given(b, ATTN_STEP_WEIGHTS, head);
   struct attn_slot *input = slot_of(b, ATTN_ROLE_SOFTMAX_INPUT, head);
   if (!b->status) b->status = attn_attach(b->a, step_at(b, s), input);
@@ -369,14 +371,14 @@ static int weights(struct builder *b, int head, int s) {
   return w;
 }
 
-static int output(struct builder *b, int head, int w, int v) {
+static int output(struct example_builder *b, int head, int w, int v) {
   if (w < 0 || v < 0) return given(b, ATTN_STEP_OUTPUT, head);
   return two(b, ATTN_STEP_OUTPUT, head, b->a->reading.columns ? ATTN_OP_MATMUL_TN : ATTN_OP_MATMUL,
              w, v);
 }
 
 /* The factors of [..][..] = .. are the operands, printed once more. */
-static void attach_factors(struct builder *b, int head, int name, int step, int turned) {
+static void attach_factors(struct example_builder *b, int head, int name, int step, int turned) {
   struct attn_slot *slot = slot_of(b, ATTN_ROLE_FACTOR + name, head);
   if (b->status || !slot || step < 0 || step_at(b, step)->op == ATTN_OP_GIVEN ||
       b->a->reading.columns)
@@ -386,7 +388,7 @@ static void attach_factors(struct builder *b, int head, int name, int step, int 
     b->status = attn_attach_one(b->a, step_at(b, step), &slot->printing[i], 0);
 }
 
-static int build_head(struct builder *b, int head) {
+static int build_head(struct example_builder *b, int head) {
   int from = b->y >= 0 ? b->y : b->x;
   int q = projection(b, head, ATTN_STEP_W_Q, ATTN_STEP_Q, from);
   int k = projection(b, head, ATTN_STEP_W_K, ATTN_STEP_K, b->x);
@@ -403,7 +405,7 @@ static int build_head(struct builder *b, int head) {
 
 /* ---- all heads ---- */
 
-static void join_heads(struct builder *b) {
+static void join_heads(struct example_builder *b) {
   int heads = b->a->heads, joined = b->outputs[0];
   if (heads > 1) {
     joined = -1;
@@ -428,7 +430,7 @@ static void join_heads(struct builder *b) {
 }
 
 attn_status attn_build_example(struct attn_assembly *a, attn_example *example) {
-  struct builder b = {.a = a, .ex = example};
+  struct example_builder b = {.a = a, .ex = example};
   a->example = example;
   example->steps = 0;
   example->step = NULL;

@@ -95,7 +95,7 @@ struct attn_assembly {
   int slots, heads;
   struct attn_reading reading;
   const attn_example *example; /* that is being built */
-  struct attn_scope *scope;    /* variables of the snippets so far; python_graph.h */
+  struct attn_py_scope *scope; /* variables of the snippets so far; python_graph.h */
 };
 
 attn_status attn_no_memory(struct attn_assembly *a);

@@ -85,7 +85,7 @@ static attn_status wrong_shape(struct attn_assembly *a, const attn_step *step,
   const attn_step *r = step->operands > 1 ? &a->example->step[step->operand[1]] : l;
   return attn_fail_at(
       a->err, ATTN_ERR_FORMAT, p->line, p->column,
-      "%s is printed as %dx%d, but %s (%dx%d, line %d) and %s (%dx%d, line %d) make "
+      "%s is printed as %dx%d, but %s (%dx%d, line %d) and %s (%dx%d, line %d) give "
       "it %dx%d",
       step->symbol, (int)p->rows, (int)p->cols, l->symbol, (int)l->exact.rows, (int)l->exact.cols,
       l->printings ? (int)l->printing[0].line : 0, r->symbol, (int)r->exact.rows,

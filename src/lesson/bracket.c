@@ -27,8 +27,8 @@ static int check_length(struct list *l, int level, long length, size_t begin) {
   if (l->shape[level] == length) return ATTN_YES;
   if (l->cells.lenient || l->cells.words + l->cells.symbols > l->cells.numbers) return ATTN_NO;
   return attn_reader_fail(l->cells.r, begin,
-                          "this row has %ld numbers, but the rows before it have %ld: every row of "
-                          "a matrix needs as many",
+                          "this row has %ld numbers, but the rows before it have %ld: all rows of "
+                          "a matrix need the same count",
                           length, l->shape[level]);
 }
 
@@ -44,7 +44,7 @@ static int odd_element(struct attn_cursor *c, struct list *l, size_t begin) {
 /* A number, or what should be one. */
 static int element(struct attn_cursor *c, struct list *l, int level) {
   struct attn_cursor before = *c;
-  struct attn_value value;
+  struct attn_expression_value value;
   c->element = 1;
   int result = attn_expression(c, &value);
   c->element = before.element;
@@ -84,7 +84,7 @@ static int semicolon(struct list *l, int level, long *rows, long *length, size_t
 
 static int unterminated(struct attn_cursor *c, size_t begin) {
   return attn_reader_fail(c->r, begin,
-                          "the bracket is never closed: write %s behind the last number",
+                          "the bracket is never closed: write %s after the last number",
                           c->r->source.text[begin] == '(' ? ")" : "]");
 }
 
@@ -145,7 +145,7 @@ int attn_bracket(struct attn_cursor *c, attn_printing **table) {
   l.cells.cols = cols;
   result = attn_build_end(&l.cells, table);
   if (result != ATTN_YES) return result;
-  struct attn_place place = attn_source_place(&c->r->source, begin);
+  struct attn_source_position place = attn_source_place(&c->r->source, begin);
   (*table)->line = place.line;
   (*table)->column = place.column;
   return ATTN_YES;

@@ -6,11 +6,12 @@
 int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset) {
   struct attn_reader *r = b->r;
   if (b->count >= ATTN_CELLS_MAX)
-    return attn_reader_fail(
-        r, offset, "a matrix of more than %d numbers: that is no worked example", ATTN_CELLS_MAX);
+    return attn_reader_fail(r, offset,
+                            "a matrix of more than %d numbers: too large for a worked example",
+                            ATTN_CELLS_MAX);
   if (attn_pool_grow(r->pool, (void **)&b->cells, b->count, sizeof *b->cells))
     return attn_reader_no_memory(r);
-  struct attn_place place = attn_source_place(&r->source, offset);
+  struct attn_source_position place = attn_source_place(&r->source, offset);
   cell.line = place.line;
   cell.column = place.column;
   if (b->count == b->row_start) b->row_begin = offset;
@@ -20,7 +21,7 @@ int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset) {
   return ATTN_YES;
 }
 
-int attn_build_value(struct attn_builder *b, const struct attn_value *value) {
+int attn_build_value(struct attn_builder *b, const struct attn_expression_value *value) {
   if (!value->table) return attn_build_cell(b, value->one, value->begin);
   if (value->table->rows != 1) return ATTN_NO;
   for (int i = 0; i < value->table->cols; i++) {
@@ -83,8 +84,8 @@ static int widen_row(struct attn_builder *b) {
 static int ragged(struct attn_builder *b, size_t cells) {
   if (b->lenient || b->words + b->symbols > b->numbers) return ATTN_NO;
   return attn_reader_fail(b->r, b->row_begin,
-                          "row %d has %zu numbers, but the rows above have %d: every row of a "
-                          "matrix needs as many",
+                          "row %d has %zu numbers, but the rows above have %d: all rows of a "
+                          "matrix need the same count",
                           b->rows + 1, cells, b->cols);
 }
 
@@ -111,11 +112,10 @@ static int judge_odd_cells(struct attn_builder *b) {
   int mistake = b->numbers > odd && (b->words || (odd == 1 && b->numbers >= 3));
   if (!mistake || b->lenient) return ATTN_NO;
   size_t length = b->odd_end - b->odd;
-  if (length == 0)
-    return attn_reader_fail(b->r, b->odd, "a cell that says \"same\", but of no row above it");
+  if (length == 0) return attn_reader_fail(b->r, b->odd, "a cell \"same\" without a row above it");
   return attn_reader_fail(b->r, b->odd,
-                          "\"%.*s\" is no number: write a number, a fraction, -inf, or ? where "
-                          "nothing is known",
+                          "\"%.*s\" is not a number: write a number, a fraction, -inf, or ? for "
+                          "an unknown value",
                           (int)(length > 60 ? 60 : length), b->r->source.text + b->odd);
 }
 
@@ -126,7 +126,7 @@ int attn_build_end(struct attn_builder *b, attn_printing **table) {
   if (result != ATTN_YES) return result;
   *table = attn_pool_take(b->r->pool, sizeof **table);
   if (!*table) return attn_reader_no_memory(b->r);
-  struct attn_place place = attn_source_place(&b->r->source, b->begin);
+  struct attn_source_position place = attn_source_place(&b->r->source, b->begin);
   **table = (attn_printing){.rows = b->rows,
                             .cols = b->cols,
                             .line = place.line,

@@ -8,7 +8,7 @@
 #include "error.h"
 #include "judge.h"
 
-struct hunt {
+struct cause_search {
   const attn_example *example;
   const struct attn_judged *all, *judged; /* of all steps; of this one */
   const attn_step *step;
@@ -18,30 +18,30 @@ struct hunt {
 };
 
 /* 0 where the shapes do not fit: then this was not the slip. */
-static int evaluates(const struct hunt *h, const attn_step *step, const attn_matrix *const *operand,
-                     attn_matrix *out) {
+static int evaluates(const struct cause_search *h, const attn_step *step,
+                     const attn_matrix *const *operand, attn_matrix *out) {
   attn_status status = attn_eval_step(step, operand, h->pool, out, NULL);
   if (status == ATTN_ERR_MEMORY) *h->out_of_memory = 1;
   return status == ATTN_OK;
 }
 
 /* The operand as the author has it where the author is right, else as he printed it. */
-static const attn_matrix *operand(const struct hunt *h, int32_t n) {
+static const attn_matrix *operand(const struct cause_search *h, int32_t n) {
   int32_t index = h->step->operand[n];
   return h->all[index].tainted ? &h->all[index].carried : &h->example->step[index].exact;
 }
 
-static const attn_step *operand_step(const struct hunt *h, int32_t n) {
+static const attn_step *operand_step(const struct cause_search *h, int32_t n) {
   return n < h->step->operands ? &h->example->step[h->step->operand[n]] : NULL;
 }
 
-static int wrong(const struct hunt *h, size_t n) {
+static int wrong(const struct cause_search *h, size_t n) {
   return h->judged->verdict[n] == ATTN_JUDGED_WRONG;
 }
 
 /* Values of another step are rounded once more on the way: a little more room than for the right.
  */
-static int fits(const struct hunt *h, size_t n, double value) {
+static int fits(const struct cause_search *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   if (attn_judged_fits(h->judged, n, value)) return 1;
   double unit = pow(10, -(double)h->judged->decimals);
@@ -49,7 +49,7 @@ static int fits(const struct hunt *h, size_t n, double value) {
          fabs(cell->value - value) <= unit;
 }
 
-static int explains_all(const struct hunt *h, const attn_matrix *m) {
+static int explains_all(const struct cause_search *h, const attn_matrix *m) {
   if (m->rows != h->step->exact.rows || m->cols != h->step->exact.cols) return 0;
   for (size_t n = 0; n < h->cells; n++)
     if (h->judged->printed[n] && !fits(h, n, m->at[n])) return 0;
@@ -57,7 +57,7 @@ static int explains_all(const struct hunt *h, const attn_matrix *m) {
 }
 
 /* The step computed anew by another operation, from other operands, with another scalar. */
-static int as(const struct hunt *h, int op, int axis, double scalar, const attn_matrix *a,
+static int as(const struct cause_search *h, int op, int axis, double scalar, const attn_matrix *a,
               const attn_matrix *b) {
   attn_step other = *h->step;
   attn_matrix out;
@@ -67,7 +67,7 @@ static int as(const struct hunt *h, int op, int axis, double scalar, const attn_
 }
 
 /* The right numbers of another step of the same head, or as the author has them. */
-static const attn_matrix *named(const struct hunt *h, int name, int right) {
+static const attn_matrix *named(const struct cause_search *h, int name, int right) {
   for (int32_t n = 0; n < h->example->steps; n++) {
     const attn_step *s = &h->example->step[n];
     if (s->name == name && (s->head == h->step->head || s->head < 0 || h->step->head < 0))
@@ -78,7 +78,7 @@ static const attn_matrix *named(const struct hunt *h, int name, int right) {
 
 /* ---- Slips of a whole step ----------------------------------------------------------- */
 
-static int any_width(const struct hunt *h, const attn_matrix *a) {
+static int any_width(const struct cause_search *h, const attn_matrix *a) {
   for (int32_t n = 0; n < h->example->steps; n++) {
     const double widths[] = {h->example->step[n].exact.rows, h->example->step[n].exact.cols};
     for (int k = 0; k < 2; k++)
@@ -89,7 +89,7 @@ static int any_width(const struct hunt *h, const attn_matrix *a) {
   return 0;
 }
 
-static int scaling(const struct hunt *h) {
+static int scaling(const struct cause_search *h) {
   const attn_matrix *a = operand(h, 0);
   if (explains_all(h, a)) return ATTN_CAUSE_MISSING_SCALE;
   if (h->step->scaled_by && as(h, ATTN_OP_DIVIDE, 0, h->step->scaled_by, a, NULL))
@@ -98,7 +98,7 @@ static int scaling(const struct hunt *h) {
 }
 
 /* A causal mask moved by one key, either way. */
-static int moved_mask(const struct hunt *h, const attn_step *masked, int then_softmax) {
+static int moved_mask(const struct cause_search *h, const attn_step *masked, int then_softmax) {
   const attn_matrix *scores = &h->example->step[masked->operand[0]].exact;
   const attn_matrix *mask = &h->example->step[masked->operand[1]].exact;
   if (mask->rows != scores->rows || mask->cols != scores->cols) return 0;
@@ -122,7 +122,7 @@ static int moved_mask(const struct hunt *h, const attn_step *masked, int then_so
   return 0;
 }
 
-static int softmax(const struct hunt *h) {
+static int softmax(const struct cause_search *h) {
   const attn_matrix *a = operand(h, 0);
   const attn_step *from = operand_step(h, 0);
   int axis = h->step->axis;
@@ -143,7 +143,7 @@ static int softmax(const struct hunt *h) {
 }
 
 /* Exponentials over their sums: over the sums of the other axis? */
-static int quotient(const struct hunt *h) {
+static int quotient(const struct cause_search *h) {
   const attn_matrix *a = operand(h, 0);
   attn_step line = *h->step;
   attn_matrix sum;
@@ -153,14 +153,14 @@ static int quotient(const struct hunt *h) {
              : ATTN_CAUSE_NONE;
 }
 
-static int mask(const struct hunt *h) {
+static int mask(const struct cause_search *h) {
   if (explains_all(h, operand(h, 0))) return ATTN_CAUSE_MASK_IGNORED;
   return moved_mask(h, h->step, 0) ? ATTN_CAUSE_MASK_OFF_BY_ONE : ATTN_CAUSE_NONE;
 }
 
-static int is_output(const struct hunt *h) { return h->step->name == ATTN_STEP_OUTPUT; }
+static int is_output(const struct cause_search *h) { return h->step->name == ATTN_STEP_OUTPUT; }
 
-static int product(const struct hunt *h) {
+static int product(const struct cause_search *h) {
   const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
   int name = h->step->name;
   int other = name == ATTN_STEP_Q ? ATTN_STEP_K : name == ATTN_STEP_K ? ATTN_STEP_Q : -1;
@@ -182,22 +182,23 @@ static int product(const struct hunt *h) {
 
 /* ---- Slips of single cells ------------------------------------------------------------- */
 
-static int each_wrong(const struct hunt *h, int (*explains)(const struct hunt *, size_t)) {
+static int each_wrong(const struct cause_search *h,
+                      int (*explains)(const struct cause_search *, size_t)) {
   for (size_t n = 0; n < h->cells; n++)
     if (wrong(h, n) && !explains(h, n)) return 0;
   return 1;
 }
 
-static double follows(const struct hunt *h, size_t n) { return h->judged->followed.at[n]; }
-static double exact(const struct hunt *h, size_t n) { return h->step->exact.at[n]; }
+static double follows(const struct cause_search *h, size_t n) { return h->judged->followed.at[n]; }
+static double exact(const struct cause_search *h, size_t n) { return h->step->exact.at[n]; }
 
 /* Is what is printed at n the number of another place, however exact the author had that? */
-static int is_that_of(const struct hunt *h, size_t n, size_t other) {
+static int is_that_of(const struct cause_search *h, size_t n, size_t other) {
   return fits(h, n, follows(h, other)) || fits(h, n, exact(h, other));
 }
 
 /* Every wrong cell is what another row gives at the same column. */
-static int of_another_row(const struct hunt *h, size_t n) {
+static int of_another_row(const struct cause_search *h, size_t n) {
   size_t cols = (size_t)h->step->exact.cols;
   for (size_t at = n % cols; at < h->cells; at += cols)
     if (at != n && is_that_of(h, n, at)) return 1;
@@ -205,7 +206,7 @@ static int of_another_row(const struct hunt *h, size_t n) {
 }
 
 /* Or what another column gives. */
-static int of_another_place(const struct hunt *h, size_t n) {
+static int of_another_place(const struct cause_search *h, size_t n) {
   size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
   for (size_t at = row; at < row + cols; at++)
     if (at != n && is_that_of(h, n, at)) return 1;
@@ -213,18 +214,18 @@ static int of_another_place(const struct hunt *h, size_t n) {
 }
 
 /* Cells of one line: `count` of them, `stride` apart. */
-struct line {
+struct cell_line {
   size_t first, stride, count;
 };
 
-static int line_is_wrong(const struct hunt *h, struct line l) {
+static int line_is_wrong(const struct cause_search *h, struct cell_line l) {
   for (size_t n = 0; n < l.count; n++)
     if (wrong(h, l.first + n * l.stride)) return 1;
   return 0;
 }
 
 /* All that is printed of the line is what the line `from` of the product gives. */
-static int line_is_that_of(const struct hunt *h, struct line l, size_t from) {
+static int line_is_that_of(const struct cause_search *h, struct cell_line l, size_t from) {
   for (size_t n = 0; n < l.count; n++) {
     size_t at = l.first + n * l.stride;
     if (h->judged->printed[at] && !is_that_of(h, at, from + n * l.stride)) return 0;
@@ -234,11 +235,11 @@ static int line_is_that_of(const struct hunt *h, struct line l, size_t from) {
 
 /* Every row (or column) with a wrong cell is another one, whole: chance does that less easily than
  * a cell alone. */
-static int lines_are_others(const struct hunt *h, int columns) {
+static int lines_are_others(const struct cause_search *h, int columns) {
   size_t cols = (size_t)h->step->exact.cols, rows = (size_t)h->step->exact.rows;
   size_t lines = columns ? cols : rows, next = columns ? 1 : cols;
   for (size_t l = 0; l < lines; l++) {
-    const struct line line = {l * next, columns ? cols : 1, columns ? rows : cols};
+    const struct cell_line line = {l * next, columns ? cols : 1, columns ? rows : cols};
     int found = !line_is_wrong(h, line);
     for (size_t other = 0; other < lines && !found; other++)
       found = other != l && line_is_that_of(h, line, other * next);
@@ -247,12 +248,12 @@ static int lines_are_others(const struct hunt *h, int columns) {
   return 1;
 }
 
-static int lines_were_mixed_up(const struct hunt *h) {
+static int lines_were_mixed_up(const struct cause_search *h) {
   return lines_are_others(h, 0) || lines_are_others(h, 1);
 }
 
 /* The terms a_ik b_kj of one cell of a product. */
-static int32_t terms(const struct hunt *h, size_t n, double *term, int32_t most) {
+static int32_t terms(const struct cause_search *h, size_t n, double *term, int32_t most) {
   const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
   size_t cols = (size_t)h->step->exact.cols, i = n / cols, j = n % cols;
   int ta = h->step->op == ATTN_OP_MATMUL_TN, tb = h->step->op == ATTN_OP_MATMUL_NT;
@@ -265,13 +266,13 @@ static int32_t terms(const struct hunt *h, size_t n, double *term, int32_t most)
   return inner < most ? inner : most;
 }
 
-static int is_product(const struct hunt *h) {
+static int is_product(const struct cause_search *h) {
   return h->step->op == ATTN_OP_MATMUL || h->step->op == ATTN_OP_MATMUL_NT ||
          h->step->op == ATTN_OP_MATMUL_TN;
 }
 
 /* The whole cell, or one term of its sum, with the other sign. */
-static int of_another_sign(const struct hunt *h, size_t n) {
+static int of_another_sign(const struct cause_search *h, size_t n) {
   double term[64], value = follows(h, n);
   if (value != 0 && fits(h, n, -value)) return 1;
   int32_t count = is_product(h) ? terms(h, n, term, 64) : 0;
@@ -281,7 +282,7 @@ static int of_another_sign(const struct hunt *h, size_t n) {
 }
 
 /* Two digits of value change places. */
-static int digits_swapped(const struct hunt *h, size_t n, double value) {
+static int digits_swapped(const struct cause_search *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   char right[48], got[48];
   int places = h->judged->decimals;
@@ -295,12 +296,12 @@ static int digits_swapped(const struct hunt *h, size_t n, double value) {
   return differ == 2 && right[first] == got[second] && right[second] == got[first];
 }
 
-static int copied_wrongly(const struct hunt *h, size_t n) {
+static int copied_wrongly(const struct cause_search *h, size_t n) {
   return digits_swapped(h, n, follows(h, n)) || digits_swapped(h, n, exact(h, n));
 }
 
 /* The author rounded, or cut, at fewer digits than he prints. */
-static int rounded_early(const struct hunt *h, size_t n) {
+static int rounded_early(const struct cause_search *h, size_t n) {
   const attn_cell *cell = h->judged->printed[n];
   double value = follows(h, n);
   for (int d = h->judged->decimals; d >= 1; d--) {
@@ -312,13 +313,13 @@ static int rounded_early(const struct hunt *h, size_t n) {
   return 0;
 }
 
-static int count_wrong(const struct hunt *h) {
+static int count_wrong(const struct cause_search *h) {
   int count = 0;
   for (size_t n = 0; n < h->cells; n++) count += wrong(h, n);
   return count;
 }
 
-static int by_cells(const struct hunt *h) {
+static int by_cells(const struct cause_search *h) {
   int32_t name = h->step->name;
   if (each_wrong(h, rounded_early)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
   if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
@@ -337,13 +338,13 @@ attn_status attn_find_cause(const attn_example *example, const struct attn_judge
                             int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
   const attn_step *s = &example->step[step];
   int out_of_memory = 0;
-  const struct hunt h = {example,
-                         judged,
-                         &judged[step],
-                         s,
-                         pool,
-                         &out_of_memory,
-                         (size_t)s->exact.rows * (size_t)s->exact.cols};
+  const struct cause_search h = {example,
+                                 judged,
+                                 &judged[step],
+                                 s,
+                                 pool,
+                                 &out_of_memory,
+                                 (size_t)s->exact.rows * (size_t)s->exact.cols};
   *cause = ATTN_CAUSE_NONE;
   if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
   if (s->op == ATTN_OP_SOFTMAX) *cause = softmax(&h);

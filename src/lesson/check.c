@@ -4,7 +4,7 @@
 #include "error.h"
 #include "judge.h"
 
-struct owner {
+struct check_owner {
   attn_check check;
   struct attn_pool *memory;
 };
@@ -59,7 +59,7 @@ static attn_status describe(const attn_example *e, const struct attn_judged *jud
   return status;
 }
 
-static attn_status judge_all(const attn_lesson *lesson, struct owner *o, attn_error *err) {
+static attn_status judge_all(const attn_lesson *lesson, struct check_owner *o, attn_error *err) {
   o->check.examples = lesson->examples;
   o->check.example =
       attn_pool_take(o->memory, ((size_t)lesson->examples + 1) * sizeof *o->check.example);
@@ -77,7 +77,7 @@ static attn_status judge_all(const attn_lesson *lesson, struct owner *o, attn_er
 }
 
 attn_status attn_lesson_check(const attn_lesson *lesson, attn_check **check, attn_error *err) {
-  struct owner *o = calloc(1, sizeof *o);
+  struct check_owner *o = calloc(1, sizeof *o);
   *check = NULL;
   if (!o || !(o->memory = attn_pool_new())) {
     free(o);
@@ -92,7 +92,7 @@ attn_status attn_lesson_check(const attn_lesson *lesson, attn_check **check, att
 }
 
 void attn_check_free(attn_check *check) {
-  struct owner *o = (struct owner *)(void *)check;
+  struct check_owner *o = (struct check_owner *)(void *)check;
   if (!o) return;
   attn_pool_free(o->memory);
   free(o);

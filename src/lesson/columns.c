@@ -46,7 +46,7 @@ static int ends_cell(const struct attn_cursor *c) {
 
 static int one_cell(struct attn_cursor *c, struct attn_builder *b) {
   struct attn_cursor before = *c;
-  struct attn_value value;
+  struct attn_expression_value value;
   int result;
   if (c->token.kind == ATTN_TOKEN_DITTO) {
     result = attn_advance(c);
@@ -72,7 +72,7 @@ static int add_row(struct attn_builder *b, struct attn_span line) {
   return result == ATTN_YES ? attn_build_row(b, line.end) : result;
 }
 
-struct block {
+struct column_block {
   struct attn_builder cells;
   char **labels;
   size_t rows;
@@ -80,7 +80,7 @@ struct block {
   size_t end;   /* behind its last line */
 };
 
-static int push_label(struct block *k, struct attn_span label) {
+static int push_label(struct column_block *k, struct attn_span label) {
   struct attn_pool *pool = k->cells.r->pool;
   if (attn_pool_grow(pool, (void **)&k->labels, k->rows, sizeof(char *)))
     return attn_reader_no_memory(k->cells.r);
@@ -104,7 +104,7 @@ static int is_row(const struct attn_reader *r, struct attn_span line, struct att
 }
 
 /* Rows from at on. strict once a name says that these are a matrix. */
-static int read_block(struct attn_reader *r, size_t at, int strict, struct block *k) {
+static int read_block(struct attn_reader *r, size_t at, int strict, struct column_block *k) {
   k->cells.r = r;
   k->cells.lenient = 1;
   k->end = at;
@@ -159,7 +159,7 @@ static int names_a_matrix(const char *label) {
   return 0;
 }
 
-static int add_block(struct attn_reader *r, struct block *k, char *name, int strict) {
+static int add_block(struct attn_reader *r, struct column_block *k, char *name, int strict) {
   attn_printing *table;
   int result = attn_build_end(&k->cells, &table);
   if (result != ATTN_YES) return result;
@@ -188,7 +188,7 @@ int attn_columns(struct attn_reader *r, size_t *at) {
   if (!clean) return ATTN_FAILED;
   int strict = *clean ? (attn_name_is_symbol(clean) ? 2 : 1) : 0;
   if (strict == 1 && !explicit_name) strict = 0; /* a heading names, but promises nothing */
-  struct block k = {.rows = 0};
+  struct column_block k = {.rows = 0};
   int result = read_block(r, begin, strict, &k);
   if (result == ATTN_YES) result = add_block(r, &k, clean, strict);
   if (result == ATTN_YES) *at = k.end;
@@ -234,14 +234,14 @@ static int list_row(struct attn_reader *r, size_t at, struct attn_span *label,
   return result == ATTN_YES && ((*vector)->rows != 1 || (*vector)->cols < 2) ? ATTN_NO : result;
 }
 
-struct rows {
+struct column_rows {
   attn_printing **vectors;
   char **labels;
   int count, symbols, equals, matrices, same_letter;
 };
 
 /* `猫: same as above` among the rows. */
-static int ditto_in_list(struct attn_reader *r, size_t at, const struct rows *l,
+static int ditto_in_list(struct attn_reader *r, size_t at, const struct column_rows *l,
                          struct attn_span *label, attn_printing **vector) {
   struct attn_span line = attn_bare(r, without_comment(r, attn_line(r, at))), rest;
   long row;
@@ -252,7 +252,7 @@ static int ditto_in_list(struct attn_reader *r, size_t at, const struct rows *l,
   return ATTN_YES;
 }
 
-static int read_list(struct attn_reader *r, size_t *at, struct rows *l) {
+static int read_list(struct attn_reader *r, size_t *at, struct column_rows *l) {
   size_t here = *at;
   while (here < r->source.size) {
     struct attn_span label;
@@ -278,7 +278,7 @@ static int read_list(struct attn_reader *r, size_t *at, struct rows *l) {
   return l->count >= 2 ? ATTN_YES : ATTN_NO;
 }
 
-static int add_list(struct attn_reader *r, struct rows *l, char *name) {
+static int add_list(struct attn_reader *r, struct column_rows *l, char *name) {
   struct attn_builder b = {.r = r};
   int cols = l->vectors[0]->cols;
   attn_printing table = *l->vectors[0];
@@ -299,13 +299,13 @@ static int add_list(struct attn_reader *r, struct rows *l, char *name) {
 }
 
 /* A, B, C or a, b, c: names of tokens, whatever the letters mean elsewhere. */
-static int counts_in_letters(const struct rows *l) {
+static int counts_in_letters(const struct column_rows *l) {
   for (int i = 0; i < l->count; i++)
     if (toupper((unsigned char)l->labels[i][0]) != 'A' + i || l->labels[i][1]) return 0;
   return 1;
 }
 
-static int labels_are_listed_tokens(const struct attn_reader *r, const struct rows *l) {
+static int labels_are_listed_tokens(const struct attn_reader *r, const struct column_rows *l) {
   for (int n = r->document->items - 1; n >= 0; n--) {
     const struct attn_item *item = &r->document->item[n];
     if (item->kind != ATTN_ITEM_TOKENS || item->tokens != l->count) continue;
@@ -317,7 +317,7 @@ static int labels_are_listed_tokens(const struct attn_reader *r, const struct ro
 }
 
 /* Do the labels name rows of one matrix, not matrices? */
-static int labels_name_rows(const struct attn_reader *r, const struct rows *l, int named) {
+static int labels_name_rows(const struct attn_reader *r, const struct column_rows *l, int named) {
   if (l->same_letter == l->count && l->symbols == l->count) return 1; /* x_1, x_2 */
   if (l->equals) return 0;
   if (named && (counts_in_letters(l) || labels_are_listed_tokens(r, l))) return 1;
@@ -329,7 +329,7 @@ int attn_labelled_list(struct attn_reader *r, size_t *at) {
   attn_printing *first;
   int equals, result = list_row(r, *at, &label, &first, &equals);
   if (result != ATTN_YES || r->lookahead == 0) return result == ATTN_FAILED ? result : ATTN_NO;
-  struct rows rows = {.count = 0}, *l = &rows;
+  struct column_rows rows = {.count = 0}, *l = &rows;
   size_t end = *at, begin = *at;
   result = read_list(r, &end, l);
   if (result == ATTN_YES && !labels_name_rows(r, l, pending.begin < pending.end)) result = ATTN_NO;

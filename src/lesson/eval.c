@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "error.h"
+#include "operations.h"
 #include "source.h"
 
 typedef const attn_matrix *matrix;
@@ -27,8 +28,9 @@ static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn
                         attn_error *err) {
   if (rows < 1 || cols < 1 || rows > ATTN_CELLS_MAX || cols > ATTN_CELLS_MAX ||
       rows * cols > ATTN_CELLS_MAX)
-    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "a result of %lld x %lld, at most %d numbers",
-                     (long long)rows, (long long)cols, ATTN_CELLS_MAX);
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL,
+                     "the result would be %lld x %lld; the limit is %d values", (long long)rows,
+                     (long long)cols, ATTN_CELLS_MAX);
   *out = attn_matrix_new(pool, (int32_t)rows, (int32_t)cols);
   if (!out->at)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %lld x %lld numbers",
@@ -37,8 +39,8 @@ static attn_status make(struct attn_pool *pool, int64_t rows, int64_t cols, attn
 }
 
 static attn_status misfit(matrix a, matrix b, const char *what, attn_error *err) {
-  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: %dx%d and %dx%d do not fit", what, (int)a->rows,
-                   (int)a->cols, (int)b->rows, (int)b->cols);
+  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: shapes %dx%d and %dx%d do not match", what,
+                   (int)a->rows, (int)a->cols, (int)b->rows, (int)b->cols);
 }
 
 /* ---- products ---- */
@@ -61,18 +63,26 @@ static attn_status multiply(matrix a, int ta, matrix b, int tb, struct attn_pool
   return ATTN_OK;
 }
 
-static attn_status general(matrix q, matrix k, matrix w, struct attn_pool *pool, attn_matrix *out,
-                           attn_error *err) {
+attn_status attn_eval_product(const attn_step *step, const attn_matrix *const *operand,
+                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  return multiply(operand[0], step->op == ATTN_OP_MATMUL_TN, operand[1],
+                  step->op == ATTN_OP_MATMUL_NT, pool, out, err);
+}
+
+attn_status attn_eval_general(const attn_step *step, const attn_matrix *const *operand,
+                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   attn_matrix qw;
-  attn_status status = multiply(q, 0, w, 0, pool, &qw, err);
-  return status ? status : multiply(&qw, 0, k, 1, pool, out, err);
+  (void)step;
+  attn_status status = multiply(operand[0], 0, operand[2], 0, pool, &qw, err);
+  return status ? status : multiply(&qw, 0, operand[1], 1, pool, out, err);
 }
 
 /* W and U act on upright vectors: a row a_i of a becomes W a_i, so a W^T row by row. */
-static attn_status additive(const attn_matrix *const *operand, struct attn_pool *pool,
-                            attn_matrix *out, attn_error *err) {
+attn_status attn_eval_additive(const attn_step *step, const attn_matrix *const *operand,
+                               struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   matrix v = operand[4];
   attn_matrix wa, ub;
+  (void)step;
   attn_status status = multiply(operand[0], 0, operand[2], 1, pool, &wa, err);
   if (!status) status = multiply(operand[1], 0, operand[3], 1, pool, &ub, err);
   if (status) return status;
@@ -106,8 +116,10 @@ static void line_set(attn_matrix *m, int axis, int32_t line, int32_t k, double v
 }
 
 /* A line that sees nothing has no weights: zeros, not NaN. */
-static attn_status softmax(matrix a, int axis, struct attn_pool *pool, attn_matrix *out,
-                           attn_error *err) {
+attn_status attn_eval_softmax(const attn_step *step, const attn_matrix *const *operand,
+                              struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0];
+  int axis = step->axis;
   attn_status status = make(pool, a->rows, a->cols, out, err);
   if (status) return status;
   for (int32_t l = 0; l < lines(a, axis); l++) {
@@ -125,8 +137,10 @@ static attn_status softmax(matrix a, int axis, struct attn_pool *pool, attn_matr
   return ATTN_OK;
 }
 
-static attn_status sum_lines(matrix a, int axis, struct attn_pool *pool, attn_matrix *out,
-                             attn_error *err) {
+attn_status attn_eval_sum(const attn_step *step, const attn_matrix *const *operand,
+                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0];
+  int axis = step->axis;
   attn_status status = make(pool, axis ? a->rows : 1, axis ? 1 : a->cols, out, err);
   if (status) return status;
   for (int32_t l = 0; l < lines(a, axis); l++)
@@ -134,8 +148,10 @@ static attn_status sum_lines(matrix a, int axis, struct attn_pool *pool, attn_ma
   return ATTN_OK;
 }
 
-static attn_status quotient(matrix a, matrix b, int axis, struct attn_pool *pool, attn_matrix *out,
-                            attn_error *err) {
+attn_status attn_eval_quotient(const attn_step *step, const attn_matrix *const *operand,
+                               struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0], b = operand[1];
+  int axis = step->axis;
   if (b->rows != (axis ? a->rows : 1) || b->cols != (axis ? 1 : a->cols))
     return misfit(a, b, "quotient", err);
   attn_status status = make(pool, a->rows, a->cols, out, err);
@@ -151,40 +167,77 @@ static attn_status quotient(matrix a, matrix b, int axis, struct attn_pool *pool
 
 /* ---- element by element ---- */
 
-enum pairwise { ADD, MASK };
-
-/* b may be one row, one column or one number that stands for all. */
-static attn_status pair(enum pairwise kind, matrix a, matrix b, double fill, struct attn_pool *pool,
-                        attn_matrix *out, attn_error *err) {
+/* b may be one row, one column or one value that is broadcast. */
+static attn_status binary(double (*f)(double, double, double), const char *what,
+                          const attn_step *step, const attn_matrix *const *operand,
+                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0], b = operand[1];
   if ((b->rows != a->rows && b->rows != 1) || (b->cols != a->cols && b->cols != 1))
-    return misfit(a, b, kind == ADD ? "sum" : "mask", err);
+    return misfit(a, b, what, err);
   attn_status status = make(pool, a->rows, a->cols, out, err);
-  if (status) return status;
-  for (int32_t i = 0; i < a->rows; i++)
+  for (int32_t i = 0; i < a->rows && !status; i++)
     for (int32_t j = 0; j < a->cols; j++) {
-      double x = get(a, i, j), y = get(b, b->rows == 1 ? 0 : i, b->cols == 1 ? 0 : j);
-      set(out, i, j, kind == ADD ? x + y : y != 0 ? x : fill);
+      double y = get(b, b->rows == 1 ? 0 : i, b->cols == 1 ? 0 : j);
+      set(out, i, j, f(get(a, i, j), y, step->scalar));
     }
-  return ATTN_OK;
+  return status;
 }
 
-enum single { COPY, TRANSPOSE, DIVIDE, EXP };
+static double added(double x, double y, double unused) { return (void)unused, x + y; }
+static double masked(double x, double y, double fill) { return y != 0 ? x : fill; }
 
-static attn_status single(enum single kind, matrix a, double scalar, struct attn_pool *pool,
-                          attn_matrix *out, attn_error *err) {
-  int turn = kind == TRANSPOSE;
-  attn_status status = make(pool, turn ? a->cols : a->rows, turn ? a->rows : a->cols, out, err);
-  if (status) return status;
-  for (int32_t i = 0; i < out->rows; i++)
-    for (int32_t j = 0; j < out->cols; j++) {
-      double x = turn ? get(a, j, i) : get(a, i, j);
-      set(out, i, j, kind == DIVIDE ? x / scalar : kind == EXP ? exp(x) : x);
-    }
-  return ATTN_OK;
+attn_status attn_eval_add(const attn_step *step, const attn_matrix *const *operand,
+                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  return binary(added, "sum", step, operand, pool, out, err);
 }
 
-static attn_status append(const attn_matrix *const *operand, int32_t count, struct attn_pool *pool,
-                          attn_matrix *out, attn_error *err) {
+attn_status attn_eval_mask(const attn_step *step, const attn_matrix *const *operand,
+                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  return binary(masked, "mask", step, operand, pool, out, err);
+}
+
+static attn_status unary(double (*f)(double, double), matrix a, double scalar,
+                         struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  attn_status status = make(pool, a->rows, a->cols, out, err);
+  for (int32_t i = 0; i < a->rows && !status; i++)
+    for (int32_t j = 0; j < a->cols; j++) set(out, i, j, f(get(a, i, j), scalar));
+  return status;
+}
+
+static double copied(double x, double unused) { return (void)unused, x; }
+static double divided(double x, double scalar) { return x / scalar; }
+static double exponential(double x, double unused) { return (void)unused, exp(x); }
+
+attn_status attn_eval_given(const attn_step *step, const attn_matrix *const *operand,
+                            struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  (void)operand;
+  return unary(copied, &step->exact, 0, pool, out, err);
+}
+
+attn_status attn_eval_divide(const attn_step *step, const attn_matrix *const *operand,
+                             struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  return unary(divided, operand[0], step->scalar, pool, out, err);
+}
+
+attn_status attn_eval_exp(const attn_step *step, const attn_matrix *const *operand,
+                          struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  (void)step;
+  return unary(exponential, operand[0], 0, pool, out, err);
+}
+
+attn_status attn_eval_transpose(const attn_step *step, const attn_matrix *const *operand,
+                                struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0];
+  (void)step;
+  attn_status status = make(pool, a->cols, a->rows, out, err);
+  for (int32_t i = 0; i < a->cols && !status; i++)
+    for (int32_t j = 0; j < a->rows; j++) set(out, i, j, get(a, j, i));
+  return status;
+}
+
+attn_status attn_eval_append(const attn_step *step, const attn_matrix *const *operand,
+                             struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  int32_t count = step->operands;
   int64_t cols = 0;
   for (int32_t n = 0; n < count; n++) {
     if (operand[n]->rows != operand[0]->rows) return misfit(operand[0], operand[n], "concat", err);
@@ -199,79 +252,29 @@ static attn_status append(const attn_matrix *const *operand, int32_t count, stru
 }
 
 /* p(t) = [sin(w t), cos(w t), ...] with w = 10000^(-2k/d), k from first on, t from 0. */
-static attn_status positions(int32_t rows, int32_t cols, double first, struct attn_pool *pool,
-                             attn_matrix *out, attn_error *err) {
+attn_status attn_eval_positions(const attn_step *step, const attn_matrix *const *operand,
+                                struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  int32_t rows = step->exact.rows, cols = step->exact.cols;
+  (void)operand;
   attn_status status = make(pool, rows, cols, out, err);
   if (status) return status;
   for (int32_t t = 0; t < rows; t++)
     for (int32_t c = 0; c < cols; c++) {
-      double k = first + floor(c / 2.0), w = pow(10000, -2 * k / cols);
+      double k = step->scalar + floor(c / 2.0), w = pow(10000, -2 * k / cols);
       set(out, t, c, c % 2 ? cos(w * t) : sin(w * t));
     }
   return ATTN_OK;
 }
 
-static int32_t operands_of(int32_t op) {
-  switch (op) {
-    case ATTN_OP_GIVEN:
-    case ATTN_OP_POSITIONS:
-      return 0;
-    case ATTN_OP_TRANSPOSE:
-    case ATTN_OP_DIVIDE:
-    case ATTN_OP_SOFTMAX:
-    case ATTN_OP_EXP:
-    case ATTN_OP_SUM:
-    case ATTN_OP_APPEND:
-      return 1;
-    case ATTN_OP_GENERAL:
-      return 3;
-    case ATTN_OP_ADDITIVE:
-      return 5;
-    default:
-      return 2;
-  }
-}
-
 attn_status attn_eval_step(const attn_step *step, const attn_matrix *const *operand,
                            struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   *out = (attn_matrix){0, 0, NULL};
-  if (step->operands < operands_of(step->op))
-    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s has only %d of its operands", step->symbol,
-                     (int)step->operands);
-  matrix a = step->operands > 0 ? operand[0] : NULL, b = step->operands > 1 ? operand[1] : NULL;
-  switch ((attn_step_op)step->op) {
-    case ATTN_OP_GIVEN:
-      return single(COPY, &step->exact, 0, pool, out, err);
-    case ATTN_OP_MATMUL:
-      return multiply(a, 0, b, 0, pool, out, err);
-    case ATTN_OP_MATMUL_NT:
-      return multiply(a, 0, b, 1, pool, out, err);
-    case ATTN_OP_MATMUL_TN:
-      return multiply(a, 1, b, 0, pool, out, err);
-    case ATTN_OP_TRANSPOSE:
-      return single(TRANSPOSE, a, 0, pool, out, err);
-    case ATTN_OP_DIVIDE:
-      return single(DIVIDE, a, step->scalar, pool, out, err);
-    case ATTN_OP_MASK:
-      return pair(MASK, a, b, step->scalar, pool, out, err);
-    case ATTN_OP_SOFTMAX:
-      return softmax(a, step->axis, pool, out, err);
-    case ATTN_OP_EXP:
-      return single(EXP, a, 0, pool, out, err);
-    case ATTN_OP_SUM:
-      return sum_lines(a, step->axis, pool, out, err);
-    case ATTN_OP_QUOTIENT:
-      return quotient(a, b, step->axis, pool, out, err);
-    case ATTN_OP_ADD:
-      return pair(ADD, a, b, 0, pool, out, err);
-    case ATTN_OP_APPEND:
-      return append(operand, step->operands, pool, out, err);
-    case ATTN_OP_GENERAL:
-      return general(a, b, operand[2], pool, out, err);
-    case ATTN_OP_ADDITIVE:
-      return additive(operand, pool, out, err);
-    case ATTN_OP_POSITIONS:
-      return positions(step->exact.rows, step->exact.cols, step->scalar, pool, out, err);
-  }
-  return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s has no known operation", step->symbol);
+  if (step->op < 0 || step->op >= ATTN_OP_COUNT)
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s: unknown operation %d", step->symbol,
+                     (int)step->op);
+  const struct attn_operation *operation = &attn_operations[step->op];
+  if (step->operands < operation->operands)
+    return attn_fail(err, ATTN_ERR_SHAPE, NULL, "%s needs %d operands, got %d", step->symbol,
+                     (int)operation->operands, (int)step->operands);
+  return operation->eval(step, operand, pool, out, err);
 }

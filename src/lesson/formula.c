@@ -86,11 +86,11 @@ static int symbols(struct attn_cursor *c, struct attn_span *span) {
   return result;
 }
 
-static attn_printing *single(struct chain *h, const struct attn_value *value) {
+static attn_printing *single(struct chain *h, const struct attn_expression_value *value) {
   attn_printing *t = attn_pool_take(h->r->pool, sizeof *t);
   attn_cell *cell = attn_pool_take(h->r->pool, sizeof *cell);
   if (!t || !cell) return NULL;
-  struct attn_place place = attn_source_place(&h->r->source, value->begin);
+  struct attn_source_position place = attn_source_place(&h->r->source, value->begin);
   *cell = value->one;
   cell->line = place.line;
   cell->column = place.column;
@@ -99,7 +99,8 @@ static attn_printing *single(struct chain *h, const struct attn_value *value) {
   return t;
 }
 
-static int push(struct chain *h, const struct attn_value *value, enum attn_item_link link) {
+static int push(struct chain *h, const struct attn_expression_value *value,
+                enum attn_item_link link) {
   struct attn_pool *pool = h->r->pool;
   attn_printing *table = value->table ? value->table : single(h, value);
   if (!table || attn_pool_grow(pool, (void **)&h->factor, h->factors, sizeof *h->factor) ||
@@ -140,7 +141,7 @@ static int values(struct chain *h, struct attn_cursor *c, enum attn_item_link li
   struct attn_span formula = h->formula;
   int result, stacked = 1, worked = h->worked;
   do {
-    struct attn_value value;
+    struct attn_expression_value value;
     if (h->factors > first && attn_token_is(c, '*')) {
       stacked = 0;
       if (attn_advance(c) != ATTN_YES) return ATTN_FAILED;

@@ -12,7 +12,7 @@ int attn_reader_fail(struct attn_reader *r, size_t offset, const char *format, .
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  struct attn_place place = attn_source_place(&r->source, offset);
+  struct attn_source_position place = attn_source_place(&r->source, offset);
   r->status = attn_fail_at(r->err, ATTN_ERR_FORMAT, place.line, place.column, "%s", message);
   return ATTN_FAILED;
 }
@@ -34,7 +34,7 @@ struct attn_item *attn_reader_add(struct attn_reader *r, enum attn_item_kind kin
   struct attn_document *d = r->document;
   if (attn_pool_grow(r->pool, (void **)&d->item, (size_t)d->items, sizeof *d->item))
     return attn_reader_no_memory(r), NULL;
-  struct attn_place place = attn_source_place(&r->source, offset);
+  struct attn_source_position place = attn_source_place(&r->source, offset);
   struct attn_item *item = &d->item[d->items++];
   memset(item, 0, sizeof *item);
   item->kind = kind;

@@ -55,24 +55,24 @@ static void overlay(struct attn_judged *j, const attn_step *s) {
 /* What a printed cell may stand for when the next step is computed from it. An integer among
  * numbers with digits is one of those, its zeros dropped; one that is the computed number itself
  * hides no more than its operands leave open; only a lonely integer may hide half a unit. */
-static struct attn_span stands_for(const struct attn_judged *j, size_t n, double exact) {
+static struct attn_interval stands_for(const struct attn_judged *j, size_t n, double exact) {
   const attn_cell *cell = j->printed[n];
   double value = cell->value;
-  if (cell->kind == ATTN_CELL_EXACT) return (struct attn_span){value, value};
+  if (cell->kind == ATTN_CELL_EXACT) return (struct attn_interval){value, value};
   if (value == exact || value == j->followed.at[n]) {
-    if (!j->open.lo.at) return (struct attn_span){value, value};
+    if (!j->open.lo.at) return (struct attn_interval){value, value};
     double half = 0.5 * pow(10, -(double)j->decimals);
-    return (struct attn_span){fmin(value, fmax(value - half, j->open.lo.at[n])),
-                              fmax(value, fmin(value + half, j->open.hi.at[n]))};
+    return (struct attn_interval){fmin(value, fmax(value - half, j->open.lo.at[n])),
+                                  fmax(value, fmin(value + half, j->open.hi.at[n]))};
   }
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && j->decimals > 0) {
     double half = 0.5 * pow(10, -(double)j->decimals);
-    return (struct attn_span){value - half, value + half};
+    return (struct attn_interval){value - half, value + half};
   }
   /* All whole, and the author's operands whole as well: he computed with whole numbers. */
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && exact == floor(exact))
-    return (struct attn_span){value, value};
-  return (struct attn_span){cell->lo, cell->hi};
+    return (struct attn_interval){value, value};
+  return (struct attn_interval){cell->lo, cell->hi};
 }
 
 /* The interval of a cell as an operand: what was printed, or the honest range behind it. */
@@ -87,7 +87,7 @@ static void spread(struct attn_judged *j, const attn_step *s) {
     double lo = j->range.lo.at[n], hi = j->range.hi.at[n];
     j->right.lo.at[n] = j->author.lo.at[n] = lo, j->right.hi.at[n] = j->author.hi.at[n] = hi;
     if (!cell) continue;
-    struct attn_span stands = stands_for(j, n, exact);
+    struct attn_interval stands = stands_for(j, n, exact);
     double from = stands.lo, to = stands.hi;
     j->author.lo.at[n] = from, j->author.hi.at[n] = to;
     if (j->verdict[n] == ATTN_JUDGED_WRONG || j->verdict[n] == ATTN_JUDGED_CARRIED) {
@@ -134,7 +134,7 @@ static int meets(const attn_cell *cell, double lo, double hi) {
 
 /* ---- One step -------------------------------------------------------------------------- */
 
-struct judging {
+struct example_judgement {
   const attn_example *example;
   struct attn_judged *all;
   struct attn_pool *pool;
@@ -142,22 +142,24 @@ struct judging {
 };
 
 /* Which numbers an operand is read as. */
-enum reading { READ_EXACT, READ_CARRIED, READ_FOLLOWED, READINGS };
+enum operand_reading { READ_EXACT, READ_CARRIED, READ_FOLLOWED, READINGS };
 
-static const attn_matrix *operand_as(const struct judging *g, int32_t index, enum reading how) {
+static const attn_matrix *operand_as(const struct example_judgement *g, int32_t index,
+                                     enum operand_reading how) {
   if (how == READ_CARRIED) return &g->all[index].carried;
   return how == READ_FOLLOWED ? &g->all[index].followed : &g->example->step[index].exact;
 }
 
-static int tainted(const struct judging *g, const attn_step *s) {
+static int tainted(const struct example_judgement *g, const attn_step *s) {
   for (int32_t n = 0; n < s->operands; n++)
     if (g->all[s->operand[n]].tainted) return 1;
   return 0;
 }
 
 /* Marks the cells that one way of computing the step explains: 1 right, 2 by the author's slip. */
-static attn_status explain_as(const struct judging *g, int32_t index, const enum reading *how,
-                              double scalar, unsigned char *explained) {
+static attn_status explain_as(const struct example_judgement *g, int32_t index,
+                              const enum operand_reading *how, double scalar,
+                              unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   attn_step as = *s;
@@ -182,23 +184,24 @@ static double written(double x, int digits) {
   return digits ? round(x * unit) / unit : x;
 }
 
-static attn_status explain_all(const struct judging *g, int32_t index, unsigned char *explained) {
+static attn_status explain_all(const struct example_judgement *g, int32_t index,
+                               unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   attn_status status = ATTN_OK;
   int scalars = s->op == ATTN_OP_DIVIDE ? 4 : 1;
   for (int a = 0; a < READINGS && !status; a++)
     for (int b = 0; b < (s->operands == 2 ? READINGS : 1) && !status; b++)
       for (int d = 0; d < scalars && !status; d++) {
-        enum reading how[ATTN_OPERANDS_MAX];
+        enum operand_reading how[ATTN_OPERANDS_MAX];
         for (int32_t n = 0; n < s->operands; n++)
-          how[n] = (enum reading)(n == 1 && s->operands == 2 ? b : a);
+          how[n] = (enum operand_reading)(n == 1 && s->operands == 2 ? b : a);
         status = explain_as(g, index, how, d ? written(s->scalar, d + 1) : s->scalar, explained);
       }
   return status;
 }
 
 /* The honest ranges: from the right numbers, and from the author's own. */
-static attn_status ranges(const struct judging *g, int32_t index,
+static attn_status ranges(const struct example_judgement *g, int32_t index,
                           struct attn_interval_matrix *right, struct attn_interval_matrix *author) {
   const attn_step *s = &g->example->step[index];
   const struct attn_interval_matrix *r[ATTN_OPERANDS_MAX], *a[ATTN_OPERANDS_MAX];
@@ -229,7 +232,7 @@ static int judge_cell(const attn_cell *cell, unsigned explained, const double ri
   return ATTN_JUDGED_WRONG;
 }
 
-static attn_status judge_step(const struct judging *g, int32_t index) {
+static attn_status judge_step(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
@@ -257,7 +260,7 @@ static attn_status judge_step(const struct judging *g, int32_t index) {
   return ATTN_OK;
 }
 
-static attn_status prepare(const struct judging *g, int32_t index) {
+static attn_status prepare(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   size_t cells = (size_t)s->exact.rows * (size_t)s->exact.cols;
@@ -274,7 +277,7 @@ static attn_status prepare(const struct judging *g, int32_t index) {
   return status;
 }
 
-static attn_status follow(const struct judging *g, int32_t index) {
+static attn_status follow(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
   const attn_matrix *operand[ATTN_OPERANDS_MAX];
@@ -296,7 +299,7 @@ attn_status attn_judge_example(const attn_example *example, struct attn_pool *po
                                struct attn_judged **judged, attn_error *err) {
   *judged = attn_pool_take(pool, ((size_t)example->steps + 1) * sizeof **judged);
   if (!*judged) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
-  const struct judging g = {example, *judged, pool, err};
+  const struct example_judgement g = {example, *judged, pool, err};
   for (int32_t n = 0; n < example->steps; n++) {
     attn_status status = follow(&g, n);
     if (status) return status;

@@ -2,7 +2,7 @@
 #ifndef ATTN_LESSON_JUDGE_H
 #define ATTN_LESSON_JUDGE_H
 
-#include "interval.h"
+#include "interval_arithmetic.h"
 
 /* One step: what is printed, what it may honestly be, and what became of each cell. Arrays have
  * a cell for each of the step's matrix. */

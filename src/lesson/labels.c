@@ -69,7 +69,7 @@ static int bare_numbers(struct attn_cursor *c, attn_printing **table) {
   int result = ATTN_YES;
   c->element = 1;
   while (result == ATTN_YES && c->token.kind != ATTN_TOKEN_END) {
-    struct attn_value value;
+    struct attn_expression_value value;
     result = attn_expression(c, &value);
     if (result == ATTN_YES) result = value.table ? ATTN_NO : attn_build_value(&b, &value);
     if (result != ATTN_YES) return result;
@@ -84,7 +84,7 @@ static int bare_numbers(struct attn_cursor *c, attn_printing **table) {
 
 int attn_vector(struct attn_reader *r, struct attn_span span, attn_printing **table) {
   struct attn_cursor c = attn_cursor_at(r, span.begin, span.end);
-  struct attn_value value;
+  struct attn_expression_value value;
   int result = attn_advance(&c);
   if (result != ATTN_YES) return result;
   struct attn_cursor before = c;
@@ -113,7 +113,7 @@ static int add_numbers(struct attn_reader *r, struct attn_span names, double val
 
 static int number_definition(struct attn_reader *r, struct attn_span label, struct attn_span rest) {
   struct attn_cursor c = attn_cursor_at(r, rest.begin, rest.end);
-  struct attn_value value;
+  struct attn_expression_value value;
   int result = attn_advance(&c);
   if (result == ATTN_YES) result = attn_expression(&c, &value);
   if (result == ATTN_YES) result = is_end(&c);
@@ -149,7 +149,7 @@ static int ditto_row(struct attn_reader *r, struct attn_span label, struct attn_
   struct attn_item *same = attn_reader_last_matrix(r, wanted);
   if (!same) return ATTN_NO;
   attn_printing table = same->table;
-  struct attn_place place = attn_source_place(&r->source, rest.begin);
+  struct attn_source_position place = attn_source_place(&r->source, rest.begin);
   size_t count = (size_t)table.rows * (size_t)table.cols;
   table.cells = attn_pool_take(r->pool, count * sizeof *table.cells);
   if (!table.cells) return attn_reader_no_memory(r);

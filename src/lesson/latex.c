@@ -61,7 +61,7 @@ static int ends_cell(const struct attn_cursor *c) {
 
 static int cell(struct attn_cursor *c, struct attn_builder *b) {
   struct attn_cursor before = *c;
-  struct attn_value value = {.begin = c->token.begin};
+  struct attn_expression_value value = {.begin = c->token.begin};
   int result;
   if (c->token.kind == ATTN_TOKEN_DITTO) {
     long row = c->token.row;
@@ -120,9 +120,9 @@ int attn_latex_matrix(struct attn_cursor *c, attn_printing **table) {
   size_t begin = c->token.begin, end = find_end(c, name);
   int length = (int)(name.end - name.begin);
   if (end == SIZE_MAX)
-    return attn_reader_fail(
-        r, begin, "\\begin{%.*s} has no \\end{%.*s}: write it behind the last row", length,
-        r->source.text + name.begin, length, r->source.text + name.begin);
+    return attn_reader_fail(r, begin,
+                            "\\begin{%.*s} has no \\end{%.*s}: write it after the last row", length,
+                            r->source.text + name.begin, length, r->source.text + name.begin);
   struct attn_cursor inside = attn_cursor_at(r, c->at, end);
   inside.depth = c->depth;
   inside.token.name = name;
@@ -133,7 +133,7 @@ int attn_latex_matrix(struct attn_cursor *c, attn_printing **table) {
   if (result == ATTN_YES) result = body(&inside, &b);
   if (result == ATTN_YES) result = attn_build_end(&b, table);
   if (result != ATTN_YES) return result;
-  struct attn_place place = attn_source_place(&r->source, begin);
+  struct attn_source_position place = attn_source_place(&r->source, begin);
   (*table)->line = place.line;
   (*table)->column = place.column;
   c->at = end;

@@ -36,14 +36,14 @@ static attn_status follow_prose(struct attn_assembly *a, attn_example *ex) {
   return status;
 }
 
-struct owner {
+struct lesson_owner {
   struct attn_lesson_owner *o;
   const struct attn_document *document;
   attn_error *err;
-  struct attn_scope scope;
+  struct attn_py_scope scope;
 };
 
-static attn_status follow(struct owner *w, const struct attn_range *range) {
+static attn_status follow(struct lesson_owner *w, const struct attn_range *range) {
   attn_lesson *lesson = &w->o->lesson;
   struct attn_assembly a = {
       .document = w->document, .pool = w->o->memory, .err = w->err, .scope = &w->scope};
@@ -73,7 +73,7 @@ static void drop_idle(attn_lesson *lesson) {
   lesson->examples = kept;
 }
 
-static attn_status fill(struct owner *w, const char *file) {
+static attn_status fill(struct lesson_owner *w, const char *file) {
   struct attn_range *ranges = NULL;
   int count = 0;
   attn_lesson *lesson = &w->o->lesson;
@@ -97,7 +97,7 @@ attn_status attn_graph_assemble(const struct attn_document *document, const char
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
   }
   o->memory = pool;
-  struct owner w = {.o = o, .document = document, .err = err};
+  struct lesson_owner w = {.o = o, .document = document, .err = err};
   status = fill(&w, file);
   if (status)
     attn_pool_free(pool);

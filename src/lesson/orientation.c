@@ -8,12 +8,14 @@
 enum { CELLS_TO_FIT = 1 << 14 }; /* of a larger example the first reading is taken */
 
 /* The values of one choice, the likeliest first. */
-struct choice {
+struct orientation_choice {
   int count, value[4];
 };
 
-static struct choice only(int value) { return (struct choice){1, {value}}; }
-static struct choice first(int value) { return (struct choice){2, {value, !value}}; }
+static struct orientation_choice only(int value) { return (struct orientation_choice){1, {value}}; }
+static struct orientation_choice first(int value) {
+  return (struct orientation_choice){2, {value, !value}};
+}
 
 static int has_slot(const struct attn_assembly *a, int name) {
   for (int i = 0; i < a->slots; i++)
@@ -21,12 +23,12 @@ static int has_slot(const struct attn_assembly *a, int name) {
   return 0;
 }
 
-static struct choice columns_of(const struct attn_clues *c) {
+static struct orientation_choice columns_of(const struct attn_clues *c) {
   if (c->columns > 0 && c->rows == 0) return first(1);
   return c->rows > 0 && c->columns == 0 ? only(0) : first(0);
 }
 
-static struct choice scale_of(const struct attn_assembly *a) {
+static struct orientation_choice scale_of(const struct attn_assembly *a) {
   const struct attn_clues *c = &a->clues;
   if (has_slot(a, ATTN_STEP_SCALED)) return only(1);
   if (c->scaled && c->unscaled) return first(0);
@@ -46,7 +48,7 @@ static int looks_masked(const attn_printing *p) {
   return p->rows == p->cols && p->rows > 2 && (upper == 0) != (lower == 0);
 }
 
-static struct choice mask_of(const struct attn_assembly *a) {
+static struct orientation_choice mask_of(const struct attn_assembly *a) {
   if (has_slot(a, ATTN_STEP_MASK) || has_slot(a, ATTN_STEP_MASKED) || a->clues.masked)
     return only(1);
   int seen = a->clues.maybe_masked;
@@ -57,7 +59,7 @@ static struct choice mask_of(const struct attn_assembly *a) {
 }
 
 /* Q, K or V that are nowhere may be X; said, or shown by the numbers. */
-static struct choice inputs_of(const struct attn_assembly *a, int *said) {
+static struct orientation_choice inputs_of(const struct attn_assembly *a, int *said) {
   const struct attn_clues *c = &a->clues;
   int keys = !(has_slot(a, ATTN_STEP_Q) || has_slot(a, ATTN_STEP_W_Q)) ||
              !(has_slot(a, ATTN_STEP_K) || has_slot(a, ATTN_STEP_W_K));
@@ -68,13 +70,13 @@ static struct choice inputs_of(const struct attn_assembly *a, int *said) {
   if (!has_slot(a, ATTN_STEP_X)) open = *said = 0;
   *said &= open;
   if (open == *said) return only(open);
-  if (open != 3 || *said) return (struct choice){2, {open, *said}};
-  return (struct choice){4, {3, 1, 2, 0}};
+  if (open != 3 || *said) return (struct orientation_choice){2, {open, *said}};
+  return (struct orientation_choice){4, {3, 1, 2, 0}};
 }
 
 /* ---- how well a reading fits ---- */
 
-struct score {
+struct orientation_score {
   attn_status status;
   int cells, wrong;
   int key_cells, key_wrong;     /* of the first step behind Q and K that is printed */
@@ -83,7 +85,7 @@ struct score {
 
 /* A cell is right if the exact numbers or those printed before it give it. */
 static attn_status count_cells(struct attn_assembly *a, const attn_example *ex,
-                               const attn_step *step, struct score *score) {
+                               const attn_step *step, struct orientation_score *score) {
   attn_matrix printed;
   attn_status status = attn_compute_from_printed(a, ex, step, &printed);
   for (int n = 0; n < step->printings && !status; n++) {
@@ -101,8 +103,8 @@ static attn_status count_cells(struct attn_assembly *a, const attn_example *ex,
 }
 
 static attn_status count_step(struct attn_assembly *a, const attn_example *ex,
-                              const attn_step *step, struct score *score) {
-  struct score before = *score;
+                              const attn_step *step, struct orientation_score *score) {
+  struct orientation_score before = *score;
   attn_status status = count_cells(a, ex, step, score);
   int cells = score->cells - before.cells, wrong = score->wrong - before.wrong;
   if (step->name >= ATTN_STEP_SCORES && step->name <= ATTN_STEP_WEIGHTS && !score->key_cells) {
@@ -117,14 +119,14 @@ static attn_status count_step(struct attn_assembly *a, const attn_example *ex,
 }
 
 /* Builds in memory of its own, to be thrown away. */
-static struct score try_reading(const struct attn_assembly *a) {
+static struct orientation_score try_reading(const struct attn_assembly *a) {
   struct attn_assembly trial = *a;
-  struct score score = {.status = ATTN_OK};
+  struct orientation_score score = {.status = ATTN_OK};
   attn_example ex = {0};
   attn_error ignored;
   trial.err = &ignored;
   trial.pool = attn_pool_new();
-  if (!trial.pool) return (struct score){.status = ATTN_ERR_MEMORY};
+  if (!trial.pool) return (struct orientation_score){.status = ATTN_ERR_MEMORY};
   score.status = attn_build_example(&trial, &ex);
   for (int i = 0; i < ex.steps && !score.status; i++)
     if (ex.step[i].op != ATTN_OP_GIVEN && ex.step[i].op != ATTN_OP_POSITIONS)
@@ -141,7 +143,7 @@ static struct score try_reading(const struct attn_assembly *a) {
 
 /* The inputs stand for Q, K and V, unless that is said, only where the numbers agree: at least half
  * of those that are computed from them. */
-static int is_allowed(const struct attn_assembly *a, const struct score *s, int said) {
+static int is_allowed(const struct attn_assembly *a, const struct orientation_score *s, int said) {
   int guessed = a->reading.inputs & ~said;
   if (s->status) return 0;
   if ((guessed & ATTN_KEYS_ARE_INPUTS) && (!s->key_cells || 2 * s->key_wrong > s->key_cells))
@@ -150,8 +152,8 @@ static int is_allowed(const struct attn_assembly *a, const struct score *s, int 
          (s->value_cells > 0 && 2 * s->value_wrong <= s->value_cells);
 }
 
-static int is_better(const struct attn_reading *r, const struct score *s,
-                     const struct attn_reading *best, const struct score *best_score) {
+static int is_better(const struct attn_reading *r, const struct orientation_score *s,
+                     const struct attn_reading *best, const struct orientation_score *best_score) {
   if (r->inputs != best->inputs) return r->inputs > best->inputs; /* says more; was allowed */
   /* Queries in columns are rare: a softmax along the wrong axis must not pass for them. */
   if (r->columns && !best->columns) return 4 * s->wrong < best_score->wrong;
@@ -168,7 +170,8 @@ static int total_cells(const struct attn_assembly *a) {
 
 enum { CHOICES = 6 };
 
-static void set_reading(struct attn_reading *r, const struct choice *c, const int *pick) {
+static void set_reading(struct attn_reading *r, const struct orientation_choice *c,
+                        const int *pick) {
   r->columns = c[0].value[pick[0]];
   r->scale = c[1].value[pick[1]];
   r->mask = c[2].value[pick[2]];
@@ -177,7 +180,7 @@ static void set_reading(struct attn_reading *r, const struct choice *c, const in
   r->first_frequency = c[5].value[pick[5]];
 }
 
-static int next_pick(const struct choice *c, int *pick) {
+static int next_pick(const struct orientation_choice *c, int *pick) {
   for (int i = CHOICES - 1; i >= 0; i--) {
     if (++pick[i] < c[i].count) return 1;
     pick[i] = 0;
@@ -187,20 +190,20 @@ static int next_pick(const struct choice *c, int *pick) {
 
 attn_status attn_choose_reading(struct attn_assembly *a, attn_example *example) {
   int positions = has_slot(a, ATTN_STEP_POSITIONS), said = 0;
-  struct choice c[CHOICES] = {columns_of(&a->clues),
-                              scale_of(a),
-                              mask_of(a),
-                              inputs_of(a, &said),
-                              positions ? first(1) : only(0),
-                              positions ? first(0) : only(0)};
+  struct orientation_choice c[CHOICES] = {columns_of(&a->clues),
+                                          scale_of(a),
+                                          mask_of(a),
+                                          inputs_of(a, &said),
+                                          positions ? first(1) : only(0),
+                                          positions ? first(0) : only(0)};
   int pick[CHOICES] = {0}, found = 0;
   struct attn_reading best;
-  struct score best_score = {0};
+  struct orientation_score best_score = {0};
   set_reading(&best, c, pick);
   best.inputs = said;
   do {
     set_reading(&a->reading, c, pick);
-    struct score s = try_reading(a);
+    struct orientation_score s = try_reading(a);
     if (s.status == ATTN_ERR_MEMORY) return attn_no_memory(a);
     if (!is_allowed(a, &s, said)) continue;
     if (found && !is_better(&a->reading, &s, &best, &best_score)) continue;

@@ -7,7 +7,7 @@
 static struct attn_expr *node(struct attn_cursor *c, enum attn_expr_kind kind, size_t offset) {
   struct attn_expr *e = attn_pool_take(c->r->pool, sizeof *e);
   if (!e) return attn_reader_no_memory(c->r), NULL;
-  struct attn_place place = attn_source_place(&c->r->source, offset);
+  struct attn_source_position place = attn_source_place(&c->r->source, offset);
   e->kind = kind;
   e->line = place.line;
   e->column = place.column;
@@ -414,7 +414,7 @@ int attn_python_result(struct attn_reader *r, struct attn_span comment, attn_pri
   c.lenient = 1;
   int result = attn_advance(&c);
   if (result != ATTN_YES) return result;
-  struct attn_value value = {.begin = c.token.begin};
+  struct attn_expression_value value = {.begin = c.token.begin};
   if (attn_token_is(&c, '[')) {
     result = attn_bracket(&c, &value.table);
     if (result != ATTN_YES) return result;

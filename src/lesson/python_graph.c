@@ -10,14 +10,14 @@ static const value UNKNOWN = {ATTN_VALUE_UNKNOWN, 0, 0, -1, 0};
 
 /* ---- variables ---- */
 
-static struct attn_variable *find(struct attn_scope *scope, const char *name) {
+static struct attn_py_variable *find(struct attn_py_scope *scope, const char *name) {
   for (int i = scope->variables - 1; i >= 0; i--)
     if (strcmp(scope->variable[i].name, name) == 0) return &scope->variable[i];
   return NULL;
 }
 
-static void set_variable(struct attn_follower *f, const char *name, value v) {
-  struct attn_variable *old = find(f->scope, name);
+static void set_variable(struct attn_py_follower *f, const char *name, value v) {
+  struct attn_py_variable *old = find(f->scope, name);
   if (!old) {
     if (attn_pool_grow(f->a->pool, (void **)&f->scope->variable, (size_t)f->scope->variables,
                        sizeof *f->scope->variable)) {
@@ -36,13 +36,13 @@ static void set_variable(struct attn_follower *f, const char *name, value v) {
   old->example = f->number;
 }
 
-static int find_import(const struct attn_follower *f, int example, int step) {
+static int find_import(const struct attn_py_follower *f, int example, int step) {
   for (int i = 0; i < f->imports; i++)
     if (f->import[i].example == example && f->import[i].step == step) return f->import[i].copy;
   return -1;
 }
 
-static int copy_step(struct attn_follower *f, int example, int step) {
+static int copy_step(struct attn_py_follower *f, int example, int step) {
   const attn_step *from = &f->earlier[example].step[step];
   attn_step *added = attn_add_step(f->a, f->ex, from->name, -1, from->op);
   if (!added) return f->status = ATTN_ERR_MEMORY, -1;
@@ -55,13 +55,13 @@ static int copy_step(struct attn_follower *f, int example, int step) {
     added->operand[n] = find_import(f, example, from->operand[n]);
   if (attn_pool_grow(f->a->pool, (void **)&f->import, (size_t)f->imports, sizeof *f->import))
     return f->status = attn_no_memory(f->a), -1;
-  f->import[f->imports++] = (struct attn_import){example, step, f->ex->steps - 1};
+  f->import[f->imports++] = (struct attn_py_import){example, step, f->ex->steps - 1};
   return f->ex->steps - 1;
 }
 
 /* A step of an earlier snippet, with all it is computed from; what that snippet prints for it is
  * judged there. Steps were added in order, so those it needs have smaller numbers. */
-static int import_step(struct attn_follower *f, int example, int step) {
+static int import_step(struct attn_py_follower *f, int example, int step) {
   const attn_example *from = &f->earlier[example];
   char *needed = attn_pool_take(f->a->pool, (size_t)step + 1);
   if (!needed) return f->status = attn_no_memory(f->a), -1;
@@ -74,8 +74,8 @@ static int import_step(struct attn_follower *f, int example, int step) {
   return f->status ? -1 : find_import(f, example, step);
 }
 
-value attn_py_lookup(struct attn_follower *f, const char *name) {
-  struct attn_variable *v = find(f->scope, name);
+value attn_py_lookup(struct attn_py_follower *f, const char *name) {
+  struct attn_py_variable *v = find(f->scope, name);
   if (!v) return UNKNOWN;
   if (v->value.kind == ATTN_VALUE_STEP && v->example != f->number) {
     int step = import_step(f, v->example, v->value.step);
@@ -105,7 +105,7 @@ static int role_by_name(const char *name) {
   return ATTN_STEP_OTHER;
 }
 
-static void name_step(struct attn_follower *f, int step, const char *name) {
+static void name_step(struct attn_py_follower *f, int step, const char *name) {
   attn_step *s = &f->ex->step[step];
   s->symbol = attn_pool_text(f->a->pool, name, strlen(name));
   if (!s->symbol) f->status = attn_no_memory(f->a);
@@ -114,7 +114,7 @@ static void name_step(struct attn_follower *f, int step, const char *name) {
 
 /* ---- statements ---- */
 
-static void add_result(struct attn_follower *f, int step, const attn_printing *result) {
+static void add_result(struct attn_py_follower *f, int step, const attn_printing *result) {
   attn_step *s = &f->ex->step[step];
   attn_printing p = *result;
   size_t count = (size_t)p.rows * (size_t)p.cols;
@@ -129,7 +129,7 @@ static void add_result(struct attn_follower *f, int step, const attn_printing *r
   f->status = attn_attach_one(f->a, s, &p, 0);
 }
 
-static void follow_assignment(struct attn_follower *f, const struct attn_item *item) {
+static void follow_assignment(struct attn_py_follower *f, const struct attn_item *item) {
   int before = f->ex->steps;
   f->rounding = !*item->text;
   value v = attn_py_evaluate(f, item->expression);
@@ -162,7 +162,7 @@ static const char *identifier(const char *s, char *name, size_t size) {
 }
 
 /* `output, attn = scaled_dot_product_attention(q, k, v)`: the function that everyone writes. */
-static void follow_attention(struct attn_follower *f, const char *text) {
+static void follow_attention(struct attn_py_follower *f, const char *text) {
   static const char CALL[] = "scaled_dot_product_attention(";
   char name[3][64], target[2][64];
   const char *call = strstr(text, CALL), *equals = strchr(text, '=');
@@ -193,7 +193,7 @@ static void orient(attn_example *ex) {
 
 attn_status attn_follow_snippet(struct attn_assembly *a, attn_example *examples, int before,
                                 attn_example *example) {
-  struct attn_follower f = {.a = a, .ex = example, .earlier = examples, .number = before};
+  struct attn_py_follower f = {.a = a, .ex = example, .earlier = examples, .number = before};
   f.scope = a->scope;
   for (int i = a->range.begin; i < a->range.end && !f.status; i++) {
     const struct attn_item *item = &a->document->item[i];

@@ -4,55 +4,55 @@
 
 #include "assemble.h"
 
-enum attn_value_kind {
+enum attn_py_value_kind {
   ATTN_VALUE_UNKNOWN, /* what is not followed, and all that uses it */
   ATTN_VALUE_SCALAR,
   ATTN_VALUE_STEP,
 };
 
 struct attn_py_value {
-  enum attn_value_kind kind;
+  enum attn_py_value_kind kind;
   double scalar;
   double root;    /* SCALAR: the number whose square root it is, or 0 */
   int step;       /* STEP: of the current example */
   int transposed; /* STEP: .T, not yet a step */
 };
 
-struct attn_variable {
+struct attn_py_variable {
   const char *name;
   int example; /* that has its step */
   struct attn_py_value value;
 };
 
 /* Lives through all snippets of a document. */
-struct attn_scope {
-  struct attn_variable *variable;
+struct attn_py_scope {
+  struct attn_py_variable *variable;
   int variables;
   double work; /* multiplications so far: ones(1000, 1000) is cheap to write */
 };
 
-struct attn_import {
+struct attn_py_import {
   int example, step, copy;
 };
 
-struct attn_follower {
+struct attn_py_follower {
   struct attn_assembly *a;
   attn_example *ex, *earlier; /* earlier: the examples before this */
   int number;                 /* of this example */
-  struct attn_scope *scope;
+  struct attn_py_scope *scope;
   attn_status status;
-  struct attn_import *import; /* steps of earlier snippets that this one has copies of */
+  struct attn_py_import *import; /* steps of earlier snippets that this one has copies of */
   int imports;
   int rounding; /* 1: only printed, so round() changes nothing */
 };
 
-struct attn_py_value attn_py_evaluate(struct attn_follower *f, const struct attn_expr *e);
-struct attn_py_value attn_py_lookup(struct attn_follower *f, const char *name);
+struct attn_py_value attn_py_evaluate(struct attn_py_follower *f, const struct attn_expr *e);
+struct attn_py_value attn_py_lookup(struct attn_py_follower *f, const char *name);
 /* A new step; UNKNOWN where memory or work is used up or, if quiet, where shapes do not fit. */
-struct attn_py_value attn_py_step(struct attn_follower *f, int name, int op, double scalar,
+struct attn_py_value attn_py_step(struct attn_py_follower *f, int name, int op, double scalar,
                                   const int *operand, int operands, int axis);
 /* softmax(q k^T / sqrt(d)) v: *weights is the step of the weights. */
-struct attn_py_value attn_py_attention(struct attn_follower *f, struct attn_py_value q,
+struct attn_py_value attn_py_attention(struct attn_py_follower *f, struct attn_py_value q,
                                        struct attn_py_value k, struct attn_py_value v,
                                        int *weights);
 

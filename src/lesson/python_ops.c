@@ -14,7 +14,7 @@ static const value UNKNOWN = {ATTN_VALUE_UNKNOWN, 0, 0, -1, 0};
 static value scalar_of(double x) { return (value){ATTN_VALUE_SCALAR, x, 0, -1, 0}; }
 static value step_of(int i) { return (value){ATTN_VALUE_STEP, 0, 0, i, 0}; }
 
-static attn_step *at(struct attn_follower *f, value v) { return &f->ex->step[v.step]; }
+static attn_step *at(struct attn_py_follower *f, value v) { return &f->ex->step[v.step]; }
 static int is_step(value v) { return v.kind == ATTN_VALUE_STEP; }
 static int is_scalar(value v) { return v.kind == ATTN_VALUE_SCALAR; }
 
@@ -32,17 +32,17 @@ static double work_of(const attn_step *a, const attn_step *b, int op) {
   return cells * (op == ATTN_OP_MATMUL_NT ? b->exact.rows : b->exact.cols);
 }
 
-static attn_status misfit(struct attn_follower *f, const attn_step *a, const attn_step *b) {
+static attn_status misfit(struct attn_py_follower *f, const attn_step *a, const attn_step *b) {
   int64_t line = b->printings ? b->printing[0].line : a->printings ? a->printing[0].line : 0;
   int64_t column = b->printings ? b->printing[0].column : a->printings ? a->printing[0].column : 0;
   return attn_fail_at(f->a->err, ATTN_ERR_FORMAT, line ? line : f->ex->line, column ? column : 1,
-                      "%s is %dx%d and %s is %dx%d: they do not fit%s", a->symbol,
+                      "%s is %dx%d and %s is %dx%d: the shapes do not match%s", a->symbol,
                       (int)a->exact.rows, (int)a->exact.cols, b->symbol, (int)b->exact.rows,
                       (int)b->exact.cols,
                       a->exact.cols == b->exact.cols ? "; did you mean the transpose?" : "");
 }
 
-value attn_py_step(struct attn_follower *f, int name, int op, double scalar, const int *operand,
+value attn_py_step(struct attn_py_follower *f, int name, int op, double scalar, const int *operand,
                    int operands, int axis) {
   if (f->status) return UNKNOWN;
   const attn_step *a = operands > 0 ? &f->ex->step[operand[0]] : NULL;
@@ -63,12 +63,12 @@ value attn_py_step(struct attn_follower *f, int name, int op, double scalar, con
   return UNKNOWN;
 }
 
-static value unary(struct attn_follower *f, int name, int op, double scalar, int axis, value a) {
+static value unary(struct attn_py_follower *f, int name, int op, double scalar, int axis, value a) {
   return attn_py_step(f, name, op, scalar, &a.step, 1, axis);
 }
 
 /* A step of its own for what was only marked as transposed. */
-static value settled(struct attn_follower *f, value v) {
+static value settled(struct attn_py_follower *f, value v) {
   if (!is_step(v) || !v.transposed) return v;
   return unary(f, ATTN_STEP_OTHER, ATTN_OP_TRANSPOSE, 0, 1, v);
 }
@@ -90,7 +90,7 @@ static int role_of_product(int a, int b, int op) {
 }
 
 /* "Q @ K.T" until the statement gives it a name. */
-static value call_it(struct attn_follower *f, value v, int op) {
+static value call_it(struct attn_py_follower *f, value v, int op) {
   attn_step *step = at(f, v);
   const char *l = f->ex->step[step->operand[0]].symbol, *r = f->ex->step[step->operand[1]].symbol;
   const char *parts[] = {l, op == ATTN_OP_MATMUL_TN ? ".T @ " : " @ ", r,
@@ -107,7 +107,7 @@ static value call_it(struct attn_follower *f, value v, int op) {
   return v;
 }
 
-static value product(struct attn_follower *f, value a, value b) {
+static value product(struct attn_py_follower *f, value a, value b) {
   if (!is_step(a) || !is_step(b)) return UNKNOWN;
   if (a.transposed && b.transposed) a = settled(f, a);
   if (!is_step(a)) return UNKNOWN;
@@ -125,7 +125,7 @@ static value product(struct attn_follower *f, value a, value b) {
   return is_step(v) ? call_it(f, v, op) : v;
 }
 
-static value divide_by(struct attn_follower *f, value a, double scalar, double root) {
+static value divide_by(struct attn_py_follower *f, value a, double scalar, double root) {
   a = settled(f, a);
   if (!is_step(a) || scalar == 0 || !isfinite(scalar)) return UNKNOWN;
   int scores = at(f, a)->name == ATTN_STEP_SCORES || root > 0;
@@ -135,7 +135,7 @@ static value divide_by(struct attn_follower *f, value a, double scalar, double r
   return v;
 }
 
-static value quotient(struct attn_follower *f, value a, value b) {
+static value quotient(struct attn_py_follower *f, value a, value b) {
   a = settled(f, a), b = settled(f, b);
   if (!is_step(a) || !is_step(b)) return UNKNOWN;
   const attn_matrix *m = &at(f, a)->exact, *n = &at(f, b)->exact;
@@ -146,7 +146,7 @@ static value quotient(struct attn_follower *f, value a, value b) {
   return attn_py_step(f, name, ATTN_OP_QUOTIENT, 0, operand, 2, axis);
 }
 
-static value sum_of(struct attn_follower *f, value a, value b) {
+static value sum_of(struct attn_py_follower *f, value a, value b) {
   a = settled(f, a), b = settled(f, b);
   if (!is_step(a) || !is_step(b)) return UNKNOWN;
   const attn_step *l = at(f, a), *r = at(f, b);
@@ -160,7 +160,7 @@ static value sum_of(struct attn_follower *f, value a, value b) {
   return attn_py_step(f, name, ATTN_OP_ADD, 0, operand, 2, 1);
 }
 
-static value binary(struct attn_follower *f, const struct attn_expr *e) {
+static value binary(struct attn_py_follower *f, const struct attn_expr *e) {
   value a = attn_py_evaluate(f, e->argument[0]), b = attn_py_evaluate(f, e->argument[1]);
   const char *o = e->text;
   if (strcmp(o, "@") == 0) return product(f, a, b);
@@ -196,7 +196,7 @@ static const struct attn_expr *argument(const struct attn_expr *e, int i) {
 }
 
 /* 1: along rows, 0: down columns, -1: not said, -2: cannot tell. */
-static int axis_of(struct attn_follower *f, const struct attn_expr *e, int position) {
+static int axis_of(struct attn_py_follower *f, const struct attn_expr *e, int position) {
   const struct attn_expr *said = keyword(e, "dim");
   if (!said) said = keyword(e, "axis");
   if (!said) said = argument(e, position);
@@ -207,7 +207,7 @@ static int axis_of(struct attn_follower *f, const struct attn_expr *e, int posit
   return v.scalar == 0 || v.scalar == -2 ? 0 : -2;
 }
 
-static value softmax(struct attn_follower *f, const struct attn_expr *e) {
+static value softmax(struct attn_py_follower *f, const struct attn_expr *e) {
   value a = e->arguments ? settled(f, attn_py_evaluate(f, e->argument[0])) : UNKNOWN;
   int axis = axis_of(f, e, 1);
   if (!is_step(a) || axis == -2) return UNKNOWN;
@@ -215,7 +215,7 @@ static value softmax(struct attn_follower *f, const struct attn_expr *e) {
   return unary(f, ATTN_STEP_WEIGHTS, ATTN_OP_SOFTMAX, 0, axis < 0 ? 1 : axis, a);
 }
 
-static value sum_call(struct attn_follower *f, const struct attn_expr *e) {
+static value sum_call(struct attn_py_follower *f, const struct attn_expr *e) {
   value a = e->arguments ? settled(f, attn_py_evaluate(f, e->argument[0])) : UNKNOWN;
   int axis = axis_of(f, e, 1);
   if (!is_step(a) || axis == -2) return UNKNOWN;
@@ -226,7 +226,7 @@ static value sum_call(struct attn_follower *f, const struct attn_expr *e) {
                0, row ? 1 : axis, a);
 }
 
-static value exp_call(struct attn_follower *f, value a) {
+static value exp_call(struct attn_py_follower *f, value a) {
   if (is_scalar(a)) return scalar_of(exp(a.scalar));
   a = settled(f, a);
   if (!is_step(a)) return UNKNOWN;
@@ -241,14 +241,14 @@ static value sqrt_call(value a) {
 }
 
 /* mask == 0 hides the zeros of mask. */
-static value mask_of(struct attn_follower *f, const struct attn_expr *e) {
+static value mask_of(struct attn_py_follower *f, const struct attn_expr *e) {
   if (!e || e->kind != ATTN_EXPR_BINARY || strcmp(e->text, "==") != 0) return UNKNOWN;
   value m = settled(f, attn_py_evaluate(f, e->argument[0]));
   value zero = attn_py_evaluate(f, e->argument[1]);
   return is_step(m) && is_scalar(zero) && zero.scalar == 0 ? m : UNKNOWN;
 }
 
-static value hide(struct attn_follower *f, value a, value mask, value fill) {
+static value hide(struct attn_py_follower *f, value a, value mask, value fill) {
   a = settled(f, a);
   if (!is_step(a) || !is_step(mask) || !is_scalar(fill)) return UNKNOWN;
   if (at(f, mask)->name == ATTN_STEP_OTHER) at(f, mask)->name = ATTN_STEP_MASK;
@@ -256,14 +256,14 @@ static value hide(struct attn_follower *f, value a, value mask, value fill) {
   return attn_py_step(f, ATTN_STEP_MASKED, ATTN_OP_MASK, fill.scalar, operand, 2, 1);
 }
 
-static value masked_fill(struct attn_follower *f, const struct attn_expr *e) {
+static value masked_fill(struct attn_py_follower *f, const struct attn_expr *e) {
   if (e->arguments != 3) return UNKNOWN;
   value a = attn_py_evaluate(f, e->argument[0]);
   return hide(f, a, mask_of(f, e->argument[1]), attn_py_evaluate(f, e->argument[2]));
 }
 
 /* where(mask == 0, -1e9, scores) */
-static value where_call(struct attn_follower *f, const struct attn_expr *e) {
+static value where_call(struct attn_py_follower *f, const struct attn_expr *e) {
   if (e->arguments != 3) return UNKNOWN;
   value fill = attn_py_evaluate(f, e->argument[1]);
   return hide(f, attn_py_evaluate(f, e->argument[2]), mask_of(f, e->argument[0]), fill);
@@ -274,7 +274,7 @@ static int said_inline(const struct attn_expr *e) {
 }
 
 /* tril and triu of what is given: a new given. */
-static value triangle(struct attn_follower *f, const struct attn_expr *e, int lower) {
+static value triangle(struct attn_py_follower *f, const struct attn_expr *e, int lower) {
   value a = e->arguments ? settled(f, attn_py_evaluate(f, e->argument[0])) : UNKNOWN;
   const struct attn_expr *said = keyword(e, "diagonal");
   if (!said) said = keyword(e, "k");
@@ -302,7 +302,7 @@ static value triangle(struct attn_follower *f, const struct attn_expr *e, int lo
 }
 
 /* q.size(-1) */
-static value size_call(struct attn_follower *f, const struct attn_expr *e) {
+static value size_call(struct attn_py_follower *f, const struct attn_expr *e) {
   value a = e->arguments ? attn_py_evaluate(f, e->argument[0]) : UNKNOWN;
   int axis = axis_of(f, e, 1);
   if (!is_step(a) || a.transposed || axis < 0) return UNKNOWN;
@@ -310,7 +310,7 @@ static value size_call(struct attn_follower *f, const struct attn_expr *e) {
   return scalar_of(axis ? m->cols : m->rows);
 }
 
-static value cat_call(struct attn_follower *f, const struct attn_expr *e) {
+static value cat_call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const LISTS[] = {"tuple", "list", NULL};
   const struct attn_expr *list = argument(e, 0);
   int operand[ATTN_OPERANDS_MAX];
@@ -325,7 +325,7 @@ static value cat_call(struct attn_follower *f, const struct attn_expr *e) {
   return attn_py_step(f, ATTN_STEP_CONCAT, ATTN_OP_APPEND, 0, operand, list->arguments, 1);
 }
 
-value attn_py_attention(struct attn_follower *f, value q, value k, value v, int *weights) {
+value attn_py_attention(struct attn_py_follower *f, value q, value k, value v, int *weights) {
   q = settled(f, q), k = settled(f, k), v = settled(f, v);
   if (!is_step(q) || !is_step(k) || !is_step(v)) return UNKNOWN;
   int scores[2] = {q.step, k.step};
@@ -339,7 +339,7 @@ value attn_py_attention(struct attn_follower *f, value q, value k, value v, int 
   return attn_py_step(f, ATTN_STEP_OUTPUT, ATTN_OP_MATMUL, 0, output, 2, 1);
 }
 
-static value call(struct attn_follower *f, const struct attn_expr *e) {
+static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const PRODUCTS[] = {"matmul", "dot", "mm", "bmm", NULL};
   static const char *const CATS[] = {"cat", "concatenate", "concat", NULL};
   static const char *const ROUND[] = {"round", "around", NULL};
@@ -373,7 +373,7 @@ static value call(struct attn_follower *f, const struct attn_expr *e) {
 
 /* ---- expressions ---- */
 
-static value given(struct attn_follower *f, const attn_printing *table) {
+static value given(struct attn_py_follower *f, const attn_printing *table) {
   attn_step *step = attn_add_step(f->a, f->ex, ATTN_STEP_OTHER, -1, ATTN_OP_GIVEN);
   size_t count = (size_t)table->rows * (size_t)table->cols;
   attn_printing p = *table;
@@ -394,7 +394,7 @@ static value given(struct attn_follower *f, const attn_printing *table) {
   return f->status ? UNKNOWN : step_of(f->ex->steps - 1);
 }
 
-static value evaluate(struct attn_follower *f, const struct attn_expr *e) {
+static value evaluate(struct attn_py_follower *f, const struct attn_expr *e) {
   value v;
   switch (e->kind) {
     case ATTN_EXPR_NAME:
@@ -418,6 +418,6 @@ static value evaluate(struct attn_follower *f, const struct attn_expr *e) {
   return UNKNOWN;
 }
 
-value attn_py_evaluate(struct attn_follower *f, const struct attn_expr *e) {
+value attn_py_evaluate(struct attn_py_follower *f, const struct attn_expr *e) {
   return f->status || !e ? UNKNOWN : evaluate(f, e);
 }

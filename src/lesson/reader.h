@@ -106,12 +106,12 @@ int attn_literal(struct attn_reader *r, size_t *at, size_t end, attn_cell *cell)
 int attn_ditto(const struct attn_reader *r, size_t *at, size_t end, long *row);
 
 /* ---- value.c: a number or a matrix ---- */
-struct attn_value {
+struct attn_expression_value {
   attn_cell one; /* a number where there is no table */
   attn_printing *table;
   size_t begin;
 };
-int attn_expression(struct attn_cursor *c, struct attn_value *value);
+int attn_expression(struct attn_cursor *c, struct attn_expression_value *value);
 int attn_skip_group(struct attn_cursor *c); /* behind what the token opens */
 
 /* ---- build.c: cells that come one by one ---- */
@@ -127,7 +127,7 @@ struct attn_builder {
   int lenient; /* 1: rows of other lengths make it no matrix instead of a mistake */
 };
 int attn_build_cell(struct attn_builder *b, attn_cell cell, size_t offset);
-int attn_build_value(struct attn_builder *b, const struct attn_value *value);
+int attn_build_value(struct attn_builder *b, const struct attn_expression_value *value);
 int attn_build_odd(struct attn_builder *b, size_t begin, size_t end);
 int attn_build_ditto(struct attn_builder *b, long row, size_t offset);
 int attn_build_row(struct attn_builder *b, size_t next); /* ends a row */

@@ -86,13 +86,13 @@ const char *attn_default_symbol(int name) {
 
 /* ---- phrases ---- */
 
-struct phrase {
+struct role_phrase {
   const char *word;
   int role;
 };
 
 /* In this order: "context from the weights" computes the context. */
-static const struct phrase PHRASES[] = {
+static const struct role_phrase PHRASES[] = {
     {"concat", ATTN_STEP_CONCAT},
     {"連結", ATTN_STEP_CONCAT},
     {"コンテキスト", ATTN_STEP_OUTPUT},
@@ -274,26 +274,27 @@ static int take_number(char *n, const char *word, int before) {
   return value;
 }
 
-struct marker {
+struct role_marker {
   const char *word;
   int before; /* the number stands before it */
 };
 
-static int take_any(char *n, const struct marker *markers) {
+static int take_any(char *n, const struct role_marker *markers) {
   int value = -1;
   for (; markers->word && value < 0; markers++)
     value = take_number(n, markers->word, markers->before);
   return value;
 }
 
-static const struct marker ROWS[] = {{"行目", 1},  {"strow", 1}, {"ndrow", 1}, {"rdrow", 1},
-                                     {"throw", 1}, {"row", 0},   {"行", 0},    {"トークン", 0},
-                                     {"forx", 0},  {"ofx", 0},   {"forq", 0},  {"ofq", 0},
-                                     {"token", 0}, {NULL, 0}};
-static const struct marker COLUMNS[] = {
+static const struct role_marker ROWS[] = {{"行目", 1},  {"strow", 1}, {"ndrow", 1}, {"rdrow", 1},
+                                          {"throw", 1}, {"row", 0},   {"行", 0},    {"トークン", 0},
+                                          {"forx", 0},  {"ofx", 0},   {"forq", 0},  {"ofq", 0},
+                                          {"token", 0}, {NULL, 0}};
+static const struct role_marker COLUMNS[] = {
     {"列目", 1}, {"column", 0}, {"col", 0}, {"列", 0}, {NULL, 0}};
-static const struct marker STEPS[] = {{"step", 0}, {"ステップ", 0}, {"手順", 0}, {NULL, 0}};
-static const struct marker HEADS[] = {{"head", 0}, {"ヘッド", 0}, {"番目ヘッド", 1}, {NULL, 0}};
+static const struct role_marker STEPS[] = {{"step", 0}, {"ステップ", 0}, {"手順", 0}, {NULL, 0}};
+static const struct role_marker HEADS[] = {
+    {"head", 0}, {"ヘッド", 0}, {"番目ヘッド", 1}, {NULL, 0}};
 
 /* Takes the first number out of a normal name. -1: there is none. */
 static int take_index(char *n) {

@@ -188,7 +188,7 @@ static struct attn_expr *name_node(struct attn_reader *r, struct attn_span name)
   struct attn_expr *e = attn_pool_take(r->pool, sizeof *e);
   char *text = attn_pool_text(r->pool, r->source.text + name.begin, name.end - name.begin);
   if (!e || !text) return attn_reader_no_memory(r), NULL;
-  struct attn_place place = attn_source_place(&r->source, name.begin);
+  struct attn_source_position place = attn_source_place(&r->source, name.begin);
   *e = (struct attn_expr){
       .kind = ATTN_EXPR_NAME, .text = text, .line = place.line, .column = place.column};
   return e;

@@ -153,8 +153,8 @@ attn_status attn_source_open(struct attn_source *source, const char *text, size_
   return index_places(source, err);
 }
 
-struct attn_place attn_source_place(const struct attn_source *source, size_t offset) {
-  if (source->size == 0) return (struct attn_place){1, 1};
+struct attn_source_position attn_source_place(const struct attn_source *source, size_t offset) {
+  if (source->size == 0) return (struct attn_source_position){1, 1};
   if (offset > source->size) offset = source->size;
   size_t mark = offset / MARK_BYTES;
   if (mark * MARK_BYTES >= source->size) mark = (source->size - 1) / MARK_BYTES;
@@ -164,5 +164,5 @@ struct attn_place attn_source_place(const struct attn_source *source, size_t off
     if (!is_continuation(c)) m.characters++;
     if (c == '\n') m.line++, m.line_begins = m.characters;
   }
-  return (struct attn_place){(int)m.line, (int)(m.characters - m.line_begins) + 1};
+  return (struct attn_source_position){(int)m.line, (int)(m.characters - m.line_begins) + 1};
 }

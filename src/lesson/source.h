@@ -25,7 +25,7 @@ struct attn_source {
   struct attn_mark *marks; /* what line and column stand at every 64th byte */
 };
 
-struct attn_place {
+struct attn_source_position {
   int line, column; /* from 1; columns in characters */
 };
 
@@ -34,7 +34,7 @@ attn_status attn_source_open(struct attn_source *source, const char *text, size_
                              struct attn_pool *pool, attn_error *err);
 
 /* Constant time, however long the line is. */
-struct attn_place attn_source_place(const struct attn_source *source, size_t offset);
+struct attn_source_position attn_source_place(const struct attn_source *source, size_t offset);
 
 /* The character at offset, with full-width forms, minus signs, crosses and spaces of all kinds as
  * the ASCII character they stand for. *next is the offset behind it. */

@@ -6,7 +6,7 @@
 enum { COLUMNS_MAX = 1024 };
 
 /* Cells as spans, row by row. */
-struct grid {
+struct text_grid {
   struct attn_span *cells;
   size_t count;
   int rows, cols;
@@ -14,7 +14,7 @@ struct grid {
   size_t uneven; /* 1 + where the first row of another length begins; 0: none */
 };
 
-static struct attn_span *grid_at(const struct grid *g, int row, int col) {
+static struct attn_span *grid_at(const struct text_grid *g, int row, int col) {
   return &g->cells[(size_t)row * (size_t)g->cols + (size_t)col];
 }
 
@@ -54,7 +54,7 @@ static int split_row(const struct attn_reader *r, struct attn_span line, struct 
 
 /* A row of the grid; rows that are short get empty cells, long ones lose theirs: as Markdown does.
  */
-static int grid_row(struct attn_reader *r, struct grid *g, struct attn_span line) {
+static int grid_row(struct attn_reader *r, struct text_grid *g, struct attn_span line) {
   struct attn_span cells[COLUMNS_MAX];
   int count = split_row(r, line, cells, COLUMNS_MAX, 1);
   /* Without borders a row may begin with an empty cell. */
@@ -85,7 +85,8 @@ static struct attn_span unwrap(const struct attn_reader *r, struct attn_span s) 
 }
 
 /* A cell that is one number. */
-static int scalar_cell(struct attn_reader *r, struct attn_span span, struct attn_value *value) {
+static int scalar_cell(struct attn_reader *r, struct attn_span span,
+                       struct attn_expression_value *value) {
   span = unwrap(r, span);
   struct attn_cursor c = attn_cursor_at(r, span.begin, span.end);
   int result = attn_advance(&c);
@@ -112,7 +113,7 @@ static char *label_text(struct attn_reader *r, struct attn_span span) {
 }
 
 /* The first column's cells, NULL where one is empty. */
-static int set_row_labels(struct attn_reader *r, struct attn_item *item, const struct grid *g,
+static int set_row_labels(struct attn_reader *r, struct attn_item *item, const struct text_grid *g,
                           int first) {
   item->row_label = attn_pool_take(r->pool, (size_t)(g->rows - first) * sizeof(char *));
   if (!item->row_label) return attn_reader_no_memory(r);
@@ -127,7 +128,7 @@ static int set_row_labels(struct attn_reader *r, struct attn_item *item, const s
 }
 
 /* A column of vectors as a matrix. NO: some cell is none. */
-static int vector_column(struct attn_reader *r, const struct grid *g, int col,
+static int vector_column(struct attn_reader *r, const struct text_grid *g, int col,
                          attn_printing **table) {
   struct attn_builder b = {.r = r};
   for (int i = 1; i < g->rows; i++) {
@@ -137,7 +138,7 @@ static int vector_column(struct attn_reader *r, const struct grid *g, int col,
     int result = b.rows && is_ditto(r, span, &row) ? attn_build_ditto(&b, row, span.begin)
                                                    : vector_cell(r, span, &vector);
     if (result == ATTN_YES && !(b.rows && is_ditto(r, span, &row))) {
-      struct attn_value value = {.table = vector, .begin = span.begin};
+      struct attn_expression_value value = {.table = vector, .begin = span.begin};
       result = attn_build_value(&b, &value);
       for (int k = 0; k < vector->cols && result == ATTN_YES; k++) /* their own places */
         b.cells[b.row_start + (size_t)k] = vector->cells[k];
@@ -149,7 +150,7 @@ static int vector_column(struct attn_reader *r, const struct grid *g, int col,
 }
 
 /* Every column of vectors is a matrix named by its header. YES: there was one. */
-static int vector_columns(struct attn_reader *r, const struct grid *g, int labels) {
+static int vector_columns(struct attn_reader *r, const struct text_grid *g, int labels) {
   int found = ATTN_NO;
   for (int col = 0; col < g->cols; col++) {
     attn_printing *table;
@@ -166,10 +167,10 @@ static int vector_columns(struct attn_reader *r, const struct grid *g, int label
 }
 
 /* How many cells of a column, from a row on, are numbers. */
-static int count_numbers(struct attn_reader *r, const struct grid *g, int first, int col) {
+static int count_numbers(struct attn_reader *r, const struct text_grid *g, int first, int col) {
   int count = 0;
   for (int i = first; i < g->rows; i++) {
-    struct attn_value value;
+    struct attn_expression_value value;
     long row;
     int result = scalar_cell(r, *grid_at(g, i, col), &value);
     if (result == ATTN_FAILED) return result;
@@ -178,12 +179,12 @@ static int count_numbers(struct attn_reader *r, const struct grid *g, int first,
   return count;
 }
 
-static int build_numbers(struct attn_reader *r, const struct grid *g, int first_row, int first_col,
-                         int lenient, attn_printing **table) {
+static int build_numbers(struct attn_reader *r, const struct text_grid *g, int first_row,
+                         int first_col, int lenient, attn_printing **table) {
   struct attn_builder b = {.r = r, .lenient = lenient};
   for (int i = first_row; i < g->rows; i++) {
     for (int j = first_col; j < g->cols; j++) {
-      struct attn_value value;
+      struct attn_expression_value value;
       struct attn_span span = *grid_at(g, i, j);
       long row;
       int result = ATTN_YES;
@@ -206,8 +207,8 @@ static int build_numbers(struct attn_reader *r, const struct grid *g, int first_
   return attn_build_end(&b, table);
 }
 
-static int set_column_labels(struct attn_reader *r, struct attn_item *item, const struct grid *g,
-                             int first) {
+static int set_column_labels(struct attn_reader *r, struct attn_item *item,
+                             const struct text_grid *g, int first) {
   item->column_label = attn_pool_take(r->pool, (size_t)(g->cols - first) * sizeof(char *));
   if (!item->column_label) return attn_reader_no_memory(r);
   item->column_labels = g->cols - first;
@@ -221,10 +222,10 @@ static int set_column_labels(struct attn_reader *r, struct attn_item *item, cons
 }
 
 /* A table whose cells are numbers, but for labels, is one matrix. */
-static int number_table(struct attn_reader *r, const struct grid *g, struct attn_span name) {
+static int number_table(struct attn_reader *r, const struct text_grid *g, struct attn_span name) {
   int first_row = 1, first_col = 0, header_numbers = 0;
   for (int j = 0; j < g->cols; j++) {
-    struct attn_value value;
+    struct attn_expression_value value;
     int result = scalar_cell(r, *grid_at(g, 0, j), &value);
     if (result == ATTN_FAILED) return result;
     header_numbers += result;
@@ -244,8 +245,8 @@ static int number_table(struct attn_reader *r, const struct grid *g, struct attn
   if (g->uneven && name.begin < name.end)
     return attn_reader_fail(
         r, g->uneven - 1,
-        "this row of the table has more or fewer cells than its header: every row "
-        "of a matrix needs as many");
+        "this row of the table has more or fewer cells than its header: all rows "
+        "of a matrix need the same count");
   attn_printing *table;
   int result = build_numbers(r, g, first_row, first_col, name.begin >= name.end, &table);
   if (result != ATTN_YES) return result;
@@ -275,7 +276,7 @@ static int begins_table(const struct attn_reader *r, size_t at) {
 
 int attn_pipe_table(struct attn_reader *r, size_t *at) {
   if (!begins_table(r, *at)) return ATTN_NO;
-  struct grid g = {0};
+  struct text_grid g = {0};
   struct attn_span *lines = NULL, name = r->pending;
   size_t count = 0, here = *at;
   while (here < r->source.size) {
@@ -343,7 +344,7 @@ static int lost_header(const struct attn_reader *r, struct attn_span line, struc
   return at >= line.end && count > 1 ? count : 0;
 }
 
-static int add_lost_row(struct attn_reader *r, struct grid *g, const struct attn_span *cells) {
+static int add_lost_row(struct attn_reader *r, struct text_grid *g, const struct attn_span *cells) {
   for (int i = 0; i < g->cols; i++) {
     if (attn_pool_grow(r->pool, (void **)&g->cells, g->count, sizeof *g->cells))
       return attn_reader_no_memory(r);
@@ -360,7 +361,7 @@ int attn_lost_table(struct attn_reader *r, size_t *at) {
   if (line.end - line.begin > 4096) return ATTN_NO;
   int cols = lost_header(r, line, cells, LOST_MAX);
   if (cols == 0) return ATTN_NO;
-  struct grid g = {.cols = cols};
+  struct text_grid g = {.cols = cols};
   if (add_lost_row(r, &g, cells) != ATTN_YES) return ATTN_FAILED;
   size_t here = attn_next_line(r, *at);
   while (here < r->source.size) {

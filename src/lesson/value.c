@@ -4,8 +4,8 @@
 
 #include "reader.h"
 
-static int number_value(struct attn_value *value, attn_cell cell, size_t begin) {
-  *value = (struct attn_value){.one = cell, .begin = begin};
+static int number_value(struct attn_expression_value *value, attn_cell cell, size_t begin) {
+  *value = (struct attn_expression_value){.one = cell, .begin = begin};
   return ATTN_YES;
 }
 
@@ -28,8 +28,8 @@ static attn_cell placed(attn_cell cell, const attn_cell *where) {
 }
 
 /* a operation b, element by element; a number goes with every element. */
-static int combine(struct attn_reader *r, char operation, struct attn_value *a,
-                   const struct attn_value *b) {
+static int combine(struct attn_reader *r, char operation, struct attn_expression_value *a,
+                   const struct attn_expression_value *b) {
   if (!a->table && !b->table) {
     a->one = attn_cell_binary(operation, a->one, b->one);
     return ATTN_YES;
@@ -49,7 +49,7 @@ static int combine(struct attn_reader *r, char operation, struct attn_value *a,
   return ATTN_YES;
 }
 
-static int negate(struct attn_reader *r, struct attn_value *v) {
+static int negate(struct attn_reader *r, struct attn_expression_value *v) {
   if (!v->table) {
     v->one = attn_cell_negate(v->one);
     return ATTN_YES;
@@ -61,7 +61,7 @@ static int negate(struct attn_reader *r, struct attn_value *v) {
   return ATTN_YES;
 }
 
-static int transpose(struct attn_reader *r, struct attn_value *v) {
+static int transpose(struct attn_reader *r, struct attn_expression_value *v) {
   attn_printing *t = new_table(r, v->table, v->table->cols, v->table->rows);
   if (!t) return attn_reader_no_memory(r);
   for (int i = 0; i < t->rows; i++)
@@ -71,7 +71,7 @@ static int transpose(struct attn_reader *r, struct attn_value *v) {
 }
 
 /* An expression between the current token, an opening one, and close. */
-static int enclosed(struct attn_cursor *c, uint32_t close, struct attn_value *value) {
+static int enclosed(struct attn_cursor *c, uint32_t close, struct attn_expression_value *value) {
   int element = c->element, result = attn_advance(c);
   if (result != ATTN_YES) return result;
   c->element = 0;
@@ -82,7 +82,7 @@ static int enclosed(struct attn_cursor *c, uint32_t close, struct attn_value *va
 }
 
 /* The argument of \frac or \sqrt: {..}, or a single token as in \frac12. */
-static int argument(struct attn_cursor *c, struct attn_value *value) {
+static int argument(struct attn_cursor *c, struct attn_expression_value *value) {
   if (attn_token_is(c, '{')) return enclosed(c, '}', value);
   if (c->token.kind == ATTN_TOKEN_NUMBER) {
     number_value(value, c->token.number, c->token.begin);
@@ -92,7 +92,7 @@ static int argument(struct attn_cursor *c, struct attn_value *value) {
 }
 
 /* \frac12: without braces one digit is the whole argument. */
-static int fraction_part(struct attn_cursor *c, struct attn_value *value) {
+static int fraction_part(struct attn_cursor *c, struct attn_expression_value *value) {
   const char *digit = c->r->source.text + c->token.begin;
   if (c->token.kind != ATTN_TOKEN_NUMBER || *digit < '0' || *digit > '9') return argument(c, value);
   number_value(value, attn_cell_exact(*digit - '0'), c->token.begin);
@@ -100,8 +100,8 @@ static int fraction_part(struct attn_cursor *c, struct attn_value *value) {
   return attn_advance(c);
 }
 
-static int fraction(struct attn_cursor *c, struct attn_value *value) {
-  struct attn_value below;
+static int fraction(struct attn_cursor *c, struct attn_expression_value *value) {
+  struct attn_expression_value below;
   int result = attn_advance(c);
   if (result == ATTN_YES) result = fraction_part(c, value);
   if (result == ATTN_YES) result = fraction_part(c, &below);
@@ -110,8 +110,8 @@ static int fraction(struct attn_cursor *c, struct attn_value *value) {
 }
 
 /* \sqrt{2}, \sqrt[3]{8}, √2, √(2) */
-static int root(struct attn_cursor *c, struct attn_value *value) {
-  struct attn_value degree = {.one = attn_cell_exact(2)};
+static int root(struct attn_cursor *c, struct attn_expression_value *value) {
+  struct attn_expression_value degree = {.one = attn_cell_exact(2)};
   int result = attn_advance(c);
   if (result == ATTN_YES && attn_token_is(c, '[')) result = enclosed(c, ']', &degree);
   if (result != ATTN_YES) return result;
@@ -122,19 +122,20 @@ static int root(struct attn_cursor *c, struct attn_value *value) {
     value->one = attn_cell_function(sqrt, value->one);
     return ATTN_YES;
   }
-  struct attn_value power = {.one = attn_cell_binary('/', attn_cell_exact(1), degree.one)};
+  struct attn_expression_value power = {.one =
+                                            attn_cell_binary('/', attn_cell_exact(1), degree.one)};
   return combine(c->r, '^', value, &power);
 }
 
 /* What stands behind ^: {..}, -1, 2. */
-static int exponent(struct attn_cursor *c, struct attn_value *value) {
+static int exponent(struct attn_cursor *c, struct attn_expression_value *value) {
   if (c->token.kind != ATTN_TOKEN_SYMBOL || c->token.symbol != '-') return argument(c, value);
   int result = attn_advance(c);
   if (result == ATTN_YES) result = argument(c, value);
   return result == ATTN_YES ? negate(c->r, value) : result;
 }
 
-static int power_of_e(struct attn_cursor *c, struct attn_value *value) {
+static int power_of_e(struct attn_cursor *c, struct attn_expression_value *value) {
   int result = attn_advance(c);
   if (result != ATTN_YES) return result;
   if (c->token.kind == ATTN_TOKEN_POWER) {
@@ -176,7 +177,8 @@ static attn_cell wave(double (*apply)(double), attn_cell a) {
   return r;
 }
 
-static int call(struct attn_cursor *c, const struct function *f, struct attn_value *value) {
+static int call(struct attn_cursor *c, const struct function *f,
+                struct attn_expression_value *value) {
   int result = attn_advance(c);
   if (result != ATTN_YES) return result;
   if (attn_token_is(c, '('))
@@ -189,7 +191,7 @@ static int call(struct attn_cursor *c, const struct function *f, struct attn_val
   return ATTN_YES;
 }
 
-static int word_value(struct attn_cursor *c, struct attn_value *value) {
+static int word_value(struct attn_cursor *c, struct attn_expression_value *value) {
   if (attn_token_says(c, "e")) return power_of_e(c, value);
   for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
     if (attn_token_says(c, FUNCTIONS[i].name)) return call(c, &FUNCTIONS[i], value);
@@ -197,7 +199,7 @@ static int word_value(struct attn_cursor *c, struct attn_value *value) {
 }
 
 /* ( expression ), or a vector (1, 0). */
-static int parenthesis(struct attn_cursor *c, struct attn_value *value) {
+static int parenthesis(struct attn_cursor *c, struct attn_expression_value *value) {
   struct attn_cursor before = *c;
   int result = enclosed(c, ')', value);
   /* Deep in a formula it is no vector, and to try both readings there would take 2^depth steps. */
@@ -206,12 +208,12 @@ static int parenthesis(struct attn_cursor *c, struct attn_value *value) {
   return attn_bracket(c, &value->table);
 }
 
-static int blank_value(struct attn_cursor *c, struct attn_value *value) {
+static int blank_value(struct attn_cursor *c, struct attn_expression_value *value) {
   number_value(value, attn_cell_blank(), c->token.begin);
   return attn_advance(c);
 }
 
-static int symbol_value(struct attn_cursor *c, struct attn_value *value) {
+static int symbol_value(struct attn_cursor *c, struct attn_expression_value *value) {
   switch (c->token.symbol) {
     case '?':
       return blank_value(c, value);
@@ -226,8 +228,8 @@ static int symbol_value(struct attn_cursor *c, struct attn_value *value) {
   }
 }
 
-static int primary(struct attn_cursor *c, struct attn_value *value) {
-  *value = (struct attn_value){.begin = c->token.begin};
+static int primary(struct attn_cursor *c, struct attn_expression_value *value) {
+  *value = (struct attn_expression_value){.begin = c->token.begin};
   switch (c->token.kind) {
     case ATTN_TOKEN_NUMBER:
       number_value(value, c->token.number, c->token.begin);
@@ -259,8 +261,8 @@ static int is_transposition(const struct attn_cursor *c) {
 }
 
 /* ^T, ^{\top}, ^2 behind what was read. */
-static int raised(struct attn_cursor *c, struct attn_value *value) {
-  struct attn_value power;
+static int raised(struct attn_cursor *c, struct attn_expression_value *value) {
+  struct attn_expression_value power;
   int result = attn_advance(c);
   if (result != ATTN_YES) return result;
   if (!value->table) {
@@ -276,7 +278,7 @@ static int raised(struct attn_cursor *c, struct attn_value *value) {
   return result == ATTN_YES ? transpose(c->r, value) : result;
 }
 
-static int postfix(struct attn_cursor *c, struct attn_value *value) {
+static int postfix(struct attn_cursor *c, struct attn_expression_value *value) {
   int result = primary(c, value);
   while (result == ATTN_YES) {
     if (attn_token_is(c, '%') && !value->table) {
@@ -285,7 +287,7 @@ static int postfix(struct attn_cursor *c, struct attn_value *value) {
     } else if (attn_token_is(c, '^')) {
       result = raised(c, value);
     } else if (c->token.kind == ATTN_TOKEN_POWER && !value->table) {
-      struct attn_value power = {.one = c->token.number};
+      struct attn_expression_value power = {.one = c->token.number};
       result = combine(c->r, '^', value, &power);
       if (result == ATTN_YES) result = attn_advance(c);
     } else {
@@ -295,7 +297,7 @@ static int postfix(struct attn_cursor *c, struct attn_value *value) {
   return result;
 }
 
-static int factor(struct attn_cursor *c, struct attn_value *value) {
+static int factor(struct attn_cursor *c, struct attn_expression_value *value) {
   int minus = 0, result = ATTN_YES;
   size_t begin = c->token.begin;
   while (result == ATTN_YES && (attn_token_is(c, '-') || attn_token_is(c, '+'))) {
@@ -308,7 +310,7 @@ static int factor(struct attn_cursor *c, struct attn_value *value) {
 }
 
 /* 2\sqrt{2}, 4e^{0.7}, 0.5 [1, 0]: a factor without a sign between. */
-static int is_juxtaposed(const struct attn_cursor *c, const struct attn_value *left) {
+static int is_juxtaposed(const struct attn_cursor *c, const struct attn_expression_value *left) {
   if (left->table || (c->element && c->token.space)) return 0;
   switch (c->token.kind) {
     case ATTN_TOKEN_FRACTION:
@@ -324,11 +326,11 @@ static int is_juxtaposed(const struct attn_cursor *c, const struct attn_value *l
   }
 }
 
-static int term(struct attn_cursor *c, struct attn_value *value) {
+static int term(struct attn_cursor *c, struct attn_expression_value *value) {
   int result = factor(c, value);
   while (result == ATTN_YES) {
     struct attn_cursor before = *c;
-    struct attn_value right;
+    struct attn_expression_value right;
     char operation = attn_token_is(c, '/') ? '/' : '*';
     if (operation == '/' || attn_token_is(c, '*'))
       result = attn_advance(c);
@@ -354,15 +356,15 @@ static int is_next_element(const struct attn_cursor *c) {
   return g != ' ' && g != '\t' && g != '\n';
 }
 
-int attn_expression(struct attn_cursor *c, struct attn_value *value) {
-  *value = (struct attn_value){.begin = c->token.begin};
+int attn_expression(struct attn_cursor *c, struct attn_expression_value *value) {
+  *value = (struct attn_expression_value){.begin = c->token.begin};
   if (c->depth >= ATTN_NESTING_MAX)
     return attn_reader_fail(c->r, c->token.begin, "nested deeper than %d levels", ATTN_NESTING_MAX);
   c->depth++;
   int result = term(c, value);
   while (result == ATTN_YES && (attn_token_is(c, '+') || attn_token_is(c, '-')) &&
          !is_next_element(c)) {
-    struct attn_value right;
+    struct attn_expression_value right;
     char operation = attn_token_is(c, '+') ? '+' : '-';
     result = attn_advance(c);
     if (result == ATTN_YES) result = term(c, &right);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "training_metadata.h"
 
 static json_t *object_of(const struct attn_safetensors *file, const char *name) {
-  const char *text = attn_safetensors_word(file, name);
+  const char *text = attn_safetensors_metadata(file, name);
   json_error_t problem;
   json_t *object = text ? attn_json_load(text, strlen(text), 0, &problem) : NULL;
   if (object && attn_training_metadata_rename(object)) json_decref(object), object = NULL;

@@ -16,8 +16,8 @@
 /* Everything but the weights, which take the most memory. */
 static attn_status read_metadata(struct attn_model *m, const struct attn_safetensors *file,
                                  struct attn_model_config *config, attn_error *err) {
-  const char *text = attn_safetensors_word(file, "config");
-  const char *tokenizer = attn_safetensors_word(file, "tokenizer");
+  const char *text = attn_safetensors_metadata(file, "config");
+  const char *tokenizer = attn_safetensors_metadata(file, "tokenizer");
   if (!text || !tokenizer)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                      "checkpoint: metadata \"%s\" is missing: not a checkpoint of attn",
@@ -25,11 +25,11 @@ static attn_status read_metadata(struct attn_model *m, const struct attn_safeten
   attn_status status = attn_model_config_parse(text, strlen(text), config, err);
   if (!status) m->generation = attn_generation_defaults_of_checkpoint(config);
   if (!status) status = attn_tokenizer_parse(tokenizer, strlen(tokenizer), &m->tokenizer, err);
-  if (!status) status = attn_tokenizer_check_marks(m->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_special_tokens(m->tokenizer, err);
   if (!status && !(m->config = attn_model_config_write(config)))
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a configuration");
   if (!status) status = attn_training_history_read(file, &m->history, err);
-  int64_t count = status ? 0 : attn_tokenizer_words(m->tokenizer);
+  int64_t count = status ? 0 : attn_tokenizer_vocab_size(m->tokenizer);
   if (!status && (config->vocab_size != count ||
                   (config->kind != ATTN_DECODER && config->source_vocab_size != count)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
@@ -80,8 +80,9 @@ static int is_checkpoint(const char *path) {
   struct attn_bytes bytes;
   struct attn_safetensors file = {NULL, NULL, 0};
   if (attn_bytes_open(&bytes, path, NULL)) return 0;
-  int is = !attn_safetensors_open(&bytes, &file, NULL) && attn_safetensors_word(&file, "config") &&
-           attn_safetensors_word(&file, "tokenizer");
+  int is = !attn_safetensors_open(&bytes, &file, NULL) &&
+           attn_safetensors_metadata(&file, "config") &&
+           attn_safetensors_metadata(&file, "tokenizer");
   attn_safetensors_close(&file), attn_bytes_close(&bytes);
   return is;
 }
@@ -206,7 +207,7 @@ attn_status attn_model_tokenize_source(const struct attn_model *m, const char *t
 
 attn_status attn_model_find_unknown(const attn_model *m, const char *text, int64_t capacity,
                                     attn_unknown_span *spans, int64_t *count, attn_error *err) {
-  struct attn_unknown *all;
+  struct attn_unknown_range *all;
   size_t found, at = 0;
   int64_t character = 1;
   *count = 0;
@@ -216,7 +217,7 @@ attn_status attn_model_find_unknown(const attn_model *m, const char *text, int64
   attn_status status =
       capacity ? attn_descriptor_expect(spans, sizeof *spans, sizeof *spans, "spans", err)
                : ATTN_OK;
-  if (!status) status = attn_tokenizer_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
+  if (!status) status = attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
   if (status) return status;
   size_t stride = capacity ? spans->struct_size : 0;
   for (size_t n = 0; n < found && (int64_t)n < capacity; n++) {

@@ -36,7 +36,7 @@ static attn_status read_one(const struct attn_bytes *bytes, const struct attn_sa
   const struct attn_safetensor *found = find(file, name);
   if (!found)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: tensor \"%s\" is missing", name);
-  const struct attn_stored *at = &found->at;
+  const struct attn_stored_tensor *at = &found->at;
   if (at->dtype != ATTN_F32 || at->rank != to->rank ||
       memcmp(at->shape, to->shape, (size_t)to->rank * sizeof *to->shape))
     return attn_fail(

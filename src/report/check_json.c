@@ -1,5 +1,6 @@
-/* check_json.c -- attn_check_print_json: one line a file, docs/check.schema.json. */
-#include "json.h"
+/* check_json.c -- attn_check_print_json: one line per file, docs/check.schema.json. */
+#include "json_writer.h"
+#include "operation_text.h"
 
 static const char *verdict_word(int32_t judgement) {
   switch (judgement) {
@@ -20,30 +21,12 @@ static const char *status_word(int32_t judgement) {
   return words[judgement >= 0 && judgement <= ATTN_JUDGED_WRONG ? judgement : 0];
 }
 
-/* A snippet's own variable, or an input that is computed, by what makes it: the schema knows only
- * the steps of attention. */
+/* The schema names only the steps of attention: a snippet's own variable, or an input that is
+ * computed, is named by its operation. */
 static int32_t name_of(const attn_step *s) {
   if (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED) return s->name;
-  switch ((attn_step_op)s->op) {
-    case ATTN_OP_DIVIDE:
-      return ATTN_STEP_SCALED;
-    case ATTN_OP_MASK:
-      return ATTN_STEP_MASKED;
-    case ATTN_OP_SOFTMAX:
-    case ATTN_OP_QUOTIENT:
-      return ATTN_STEP_WEIGHTS;
-    case ATTN_OP_EXP:
-      return ATTN_STEP_EXPONENTIALS;
-    case ATTN_OP_SUM:
-      return ATTN_STEP_ROW_SUM;
-    case ATTN_OP_POSITIONS:
-    case ATTN_OP_ADD:
-      return ATTN_STEP_POSITIONS;
-    case ATTN_OP_APPEND:
-      return s->head < 0 && s->name == ATTN_STEP_OTHER ? ATTN_STEP_CONCAT : ATTN_STEP_POSITIONS;
-    default:
-      return ATTN_STEP_SCORES;
-  }
+  if (s->op == ATTN_OP_APPEND && s->head < 0 && s->name == ATTN_STEP_OTHER) return ATTN_STEP_CONCAT;
+  return attn_operation_text(s->op)->reported_as;
 }
 
 static void put_numbers(struct attn_json *json, const attn_finding *f) {
@@ -87,7 +70,7 @@ static void put_first_wrong(struct attn_json *json, const attn_example *e,
   attn_json_close(json, '}');
 }
 
-/* Intermediate variables of a snippet that it does not print are nobody's claim. */
+/* Unprinted intermediate variables of a snippet are not listed. */
 static int is_listed(const attn_step *s, const attn_step_verdict *v) {
   return v->judgement != ATTN_JUDGED_NOT_GIVEN ||
          (s->name >= ATTN_STEP_Q && s->name <= ATTN_STEP_PROJECTED);

@@ -1,17 +1,17 @@
-/* check_print.c -- attn_check_print: a judgement for a person. */
+/* check_print.c -- attn_check_print: a judgement as text. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "labels.h"
-#include "number.h"
-#include "out.h"
-#include "text.h"
+#include "step_labels.h"
+#include "number_text.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "working.h"
 
 enum { TITLE_COLUMNS = 200, NAME_COLUMNS = 20, TERMS = 16 };
 
-struct print {
+struct check_printer {
   struct attn_out *out;
   const attn_lesson *lesson;
   const attn_example *example;
@@ -23,9 +23,9 @@ static int is_wrong(int32_t judgement) {
 }
 
 static int verdict_message(int32_t judgement) {
-  if (is_wrong(judgement)) return SAY_VERDICT_WRONG;
-  if (judgement == ATTN_JUDGED_DOUBTFUL) return SAY_VERDICT_DOUBTFUL;
-  return judgement == ATTN_JUDGED_OK ? SAY_VERDICT_CORRECT : SAY_VERDICT_NOTHING;
+  if (is_wrong(judgement)) return MESSAGE_VERDICT_WRONG;
+  if (judgement == ATTN_JUDGED_DOUBTFUL) return MESSAGE_VERDICT_DOUBTFUL;
+  return judgement == ATTN_JUDGED_OK ? MESSAGE_VERDICT_CORRECT : MESSAGE_VERDICT_NOTHING;
 }
 
 static const char *color_of(int32_t judgement) {
@@ -33,7 +33,7 @@ static const char *color_of(int32_t judgement) {
   return colors[judgement];
 }
 
-/* ---- A line a step ---- */
+/* ---- One line per step ---- */
 
 static void put_name(struct attn_out *out, const attn_example *e, const attn_step *s) {
   char symbol[ATTN_LABEL_BYTES], head[16];
@@ -41,7 +41,7 @@ static void put_name(struct attn_out *out, const attn_example *e, const attn_ste
   attn_out_text(out, attn_step_text(e, s, symbol));
   if (s->head >= 0) {
     attn_out_text(out, " (");
-    attn_out_say(out, SAY_HEAD, head, NULL);
+    attn_out_message(out, MESSAGE_HEAD, head, NULL);
     attn_out_text(out, ")");
   }
   do attn_out_text(out, " ");
@@ -54,7 +54,7 @@ static int count_of(const attn_step_verdict *v, int32_t judgement) {
   return count;
 }
 
-static void put_step(const struct print *p, int32_t index) {
+static void put_step(const struct check_printer *p, int32_t index) {
   static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
   const attn_step_verdict *v = &p->verdict->verdict[index];
   struct attn_out *out = p->out;
@@ -66,20 +66,20 @@ static void put_step(const struct print *p, int32_t index) {
   attn_out_text(out, " ");
   put_name(out, p->example, &p->example->step[v->step]);
   out->indent = NAME_COLUMNS;
-  attn_out_say(out, SAY_STATUS + v->judgement, NULL);
+  attn_out_message(out, MESSAGE_STATUS + v->judgement, NULL);
   snprintf(found, sizeof found, "%d", count_of(v, v->judgement));
   snprintf(cells, sizeof cells, "%d", (int)v->cells);
-  if (v->findings) attn_out_say(out, SAY_COUNT_OF, found, cells, NULL);
+  if (v->findings) attn_out_message(out, MESSAGE_COUNT_OF, found, cells, NULL);
   if (index == p->verdict->first_wrong)
-    attn_out_say(out, SAY_FIRST_HERE, NULL);
+    attn_out_message(out, MESSAGE_FIRST_HERE, NULL);
   else if (v->judgement == ATTN_JUDGED_WRONG)
-    attn_out_say(out, SAY_NEW_SLIP, NULL);
+    attn_out_message(out, MESSAGE_OTHER_ERROR, NULL);
   attn_out_line(out, 0);
 }
 
 /* ---- One number ---- */
 
-/* Digits enough to show the printed number as it stands, and the other apart from it. */
+/* Enough digits to show the printed number unchanged and the other one as different. */
 static void put_pair(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
                      char b[ATTN_NUMBER_BYTES]) {
   int digits = precision;
@@ -97,28 +97,28 @@ static const attn_finding *first_of(const attn_step_verdict *v, int32_t judgemen
   return NULL;
 }
 
-/* "lesson.md:12:5: " as compilers write it, so that editors find the place. */
-static void put_place(const struct print *p, const attn_finding *f) {
+/* "lesson.md:12:5: ", which editors understand. */
+static void put_place(const struct check_printer *p, const attn_finding *f) {
   char place[64];
   snprintf(place, sizeof place, ":%d:%d: ", (int)f->line, (int)f->column);
   attn_out_whole(p->out, p->lesson->file);
   attn_out_whole(p->out, place);
 }
 
-static void put_finding(const struct print *p, const attn_step *s, const attn_finding *f,
+static void put_finding(const struct check_printer *p, const attn_step *s, const attn_finding *f,
                         int message) {
-  double other = message == SAY_FOLLOWED ? f->follows : f->expected;
+  double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
   char address[ATTN_ADDRESS_BYTES + 200];
-  int from = p->example->one_based != 0; /* then the address alone would mislead */
+  int from = p->example->one_based != 0; /* the address alone would mislead */
   attn_address(p->example, s, f->row, f->col, address);
   put_pair(f->printed, other, p->out->style.precision, printed, right);
   snprintf(row, sizeof row, "%d", (int)f->row + from);
   snprintf(col, sizeof col, "%d", (int)f->col + from);
   put_place(p, f);
   attn_out_whole(p->out, address);
-  if (from) attn_out_say(p->out, SAY_PLACE_ONE_BASED, row, col, NULL);
-  attn_out_say(p->out, message, printed, right, NULL);
+  if (from) attn_out_message(p->out, MESSAGE_PLACE_ONE_BASED, row, col, NULL);
+  attn_out_message(p->out, message, printed, right, NULL);
   attn_out_line(p->out, 2);
 }
 
@@ -130,74 +130,76 @@ static int explains_the_step(int32_t cause) {
          (cause >= ATTN_CAUSE_MASK_IGNORED && cause <= ATTN_CAUSE_K_INSTEAD_OF_V);
 }
 
-static void put_cause(const struct print *p, const attn_step_verdict *v) {
-  const char *words = attn_message_text(SAY_CAUSE + v->cause, p->out->style.language);
+static void put_cause(const struct check_printer *p, const attn_step_verdict *v) {
+  const char *words = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
   char count[16];
   snprintf(count, sizeof count, "%d", (int)v->findings);
   if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
-    words = attn_message_text(SAY_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
-  attn_out_say(p->out,
-               v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? SAY_NO_CAUSE : SAY_LIKELY_CAUSE, NULL);
+    words = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
+  attn_out_message(
+      p->out, v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE,
+      NULL);
   attn_out_flow(p->out, words);
-  attn_out_say(p->out, SAY_STOP, NULL);
-  if (explains_the_step(v->cause)) attn_out_say(p->out, SAY_CAUSE_EXPLAINS, count, NULL);
+  attn_out_message(p->out, MESSAGE_STOP, NULL);
+  if (explains_the_step(v->cause)) attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, count, NULL);
   attn_out_line(p->out, 2);
 }
 
-static void put_first_wrong(const struct print *p) {
+static void put_first_wrong(const struct check_printer *p) {
   const attn_step_verdict *v = &p->verdict->verdict[p->verdict->first_wrong];
   const attn_step *s = &p->example->step[v->step];
   const attn_finding *f = first_of(v, ATTN_JUDGED_WRONG);
   if (!f) return;
   attn_out_line(p->out, 2);
-  put_finding(p, s, f, SAY_PRINTED_RIGHT);
-  attn_out_say(p->out, SAY_WORKING, NULL);
+  put_finding(p, s, f, MESSAGE_PRINTED_RIGHT);
+  attn_out_message(p->out, MESSAGE_WORKING, NULL);
   attn_out_working(p->out, p->example, s, f->row, f->col, TERMS);
   attn_out_line(p->out, 2);
   put_cause(p, v);
 }
 
-/* Does the step stand on nothing that the document has otherwise? */
+/* Whether no earlier error of the document affects the value. */
 static int is_own(const attn_finding *f) {
   return fabs(f->follows - f->expected) <= 1e-12 * fabs(f->expected);
 }
 
-/* ---- Later slips, doubts ---- */
+/* ---- Later errors, doubts ---- */
 
-static void put_others(const struct print *p) {
+static void put_others(const struct check_printer *p) {
   for (int32_t n = 0; n < p->verdict->verdicts; n++) {
     const attn_step_verdict *v = &p->verdict->verdict[n];
     const attn_step *s = &p->example->step[v->step];
     const attn_finding *f = first_of(v, v->judgement);
     if (!f || n == p->verdict->first_wrong || v->judgement == ATTN_JUDGED_CARRIED) continue;
-    int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? SAY_DOUBT_AT
-                  : is_own(f)                          ? SAY_PRINTED_RIGHT
-                                                       : SAY_FOLLOWED;
+    int message = v->judgement == ATTN_JUDGED_DOUBTFUL ? MESSAGE_DOUBT_AT
+                  : is_own(f)                          ? MESSAGE_PRINTED_RIGHT
+                                                       : MESSAGE_FOLLOWED;
     attn_out_line(p->out, 2);
     put_finding(p, s, f, message);
-    if (message != SAY_DOUBT_AT && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);
+    if (message != MESSAGE_DOUBT_AT && v->cause && v->cause != ATTN_CAUSE_UNKNOWN) put_cause(p, v);
   }
 }
 
 /* ---- Examples ---- */
 
-static void put_title(const struct print *p, int32_t index) {
+static void put_title(const struct check_printer *p, int32_t index) {
   char number[16], line[16], title[TITLE_COLUMNS * 4];
   struct attn_out *out = p->out;
   snprintf(number, sizeof number, "%d", (int)index + 1);
   snprintf(line, sizeof line, "%d", (int)p->example->line);
-  attn_text_shorten(title, sizeof title, p->example->title ? p->example->title : "", TITLE_COLUMNS);
+  attn_text_shorten(title, sizeof title, attn_example_title(p->example, index), TITLE_COLUMNS);
   attn_out_line(out, 0);
   attn_out_color(out, "1");
-  attn_out_say(out, *title ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, number, NULL);
+  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
-  attn_out_say(out, p->example->orientation ? SAY_ORIENTED_COLUMNS : SAY_ORIENTED_ROWS, line, NULL);
-  attn_out_say(out, verdict_message(p->verdict->judgement), NULL);
+  attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS,
+                   line, NULL);
+  attn_out_message(out, verdict_message(p->verdict->judgement), NULL);
   attn_out_color(out, "0");
   attn_out_line(out, 0);
 }
 
-static void put_example(const struct print *p, int32_t index) {
+static void put_example(const struct check_printer *p, int32_t index) {
   put_title(p, index);
   if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN) return;
   for (int32_t n = 0; n < p->verdict->verdicts; n++) put_step(p, n);
@@ -211,17 +213,18 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_begin(&out, style, sink);
   attn_out_color(&out, "1");
   attn_out_whole(&out, lesson->file);
-  attn_out_say(&out, SAY_FILE_VERDICT, NULL);
+  attn_out_message(&out, MESSAGE_COLON, NULL);
   attn_out_color(&out, color_of(check->judgement));
-  attn_out_say(&out, verdict_message(check->judgement), NULL);
+  attn_out_message(&out, verdict_message(check->judgement), NULL);
   attn_out_color(&out, "0");
   attn_out_line(&out, 0);
-  attn_out_say(&out,
-               check->judgement == ATTN_JUDGED_NOT_GIVEN ? SAY_NOTHING_HERE : SAY_JUDGES_NUMBERS,
-               NULL);
+  attn_out_message(
+      &out,
+      check->judgement == ATTN_JUDGED_NOT_GIVEN ? MESSAGE_NOTHING_HERE : MESSAGE_JUDGES_NUMBERS,
+      NULL);
   attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
-    const struct print p = {&out, lesson, &lesson->example[n], &check->example[n]};
+    const struct check_printer p = {&out, lesson, &lesson->example[n], &check->example[n]};
     put_example(&p, n);
   }
   return attn_out_end(&out, err);

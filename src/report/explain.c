@@ -6,45 +6,65 @@
 #include <stdlib.h>
 
 #include "error.h"
-#include "labels.h"
-#include "matrix.h"
-#include "number.h"
-#include "text.h"
+#include "step_labels.h"
+#include "matrix_text.h"
+#include "number_text.h"
+#include "operation_text.h"
+#include "text_layout.h"
 #include "working.h"
 
-enum { TITLE_COLUMNS = 400, DIFFERENCES_MAX = 6 };
+enum { TITLE_COLUMNS = 400, NAME_COLUMNS = 24, DIFFERENCES_MAX = 6 };
 
-/* ---- What the families share --------------------------------------------------------------------
- */
+/* ---- Shared by the families of steps ---- */
 
-int attn_tell_once(struct attn_telling *t, int message) {
-  if (t->told[message]) return 0;
-  t->told[message] = 1;
-  attn_out_say(t->out, message, NULL);
+int attn_explain_once(struct attn_explanation *t, int message) {
+  if (t->explained[message]) return 0;
+  t->explained[message] = 1;
+  attn_out_message(t->out, message, NULL);
   attn_out_line(t->out, ATTN_INDENT);
   return 1;
 }
 
-int32_t attn_keys_of(const struct attn_telling *t, const attn_step *s) {
-  return attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES ? s->exact.rows : s->exact.cols;
+static const char *quoted(const struct attn_explanation *t, char text[ATTN_LABEL_BYTES]) {
+  char name[ATTN_LABEL_BYTES - sizeof "「」"];
+  if (t->out->style.language != ATTN_LANGUAGE_JAPANESE || *text == '#') return text;
+  attn_text_shorten(name, sizeof name, text, NAME_COLUMNS);
+  snprintf(text, ATTN_LABEL_BYTES, "「%s」", name);
+  return text;
 }
 
-void attn_cell_of_key(const struct attn_telling *t, const attn_step *s, int32_t query, int32_t key,
-                      int32_t *row, int32_t *col) {
-  int down = attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES;
+const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
+                               char text[ATTN_LABEL_BYTES]) {
+  attn_query_text(t->example, n, text);
+  return quoted(t, text);
+}
+
+const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
+                             char text[ATTN_LABEL_BYTES]) {
+  attn_key_text(t->example, n, text);
+  return quoted(t, text);
+}
+
+int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s) {
+  return attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+}
+
+void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                      int32_t key, int32_t *row, int32_t *col) {
+  int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
   int32_t queries = down ? s->exact.cols : s->exact.rows;
   if (query >= queries) query = 0;
   *row = down ? key : query;
   *col = down ? query : key;
 }
 
-void attn_tell_one_cell(struct attn_telling *t, const attn_step *s) {
+void attn_explain_cell(struct attn_explanation *t, const attn_step *s) {
   int32_t row = 0, col = 0;
-  if (attn_along(t->example, s, 0) == ATTN_ALONG_QUERIES) row = t->query;
-  if (attn_along(t->example, s, 1) == ATTN_ALONG_QUERIES) col = t->query;
+  if (attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES) row = t->query;
+  if (attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES) col = t->query;
   if (row >= s->exact.rows) row = 0;
   if (col >= s->exact.cols) col = 0;
-  attn_out_say(t->out, SAY_ONE_CELL, NULL);
+  attn_out_message(t->out, MESSAGE_ONE_CELL, NULL);
   attn_out_working(t->out, t->example, s, row, col, ATTN_TERMS);
   attn_out_line(t->out, ATTN_INDENT);
 }
@@ -61,12 +81,12 @@ static int32_t visible(const attn_matrix *m, int axis, int32_t line) {
   return count;
 }
 
-/* The first that sees the most keys: behind a causal mask the first query shows nothing. */
-static int32_t telling_query(const attn_example *e) {
+/* The first query that sees the most keys: with a causal mask the first one sees only itself. */
+static int32_t followed_query(const attn_example *e) {
   for (int32_t n = 0; n < e->steps; n++) {
     const attn_step *s = &e->step[n];
     if (s->op != ATTN_OP_MASK || !attn_is_scorelike(e, s)) continue;
-    int axis = attn_along(e, s, 0) == ATTN_ALONG_QUERIES;
+    int axis = attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES;
     int32_t best = 0, most = -1;
     for (int32_t q = 0; q < (axis ? s->exact.rows : s->exact.cols); q++) {
       int32_t count = isinf(s->scalar) ? visible(&s->exact, axis, q) : 0;
@@ -83,7 +103,8 @@ static void put_tokens(struct attn_out *out, char *const *token, int32_t count) 
   char name[ATTN_LABEL_BYTES];
   for (int32_t n = 0; n < count; n++) {
     if (n) attn_out_flow(out, "  ");
-    attn_out_whole(out, attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", 24));
+    attn_out_whole(out,
+                   attn_text_shorten(name, sizeof name, token[n] ? token[n] : "", NAME_COLUMNS));
   }
 }
 
@@ -107,7 +128,7 @@ static void put_cross(struct attn_out *out, const attn_example *e) {
   if (!q || !k || !is_cross(e)) return;
   snprintf(queries, sizeof queries, "%d", (int)q->exact.rows);
   snprintf(inputs, sizeof inputs, "%d", (int)k->exact.rows);
-  attn_out_say(out, SAY_CROSS, queries, inputs, NULL);
+  attn_out_message(out, MESSAGE_CROSS, queries, inputs, NULL);
   attn_out_line(out, 0);
 }
 
@@ -116,17 +137,17 @@ static void put_names(struct attn_out *out, const attn_example *e) {
   int cross = is_cross(e);
   if (!e->key_tokens && !e->query_tokens) return;
   if (cross && e->query_tokens) {
-    attn_out_say(out, SAY_QUERY_TOKENS, NULL);
+    attn_out_message(out, MESSAGE_QUERY_TOKENS, NULL);
     put_tokens(out, e->query_token, e->query_tokens);
     attn_out_line(out, 0);
   }
   if (cross && e->key_tokens) {
-    attn_out_say(out, SAY_KEY_TOKENS, NULL);
+    attn_out_message(out, MESSAGE_KEY_TOKENS, NULL);
     put_tokens(out, e->key_token, e->key_tokens);
     attn_out_line(out, 0);
   } else if (!cross) {
     snprintf(count, sizeof count, "%d", (int)e->key_tokens);
-    attn_out_say(out, SAY_TOKENS, count, NULL);
+    attn_out_message(out, MESSAGE_TOKENS, count, NULL);
     put_tokens(out, e->key_token, e->key_tokens);
     attn_out_line(out, 0);
   }
@@ -136,21 +157,21 @@ static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t in
   const attn_example *e = &lesson->example[index];
   char number[16], title[TITLE_COLUMNS * 4];
   snprintf(number, sizeof number, "%d", (int)index + 1);
-  attn_text_shorten(title, sizeof title, e->title ? e->title : "", TITLE_COLUMNS);
+  attn_text_shorten(title, sizeof title, attn_example_title(e, index), TITLE_COLUMNS);
   attn_out_color(out, "1");
-  attn_out_say(out, *title ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, number, NULL);
+  attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
   attn_out_line(out, 0);
   attn_out_color(out, "0");
   put_cross(out, e);
   put_names(out, e);
   snprintf(number, sizeof number, "%d", (int)e->heads);
-  if (e->heads > 1) attn_out_say(out, SAY_HEADS, number, NULL), attn_out_line(out, 0);
+  if (e->heads > 1) attn_out_message(out, MESSAGE_HEADS, number, NULL), attn_out_line(out, 0);
   if (first_named(e, ATTN_STEP_SCORES) || first_named(e, ATTN_STEP_WEIGHTS)) {
-    attn_out_say(out, e->orientation ? SAY_IN_COLUMNS : SAY_IN_ROWS, NULL);
+    attn_out_message(out, e->orientation ? MESSAGE_IN_COLUMNS : MESSAGE_IN_ROWS, NULL);
     attn_out_line(out, 0);
   }
-  if (index == 0) attn_out_say(out, SAY_ADDRESSES, NULL), attn_out_line(out, 0);
+  if (index == 0) attn_out_message(out, MESSAGE_ADDRESSES, NULL), attn_out_line(out, 0);
 }
 
 /* ---- Steps ---- */
@@ -160,61 +181,28 @@ static int is_output(const attn_example *e, const attn_step *s) {
          e->step[s->operand[0]].name == ATTN_STEP_WEIGHTS;
 }
 
-static void tell_product(struct attn_telling *t, const attn_step *s) {
-  if (is_output(t->example, s)) {
-    attn_tell_output(t, s);
-    return;
+void attn_explain_product(struct attn_explanation *t, const attn_step *s) {
+  if (attn_is_scorelike(t->example, s)) {
+    attn_explain_scores(t, s);
+  } else if (is_output(t->example, s)) {
+    attn_explain_output(t, s);
+  } else {
+    if (s->name == ATTN_STEP_Q) attn_explain_once(t, MESSAGE_WHAT_Q);
+    if (s->name == ATTN_STEP_K) attn_explain_once(t, MESSAGE_WHAT_K);
+    if (s->name == ATTN_STEP_V) attn_explain_once(t, MESSAGE_WHAT_V);
+    if (s->name == ATTN_STEP_PROJECTED) attn_explain_once(t, MESSAGE_WHAT_PROJECTED);
+    attn_explain_cell(t, s);
   }
-  if (s->name == ATTN_STEP_Q) attn_tell_once(t, SAY_WHAT_Q);
-  if (s->name == ATTN_STEP_K) attn_tell_once(t, SAY_WHAT_K);
-  if (s->name == ATTN_STEP_V) attn_tell_once(t, SAY_WHAT_V);
-  if (s->name == ATTN_STEP_PROJECTED) attn_tell_once(t, SAY_WHAT_PROJECTED);
-  attn_tell_one_cell(t, s);
 }
 
-static void tell(struct attn_telling *t, const attn_step *s) {
-  switch ((attn_step_op)s->op) {
-    case ATTN_OP_GIVEN:
-      return;
-    case ATTN_OP_MATMUL:
-    case ATTN_OP_MATMUL_NT:
-    case ATTN_OP_MATMUL_TN:
-    case ATTN_OP_TRANSPOSE:
-      if (attn_is_scorelike(t->example, s))
-        attn_tell_scores(t, s);
-      else
-        tell_product(t, s);
-      break;
-    case ATTN_OP_GENERAL:
-    case ATTN_OP_ADDITIVE:
-      attn_tell_scores(t, s);
-      break;
-    case ATTN_OP_DIVIDE:
-      attn_tell_scaled(t, s);
-      break;
-    case ATTN_OP_MASK:
-      attn_tell_masked(t, s);
-      break;
-    case ATTN_OP_SOFTMAX:
-      attn_tell_softmax(t, s);
-      break;
-    case ATTN_OP_EXP:
-    case ATTN_OP_SUM:
-    case ATTN_OP_QUOTIENT:
-      attn_tell_exponentials(t, s);
-      break;
-    case ATTN_OP_ADD:
-    case ATTN_OP_APPEND:
-      attn_tell_joined(t, s);
-      break;
-    case ATTN_OP_POSITIONS:
-      attn_tell_positions(t, s);
-      break;
-  }
-  if (s->name == ATTN_STEP_WEIGHTS) attn_tell_looks(t, s);
+static void explain_values(struct attn_explanation *t, const attn_step *s) {
+  const struct attn_operation_text *operation = attn_operation_text(s->op);
+  if (!operation->explain) return;
+  operation->explain(t, s);
+  if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);
 }
 
-/* "3. Scores: E = Q K^T  (4×4; a row a query, a column a key)" */
+/* "3. Scores: E = Q K^T  (4×4; one row per query, one column per key)" */
 static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
                         int number) {
   char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], size[48];
@@ -222,36 +210,38 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
   attn_out_line(out, ATTN_INDENT);
   attn_out_color(out, "1");
   attn_out_text(out, text);
-  attn_out_say(out, SAY_TITLE + s->name, NULL);
+  attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
   snprintf(size, sizeof size, "%d", (int)s->head + 1);
   if (s->head >= 0) {
-    attn_out_flow(out, ", ");
-    attn_out_say(out, SAY_HEAD, size, NULL);
+    attn_out_message(out, MESSAGE_COMMA, NULL);
+    attn_out_message(out, MESSAGE_HEAD, size, NULL);
   }
-  attn_out_flow(out, ": ");
+  attn_out_message(out, MESSAGE_COLON, NULL);
   attn_out_flow(out, attn_symbol_text(s, symbol));
   attn_formula_text(e, s, out->style.precision, text);
   if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
   attn_out_color(out, "0");
-  snprintf(size, sizeof size, "  (%d×%d", (int)s->exact.rows, (int)s->exact.cols);
+  snprintf(size, sizeof size, "%d×%d", (int)s->exact.rows, (int)s->exact.cols);
+  attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
   attn_out_flow(out, size);
   if (attn_is_scorelike(e, s)) {
-    attn_out_flow(out, "; ");
-    attn_out_say(
-        out, attn_along(e, s, 0) == ATTN_ALONG_QUERIES ? SAY_AXES_QUERY_KEY : SAY_AXES_KEY_QUERY,
-        NULL);
+    attn_out_message(out, MESSAGE_SEMICOLON, NULL);
+    attn_out_message(out,
+                     attn_step_axis(e, s, 0) == ATTN_AXIS_QUERIES ? MESSAGE_AXES_QUERY_KEY
+                                                                  : MESSAGE_AXES_KEY_QUERY,
+                     NULL);
   }
-  attn_out_flow(out, ")");
+  attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
   attn_out_line(out, ATTN_INDENT);
 }
 
-/* ---- Where the document prints something else ---- */
+/* ---- Where the document prints another value ---- */
 
 static int differs(const attn_finding *f) {
   return f->judgement == ATTN_JUDGED_WRONG || f->judgement == ATTN_JUDGED_CARRIED;
 }
 
-/* A byte a cell, 1 where the document prints another number; NULL where it never does. */
+/* One byte per cell, 1 if the document prints another value there; NULL if it never does. */
 static unsigned char *marks_of(const attn_step *s, const attn_step_verdict *v,
                                attn_status *status) {
   unsigned char *marked = NULL;
@@ -269,7 +259,7 @@ static void put_differences(struct attn_out *out, const attn_example *e, const a
                             const attn_step_verdict *v) {
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], address[ATTN_ADDRESS_BYTES];
   int32_t count = 0;
-  attn_out_say(out, SAY_DIFFERS, NULL);
+  attn_out_message(out, MESSAGE_DIFFERS, NULL);
   for (int32_t n = 0; n < v->findings; n++) {
     const attn_finding *f = &v->finding[n];
     if (!differs(f) || count++ >= DIFFERENCES_MAX) continue;
@@ -277,13 +267,13 @@ static void put_differences(struct attn_out *out, const attn_example *e, const a
     attn_number_text(f->printed, out->style.precision, printed);
     attn_number_text(s->exact.at[(size_t)f->row * (size_t)s->exact.cols + (size_t)f->col],
                      out->style.precision, right);
-    attn_out_say(out, SAY_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed, right,
-                 NULL);
+    attn_out_message(out, MESSAGE_DIFFERS_ONE, attn_address(e, s, f->row, f->col, address), printed,
+                     right, NULL);
   }
   snprintf(printed, sizeof printed, "%d", (int)(count - DIFFERENCES_MAX));
   if (count > DIFFERENCES_MAX) {
     attn_out_line(out, ATTN_INDENT + 2);
-    attn_out_say(out, SAY_DIFFERS_MORE, printed, NULL);
+    attn_out_message(out, MESSAGE_DIFFERS_MORE, printed, NULL);
   }
   attn_out_line(out, ATTN_INDENT);
 }
@@ -294,17 +284,17 @@ static int binary_digits(const attn_step *s) {
   return digits;
 }
 
-static attn_status explain_step(struct attn_telling *t, const attn_step *s,
+static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
                                 const attn_step_verdict *v, int number) {
   attn_status status = ATTN_OK;
-  struct attn_matrix_look look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
-                                  binary_digits(s)};
+  struct attn_matrix_format look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
+                                    binary_digits(s)};
   unsigned char *marked = marks_of(s, v, &status);
   if (status) return status;
   look.marked = marked;
   put_heading(t->out, t->example, s, number);
   attn_out_matrix(t->out, t->example, s, &look);
-  tell(t, s);
+  explain_values(t, s);
   if (marked) put_differences(t->out, t->example, s, v);
   free(marked);
   return ATTN_OK;
@@ -316,11 +306,11 @@ static const attn_step_verdict *verdict_of(const attn_example_verdict *v, int32_
   return NULL;
 }
 
-/* What is given first, what is computed behind it, both in the document's order. */
+/* Given steps first, then computed ones, each in the document's order. */
 static attn_status explain_example(struct attn_out *out, const attn_lesson *lesson, int32_t index,
                                    const attn_example_verdict *verdict) {
   const attn_example *e = &lesson->example[index];
-  struct attn_telling t = {.out = out, .example = e, .query = telling_query(e)};
+  struct attn_explanation t = {.out = out, .example = e, .query = followed_query(e)};
   attn_status status = ATTN_OK;
   int number = 0;
   if (index) attn_out_line(out, 0);
@@ -340,7 +330,7 @@ attn_status attn_lesson_explain(const attn_lesson *lesson, const attn_style *sty
   attn_status status = attn_lesson_check(lesson, &check, err);
   if (status) return status;
   if (!lesson->examples) {
-    attn_out_say(&out, SAY_NOTHING_TO_EXPLAIN, lesson->file, NULL);
+    attn_out_message(&out, MESSAGE_NOTHING_TO_EXPLAIN, lesson->file, NULL);
     attn_out_line(&out, 0);
   }
   for (int32_t n = 0; n < lesson->examples && !status; n++)

@@ -1,40 +1,48 @@
-/* explain.h -- telling an example step by step; one file a family of steps. */
+/* explain.h -- explains an example step by step; one file per family of steps. */
 #ifndef ATTN_REPORT_EXPLAIN_H
 #define ATTN_REPORT_EXPLAIN_H
 
-#include "out.h"
+#include "step_labels.h"
+#include "text_writer.h"
 
-/* What is being told, and to whom. */
-struct attn_telling {
+/* The state of an explanation. */
+struct attn_explanation {
   struct attn_out *out;
   const attn_example *example;
-  int32_t query;                 /* the one whose numbers are worked out in full */
-  unsigned char told[SAY_COUNT]; /* explanations that were given once */
+  int32_t query;                          /* the query whose values are worked out in full */
+  unsigned char explained[MESSAGE_COUNT]; /* messages already written */
 };
 
 enum { ATTN_INDENT = 3, ATTN_TERMS = 12, ATTN_LINES = 16 };
 
-/* Writes an explanation unless it was given before, as a line of its own. Returns whether it did.
- */
-int attn_tell_once(struct attn_telling *t, int message);
+/* Writes a message as a line unless it was written before. Returns whether it did. */
+int attn_explain_once(struct attn_explanation *t, int message);
 
-/* One number of a step worked out, at the query that is followed. */
-void attn_tell_one_cell(struct attn_telling *t, const attn_step *s);
+/* The name of a query or a key within a sentence: in quotes in Japanese, unless it is a number. */
+const char *attn_query_in_text(const struct attn_explanation *t, int32_t n,
+                               char text[ATTN_LABEL_BYTES]);
+const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
+                             char text[ATTN_LABEL_BYTES]);
 
-/* The row (or column) of a query in a step that has one cell a key. */
-int32_t attn_keys_of(const struct attn_telling *t, const attn_step *s);
-void attn_cell_of_key(const struct attn_telling *t, const attn_step *s, int32_t query, int32_t key,
-                      int32_t *row, int32_t *col);
-void attn_tell_line_of_query(struct attn_telling *t, const attn_step *s);
+/* Works out one value of a step, at the followed query. */
+void attn_explain_cell(struct attn_explanation *t, const attn_step *s);
 
-void attn_tell_scores(struct attn_telling *t, const attn_step *s); /* tell_scores.c */
-void attn_tell_scaled(struct attn_telling *t, const attn_step *s);
-void attn_tell_masked(struct attn_telling *t, const attn_step *s);
-void attn_tell_softmax(struct attn_telling *t, const attn_step *s); /* tell_softmax.c */
-void attn_tell_exponentials(struct attn_telling *t, const attn_step *s);
-void attn_tell_looks(struct attn_telling *t, const attn_step *s);  /* tell_looks.c */
-void attn_tell_output(struct attn_telling *t, const attn_step *s); /* tell_output.c */
-void attn_tell_joined(struct attn_telling *t, const attn_step *s);
-void attn_tell_positions(struct attn_telling *t, const attn_step *s); /* tell_positions.c */
+/* The number of keys of a step with one cell per key, and a cell of it. */
+int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s);
+void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,
+                      int32_t key, int32_t *row, int32_t *col);
+void attn_explain_query(struct attn_explanation *t, const attn_step *s);
+
+void attn_explain_scores(struct attn_explanation *t, const attn_step *s); /* explain_scores.c */
+void attn_explain_scaled(struct attn_explanation *t, const attn_step *s);
+void attn_explain_masked(struct attn_explanation *t, const attn_step *s);
+void attn_explain_softmax(struct attn_explanation *t, const attn_step *s); /* explain_softmax.c */
+void attn_explain_exponentials(struct attn_explanation *t, const attn_step *s);
+void attn_explain_attention(struct attn_explanation *t,
+                            const attn_step *s);                          /* explain_attention.c */
+void attn_explain_output(struct attn_explanation *t, const attn_step *s); /* explain_output.c */
+void attn_explain_joined(struct attn_explanation *t, const attn_step *s);
+void attn_explain_positions(struct attn_explanation *t,
+                            const attn_step *s); /* explain_positions.c */
 
 #endif

@@ -1,14 +1,8 @@
 /* explain_json.c -- attn_lesson_explain_json: docs/explain.schema.json. */
-#include "json.h"
+#include "json_writer.h"
+#include "operation_text.h"
 
-static const char *op_name(int32_t op) {
-  static const char *const names[] = {
-      "given", "matmul", "matmul_nt", "matmul_tn", "transpose", "divide",  "mask",     "softmax",
-      "exp",   "sum",    "quotient",  "add",       "append",    "general", "additive", "positions"};
-  return op >= 0 && op <= ATTN_OP_POSITIONS ? names[op] : "given";
-}
-
-/* -inf where JSON has none: null; a blank of the document too. */
+/* -inf and blanks are null, as JSON has neither. */
 static void put_rows(struct attn_json *json, const char *key, const attn_matrix *m) {
   attn_json_open(json, key, '[');
   for (int32_t i = 0; i < m->rows; i++) {
@@ -38,10 +32,9 @@ static void put_printing(struct attn_json *json, const attn_printing *p) {
 }
 
 static void put_parameters(struct attn_json *json, const attn_step *s) {
-  if (s->op == ATTN_OP_SOFTMAX || s->op == ATTN_OP_SUM || s->op == ATTN_OP_QUOTIENT)
-    attn_json_integer(json, "axis", s->axis);
-  if (s->op == ATTN_OP_DIVIDE || s->op == ATTN_OP_MASK || s->op == ATTN_OP_POSITIONS)
-    attn_json_number(json, "scalar", s->scalar);
+  int parameters = attn_operation_text(s->op)->parameters;
+  if (parameters & ATTN_WITH_AXIS) attn_json_integer(json, "axis", s->axis);
+  if (parameters & ATTN_WITH_SCALAR) attn_json_number(json, "scalar", s->scalar);
   if (s->op == ATTN_OP_DIVIDE && s->scaled_by) attn_json_integer(json, "root_of", s->scaled_by);
 }
 
@@ -50,7 +43,7 @@ static void put_step(struct attn_json *json, const attn_step *s) {
   attn_json_string(json, "name", attn_step_label(s->name));
   attn_json_string(json, "symbol", s->symbol);
   if (s->head >= 0) attn_json_integer(json, "head", s->head);
-  attn_json_string(json, "op", op_name(s->op));
+  attn_json_string(json, "op", attn_operation_text(s->op)->json);
   attn_json_open(json, "operands", '[');
   for (int32_t n = 0; n < s->operands; n++) attn_json_integer(json, NULL, s->operand[n]);
   attn_json_close(json, ']');

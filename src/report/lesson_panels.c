@@ -5,77 +5,79 @@
 
 #include "canvas.h"
 #include "error.h"
-#include "labels.h"
-#include "text.h"
+#include "step_labels.h"
+#include "text_layout.h"
 
-enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MOST = 64 };
+enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MAX = 64 };
 
-/* What panels point to lives as long as the album. */
-struct scrap {
-  struct scrap *next;
+/* Memory that the panels point to, freed with the list. */
+struct panel_memory {
+  struct panel_memory *next;
   max_align_t bytes[];
 };
 
-struct album {
+struct panel_list {
   attn_panel *panel;
   int32_t panels;
-  struct scrap *scraps;
+  struct panel_memory *scraps;
   int precision;
-  int plain;  /* names that the built-in face cannot write are left out */
+  int plain;  /* omit names that the built-in font cannot write */
   int failed; /* no memory */
 };
 
-static void *take(struct album *a, size_t count, size_t size) {
-  struct scrap *s = calloc(1, sizeof *s + count * size);
+static void *take(struct panel_list *a, size_t count, size_t size) {
+  struct panel_memory *s = calloc(1, sizeof *s + count * size);
   if (!s) return a->failed = 1, NULL;
   s->next = a->scraps;
   a->scraps = s;
   return s->bytes;
 }
 
-static void release(struct album *a) {
-  for (struct scrap *next; a->scraps; a->scraps = next) {
+static void release(struct panel_list *a) {
+  for (struct panel_memory *next; a->scraps; a->scraps = next) {
     next = a->scraps->next;
     free(a->scraps);
   }
   free(a->panel);
 }
 
-/* ---- Words ---------------------------------------------------------------------------------- */
+/* ---- Texts ---------------------------------------------------------------------------------- */
 
-static const char *copied(struct album *a, const char *text) {
+static const char *copied(struct panel_list *a, const char *text) {
   size_t bytes = strlen(text) + 1;
   char *copy = take(a, bytes, 1);
   return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 /* A message whose {0} is a number. */
-static void fill(char *to, size_t room, int message, int language, int number) {
+static void fill(char *to, size_t capacity, int message, int language, int number) {
   const char *text = attn_message_text(message, language), *hole = strstr(text, "{0}");
   if (hole)
-    snprintf(to, room, "%.*s%d%s", (int)(hole - text), text, number, hole + 3);
+    snprintf(to, capacity, "%.*s%d%s", (int)(hole - text), text, number, hole + 3);
   else
-    snprintf(to, room, "%s", text);
+    snprintf(to, capacity, "%s", text);
 }
 
-static attn_words section_of(struct album *a, const attn_lesson *lesson, int32_t index) {
-  const char *text[2], *title = lesson->example[index].title;
-  if (a->plain && title && !attn_face_covers(title)) title = NULL;
+static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *lesson,
+                                      int32_t index) {
+  const char *text[2], *title = attn_example_title(&lesson->example[index], index);
+  if (a->plain && !attn_font_covers(title)) title = "";
   for (int language = 0; language < 2; language++) {
     char head[64], name[TITLE_BYTES], whole[TITLE_BYTES + 64];
-    attn_text_shorten(name, sizeof name, title ? title : "", TITLE_COLUMNS);
-    fill(head, sizeof head, *name ? SAY_EXAMPLE_TITLED : SAY_EXAMPLE, language, (int)index + 1);
+    attn_text_shorten(name, sizeof name, title, TITLE_COLUMNS);
+    fill(head, sizeof head, *name ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, language,
+         (int)index + 1);
     snprintf(whole, sizeof whole, "%s%s", head, name);
     text[language] = copied(a, whole);
   }
-  return (attn_words){text[0], text[1]};
+  return (attn_bilingual_text){text[0], text[1]};
 }
 
-static attn_words title_of(struct album *a, int message, int head) {
+static attn_bilingual_text title_of(struct panel_list *a, int message, int head) {
   const char *text[2];
   for (int language = 0; language < 2; language++) {
     char whole[128], name[32];
-    fill(name, sizeof name, SAY_HEAD, language, head + 1);
+    fill(name, sizeof name, MESSAGE_HEAD, language, head + 1);
     snprintf(whole, sizeof whole,
              head < 0   ? "%s"
              : language ? "%s（%s）"
@@ -83,11 +85,11 @@ static attn_words title_of(struct album *a, int message, int head) {
              attn_message_text(message, language), name);
     text[language] = copied(a, whole);
   }
-  return (attn_words){text[0], text[1]};
+  return (attn_bilingual_text){text[0], text[1]};
 }
 
 /* "E = Q K^T (4×4)" */
-static const char *note_of(struct album *a, const attn_example *e, const attn_step *s) {
+static const char *note_of(struct panel_list *a, const attn_example *e, const attn_step *s) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], whole[NOTE_BYTES];
   attn_formula_text(e, s, a->precision, formula);
   snprintf(whole, sizeof whole, "%s%s%s (%d×%d)", attn_symbol_text(s, symbol),
@@ -97,18 +99,19 @@ static const char *note_of(struct album *a, const attn_example *e, const attn_st
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-static attn_words axis_words(const attn_example *e, const attn_step *s, int axis) {
-  if (!attn_is_scorelike(e, s)) return (attn_words){NULL, NULL};
-  return attn_message_words(attn_along(e, s, axis) == ATTN_ALONG_QUERIES ? SAY_QUERY : SAY_KEY);
+static attn_bilingual_text axis_words(const attn_example *e, const attn_step *s, int axis) {
+  if (!attn_is_scorelike(e, s)) return (attn_bilingual_text){NULL, NULL};
+  return attn_message_bilingual(attn_step_axis(e, s, axis) == ATTN_AXIS_QUERIES ? MESSAGE_QUERY
+                                                                                : MESSAGE_KEY);
 }
 
 static const char *const *labels_of(const attn_example *e, const attn_step *s, int axis) {
   int32_t count;
-  return (const char *const *)attn_tokens_along(e, s, axis, &count);
+  return (const char *const *)attn_axis_tokens(e, s, axis, &count);
 }
 
-static void add_step(struct album *a, const attn_example *e, const attn_step *s,
-                     attn_words section) {
+static void add_step(struct panel_list *a, const attn_example *e, const attn_step *s,
+                     attn_bilingual_text section) {
   attn_panel *p = &a->panel[a->panels++];
   *p = (attn_panel)ATTN_PANEL_INIT;
   p->kind = s->name == ATTN_STEP_WEIGHTS || s->op == ATTN_OP_SOFTMAX ? ATTN_PANEL_HEAT
@@ -118,44 +121,44 @@ static void add_step(struct album *a, const attn_example *e, const attn_step *s,
   p->row_label = labels_of(e, s, 0), p->col_label = labels_of(e, s, 1);
   p->row_axis = axis_words(e, s, 0), p->col_axis = axis_words(e, s, 1);
   p->section = section;
-  p->title = title_of(a, SAY_TITLE + s->name, s->head);
+  p->title = title_of(a, MESSAGE_TITLE + s->name, s->head);
   p->note.english = note_of(a, e, s);
 }
 
 /* ---- Queries and keys in the plane ---------------------------------------------------------- */
 
-/* Was this step drawn before that one? Givens come first. */
+/* Whether step a is drawn before step b: givens are first. */
 static int before(const attn_step *a, const attn_step *b) {
   int given_a = a->op == ATTN_OP_GIVEN, given_b = b->op == ATTN_OP_GIVEN;
   return given_a != given_b ? given_a : a < b;
 }
 
-/* The keys of a head's queries, or the queries of its keys, if drawn already; both in the plane. */
+/* The keys of a head's queries, or the queries of its keys, if already drawn; both of width 2. */
 static const attn_step *partner(const attn_example *e, const attn_step *s) {
   int wanted = s->name == ATTN_STEP_Q ? ATTN_STEP_K : s->name == ATTN_STEP_K ? ATTN_STEP_Q : -1;
   if (s->exact.cols != 2) return NULL;
   for (const attn_step *one = e->step; one < e->step + e->steps; one++)
     if (one->name == wanted && one->head == s->head && one->exact.cols == 2 && before(one, s) &&
-        (int64_t)one->exact.rows + s->exact.rows <= ARROWS_MOST)
+        (int64_t)one->exact.rows + s->exact.rows <= ARROWS_MAX)
       return one;
   return NULL;
 }
 
-/* "q 私": a token is a query and a key. */
-static const char *arrow_name(struct album *a, const attn_example *e, int32_t n, int key) {
+/* "q 私", "k 私": a token is both a query and a key. */
+static const char *arrow_name(struct panel_list *a, const attn_example *e, int32_t n, int key) {
   char token[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES + 8];
   if (key)
     attn_key_text(e, n, token);
   else
     attn_query_text(e, n, token);
-  if (a->plain && !attn_face_covers(token))
+  if (a->plain && !attn_font_covers(token))
     snprintf(token, sizeof token, "#%d", (int)n + (e->one_based != 0));
   snprintf(name, sizeof name, "%c %s", key ? 'k' : 'q', token);
   return copied(a, name);
 }
 
-static void put_arrows(struct album *a, const attn_example *e, attn_panel *p, const attn_step *q,
-                       const attn_step *k) {
+static void put_arrows(struct panel_list *a, const attn_example *e, attn_panel *p,
+                       const attn_step *q, const attn_step *k) {
   size_t rows = (size_t)q->exact.rows + (size_t)k->exact.rows, first = 2 * (size_t)q->exact.rows;
   double *at = take(a, 2 * rows, sizeof *at);
   const char **name = take(a, rows, sizeof *name);
@@ -169,8 +172,8 @@ static void put_arrows(struct album *a, const attn_example *e, attn_panel *p, co
   p->rows = (int32_t)rows, p->cols = 2, p->at = at, p->row_label = name;
 }
 
-static void add_arrows(struct album *a, const attn_example *e, const attn_step *s,
-                       attn_words section) {
+static void add_arrows(struct panel_list *a, const attn_example *e, const attn_step *s,
+                       attn_bilingual_text section) {
   const attn_step *other = partner(e, s);
   if (!other) return;
   const attn_step *q = s->name == ATTN_STEP_Q ? s : other, *k = q == s ? other : s;
@@ -179,19 +182,19 @@ static void add_arrows(struct album *a, const attn_example *e, const attn_step *
   p->kind = ATTN_PANEL_ARROWS;
   p->split = q->exact.rows;
   p->section = section;
-  p->title = title_of(a, SAY_ARROWS, s->head);
-  p->note = attn_message_words(SAY_ARROWS_NOTE);
-  p->row_axis = attn_message_words(SAY_ARROWS_QUERIES);
-  p->col_axis = attn_message_words(SAY_ARROWS_KEYS);
+  p->title = title_of(a, MESSAGE_ARROWS, s->head);
+  p->note = attn_message_bilingual(MESSAGE_ARROWS_NOTE);
+  p->row_axis = attn_message_bilingual(MESSAGE_ARROWS_QUERIES);
+  p->col_axis = attn_message_bilingual(MESSAGE_ARROWS_KEYS);
   put_arrows(a, e, p, q, k);
 }
 
 /* ---- A lesson ------------------------------------------------------------------------------- */
 
-/* What is given first, what is computed behind it, as attn_lesson_explain does. */
-static void add_example(struct album *a, const attn_lesson *lesson, int32_t index) {
+/* Given steps first, then computed ones, as in attn_lesson_explain. */
+static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t index) {
   const attn_example *e = &lesson->example[index];
-  attn_words section = section_of(a, lesson, index);
+  attn_bilingual_text section = section_of(a, lesson, index);
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !a->failed; n++) {
       const attn_step *s = &e->step[n];
@@ -201,8 +204,8 @@ static void add_example(struct album *a, const attn_lesson *lesson, int32_t inde
     }
 }
 
-/* Each step is a panel, and with each there may be arrows. */
-static size_t most_panels(const attn_lesson *lesson) {
+/* Each step is a panel and may add an arrow plot. */
+static size_t panel_bound(const attn_lesson *lesson) {
   size_t count = 0;
   for (int32_t n = 0; n < lesson->examples; n++) count += 2 * (size_t)lesson->example[n].steps;
   return count;
@@ -213,16 +216,16 @@ attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format form
   struct attn_out out;
   if (!lesson || !lesson->examples)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lesson",
-                     "the lesson has no example with numbers: there is nothing to draw");
+                     "cannot draw: the lesson has no example with numbers");
   attn_out_begin(&out, style, sink);
   attn_status status = attn_out_end(&out, err);
   if (status) return status;
-  struct album a = {.panel = calloc(most_panels(lesson), sizeof *a.panel),
-                    .precision = out.style.precision,
-                    .plain = format == ATTN_PICTURE_PNG};
+  struct panel_list a = {.panel = calloc(panel_bound(lesson), sizeof *a.panel),
+                         .precision = out.style.precision,
+                         .plain = format == ATTN_PICTURE_PNG};
   a.failed = !a.panel;
   for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
-  const attn_words title = attn_message_words(SAY_PICTURE_LESSON);
+  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
   if (a.failed)
     status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the picture");
   else

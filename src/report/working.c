@@ -3,29 +3,24 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "labels.h"
-#include "number.h"
+#include "step_labels.h"
+#include "number_text.h"
+#include "operation_text.h"
 
-/* Beyond this e^x has more digits than a reader wants. */
+/* Larger exponents have too many digits to show. */
 static const double EXPONENT_MAX = 30;
-
-struct work {
-  struct attn_out *out;
-  const attn_example *example;
-  const attn_step *step;
-  int32_t row, col;
-  int terms;
-};
 
 static double at(const attn_matrix *m, int32_t i, int32_t j) {
   return m->at[(size_t)i * (size_t)m->cols + (size_t)j];
 }
 
-static const attn_step *operand(const struct work *w, int n) {
+static const attn_step *operand(const struct attn_worked_cell *w, int n) {
   return &w->example->step[w->step->operand[n]];
 }
 
-static const attn_matrix *matrix(const struct work *w, int n) { return &operand(w, n)->exact; }
+static const attn_matrix *matrix(const struct attn_worked_cell *w, int n) {
+  return &operand(w, n)->exact;
+}
 
 /* ---- Pieces -----------------------------------------------------------------------------------
  */
@@ -55,31 +50,32 @@ void attn_out_vector(struct attn_out *out, const double *value, int32_t count, i
   attn_out_flow(out, "]");
 }
 
-static void more_terms(const struct work *w, int32_t count) {
+static void more_terms(const struct attn_worked_cell *w, int32_t count) {
   char number[16];
   snprintf(number, sizeof number, "%d", (int)count);
   attn_out_flow(w->out, " + ");
-  attn_out_say(w->out, SAY_MORE_TERMS, number, NULL);
+  attn_out_message(w->out, MESSAGE_MORE_TERMS, number, NULL);
 }
 
-/* Whether the sum stops here, having said so. */
-static int cut(const struct work *w, int32_t k, int32_t count) {
+/* Whether the sum is cut here; if so, writes the number of its terms. */
+static int cut(const struct attn_worked_cell *w, int32_t k, int32_t count) {
   if (!w->terms || k < w->terms || count <= w->terms + 1) return 0;
   more_terms(w, count);
   return 1;
 }
 
-static void put_address(const struct work *w, int n, int32_t row, int32_t col) {
+static void put_address(const struct attn_worked_cell *w, int n, int32_t row, int32_t col) {
   char text[ATTN_ADDRESS_BYTES];
   attn_out_whole(w->out, attn_address(w->example, operand(w, n), row, col, text));
 }
 
-static void put_equals(const struct work *w) { attn_out_flow(w->out, " = "); }
+static void put_equals(const struct attn_worked_cell *w) { attn_out_flow(w->out, " = "); }
 
 /* ---- Products -----------------------------------------------------------------------------------
  */
 
-static void product(const struct work *w, int ta, int tb) {
+void attn_write_product(const struct attn_worked_cell *w) {
+  int ta = w->step->op == ATTN_OP_MATMUL_TN, tb = w->step->op == ATTN_OP_MATMUL_NT;
   const attn_matrix *a = matrix(w, 0), *b = matrix(w, 1);
   int32_t inner = ta ? a->rows : a->cols;
   put_address(w, 0, ta ? -1 : w->row, ta ? w->row : -1);
@@ -103,7 +99,7 @@ static double part(const attn_matrix *m, int transposed, const attn_matrix *a, i
   return sum;
 }
 
-static void general(const struct work *w) {
+void attn_write_general(const struct attn_worked_cell *w) {
   const attn_matrix *q = matrix(w, 0), *k = matrix(w, 1), *m = matrix(w, 2);
   put_address(w, 0, w->row, -1);
   attn_out_flow(w->out, "·");
@@ -119,7 +115,7 @@ static void general(const struct work *w) {
   }
 }
 
-static void additive(const struct work *w) {
+void attn_write_additive(const struct attn_worked_cell *w) {
   const attn_matrix *v = matrix(w, 4);
   int32_t count = v->rows * v->cols;
   for (int32_t n = 0; n < count && !cut(w, n, count); n++) {
@@ -148,7 +144,7 @@ static void put_exponential(struct attn_out *out, double x) {
   attn_out_factor(out, x);
 }
 
-static void softmax(const struct work *w) {
+void attn_write_softmax(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = axis ? a->cols : a->rows, line = axis ? w->row : w->col;
   double shift = attn_softmax_shift(a, axis, line), own = at(a, w->row, w->col) - shift, sum = 0;
@@ -169,7 +165,7 @@ static void softmax(const struct work *w) {
   attn_out_number(w->out, sum);
 }
 
-static void line_sum(const struct work *w) {
+void attn_write_sum(const struct attn_worked_cell *w) {
   const attn_matrix *a = matrix(w, 0);
   int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
   for (int32_t k = 0; k < count && !cut(w, k, count); k++) {
@@ -178,27 +174,27 @@ static void line_sum(const struct work *w) {
   }
 }
 
-/* ---- Number by number ---- */
+/* ---- Element by element ---- */
 
-/* The cell of operand n that stands for (row, col); one row or column may stand for all. */
-static void broadcast(const struct work *w, int n, int32_t *row, int32_t *col) {
+/* The cell of operand n at (row, col); a single row or column is broadcast. */
+static void broadcast(const struct attn_worked_cell *w, int n, int32_t *row, int32_t *col) {
   *row = matrix(w, n)->rows == 1 ? 0 : w->row;
   *col = matrix(w, n)->cols == 1 ? 0 : w->col;
 }
 
-static void put_broadcast(const struct work *w, int n) {
+static void put_broadcast(const struct attn_worked_cell *w, int n) {
   int32_t row, col;
   broadcast(w, n, &row, &col);
   put_address(w, n, row, col);
 }
 
-static double value_of(const struct work *w, int n) {
+static double value_of(const struct attn_worked_cell *w, int n) {
   int32_t row, col;
   broadcast(w, n, &row, &col);
   return at(matrix(w, n), row, col);
 }
 
-static void pairwise(const struct work *w, const char *sign) {
+static void pairwise(const struct attn_worked_cell *w, const char *sign) {
   put_broadcast(w, 0);
   attn_out_flow(w->out, sign);
   put_broadcast(w, 1);
@@ -208,7 +204,15 @@ static void pairwise(const struct work *w, const char *sign) {
   attn_out_factor(w->out, value_of(w, 1));
 }
 
-static void divide(const struct work *w) {
+void attn_write_quotient(const struct attn_worked_cell *w) { pairwise(w, " / "); }
+
+void attn_write_add(const struct attn_worked_cell *w) { pairwise(w, " + "); }
+
+void attn_write_exp(const struct attn_worked_cell *w) { put_exponential(w->out, value_of(w, 0)); }
+
+void attn_write_transpose(const struct attn_worked_cell *w) { put_address(w, 0, w->col, w->row); }
+
+void attn_write_divide(const struct attn_worked_cell *w) {
   char root[32];
   snprintf(root, sizeof root, " / √%d = ", (int)w->step->scaled_by);
   put_broadcast(w, 0);
@@ -221,8 +225,8 @@ static void divide(const struct work *w) {
   attn_out_factor(w->out, w->step->scalar);
 }
 
-/* Why the mask let the score through or not stands behind it. */
-static void mask(const struct work *w) {
+/* The value, then the mask's cell as the reason. */
+void attn_write_mask(const struct attn_worked_cell *w) {
   int sees = value_of(w, 1) != 0;
   if (sees) put_broadcast(w, 0), put_equals(w);
   attn_out_number(w->out, sees ? value_of(w, 0) : w->step->scalar);
@@ -233,7 +237,7 @@ static void mask(const struct work *w) {
   attn_out_flow(w->out, ")");
 }
 
-/* Which operand of an APPEND holds column col; *col becomes the column there. */
+/* The operand of an APPEND that has column col; *col becomes the column within it. */
 static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
   for (int n = 0; n < s->operands; n++) {
     int32_t cols = e->step[s->operand[n]].exact.cols;
@@ -243,18 +247,18 @@ static int appended(const attn_example *e, const attn_step *s, int32_t *col) {
   return -1;
 }
 
-static void append(const struct work *w) {
+void attn_write_append(const struct attn_worked_cell *w) {
   int32_t col = w->col;
   int n = appended(w->example, w->step, &col);
   char number[16];
   if (n < 0) return;
   snprintf(number, sizeof number, "%d", (int)operand(w, n)->head + 1);
   if (operand(w, n)->head >= 0)
-    attn_out_say(w->out, SAY_HEAD, number, NULL), attn_out_flow(w->out, ": ");
+    attn_out_message(w->out, MESSAGE_HEAD, number, NULL), attn_out_flow(w->out, ": ");
   put_address(w, n, w->row, col);
 }
 
-static void position(const struct work *w) {
+void attn_write_positions(const struct attn_worked_cell *w) {
   double k = w->step->scalar + floor(w->col / 2.0);
   double frequency = pow(10000, -2 * k / w->step->exact.cols);
   attn_out_flow(w->out, w->col % 2 ? "cos(" : "sin(");
@@ -266,126 +270,67 @@ static void position(const struct work *w) {
 
 /* ---- All ---- */
 
-static void by_operation(const struct work *w) {
-  switch ((attn_step_op)w->step->op) {
-    case ATTN_OP_GIVEN:
-      break;
-    case ATTN_OP_MATMUL:
-      product(w, 0, 0);
-      break;
-    case ATTN_OP_MATMUL_NT:
-      product(w, 0, 1);
-      break;
-    case ATTN_OP_MATMUL_TN:
-      product(w, 1, 0);
-      break;
-    case ATTN_OP_TRANSPOSE:
-      put_address(w, 0, w->col, w->row);
-      break;
-    case ATTN_OP_DIVIDE:
-      divide(w);
-      break;
-    case ATTN_OP_MASK:
-      mask(w);
-      break;
-    case ATTN_OP_SOFTMAX:
-      softmax(w);
-      break;
-    case ATTN_OP_EXP:
-      put_exponential(w->out, value_of(w, 0));
-      break;
-    case ATTN_OP_SUM:
-      line_sum(w);
-      break;
-    case ATTN_OP_QUOTIENT:
-      pairwise(w, " / ");
-      break;
-    case ATTN_OP_ADD:
-      pairwise(w, " + ");
-      break;
-    case ATTN_OP_APPEND:
-      append(w);
-      break;
-    case ATTN_OP_GENERAL:
-      general(w);
-      break;
-    case ATTN_OP_ADDITIVE:
-      additive(w);
-      break;
-    case ATTN_OP_POSITIONS:
-      position(w);
-      break;
-  }
-}
-
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
                       int32_t col, int terms) {
-  const struct work w = {out, e, s, row, col, terms};
+  const struct attn_worked_cell w = {out, e, s, row, col, terms};
+  const struct attn_operation_text *operation = attn_operation_text(s->op);
   char text[ATTN_ADDRESS_BYTES];
   attn_out_whole(out, attn_address(e, s, row, col, text));
   put_equals(&w);
-  by_operation(&w);
+  if (operation->working) operation->working(&w);
   if (s->op == ATTN_OP_MASK) return; /* it ends with why */
-  if (s->op != ATTN_OP_GIVEN) put_equals(&w);
+  if (operation->working) put_equals(&w);
   attn_out_number(out, at(&s->exact, row, col));
 }
 
-/* ---- What a cell takes ---- */
+/* ---- The operands' cells that a cell is computed from ---- */
 
-static void visit_line(const struct work *w, int n, int32_t row, int32_t col, attn_cell_visit visit,
-                       void *context) {
+/* All cells of operand n in a row and a column; -1: in all rows, in all columns. */
+static void visit_cells(const struct attn_worked_cell *w, int n, int32_t row, int32_t col,
+                        attn_cell_visit visit, void *context) {
   const attn_matrix *m = matrix(w, n);
   for (int32_t i = row < 0 ? 0 : row; i < (row < 0 ? m->rows : row + 1); i++)
     for (int32_t j = col < 0 ? 0 : col; j < (col < 0 ? m->cols : col + 1); j++)
       visit(context, w->step->operand[n], i, j);
 }
 
-static void visit_same(const struct work *w, int n, attn_cell_visit visit, void *context) {
-  int32_t row, col;
-  broadcast(w, n, &row, &col);
-  visit(context, w->step->operand[n], row, col);
+void attn_visit_product(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  int ta = w->step->op == ATTN_OP_MATMUL_TN, tb = w->step->op == ATTN_OP_MATMUL_NT;
+  visit_cells(w, 0, ta ? -1 : w->row, ta ? w->row : -1, visit, context);
+  visit_cells(w, 1, tb ? w->col : -1, tb ? -1 : w->col, visit, context);
+}
+
+void attn_visit_transpose(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  visit(context, w->step->operand[0], w->col, w->row);
+}
+
+void attn_visit_line(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  visit_cells(w, 0, w->step->axis ? w->row : -1, w->step->axis ? -1 : w->col, visit, context);
+}
+
+void attn_visit_append(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  int32_t col = w->col;
+  int n = appended(w->example, w->step, &col);
+  if (n >= 0) visit(context, w->step->operand[n], w->row, col);
+}
+
+void attn_visit_alignment(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  visit_cells(w, 0, w->row, -1, visit, context);
+  visit_cells(w, 1, w->col, -1, visit, context);
+  for (int n = 2; n < w->step->operands; n++) visit_cells(w, n, -1, -1, visit, context);
+}
+
+void attn_visit_broadcast(const struct attn_worked_cell *w, attn_cell_visit visit, void *context) {
+  for (int n = 0; n < w->step->operands && n < 2; n++) {
+    int32_t row, col;
+    broadcast(w, n, &row, &col);
+    visit(context, w->step->operand[n], row, col);
+  }
 }
 
 void attn_operand_cells(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
                         attn_cell_visit visit, void *context) {
-  const struct work w = {NULL, e, s, row, col, 0};
-  int32_t part_col = col;
-  int n;
-  switch ((attn_step_op)s->op) {
-    case ATTN_OP_GIVEN:
-    case ATTN_OP_POSITIONS:
-      return;
-    case ATTN_OP_MATMUL:
-    case ATTN_OP_MATMUL_NT:
-    case ATTN_OP_MATMUL_TN:
-      visit_line(&w, 0, s->op == ATTN_OP_MATMUL_TN ? -1 : row,
-                 s->op == ATTN_OP_MATMUL_TN ? row : -1, visit, context);
-      visit_line(&w, 1, s->op == ATTN_OP_MATMUL_NT ? col : -1,
-                 s->op == ATTN_OP_MATMUL_NT ? -1 : col, visit, context);
-      return;
-    case ATTN_OP_TRANSPOSE:
-      visit(context, s->operand[0], col, row);
-      return;
-    case ATTN_OP_SOFTMAX:
-    case ATTN_OP_SUM:
-      visit_line(&w, 0, s->axis ? row : -1, s->axis ? -1 : col, visit, context);
-      return;
-    case ATTN_OP_APPEND:
-      n = appended(e, s, &part_col);
-      if (n >= 0) visit(context, s->operand[n], row, part_col);
-      return;
-    case ATTN_OP_GENERAL:
-    case ATTN_OP_ADDITIVE:
-      visit_line(&w, 0, row, -1, visit, context);
-      visit_line(&w, 1, col, -1, visit, context);
-      for (n = 2; n < s->operands; n++) visit_line(&w, n, -1, -1, visit, context);
-      return;
-    case ATTN_OP_DIVIDE:
-    case ATTN_OP_EXP:
-    case ATTN_OP_MASK:
-    case ATTN_OP_QUOTIENT:
-    case ATTN_OP_ADD:
-      for (n = 0; n < s->operands && n < 2; n++) visit_same(&w, n, visit, context);
-      return;
-  }
+  const struct attn_worked_cell w = {NULL, e, s, row, col, 0};
+  const struct attn_operation_text *operation = attn_operation_text(s->op);
+  if (operation->visit) operation->visit(&w, visit, context);
 }

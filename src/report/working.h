@@ -1,29 +1,38 @@
-/* working.h -- the sum behind one number, and the numbers that it takes. */
+/* working.h -- the computation of one value, and the cells that it needs. */
 #ifndef ATTN_REPORT_WORKING_H
 #define ATTN_REPORT_WORKING_H
 
-#include "out.h"
+#include "text_writer.h"
 
-/* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", flowing, without the line's end. terms: the most
- * that a sum shows, 0 for all. A given's number is only itself. */
+/* One cell of a step, and where to write how it is computed. */
+struct attn_worked_cell {
+  struct attn_out *out;
+  const attn_example *example;
+  const attn_step *step;
+  int32_t row, col;
+  int terms; /* the most that a sum shows; 0: all */
+};
+
+/* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", as flowing text. terms: the most that a
+ * sum shows; 0: all. A given is only its value. */
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
                       int32_t col, int terms);
 
-/* A number as the style wants it, flowing; a factor below 0 in brackets. */
+/* A number in the style's precision, as flowing text; a negative factor in brackets. */
 void attn_out_number(struct attn_out *out, double value);
 void attn_out_factor(struct attn_out *out, double value);
 
 /* "[1, 0, 2]": row i of m, at most terms of them (0: all). */
 void attn_out_vector(struct attn_out *out, const double *value, int32_t count, int terms);
 
-/* Calls visit for every cell of an operand that cell (row, col) of s is computed from. operand: a
- * step of the example. */
+/* Calls visit for every operand cell that cell (row, col) of s is computed from. operand: a step of
+ * the example. */
 typedef void (*attn_cell_visit)(void *context, int32_t operand, int32_t row, int32_t col);
 void attn_operand_cells(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
                         attn_cell_visit visit, void *context);
 
-/* Where e^x is too large to be shown as it is, softmax subtracts this first; else 0. axis as in
- * attn_step; line: the row or column. */
+/* What is subtracted before softmax if e^x is too large to show; else 0. axis as in attn_step;
+ * line: the row or column. */
 double attn_softmax_shift(const attn_matrix *m, int32_t axis, int32_t line);
 
 #endif

@@ -154,7 +154,7 @@ static attn_status read_metadata(const struct attn_safetensors *file, struct att
   const char *texts[COUNT];
   memset(c, 0, sizeof *c);
   for (int n = 0; n < COUNT; n++)
-    if (!(texts[n] = attn_safetensors_word(file, names[n])))
+    if (!(texts[n] = attn_safetensors_metadata(file, names[n])))
       return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                        "checkpoint: metadata \"%s\" is missing; expected a checkpoint of attn",
                        names[n]);

@@ -27,7 +27,7 @@ int64_t attn_dataset_max_length(const struct attn_dataset *d) {
 }
 
 /* Appends the tokens of text to a side. */
-static attn_status encode(struct attn_dataset *d, int side, struct attn_passage text,
+static attn_status encode(struct attn_dataset *d, int side, struct attn_text_view text,
                           const struct attn_text_pair *pair, attn_error *err) {
   size_t count = 0, used = (size_t)d->counts[side];
   attn_error cause;
@@ -52,7 +52,7 @@ static attn_status encode_prompt(struct attn_dataset *d, const struct attn_text_
   memcpy(d->prompt, pair->source.text, length);
   d->prompt[length] = '\t';
   attn_status status =
-      encode(d, ATTN_TARGET, (struct attn_passage){d->prompt, length + 1}, pair, err);
+      encode(d, ATTN_TARGET, (struct attn_text_view){d->prompt, length + 1}, pair, err);
   d->prompt_count = d->counts[ATTN_TARGET];
   return status;
 }

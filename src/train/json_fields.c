@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "training_metadata.h"
 

@@ -240,10 +240,10 @@ static attn_status get_line(struct attn_text_pairs *d, uint64_t n, int validatio
   const char *text = d->text_of[validation];
   *pair = (struct attn_text_pair){.file = d->name_of[validation], .line = line->number};
   if (line->tab == line->end) {
-    pair->target = (struct attn_passage){text + line->source, line->end - line->source};
+    pair->target = (struct attn_text_view){text + line->source, line->end - line->source};
   } else {
-    pair->source = (struct attn_passage){text + line->source, line->tab - line->source};
-    pair->target = (struct attn_passage){text + line->tab + 1, line->end - line->tab - 1};
+    pair->source = (struct attn_text_view){text + line->source, line->tab - line->source};
+    pair->target = (struct attn_text_view){text + line->tab + 1, line->end - line->tab - 1};
   }
   return ATTN_OK;
 }

@@ -9,7 +9,7 @@
 #include "tokenizer.h"
 
 struct attn_text_pair {
-  struct attn_passage source, target; /* source.text is NULL for a plain text */
+  struct attn_text_view source, target; /* source.text is NULL for a plain text */
   const char *file;                   /* NULL: a task's example */
   int64_t line;
 };

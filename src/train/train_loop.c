@@ -133,7 +133,7 @@ static void update_state(struct train_loop *l, int validated) {
   s->validation_loss = c->validation_loss, s->validation_exact_match = c->validation_exact_match;
   s->validated = validated, s->best_metric = c->best_metric, s->best_step = c->best_step;
   s->parameter_count = t->parameter_count, s->memory_bytes = (int64_t)t->memory_bytes;
-  s->vocab_size = attn_tokenizer_words(l->run.tokenizer);
+  s->vocab_size = attn_tokenizer_vocab_size(l->run.tokenizer);
   s->phase = ATTN_TRAIN_STEP, s->done = s->step, s->total = s->steps;
   s->seconds = now() - l->start;
   s->tokens_per_second = s->seconds > 0 ? l->tokens / s->seconds : 0;

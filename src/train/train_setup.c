@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "train_run.h"
@@ -166,18 +166,18 @@ static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t 
 
 /* ---- Tokenizer ---- */
 
-static attn_status copy_passage(struct attn_passage *to, struct attn_passage from,
+static attn_status copy_passage(struct attn_text_view *to, struct attn_text_view from,
                                 attn_error *err) {
   char *text = malloc(from.length + 1);
   if (!text) return out_of_memory(err);
   if (from.length) memcpy(text, from.text, from.length);
-  *to = (struct attn_passage){text, from.length};
+  *to = (struct attn_text_view){text, from.length};
   return ATTN_OK;
 }
 
 /* Copies the sources and targets of the training examples, and the tab of decoder prompts. */
 static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct attn_watch *watch,
-                           struct attn_passage *texts, attn_error *err) {
+                           struct attn_text_view *texts, attn_error *err) {
   attn_status status = ATTN_OK;
   struct attn_text_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
@@ -186,11 +186,11 @@ static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct 
     if (!status) status = copy_passage(&texts[2 * n], pair.source, err);
     if (!status) status = copy_passage(&texts[2 * n + 1], pair.target, err);
   }
-  if (!status) status = copy_passage(&texts[2 * count], (struct attn_passage){"\t", 1}, err);
+  if (!status) status = copy_passage(&texts[2 * count], (struct attn_text_view){"\t", 1}, err);
   return status;
 }
 
-static attn_status train_tokenizer(const char *kind, const struct attn_passage *texts, size_t count,
+static attn_status train_tokenizer(const char *kind, const struct attn_text_view *texts, size_t count,
                                    struct attn_watch *watch, struct attn_tokenizer **t,
                                    attn_error *err) {
   char *end = NULL;
@@ -211,13 +211,13 @@ static attn_status make_tokenizer(struct attn_train_run *r, const char *kind, at
   if (!count) count = TASK_EXAMPLES;
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
   size_t text_count = 2 * (size_t)count + 1;
-  struct attn_passage *texts = calloc(text_count, sizeof *texts);
+  struct attn_text_view *texts = calloc(text_count, sizeof *texts);
   attn_status status = texts ? collect(r->pairs, count, watch, texts, err) : out_of_memory(err);
   if (!status) status = train_tokenizer(kind, texts, text_count, watch, &r->tokenizer, err);
   for (size_t n = 0; texts && n < text_count; n++) free((void *)texts[n].text);
   free(texts);
-  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
-  if (!status && !(r->tokenizer_json = attn_tokenizer_text(r->tokenizer)))
+  if (!status) status = attn_tokenizer_check_special_tokens(r->tokenizer, err);
+  if (!status && !(r->tokenizer_json = attn_tokenizer_to_json(r->tokenizer)))
     status = out_of_memory(err);
   return status;
 }
@@ -264,7 +264,7 @@ static attn_status check_model(const struct attn_model_config *config, int64_t v
 /* Adds the members that were not given. length: of the longest example. */
 static attn_status complete_config(json_t *root, const struct attn_train_run *r, int64_t length,
                                    struct attn_model_config *config, attn_error *err) {
-  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
   int failed = set_default(root, "d_model", json_integer(64)) ||
                set_default(root, "num_heads", json_integer(4)) ||
                set_default(root, "ffn_dim", json_integer(256)) ||
@@ -429,10 +429,10 @@ static attn_status open_tokenizer(struct attn_train_run *r, struct attn_checkpoi
                                   attn_error *err) {
   const char *json = c->tokenizer;
   attn_status status = attn_tokenizer_parse(json, strlen(json), &r->tokenizer, err);
-  if (!status) status = attn_tokenizer_check_marks(r->tokenizer, err);
+  if (!status) status = attn_tokenizer_check_special_tokens(r->tokenizer, err);
   if (status) return status;
   r->tokenizer_json = c->tokenizer, c->tokenizer = NULL;
-  int64_t words = attn_tokenizer_words(r->tokenizer);
+  int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
   if (c->model.kind != ATTN_ENCODER && c->model.decoder_layers < 1)
     return attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model has no decoder layers");
   if (words == c->model.vocab_size && words == c->model.source_vocab_size) return ATTN_OK;

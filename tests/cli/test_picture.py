@@ -214,7 +214,7 @@ def test_pictures_and_words_do_not_mix(attn, tmp_path):
 
 def test_a_document_without_numbers_has_no_picture(attn, tmp_path):
     (tmp_path / "a.md").write_text("Nothing here.\n")
-    assert "nothing to draw" in attn("explain", "a.md", "--svg", "a.svg", status=2).stderr
+    assert "cannot draw" in attn("explain", "a.md", "--svg", "a.svg", status=2).stderr
     assert not (tmp_path / "a.svg").exists()
 
 

@@ -411,7 +411,7 @@ def test_control_characters_do_not_reach_the_terminal(attn, tensors, tmp_path):
     done = attn("info", "e.safetensors")
     assert "a\ufffd[31m: float32" in done.stdout and "b\ufffd2J" in done.stdout
     message = attn("run", "--q", "e.safetensors:q", "--k", "k.npy", "--v", "v.npy", "-o", "o.npy", status=2).stderr
-    assert "it holds" in message
+    assert "it has" in message
     for text in (done.stdout, message):
         assert "\x1b" not in text and "\x9b" not in text
 

@@ -112,7 +112,7 @@ def test_the_page_has_every_head(model, tmp_path):
     attn("show", model, "--input", INPUT, "--html", path)
     page = Page(path.read_text())
     assert "://" not in re.sub(r"http://www.w3.org/\S+", "", path.read_text())
-    for words in ("Cross-attention, layer 2", "Encoder self-attention, layer 1", "交差注意 第2層", "head 2"):
+    for words in ("Cross-attention, layer 2", "Encoder self-attention, layer 1", "クロスアテンション 第2層", "head 2"):
         assert words in page.text
     assert sum(tag == "table" for tag, _ in page.tags) >= 3 + 2 * 5
 
@@ -163,7 +163,7 @@ def test_bare_digits_are_numbers_and_names_may_have_quotes(model):
         values = {re.search(r"= ([-0-9.]+)\nScaled", first(cell).stdout)[1] for cell in same}
         assert len(values) == 1, same
     said = first("weights[9,0]", code=2).stderr
-    assert "has no row 9; it has 6, 0 to 5" in said and 'in quotes where it is digits: "2"' in said
+    assert "has no row 9; expected 0 to 5" in said and 'in quotes where it is digits: "2"' in said
     assert "no column 火" in first("weights[0,火]", code=2).stderr
     assert "no row \"7\"" in first('weights["7",0]', code=2).stderr
 
@@ -178,7 +178,7 @@ def test_the_rule_holds_in_lessons(tmp_path):
 
 
 @pytest.mark.parametrize("cell, says", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
-                                        ("output[0,0]", "there are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "there are: Q ")])
+                                        ("output[0,0]", "the steps are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "the steps are: Q ")])
 def test_steps_by_other_names(model, cell, says):
     """What documents call a step is taken; of what is near one, or of what the lesson lacks, there is a list."""
     done = attn("explain", model, "--input", INPUT, "--cell", cell, code=2 if says else 0)

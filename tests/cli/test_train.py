@@ -91,7 +91,7 @@ def test_bad_lines_are_named(attn, pairs, tmp_path, text, says):
     (["--rate", "nan"], "learning_rate"), (["--rate", "inf"], "learning_rate"), (["--until", "2"], "target_exact_match"), (["--threads", "-1"], "--threads"),
     (["--examine", "-1"], "--examine"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
     (["--tokenizer", "wordz"], "characters, words, bpe:SIZE"),
-    (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
+    (["--tokenizer", "bpe:3"], "vocab_size must be between 260"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
     (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
     (["--config", '{"encoder_layers": 0}'], "no encoder layers"),
     (["--config", '{"kind": "encoder", "head": "none"}'], "no output head"),

@@ -18,11 +18,14 @@ LAW = {
     "kernel": {"base"},
     "sdpa": {"base", "ref", "kernel"},
     "nn": {"base"},
-    "model": {"base", "nn", "io"},
-    "train": {"base", "nn", "io", "model"},
+    "model": {"base", "nn", "io", "tokenizers"},
+    "train": {"base", "nn", "io", "tokenizers", "model"},
     "io": {"base"},
+    "tokenizers": {"base", "io"},
     "lesson": {"base", "ref"},
-    "report": {"base"},
+    "text": {"base"},
+    "graphics": {"base", "text"},
+    "report": {"base", "text", "graphics"},
 }
 
 

@@ -1,4 +1,4 @@
-/* bytes.h -- files made by hand, in memory that ends at a forbidden page. */
+/* bytes.h -- files built by hand, in memory that ends at a forbidden page. */
 #ifndef TEST_IO_BYTES_H
 #define TEST_IO_BYTES_H
 
@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "attn/io.h"
+#include "faults.h"
 #include "guarded.h"
+#include "unit.h"
 
 enum { FILE_MOST = 20000 };
 
@@ -37,7 +39,31 @@ static inline attn_status parse_guarded(parser *parse, const void *bytes, size_t
   return status;
 }
 
-/* Every byte of the data, so that a sanitizer sees whether the block is as long as it says. */
+/* A header that a parser must reject. */
+struct bad_header {
+  const char *header;
+  size_t data; /* bytes after it */
+  attn_status status;
+  const char *words; /* of the message */
+};
+
+/* The parser rejects the file that was built from the header: the offset is in the file, nothing
+ * larger than max bytes is allocated, and nothing leaks. */
+static inline void expect_rejected(parser *parse, const struct made *m,
+                                   const struct bad_header *bad, size_t max) {
+  attn_array a;
+  attn_error err;
+  faults_begin(FAULT_NONE, 0);
+  attn_status status = parse_guarded(parse, m->at, m->size, &a, &err);
+  if (status != bad->status || !strstr(err.message, bad->words))
+    fail_msg("%s: %s: %s", bad->header, attn_status_name(status), err.message);
+  assert_null(a.memory);
+  assert_true(err.offset >= 0 && err.offset <= (int64_t)m->size);
+  assert_true(faults_largest() <= max);
+  assert_int_equal(faults_blocks(), 0);
+}
+
+/* Reads every byte of the data, so that a sanitizer checks the size of the block. */
 static inline unsigned touch(const attn_array *array) {
   size_t bytes = attn_dtype_size(array->tensor.dtype);
   unsigned sum = 0;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* What the linker's --wrap calls these: a call of f goes to __wrap_f, __real_f is the true one. */
+/* The names of the linker's --wrap: a call of f is redirected to __wrap_f, __real_f is the
+ * original. */
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 char *__real_strdup(const char *text);
@@ -105,7 +106,7 @@ int __wrap_open(const char *path, int flags, ...) {
   return __real_open(path, flags, mode);
 }
 
-/* Short reads and writes all the time: the callers must go on. */
+/* Short reads and writes every time: the callers must continue. */
 ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset) {
   if (fails(FAULT_READ)) return errno = EIO, -1;
   return __real_pread(fd, to, bytes > 7 ? 7 : bytes, offset);

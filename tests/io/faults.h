@@ -1,4 +1,4 @@
-/* faults.h -- a machine that refuses: the chosen call fails, what is out is counted. */
+/* faults.h -- fault injection: fails a chosen call and counts allocated blocks. */
 #ifndef TEST_IO_FAULTS_H
 #define TEST_IO_FAULTS_H
 
@@ -6,16 +6,16 @@
 
 enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_READ, FAULT_WRITE };
 
-/* Calls of that kind are counted from here on; number fail_at (from 1) fails, 0: none. */
+/* Starts counting calls of that kind; call fail_at (from 1) fails, 0: none. */
 void faults_begin(enum fault_kind kind, int fail_at);
 
-/* Ends it; how many calls there were. */
+/* Ends it and returns the number of calls. */
 int faults_end(void);
 
-/* Blocks that were allocated and not released since begin. */
+/* Blocks allocated and not freed since begin. */
 int faults_blocks(void);
 
-/* The largest allocation asked for since begin. */
+/* The largest allocation requested since begin. */
 size_t faults_largest(void);
 
 #endif

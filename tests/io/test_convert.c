@@ -1,4 +1,4 @@
-/* Every float16 and bfloat16 widens to exactly its value. */
+/* test_convert.c -- every float16 and bfloat16 widens exactly. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Files by name: written whole or not at all, read back as they were. */
+/* test_store.c -- files by name: written atomically, and read back unchanged. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -131,7 +131,7 @@ static void a_safetensors_file_keeps_its_others(void **state) {
     const attn_array_entry *e = &list.entry[n];
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s %s %d %d; ", e->name, e->type,
              e->rank, (int)e->bytes);
-    assert_int_equal(e->offset % (e->dtype ? 4 : 1), 0); /* each stands at a multiple of its size */
+    assert_int_equal(e->offset % (e->dtype ? 4 : 1), 0); /* aligned to its size */
   }
   assert_string_equal(text, "x F32 3 96; y F32 3 96; odd F8_E4M3 1 3; ");
   attn_array_list_free(&list);
@@ -148,7 +148,7 @@ static void a_safetensors_file_keeps_its_others(void **state) {
   assert_int_equal(files(), 1);
 }
 
-/* Who adds a tensor waits until another writer of the file is done. */
+/* Adding a tensor waits until another writer of the file is done. */
 static _Atomic int is_done;
 
 static void *end_soon(void *lock) {
@@ -188,8 +188,8 @@ static void an_npy_file_is_listed(void **state) {
   attn_array_list_free(&list);
 }
 
-/* Whatever is wrong, and after however many sound entries: every door that opens the file says so,
- * and a list is left empty. */
+/* For every error, after any number of valid entries, each function that opens the file reports it
+ * and leaves the list empty. */
 static void a_header_that_is_refused_lists_nothing(void **state) {
   (void)state;
 #define SOUND "\"%c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
@@ -224,7 +224,7 @@ static void a_header_that_is_refused_lists_nothing(void **state) {
   }
 }
 
-/* What must be refused, and what must then be untouched. */
+/* Outputs that must be rejected, and files that must then be unchanged. */
 static void impossible_outputs_are_refused(void **state) {
   (void)state;
   attn_tensor half = {numbers, ATTN_BF16, 1, {4}, {1}}, odd = {numbers, (attn_dtype)7, 1, {4}, {1}};
@@ -331,14 +331,14 @@ static void unreadable_names_are_refused(void **state) {
   }
 }
 
-/* Every call that can fail fails in turn; either the whole file is there or nothing is. */
+/* Every call that can fail fails in turn; the file is complete or absent. */
 static int write_two(void) {
   const attn_array_output outputs[] = {
       {"x.npy", &tensor}, {"x.safetensors:a", &tensor}, {"x.safetensors:b", &tensor}};
   return (int)attn_array_write_all(outputs, 3, NULL);
 }
 
-/* The file is as it should be, or is not there. */
+/* The file is complete or absent. */
 static void expect_whole(const char *path, int *in_place) {
   attn_array a;
   attn_status status = attn_array_read(path, &a, NULL);
@@ -366,7 +366,7 @@ static void fail_each(enum fault_kind kind, attn_status expected, int too_late) 
     assert_int_equal(status, expected);
     expect_whole("x.npy", &in_place);
     expect_whole("x.safetensors:b", &in_place);
-    assert_int_equal(files(), (in_place > 0) + (in_place > 1)); /* nothing is left beside */
+    assert_int_equal(files(), (in_place > 0) + (in_place > 1)); /* no temporary file is left */
     late += in_place > 0;
     each_file(remove);
   }

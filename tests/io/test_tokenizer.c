@@ -1,4 +1,4 @@
-/* What is encoded comes back; words, merges and training do what their definitions say. */
+/* test_tokenizer.c -- encoding round-trips; words, merges and training follow their definitions. */
 #include "random.h"
 #include "tokenizers.h"
 #include "vocabulary.h"
@@ -10,7 +10,7 @@ static void any_bytes_come_back(void **state) {
   static const char near[] = "the cat's 19\n\r\t \xe7\xa7\x81\xc3\xa9\xff\xc0\x80,;'";
   struct attn_tokenizer *t = bpe(story, 300);
   assert_int_equal(attn_tokenizer_kind(t), ATTN_TOKENIZER_BPE);
-  assert_int_equal(attn_tokenizer_words(t), 300);
+  assert_int_equal(attn_tokenizer_vocab_size(t), 300);
   comes_back(t, "", 0);
   comes_back(t, story, strlen(story));
   for (int round = 0; round < 2000; round++) {
@@ -38,10 +38,10 @@ static void characters_come_back(void **state) {
 static void code_points_are_numbered_in_order(void **state) {
   (void)state;
   const char text[] = "b\xe7\xa7\x81\0a\xf0\x9f\x98\x80\xc3\xa9"; /* b, U+79C1, U+0000, a, ... */
-  struct attn_passage one = {text, sizeof text - 1};
+  struct attn_text_view one = {text, sizeof text - 1};
   struct attn_tokenizer *t = NULL;
   assert_int_equal(attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL), ATTN_OK);
-  assert_int_equal(attn_tokenizer_words(t), 9);
+  assert_int_equal(attn_tokenizer_vocab_size(t), 9);
   gives(t, "ab\xc3\xa9\xe7\xa7\x81\xf0\x9f\x98\x80", (const int32_t[]){4, 5, 6, 7, 8}, 5);
   attn_tokenizer_free(t);
 }
@@ -55,7 +55,7 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
     int32_t ids[8];
     size_t count;
     attn_error err;
-    struct attn_passage one = span(bad[n]);
+    struct attn_text_view one = span(bad[n]);
     assert_int_equal(attn_tokenizer_encode(t, bad[n], strlen(bad[n]), ids, 8, &count, &err),
                      ATTN_ERR_FORMAT);
     assert_int_equal(err.offset, 2);
@@ -67,7 +67,7 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* Whatever text says, it is no special token; and those say nothing. */
+/* No text is encoded as a special token, and special tokens are decoded as nothing. */
 static void text_is_never_special(void **state) {
   (void)state;
   static const char text[] = "<s> <pad></s><s><s><s><unk>";
@@ -111,7 +111,7 @@ static void too_little_room_is_told(void **state) {
 }
 
 /* By hand from the pattern: 's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|
- * \\s+(?!\\S)|\\s+; a bar stands between words. */
+ * \\s+(?!\\S)|\\s+; a bar separates words. */
 static const char *const split[] = {"it|'s|'t|'re|'ve|'m|'ll|'d|'|S|'|x",
                                     "they|'ll|y",
                                     "a| '|s",
@@ -141,7 +141,7 @@ static void words_end_where_the_pattern_says(void **state) {
     for (const char *at = split[n]; *at; at++)
       if (*at != '|') text[length++] = *at;
     for (size_t at = 0, bytes; at < length; at += bytes) {
-      bytes = attn_word_length(text + at, length - at);
+      bytes = attn_gpt2_word_length(text + at, length - at);
       assert_true(bytes >= 1 && bytes <= length - at);
       if (at) found[put++] = '|';
       memcpy(found + put, text + at, bytes);
@@ -152,13 +152,13 @@ static void words_end_where_the_pattern_says(void **state) {
   }
 }
 
-/* The definition, slowly: again and again the pair of the least rank, of those the leftmost. */
+/* The definition: repeatedly merge the pair of the lowest rank, the leftmost first. */
 static size_t merge_slowly(const struct attn_tokenizer *t, int32_t *ids, size_t n) {
   for (;;) {
-    const struct attn_merge *best = NULL;
+    const struct attn_bpe_merge *best = NULL;
     size_t where = 0;
     for (size_t i = 0; i + 1 < n; i++) {
-      const struct attn_merge *one = attn_vocabulary_merged(t, ids[i], ids[i + 1]);
+      const struct attn_bpe_merge *one = attn_vocabulary_find_merge(t, ids[i], ids[i + 1]);
       if (one && (!best || one->rank < best->rank)) best = one, where = i;
     }
     if (!best) return n;
@@ -179,7 +179,7 @@ static void merges_follow_their_ranks(void **state) {
   for (int round = 0; round < 200; round++) {
     int letters = (int)(2 + below(4));
     struct attn_tokenizer *t = NULL;
-    struct attn_passage one = {text, sizeof text};
+    struct attn_text_view one = {text, sizeof text};
     some_letters(text, sizeof text, letters);
     for (size_t n = 5; n < sizeof text; n += 1 + (size_t)below(12)) text[n] = ' ';
     assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 270 + below(60), NULL, &t, NULL), ATTN_OK);
@@ -213,12 +213,12 @@ static void the_most_frequent_pair_is_merged_first(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* Symbols of a text, -1 behind each word; then the pair that stands there most often, of equals the
- * one of the least numbers; then it is merged. */
+/* Symbols of a text, -1 after each word; then the most frequent pair, the one of the lowest ids
+ * among equals; then it is merged. */
 static size_t symbols(const struct attn_tokenizer *t, const char *text, size_t length, int32_t *s) {
   size_t n = 0;
   for (size_t at = 0, bytes; at < length; at += bytes) {
-    bytes = attn_word_length(text + at, length - at);
+    bytes = attn_gpt2_word_length(text + at, length - at);
     for (size_t i = 0; i < bytes; i++) s[n++] = t->byte[(unsigned char)text[at + i]];
     s[n++] = -1;
   }
@@ -252,14 +252,14 @@ static size_t merge_pair(int32_t *s, size_t n, const int32_t pair[2], int32_t ma
   return kept;
 }
 
-/* Counted anew before each merge, as the definition has it. */
+/* Recounted before each merge, as in the definition. */
 static void each_merge_is_of_the_most_frequent_pair(void **state) {
   (void)state;
   for (int round = 0; round < 150; round++) {
     char text[240];
     int32_t s[2 * sizeof text];
     struct attn_tokenizer *t = NULL;
-    struct attn_passage one = {text, sizeof text};
+    struct attn_text_view one = {text, sizeof text};
     some_letters(text, sizeof text, (int)(1 + below(3)));
     for (size_t n = 1; n < sizeof text; n += 1 + (size_t)below(20)) text[n] = ' ';
     assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 262 + below(60), NULL, &t, NULL), ATTN_OK);
@@ -267,7 +267,7 @@ static void each_merge_is_of_the_most_frequent_pair(void **state) {
     for (int32_t rank = 0; rank < t->ranks;) {
       int32_t pair[2] = {0, 0};
       most_frequent(s, n, pair);
-      const struct attn_merge *merge = attn_vocabulary_merged(t, pair[0], pair[1]);
+      const struct attn_bpe_merge *merge = attn_vocabulary_find_merge(t, pair[0], pair[1]);
       assert_non_null(merge);
       assert_true(merge->rank <= rank);
       rank += merge->rank == rank;
@@ -280,10 +280,10 @@ static void each_merge_is_of_the_most_frequent_pair(void **state) {
 static void training_stops_where_no_pair_is_left(void **state) {
   (void)state;
   struct attn_tokenizer *t = bpe("aaaa", 1000);
-  assert_int_equal(attn_tokenizer_words(t), 262); /* aa, aaaa */
+  assert_int_equal(attn_tokenizer_vocab_size(t), 262); /* aa, aaaa */
   attn_tokenizer_free(t);
   t = bpe("", 1000);
-  assert_int_equal(attn_tokenizer_words(t), 260);
+  assert_int_equal(attn_tokenizer_vocab_size(t), 260);
   attn_tokenizer_free(t);
   attn_error err;
   struct attn_tokenizer *none = NULL;
@@ -296,8 +296,8 @@ static void training_stops_where_no_pair_is_left(void **state) {
 /* The same texts, cut up or in another order, give the same file: only counts matter. */
 static void training_has_one_result(void **state) {
   (void)state;
-  const struct attn_passage one[] = {span("the cat"), span("that hat"), span("私の猫 the")};
-  const struct attn_passage other[] = {span("私の猫 the"), span("the cat"), span("that hat")};
+  const struct attn_text_view one[] = {span("the cat"), span("that hat"), span("私の猫 the")};
+  const struct attn_text_view other[] = {span("私の猫 the"), span("the cat"), span("that hat")};
   for (int kind = 0; kind < 2; kind++) {
     struct attn_tokenizer *a = NULL, *b = NULL;
     size_t a_bytes, b_bytes;
@@ -316,7 +316,7 @@ static void training_has_one_result(void **state) {
   }
 }
 
-/* A million bytes without a space, and a million of words: quadratic work would not end. */
+/* A million bytes without a space, and a million of words: quadratic time would not finish. */
 static void a_million_bytes_are_quick(void **state) {
   (void)state;
   size_t length = 1000000, count;
@@ -324,7 +324,7 @@ static void a_million_bytes_are_quick(void **state) {
   int32_t *ids = malloc(length * sizeof *ids);
   for (int spaces = 0; spaces < 2; spaces++) {
     struct attn_tokenizer *t = NULL;
-    struct attn_passage one = {text, length};
+    struct attn_text_view one = {text, length};
     for (size_t n = 0; n < length; n++)
       text[n] = spaces && chance(6) ? ' ' : (char)('a' + below(8));
     assert_int_equal(attn_tokenizer_train_bpe(&one, 1, 2000, NULL, &t, NULL), ATTN_OK);

@@ -1,5 +1,5 @@
-/* Files give the same numbers; bad ones are refused, with the place; a machine that refuses is
- * told. */
+/* test_tokenizer_file.c -- a file gives the same token ids; bad files are rejected with the
+ * member's name; failures of the system are reported. */
 #include "tokenizers.h"
 
 /* ---- Files ---- */
@@ -12,7 +12,7 @@ static void a_file_gives_the_same_numbers(void **state) {
     size_t bytes, other, count = encode(t, story, strlen(story), before);
     char *text = written(t, &bytes);
     assert_int_equal(attn_tokenizer_parse(text, bytes, &again, NULL), ATTN_OK);
-    assert_int_equal(attn_tokenizer_words(again), attn_tokenizer_words(t));
+    assert_int_equal(attn_tokenizer_vocab_size(again), attn_tokenizer_vocab_size(t));
     assert_int_equal(attn_tokenizer_kind(again), attn_tokenizer_kind(t));
     assert_int_equal(encode(again, story, strlen(story), after), count);
     assert_memory_equal(after, before, count * sizeof *after);
@@ -36,31 +36,32 @@ static void files_that_cannot_be_opened_are_told(void **state) {
 #define ADDED(id, content) "{\"id\":" id ",\"content\":\"" content "\",\"special\":true}"
 #define SPECIAL \
   ADDED("0", "<pad>") "," ADDED("1", "<s>") "," ADDED("2", "</s>") "," ADDED("3", "<unk>")
-#define BYTES_BEFORE "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
-#define BYTES_BEHIND "{\"type\":\"ByteLevel\"}"
-#define FILE_OF(added, before, behind, model)                                   \
-  "{\"version\":\"1.0\",\"added_tokens\":[" added "],\"pre_tokenizer\":" before \
-  ",\"decoder\":" behind ",\"model\":" model "}"
+#define BYTES_PRE_TOKENIZER "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define BYTES_DECODER "{\"type\":\"ByteLevel\"}"
+#define FILE_OF(added, pre_tokenizer, decoder, model)                                  \
+  "{\"version\":\"1.0\",\"added_tokens\":[" added "],\"pre_tokenizer\":" pre_tokenizer \
+  ",\"decoder\":" decoder ",\"model\":" model "}"
 #define PAIRS_WITH(more, vocab, merges) \
   "{\"type\":\"BPE\",\"unk_token\":\"<unk>\"" more ",\"vocab\":" vocab ",\"merges\":" merges "}"
 #define PAIRS(vocab, merges) \
-  FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", vocab, merges))
+  FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", vocab, merges))
 #define MODEL(more) \
-  FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH(more, "{\"a\":4}", "[]"))
+  FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH(more, "{\"a\":4}", "[]"))
 #define SPLIT(pattern, behavior, invert) \
   "{\"type\":\"Split\",\"pattern\":" pattern ",\"behavior\":\"" behavior "\",\"invert\":" invert "}"
 #define EVERY "{\"Regex\":\"[\\\\s\\\\S]\"}"
-#define LEVEL_WITH(before, behind, unknown, vocab) \
-  FILE_OF(SPECIAL, before, behind,                 \
+#define LEVEL_WITH(pre_tokenizer, decoder, unknown, vocab) \
+  FILE_OF(SPECIAL, pre_tokenizer, decoder,                 \
           "{\"type\":\"WordLevel\",\"unk_token\":" unknown ",\"vocab\":" vocab "}")
 #define LEVEL(vocab) \
   LEVEL_WITH(SPLIT(EVERY, "Isolated", "false"), "{\"type\":\"Fuse\"}", "\"<unk>\"", vocab)
 #define ADD(more) \
-  FILE_OF(SPECIAL "," more, BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{\"a\":4}", "[]"))
-#define ROOT(more)                                                                               \
-  "{\"version\":\"1.0\"," more ",\"added_tokens\":[" SPECIAL "],\"pre_tokenizer\":" BYTES_BEFORE \
-  ",\"decoder\":" BYTES_BEHIND ",\"model\":" PAIRS_WITH("", "{\"a\":4}", "[]") "}"
-#define TYPED(model) FILE_OF(SPECIAL, BYTES_BEFORE, BYTES_BEHIND, model)
+  FILE_OF(SPECIAL "," more, BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{\"a\":4}", "[]"))
+#define ROOT(more)                                                         \
+  "{\"version\":\"1.0\"," more ",\"added_tokens\":[" SPECIAL               \
+  "],\"pre_tokenizer\":" BYTES_PRE_TOKENIZER ",\"decoder\":" BYTES_DECODER \
+  ",\"model\":" PAIRS_WITH("", "{\"a\":4}", "[]") "}"
+#define TYPED(model) FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, BYTES_DECODER, model)
 
 static const char *const good[] = {
     PAIRS("{\"a\":4,\"b\":5,\"ab\":6}", "[\"a b\"]"),
@@ -87,7 +88,7 @@ static void right_files_are_read(void **state) {
   }
 }
 
-/* As Hugging Face's does. */
+/* As in Hugging Face's library. */
 static void of_two_merges_of_a_pair_the_later_holds(void **state) {
   (void)state;
   struct attn_tokenizer *t = NULL;
@@ -110,7 +111,7 @@ static const struct {
 } bad[] = {
     {"", "tokenizer.json"},
     {"{", "tokenizer.json"},
-    {"[]", "document: it is no object"},
+    {"[]", "document: expected an object"},
     {"{}", "no version"},
     {"{\"version\":\"2.0\"}", "document.version is \"2.0\""},
     {"{\"version\":1.0}", "document.version is 1.0"},
@@ -121,15 +122,15 @@ static const struct {
     {ROOT("\"extra\":1"), "document.extra"},
     {ROOT("\"post_processor\":{\"type\":\"TemplateProcessing\"}"),
      "post_processor.type is \"TemplateProcessing\""},
-    {ROOT("\"post_processor\":3"), "post_processor: it is no object"},
-    {TYPED("7"), "model: it is no object"},
+    {ROOT("\"post_processor\":3"), "post_processor: expected an object"},
+    {TYPED("7"), "model: expected an object"},
     {TYPED("{}"), "type is missing"},
     {TYPED("{\"type\":\"Unigram\"}"), "model.type is \"Unigram\""},
     {TYPED("{\"type\":\"WordPiece\"}"), "document has no normalizer"},
     {TYPED("{\"type\":\"BPE\"}"), "model has no vocab"},
     {TYPED("{\"type\":\"BPE\",\"vocab\":{}}"), "model has no merges"},
-    {TYPED("{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}"), "model.vocab: it is no object"},
-    {TYPED("{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}"), "no word for byte 0x00"},
+    {TYPED("{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}"), "model.vocab: expected an object"},
+    {TYPED("{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}"), "no token for byte 0x00"},
     {MODEL(",\"dropout\":0.1"), "model.dropout is 0.1"},
     {MODEL(",\"fuse_unk\":true"), "model.fuse_unk is true"},
     {MODEL(",\"byte_fallback\":true"), "model.byte_fallback is true"},
@@ -137,57 +138,59 @@ static const struct {
     {MODEL(",\"continuing_subword_prefix\":\"##\""), "model.continuing_subword_prefix is \"##\""},
     {MODEL(",\"end_of_word_suffix\":\"</w>\""), "model.end_of_word_suffix is \"</w>\""},
     {MODEL(",\"novelty\":1"), "model.novelty"},
-    {FILE_OF(SPECIAL, "null", BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")), "pre_tokenizer: it is no"},
-    {FILE_OF(SPECIAL, "{\"type\":\"Whitespace\"}", BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")),
+    {FILE_OF(SPECIAL, "null", BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
+     "pre_tokenizer: expected an object"},
+    {FILE_OF(SPECIAL, "{\"type\":\"Whitespace\"}", BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.type is \"Whitespace\""},
-    {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}", BYTES_BEHIND,
+    {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}", BYTES_DECODER,
              PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.add_prefix_space is true"},
     {FILE_OF(SPECIAL, "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}",
-             BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")),
+             BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
      "pre_tokenizer.use_regex is false"},
-    {FILE_OF(SPECIAL, BYTES_BEFORE, "null", PAIRS_WITH("", "{}", "[]")),
-     "decoder: it is no object"},
-    {PAIRS("{\"a\":5}", "[]"), "\"a\" has number 5"},
-    {PAIRS("{\"a\":-1}", "[]"), "\"a\" has number -1"},
-    {PAIRS("{\"a\":4611686018427387904}", "[]"), "\"a\" has number 4611686018427387904"},
-    {PAIRS("{\"a\":4.0}", "[]"), "model.vocab: \"a\": its number is none"},
-    {PAIRS("{\"a\":\"4\"}", "[]"), "model.vocab: \"a\": its number is none"},
-    {PAIRS("{\"a\":4,\"b\":4}", "[]"), "\"a\" and \"b\" have one number, 4"},
+    {FILE_OF(SPECIAL, BYTES_PRE_TOKENIZER, "null", PAIRS_WITH("", "{}", "[]")),
+     "decoder: expected an object"},
+    {PAIRS("{\"a\":5}", "[]"), "\"a\" has id 5"},
+    {PAIRS("{\"a\":-1}", "[]"), "\"a\" has id -1"},
+    {PAIRS("{\"a\":4611686018427387904}", "[]"), "\"a\" has id 4611686018427387904"},
+    {PAIRS("{\"a\":4.0}", "[]"), "model.vocab: the id of \"a\" is not an integer"},
+    {PAIRS("{\"a\":\"4\"}", "[]"), "model.vocab: the id of \"a\" is not an integer"},
+    {PAIRS("{\"a\":4,\"b\":4}", "[]"), "\"a\" and \"b\" have the same id, 4"},
     {PAIRS("{\"a\":4,\"a\":5}", "[]"), "uplicate"},
-    {PAIRS("{\"\":4}", "[]"), "model.vocab: a word is empty"},
-    {PAIRS("{\"a\":0}", "[]"), "have one number, 0"},
-    {PAIRS("{\"<s>\":4,\"a\":1}", "[]"),
-     "added_tokens[1]: its number is not the one in model.vocab"},
-    {PAIRS("{\"a\":4}", "{}"), "model.merges: it is no list"},
-    {PAIRS("{\"a\":4}", "[\"a b\"]"), "model.merges[0]: \"b\" is no word"},
-    {PAIRS("{\"a\":4}", "[\"b a\"]"), "model.merges[0]: \"b\" is no word"},
-    {PAIRS("{\"a\":4,\"aa\":5}", "[\"a a\",\"aa a\"]"), "model.merges[1]: \"aaa\" is no word"},
-    {PAIRS("{\"<\":4,\"s>\":5}", "[\"< s>\"]"), "model.merges[0]: \"<s>\" is no word"},
-    {PAIRS("{\"a\":4}", "[\"<s> a\"]"), "model.merges[0]: \"<s>\" is no word"},
+    {PAIRS("{\"\":4}", "[]"), "model.vocab: a token is empty"},
+    {PAIRS("{\"a\":0}", "[]"), "have the same id, 0"},
+    {PAIRS("{\"<s>\":4,\"a\":1}", "[]"), "added_tokens[1]: its id differs from model.vocab"},
+    {PAIRS("{\"a\":4}", "{}"), "model.merges: expected an array"},
+    {PAIRS("{\"a\":4}", "[\"a b\"]"), "model.merges[0]: \"b\" is not in model.vocab"},
+    {PAIRS("{\"a\":4}", "[\"b a\"]"), "model.merges[0]: \"b\" is not in model.vocab"},
+    {PAIRS("{\"a\":4,\"aa\":5}", "[\"a a\",\"aa a\"]"),
+     "model.merges[1]: \"aaa\" is not in model.vocab"},
+    {PAIRS("{\"<\":4,\"s>\":5}", "[\"< s>\"]"), "model.merges[0]: \"<s>\" is not in model.vocab"},
+    {PAIRS("{\"a\":4}", "[\"<s> a\"]"), "model.merges[0]: \"<s>\" is not in model.vocab"},
     {PAIRS("{\"a\":4}", "[\"a\"]"), "model.merges[0] is neither"},
     {PAIRS("{\"a\":4}", "[\"a a a\"]"), "model.merges[0] is neither"},
-    {PAIRS("{\"a\":4}", "[\" a\"]"), "model.merges[0]: \"\" is no word"},
+    {PAIRS("{\"a\":4}", "[\" a\"]"), "model.merges[0]: \"\" is not in model.vocab"},
     {PAIRS("{\"a\":4}", "[[\"a\"]]"), "model.merges[0] is neither"},
     {PAIRS("{\"a\":4}", "[[\"a\",3]]"), "model.merges[0] is neither"},
     {PAIRS("{\"a\":4}", "[[\"a\",\"a\",\"a\"]]"), "model.merges[0] is neither"},
     {PAIRS("{\"a\":4}", "[7]"), "model.merges[0] is neither"},
-    {ADD("7"), "added_tokens[4]: it is no object"},
+    {ADD("7"), "added_tokens[4]: expected an object"},
     {ADD("{\"id\":5,\"content\":\"x\"}"), "added_tokens[4] has no special"},
     {ADD("{\"id\":5,\"content\":\"xy\",\"special\":false}"), "added_tokens[4].special is false"},
-    {ADD("{\"id\":5,\"content\":7,\"special\":true}"), "added_tokens[4]: content is no string"},
+    {ADD("{\"id\":5,\"content\":7,\"special\":true}"), "added_tokens[4]: content is not a string"},
     {ADD("{\"id\":5,\"content\":\"xy\",\"special\":true,\"new\":1}"), "added_tokens[4].new"},
-    {ADD(ADDED("6", "xy")), "added_tokens[4]: \"xy\" has number 6"},
-    {ADD(ADDED("4", "xy")), "\"a\" and \"xy\" have one number, 4"},
-    {ADD(ADDED("5", "x")), "word 5, \"x\", is a single character"},
-    {ADD(ADDED("5", "xy") "," ADDED("5", "xy")), "have one number, 5"},
-    {FILE_OF("", BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{}", "[]")), "<pad> must be there"},
-    {FILE_OF("", BYTES_BEFORE, BYTES_BEHIND, PAIRS_WITH("", "{\"<pad>\":0}", "[]")),
-     "<pad> must be there"},
-    {FILE_OF(ADDED("1", "<pad>") "," ADDED("0", "<s>"), BYTES_BEFORE, BYTES_BEHIND,
+    {ADD(ADDED("6", "xy")), "added_tokens[4]: \"xy\" has id 6"},
+    {ADD(ADDED("4", "xy")), "\"a\" and \"xy\" have the same id, 4"},
+    {ADD(ADDED("5", "x")), "token 5, \"x\", is a single character"},
+    {ADD(ADDED("5", "xy") "," ADDED("5", "xy")), "have the same id, 5"},
+    {FILE_OF("", BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{}", "[]")),
+     "<pad> must have id 0"},
+    {FILE_OF("", BYTES_PRE_TOKENIZER, BYTES_DECODER, PAIRS_WITH("", "{\"<pad>\":0}", "[]")),
+     "<pad> must have id 0"},
+    {FILE_OF(ADDED("1", "<pad>") "," ADDED("0", "<s>"), BYTES_PRE_TOKENIZER, BYTES_DECODER,
              PAIRS_WITH("", "{}", "[]")),
-     "<pad> must be there as number 0"},
-    {LEVEL("{\"ab\":4}"), "word 4, \"ab\", is more than one character"},
+     "added_tokens: <pad> must have id 0"},
+    {LEVEL("{\"ab\":4}"), "token 4, \"ab\", is more than one character"},
     {LEVEL_WITH(SPLIT(EVERY, "Isolated", "false"), "{\"type\":\"Fuse\"}", "\"[UNK]\"", "{}"),
      "model.unk_token is \"[UNK]\""},
     {LEVEL_WITH(SPLIT("{\"Regex\":\"\\\\s\"}", "Isolated", "false"), "{\"type\":\"Fuse\"}",
@@ -216,7 +219,7 @@ static void bad_files_are_refused_with_the_place(void **state) {
   }
 }
 
-/* jansson alone passes over one behind a number or a word. */
+/* jansson alone ignores one after a number or a literal. */
 static void a_nul_anywhere_is_refused(void **state) {
   (void)state;
   static char text[FILE_MOST];
@@ -243,7 +246,7 @@ static void every_truncation_and_flipped_bit_is_survived(void **state) {
     damage_is_survived(good[file], use);
 }
 
-/* ---- A machine that refuses ---- */
+/* ---- Failing system calls ---- */
 
 static attn_status parse_pairs(void) {
   struct attn_tokenizer *t = NULL;
@@ -254,7 +257,7 @@ static attn_status parse_pairs(void) {
 
 static attn_status train_pairs(void) {
   struct attn_tokenizer *t = NULL;
-  const struct attn_passage one = {"aab aab ab 12", 13};
+  const struct attn_text_view one = {"aab aab ab 12", 13};
   attn_status status = attn_tokenizer_train_bpe(&one, 1, 264, NULL, &t, NULL);
   attn_tokenizer_free(t);
   return status;
@@ -262,7 +265,7 @@ static attn_status train_pairs(void) {
 
 static attn_status train_characters(void) {
   struct attn_tokenizer *t = NULL;
-  const struct attn_passage one = {"aab ab", 6};
+  const struct attn_text_view one = {"aab ab", 6};
   attn_status status = attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL);
   attn_tokenizer_free(t);
   return status;
@@ -286,9 +289,9 @@ static attn_status read_held(void) {
   return status;
 }
 
-/* Every call of that kind fails in turn; nothing is left over. */
+/* Every call of that kind fails in turn; no file is left. */
 static void each_call_may_fail(attn_status (*act)(void), enum fault_kind kind, int least) {
-  int told = 0;
+  int failures = 0;
   for (int fail_at = 1;; fail_at++) {
     faults_begin(kind, fail_at);
     attn_status status = act();
@@ -296,14 +299,14 @@ static void each_call_may_fail(attn_status (*act)(void), enum fault_kind kind, i
     assert_int_equal(faults_blocks(), 0);
     if (calls < fail_at) {
       assert_int_equal(status, ATTN_OK);
-      assert_true(told >= least);
+      assert_true(failures >= least);
       return;
     }
-    /* Of a few allocations jansson says that the text is wrong where memory was; a sync of the
-     * folder that fails after the rename is told too. */
+    /* For a few allocations jansson reports a format error instead; a failed sync of the folder
+     * after the rename counts, too. */
     assert_true(status == (kind == FAULT_MEMORY ? ATTN_ERR_MEMORY : ATTN_ERR_FILE) ||
                 (status == ATTN_ERR_FORMAT && act != write_held));
-    told += status != ATTN_ERR_FORMAT;
+    failures += status != ATTN_ERR_FORMAT;
   }
 }
 

@@ -1,6 +1,6 @@
-/* WordPiece: the longest piece from the left, what becomes of characters before, files that are
- * right and wrong, a machine that refuses. That any Unicode gives what Hugging Face's gives,
- * tests/python/test_tokenizer.py shows. */
+/* test_wordpiece.c -- the longest piece from the left, the normalizer, valid and invalid files,
+ * failing allocations. tests/python/test_tokenizer.py compares all of Unicode with Hugging Face's
+ * library. */
 #include <jansson.h>
 
 #include "tokenizers.h"
@@ -140,23 +140,22 @@ static void bytes_that_are_no_utf8_are_told(void **state) {
   attn_tokenizer_free(t);
 }
 
-/* What encoding gives the unknown token for, and where: words of the text as it stands, before it
- * is cleaned, and no more of it. */
+/* The ranges of unknown words refer to the original text, before it is cleaned. */
 static void unknown_words_have_their_places(void **state) {
   (void)state;
   static const struct {
     const char *text;
-    struct attn_unknown at[3];
+    struct attn_unknown_range at[3];
   } cases[] = {{"abc ab", {{0, 0}}},   {"b abc xy", {{0, 1}, {6, 2}}},
                {"abcabc a", {{0, 6}}}, {"a!xyz!b", {{2, 3}, {6, 1}}},
                {"私x私", {{3, 1}}},    {" \xc3\x89z\t?", {{1, 3}, {5, 1}}},
                {"x\x7fy ab", {{0, 3}}}};
   struct attn_tokenizer *t = parsed(FILE_OF(ALL, FRAME, "5", ""));
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-    struct attn_unknown *found;
+    struct attn_unknown_range *found;
     size_t count, k = 0;
     assert_int_equal(
-        attn_tokenizer_unknown(t, cases[n].text, strlen(cases[n].text), &found, &count, NULL),
+        attn_tokenizer_find_unknown(t, cases[n].text, strlen(cases[n].text), &found, &count, NULL),
         ATTN_OK);
     for (; k < 3 && cases[n].at[k].bytes; k++)
       if (k >= count || found[k].at != cases[n].at[k].at || found[k].bytes != cases[n].at[k].bytes)
@@ -171,24 +170,24 @@ static void special_words_are_the_files(void **state) {
   (void)state;
   struct attn_tokenizer *t = parsed(FILE_OF(ALL, FRAME, "5", TRUNCATED("9")));
   assert_int_equal(attn_tokenizer_kind(t), ATTN_TOKENIZER_WORDPIECE);
-  assert_int_equal(attn_tokenizer_words(t), WORDS);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_BEGIN), BEGIN);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_END), END);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_UNKNOWN), UNK);
-  assert_int_equal(attn_tokenizer_most(t), 9);
-  assert_string_equal(attn_tokenizer_word(t, BC_ON), "##bc");
-  assert_null(attn_tokenizer_word(t, WORDS));
-  assert_null(attn_tokenizer_word(t, -1));
+  assert_int_equal(attn_tokenizer_vocab_size(t), WORDS);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_BOS), BEGIN);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_EOS), END);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_UNK), UNK);
+  assert_int_equal(attn_tokenizer_max_length(t), 9);
+  assert_string_equal(attn_tokenizer_token(t, BC_ON), "##bc");
+  assert_null(attn_tokenizer_token(t, WORDS));
+  assert_null(attn_tokenizer_token(t, -1));
   attn_tokenizer_free(t);
   t = parsed(FILE_OF(ALL, "null", "5", ""));
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_BEGIN), -1);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_END), -1);
-  assert_int_equal(attn_tokenizer_most(t), 0);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_BOS), -1);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_EOS), -1);
+  assert_int_equal(attn_tokenizer_max_length(t), 0);
   attn_tokenizer_free(t);
   t = characters("ab");
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_BEGIN), 1);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_END), 2);
-  assert_int_equal(attn_tokenizer_special(t, ATTN_MARK_UNKNOWN), 3);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_BOS), 1);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_EOS), 2);
+  assert_int_equal(attn_tokenizer_special_token(t, ATTN_TOKEN_UNK), 3);
   attn_tokenizer_free(t);
 }
 
@@ -214,7 +213,7 @@ static void a_file_gives_the_same_file(void **state) {
   assert_int_equal(other, bytes);
   assert_memory_equal(rewritten, text, bytes);
   GIVES(again, "abcab a", ABC, A_ON, B_ON, A);
-  assert_int_equal(attn_tokenizer_most(again), 9);
+  assert_int_equal(attn_tokenizer_max_length(again), 9);
   free(text), free(rewritten);
   attn_tokenizer_free(t), attn_tokenizer_free(again);
 }
@@ -238,15 +237,15 @@ static attn_status use(void) {
   size_t count;
   attn_status status = attn_tokenizer_parse(right, sizeof right - 1, &t, NULL);
   if (!status) status = attn_tokenizer_encode(t, "ab aabc", 7, ids, 16, &count, NULL);
-  char *again = status ? NULL : attn_tokenizer_text(t);
+  char *again = status ? NULL : attn_tokenizer_to_json(t);
   if (!status && !again) status = ATTN_ERR_MEMORY;
   free(again);
   attn_tokenizer_free(t);
   return status;
 }
 
-/* jansson 2.14 reads past a string's end where it gets no memory for that string's last character:
- * what fails is what comes behind it. */
+/* jansson 2.14 reads past a string's end if the allocation for its last character fails: only later
+ * allocations fail here. */
 static int jansson_calls(void) {
   faults_begin(FAULT_MEMORY, 0);
   json_decref(json_loadb(right, sizeof right - 1, JSON_REJECT_DUPLICATES, NULL));

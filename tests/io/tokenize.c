@@ -1,10 +1,10 @@
 /* The tokenizer as a program, for tests/python/test_tokenizer.py. Texts are lines of hexadecimal
  * digits.
- *     tokenize train-bpe WORDS FILE      texts in
+ *     tokenize train-bpe VOCAB_SIZE FILE      texts in
  *     tokenize train-characters FILE     texts in
  *     tokenize train-words FILE          texts in
- *     tokenize encode FILE               texts in, lines of numbers out
- *     tokenize decode FILE               lines of numbers in, texts out
+ *     tokenize encode FILE               texts in, lines of ids out
+ *     tokenize decode FILE               lines of ids in, texts out
  *     tokenize rewrite FROM TO */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,23 +28,23 @@ static void *allocate(size_t bytes) {
 
 static char *line(void) {
   static char *text;
-  static size_t room;
-  return getline(&text, &room, stdin) < 0 ? free(text), NULL : text;
+  static size_t capacity;
+  return getline(&text, &capacity, stdin) < 0 ? free(text), NULL : text;
 }
 
-static struct attn_passage from_hex(const char *digits) {
+static struct attn_text_view from_hex(const char *digits) {
   size_t length = strspn(digits, "0123456789abcdef") / 2;
   char *text = allocate(length);
   for (size_t n = 0; n < length; n++) {
     const char pair[] = {digits[2 * n], digits[2 * n + 1], 0};
     text[n] = (char)strtol(pair, NULL, 16);
   }
-  return (struct attn_passage){text, length};
+  return (struct attn_text_view){text, length};
 }
 
-/* words: of the vocabulary; 0: characters, -1: words. */
+/* words: the vocabulary's size; 0: characters, -1: words. */
 static void train(int64_t words, const char *path) {
-  struct attn_passage *texts = allocate(100000 * sizeof *texts);
+  struct attn_text_view *texts = allocate(100000 * sizeof *texts);
   struct attn_tokenizer *t = NULL;
   size_t count = 0;
   for (char *at; count < 100000 && (at = line());) texts[count++] = from_hex(at);
@@ -59,7 +59,7 @@ static void train(int64_t words, const char *path) {
 
 static void encode(const struct attn_tokenizer *t) {
   for (char *at; (at = line());) {
-    struct attn_passage text = from_hex(at);
+    struct attn_text_view text = from_hex(at);
     int32_t *ids = allocate(text.length * sizeof *ids);
     size_t count;
     check(attn_tokenizer_encode(t, text.text, text.length, ids, text.length, &count, &err));

@@ -1,4 +1,4 @@
-/* tokenizers.h -- small tokenizers, and what every test of them does. */
+/* tokenizers.h -- small tokenizers and helpers for their tests. */
 #ifndef TEST_IO_TOKENIZERS_H
 #define TEST_IO_TOKENIZERS_H
 
@@ -13,20 +13,20 @@
 
 enum { MOST = 4096, UNKNOWN = 3 };
 
-static inline struct attn_passage span(const char *text) {
-  return (struct attn_passage){text, strlen(text)};
+static inline struct attn_text_view span(const char *text) {
+  return (struct attn_text_view){text, strlen(text)};
 }
 
 static inline struct attn_tokenizer *bpe(const char *text, int64_t words) {
   struct attn_tokenizer *t = NULL;
-  struct attn_passage one = span(text);
+  struct attn_text_view one = span(text);
   assert_int_equal(attn_tokenizer_train_bpe(&one, 1, words, NULL, &t, NULL), ATTN_OK);
   return t;
 }
 
 static inline struct attn_tokenizer *characters(const char *text) {
   struct attn_tokenizer *t = NULL;
-  struct attn_passage one = span(text);
+  struct attn_text_view one = span(text);
   assert_int_equal(attn_tokenizer_train_characters(&one, 1, NULL, &t, NULL), ATTN_OK);
   return t;
 }

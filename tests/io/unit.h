@@ -1,4 +1,4 @@
-/* unit.h -- cmocka and what it wants to stand before it. */
+/* unit.h -- cmocka and the headers that it needs before it. */
 #ifndef TEST_IO_UNIT_H
 #define TEST_IO_UNIT_H
 

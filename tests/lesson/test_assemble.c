@@ -280,13 +280,13 @@ static void test_mistakes(void **state) {
       {"Q = [[1, 0]]\nK = [[1, 0]]\nV = [[1, 0], [0, 1]]\n", 3, 5,
        "V (line 3) has 2 rows, but weights has 1 columns"},
       {"Q = [[1, 0], [1, 1]]\nK = [[1, 0], [0, 1], [1, 1]]\nscores = [[1, 0], [1, 1]]\n", 3, 10,
-       "scores is printed as 2x2, but Q (2x2, line 1) and K (3x2, line 2) make it 2x3"},
+       "scores is printed as 2x2, but Q (2x2, line 1) and K (3x2, line 2) give it 2x3"},
       {"X = [[1, 0], [0, 1]]\nW_Q = [[1, 0], [0, 1]]\nX = [[1, 0], [0, 2]]\n", 3, 18,
        "X is given twice within one example with different values: 2 here, 1 at line 1, column 18"},
       {"X = [[1, 0], [0, 1]]\nW_Q = [[1, 0], [0, 1]]\nX = [[1, 0]]\n", 3, 5,
        "X is given twice within one example: 1x2 here, 2x2 at line 1"},
       {"```python\na = np.array([[1, 2, 3]])\nb = np.array([[1, 2], [3, 4]])\nc = a @ b\n```\n", 3,
-       14, "a is 1x3 and b is 2x2: they do not fit"},
+       14, "a is 1x3 and b is 2x2: the shapes do not match"},
   };
   for (size_t i = 0; i < sizeof MISTAKES / sizeof *MISTAKES; i++) {
     attn_lesson *lesson = NULL;

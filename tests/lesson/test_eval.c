@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval.h"
+#include "operations.h"
 
 static struct attn_pool *pool;
 
@@ -68,6 +68,11 @@ static void expect(struct scene s, int rows, int cols, const double *right) {
   rows, cols, (const double[]) { __VA_ARGS__ }
 
 static attn_matrix a23(void) { return MATRIX(2, 3, 1, 2, 3, 4, 5, 6); }
+
+static void test_every_operation_has_a_row(void **state) {
+  (void)state;
+  for (int op = 0; op < ATTN_OP_COUNT; op++) assert_non_null(attn_operations[op].eval);
+}
 
 static void test_products(void **state) {
   (void)state;
@@ -179,10 +184,15 @@ static void test_too_large(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_products),   cmocka_unit_test(test_element_by_element),
-      cmocka_unit_test(test_softmax),    cmocka_unit_test(test_sums_and_quotients),
-      cmocka_unit_test(test_alignments), cmocka_unit_test(test_positions),
-      cmocka_unit_test(test_misfits),    cmocka_unit_test(test_too_large),
+      cmocka_unit_test(test_every_operation_has_a_row),
+      cmocka_unit_test(test_products),
+      cmocka_unit_test(test_element_by_element),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_sums_and_quotients),
+      cmocka_unit_test(test_alignments),
+      cmocka_unit_test(test_positions),
+      cmocka_unit_test(test_misfits),
+      cmocka_unit_test(test_too_large),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

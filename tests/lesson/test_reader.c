@@ -19,14 +19,14 @@
 
 struct buffer {
   char *text;
-  size_t size, room;
+  size_t size, capacity;
 };
 
 static int append(void *context, const char *text, size_t bytes) {
   struct buffer *b = context;
-  if (b->size + bytes + 1 > b->room) {
-    b->room = (b->size + bytes + 1) * 2;
-    b->text = realloc(b->text, b->room);
+  if (b->size + bytes + 1 > b->capacity) {
+    b->capacity = (b->size + bytes + 1) * 2;
+    b->text = realloc(b->text, b->capacity);
     assert_non_null(b->text);
   }
   memcpy(b->text + b->size, text, bytes);
@@ -440,14 +440,14 @@ static const struct mistake MISTAKES[] = {
      "| 5 |",
      55, 7, 1, "this row of the table has more or fewer "},
     {"no number in a bmatrix", "$$\\begin{bmatrix} 1 & 2 \\\\ x & 4 \\end{bmatrix}$$", 48, 1, 28,
-     "\"x\" is no number: write a number, a frac"},
+     "\"x\" is not a number: write a number, a frac"},
     {"no number in a list", "W = [[1, 2], [abc, 4]]", 22, 1, 15,
-     "\"abc\" is no number: write a number, a fr"},
+     "\"abc\" is not a number: write a number, a fr"},
     {"no number in columns",
      "W_Q\n"
      "1 2\n"
      "3 1.2.3\n",
-     16, 3, 3, "\"1.2.3\" is no number: write a number, a "},
+     16, 3, 3, "\"1.2.3\" is not a number: write a number, a "},
     {"unterminated bmatrix",
      "a\n"
      "\\[ W = \\begin{bmatrix} 1 & 2 \\]",
@@ -456,7 +456,7 @@ static const struct mistake MISTAKES[] = {
      "W = [[1, 2], [3, 4]\n"
      "\n"
      "text",
-     25, 1, 5, "the bracket is never closed: write ] beh"},
+     25, 1, 5, "the bracket is never closed: write ] aft"},
     {"unterminated fence",
      "```\n"
      "X = [[1, 2]]\n",

@@ -191,7 +191,7 @@ def test_error_messages(rng, tmp_path):
     assert "which model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
     done = subprocess.run([ATTN, "embed", tmp_path, b"ok", b"\xff"], capture_output=True, text=True)
     assert done.returncode == 2 and "UTF-8" in done.stderr
-    for change, expected in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "no type")):
+    for change, expected in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "without a type")):
         modules(tmp_path, pooling_mode_mean_tokens=True)
         write(tmp_path, "modules.json", json.loads((tmp_path / "modules.json").read_text()) + [change])
         refused(expected)

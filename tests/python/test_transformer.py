@@ -143,7 +143,7 @@ BASE = {"kind": "encoder-decoder", "vocab_size": 23, "d_model": 24, "num_heads":
 # AdamW's epsilon bounds the effect of a rounding error of a gradient on a weight, learning_rate / epsilon. With 1e-8, a
 # gradient of rounding errors only would move its weight by a whole step, differently in each implementation.
 TRAINING = {"lr_schedule": "cosine", "learning_rate": 3e-3, "warmup_steps": 4, "steps": 20, "beta1": 0.9, "beta2": 0.98,
-            "norm_eps": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5, "label_smoothing": 0.1,
+            "epsilon": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5, "label_smoothing": 0.1,
             "gradient_accumulation_steps": 1, "batch_size": 5, "max_tokens": 256, "max_length": 64, "seed": 1, "step": 0,
             "skipped_steps": 0, "examples_seen": 0}
 STEPS = 10
@@ -239,7 +239,7 @@ def optimize(model, batch, steps, loss_of=exact_loss):
     groups = [[p for p in model.parameters() if (p.dim() == 2) == matrix] for matrix in (True, False)]
     optimizer = torch.optim.AdamW([{"params": groups[0], "weight_decay": TRAINING["weight_decay"]},
                                    {"params": groups[1], "weight_decay": 0.0}], lr=1.0,
-                                  betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["norm_eps"])
+                                  betas=(TRAINING["beta1"], TRAINING["beta2"]), eps=TRAINING["epsilon"])
     said = []
     for step in range(1, steps + 1):
         for group in optimizer.param_groups:

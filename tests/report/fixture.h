@@ -1,4 +1,4 @@
-/* fixture.h -- lessons built by hand, and a sink that keeps what is written. */
+/* fixture.h -- lessons built by hand, and a sink that records the text. */
 #ifndef ATTN_TESTS_REPORT_FIXTURE_H
 #define ATTN_TESTS_REPORT_FIXTURE_H
 
@@ -6,7 +6,7 @@
 
 enum { STEPS_MAX = 24, CELLS_MAX = 24 * 64, TEXT_MAX = 1 << 18 };
 
-/* One example; memory of its own, nothing to free. */
+/* One example with its own memory; nothing to free. */
 struct fixture {
   attn_lesson lesson;
   attn_example example;
@@ -21,13 +21,13 @@ void fixture_begin(struct fixture *f, const char *title);
 /* tokens: separated by single spaces; of keys and queries alike. The text must outlive f. */
 void fixture_tokens(struct fixture *f, char *tokens);
 
-/* Adds a step and returns its index. values are the right numbers, row by row. */
+/* Adds a step and returns its index. values: the exact values, row-major. */
 int fixture_given(struct fixture *f, int name, const char *symbol, int rows, int cols,
                   const double *values);
 int fixture_step(struct fixture *f, int name, const char *symbol, int op, int operands,
                  const int *operand, int rows, int cols, const double *values);
 
-/* Two tokens, one head, every number a whole one up to the scores; causal: with a mask.
+/* Two tokens, one head, integers up to the scores; causal: with a mask.
  * X = W_Q = W_K = [1 0; 0 1], W_V = [2 0; 0 4]. */
 void fixture_attention(struct fixture *f, int causal);
 

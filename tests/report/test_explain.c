@@ -1,4 +1,4 @@
-/* test_explain.c -- every family of steps in words; any cell back to the givens. */
+/* test_explain.c -- the explanation of every family of steps; any cell from the givens. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operation_text.h"
 #include "fixture.h"
-#include "labels.h"
-#include "out.h"
-#include "text.h"
+#include "step_labels.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "working.h"
 
 static struct fixture f;
@@ -61,7 +62,19 @@ static const char *cell_problem(const char *name) {
   return err.message;
 }
 
-/* ---- The usual way ---- */
+/* ---- Self-attention ---- */
+
+static void test_every_operation_has_a_row(void **state) {
+  (void)state;
+  for (int op = 0; op < ATTN_OP_COUNT; op++) {
+    const struct attn_operation_text *row = attn_operation_text(op);
+    assert_non_null(row->json);
+    assert_non_null(row->formula);
+    assert_int_equal(row->explain != NULL, op != ATTN_OP_GIVEN);
+    assert_int_equal(row->working != NULL, op != ATTN_OP_GIVEN);
+    assert_int_equal(row->visit != NULL, op != ATTN_OP_GIVEN && op != ATTN_OP_POSITIONS);
+  }
+}
 
 static void test_plain(void **state) {
   (void)state;
@@ -73,15 +86,15 @@ static void test_plain(void **state) {
   has("Queries run along the rows");
   has("1. Inputs: X (2×2)\n   私 1  0\n   は 0  1\n");
   has("5. Queries: Q = X W^Q (2×2)\n");
-  has("One number worked out: Q[私,0] = X[私,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n");
-  has("8. Scores: E = Q K^T (2×2; a row a query, a column a key)\n");
+  has("One value worked out: Q[私,0] = X[私,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n");
+  has("8. Scores: E = Q K^T (2×2; one row per query, one column per key)\n");
   has("The row of 私 in full:\n     scores[私,私] = Q[私,:]·K[私,:] = 1×1 + 0×0 = 1\n"
       "     scores[私,は] = Q[私,:]·K[は,:] = 1×0 + 0×1 = 0\n");
-  has("Why: a dot product sums d_k = 2 terms");
+  has("Why: a dot product sums d_k = 2 products");
   has("scaled[私,私] = scores[私,私] / √2 = 1 / 1.4142 = 0.7071\n");
   has("exponentials: e^0.7071 = 2.0281, e^0 = 1\n     their sum: 2.0281 + 1 = 3.0281\n"
       "     quotients: 2.0281 / 3.0281 = 0.6698, 1 / 3.0281 = 0.3302\n");
-  has("   私 looks mostly at 私 (0.6698), then at は (0.3302).\n");
+  has("   私 attends mostly to 私 (0.6698), then to は (0.3302).\n");
   has("output[私,:] = 0.6698×[2, 0] + 0.3302×[0, 4] = [1.3395, 1.3210]\n");
   has_not("\x1B");
   has_not("document prints");
@@ -95,7 +108,7 @@ static void test_japanese(void **state) {
   explain(1, 120);
   has("トークン 2 個：私 は\n");
   has("クエリは行に並びます。");
-  has("私は主に私（0.6698）を見ています。次には（0.3302）です。\n");
+  has("「私」が最も強く見ているのは「私」（0.6698）で、続いて「は」（0.3302）の順です。\n");
   has("理由：内積は");
   has_not("the ");
 }
@@ -106,9 +119,9 @@ static void test_causal(void **state) {
   explain(0, 120);
   has("Masked scores: masked = mask(Scaled E, M)");
   has("    0.7071      -∞\n         0  0.7071\n"); /* no tokens: no names */
-  has("#1 does not see #2.\n   #2 sees every key.\n");
+  has("#1 cannot attend to #2.\n   #2 can attend to every key.\n");
   has("The row of #2 in full:\n"); /* the first shows nothing */
-  has("#1 looks only at #1.\n");
+  has("#1 attends only to #1.\n");
 }
 
 static void test_columns(void **state) {
@@ -126,17 +139,17 @@ static void test_columns(void **state) {
   explain(0, 120);
   has("Example 1\n");
   has("Queries run along the columns");
-  has("softmax(e) (3×2; a row a key, a column a query)");
+  has("softmax(e) (3×2; one row per key, one column per query)");
   has("The column of #1 in full:\n     exponentials: e^1 = 2.7183, e^0 = 1, e^0 = 1\n");
-  has("#1 looks most at #1 (0.5), then equally at #2 and #3 (0.25 each).\n");
-  has("#2 looks most at #3 (0.5), then equally at #1 and #2 (0.25 each).\n");
+  has("#1 attends most to #1 (0.5), then equally to #2 and #3 (0.25 each).\n");
+  has("#2 attends most to #3 (0.5), then equally to #1 and #2 (0.25 each).\n");
   has("output[0,:] = 0.5×[1] + 0.25×[2] + 0.25×[3] = [1.75]\n");
   has_not("error");
 }
 
-/* ---- Who looks at whom ---- */
+/* ---- Which tokens a query attends to ---- */
 
-static void test_looks(void **state) {
+static void test_attention(void **state) {
   (void)state;
   static const double s[12] = {0}, w[] = {0.25, 0.25, 0.25, 0.25, 0, 0, 0, 0, 0.3, 0.1, 0.3, 0.3};
   char tokens[] = "a b c d";
@@ -146,15 +159,15 @@ static void test_looks(void **state) {
   int e = fixture_given(&f, ATTN_STEP_SCORES, "e", 3, 4, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &e, 3, 4, w);
   explain(0, 120);
-  has("a looks at all 4 alike (0.25 each).\n");
-  has("b sees no key: its weights are 0.\n");
-  has("c looks equally at a, c and d (0.3 each), then at b (0.1).\n");
+  has("a attends equally to all 4 keys (0.25 each).\n");
+  has("b cannot attend to any key: its weights are 0.\n");
+  has("c attends equally to a, c and d (0.3 each), then to b (0.1).\n");
   explain(1, 120);
-  has("cはa、c、d（各 0.3）を同じ強さで見ています。次にb（0.1）です。\n");
+  has("「c」が最も強く見ているのは「a」、「c」、「d」（各 0.3）で、続いて「b」（0.1）の順です。\n");
   f.step[1].exact.at[8] = 0.9, f.step[1].exact.at[10] = f.step[1].exact.at[11] = 0;
   f.step[1].exact.at[9] = 1.5e-10; /* nearly nothing is not nothing */
   explain(0, 120);
-  has("c looks mostly at a (0.9), then at b (1.5e-10).\n");
+  has("c attends mostly to a (0.9), then to b (1.5e-10).\n");
 }
 
 static void test_long_sentences_stay_short(void **state) {
@@ -166,7 +179,7 @@ static void test_long_sentences_stay_short(void **state) {
   int e = fixture_given(&f, ATTN_STEP_SCORES, "e", 20, 20, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &e, 20, 20, w);
   explain(0, 100);
-  has("#1 looks equally at #2, #3, #4, #5 and 15 others (0.05 each), then at #1 (0.04).\n");
+  has("#1 attends equally to #2, #3, #4, #5 and 15 others (0.05 each), then to #1 (0.04).\n");
   has("… and 4 more queries\n");
 }
 
@@ -183,7 +196,7 @@ static void test_general_and_additive(void **state) {
   int m = fixture_given(&f, ATTN_STEP_W_A, "W", 2, 2, w);
   fixture_step(&f, ATTN_STEP_SCORES, "e", ATTN_OP_GENERAL, 3, (int[]){y, x, m}, 1, 2, g);
   explain(0, 120);
-  has("Cross-attention: 1 queries look at 2 inputs.\n");
+  has("Cross-attention: 1 queries attend to 2 inputs.\n");
   has("4. Scores: e = q W k^T (1×2");
   has("with a matrix between them: q W k.\n");
   has("scores[0,0] = Y[0,:]·W_A·X[0,:] = 7×1 + 10×0 = 7\n");
@@ -213,9 +226,9 @@ static void test_heads(void **state) {
   explain(0, 120);
   has("2 heads: each has its own Q, K, V and weights.\n");
   has("1. Output, head 1: head (2×2)");
-  has("Heads side by side: H = [head 1 | head 2] (2×3)\n");
+  has("Concatenated heads: H = [head 1 | head 2] (2×3)\n");
   has("Projected output: P = H W^O (2×1)\n");
-  has("One more matrix mixes");
+  has("The output projection mixes");
   cell("concat[1,2]");
   has("concat[1,2] = head 2: output[1,0] = 6\n");
   assert_string_equal(cell("head 2: output[1,0]"),
@@ -244,10 +257,10 @@ static void test_positions(void **state) {
   has("lowest digit first");
   has("positions[1,0] = sin(0.01×1) = 0.0100\n");
   has("Matrix: Z = X + P (4×4)\n");
-  has("Added number by number.\n");
+  has("Added element by element.\n");
   f.step[2].op = ATTN_OP_APPEND;
   explain(1, 120);
-  has("横に並べ");
+  has("各行を横に連結");
 }
 
 static void test_exponentials_apart(void **state) {
@@ -263,7 +276,7 @@ static void test_exponentials_apart(void **state) {
   has("exponentials[0,1] = e^1 = 2.7183\n");
   has("row_sum[0,0] = 1 + 2.7183 = 3.7183\n");
   has("weights[0,1] = exponentials[0,1] / row_sum[0,0] = 2.7183 / 3.7183 = 0.7311\n");
-  has("#1 looks mostly at #2 (0.7311)");
+  has("#1 attends mostly to #2 (0.7311)");
 }
 
 static void test_large_exponents_are_shifted(void **state) {
@@ -273,7 +286,7 @@ static void test_large_exponents_are_shifted(void **state) {
   int a = fixture_given(&f, ATTN_STEP_SCORES, "e", 1, 2, s);
   fixture_step(&f, ATTN_STEP_WEIGHTS, "w", ATTN_OP_SOFTMAX, 1, &a, 1, 2, w);
   explain(0, 120);
-  has("(the largest, 512, is subtracted first");
+  has("(the maximum, 512, is subtracted first");
   has("exponentials: e^0 = 1, e^(-512) = 4.4e-223\n");
 }
 
@@ -283,7 +296,7 @@ static void test_fill_of_a_mask(void **state) {
   for (int n = 0; n < f.example.steps; n++)
     if (f.step[n].op == ATTN_OP_MASK) f.step[n].scalar = f.step[n].exact.at[1] = -1e9;
   explain(0, 120);
-  has("the score becomes -1000000000, low enough");
+  has("the score becomes -1000000000, so low");
   has_not("-∞");
 }
 
@@ -304,7 +317,7 @@ static void test_differences_are_marked(void **state) {
   cells[1].value = 5, cells[1].lo = 4.5, cells[1].hi = 5.5;
   explain(0, 120);
   has("    1  0*\n    0  1\n");
-  has("* The document prints another number here:\n     Q[0,1]: the document prints 5, right is "
+  has("* The document prints another value here:\n     Q[0,1]: the document prints 5, right is "
       "0\n");
   has("Q[0,0] = X[0,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n"); /* what is explained is always right */
 }
@@ -348,8 +361,8 @@ static void test_ways_to_name_a_cell(void **state) {
     assert_string_equal(cell(same[n]), expected);
 }
 
-/* Bare digits count, quotes make a name of anything, the document's own quotes are no part of a
- * name; what is printed can be given back. */
+/* Bare digits are indices, anything in quotes is a name, the document's quotes are not part of a
+ * name; printed addresses are valid input. */
 static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   (void)state;
   char digits[] = "7 0", quoted[] = "\"1\" \"x\"", odd[] = "a,b [c]";
@@ -359,7 +372,7 @@ static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   assert_non_null(strstr(cell("Q[\"7\",1]"), "Q[\"7\",1] = "));
   assert_non_null(strstr(cell("scores[1,\"7\"]"), "scores[\"0\",\"7\"] = "));
   assert_string_equal(cell_problem("Q[7,0]"),
-                      "Q has no row 7; it has 2, 0 to 1, or a token's "
+                      "Q has no row 7; expected 0 to 1, or a token's "
                       "name, in quotes where it is digits: \"2\"");
   fixture_tokens(&f, quoted);
   assert_non_null(strstr(cell("Q[x,1]"), "Q[\"x\",1] = "));
@@ -370,7 +383,7 @@ static void test_digits_are_numbers_and_quotes_make_names(void **state) {
   assert_non_null(strstr(cell("scores[\"a,b\",\"[c]\"]"), "scores[0,1] = "));
 }
 
-/* Names that documents use, in either language, and only then a suggestion. */
+/* Names that documents use, in either language; otherwise a suggestion. */
 static void test_steps_go_by_what_documents_call_them(void **state) {
   (void)state;
   char tokens[] = "a b";
@@ -389,26 +402,27 @@ static void test_problems_with_cells(void **state) {
   char tokens[] = "は は";
   fixture_attention(&f, 0);
   fixture_tokens(&f, tokens);
-  assert_string_equal(cell_problem("wieghts[0,0]"),
-                      "no step is called wieghts; did you mean weights? There are: X 2x2, W_Q 2x2, "
-                      "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
-                      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
+  assert_string_equal(
+      cell_problem("wieghts[0,0]"),
+      "no step is called wieghts; did you mean weights? The steps are: X 2x2, W_Q 2x2, "
+      "W_K 2x2, W_V 2x2, Q 2x2, K 2x2, "
+      "V 2x2, scores 2x2, scaled 2x2, weights 2x2, output 2x2");
   assert_string_equal(
       cell_problem("Q[2,0]"),
-      "Q has no row 2; it has 2, 0 to 1, or a token's name, in quotes where it is digits: "
+      "Q has no row 2; expected 0 to 1, or a token's name, in quotes where it is digits: "
       "\"2\"");
-  assert_string_equal(cell_problem("Q[0,-1]"), "Q has no column -1; it has 2, 0 to 1");
+  assert_string_equal(cell_problem("Q[0,-1]"), "Q has no column -1; expected 0 to 1");
   assert_string_equal(cell_problem("Q[は,0]"),
-                      "は is at 2 rows of Q: give the number, counted from 0");
-  assert_string_equal(cell_problem("example 2: Q[0,0]"), "there are examples 1 to 1");
-  assert_string_equal(cell_problem("example 0: Q[0,0]"), "there are examples 1 to 1");
+                      "は names 2 rows of Q: give the number, counted from 0");
+  assert_string_equal(cell_problem("example 2: Q[0,0]"), "the example must be between 1 and 1");
+  assert_string_equal(cell_problem("example 0: Q[0,0]"), "the example must be between 1 and 1");
   static const char *const no_cells[] = {
       "", "Q", "Q[", "Q[0]", "Q[0,", "Q[0,0", "[0,0]", "Q[,]", "Q[0,0]x", "head : Q[0,0", "Q]0,0["};
   for (size_t n = 0; n < sizeof no_cells / sizeof *no_cells; n++)
     assert_non_null(strstr(cell_problem(no_cells[n]), "write NAME[ROW,COLUMN]"));
   assert_non_null(strstr(cell_problem("head 7: Q[0,0]"), "no step is called Q"));
   f.lesson.examples = 0;
-  assert_string_equal(cell_problem("Q[0,0]"), "the document has no numbers to follow");
+  assert_string_equal(cell_problem("Q[0,0]"), "the document has no worked example with numbers");
 }
 
 /* ---- Width, colour, the sink, memory ---- */
@@ -511,7 +525,7 @@ static void test_no_memory(void **state) {
   assert_true(calls > 1 && calls < 1000);
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static void test_json(void **state) {
   (void)state;
@@ -542,11 +556,12 @@ static void test_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_operation_has_a_row),
       cmocka_unit_test(test_plain),
       cmocka_unit_test(test_japanese),
       cmocka_unit_test(test_causal),
       cmocka_unit_test(test_columns),
-      cmocka_unit_test(test_looks),
+      cmocka_unit_test(test_attention),
       cmocka_unit_test(test_long_sentences_stay_short),
       cmocka_unit_test(test_general_and_additive),
       cmocka_unit_test(test_heads),

@@ -1,6 +1,5 @@
-/* test_memory.c -- law: whichever piece of memory is refused, reading, explaining and judging a
- * lesson end in a typed error, leak nothing (AddressSanitizer looks on), and the next call is
- * right. */
+/* test_memory.c -- whichever allocation fails, reading, explaining and checking a lesson return an
+ * error and leak nothing (under AddressSanitizer), and the next call succeeds. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +14,7 @@
 #include "attn/lesson.h"
 #include "pool.h"
 
-/* Every request, those that the pool serves from what it has as well: the linker's --wrap. */
+/* Every request, including those that the pool serves from its chunks, by the linker's --wrap. */
 static long requests, refuse_at;
 static int refused(void) { return ++requests == refuse_at; }
 
@@ -41,24 +40,24 @@ int __wrap_attn_pool_grow(struct attn_pool *pool, void **array, size_t count, si
   return refused() ? -1 : __real_attn_pool_grow(pool, array, count, size);
 }
 
-/* ---- All that can be done with a document ---- */
+/* ---- Every operation on a document ---- */
 
-struct told {
+struct digest {
   size_t bytes;
   uint64_t hash;
 };
 
-static int tell(void *context, const char *text, size_t bytes) {
-  struct told *t = context;
+static int add_text(void *context, const char *text, size_t bytes) {
+  struct digest *t = context;
   t->bytes += bytes;
   for (size_t n = 0; n < bytes; n++) t->hash = (t->hash ^ (unsigned char)text[n]) * 0x100000001b3;
   return 0;
 }
 
-static attn_status tell_all(const attn_lesson *lesson, const char *cell, struct told *told,
-                            attn_error *err) {
+static attn_status report_all(const attn_lesson *lesson, const char *cell, struct digest *digest,
+                              attn_error *err) {
   const attn_style style = {sizeof style, 1, 0, 80, 4};
-  const attn_sink sink = {told, tell};
+  const attn_sink sink = {digest, add_text};
   attn_check *check = NULL;
   attn_status status = attn_lesson_explain(lesson, &style, &sink, err);
   if (!status) status = attn_lesson_explain_json(lesson, &sink, err);
@@ -70,19 +69,19 @@ static attn_status tell_all(const attn_lesson *lesson, const char *cell, struct 
   return status;
 }
 
-static attn_status everything(const char *text, const char *cell, struct told *told,
+static attn_status everything(const char *text, const char *cell, struct digest *digest,
                               attn_error *err) {
   attn_lesson *lesson = NULL;
-  *told = (struct told){0, 0xcbf29ce484222325};
+  *digest = (struct digest){0, 0xcbf29ce484222325};
   attn_status status = attn_lesson_read(text, strlen(text), "a.md", &lesson, err);
-  if (!status) status = tell_all(lesson, cell, told, err);
+  if (!status) status = report_all(lesson, cell, digest, err);
   attn_lesson_free(lesson);
   return status;
 }
 
-/* Refuses the first, second, .. request until none is left to refuse. */
+/* Fails the first, second, .. request until all succeed. */
 static void sweep(const char *text, const char *cell) {
-  struct told right, now;
+  struct digest right, now;
   attn_error err = {0};
   refuse_at = requests = 0;
   if (everything(text, cell, &right, &err)) fail_msg("%s", err.message);

@@ -1,5 +1,5 @@
-/* test_picture.c -- law: a picture is well-formed whatever is in it, says what it is given and
- * nothing else, can be read, and ends in a typed error where it cannot be finished. */
+/* test_picture.c -- a picture is well-formed for any input, shows what it is given and
+ * nothing else, can be read, and returns an error if it cannot be finished. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "canvas.h"
 #include "fixture.h"
 
-/* ---- A sink that grows; every request for memory of the library may be refused ---- */
+/* ---- A growing sink; any allocation of the library can be made to fail ---- */
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -30,7 +30,7 @@ void *__wrap_malloc(size_t bytes) {
 
 struct page {
   char *text;
-  size_t bytes, room;
+  size_t bytes, capacity;
   long left; /* calls that go well; -1: all */
 };
 
@@ -38,9 +38,9 @@ static int grow(void *context, const char *text, size_t bytes) {
   struct page *p = context;
   if (p->left == 0) return 1;
   if (p->left > 0) p->left--;
-  if (p->bytes + bytes + 1 > p->room) {
-    p->room = (p->room + bytes + 1) * 2;
-    p->text = realloc(p->text, p->room);
+  if (p->bytes + bytes + 1 > p->capacity) {
+    p->capacity = (p->capacity + bytes + 1) * 2;
+    p->text = realloc(p->text, p->capacity);
     assert_non_null(p->text);
   }
   memcpy(p->text + p->bytes, text, bytes);
@@ -54,12 +54,12 @@ static const attn_style plain_style = {sizeof(attn_style), 0, 0, 80, 4};
 static attn_status draw(struct page *to, const attn_panel *panels, int32_t count, int format,
                         attn_error *err) {
   const attn_sink sink = {to, grow};
-  const attn_words title = {"A <title> & more", "題 \"名\""};
+  const attn_bilingual_text title = {"A <title> & more", "題 \"名\""};
   return attn_panels_draw(panels, count, &title, (attn_picture_format)format, &plain_style, &sink,
                           err);
 }
 
-/* ---- Is it XML? Tags nest, attributes are quoted, nothing is bare ---- */
+/* ---- Well-formed XML: tags nest, attributes are quoted, special characters are escaped ---- */
 
 enum { DEPTH = 64, NAME = 32 };
 
@@ -107,7 +107,7 @@ static void assert_well_formed(const char *text) {
   assert_int_equal(depth, 0);
 }
 
-/* What is no number may stand in a cell, never in a coordinate. */
+/* NaN and infinity may be in a cell, never in a coordinate. */
 static void assert_coordinates(const char *text) {
   assert_null(strstr(text, "=\"NaN"));
   assert_null(strstr(text, "=\"∞"));
@@ -120,7 +120,7 @@ static void assert_coordinates(const char *text) {
 #define nan_ ((double)NAN)
 #define inf_ ((double)INFINITY)
 
-/* NaN, infinities, the largest and least numbers. */
+/* NaN, infinities, the largest and smallest values. */
 static const double wild[] = {0, 1, nan_, 0.5, -1, 2, inf_, -inf_, 1e308, -1e308, 5e-324, 0.25};
 
 static attn_panel panel_of(int kind, int32_t rows, int32_t cols, const double *at) {
@@ -158,11 +158,11 @@ static int assorted(attn_panel *p) {
   p[n++].row_label = hostile;
   p[n] = panel_of(ATTN_PANEL_MATRIX, 1, 12, wild);
   p[n].col_label = hostile;
-  p[n].section = (attn_words){hostile[0], hostile[4]};
-  p[n].title = (attn_words){hostile[1], hostile[2]};
+  p[n].section = (attn_bilingual_text){hostile[0], hostile[4]};
+  p[n].title = (attn_bilingual_text){hostile[1], hostile[2]};
   p[n].note.japanese = hostile[3];
   p[n].row_axis.english = hostile[5];
-  p[n++].col_axis = (attn_words){hostile[6], hostile[7]};
+  p[n++].col_axis = (attn_bilingual_text){hostile[6], hostile[7]};
   p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
   p[n].row_label = hostile;
   p[n++].row_axis.english = hostile[0];
@@ -228,8 +228,8 @@ static void a_page_has_both_languages_an_svg_has_one(void **state) {
   attn_style style = plain_style;
   style.language = ATTN_LANGUAGE_JAPANESE;
   attn_panel p = panel_of(ATTN_PANEL_HEAT, 1, 1, wild);
-  p.title = (attn_words){"Weights", "重み"};
-  p.row_axis = (attn_words){"query", "クエリ"};
+  p.title = (attn_bilingual_text){"Weights", "重み"};
+  p.row_axis = (attn_bilingual_text){"query", "クエリ"};
   assert_int_equal(attn_panels_draw(&p, 1, NULL, ATTN_PICTURE_HTML, &style, &sink, NULL), 0);
   assert_non_null(strstr(page.text, "<html lang=\"ja\">"));
   assert_non_null(
@@ -250,7 +250,7 @@ static double apart(int paint, int ground, int of) {
   return attn_contrast(attn_paint_color(paint, theme), attn_paint_color(ground, theme));
 }
 
-/* WCAG 2.1: 4.5 to 1 for text, 3 to 1 for what is drawn. */
+/* WCAG 2.1: 4.5 to 1 for text, 3 to 1 for graphics. */
 static void colours_can_be_read(void **state) {
   (void)state;
   for (int theme = ATTN_LIGHT; theme <= ATTN_DARK; theme++) {
@@ -264,7 +264,7 @@ static void colours_can_be_read(void **state) {
   }
 }
 
-/* CIE L* of the 8-bit colours. One step is 63 / 100 of what the eye tells apart at best, or more.
+/* CIE L* of the 8-bit colours. One step is at least 63 / 100 of a just noticeable difference.
  */
 static double lightness(int level, int of) {
   enum attn_theme theme = (enum attn_theme)of;
@@ -339,10 +339,10 @@ static void what_nothing_is_drawn_on_is_paper(void **state) {
 
 static void what_the_face_cannot_write_is_its_number(void **state) {
   (void)state;
-  assert_true(attn_face_covers("K^T √2 -∞ {~}"));
-  assert_false(attn_face_covers("私"));
-  assert_false(attn_face_covers("e\xCC\x81")); /* e, accent */
-  assert_false(attn_face_covers("\x01"));
+  assert_true(attn_font_covers("K^T √2 -∞ {~}"));
+  assert_false(attn_font_covers("私"));
+  assert_false(attn_font_covers("e\xCC\x81")); /* e, accent */
+  assert_false(attn_font_covers("\x01"));
   static const char *const foreign[] = {"私", "は"}, *const numbers[] = {"#0", "#1"};
   struct page one = {.left = -1}, two = {.left = -1};
   attn_panel p = panel_of(ATTN_PANEL_HEAT, 2, 2, wild);
@@ -459,7 +459,7 @@ static void panels_of_a_newer_header_lie_farther_apart(void **state) {
   panels[0].p.struct_size = panels[1].p.struct_size = sizeof *panels;
   assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_OK);
   assert_non_null(strstr(page.text, ">0.5<"));
-  panels[1].more = 1; /* it asks for what this library cannot do */
+  panels[1].more = 1; /* requests an unknown feature */
   assert_int_equal(draw(&page, &panels[0].p, 2, ATTN_PICTURE_SVG, NULL), ATTN_ERR_ARGUMENT);
   free(page.text);
 }

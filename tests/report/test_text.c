@@ -1,4 +1,4 @@
-/* test_text.c -- characters, widths, numbers, the catalogue, flowing lines, text of others, JSON's
+/* test_text.c -- characters, widths, numbers, the catalogue, flowing lines, untrusted text, JSON's
  * escapes. */
 /* clang-format off */
 #include <setjmp.h>
@@ -15,10 +15,10 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "json.h"
-#include "number.h"
-#include "out.h"
-#include "text.h"
+#include "json_writer.h"
+#include "number_text.h"
+#include "text_writer.h"
+#include "text_layout.h"
 #include "utf8.h"
 
 struct kept {
@@ -37,8 +37,8 @@ static int keep(void *context, const char *text, size_t bytes) {
 
 /* ---- Characters ---- */
 
-/* Every sequence of up to three bytes, and of four behind each first two, is read as utf8proc reads
- * it; and never beyond its end. */
+/* Every sequence of up to three bytes, and of four after each first two, is read as utf8proc reads
+ * it, and never past its end. */
 static void test_utf8_is_what_utf8proc_says(void **state) {
   (void)state;
   static const unsigned char last[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
@@ -53,13 +53,13 @@ static void test_utf8_is_what_utf8proc_says(void **state) {
       if (got != (size_t)(size > 0 ? size : 0) || (got && code != right))
         fail_msg("%02x %02x %02x %02x of %zu: %zu bytes, U+%04X", bytes[0], bytes[1], bytes[2],
                  bytes[3], length, got, (unsigned)code);
-      if (bytes[1] && bytes[2]) break; /* shorter ones come with zeros behind */
+      if (bytes[1] && bytes[2]) break; /* shorter ones are followed by zeros */
     }
   }
 }
 
-/* Controls, separators of lines and paragraphs, and Unicode's Bidi_Control are not shown; letters,
- * marks, signs and joiners of emoji are. */
+/* Controls, separators of lines and paragraphs, and Unicode's Bidi_Control are not displayable;
+ * letters, marks, symbols and emoji joiners are. */
 static void test_what_is_not_shown(void **state) {
   (void)state;
   for (int32_t code = 0; code < 0x110000; code++) {
@@ -100,11 +100,11 @@ static void test_text_of_others(void **state) {
     attn_error err;
     attn_status status = attn_text_write_json("a\033b\033", 4, &sink, &err);
     assert_int_equal(status, most < 6 ? ATTN_ERR_FILE : ATTN_OK);
-    assert_true(left >= -1); /* what stopped is not asked again */
+    assert_true(left >= -1); /* a stopped sink is not called again */
   }
 }
 
-/* Every code point comes back from JSON, none of those that are hidden raw. */
+/* Every code point round-trips through JSON; unsafe ones are escaped. */
 static void test_json_gives_every_character_back(void **state) {
   (void)state;
   static struct kept k;
@@ -262,7 +262,7 @@ static unsigned holes(const char *text) {
 
 static void test_catalogue(void **state) {
   (void)state;
-  for (int n = 0; n < SAY_COUNT; n++) {
+  for (int n = 0; n < MESSAGE_COUNT; n++) {
     const char *en = attn_message_text(n, ATTN_LANGUAGE_ENGLISH);
     const char *ja = attn_message_text(n, ATTN_LANGUAGE_JAPANESE);
     if (!strcmp(en, "?") || !strcmp(ja, "?") || !*en || !*ja) fail_msg("message %d has no text", n);
@@ -271,7 +271,7 @@ static void test_catalogue(void **state) {
       if ((unsigned char)*at >= 0xE3) fail_msg("Japanese in: %s", en);
   }
   assert_string_equal(attn_message_text(-1, 0), "?");
-  assert_string_equal(attn_message_text(SAY_COUNT, 0), "?");
+  assert_string_equal(attn_message_text(MESSAGE_COUNT, 0), "?");
 }
 
 /* ---- Lines ---- */
@@ -304,9 +304,9 @@ static void test_lines_fit(void **state) {
   for (int language = 0; language < 2; language++)
     for (int width = 30; width <= 90; width += 7) {
       begin(&out, &k, &sink, width, language);
-      for (int n = 0; n < SAY_COUNT; n++) {
+      for (int n = 0; n < MESSAGE_COUNT; n++) {
         attn_out_line(&out, 3);
-        attn_out_say(&out, n, "weights[は,私]", "0.3333", "2", NULL);
+        attn_out_message(&out, n, "weights[は,私]", "0.3333", "2", NULL);
       }
       attn_out_line(&out, 0);
       assert_true(widest_line(k.text) <= width);
@@ -336,14 +336,15 @@ static void test_say(void **state) {
   static struct kept k;
   attn_sink sink;
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_JAPANESE);
-  attn_out_say(&out, SAY_COUNT_OF, "3", "8", NULL); /* the other way round than in English */
+  attn_out_message(&out, MESSAGE_COUNT_OF, "3", "8",
+                   NULL); /* the other way round than in English */
   attn_out_line(&out, 0);
   assert_string_equal(k.text, "（8 個中 3 個）\n");
   begin(&out, &k, &sink, 200, ATTN_LANGUAGE_ENGLISH);
-  attn_out_say(&out, SAY_FIRST_HERE, "{0}%s", NULL);
-  attn_out_say(&out, SAY_COUNT_OF, "%n{1}", "\x1B[2J", NULL); /* hostile names stay text */
+  attn_out_message(&out, MESSAGE_FIRST_HERE, "{0}%s", NULL);
+  attn_out_message(&out, MESSAGE_COUNT_OF, "%n{1}", "\x1B[2J", NULL); /* hostile names stay text */
   attn_out_line(&out, 0);
-  assert_string_equal(k.text, "← first wrong step (%n{1} of \uFFFD[2J numbers)\n");
+  assert_string_equal(k.text, "← first wrong step (%n{1} of \uFFFD[2J values)\n");
 }
 
 /* ---- JSON ---- */

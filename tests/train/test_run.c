@@ -567,7 +567,7 @@ static void test_tokenizer_without_end_token(void **state) {
   snprintf(path, sizeof path, "%s/tokenizer.json", folder);
   assert_int_equal(attn_file_write(path, json, sizeof json - 1, NULL), ATTN_OK);
   run.tokenizer = path;
-  expect_error(&run, ATTN_ERR_FORMAT, "<pad> must be there as number 0");
+  expect_error(&run, ATTN_ERR_FORMAT, "<pad> must have id 0");
   remove(path);
 }
 

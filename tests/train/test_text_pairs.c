@@ -144,7 +144,7 @@ static void test_two_lines_are_split_evenly(void **state) {
   }
 }
 
-static void expect_text(struct attn_passage is, const char *text) {
+static void expect_text(struct attn_text_view is, const char *text) {
   assert_int_equal(is.length, strlen(text));
   if (is.length) assert_memory_equal(is.text, text, is.length);
 }

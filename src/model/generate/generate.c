@@ -103,7 +103,7 @@ static attn_status search(struct generation_run *r, attn_error *err) {
 static size_t remove_unnamed(const struct attn_model *m, int32_t *tokens, size_t count) {
   size_t kept = 0;
   for (size_t n = 0; n < count; n++)
-    if (attn_tokenizer_word(m->tokenizer, tokens[n])) tokens[kept++] = tokens[n];
+    if (attn_tokenizer_token(m->tokenizer, tokens[n])) tokens[kept++] = tokens[n];
   return kept;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "batch.h"
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "families.h"
 

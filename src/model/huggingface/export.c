@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "folder.h"
@@ -51,7 +51,7 @@ static char *with_tokens(const char *config, const struct attn_model *m) {
 }
 
 static int put_name(json_t *root, const char *name, const struct attn_model *m, int32_t id) {
-  const char *word = attn_tokenizer_word(m->tokenizer, id);
+  const char *word = attn_tokenizer_token(m->tokenizer, id);
   return word ? json_object_set_new(root, name, json_string(word)) : 0;
 }
 
@@ -63,7 +63,7 @@ static char *tokenizer_config(const struct attn_model *m) {
   int failed =
       !root || put_name(root, "bos_token", m, g->bos >= 0 ? g->bos : g->empty_prompt) ||
       put_name(root, "eos_token", m, g->eos) || put_name(root, "pad_token", m, g->pad) ||
-      put_name(root, "unk_token", m, attn_tokenizer_special(m->tokenizer, ATTN_MARK_UNKNOWN));
+      put_name(root, "unk_token", m, attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_UNK));
   char *text = failed ? NULL : attn_json_text(root, JSON_INDENT(2) | JSON_SORT_KEYS);
   json_decref(root);
   return text;
@@ -72,7 +72,7 @@ static char *tokenizer_config(const struct attn_model *m) {
 static char *tokenizer_text(const struct attn_model *m) {
   const struct attn_generation_defaults *g = &m->generation;
   int is_prompt = m->network->config.kind == ATTN_DECODER;
-  return attn_tokenizer_text_framed(m->tokenizer, is_prompt ? g->bos : g->source_bos,
+  return attn_tokenizer_to_json_with(m->tokenizer, is_prompt ? g->bos : g->source_bos,
                                     is_prompt ? -1 : g->source_eos);
 }
 
@@ -147,10 +147,10 @@ static attn_status write_folder(const char *folder, char *temporary, const struc
   if (!is_available(folder))
     return attn_fail(err, ATTN_ERR_FILE, NULL,
                      "%.300s exists already; choose a folder that does not exist", folder);
-  if (make_temporary(temporary)) return attn_file_failed(folder, "create", err);
+  if (make_temporary(temporary)) return attn_fail_errno(folder, "create", err);
   attn_status status = ATTN_OK;
   for (int n = 0; n <= NUM_TEXTS && !status; n++) status = write_one(temporary, n, m, texts, err);
-  if (!status && rename(temporary, folder)) status = attn_file_failed(folder, "create", err);
+  if (!status && rename(temporary, folder)) status = attn_fail_errno(folder, "create", err);
   if (status) remove_all(temporary);
   return status;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "huggingface.h"
@@ -139,7 +139,7 @@ static attn_status read_length(const char *folder, struct attn_sentence_config *
 static attn_status read_sentence(const char *folder, struct attn_model *m, attn_error *err) {
   struct attn_sentence_config *s = &m->sentence;
   int64_t length = m->network->config.max_positions;
-  s->max_tokens = attn_tokenizer_most(m->tokenizer);
+  s->max_tokens = attn_tokenizer_max_length(m->tokenizer);
   attn_status status = read_length(folder, s, err);
   if (!status) status = read_modules(folder, s, err);
   if (s->max_tokens > length) s->max_tokens = length;
@@ -149,7 +149,7 @@ static attn_status read_sentence(const char *folder, struct attn_model *m, attn_
 /* ---- The model ---- */
 
 static attn_status check_vocab_size(const struct attn_model *m, attn_error *err) {
-  int64_t count = attn_tokenizer_words(m->tokenizer), rows = m->network->config.vocab_size;
+  int64_t count = attn_tokenizer_vocab_size(m->tokenizer), rows = m->network->config.vocab_size;
   if (count <= rows) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "tokenizer.json: %lld tokens, but the model has embeddings for %lld",
@@ -200,8 +200,8 @@ static attn_status read_defaults(const char *folder, const char *config_path,
   g->bos = g->eos = g->empty_prompt = g->pad = -1;
   int is_wordpiece = attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE;
   int no_bos = !is_wordpiece && config->kind == ATTN_ENCODER; /* an encoder trained by attn */
-  g->source_bos = no_bos ? -1 : attn_tokenizer_special(m->tokenizer, ATTN_MARK_BEGIN);
-  g->source_eos = attn_tokenizer_special(m->tokenizer, ATTN_MARK_END);
+  g->source_bos = no_bos ? -1 : attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_BOS);
+  g->source_eos = attn_tokenizer_special_token(m->tokenizer, ATTN_TOKEN_EOS);
   if (config->kind == ATTN_ENCODER) return ATTN_OK;
   attn_status status = read_generation_config(folder, config_path, config, g, err);
   return status ? status : set_special_tokens(g, config, err);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "file.h"
 #include "folder.h"
@@ -71,7 +71,7 @@ static attn_status parse(json_t *vocab, json_t *merges, struct attn_tokenizer **
   char *text = root ? attn_json_text(root, JSON_COMPACT) : NULL;
   json_decref(root);
   if (!text) return out_of_memory(err);
-  attn_status status = attn_tokenizer_parse_foreign(text, strlen(text), tokenizer, err);
+  attn_status status = attn_tokenizer_parse_pretrained(text, strlen(text), tokenizer, err);
   free(text);
   return status;
 }
@@ -113,7 +113,7 @@ static attn_status read_document(const char *folder, int any_special_tokens,
   char *path;
   attn_status status = attn_folder_join(folder, "", "tokenizer.json", &path, err);
   if (status) return status;
-  status = any_special_tokens ? attn_tokenizer_read_foreign(path, tokenizer, err)
+  status = any_special_tokens ? attn_tokenizer_read_pretrained(path, tokenizer, err)
                               : attn_tokenizer_read(path, tokenizer, err);
   free(path);
   return status;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
+#include "json_text.h"
 #include "error.h"
 #include "families.h"
 
@@ -57,7 +57,7 @@ attn_status attn_hf_require_value(const char *file, const char *name, const json
   if (!value || json_is_null(value)) return ATTN_OK;
   json_t *supported = parse_value(only);
   if (!supported) return out_of_memory(err);
-  int is_supported = attn_json_same(value, supported);
+  int is_supported = attn_json_equal(value, supported);
   json_decref(supported);
   if (is_supported) return ATTN_OK;
   char *text = attn_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -83,7 +83,7 @@ static attn_status fail_different(const struct attn_hf_member *m, const json_t *
 static attn_status put(const struct attn_hf_member *m, json_t *value, json_t *ours,
                        attn_error *err) {
   const json_t *before = json_object_get(ours, m->ours);
-  if (before && !attn_json_same(before, value)) return fail_different(m, value, before, err);
+  if (before && !attn_json_equal(before, value)) return fail_different(m, value, before, err);
   return json_object_set(ours, m->ours, value) ? out_of_memory(err) : ATTN_OK;
 }
 
@@ -174,7 +174,7 @@ static attn_status write_member(const struct attn_hf_family *f, const struct att
   if (!(only = parse_value(m->otherwise))) return out_of_memory(err);
   if (m->theirs)
     status = json_object_set(theirs, m->theirs, only) ? out_of_memory(err) : ATTN_OK;
-  else if (!attn_json_same(value, only))
+  else if (!attn_json_equal(value, only))
     status = fail_unrepresentable(f, m->ours, value, only, err);
   json_decref(only);
   return status;
@@ -192,7 +192,7 @@ static attn_status verify(const struct attn_hf_family *f, const char *text,
   const char *name;
   if (!a || !b) status = out_of_memory(err);
   json_object_foreach(
-      a, name, value) if (!status && !attn_json_same(value, json_object_get(b, name))) status =
+      a, name, value) if (!status && !attn_json_equal(value, json_object_get(b, name))) status =
       fail_unrepresentable(f, name, value, json_object_get(b, name), err);
   json_decref(a), json_decref(b), free(one), free(other);
   return status;

@@ -137,7 +137,7 @@ static attn_status read_one(const struct attn_bytes *bytes, const struct attn_sa
         err, ATTN_ERR_FORMAT, NULL,
         "weights: tensor \"%.90s\" does not have the type and shape that config.json describes",
         found->name);
-  attn_status status = attn_stored_load(&found->at, bytes, &array, err);
+  attn_status status = attn_stored_tensor_load(&found->at, bytes, &array, err);
   if (!status) status = attn_array_convert(&array, ATTN_F32, err);
   if (!status) copy(to, array.tensor.data);
   attn_array_free(&array);

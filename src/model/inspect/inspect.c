@@ -35,7 +35,7 @@ static char *escape_bytes(const char *text, size_t bytes) {
 static char *text_of(const struct attn_model *m, int32_t id) {
   size_t bytes = 0;
   /* Decoding omits special tokens and the mark of a continuing word piece. */
-  const char *word = attn_tokenizer_word(m->tokenizer, id);
+  const char *word = attn_tokenizer_token(m->tokenizer, id);
   if (!word) return strdup("?"); /* an embedding row without a token */
   if (attn_tokenizer_is_special(m->tokenizer, id) ||
       attn_tokenizer_kind(m->tokenizer) == ATTN_TOKENIZER_WORDPIECE)

@@ -1,0 +1,158 @@
+/* image_page.c -- all panels in one image: a standalone SVG, or a PNG. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "picture.h"
+
+enum { MARGIN = 24, GAP = 36, SHEET = 1160, TITLE = 20, HEADING = 16, CAPTION = 14, NOTE = 12 };
+enum { TITLE_LINE = 44, HEADING_LINE = 40, CAPTION_LINE = 20, NOTE_LINE = 17, CAPTION_GAP = 12 };
+
+struct panel_position {
+  double x, y;
+  struct attn_panel_layout frame;
+};
+
+struct page_layout {
+  const struct attn_picture *picture;
+  struct panel_position *spot; /* one per panel */
+  double width, height;
+};
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* ---- Layout: panels side by side while they fit; a heading begins a new line ---------------- */
+
+static int has_note(const struct attn_canvas *c, const attn_panel *p) {
+  return *attn_text_in(&p->note, c->language) != 0;
+}
+
+static double caption_height(const struct attn_canvas *c, const attn_panel *p) {
+  double title = *attn_text_in(&p->title, c->language) ? CAPTION_LINE : 0;
+  double note = has_note(c, p) ? NOTE_LINE : 0;
+  return title + note > 0 ? title + note + CAPTION_GAP : 0;
+}
+
+static double panel_width(const struct attn_canvas *c, const attn_panel *p,
+                          const struct attn_panel_layout *f) {
+  double title = attn_canvas_text_width(c, &p->title, CAPTION) * 1.08; /* bold */
+  return larger(f->width, larger(title, attn_canvas_text_width(c, &p->note, NOTE)));
+}
+
+static void place_all(struct page_layout *s, const struct attn_canvas *c, int precision) {
+  const struct attn_picture *picture = s->picture;
+  double x = MARGIN, y = MARGIN, line = 0;
+  s->width = 2 * MARGIN + attn_canvas_text_width(c, &picture->title, TITLE) * 1.08;
+  if (*attn_text_in(&picture->title, c->language)) y += TITLE_LINE;
+  for (int32_t n = 0; n < picture->panels; n++) {
+    const attn_panel *p = &picture->panel[n];
+    struct panel_position *spot = &s->spot[n];
+    spot->frame = attn_panel_measure(p, c, precision);
+    double width = panel_width(c, p, &spot->frame);
+    int heading = attn_picture_has_heading(picture, n);
+    if (x > MARGIN && (heading || x + width > SHEET)) x = MARGIN, y += line + GAP, line = 0;
+    if (heading) {
+      y += HEADING_LINE;
+      s->width =
+          larger(s->width, 2 * MARGIN + attn_canvas_text_width(c, &p->section, HEADING) * 1.08);
+    }
+    spot->x = x, spot->y = y;
+    x += width + GAP;
+    line = larger(line, caption_height(c, p) + spot->frame.height);
+    s->width = larger(s->width, x - GAP + MARGIN);
+  }
+  s->height = y + line + MARGIN;
+}
+
+/* ---- Drawing -------------------------------------------------------------------------------- */
+
+static void draw_words(struct attn_canvas *c, double x, double y, const attn_bilingual_text *words,
+                       int size, int faint) {
+  struct attn_text_style as = {.size = size,
+                               .bold = !faint,
+                               .paint = faint ? ATTN_PAINT_FAINT : ATTN_PAINT_INK,
+                               .language = ATTN_LANGUAGE_ANY};
+  attn_canvas_draw_text(c, x, y, words, &as);
+}
+
+static void draw_panel(const struct page_layout *s, struct attn_canvas *c, int32_t n,
+                       int precision) {
+  const attn_panel *p = &s->picture->panel[n];
+  const struct panel_position *spot = &s->spot[n];
+  double y = spot->y;
+  if (attn_picture_has_heading(s->picture, n))
+    draw_words(c, spot->x, y - HEADING_LINE / 2 + 2, &p->section, HEADING, 0);
+  if (*attn_text_in(&p->title, c->language)) {
+    draw_words(c, spot->x, y + CAPTION, &p->title, CAPTION, 0);
+    y += CAPTION_LINE;
+  }
+  if (has_note(c, p)) draw_words(c, spot->x, y + NOTE, &p->note, NOTE, 1);
+  attn_panel_draw(p, &spot->frame, c, spot->x, spot->y + caption_height(c, p), precision);
+}
+
+static void draw_sheet(const struct page_layout *s, struct attn_canvas *c, int precision) {
+  c->rect(c, 0, 0, s->width, s->height, ATTN_PAINT_PAGE);
+  draw_words(c, MARGIN, MARGIN + TITLE, &s->picture->title, TITLE, 0);
+  for (int32_t n = 0; n < s->picture->panels; n++) draw_panel(s, c, n, precision);
+}
+
+static attn_status begin(struct page_layout *s, const struct attn_picture *p,
+                         const struct attn_canvas *c, int precision, attn_error *err) {
+  *s = (struct page_layout){.picture = p, .spot = calloc((size_t)p->panels, sizeof *s->spot)};
+  if (!s->spot) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to lay out the picture");
+  place_all(s, c, precision);
+  return ATTN_OK;
+}
+
+/* ---- SVG ---- */
+
+static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
+
+static void open_svg(struct attn_out *out, const struct page_layout *s, const char *title) {
+  put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
+  attn_xml_number(out, s->width);
+  put(out, "\" height=\"");
+  attn_xml_number(out, s->height);
+  put(out, "\" viewBox=\"0 0 ");
+  attn_xml_number(out, s->width);
+  put(out, " ");
+  attn_xml_number(out, s->height);
+  put(out, out->style.language ? "\" lang=\"ja\"" : "\" lang=\"en\"");
+  put(out, " role=\"img\" font-family=\"system-ui, sans-serif\">\n<title>");
+  attn_xml_text(out, title);
+  put(out,
+      "</title>\n<style>text{font-variant-numeric:tabular-nums}rect{shape-rendering:crispEdges}\n"
+      "@media (prefers-color-scheme:dark){");
+  attn_xml_theme(out, ATTN_DARK);
+  put(out, "}</style>\n");
+}
+
+attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
+  struct attn_svg svg;
+  struct page_layout s;
+  attn_svg_begin(&svg, out, 0);
+  attn_status status = begin(&s, p, &svg.canvas, out->style.precision, err);
+  if (status) return status;
+  const attn_bilingual_text *title = *attn_text_in(&p->title, 0) ? &p->title : &p->panel[0].title;
+  open_svg(out, &s, attn_text_in(title, out->style.language));
+  draw_sheet(&s, &svg.canvas, out->style.precision);
+  put(out, "</svg>\n");
+  free(s.spot);
+  return ATTN_OK;
+}
+
+/* ---- PNG ---- */
+
+attn_status attn_picture_png(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
+  /* The layout needs the font before there are pixels. */
+  struct attn_raster raster = {.canvas = {.language = ATTN_LANGUAGE_ENGLISH, .plain = 1}};
+  struct page_layout s;
+  attn_status status = begin(&s, p, &raster.canvas, out->style.precision, err);
+  if (status) return status;
+  status = attn_raster_begin(&raster, s.width, s.height, err);
+  if (!status) draw_sheet(&s, &raster.canvas, out->style.precision);
+  if (!status) status = attn_raster_write(&raster, out->sink, err);
+  attn_raster_end(&raster);
+  free(s.spot);
+  return status;
+}

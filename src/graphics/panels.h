@@ -1,0 +1,46 @@
+/* panels.h -- layout, labels and drawing of one panel. */
+#ifndef ATTN_GRAPHICS_PANELS_H
+#define ATTN_GRAPHICS_PANELS_H
+
+#include "canvas.h"
+#include "number_text.h"
+
+enum { ATTN_NUMBERED_CELLS = 400, ATTN_TABLE_CELLS = 10000, ATTN_NAME_BYTES = 128 };
+
+/* The layout of a panel, relative to its upper left corner. */
+struct attn_panel_layout {
+  double width, height; /* of the panel */
+  double left, top;     /* of the first cell */
+  double cell_w, cell_h, gap;
+  int numbers;                /* whether cells show their numbers */
+  int turned;                 /* column labels are rotated */
+  int32_t row_step, col_step; /* only every row_step-th, col_step-th label is drawn */
+  int32_t block;              /* columns side by side; the others follow below */
+  double block_h;
+};
+
+/* The displayable name of a row (axis 0) or column (axis 1); its number if it has no name, or with
+ * plain none in the built-in font. Returns text. */
+const char *attn_panel_label(const attn_panel *p, int axis, int32_t index, int plain,
+                             char text[ATTN_NAME_BYTES]);
+
+/* Whether labels are shown along this axis. */
+int attn_panel_has_labels(const attn_panel *p, int axis);
+
+/* The text of a cell; not for NaN. Returns text. */
+const char *attn_panel_number(const attn_panel *p, double value, int precision,
+                              char text[ATTN_NUMBER_BYTES]);
+
+double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
+
+struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,
+                                            int precision);
+void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
+                     double x, double y, int precision);
+
+/* The same for arrows (arrow_plot.c), called by attn_panel_measure and attn_panel_draw. */
+struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c);
+void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
+                          struct attn_canvas *c, double x, double y);
+
+#endif

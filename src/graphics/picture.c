@@ -1,0 +1,106 @@
+/* picture.c -- attn_panels_draw: checks the panels, then draws them in a format. */
+#include "picture.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptor.h"
+#include "error.h"
+
+/* ---- Checks of panels ---------------------------------------------------------------------- */
+
+static attn_status check_size(const attn_panel *p, int32_t n, attn_error *err) {
+  if (p->rows < 1 || p->cols < 1 || p->rows > ATTN_PANEL_CELLS_MAX / p->cols)
+    return attn_fail(err, ATTN_ERR_SHAPE, "panels",
+                     "panel %d is %d x %d; rows and cols must be at least 1, their product at most "
+                     "%d",
+                     (int)n, (int)p->rows, (int)p->cols, ATTN_PANEL_CELLS_MAX);
+  if (p->kind == ATTN_PANEL_ARROWS && p->cols != 2)
+    return attn_fail(err, ATTN_ERR_SHAPE, "panels", "panel %d: arrows need 2 columns, got %d",
+                     (int)n, (int)p->cols);
+  return ATTN_OK;
+}
+
+static attn_status check_panel(const attn_panel *p, int32_t n, attn_error *err) {
+  if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_ARROWS)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: unknown panel kind %d", (int)n,
+                     (int)p->kind);
+  if (!p->at) return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: at is NULL", (int)n);
+  attn_status status = check_size(p, n, err);
+  if (status) return status;
+  if (p->split < 0 || p->split > p->rows || (p->split && p->kind != ATTN_PANEL_ARROWS))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
+                     "panel %d: split is %d; it must be 0, or for arrows at most rows (%d)", (int)n,
+                     (int)p->split, (int)p->rows);
+  if (p->first < 0 || p->first > 1)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: first is %d; it must be 0 or 1",
+                     (int)n, (int)p->first);
+  return ATTN_OK;
+}
+
+/* Copies the panels; the array's stride is the caller's struct_size, which may differ from ours. */
+static attn_status take_panels(const attn_panel *from, int32_t count, attn_panel *to,
+                               attn_error *err) {
+  size_t stride;
+  memcpy(&stride, from, sizeof stride);
+  for (int32_t n = 0; n < count; n++) {
+    const char *one = (const char *)from + (size_t)n * stride;
+    size_t size;
+    attn_status status = attn_descriptor_copy(one, &to[n], sizeof *to, sizeof *to, "panels", err);
+    if (status) return status;
+    memcpy(&size, one, sizeof size);
+    if (size != stride)
+      return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
+                       "panel %d has struct_size %zu, panel 0 has %zu; they must be equal", (int)n,
+                       size, stride);
+    if ((status = check_panel(&to[n], n, err))) return status;
+  }
+  return ATTN_OK;
+}
+
+/* ---- Shared by the formats ----------------------------------------------------------------- */
+
+static int same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+int attn_picture_has_heading(const struct attn_picture *p, int32_t n) {
+  const attn_bilingual_text *now = &p->panel[n].section,
+                            *before = n ? &p->panel[n - 1].section : NULL;
+  if (!now->english && !now->japanese) return 0;
+  return !before || !same_text(now->english, before->english) ||
+         !same_text(now->japanese, before->japanese);
+}
+
+/* ---- Drawing -------------------------------------------------------------------------------- */
+
+static attn_status draw(struct attn_out *out, const struct attn_picture *p,
+                        attn_picture_format format, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (format == ATTN_PICTURE_TEXT) attn_picture_text(out, p);
+  if (format == ATTN_PICTURE_HTML) attn_picture_html(out, p);
+  if (format == ATTN_PICTURE_SVG) status = attn_picture_svg(out, p, err);
+  if (format == ATTN_PICTURE_PNG) status = attn_picture_png(out, p, err);
+  return status ? status : attn_out_end(out, err);
+}
+
+attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
+                             const attn_bilingual_text *title, attn_picture_format format,
+                             const attn_style *style, const attn_sink *sink, attn_error *err) {
+  struct attn_out out;
+  if (!panels || count < 1 || count > ATTN_PANELS_MAX)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "count", "count must be between 1 and %d, got %d",
+                     ATTN_PANELS_MAX, panels ? (int)count : 0);
+  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
+  if ((int)format < ATTN_PICTURE_TEXT || (int)format > ATTN_PICTURE_PNG)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "format", "unknown picture format %d", (int)format);
+  attn_out_begin(&out, style, sink);
+  attn_status status = attn_out_end(&out, err);
+  if (status) return status;
+  attn_panel *copy = calloc((size_t)count, sizeof *copy);
+  if (!copy) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %d panels", (int)count);
+  struct attn_picture picture = {copy, count, title ? *title : (attn_bilingual_text){NULL, NULL}};
+  status = take_panels(panels, count, copy, err);
+  if (!status) status = draw(&out, &picture, format, err);
+  free(copy);
+  return status;
+}

@@ -1,0 +1,199 @@
+/* terminal_heatmap.c -- panels for a terminal: numbers and shades in columns. */
+#include <math.h>
+#include <stdio.h>
+
+#include "number_text.h"
+#include "picture.h"
+#include "text_layout.h"
+
+enum { GUTTER = 1, INDENT = 2 };
+
+struct terminal_table {
+  struct attn_out *out;
+  const attn_panel *panel;
+  int name_width, cell_width;
+  int numbers, headings;
+};
+
+static void pad(struct attn_out *out, int count) {
+  for (; count > 0; count--) attn_out_text(out, " ");
+}
+
+static int larger(int a, int b) { return a > b ? a : b; }
+
+/* ---- Sizes ---- */
+
+static int widest_label(const attn_panel *p, int axis) {
+  char text[ATTN_NAME_BYTES];
+  int widest = 0;
+  for (int32_t n = 0; n < (axis ? p->cols : p->rows); n++)
+    widest = larger(widest, attn_text_width(attn_panel_label(p, axis, n, 0, text)));
+  return widest;
+}
+
+static int widest_number(const attn_panel *p, int precision) {
+  char text[ATTN_NUMBER_BYTES];
+  int widest = 1;
+  for (int32_t i = 0; i < p->rows; i++)
+    for (int32_t j = 0; j < p->cols; j++)
+      if (!isnan(attn_panel_at(p, i, j)))
+        widest = larger(
+            widest, attn_text_width(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
+  return widest;
+}
+
+/* Two columns per cell are nearly square; one if two do not fit the line. */
+static void measure(struct terminal_table *t) {
+  const attn_panel *p = t->panel;
+  int heat = p->kind == ATTN_PANEL_HEAT, width = t->out->style.width - INDENT;
+  t->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
+  t->headings = t->numbers && attn_panel_has_labels(p, 1);
+  if (attn_panel_has_labels(p, 0)) t->name_width = widest_label(p, 0) + 1;
+  t->cell_width = (int64_t)p->cols * 2 <= width - t->name_width ? 2 : 1;
+  if (t->numbers) t->cell_width = widest_number(p, t->out->style.precision) + 1 + heat;
+  if (t->headings) t->cell_width = larger(t->cell_width, widest_label(p, 1) + 1);
+}
+
+/* ---- Cells ---- */
+
+/* The dark theme's colours for cell and number, readable on any terminal. */
+static void set_colors(struct attn_out *out, int level) {
+  char code[64];
+  struct attn_rgb on = attn_paint_color(ATTN_PAINT_ON_HEAT + level, ATTN_DARK);
+  struct attn_rgb ground = attn_paint_color(ATTN_PAINT_HEAT + level, ATTN_DARK);
+  snprintf(code, sizeof code, "48;2;%d;%d;%d;38;2;%d;%d;%d", ground.r, ground.g, ground.b, on.r,
+           on.g, on.b);
+  attn_out_color(out, code);
+}
+
+static const char *shade(int level) {
+  static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
+  return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
+}
+
+static const char *mark_of(const struct terminal_table *t, double value) {
+  return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
+}
+
+/* Empty for NaN. */
+static void number_of(const struct terminal_table *t, double value, char text[ATTN_NUMBER_BYTES]) {
+  *text = 0;
+  if (!isnan(value)) attn_panel_number(t->panel, value, t->out->style.precision, text);
+}
+
+static void put_weight(const struct terminal_table *t, double value) {
+  char text[ATTN_NUMBER_BYTES];
+  number_of(t, value, text);
+  if (!isnan(value)) set_colors(t->out, attn_heat_level(value));
+  attn_out_text(t->out, mark_of(t, value));
+  pad(t->out, t->cell_width - 2 - attn_text_width(text));
+  attn_out_text(t->out, text);
+  attn_out_text(t->out, " ");
+  if (!isnan(value)) attn_out_color(t->out, "0");
+}
+
+/* Sets the colour once for neighbours of the same level. */
+static void put_shades(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
+  int before = -1;
+  for (int32_t j = from; j < to; j++) {
+    double value = attn_panel_at(t->panel, i, j);
+    int level = isnan(value) ? -1 : attn_heat_level(value);
+    if (level != before && level < 0) attn_out_color(t->out, "0");
+    if (level != before && level >= 0) set_colors(t->out, level);
+    for (int n = 0; n < t->cell_width; n++) attn_out_text(t->out, mark_of(t, value));
+    before = level;
+  }
+  if (before >= 0) attn_out_color(t->out, "0");
+}
+
+static void put_number(const struct terminal_table *t, double value) {
+  char text[ATTN_NUMBER_BYTES];
+  number_of(t, value, text);
+  pad(t->out, t->cell_width - 1 - attn_text_width(text));
+  attn_out_text(t->out, text);
+  attn_out_text(t->out, " ");
+}
+
+/* ---- Lines ---- */
+
+static void put_headings(const struct terminal_table *t, int32_t from, int32_t to) {
+  char text[ATTN_NAME_BYTES];
+  pad(t->out, INDENT + t->name_width);
+  for (int32_t j = from; j < to; j++) {
+    attn_panel_label(t->panel, 1, j, 0, text);
+    pad(t->out, t->cell_width - 1 - attn_text_width(text));
+    attn_out_text(t->out, text);
+    attn_out_text(t->out, " ");
+  }
+  attn_out_line(t->out, 0);
+}
+
+static void put_row(const struct terminal_table *t, int32_t i, int32_t from, int32_t to) {
+  char text[ATTN_NAME_BYTES];
+  pad(t->out, INDENT);
+  if (t->name_width) {
+    attn_panel_label(t->panel, 0, i, 0, text);
+    pad(t->out, t->name_width - 1 - attn_text_width(text));
+    attn_out_text(t->out, text);
+    attn_out_text(t->out, " ");
+  }
+  if (!t->numbers) put_shades(t, i, from, to);
+  for (int32_t j = from; t->numbers && j < to; j++) {
+    if (t->panel->kind == ATTN_PANEL_HEAT)
+      put_weight(t, attn_panel_at(t->panel, i, j));
+    else
+      put_number(t, attn_panel_at(t->panel, i, j));
+  }
+  attn_out_line(t->out, 0);
+}
+
+/* Columns that do not fit the line follow below. */
+static void put_table(struct attn_out *out, const attn_panel *p) {
+  struct terminal_table t = {.out = out, .panel = p};
+  measure(&t);
+  int32_t fit = (out->style.width - INDENT - t.name_width) / t.cell_width;
+  if (fit < 1) fit = 1;
+  for (int32_t from = 0; from < p->cols && !out->failed; from += fit) {
+    int32_t to = p->cols - from > fit ? from + fit : p->cols;
+    if (from) attn_out_line(out, 0);
+    if (t.headings) put_headings(&t, from, to);
+    for (int32_t i = 0; i < p->rows && !out->failed; i++) put_row(&t, i, from, to);
+  }
+}
+
+static void put_words(struct attn_out *out, const attn_bilingual_text *words, int bold) {
+  const char *text = attn_text_in(words, out->style.language);
+  if (!*text) return;
+  if (bold) attn_out_color(out, "1");
+  attn_out_flow(out, text);
+  if (bold) attn_out_color(out, "0");
+}
+
+static void put_axes(struct attn_out *out, const attn_panel *p) {
+  const char *rows = attn_text_in(&p->row_axis, out->style.language);
+  const char *cols = attn_text_in(&p->col_axis, out->style.language);
+  if (p->kind == ATTN_PANEL_ARROWS || (!*rows && !*cols)) return;
+  attn_out_flow(out, "  ");
+  if (*rows) attn_out_whole(out, rows), attn_out_whole(out, " ↓ ");
+  if (*cols) attn_out_whole(out, cols), attn_out_whole(out, " →");
+}
+
+void attn_picture_text(struct attn_out *out, const struct attn_picture *p) {
+  put_words(out, &p->title, 1);
+  if (out->word_bytes || out->column) attn_out_line(out, 0);
+  for (int32_t n = 0; n < p->panels && !out->failed; n++) {
+    const attn_panel *panel = &p->panel[n];
+    if (attn_picture_has_heading(p, n)) {
+      attn_out_line(out, 0);
+      put_words(out, &panel->section, 1);
+      attn_out_line(out, 0);
+    }
+    attn_out_line(out, 0);
+    put_words(out, &panel->title, 1);
+    if (*attn_text_in(&panel->note, 0)) attn_out_flow(out, "  ");
+    put_words(out, &panel->note, 0);
+    put_axes(out, panel);
+    if (out->word_bytes || out->column) attn_out_line(out, 0);
+    put_table(out, panel);
+  }
+}

@@ -1,0 +1,238 @@
+#include "interval_arithmetic.h"
+
+#include <math.h>
+
+#include "error.h"
+#include "operations.h"
+
+typedef const struct attn_interval_matrix *intervals;
+
+static size_t place(const attn_matrix *m, int32_t i, int32_t j) {
+  return (size_t)i * (size_t)m->cols + (size_t)j;
+}
+
+static struct attn_interval get(intervals m, int transposed, int32_t i, int32_t j) {
+  size_t at = transposed ? place(&m->lo, j, i) : place(&m->lo, i, j);
+  return (struct attn_interval){m->lo.at[at], m->hi.at[at]};
+}
+
+static void set(struct attn_interval_matrix *m, int32_t i, int32_t j, struct attn_interval x) {
+  m->lo.at[place(&m->lo, i, j)] = x.lo;
+  m->hi.at[place(&m->hi, i, j)] = x.hi;
+}
+
+/* 0 times infinity counts as 0: a masked score has no part in a sum. */
+static double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+static struct attn_interval times(struct attn_interval a, struct attn_interval b) {
+  double p[4] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo),
+                 product(a.hi, b.hi)};
+  struct attn_interval r = {p[0], p[0]};
+  for (int n = 1; n < 4; n++) r.lo = fmin(r.lo, p[n]), r.hi = fmax(r.hi, p[n]);
+  return r;
+}
+
+static attn_status make(struct attn_pool *pool, int32_t rows, int32_t cols,
+                        struct attn_interval_matrix *out, attn_error *err) {
+  out->lo = attn_matrix_new(pool, rows, cols);
+  out->hi = attn_matrix_new(pool, rows, cols);
+  return out->lo.at && out->hi.at ? ATTN_OK : attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory");
+}
+
+static attn_status multiply(intervals a, int ta, intervals b, int tb, double slack,
+                            struct attn_pool *pool, struct attn_interval_matrix *out,
+                            attn_error *err) {
+  int32_t rows = ta ? a->lo.cols : a->lo.rows, inner = ta ? a->lo.rows : a->lo.cols;
+  int32_t cols = tb ? b->lo.rows : b->lo.cols;
+  attn_status status = make(pool, rows, cols, out, err);
+  if (status) return status;
+  for (int32_t i = 0; i < rows; i++)
+    for (int32_t j = 0; j < cols; j++) {
+      struct attn_interval sum = {0, 0};
+      for (int32_t k = 0; k < inner; k++) {
+        struct attn_interval x = get(a, ta, i, k), y = get(b, tb, k, j), p = times(x, y);
+        /* A product with 0 or 1 is not rounded by anybody. */
+        int plain = (x.lo == x.hi && (x.lo == 0 || fabs(x.lo) == 1)) ||
+                    (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1));
+        sum.lo += p.lo - (plain ? 0 : slack), sum.hi += p.hi + (plain ? 0 : slack);
+      }
+      set(out, i, j, sum);
+    }
+  return ATTN_OK;
+}
+
+attn_status attn_interval_product(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  return multiply(o[0], step->op == ATTN_OP_MATMUL_TN, o[1], step->op == ATTN_OP_MATMUL_NT, slack,
+                  pool, out, err);
+}
+
+attn_status attn_interval_general(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  struct attn_interval_matrix qw;
+  (void)step;
+  attn_status status = multiply(o[0], 0, o[2], 0, slack, pool, &qw, err);
+  return status ? status : multiply(&qw, 0, o[1], 1, slack, pool, out, err);
+}
+
+/* Each number by itself, by a function that never falls. */
+static attn_status map(intervals a, double (*f)(double, double), double with, double slack,
+                       struct attn_pool *pool, struct attn_interval_matrix *out, attn_error *err) {
+  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+  for (int32_t i = 0; i < a->lo.rows && !status; i++)
+    for (int32_t j = 0; j < a->lo.cols; j++) {
+      struct attn_interval x = get(a, 0, i, j);
+      double lo = f(x.lo, with), hi = f(x.hi, with);
+      set(out, i, j, (struct attn_interval){fmin(lo, hi) - slack, fmax(lo, hi) + slack});
+    }
+  return status;
+}
+
+static double divided(double x, double by) { return x / by; }
+static double power(double x, double unused) {
+  (void)unused;
+  return exp(x);
+}
+static double tangent(double x, double unused) {
+  (void)unused;
+  return tanh(x);
+}
+
+attn_status attn_interval_divide(const attn_step *step, intervals const *o, double slack,
+                                 struct attn_pool *pool, struct attn_interval_matrix *out,
+                                 attn_error *err) {
+  (void)slack;
+  return map(o[0], divided, step->scalar, 0, pool, out, err);
+}
+
+attn_status attn_interval_exp(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  (void)step, (void)slack;
+  return map(o[0], power, 0, 0, pool, out, err);
+}
+
+/* The extent of a line: the number of cells that a sum along axis runs over. */
+static struct attn_interval line_sum(intervals a, int axis, int32_t line) {
+  struct attn_interval sum = {0, 0};
+  int32_t n = axis ? a->lo.cols : a->lo.rows;
+  for (int32_t k = 0; k < n; k++) {
+    struct attn_interval x = axis ? get(a, 0, line, k) : get(a, 0, k, line);
+    sum.lo += x.lo, sum.hi += x.hi;
+  }
+  return sum;
+}
+
+attn_status attn_interval_sum(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  intervals a = o[0];
+  int axis = step->axis;
+  int32_t rows = axis ? a->lo.rows : 1, cols = axis ? 1 : a->lo.cols;
+  attn_status status = make(pool, rows, cols, out, err);
+  for (int32_t n = 0; n < (axis ? rows : cols) && !status; n++) {
+    struct attn_interval sum = line_sum(a, axis, n);
+    set(out, axis ? n : 0, axis ? 0 : n, (struct attn_interval){sum.lo - slack, sum.hi + slack});
+  }
+  return status;
+}
+
+/* p_i is largest where e_i is and all others are least. */
+attn_status attn_interval_softmax(const attn_step *step, intervals const *o, double slack,
+                                  struct attn_pool *pool, struct attn_interval_matrix *out,
+                                  attn_error *err) {
+  intervals a = o[0];
+  int axis = step->axis;
+  struct attn_interval_matrix e;
+  attn_status status = map(a, power, 0, 0, pool, &e, err);
+  if (!status) status = make(pool, a->lo.rows, a->lo.cols, out, err);
+  if (status) return status;
+  for (size_t n = 0; n < (size_t)e.lo.rows * (size_t)e.lo.cols; n++) {
+    int rounded = e.lo.at[n] != e.hi.at[n] || (e.lo.at[n] != 0 && e.lo.at[n] != 1);
+    e.lo.at[n] = fmax(0, e.lo.at[n] - (rounded ? slack : 0));
+    e.hi.at[n] += rounded ? slack : 0;
+  }
+  for (int32_t i = 0; i < e.lo.rows; i++)
+    for (int32_t j = 0; j < e.lo.cols; j++) {
+      struct attn_interval x = get(&e, 0, i, j), sum = line_sum(&e, axis, axis ? i : j);
+      double least = x.lo + (sum.hi - x.hi), most = x.hi + (sum.lo - x.lo);
+      set(out, i, j,
+          (struct attn_interval){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
+    }
+  return ATTN_OK;
+}
+
+attn_status attn_interval_quotient(const attn_step *step, intervals const *o, double slack,
+                                   struct attn_pool *pool, struct attn_interval_matrix *out,
+                                   attn_error *err) {
+  intervals a = o[0], b = o[1];
+  int axis = step->axis;
+  (void)slack;
+  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+  for (int32_t i = 0; i < a->lo.rows && !status; i++)
+    for (int32_t j = 0; j < a->lo.cols; j++) {
+      struct attn_interval x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
+      struct attn_interval inverse =
+          y.lo > 0 ? (struct attn_interval){1 / y.hi, 1 / y.lo}
+                   : (struct attn_interval){-(double)INFINITY, (double)INFINITY};
+      set(out, i, j, times(x, inverse));
+    }
+  return status;
+}
+
+attn_status attn_interval_add(const attn_step *step, intervals const *o, double slack,
+                              struct attn_pool *pool, struct attn_interval_matrix *out,
+                              attn_error *err) {
+  intervals a = o[0], b = o[1];
+  (void)step, (void)slack;
+  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+  for (int32_t i = 0; i < a->lo.rows && !status; i++)
+    for (int32_t j = 0; j < a->lo.cols; j++) {
+      struct attn_interval x = get(a, 0, i, j), y = get(b, 0, i, j);
+      set(out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
+    }
+  return status;
+}
+
+/* e_ij = v . tanh(W a_i + U b_j) */
+attn_status attn_interval_additive(const attn_step *step, intervals const *o, double slack,
+                                   struct attn_pool *pool, struct attn_interval_matrix *out,
+                                   attn_error *err) {
+  (void)step;
+  struct attn_interval_matrix wa, ub, sum, t, e;
+  attn_status status = multiply(o[0], 0, o[2], 1, slack, pool, &wa, err);
+  if (!status) status = multiply(o[1], 0, o[3], 1, slack, pool, &ub, err);
+  if (!status) status = make(pool, wa.lo.rows, ub.lo.rows, out, err);
+  if (!status) status = make(pool, 1, wa.lo.cols, &sum, err);
+  int column = o[4]->lo.rows > 1;
+  for (int32_t i = 0; !status && i < wa.lo.rows; i++)
+    for (int32_t j = 0; !status && j < ub.lo.rows; j++) {
+      for (int32_t k = 0; k < wa.lo.cols; k++) {
+        struct attn_interval x = get(&wa, 0, i, k), y = get(&ub, 0, j, k);
+        set(&sum, 0, k, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
+      }
+      status = map(&sum, tangent, 0, slack, pool, &t, err);
+      if (!status) status = multiply(&t, 0, o[4], !column, slack, pool, &e, err);
+      if (!status) set(out, i, j, get(&e, 0, 0, 0));
+    }
+  return status;
+}
+
+/* What only moves numbers about does so with the low ends and the high ends alike. */
+static attn_status both_ends(const attn_step *step, intervals const *o, struct attn_pool *pool,
+                             struct attn_interval_matrix *out, attn_error *err) {
+  const attn_matrix *lo[ATTN_OPERANDS_MAX], *hi[ATTN_OPERANDS_MAX];
+  for (int n = 0; n < step->operands; n++) lo[n] = &o[n]->lo, hi[n] = &o[n]->hi;
+  attn_status status = attn_eval_step(step, lo, pool, &out->lo, err);
+  return status ? status : attn_eval_step(step, hi, pool, &out->hi, err);
+}
+
+attn_status attn_interval_step(const attn_step *step, intervals const *o, double slack,
+                               struct attn_pool *pool, struct attn_interval_matrix *out,
+                               attn_error *err) {
+  int known = step->op >= 0 && step->op < ATTN_OP_COUNT;
+  if (!known || !attn_operations[step->op].interval) return both_ends(step, o, pool, out, err);
+  return attn_operations[step->op].interval(step, o, slack, pool, out, err);
+}

@@ -1,0 +1,50 @@
+/* explain_output.c -- the weighted sum of the values; concatenated and projected heads. */
+#include "explain.h"
+#include "step_labels.h"
+#include "working.h"
+
+enum { VECTOR_MAX = 8 };
+
+/* "output[は,:] = 0.5×[1, 0] + 0.5×[0, 1] = [0.5, 0.5]" */
+static void put_weighted_sum(struct attn_explanation *t, const attn_step *s, int32_t row) {
+  const attn_matrix *a = &t->example->step[s->operand[0]].exact;
+  const attn_matrix *v = &t->example->step[s->operand[1]].exact;
+  int down = s->op == ATTN_OP_MATMUL_TN;
+  char address[ATTN_ADDRESS_BYTES];
+  attn_out_whole(t->out, attn_address(t->example, s, row, -1, address));
+  attn_out_flow(t->out, " = ");
+  for (int32_t k = 0; k < v->rows; k++) {
+    size_t n = down ? (size_t)k * (size_t)a->cols + (size_t)row
+                    : (size_t)row * (size_t)a->cols + (size_t)k;
+    if (k) attn_out_flow(t->out, " + ");
+    attn_out_factor(t->out, a->at[n]);
+    attn_out_flow(t->out, "×");
+    attn_out_vector(t->out, v->at + (size_t)k * (size_t)v->cols, v->cols, 0);
+  }
+  attn_out_flow(t->out, " = ");
+  attn_out_vector(t->out, s->exact.at + (size_t)row * (size_t)s->exact.cols, s->exact.cols, 0);
+}
+
+void attn_explain_output(struct attn_explanation *t, const attn_step *s) {
+  char name[ATTN_LABEL_BYTES];
+  const attn_matrix *v = &t->example->step[s->operand[1]].exact;
+  attn_explain_once(t, MESSAGE_WHAT_OUTPUT);
+  if (v->cols > VECTOR_MAX || v->rows > ATTN_LINES || s->op == ATTN_OP_MATMUL_NT) {
+    attn_explain_cell(t, s);
+    return;
+  }
+  int32_t row = t->query < s->exact.rows ? t->query : 0;
+  attn_out_message(t->out, MESSAGE_WEIGHTED_SUM, attn_query_in_text(t, row, name), NULL);
+  attn_out_line(t->out, ATTN_INDENT + 2);
+  put_weighted_sum(t, s, row);
+  attn_out_line(t->out, ATTN_INDENT);
+}
+
+/* Sums and concatenations. */
+void attn_explain_joined(struct attn_explanation *t, const attn_step *s) {
+  if (s->name == ATTN_STEP_CONCAT)
+    attn_explain_once(t, MESSAGE_WHAT_CONCAT);
+  else
+    attn_explain_once(t, s->op == ATTN_OP_ADD ? MESSAGE_WHAT_ADD : MESSAGE_WHAT_APPEND);
+  attn_explain_cell(t, s);
+}

@@ -1,0 +1,106 @@
+/* explain_scores.c -- scores, scaled scores, masked scores. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain.h"
+#include "step_labels.h"
+#include "number_text.h"
+#include "working.h"
+
+/* The row of the followed query in full: one line per key. */
+void attn_explain_query(struct attn_explanation *t, const attn_step *s) {
+  struct attn_out *out = t->out;
+  char name[ATTN_LABEL_BYTES], number[16];
+  int32_t keys = attn_key_count(t, s), row, col;
+  int down = attn_step_axis(t->example, s, 1) == ATTN_AXIS_QUERIES;
+  attn_out_message(out, down ? MESSAGE_ONE_COLUMN : MESSAGE_ONE_ROW,
+                   attn_query_in_text(t, t->query, name), NULL);
+  for (int32_t k = 0; k < keys && k < ATTN_LINES; k++) {
+    attn_out_line(out, ATTN_INDENT + 2);
+    attn_cell_of_key(t, s, t->query, k, &row, &col);
+    attn_out_working(out, t->example, s, row, col, ATTN_TERMS);
+  }
+  snprintf(number, sizeof number, "%d", (int)(keys - ATTN_LINES));
+  if (keys > ATTN_LINES) {
+    attn_out_line(out, ATTN_INDENT + 2);
+    attn_out_message(out, MESSAGE_MORE_CELLS, number, NULL);
+  }
+  attn_out_line(out, ATTN_INDENT);
+}
+
+void attn_explain_scores(struct attn_explanation *t, const attn_step *s) {
+  if (s->op == ATTN_OP_GENERAL)
+    attn_explain_once(t, MESSAGE_WHAT_GENERAL);
+  else if (s->op == ATTN_OP_ADDITIVE)
+    attn_explain_once(t, MESSAGE_WHAT_ADDITIVE);
+  else
+    attn_explain_once(t, MESSAGE_WHAT_DOT);
+  attn_explain_query(t, s);
+}
+
+void attn_explain_scaled(struct attn_explanation *t, const attn_step *s) {
+  char width[16], root[ATTN_NUMBER_BYTES];
+  snprintf(width, sizeof width, "%d", (int)s->scaled_by);
+  attn_number_text(s->scalar, t->out->style.precision, root);
+  if (!s->scaled_by) {
+    attn_out_message(t->out, MESSAGE_DIVIDED_BY, root, NULL);
+    attn_out_line(t->out, ATTN_INDENT);
+  } else if (!t->explained[MESSAGE_WHY_SCALED]) {
+    t->explained[MESSAGE_WHY_SCALED] = 1;
+    attn_out_message(t->out, MESSAGE_WHY_SCALED, width, root, NULL);
+    attn_out_line(t->out, ATTN_INDENT);
+  }
+  attn_explain_cell(t, s);
+}
+
+/* ---- The mask -----------------------------------------------------------------------------------
+ */
+
+static double mask_at(const attn_matrix *m, int32_t row, int32_t col) {
+  return m
+      ->at[(size_t)(m->rows == 1 ? 0 : row) * (size_t)m->cols + (size_t)(m->cols == 1 ? 0 : col)];
+}
+
+/* Lists the keys that the mask hides from a query. */
+static void explain_hidden(struct attn_explanation *t, const attn_step *s, const attn_matrix *mask,
+                           int32_t query) {
+  char name[ATTN_LABEL_BYTES], key[ATTN_LABEL_BYTES], list[9 * ATTN_LABEL_BYTES] = "";
+  int32_t keys = attn_key_count(t, s), hidden = 0, row, col;
+  const char *comma = attn_message_text(MESSAGE_COMMA, t->out->style.language);
+  for (int32_t k = 0; k < keys; k++) {
+    attn_cell_of_key(t, s, query, k, &row, &col);
+    if (mask_at(mask, row, col) != 0) continue;
+    attn_key_in_text(t, k, key);
+    size_t used = strlen(list);
+    if (hidden < 8)
+      snprintf(list + used, sizeof list - used, "%s%s", hidden ? comma : "", key);
+    else if (hidden == 8)
+      snprintf(list + used, sizeof list - used, "%s…", comma);
+    hidden++;
+  }
+  attn_query_in_text(t, query, name);
+  if (hidden == 0)
+    attn_out_message(t->out, MESSAGE_MASKED_NONE, name, NULL);
+  else if (hidden == keys)
+    attn_out_message(t->out, MESSAGE_MASKED_ALL, name, NULL);
+  else
+    attn_out_message(t->out, MESSAGE_MASKED_SOME, name, list, NULL);
+  attn_out_line(t->out, ATTN_INDENT);
+}
+
+void attn_explain_masked(struct attn_explanation *t, const attn_step *s) {
+  char fill[ATTN_NUMBER_BYTES];
+  attn_number_text(s->scalar, t->out->style.precision, fill);
+  if (!t->explained[MESSAGE_WHAT_MASK]) {
+    t->explained[MESSAGE_WHAT_MASK] = 1;
+    attn_out_message(t->out, isinf(s->scalar) ? MESSAGE_WHAT_MASK : MESSAGE_WHAT_MASK_FINITE, fill,
+                     NULL);
+    attn_out_line(t->out, ATTN_INDENT);
+  }
+  if (s->operands < 2 || !attn_is_scorelike(t->example, s)) return;
+  int32_t queries =
+      attn_step_axis(t->example, s, 0) == ATTN_AXIS_QUERIES ? s->exact.rows : s->exact.cols;
+  for (int32_t q = 0; q < queries && q < ATTN_LINES; q++)
+    explain_hidden(t, s, &t->example->step[s->operand[1]].exact, q);
+}

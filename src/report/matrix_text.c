@@ -1,0 +1,153 @@
+#include "matrix_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "step_labels.h"
+#include "number_text.h"
+#include "text_layout.h"
+
+enum { NAME_COLUMNS = 16, BINARY_MAX = 12 };
+
+struct matrix_printer {
+  struct attn_out *out;
+  const attn_example *example;
+  const attn_step *step;
+  const struct attn_matrix_format *look;
+  int name_width, cell_width;
+  int names, headings; /* whether rows and columns have any */
+};
+
+static double at(const attn_step *s, int32_t i, int32_t j) {
+  return s->exact.at[(size_t)i * (size_t)s->exact.cols + (size_t)j];
+}
+
+static void pad(struct attn_out *out, int count) {
+  for (; count > 0; count--) attn_out_text(out, " ");
+}
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+static void binary_digits(char *text, int32_t number, int digits) {
+  for (int k = 0; k < digits; k++) *text++ = (char)('0' + ((number >> k) & 1));
+  *text = 0;
+}
+
+static const char *plain_name(const struct matrix_printer *g, int32_t i, char *text) {
+  const char *token = attn_axis_token(g->example, g->step, 0, i);
+  if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
+  snprintf(text, ATTN_LABEL_BYTES, "%d", (int)i);
+  return text;
+}
+
+/* With the position in binary if requested. */
+static const char *row_name(const struct matrix_printer *g, int32_t i, char *text) {
+  char picture[BINARY_MAX + 1], name[ATTN_LABEL_BYTES];
+  if (!g->look->binary) return plain_name(g, i, text);
+  int widest = snprintf(picture, sizeof picture, "%d", (int)g->step->exact.rows - 1);
+  binary_digits(picture, i, g->look->binary < BINARY_MAX ? g->look->binary : BINARY_MAX);
+  int named = attn_axis_token(g->example, g->step, 0, i) != NULL;
+  snprintf(text, ATTN_LABEL_BYTES, "%*d  %s%s%.80s", widest, (int)i, picture, named ? "  " : "",
+           named ? plain_name(g, i, name) : "");
+  return text;
+}
+
+static const char *column_name(const struct matrix_printer *g, int32_t j, char *text) {
+  const char *token = attn_axis_token(g->example, g->step, 1, j);
+  if (token) return attn_text_shorten(text, ATTN_LABEL_BYTES, token, NAME_COLUMNS);
+  snprintf(text, ATTN_LABEL_BYTES, "%d", (int)j);
+  return text;
+}
+
+/* ---- Sizes ---------------------------------------------------------------------------------- */
+
+static int widest_number(const struct matrix_printer *g) {
+  const attn_matrix *m = &g->step->exact;
+  char text[ATTN_NUMBER_BYTES];
+  int widest = 1;
+  for (size_t n = 0; n < (size_t)m->rows * (size_t)m->cols; n++) {
+    int width = attn_text_width(attn_number_text(m->at[n], g->out->style.precision, text));
+    if (width > widest) widest = width;
+  }
+  return widest;
+}
+
+static void measure(struct matrix_printer *g) {
+  char text[ATTN_LABEL_BYTES];
+  g->cell_width = widest_number(g);
+  g->names =
+      g->look->binary || g->step->exact.rows > 8 || attn_axis_token(g->example, g->step, 0, 0);
+  g->headings = g->step->exact.cols > 8 || attn_axis_token(g->example, g->step, 1, 0);
+  for (int32_t i = 0; g->names && i < g->step->exact.rows; i++) {
+    int width = attn_text_width(row_name(g, i, text));
+    if (width > g->name_width) g->name_width = width;
+  }
+  for (int32_t j = 0; g->headings && j < g->step->exact.cols; j++) {
+    int width = attn_text_width(column_name(g, j, text));
+    if (width > g->cell_width) g->cell_width = width;
+  }
+}
+
+/* ---- Printing ---- */
+
+/* Shades of one hue, 256 colours; the number stays readable on each. */
+static void shade(struct attn_out *out, double share) {
+  static const char *const shades[] = {"", "48;5;17", "48;5;18", "48;5;19", "48;5;20", "48;5;26"};
+  int level = share > 0 ? 1 + (int)(share * 4.999) : 0;
+  if (level > 0 && level <= 5) {
+    attn_out_color(out, shades[level]);
+    attn_out_color(out, "97");
+  }
+}
+
+static void print_cell(const struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
+  char text[ATTN_NUMBER_BYTES];
+  size_t n = (size_t)i * (size_t)g->step->exact.cols + (size_t)j;
+  double value = at(g->step, i, j);
+  attn_number_text(value, g->out->style.precision, text);
+  attn_out_text(g->out, " ");
+  if (g->look->heat) shade(g->out, value);
+  pad(g->out, g->cell_width - attn_text_width(text));
+  attn_out_text(g->out, text);
+  if (g->look->heat && value > 0) attn_out_color(g->out, "0");
+  int marked = g->look->marked && g->look->marked[n];
+  if (marked || j + 1 < to) attn_out_text(g->out, marked ? "*" : " ");
+}
+
+static void print_headings(const struct matrix_printer *g, int32_t from, int32_t to) {
+  char text[ATTN_LABEL_BYTES];
+  pad(g->out, g->look->indent + g->name_width);
+  for (int32_t j = from; j < to; j++) {
+    column_name(g, j, text);
+    pad(g->out, 1 + g->cell_width - attn_text_width(text));
+    attn_out_text(g->out, text);
+    if (j + 1 < to) attn_out_text(g->out, " ");
+  }
+  attn_out_line(g->out, g->out->indent);
+}
+
+static void print_row(const struct matrix_printer *g, int32_t i, int32_t from, int32_t to) {
+  char text[ATTN_LABEL_BYTES];
+  pad(g->out, g->look->indent);
+  if (g->names) {
+    attn_out_text(g->out, row_name(g, i, text));
+    pad(g->out, g->name_width - attn_text_width(text));
+  }
+  for (int32_t j = from; j < to; j++) print_cell(g, i, j, to);
+  attn_out_line(g->out, g->out->indent);
+}
+
+void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
+                     const struct attn_matrix_format *look) {
+  struct matrix_printer g = {out, e, s, look, 0, 0, 0, 0};
+  measure(&g);
+  int32_t fit = (out->style.width - look->indent - g.name_width) / (g.cell_width + 2);
+  if (fit < 1) fit = 1;
+  if (fit < s->exact.cols) g.headings = 1;
+  for (int32_t from = 0; from < s->exact.cols; from += fit) {
+    int32_t to = from + fit < s->exact.cols ? from + fit : s->exact.cols;
+    if (g.headings) print_headings(&g, from, to);
+    for (int32_t i = 0; i < s->exact.rows; i++) print_row(&g, i, from, to);
+  }
+}

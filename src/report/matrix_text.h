@@ -1,0 +1,20 @@
+/* matrix_text.h -- a matrix as aligned columns with row and column names. */
+#ifndef ATTN_REPORT_MATRIX_TEXT_H
+#define ATTN_REPORT_MATRIX_TEXT_H
+
+#include "text_writer.h"
+
+/* marked: rows * cols bytes, 1: a star follows the number; or NULL. heat: weights, shaded if colour
+ * is enabled. */
+struct attn_matrix_format {
+  const unsigned char *marked;
+  int heat;
+  int indent;
+  int binary; /* digits of the row number in binary after each row's name, lowest first; 0: none */
+};
+
+/* Writes the exact values of a step. Columns that do not fit the line follow below. */
+void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
+                     const struct attn_matrix_format *look);
+
+#endif

@@ -1,0 +1,60 @@
+#include "json_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "number_text.h"
+
+void attn_json_begin(struct attn_json *json, const attn_sink *sink) {
+  attn_out_begin(&json->out, NULL, sink);
+  json->comma = 0;
+}
+
+static void put(struct attn_json *json, const char *text) {
+  attn_out_bytes(&json->out, text, strlen(text));
+}
+
+static void escape(struct attn_json *json, const char *text) {
+  struct attn_out *out = &json->out;
+  if (!out->failed) out->failed = attn_text_write_json(text, strlen(text), out->sink, NULL) != 0;
+}
+
+static void lead(struct attn_json *json, const char *key) {
+  if (json->comma) put(json, ", ");
+  json->comma = 1;
+  if (!key) return;
+  escape(json, key);
+  put(json, ": ");
+}
+
+void attn_json_open(struct attn_json *json, const char *key, char bracket) {
+  lead(json, key);
+  put(json, bracket == '{' ? "{" : "[");
+  json->comma = 0;
+}
+
+void attn_json_close(struct attn_json *json, char bracket) {
+  put(json, bracket == '}' ? "}" : "]");
+  json->comma = 1;
+}
+
+void attn_json_string(struct attn_json *json, const char *key, const char *text) {
+  lead(json, key);
+  escape(json, text ? text : "");
+}
+
+void attn_json_integer(struct attn_json *json, const char *key, int64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)value);
+  attn_json_word(json, key, text);
+}
+
+void attn_json_number(struct attn_json *json, const char *key, double value) {
+  char text[ATTN_NUMBER_BYTES];
+  attn_json_word(json, key, attn_number_json(value, text));
+}
+
+void attn_json_word(struct attn_json *json, const char *key, const char *word) {
+  lead(json, key);
+  put(json, word);
+}

@@ -1,0 +1,26 @@
+/* json_writer.h -- writes JSON that is valid for any text and numbers. */
+#ifndef ATTN_TEXT_JSON_WRITER_H
+#define ATTN_TEXT_JSON_WRITER_H
+
+#include "text_writer.h"
+
+struct attn_json {
+  struct attn_out out;
+  int comma; /* needed before the next member or element */
+};
+
+void attn_json_begin(struct attn_json *json, const attn_sink *sink);
+
+/* bracket: { or [; key NULL inside an array. */
+void attn_json_open(struct attn_json *json, const char *key, char bracket);
+void attn_json_close(struct attn_json *json, char bracket);
+
+/* As attn_text_write_json. NULL is an empty string. */
+void attn_json_string(struct attn_json *json, const char *key, const char *text);
+void attn_json_integer(struct attn_json *json, const char *key, int64_t value);
+/* null if not finite. */
+void attn_json_number(struct attn_json *json, const char *key, double value);
+/* true, false, null */
+void attn_json_word(struct attn_json *json, const char *key, const char *word);
+
+#endif

@@ -1,0 +1,101 @@
+/* untrusted_text.c -- text from outside: made safe for a terminal or for JSON; spelling
+ * suggestions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "attn/io.h"
+#include "error.h"
+#include "utf8.h"
+
+enum { ESCAPE_BYTES = 16 };
+
+/* ---- Writing ---- */
+
+/* The replacement of a code point; -1: an invalid byte. NULL: written unchanged. */
+typedef const char *replace(int32_t code, char buffer[ESCAPE_BYTES]);
+
+static const char *for_terminal(int32_t code, char buffer[ESCAPE_BYTES]) {
+  (void)buffer;
+  return code >= 0 && attn_utf8_is_displayable(code) ? NULL : "\uFFFD";
+}
+
+static const char *for_json(int32_t code, char buffer[ESCAPE_BYTES]) {
+  if (code < 0) return "\\ufffd";
+  if (code == '"' || code == '\\') return code == '"' ? "\\\"" : "\\\\";
+  if (attn_utf8_is_displayable(code)) return NULL;
+  snprintf(buffer, ESCAPE_BYTES, "\\u%04x", (unsigned)code); /* all are below U+10000 */
+  return buffer;
+}
+
+static int write_text(const attn_sink *sink, const char *text, size_t bytes, replace *replacement) {
+  char buffer[ESCAPE_BYTES];
+  size_t from = 0; /* start of the text to write unchanged */
+  int stopped = 0;
+  for (size_t at = 0, step; at < bytes && !stopped; at += step) {
+    int32_t code;
+    step = attn_utf8_read(text + at, bytes - at, &code);
+    const char *instead = replacement(step ? code : -1, buffer);
+    if (!step) step = 1;
+    if (!instead) continue;
+    if (at > from) stopped = sink->write(sink->context, text + from, at - from);
+    if (!stopped) stopped = sink->write(sink->context, instead, strlen(instead));
+    from = at + step;
+  }
+  if (!stopped && bytes > from) stopped = sink->write(sink->context, text + from, bytes - from);
+  return stopped;
+}
+
+static attn_status end(int stopped, attn_error *err) {
+  return stopped ? attn_fail(err, ATTN_ERR_FILE, "sink", "the text could not be written") : ATTN_OK;
+}
+
+attn_status attn_text_write_plain(const char *text, size_t bytes, const attn_sink *sink,
+                                  attn_error *err) {
+  return end(write_text(sink, text, bytes, for_terminal), err);
+}
+
+attn_status attn_text_write_json(const char *text, size_t bytes, const attn_sink *sink,
+                                 attn_error *err) {
+  int stopped = sink->write(sink->context, "\"", 1);
+  if (!stopped) stopped = write_text(sink, text, bytes, for_json);
+  if (!stopped) stopped = sink->write(sink->context, "\"", 1);
+  return end(stopped, err);
+}
+
+/* ---- Suggestions ---- */
+
+static int same_letter(char a, char b) {
+  int letter = (a >= 'A' && a <= 'Z') || (a >= 'a' && a <= 'z');
+  return a == b || (letter && (a ^ b) == ('a' ^ 'A'));
+}
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* The edit distance from a to b [Levenshtein 1966], ignoring ASCII case. */
+static size_t edits(const char *a, const char *b) {
+  enum { LONGEST = 40 };
+  size_t n = strlen(b), row[LONGEST + 1];
+  if (n > LONGEST || strlen(a) > LONGEST) return LONGEST;
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 1; a[i - 1]; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      size_t above = row[j], replaced = diagonal + !same_letter(a[i - 1], b[j - 1]);
+      row[j] = smaller(smaller(above, row[j - 1]) + 1, replaced);
+      diagonal = above;
+    }
+  }
+  return row[n];
+}
+
+/* Three edits, or as many as the text has letters, are too many. */
+const char *attn_text_nearest(const char *text, const char *const *names, int32_t count) {
+  const char *best = NULL;
+  size_t least = smaller(3, strlen(text));
+  for (int32_t n = 0; n < count; n++) {
+    size_t distance = edits(text, names[n]);
+    if (distance < least) least = distance, best = names[n];
+  }
+  return best;
+}
