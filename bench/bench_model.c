@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 
 #include "bf16.h"
-#include "seconds.h"
+#include "timing.h"
 #include "token_search.h"
 #include "trainer.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "attn/attn.h"
-#include "seconds.h"
+#include "timing.h"
 
 static float *numbers(int64_t count) {
   float *x = malloc((size_t)count * sizeof *x);

@@ -26,7 +26,7 @@ static int bad_file(const char *path, const struct wishes *w, const attn_error *
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
   if (w->json) attn_check_print_json(path, NULL, NULL, problem, &sink, &err);
-  return attn_cli_fail("check", path, problem);
+  return attn_cli_report_error("check", path, problem);
 }
 
 static int report(const char *path, const attn_lesson *lesson, const attn_check *check,
@@ -38,7 +38,7 @@ static int report(const char *path, const attn_lesson *lesson, const attn_check 
   else if (!w->quiet)
     attn_check_print(lesson, check, &w->style, &sink, &err);
   if (check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
-  return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_FINE;
+  return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_OK;
 }
 
 static int check_file(const char *path, const void *wishes) {
@@ -46,7 +46,7 @@ static int check_file(const char *path, const void *wishes) {
   attn_error err;
   attn_lesson *lesson;
   attn_check *check = NULL;
-  attn_status status = attn_cli_lesson(path, &lesson, &err);
+  attn_status status = attn_cli_read_lesson(path, &lesson, &err);
   if (!status) status = attn_lesson_check(lesson, &check, &err);
   int result = status ? bad_file(path, w, &err) : report(path, lesson, check, w);
   attn_check_free(check);
@@ -62,11 +62,11 @@ int attn_cmd_check(int argc, char **argv) {
   const struct attn_cli_option table[] = {
       {"--json", OPTION_FLAG, &w.json, NULL},     {"--quiet", OPTION_FLAG, &w.quiet, NULL},
       {"--lang", OPTION_TEXT, &lang, NULL},       {"--color", OPTION_TEXT, &color, NULL},
-      {"--width", OPTION_WHOLE, &width, NULL},    {"--precision", OPTION_WHOLE, &precision, NULL},
+      {"--width", OPTION_INT, &width, NULL},      {"--precision", OPTION_INT, &precision, NULL},
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (!files) return attn_cli_usage("check", "which file?");
-  if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
-  return attn_cli_each(files, argv, check_file, &w);
+  if (attn_cli_parse_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
+  if (wants_help) return fputs(help, stdout), EXIT_OK;
+  if (!files) return attn_cli_print_usage_error("check", "which file?");
+  if (attn_cli_parse_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
+  return attn_cli_for_each_file(files, argv, check_file, &w);
 }

@@ -7,7 +7,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "unknown.h"
+#include "unknown_tokens.h"
 
 static const char help[] =
     "attn embed - texts as vectors, and how alike they are\n\n"
@@ -48,9 +48,9 @@ struct texts {
   double *lengths;
 };
 
-static int usage(const char *message) { return attn_cli_usage("embed", "%s", message); }
+static int usage(const char *message) { return attn_cli_print_usage_error("embed", "%s", message); }
 
-static int no_memory(void) { return attn_cli_say("embed", "no memory"); }
+static int no_memory(void) { return attn_cli_print_error("embed", "no memory"); }
 
 /* ---- How alike ---- */
 
@@ -67,7 +67,9 @@ static double cosine(const struct texts *t, int64_t a, int64_t b) {
   return lengths > 0 ? product(t, a, b) / lengths : 0;
 }
 
-static void put_text(const char *text) { printf("  "), attn_cli_put_plain(text, stdout), puts(""); }
+static void put_text(const char *text) {
+  printf("  "), attn_cli_print_text(text, stdout), puts("");
+}
 
 static void put_table(const struct texts *t) {
   printf("%5s", "");
@@ -92,8 +94,8 @@ static void put_nearest(const struct texts *t) {
 
 static void put_json(const attn_model *model, const struct texts *t) {
   for (int64_t a = 0; a < t->count; a++) {
-    printf("{\"text\": "), attn_cli_json_text(t->text[a]), printf(", ");
-    attn_cli_json_unknown(model, t->text[a]), printf(", \"cosines\": [");
+    printf("{\"text\": "), attn_cli_json_string(t->text[a]), printf(", ");
+    attn_cli_json_unknown_tokens(model, t->text[a]), printf(", \"cosines\": [");
     for (int64_t b = 0; b < t->count; b++)
       printf(b ? ", " : ""), attn_cli_json_number(cosine(t, a, b));
     printf("], \"vector\": [");
@@ -115,7 +117,7 @@ static attn_status embed(const attn_model *model, const struct wishes *w, struct
                          attn_error *err) {
   struct attn_cli_progress progress = attn_cli_progress_begin("embedding", 0);
   attn_embedding_how how = w->how;
-  how.progress = attn_cli_tick, how.progress_context = &progress;
+  how.progress = attn_cli_progress_update, how.progress_context = &progress;
   attn_status status = attn_model_embed(model, t->text, t->count, &how, t->vectors, err);
   attn_cli_progress_end(&progress);
   if (!status && attn_cli_interrupted()) status = interrupted(err);
@@ -126,9 +128,9 @@ static attn_status embed(const attn_model *model, const struct wishes *w, struct
 static attn_status write_out(const struct wishes *w, const struct texts *t, attn_error *err) {
   const attn_tensor all = {t->vectors, ATTN_F32, 2, {t->count, t->width}, {t->width, 1}};
   if (!w->output) return ATTN_OK;
-  attn_cli_hold(1);
+  attn_cli_defer_interrupts(1);
   attn_status status = attn_array_write(w->output, &all, err);
-  attn_cli_hold(0);
+  attn_cli_defer_interrupts(0);
   return status;
 }
 
@@ -145,23 +147,23 @@ static void warn(const attn_model *model, const struct texts *t) {
   for (int64_t n = 0; n < t->count; n++) {
     char name[32] = "-";
     if (!t->lines) snprintf(name, sizeof name, "text %lld", (long long)n + 1);
-    attn_cli_warn_unknown(name, t->lines ? n + 1 : 0, model, t->text[n]);
+    attn_cli_warn_unknown_tokens(name, t->lines ? n + 1 : 0, model, t->text[n]);
   }
 }
 
 static int work(const attn_model *model, const struct wishes *w, struct texts *t) {
   attn_error err;
   attn_model_facts facts = {.struct_size = sizeof facts};
-  if (attn_model_describe(model, &facts, &err)) return attn_cli_fail("embed", NULL, &err);
+  if (attn_model_describe(model, &facts, &err)) return attn_cli_report_error("embed", NULL, &err);
   t->width = facts.width;
   t->vectors = calloc((size_t)(t->count * t->width) + 1, sizeof *t->vectors);
   t->lengths = calloc((size_t)t->count + 1, sizeof *t->lengths);
   if (!t->vectors || !t->lengths) return no_memory();
   warn(model, t);
-  if (embed(model, w, t, &err)) return attn_cli_fail("embed", NULL, &err);
-  if (write_out(w, t, &err)) return attn_cli_fail("embed", w->output, &err);
+  if (embed(model, w, t, &err)) return attn_cli_report_error("embed", NULL, &err);
+  if (write_out(w, t, &err)) return attn_cli_report_error("embed", w->output, &err);
   put(model, w, t);
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 /* ---- Texts ---- */
@@ -179,23 +181,23 @@ static int read_lines(char *all, struct texts *t) {
     t->text[t->count++] = at;
     at = end + more;
   }
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 static int run(const struct wishes *w, const attn_model *model, int operands, char **argv) {
   struct texts t = {.count = 0};
   attn_error err;
   char *all = NULL;
-  int result = EXIT_FINE;
+  int result = EXIT_OK;
   if (operands > 1) {
     if (!(t.text = calloc((size_t)operands, sizeof *t.text))) return no_memory();
     for (; t.count < operands - 1; t.count++) t.text[t.count] = argv[2 + t.count];
-  } else if (attn_cli_slurp("-", &all, &err)) {
-    return attn_cli_fail("embed", "-", &err);
+  } else if (attn_cli_read_text("-", &all, &err)) {
+    return attn_cli_report_error("embed", "-", &err);
   } else {
     result = read_lines(all, &t);
   }
-  if (result == EXIT_FINE)
+  if (result == EXIT_OK)
     result = t.count ? work(model, w, &t) : usage("there is no text; name some, or give lines");
   free(t.text), free(t.vectors), free(t.lengths), free(all);
   return result;
@@ -209,7 +211,7 @@ static int choose(struct wishes *w) {
   if (w->threads < 0 || w->threads > 1024) return usage("--threads may be 0 to 1024");
   if (w->together < 0 || w->together > COUNT_MOST) return usage("--together may be 0 to 2^24");
   w->how.threads = (int32_t)w->threads, w->how.together = (int32_t)w->together;
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 int attn_cmd_embed(int argc, char **argv) {
@@ -217,23 +219,20 @@ int attn_cmd_embed(int argc, char **argv) {
   attn_error err;
   attn_model *model;
   int operands;
-  const struct attn_cli_option table[] = {{"-o", OPTION_TEXT, &w.output, NULL},
-                                          {"--output", OPTION_TEXT, &w.output, NULL},
-                                          {"--pooling", OPTION_TEXT, &w.pooling, NULL},
-                                          {"--raw", OPTION_FLAG, &w.raw, NULL},
-                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
-                                          {"--together", OPTION_WHOLE, &w.together, NULL},
-                                          {"--json", OPTION_FLAG, &w.json, NULL},
-                                          {"--help", OPTION_FLAG, &w.wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  const struct attn_cli_option table[] = {
+      {"-o", OPTION_TEXT, &w.output, NULL},         {"--output", OPTION_TEXT, &w.output, NULL},
+      {"--pooling", OPTION_TEXT, &w.pooling, NULL}, {"--raw", OPTION_FLAG, &w.raw, NULL},
+      {"--threads", OPTION_INT, &w.threads, NULL},  {"--together", OPTION_INT, &w.together, NULL},
+      {"--json", OPTION_FLAG, &w.json, NULL},       {"--help", OPTION_FLAG, &w.wants_help, NULL},
+      {"-h", OPTION_FLAG, &w.wants_help, NULL}};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_OK;
   if (!operands) return usage("which model?");
   if (choose(&w)) return EXIT_TROUBLE;
   if (w.output && attn_array_outputs_check(&w.output, 1, &err))
-    return attn_cli_fail("embed", w.output, &err);
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("embed", argv[1], &err);
+    return attn_cli_report_error("embed", w.output, &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("embed", argv[1], &err);
   int result = run(&w, model, operands, argv);
   attn_model_free(model);
   return result;

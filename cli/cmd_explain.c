@@ -6,8 +6,8 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "drawing.h"
-#include "unknown.h"
+#include "picture_files.h"
+#include "unknown_tokens.h"
 
 static const char help[] =
     "attn explain - every step of a worked example, with its numbers\n\n"
@@ -42,7 +42,7 @@ struct wishes {
   attn_style style;
   const char *cell;
   int json;
-  struct attn_cli_drawing drawing;
+  struct attn_cli_pictures drawing;
   const char *input, *target, *kind; /* of a checkpoint */
   int64_t layer, head, threads;
   int lesson;
@@ -64,7 +64,8 @@ static attn_status draw(const void *what, attn_picture_format format, const attn
 static attn_status explain(const attn_lesson *lesson, const struct wishes *w, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
   const struct scene scene = {lesson, &w->style};
-  if (attn_cli_draws(&w->drawing)) return attn_cli_draw(&w->drawing, draw, &scene, err);
+  if (attn_cli_has_pictures(&w->drawing))
+    return attn_cli_write_pictures(&w->drawing, draw, &scene, err);
   if (w->cell) return attn_lesson_explain_cell(lesson, w->cell, &w->style, &sink, err);
   if (w->json) return attn_lesson_explain_json(lesson, &sink, err);
   return attn_lesson_explain(lesson, &w->style, &sink, err);
@@ -88,8 +89,8 @@ static attn_status write_lesson(const char *path, const struct wishes *w, const 
   attn_model *model;
   attn_status status = attn_model_open(path, &model, err);
   if (status) return status;
-  if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
-  if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
+  if (w->input) attn_cli_warn_unknown_tokens("--input", 0, model, w->input);
+  if (w->target) attn_cli_warn_unknown_tokens("--target", 0, model, w->target);
   status =
       attn_model_write_lesson(model, w->input, w->target, kind_of(w, model), (int32_t)w->layer - 1,
                               (int32_t)w->head - 1, (int32_t)w->threads, sink, err);
@@ -99,8 +100,8 @@ static attn_status write_lesson(const char *path, const struct wishes *w, const 
 
 static attn_status read_model(const char *path, const struct wishes *w, attn_lesson **lesson,
                               attn_error *err) {
-  struct attn_cli_kept kept = {NULL, 0, 0, 0};
-  const attn_sink sink = attn_cli_keep(&kept);
+  struct attn_cli_buffer kept = {NULL, 0, 0, 0};
+  const attn_sink sink = attn_cli_buffer_sink(&kept);
   *lesson = NULL;
   attn_status status = write_lesson(path, w, &sink, err);
   if (!status) status = attn_lesson_read(kept.bytes, kept.size, path, lesson, err);
@@ -116,15 +117,16 @@ static int explain_file(const char *path, const void *wishes) {
   attn_error err;
   attn_lesson *lesson;
   if (w->lesson)
-    return write_lesson(path, w, &sink, &err) ? attn_cli_fail("explain", path, &err) : EXIT_FINE;
-  attn_status status =
-      reads_model(w) ? read_model(path, w, &lesson, &err) : attn_cli_lesson(path, &lesson, &err);
+    return write_lesson(path, w, &sink, &err) ? attn_cli_report_error("explain", path, &err)
+                                              : EXIT_OK;
+  attn_status status = reads_model(w) ? read_model(path, w, &lesson, &err)
+                                      : attn_cli_read_lesson(path, &lesson, &err);
   int reads = !status;
   if (!status) status = explain(lesson, w, &err);
   int writes =
       reads && status == ATTN_ERR_FILE; /* the picture is at fault then, not the document */
-  int result = status             ? attn_cli_fail("explain", writes ? NULL : path, &err)
-               : lesson->examples ? EXIT_FINE
+  int result = status             ? attn_cli_report_error("explain", writes ? NULL : path, &err)
+               : lesson->examples ? EXIT_OK
                                   : EXIT_TROUBLE;
   attn_lesson_free(lesson);
   return result;
@@ -137,9 +139,9 @@ static int refuse(const struct wishes *w, int files) {
     why = "which file?";
   else if (w->cell && w->json)
     why = "--cell writes text; leave out --json";
-  else if (attn_cli_draws(&w->drawing) && (w->cell || w->json))
+  else if (attn_cli_has_pictures(&w->drawing) && (w->cell || w->json))
     why = "--svg, --png and --html draw every step; leave out --cell and --json";
-  else if (attn_cli_draws(&w->drawing) && files > 1)
+  else if (attn_cli_has_pictures(&w->drawing) && files > 1)
     why = "a picture is of one file; call attn once for each";
   else if (w->kind && strcmp(w->kind, "cross") && strcmp(w->kind, "encoder") &&
            strcmp(w->kind, "decoder"))
@@ -148,11 +150,11 @@ static int refuse(const struct wishes *w, int files) {
     why = "--layer and --head count from 1";
   else if (w->threads < 0 || w->threads > 1024)
     why = "--threads may be 0 to 1024";
-  else if (w->lesson && (w->cell || w->json || attn_cli_draws(&w->drawing)))
+  else if (w->lesson && (w->cell || w->json || attn_cli_has_pictures(&w->drawing)))
     why = "--lesson writes the lesson; leave out --cell, --json and pictures";
   else if (!reads_model(w) && (w->kind || w->lesson || w->layer > 1 || w->head > 1 || w->threads))
     why = "--kind, --layer, --head, --threads and --lesson are of a checkpoint: give it an --input";
-  if (why) attn_cli_usage("explain", "%s", why);
+  if (why) attn_cli_print_usage_error("explain", "%s", why);
   return why ? -1 : 0;
 }
 
@@ -161,28 +163,20 @@ int attn_cmd_explain(int argc, char **argv) {
   const char *lang = NULL, *color = NULL;
   int64_t width = 0, precision = -1;
   int wants_help = 0, files;
-  const struct attn_cli_option table[] = {{"--cell", OPTION_TEXT, &w.cell, NULL},
-                                          {"--json", OPTION_FLAG, &w.json, NULL},
-                                          {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},
-                                          {"--png", OPTION_TEXT, &w.drawing.png, NULL},
-                                          {"--html", OPTION_TEXT, &w.drawing.html, NULL},
-                                          {"--input", OPTION_TEXT, &w.input, NULL},
-                                          {"--target", OPTION_TEXT, &w.target, NULL},
-                                          {"--kind", OPTION_TEXT, &w.kind, NULL},
-                                          {"--layer", OPTION_WHOLE, &w.layer, NULL},
-                                          {"--head", OPTION_WHOLE, &w.head, NULL},
-                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
-                                          {"--lesson", OPTION_FLAG, &w.lesson, NULL},
-                                          {"--lang", OPTION_TEXT, &lang, NULL},
-                                          {"--color", OPTION_TEXT, &color, NULL},
-                                          {"--width", OPTION_WHOLE, &width, NULL},
-                                          {"--precision", OPTION_WHOLE, &precision, NULL},
-                                          {"--help", OPTION_FLAG, &wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &files))
+  const struct attn_cli_option table[] = {
+      {"--cell", OPTION_TEXT, &w.cell, NULL},         {"--json", OPTION_FLAG, &w.json, NULL},
+      {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},   {"--png", OPTION_TEXT, &w.drawing.png, NULL},
+      {"--html", OPTION_TEXT, &w.drawing.html, NULL}, {"--input", OPTION_TEXT, &w.input, NULL},
+      {"--target", OPTION_TEXT, &w.target, NULL},     {"--kind", OPTION_TEXT, &w.kind, NULL},
+      {"--layer", OPTION_INT, &w.layer, NULL},        {"--head", OPTION_INT, &w.head, NULL},
+      {"--threads", OPTION_INT, &w.threads, NULL},    {"--lesson", OPTION_FLAG, &w.lesson, NULL},
+      {"--lang", OPTION_TEXT, &lang, NULL},           {"--color", OPTION_TEXT, &color, NULL},
+      {"--width", OPTION_INT, &width, NULL},          {"--precision", OPTION_INT, &precision, NULL},
+      {"--help", OPTION_FLAG, &wants_help, NULL},     {"-h", OPTION_FLAG, &wants_help, NULL}};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
     return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (wants_help) return fputs(help, stdout), EXIT_OK;
   if (refuse(&w, files)) return EXIT_TROUBLE;
-  if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
-  return attn_cli_each(files, argv, explain_file, &w);
+  if (attn_cli_parse_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
+  return attn_cli_for_each_file(files, argv, explain_file, &w);
 }

@@ -24,26 +24,26 @@ static const char help[] =
 
 static void put(const char *folder, int64_t weights, int json) {
   if (json)
-    printf("{\"folder\": "), attn_cli_json_text(folder),
+    printf("{\"folder\": "), attn_cli_json_string(folder),
         printf(", \"weights\": %lld}\n", (long long)weights);
   else
-    printf("wrote "), attn_cli_put_plain(folder, stdout), printf("/\n");
+    printf("wrote "), attn_cli_print_text(folder, stdout), printf("/\n");
 }
 
 static int export_model(const char *path, const char *folder, int json) {
   attn_model_facts facts = {.struct_size = sizeof facts};
   attn_error err;
   attn_model *model;
-  if (attn_model_open(path, &model, &err)) return attn_cli_fail("export", path, &err);
-  attn_cli_hold(1);
+  if (attn_model_open(path, &model, &err)) return attn_cli_report_error("export", path, &err);
+  attn_cli_defer_interrupts(1);
   attn_status status = attn_model_export(model, folder, &err);
-  attn_cli_hold(0);
+  attn_cli_defer_interrupts(0);
   if (!status) status = attn_model_describe(model, &facts, &err);
   attn_model_free(model);
   int writes = status == ATTN_ERR_FILE; /* the folder is at fault then, not the model */
-  if (status) return attn_cli_fail("export", writes ? NULL : path, &err);
+  if (status) return attn_cli_report_error("export", writes ? NULL : path, &err);
   put(folder, facts.weights, json);
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 int attn_cmd_export(int argc, char **argv) {
@@ -54,12 +54,12 @@ int attn_cmd_export(int argc, char **argv) {
                                           {"--json", OPTION_FLAG, &json, NULL},
                                           {"--help", OPTION_FLAG, &wants_help, NULL},
                                           {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (wants_help) return fputs(help, stdout), EXIT_OK;
   const char *why = operands != 1 ? "which model? Name one"
                     : !folder     ? "which folder? Name it with -o"
                                   : NULL;
-  if (why) return attn_cli_usage("export", "%s", why);
+  if (why) return attn_cli_print_usage_error("export", "%s", why);
   return export_model(argv[1], folder, json);
 }

@@ -7,7 +7,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "unknown.h"
+#include "unknown_tokens.h"
 
 static const char help[] =
     "attn generate - what a trained model makes of a text\n\n"
@@ -46,7 +46,7 @@ struct wishes {
 };
 
 static void put_reply_json(const attn_reply *r) {
-  printf("{\"text\": "), attn_cli_json_text(r->text);
+  printf("{\"text\": "), attn_cli_json_string(r->text);
   printf(", \"log_p\": "), attn_cli_json_number(r->log_p);
   printf(", \"score\": "), attn_cli_json_number(r->score);
   printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->tokens, r->ended ? "true" : "false");
@@ -54,8 +54,8 @@ static void put_reply_json(const attn_reply *r) {
 
 static void put_json(const attn_model *model, const char *source, const attn_reply *replies,
                      int64_t n_best) {
-  printf("{\"source\": "), attn_cli_json_text(source), printf(", ");
-  attn_cli_json_unknown(model, source), printf(", \"replies\": [");
+  printf("{\"source\": "), attn_cli_json_string(source), printf(", ");
+  attn_cli_json_unknown_tokens(model, source), printf(", \"replies\": [");
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
     if (n) printf(", ");
     put_reply_json(&replies[n]);
@@ -67,7 +67,7 @@ static void put_json(const attn_model *model, const char *source, const attn_rep
 static void put_text(const attn_reply *replies, int64_t n_best) {
   for (int64_t n = 0; n < n_best && replies[n].text; n++) {
     if (n_best > 1) printf("%9.4f  ", replies[n].score);
-    attn_cli_put_plain(replies[n].text, stdout);
+    attn_cli_print_text(replies[n].text, stdout);
     puts("");
   }
 }
@@ -124,7 +124,7 @@ static int64_t find_refused(const attn_model *model, const struct wishes *w, con
 
 static int fail_at(attn_error *err, int64_t line) {
   err->line = line, err->column = line > 0;
-  return attn_cli_fail("generate", "-", err);
+  return attn_cli_report_error("generate", "-", err);
 }
 
 /* For want of memory for all; not where what is drawn depends on the place among them. */
@@ -133,14 +133,14 @@ static int say_each(const attn_model *model, const struct wishes *w, const struc
   for (int64_t n = 0; n < b->count; n++)
     if (say(model, w, (const char *const *)b->lines + n, 1, 0, &err))
       return fail_at(&err, b->first + n);
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 /* All at once; where a line is refused, those before it. */
 static int say_block(const attn_model *model, const struct wishes *w, const struct block *b) {
   const char *const *lines = (const char *const *)b->lines;
   attn_error err, refusal;
-  if (!b->count || !say(model, w, lines, b->count, 0, &err)) return EXIT_FINE;
+  if (!b->count || !say(model, w, lines, b->count, 0, &err)) return EXIT_OK;
   int64_t n = find_refused(model, w, b, &refusal);
   if (n == b->count) return w->how.temperature > 0 ? fail_at(&err, 0) : say_each(model, w, b);
   if (n && say(model, w, lines, n, 0, &err)) return fail_at(&err, 0);
@@ -150,7 +150,7 @@ static int say_block(const attn_model *model, const struct wishes *w, const stru
 /* Nobody is talked to who went away. */
 static int ask(const attn_model *model, const struct wishes *w, struct block *b) {
   for (int64_t n = 0; n < b->count; n++)
-    attn_cli_warn_unknown("-", b->first + n, model, b->lines[n]);
+    attn_cli_warn_unknown_tokens("-", b->first + n, model, b->lines[n]);
   int result = say_block(model, w, b);
   for (int64_t n = 0; n < b->count; n++) free(b->lines[n]);
   b->first += b->count, b->count = 0;
@@ -171,11 +171,11 @@ static int read_line(struct block *b) {
 
 /* more: what read_line gave. */
 static int complain(const struct block *b, int more) {
-  const attn_error zero = {ATTN_ERR_FORMAT, "", ATTN_CLI_HOLDS_ZERO, b->first, b->zero, -1};
+  const attn_error zero = {ATTN_ERR_FORMAT, "", ATTN_CLI_NUL_BYTE, b->first, b->zero, -1};
   if (more == -1)
-    attn_cli_fail("generate", "-", &zero);
+    attn_cli_report_error("generate", "-", &zero);
   else
-    attn_cli_say("generate", "standard input: cannot read: %s", strerror(-more - 2));
+    attn_cli_print_error("generate", "standard input: cannot read: %s", strerror(-more - 2));
   return EXIT_TROUBLE;
 }
 
@@ -184,8 +184,8 @@ static int complain(const struct block *b, int more) {
 static int listen(const attn_model *model, const struct wishes *w) {
   int64_t room = w->together > 1 ? w->together * BLOCK : 1;
   struct block b = {.lines = calloc((size_t)room, sizeof *b.lines), .room = room, .first = 1};
-  if (!b.lines) return attn_cli_say("generate", "no memory");
-  int result = EXIT_FINE, more = 1;
+  if (!b.lines) return attn_cli_print_error("generate", "no memory");
+  int result = EXIT_OK, more = 1;
   while (more > 0 && !result) {
     while (b.count < b.room && (more = read_line(&b)) > 0) continue;
     result = ask(model, w, &b);
@@ -196,7 +196,7 @@ static int listen(const attn_model *model, const struct wishes *w) {
 
 static int is_number_of(const char *name, int64_t value, int64_t most) {
   if (value >= 0 && value <= most) return 1;
-  attn_cli_say("generate", "%s may be 0 to %lld", name, (long long)most);
+  attn_cli_print_error("generate", "%s may be 0 to %lld", name, (long long)most);
   return 0;
 }
 
@@ -204,7 +204,7 @@ static int read_precision(struct wishes *w) {
   const char *p = w->precision ? w->precision : "float32";
   w->how.precision = !strcmp(p, "bf16") ? ATTN_BF16 : ATTN_F32;
   if (!strcmp(p, "bf16") || !strcmp(p, "float32")) return 0;
-  attn_cli_say("generate", "--precision may be float32 or bf16, not %.60s", p);
+  attn_cli_print_error("generate", "--precision may be float32 or bf16, not %.60s", p);
   return -1;
 }
 
@@ -213,16 +213,16 @@ static int say_texts(const attn_model *model, const struct wishes *w, int count,
   for (int n = 0; n < count; n++) {
     char name[32];
     snprintf(name, sizeof name, "text %d", n + 1);
-    attn_cli_warn_unknown(name, 0, model, texts[n]);
+    attn_cli_warn_unknown_tokens(name, 0, model, texts[n]);
   }
   attn_status status = say(model, w, (const char *const *)texts, count, 0, &err);
-  return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
+  return status ? attn_cli_report_error("generate", NULL, &err) : EXIT_OK;
 }
 
 static int generate(struct wishes *w, int operands, char **argv) {
   attn_error err;
   attn_model *model;
-  if (!operands) return attn_cli_usage("generate", "which checkpoint?");
+  if (!operands) return attn_cli_print_usage_error("generate", "which checkpoint?");
   if (!is_number_of("--beams", w->beams, 4096) || !is_number_of("--n-best", w->n_best, 4096) ||
       !is_number_of("--top-k", w->top_k, 1 << 24) ||
       !is_number_of("--together", w->together, 1 << 16) ||
@@ -232,7 +232,8 @@ static int generate(struct wishes *w, int operands, char **argv) {
   w->how.top_k = (int32_t)w->top_k, w->how.threads = (int32_t)w->threads;
   w->how.seed = (uint64_t)w->seed, w->how.together = (int32_t)w->together;
   if (read_precision(w)) return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("generate", argv[1], &err);
+  if (attn_model_open(argv[1], &model, &err))
+    return attn_cli_report_error("generate", argv[1], &err);
   int result = operands > 1 ? say_texts(model, w, operands - 1, argv + 2) : listen(model, w);
   attn_model_free(model);
   return result;
@@ -242,22 +243,22 @@ int attn_cmd_generate(int argc, char **argv) {
   struct wishes w = {.how = ATTN_GENERATION_INIT};
   int operands;
   const struct attn_cli_option table[] = {
-      {"--beams", OPTION_WHOLE, &w.beams, NULL},
-      {"--n-best", OPTION_WHOLE, &w.n_best, NULL},
-      {"--length-penalty", OPTION_REAL, &w.how.length_penalty, NULL},
-      {"--temperature", OPTION_REAL, &w.how.temperature, NULL},
-      {"--top-k", OPTION_WHOLE, &w.top_k, NULL},
-      {"--top-p", OPTION_REAL, &w.how.top_p, NULL},
-      {"--seed", OPTION_WHOLE, &w.seed, NULL},
-      {"--most", OPTION_WHOLE, &w.how.most, NULL},
-      {"--threads", OPTION_WHOLE, &w.threads, NULL},
-      {"--together", OPTION_WHOLE, &w.together, NULL},
+      {"--beams", OPTION_INT, &w.beams, NULL},
+      {"--n-best", OPTION_INT, &w.n_best, NULL},
+      {"--length-penalty", OPTION_DOUBLE, &w.how.length_penalty, NULL},
+      {"--temperature", OPTION_DOUBLE, &w.how.temperature, NULL},
+      {"--top-k", OPTION_INT, &w.top_k, NULL},
+      {"--top-p", OPTION_DOUBLE, &w.how.top_p, NULL},
+      {"--seed", OPTION_INT, &w.seed, NULL},
+      {"--most", OPTION_INT, &w.how.most, NULL},
+      {"--threads", OPTION_INT, &w.threads, NULL},
+      {"--together", OPTION_INT, &w.together, NULL},
       {"--precision", OPTION_TEXT, &w.precision, NULL},
       {"--json", OPTION_FLAG, &w.json, NULL},
       {"--help", OPTION_FLAG, &w.wants_help, NULL},
       {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_OK;
   return generate(&w, operands, argv);
 }

@@ -6,7 +6,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "info_model.h"
+#include "model_info.h"
 
 static const char help[] =
     "attn info - the machine, the kernels, a model, tensor files\n\n"
@@ -35,22 +35,22 @@ static int is_optimizer(const attn_array_entry *e) { return !strncmp(e->name, "a
 
 static void print_entry_json(const char *file, const attn_array_entry *e, int *printed) {
   printf("%s{\"file\": ", (*printed)++ ? ", " : "");
-  attn_cli_json_text(file);
+  attn_cli_json_string(file);
   printf(", \"name\": ");
-  attn_cli_json_text(e->name);
+  attn_cli_json_string(e->name);
   printf(", \"dtype\": ");
-  attn_cli_json_text(type_of(e));
+  attn_cli_json_string(type_of(e));
   printf(", \"shape\": ");
   attn_cli_json_shape(e->shape, e->rank);
   printf(", \"offset\": %lld, \"bytes\": %lld}", (long long)e->offset, (long long)e->bytes);
 }
 
 static void print_entry(const char *file, const attn_array_entry *e) {
-  attn_cli_put_plain(file, stdout);
+  attn_cli_print_text(file, stdout);
   if (*e->name) putchar(':');
-  attn_cli_put_plain(e->name, stdout);
+  attn_cli_print_text(e->name, stdout);
   printf(": ");
-  attn_cli_put_plain(type_of(e), stdout);
+  attn_cli_print_text(type_of(e), stdout);
   printf(" (");
   for (int n = 0; n < e->rank; n++) printf("%s%lld", n ? ", " : "", (long long)e->shape[n]);
   printf("%s)\n", e->rank == 1 ? "," : "");
@@ -79,19 +79,19 @@ static int print_tensors(const char *path, int *printed, int json) {
   attn_error err;
   const char *name;
   size_t length = attn_array_path_split(path, &name);
-  if (attn_array_list_read(path, &list, &err)) return attn_cli_fail("info", path, &err);
+  if (attn_array_list_read(path, &list, &err)) return attn_cli_report_error("info", path, &err);
   char *file = strndup(path, length);
   int64_t found = file ? print_list(file, name, &list, printed, json) : 0;
   int fails = !file || (name && !found);
   if (!file)
-    attn_cli_say("info", "no memory");
+    attn_cli_print_error("info", "no memory");
   else if (fails)
-    attn_cli_say("info", "no tensor of that name; attn info --tensors %s lists them", file);
+    attn_cli_print_error("info", "no tensor of that name; attn info --tensors %s lists them", file);
   else if (!list.count && !json)
-    attn_cli_put_plain(path, stdout), puts(": no tensors");
+    attn_cli_print_text(path, stdout), puts(": no tensors");
   attn_array_list_free(&list);
   free(file);
-  return fails ? EXIT_TROUBLE : EXIT_FINE;
+  return fails ? EXIT_TROUBLE : EXIT_OK;
 }
 
 /* A file:name is a tensor, whatever the file is. */
@@ -102,7 +102,7 @@ static int is_model(const char *path, int tensors) {
 }
 
 static int print_files(char **paths, int files, int tensors, int json) {
-  int status = EXIT_FINE, printed = 0, one;
+  int status = EXIT_OK, printed = 0, one;
   if (json) printf("{\"schema\": \"attn-info/1\", \"tensors\": [");
   for (int n = 0; n < files; n++)
     if (!is_model(paths[n], tensors) && (one = print_tensors(paths[n], &printed, json)) > status)
@@ -110,7 +110,7 @@ static int print_files(char **paths, int files, int tensors, int json) {
   if (json) printf("], \"models\": [");
   for (int n = printed = 0; n < files; n++) {
     if (!is_model(paths[n], tensors)) continue;
-    if ((one = attn_info_model(paths[n], json, &printed)) > status) status = one;
+    if ((one = attn_info_print_model(paths[n], json, &printed)) > status) status = one;
   }
   if (json) printf("]}\n");
   return status;
@@ -122,7 +122,7 @@ static void print_environment(const char *name) {
   const char *value = getenv(name);
   if (!value) return;
   printf("set       %s=", name);
-  attn_cli_put_plain(value, stdout);
+  attn_cli_print_text(value, stdout);
   printf("\n");
 }
 
@@ -130,7 +130,7 @@ static void print_text(const attn_machine *m, double gflops, double gbytes) {
   printf("attn      %s (header %d.%d.%d)\n", attn_version_string(), ATTN_VERSION_MAJOR,
          ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
   printf("cpu       ");
-  attn_cli_put_plain(m->cpu, stdout);
+  attn_cli_print_text(m->cpu, stdout);
   printf("\nhas       %s\n", m->features);
   printf("uses      %s%s, %d threads\n", attn_isa_name(m->isa),
          m->isa_unknown          ? " (ATTN_ISA names none that this CPU has: calls will fail)"
@@ -148,16 +148,16 @@ static void print_text(const attn_machine *m, double gflops, double gbytes) {
 
 static void print_json(const attn_machine *m, double gflops, double gbytes) {
   printf("{\"schema\": \"attn-info/1\", \"version\": \"%s\", \"cpu\": ", attn_version_string());
-  attn_cli_json_text(m->cpu);
+  attn_cli_json_string(m->cpu);
   printf(", \"features\": ");
-  attn_cli_json_text(m->features);
+  attn_cli_json_string(m->features);
   printf(", \"isa\": \"%s\", \"isa_best\": \"%s\", \"isa_unknown\": %s, \"threads\": %d",
          attn_isa_name(m->isa), attn_isa_name(m->isa_best), m->isa_unknown ? "true" : "false",
          (int)m->threads);
   printf(", \"kernels\": [");
   for (int n = 0; attn_kernel_describe(n); n++) {
     if (n) printf(", ");
-    attn_cli_json_text(attn_kernel_describe(n));
+    attn_cli_json_string(attn_kernel_describe(n));
   }
   printf("]");
   if (gflops > 0) printf(", \"gflops\": %.1f, \"gbytes\": %.1f", gflops, gbytes);
@@ -171,14 +171,15 @@ int attn_cmd_info(int argc, char **argv) {
                                           {"--json", OPTION_FLAG, &json, NULL},
                                           {"--help", OPTION_FLAG, &wants_help, NULL},
                                           {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, 5, &files)) return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (attn_cli_parse_options(argc, argv, table, 5, &files)) return EXIT_TROUBLE;
+  if (wants_help) return fputs(help, stdout), EXIT_OK;
   if (files) return print_files(argv + 1, files, tensors, json);
   attn_machine machine = {.struct_size = sizeof machine};
   double gflops = 0, gbytes = 0;
   attn_machine_query(&machine);
   if (measure && attn_machine_measure(&gflops, &gbytes))
-    return attn_cli_say("info", "cannot measure: no memory, or ATTN_ISA names no instruction set");
+    return attn_cli_print_error("info",
+                                "cannot measure: no memory, or ATTN_ISA names no instruction set");
   (json ? print_json : print_text)(&machine, gflops, gbytes);
-  return EXIT_FINE;
+  return EXIT_OK;
 }

@@ -18,14 +18,14 @@ int attn_cmd_new(int argc, char **argv) {
   attn_error err;
   const struct attn_cli_option table[] = {
       {"--tokens", OPTION_TEXT, &tokens, NULL},   {"--blank", OPTION_FLAG, &blank, NULL},
-      {"--seed", OPTION_WHOLE, &seed, NULL},      {"--lang", OPTION_TEXT, &lang, NULL},
+      {"--seed", OPTION_INT, &seed, NULL},        {"--lang", OPTION_TEXT, &lang, NULL},
       {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, 6, &operands)) return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (operands) return attn_cli_usage("new", "what is \"%.60s\" for?", argv[1]);
-  if (attn_cli_style(&style, lang, NULL, 0, -1)) return EXIT_TROUBLE;
+  if (attn_cli_parse_options(argc, argv, table, 6, &operands)) return EXIT_TROUBLE;
+  if (wants_help) return fputs(help, stdout), EXIT_OK;
+  if (operands) return attn_cli_print_usage_error("new", "what is \"%.60s\" for?", argv[1]);
+  if (attn_cli_parse_style(&style, lang, NULL, 0, -1)) return EXIT_TROUBLE;
   const attn_sink sink = attn_cli_stdout();
   if (attn_lesson_template(tokens, blank, (uint64_t)seed, &style, &sink, &err))
-    return attn_cli_fail("new", NULL, &err);
-  return EXIT_FINE;
+    return attn_cli_report_error("new", NULL, &err);
+  return EXIT_OK;
 }

@@ -44,7 +44,7 @@ static const char help[] =
 
 /* ---- Arguments ------------------------------------------------------------------ */
 
-static int parse(int argc, char **argv, struct attn_run_arguments *a) {
+static int parse(int argc, char **argv, struct attn_run_options *a) {
   const struct attn_cli_option table[] = {
       {"--q", OPTION_TEXT, &a->q, NULL},
       {"--k", OPTION_TEXT, &a->k, NULL},
@@ -58,13 +58,13 @@ static int parse(int argc, char **argv, struct attn_run_arguments *a) {
       {"--window", OPTION_TEXT, &a->window, NULL},
       {"--align", OPTION_TEXT, &a->align, NULL},
       {"--empty-row", OPTION_TEXT, &a->empty, NULL},
-      {"--scale", OPTION_REAL, &a->scale, &a->has_scale},
-      {"--softcap", OPTION_REAL, &a->softcap, &a->has_softcap},
+      {"--scale", OPTION_DOUBLE, &a->scale, &a->has_scale},
+      {"--softcap", OPTION_DOUBLE, &a->softcap, &a->has_softcap},
       {"--alibi", OPTION_TEXT, &a->alibi, NULL},
       {"--sinks", OPTION_TEXT, &a->sinks, NULL},
-      {"--offset", OPTION_WHOLE, &a->offset, &a->has_offset},
-      {"--threads", OPTION_WHOLE, &a->threads, &a->has_threads},
-      {"--seed", OPTION_WHOLE, &a->seed, NULL},
+      {"--offset", OPTION_INT, &a->offset, &a->has_offset},
+      {"--threads", OPTION_INT, &a->threads, &a->has_threads},
+      {"--seed", OPTION_INT, &a->seed, NULL},
       {"--causal", OPTION_FLAG, &a->causal, NULL},
       {"--plan", OPTION_FLAG, &a->plan, NULL},
       {"--peak", OPTION_FLAG, &a->peak, NULL},
@@ -72,12 +72,12 @@ static int parse(int argc, char **argv, struct attn_run_arguments *a) {
       {"--quiet", OPTION_FLAG, &a->quiet, NULL},
       {"--help", OPTION_FLAG, &a->help, NULL},
       {"-h", OPTION_FLAG, &a->help, NULL},
-      {"--heads", OPTION_WHOLE, &a->heads, &a->has_heads},
-      {"--kv-heads", OPTION_WHOLE, &a->kv_heads, &a->has_kv_heads},
-      {"--verify", OPTION_MAYBE, &a->verify, &a->has_verify}};
+      {"--heads", OPTION_INT, &a->heads, &a->has_heads},
+      {"--kv-heads", OPTION_INT, &a->kv_heads, &a->has_kv_heads},
+      {"--verify", OPTION_OPTIONAL_TEXT, &a->verify, &a->has_verify}};
   int operands;
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands)) return -1;
-  if (operands) return attn_cli_usage("run", "what is \"%.60s\" for?", argv[1]);
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands)) return -1;
+  if (operands) return attn_cli_print_usage_error("run", "what is \"%.60s\" for?", argv[1]);
   return 0;
 }
 
@@ -86,7 +86,7 @@ static int choice(const char *text, const char *const *names, int count, const c
     if (!strcmp(text, names[n])) return n;
   char list[80] = "";
   for (int n = 0; n < count; n++) strcat(strcat(list, " "), names[n]);
-  attn_cli_say("run", "%s: \"%.60s\" is none of%s", option, text, list);
+  attn_cli_print_error("run", "%s: \"%.60s\" is none of%s", option, text, list);
   return -1;
 }
 
@@ -94,32 +94,33 @@ static int parse_window(const char *text, attn_sdpa *d) {
   char left[32];
   const char *comma = strchr(text, ',');
   if (!comma || comma - text >= (int)sizeof left)
-    return attn_run_usage("--window needs two numbers: L,R");
+    return attn_run_usage_error("--window needs two numbers: L,R");
   memcpy(left, text, (size_t)(comma - text));
   left[comma - text] = 0;
-  if (attn_cli_whole(left, &d->window_left) || attn_cli_whole(comma + 1, &d->window_right))
-    return attn_run_usage("--window needs two whole numbers: L,R");
+  if (attn_cli_parse_int(left, &d->window_left) || attn_cli_parse_int(comma + 1, &d->window_right))
+    return attn_run_usage_error("--window needs two whole numbers: L,R");
   d->flags |= ATTN_SDPA_WINDOW;
   return 0;
 }
 
-static int describe(const struct attn_run_arguments *a, attn_sdpa *d) {
+static int describe(const struct attn_run_options *a, attn_sdpa *d) {
   static const char *const aligns[] = {"top-left", "bottom-right"};
   static const char *const empties[] = {"zero", "mean", "nan", "error"};
   d->struct_size = sizeof *d;
   if (a->has_scale) d->flags |= ATTN_SDPA_SCALE, d->scale = a->scale;
   if (a->has_softcap) d->flags |= ATTN_SDPA_SOFTCAP, d->softcap = a->softcap;
   if (a->causal) d->flags |= ATTN_SDPA_CAUSAL;
-  if (a->align && a->has_offset) return attn_run_usage("--align and --offset exclude each other");
+  if (a->align && a->has_offset)
+    return attn_run_usage_error("--align and --offset exclude each other");
   if (a->align && (d->align = choice(a->align, aligns, 2, "--align")) < 0) return EXIT_TROUBLE;
   if (a->has_offset && !a->causal && !a->window)
-    return attn_run_usage("--offset means nothing without --causal or --window");
+    return attn_run_usage_error("--offset means nothing without --causal or --window");
   if (a->has_offset)
     d->flags |= ATTN_SDPA_OFFSET, d->align = ATTN_ALIGN_OFFSET, d->offset = a->offset;
   if (a->empty && (d->empty_row = choice(a->empty, empties, 4, "--empty-row")) < 0)
     return EXIT_TROUBLE;
   if (a->has_threads && (a->threads < 1 || a->threads > 1024))
-    return attn_run_usage("--threads must be 1 to 1024");
+    return attn_run_usage_error("--threads must be 1 to 1024");
   d->threads = (int32_t)a->threads;
   return a->window ? parse_window(a->window, d) : 0;
 }
@@ -129,7 +130,7 @@ static int describe(const struct attn_run_arguments *a, attn_sdpa *d) {
 static int compute(struct attn_run *r) {
   attn_error err;
   struct attn_cli_progress progress = attn_cli_progress_begin("computing", r->a.quiet);
-  r->desc.progress = attn_cli_tick;
+  r->desc.progress = attn_cli_progress_update;
   r->desc.progress_context = &progress;
   double start = attn_cli_now();
   attn_status status =
@@ -137,7 +138,7 @@ static int compute(struct attn_run *r) {
   r->seconds = attn_cli_now() - start;
   r->computed = 1;
   attn_cli_progress_end(&progress);
-  return status ? attn_run_fail(NULL, &err) : 0;
+  return status ? attn_run_report_error(NULL, &err) : 0;
 }
 
 /* Rows that double precision does in some ten seconds, at a guess of 0.3 billion products a second
@@ -154,7 +155,7 @@ static int64_t sample_rows(const struct attn_run *r) {
 static int verify(struct attn_run *r) {
   attn_error err;
   int64_t limit = sample_rows(r);
-  if (*r->a.verify && attn_cli_whole(r->a.verify, &limit)) return EXIT_TROUBLE;
+  if (*r->a.verify && attn_cli_parse_int(r->a.verify, &limit)) return EXIT_TROUBLE;
   struct attn_cli_progress progress = attn_cli_progress_begin("verifying", r->a.quiet);
   r->desc.progress_context = &progress;
   r->report.struct_size = sizeof r->report;
@@ -162,7 +163,7 @@ static int verify(struct attn_run *r) {
                                         limit, (uint64_t)r->a.seed, &r->report, &err);
   attn_cli_progress_end(&progress);
   r->has_report = 1;
-  return status ? attn_run_fail(NULL, &err) : 0;
+  return status ? attn_run_report_error(NULL, &err) : 0;
 }
 
 /* Everything that can be wrong with the request is found here, before an output has memory. */
@@ -170,7 +171,7 @@ static int plan(struct attn_run *r, const attn_tensor *o) {
   attn_error err;
   r->plan = (attn_plan){.struct_size = sizeof r->plan};
   return attn_sdpa_plan(&r->desc, &r->q.view, &r->k.view, &r->v.view, o, &r->plan, &err)
-             ? attn_run_fail(NULL, &err)
+             ? attn_run_report_error(NULL, &err)
              : 0;
 }
 
@@ -180,7 +181,7 @@ static int run(struct attn_run *r) {
   if (!status) status = attn_run_check_outputs(r);
   if (!status) status = attn_run_read(r);
   if (!status) status = plan(r, NULL);
-  if (!status) status = attn_run_make_outputs(r);
+  if (!status) status = attn_run_allocate_outputs(r);
   if (!status) status = plan(r, &r->o.view);
   if (!status && r->a.peak) attn_machine_measure(&r->peak, NULL);
   if (!status && computes) status = compute(r);
@@ -192,27 +193,27 @@ static int run(struct attn_run *r) {
     attn_run_print_json(r);
   else if (!r->a.quiet)
     attn_run_print_text(r);
-  return r->has_report && r->report.outside ? EXIT_FOUND : EXIT_FINE;
+  return r->has_report && r->report.outside ? EXIT_FOUND : EXIT_OK;
 }
 
 /* What can be said without opening a file. */
-static int check_request(const struct attn_run_arguments *a) {
+static int check_request(const struct attn_run_options *a) {
   int64_t rows;
-  if (!a->q || !a->k || !a->v) return attn_run_usage("--q, --k and --v are all needed");
+  if (!a->q || !a->k || !a->v) return attn_run_usage_error("--q, --k and --v are all needed");
   if (!a->o && !a->weights && !a->lse && !a->has_verify && !a->plan)
-    return attn_run_usage("nothing to do: give -o, --weights, --lse, --verify or --plan");
-  if (a->has_kv_heads && !a->has_heads) return attn_run_usage("--kv-heads needs --heads");
+    return attn_run_usage_error("nothing to do: give -o, --weights, --lse, --verify or --plan");
+  if (a->has_kv_heads && !a->has_heads) return attn_run_usage_error("--kv-heads needs --heads");
   if ((a->has_heads && a->heads < 1) || (a->has_kv_heads && a->kv_heads < 1))
-    return attn_run_usage("--heads and --kv-heads must be positive");
-  if (*a->verify && (attn_cli_whole(a->verify, &rows) || rows < 1))
-    return attn_run_usage("--verify=ROWS needs a positive number");
+    return attn_run_usage_error("--heads and --kv-heads must be positive");
+  if (*a->verify && (attn_cli_parse_int(a->verify, &rows) || rows < 1))
+    return attn_run_usage_error("--verify=ROWS needs a positive number");
   return 0;
 }
 
 int attn_cmd_run(int argc, char **argv) {
   struct attn_run r = {.a = {.verify = ""}};
   if (parse(argc, argv, &r.a)) return EXIT_TROUBLE;
-  if (r.a.help) return fputs(help, stdout), EXIT_FINE;
+  if (r.a.help) return fputs(help, stdout), EXIT_OK;
   int status = check_request(&r.a);
   if (!status) status = run(&r);
   attn_run_free(&r);

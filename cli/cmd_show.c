@@ -6,8 +6,8 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "drawing.h"
-#include "unknown.h"
+#include "picture_files.h"
+#include "unknown_tokens.h"
 
 static const char help[] =
     "attn show - what a trained model looks at\n\n"
@@ -38,7 +38,7 @@ enum { KINDS = 3, EVERY = 0 };
 
 struct wishes {
   attn_style style;
-  struct attn_cli_drawing drawing;
+  struct attn_cli_pictures drawing;
   const char *model, *input, *target, *kind;
   int64_t layer, head, threads;
   int all, json, wants_help;
@@ -156,7 +156,7 @@ static int is_wanted(const struct wishes *w, const attn_attention *a) {
 
 /* Each head where one was asked for, or where there is a page for all. */
 static int shows_heads(const struct wishes *w) {
-  return w->all || w->layer || w->head || attn_cli_draws(&w->drawing);
+  return w->all || w->layer || w->head || attn_cli_has_pictures(&w->drawing);
 }
 
 static int look(void *context, const attn_attention *a) {
@@ -219,20 +219,20 @@ static attn_status draw(const void *what, attn_picture_format format, const attn
 
 static void put_names(const char *name, const char *const *labels, int32_t count) {
   printf("\"%s\": [", name);
-  for (int32_t n = 0; n < count; n++) printf("%s", n ? ", " : ""), attn_cli_json_text(labels[n]);
+  for (int32_t n = 0; n < count; n++) printf("%s", n ? ", " : ""), attn_cli_json_string(labels[n]);
   printf("], ");
 }
 
 static void put_unknown(const struct seen *s, const char *name, const char *text) {
   if (!text) return;
-  printf("\"%s\": {", name), attn_cli_json_unknown(s->model, text), printf("}, ");
+  printf("\"%s\": {", name), attn_cli_json_unknown_tokens(s->model, text), printf("}, ");
 }
 
 static void put_json(const struct seen *s, const attn_panel *p) {
   printf("{");
   put_unknown(s, "input", s->w->input), put_unknown(s, "target", s->w->target);
-  printf("\"attention\": "), attn_cli_json_text(p->section.english);
-  printf(", \"title\": "), attn_cli_json_text(p->title.english), printf(", ");
+  printf("\"attention\": "), attn_cli_json_string(p->section.english);
+  printf(", \"title\": "), attn_cli_json_string(p->title.english), printf(", ");
   put_names("rows", p->row_label, p->rows), put_names("columns", p->col_label, p->cols);
   printf("\"weights\": [");
   for (int32_t i = 0; i < p->rows; i++) {
@@ -246,7 +246,8 @@ static void put_json(const struct seen *s, const attn_panel *p) {
 
 static attn_status tell(const struct seen *s, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
-  if (attn_cli_draws(&s->w->drawing)) return attn_cli_draw(&s->w->drawing, draw, s, err);
+  if (attn_cli_has_pictures(&s->w->drawing))
+    return attn_cli_write_pictures(&s->w->drawing, draw, s, err);
   if (!s->w->json) return draw(s, ATTN_PICTURE_TEXT, &sink, err);
   for (int32_t n = 0; n < s->count; n++) put_json(s, &s->panel[n]);
   return ATTN_OK;
@@ -280,21 +281,21 @@ static void ask(struct seen *s, const attn_model *model) {
 static int show(struct wishes *w, const attn_model *model) {
   attn_error err;
   struct seen s = {.w = w, .model = model};
-  if (!w->kind && !attn_cli_draws(&w->drawing)) w->kind = default_kind(model);
-  if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
-  if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
+  if (!w->kind && !attn_cli_has_pictures(&w->drawing)) w->kind = default_kind(model);
+  if (w->input) attn_cli_warn_unknown_tokens("--input", 0, model, w->input);
+  if (w->target) attn_cli_warn_unknown_tokens("--target", 0, model, w->target);
   attn_status status =
       attn_model_look(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
   int result = EXIT_TROUBLE;
   finish(&s), ask(&s, model);
   if (s.failed)
-    attn_cli_say("show", "no memory for what was seen");
+    attn_cli_print_error("show", "no memory for what was seen");
   else if (!status && !s.count)
-    attn_cli_say("show", "the model has no such kind, layer or head; --all shows which");
+    attn_cli_print_error("show", "the model has no such kind, layer or head; --all shows which");
   else if (status || tell(&s, &err))
-    result = attn_cli_fail("show", NULL, &err);
+    result = attn_cli_report_error("show", NULL, &err);
   else
-    result = EXIT_FINE;
+    result = EXIT_OK;
   forget(&s);
   return result;
 }
@@ -308,8 +309,9 @@ static int check(const struct wishes *w, int operands) {
     why = "--kind may be cross, encoder or decoder";
   if (!why && (w->layer < 0 || w->head < 0)) why = "--layer and --head count from 1";
   if (!why && (w->threads < 0 || w->threads > 1024)) why = "--threads may be 0 to 1024";
-  if (!why && w->json && attn_cli_draws(&w->drawing)) why = "--json, or a picture: leave one out";
-  if (why) attn_cli_usage("show", "%s", why);
+  if (!why && w->json && attn_cli_has_pictures(&w->drawing))
+    why = "--json, or a picture: leave one out";
+  if (why) attn_cli_print_usage_error("show", "%s", why);
   return why ? -1 : 0;
 }
 
@@ -320,30 +322,23 @@ int attn_cmd_show(int argc, char **argv) {
   int operands;
   attn_model *model;
   attn_error err;
-  const struct attn_cli_option table[] = {{"--input", OPTION_TEXT, &w.input, NULL},
-                                          {"--target", OPTION_TEXT, &w.target, NULL},
-                                          {"--kind", OPTION_TEXT, &w.kind, NULL},
-                                          {"--layer", OPTION_WHOLE, &w.layer, NULL},
-                                          {"--head", OPTION_WHOLE, &w.head, NULL},
-                                          {"--all", OPTION_FLAG, &w.all, NULL},
-                                          {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},
-                                          {"--png", OPTION_TEXT, &w.drawing.png, NULL},
-                                          {"--html", OPTION_TEXT, &w.drawing.html, NULL},
-                                          {"--json", OPTION_FLAG, &w.json, NULL},
-                                          {"--lang", OPTION_TEXT, &lang, NULL},
-                                          {"--color", OPTION_TEXT, &color, NULL},
-                                          {"--width", OPTION_WHOLE, &width, NULL},
-                                          {"--precision", OPTION_WHOLE, &precision, NULL},
-                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
-                                          {"--help", OPTION_FLAG, &w.wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  const struct attn_cli_option table[] = {
+      {"--input", OPTION_TEXT, &w.input, NULL},       {"--target", OPTION_TEXT, &w.target, NULL},
+      {"--kind", OPTION_TEXT, &w.kind, NULL},         {"--layer", OPTION_INT, &w.layer, NULL},
+      {"--head", OPTION_INT, &w.head, NULL},          {"--all", OPTION_FLAG, &w.all, NULL},
+      {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},   {"--png", OPTION_TEXT, &w.drawing.png, NULL},
+      {"--html", OPTION_TEXT, &w.drawing.html, NULL}, {"--json", OPTION_FLAG, &w.json, NULL},
+      {"--lang", OPTION_TEXT, &lang, NULL},           {"--color", OPTION_TEXT, &color, NULL},
+      {"--width", OPTION_INT, &width, NULL},          {"--precision", OPTION_INT, &precision, NULL},
+      {"--threads", OPTION_INT, &w.threads, NULL},    {"--help", OPTION_FLAG, &w.wants_help, NULL},
+      {"-h", OPTION_FLAG, &w.wants_help, NULL}};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_OK;
   if (precision < 0) precision = 2; /* of shares of 1 that is enough to see */
-  if (check(&w, operands) || attn_cli_style(&w.style, lang, color, width, precision))
+  if (check(&w, operands) || attn_cli_parse_style(&w.style, lang, color, width, precision))
     return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("show", argv[1], &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("show", argv[1], &err);
   int result = show(&w, model);
   attn_model_free(model);
   return result;

@@ -125,9 +125,9 @@ static void begin(const struct wishes *w, const attn_train_state *s) {
 static int32_t show_phase(struct view *v, const attn_train_state *s) {
   static const char *const names[] = {"", "reading",   "making words of", "measuring",
                                       "", "gathering", "validating on"};
-  if (s->phase != v->phase) attn_cli_progress_next(&v->progress, names[s->phase]);
+  if (s->phase != v->phase) attn_cli_progress_restart(&v->progress, names[s->phase]);
   v->phase = s->phase;
-  return attn_cli_tick(&v->progress, s->done, s->total);
+  return attn_cli_progress_update(&v->progress, s->done, s->total);
 }
 
 /* A terminal sees a line that lives, anything else a line for each validation. */
@@ -169,9 +169,9 @@ static attn_status examine(const struct wishes *w, struct attn_cli_progress *pro
   if (!w->run.task || !w->examine) return ATTN_OK;
   attn_status status = attn_model_open(w->run.output, &model, err);
   if (status) return status;
-  attn_cli_progress_next(progress, "examining on");
+  attn_cli_progress_restart(progress, "examining on");
   status = attn_model_examine(model, w->run.task, w->examine, w->run.seed, w->run.threads,
-                              attn_cli_tick, progress, card, err);
+                              attn_cli_progress_update, progress, card, err);
   attn_model_free(model);
   return status;
 }
@@ -181,8 +181,8 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   double low = 0, high = 1;
   if (card->examples) wilson(card, &low, &high);
   if (w->json) {
-    put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->end));
-    printf(", \"output\": "), attn_cli_json_text(w->run.output);
+    put_json(end), printf(", \"end\": "), attn_cli_json_string(why(end->end));
+    printf(", \"output\": "), attn_cli_json_string(w->run.output);
     printf(", \"examined\": %lld, \"exact\": %lld, \"aligned\": %lld, \"pointed\": %lld}\n",
            (long long)card->examples, (long long)card->exact, (long long)card->aligned,
            (long long)card->pointed);
@@ -192,7 +192,7 @@ static void tell_end(const struct wishes *w, const attn_train_state *end,
   put_time(end->seconds, stdout);
   if (end->best_step) {
     printf("; the best, of step %lld: ", (long long)end->best_step);
-    attn_cli_put_plain(w->run.output, stdout), putchar('\n');
+    attn_cli_print_text(w->run.output, stdout), putchar('\n');
   } else {
     printf("; nothing was left to do\n");
   }
@@ -219,8 +219,8 @@ static int train(struct wishes *w) {
   if (trained) status = examine(w, &view.progress, &card, &err);
   attn_cli_progress_end(&view.progress);
   if (trained && (!status || status == ATTN_ERR_INTERRUPTED)) tell_end(w, &end, &card);
-  if (!status) return EXIT_FINE;
-  return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
+  if (!status) return EXIT_OK;
+  return attn_cli_report_error("train", err.offset >= 0 ? w->run.resume : NULL, &err);
 }
 
 /* ---- What was asked for ---- */
@@ -234,7 +234,7 @@ static int list(void) {
       if (!attn_task_example(task.name, 1, k, 0, source, target, NULL))
         printf("%-12s   %s -> %s\n", "", source, target);
   }
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
 static int unknown_task(const char *name) {
@@ -246,8 +246,8 @@ static int unknown_task(const char *name) {
   for (int n = 0; n < count; n++)
     if (!strcmp(name, names[n])) return 0;
   near = attn_text_nearest(name, names, count);
-  attn_cli_say("train", "there is no task \"%.40s\"%s%s%s", name, near ? "; did you mean \"" : "",
-               near ? near : "", near ? "\"?" : "");
+  attn_cli_print_error("train", "there is no task \"%.40s\"%s%s%s", name,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
   fputs("Try: attn train --list\n", stderr);
   return 1;
 }
@@ -256,8 +256,8 @@ static int unknown_task(const char *name) {
 static int read_config(struct wishes *w) {
   attn_error err;
   if (!w->run.config || *w->run.config == '{') return 0;
-  if (attn_cli_slurp(w->run.config, &w->config, &err))
-    return attn_cli_fail("train", w->run.config, &err), -1;
+  if (attn_cli_read_text(w->run.config, &w->config, &err))
+    return attn_cli_report_error("train", w->run.config, &err), -1;
   w->run.config = w->config;
   return 0;
 }
@@ -265,24 +265,25 @@ static int read_config(struct wishes *w) {
 static int name_output(struct wishes *w) {
   static const char ending[] = ".safetensors";
   if (w->run.output) return 0;
-  if (!w->run.task) return attn_cli_say("train", "-o FILE: where shall it go?"), -1;
+  if (!w->run.task) return attn_cli_print_error("train", "-o FILE: where shall it go?"), -1;
   size_t length = strlen(w->run.task);
-  if (!(w->output = malloc(length + sizeof ending))) return attn_cli_say("train", "no memory"), -1;
+  if (!(w->output = malloc(length + sizeof ending)))
+    return attn_cli_print_error("train", "no memory"), -1;
   memcpy(w->output, w->run.task, length), memcpy(w->output + length, ending, sizeof ending);
   w->run.output = w->output;
   return 0;
 }
 
 static int prepare(struct wishes *w, int operands, char **argv) {
-  if (operands > 1) return attn_cli_say("train", "one task at a time"), -1;
+  if (operands > 1) return attn_cli_print_error("train", "one task at a time"), -1;
   if (operands && unknown_task(argv[1])) return -1;
   w->run.task = operands ? argv[1] : NULL;
   if (!operands && !w->run.data && !w->run.resume)
-    return attn_cli_usage("train", "which task, or --data FILE?"), -1;
+    return attn_cli_print_usage_error("train", "which task, or --data FILE?"), -1;
   if (w->threads < 0 || w->threads > 1024)
-    return attn_cli_say("train", "--threads may be 0 to 1024"), -1;
+    return attn_cli_print_error("train", "--threads may be 0 to 1024"), -1;
   if (w->examine < 0 || w->examine > 1 << 24)
-    return attn_cli_say("train", "--examine may be 0 to %d", 1 << 24), -1;
+    return attn_cli_print_error("train", "--examine may be 0 to %d", 1 << 24), -1;
   w->run.seed = (uint64_t)w->seed, w->run.threads = (int32_t)w->threads;
   return name_output(w) ? -1 : read_config(w);
 }
@@ -298,36 +299,36 @@ static int options(struct wishes *w, int argc, char **argv, int *operands) {
       {"--resume", OPTION_TEXT, &r->resume, NULL},
       {"--config", OPTION_TEXT, &r->config, NULL},
       {"--tokenizer", OPTION_TEXT, &r->tokenizer, NULL},
-      {"--steps", OPTION_WHOLE, &r->steps, NULL},
-      {"--batch", OPTION_WHOLE, &r->batch, NULL},
-      {"--accumulate", OPTION_WHOLE, &r->accumulate, NULL},
-      {"--rate", OPTION_REAL, &r->rate, NULL},
+      {"--steps", OPTION_INT, &r->steps, NULL},
+      {"--batch", OPTION_INT, &r->batch, NULL},
+      {"--accumulate", OPTION_INT, &r->accumulate, NULL},
+      {"--rate", OPTION_DOUBLE, &r->rate, NULL},
       {"--schedule", OPTION_TEXT, &r->schedule, NULL},
-      {"--warm-up", OPTION_WHOLE, &r->warm_up, NULL},
-      {"--decay", OPTION_REAL, &r->decay, NULL},
-      {"--clip", OPTION_REAL, &r->clip, NULL},
-      {"--smoothing", OPTION_REAL, &r->smoothing, NULL},
+      {"--warm-up", OPTION_INT, &r->warm_up, NULL},
+      {"--decay", OPTION_DOUBLE, &r->decay, NULL},
+      {"--clip", OPTION_DOUBLE, &r->clip, NULL},
+      {"--smoothing", OPTION_DOUBLE, &r->smoothing, NULL},
       {"--precision", OPTION_TEXT, &r->precision, NULL},
-      {"--seed", OPTION_WHOLE, &w->seed, NULL},
-      {"--threads", OPTION_WHOLE, &w->threads, NULL},
-      {"--validate-every", OPTION_WHOLE, &r->validate_every, NULL},
-      {"--examples", OPTION_WHOLE, &r->examples, NULL},
-      {"--until", OPTION_REAL, &r->until, NULL},
-      {"--patience", OPTION_WHOLE, &r->patience, NULL},
-      {"--examine", OPTION_WHOLE, &w->examine, NULL},
+      {"--seed", OPTION_INT, &w->seed, NULL},
+      {"--threads", OPTION_INT, &w->threads, NULL},
+      {"--validate-every", OPTION_INT, &r->validate_every, NULL},
+      {"--examples", OPTION_INT, &r->examples, NULL},
+      {"--until", OPTION_DOUBLE, &r->until, NULL},
+      {"--patience", OPTION_INT, &r->patience, NULL},
+      {"--examine", OPTION_INT, &w->examine, NULL},
       {"--list", OPTION_FLAG, &w->list, NULL},
       {"--json", OPTION_FLAG, &w->json, NULL},
       {"--quiet", OPTION_FLAG, &w->quiet, NULL},
       {"--help", OPTION_FLAG, &w->wants_help, NULL},
       {"-h", OPTION_FLAG, &w->wants_help, NULL}};
-  return attn_cli_options(argc, argv, table, sizeof table / sizeof *table, operands);
+  return attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, operands);
 }
 
 int attn_cmd_train(int argc, char **argv) {
   struct wishes w = {.run = ATTN_TRAIN_INIT, .examine = 2000};
   int operands;
   if (options(&w, argc, argv, &operands)) return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
+  if (w.wants_help) return fputs(help, stdout), EXIT_OK;
   if (w.list) return list();
   int result = prepare(&w, operands, argv) ? EXIT_TROUBLE : train(&w);
   free(w.output), free(w.config);

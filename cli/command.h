@@ -14,6 +14,6 @@ int attn_cmd_show(int argc, char **argv);
 int attn_cmd_train(int argc, char **argv);
 
 /* Exit status, as grep's and diff's: nothing found, something found, trouble. */
-enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_OK = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_INTERRUPTED = 130 };
 
 #endif

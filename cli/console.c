@@ -24,7 +24,7 @@ static void put_bytes(const char *text, size_t bytes, FILE *to) {
   attn_text_write_plain(text, bytes, &sink, NULL);
 }
 
-void attn_cli_put_plain(const char *text, FILE *to) { put_bytes(text, strlen(text), to); }
+void attn_cli_print_text(const char *text, FILE *to) { put_bytes(text, strlen(text), to); }
 
 static void put_message(const char *command, const char *format, va_list arguments) {
   char text[1024];
@@ -32,11 +32,11 @@ static void put_message(const char *command, const char *format, va_list argumen
   fputs("attn", stderr);
   if (command) fprintf(stderr, " %s", command);
   fputs(": ", stderr);
-  attn_cli_put_plain(text, stderr);
+  attn_cli_print_text(text, stderr);
   fputc('\n', stderr);
 }
 
-int attn_cli_say(const char *command, const char *format, ...) {
+int attn_cli_print_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   put_message(command, format, arguments);
@@ -44,7 +44,7 @@ int attn_cli_say(const char *command, const char *format, ...) {
   return EXIT_TROUBLE;
 }
 
-int attn_cli_usage(const char *command, const char *format, ...) {
+int attn_cli_print_usage_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   put_message(command, format, arguments);
@@ -84,27 +84,27 @@ static void put_failure(const char *command, const char *place, const char *kind
   if (own)
     put_bytes(message, own, stderr), message += own + (says_line ? strlen(where) : 0) + 2;
   else if (place)
-    attn_cli_put_plain(place, stderr);
+    attn_cli_print_text(place, stderr);
   fprintf(stderr, "%s%s", place || own ? where : "", place || own ? ": " : "");
   if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
   fprintf(stderr, "%s: ", kind);
-  attn_cli_put_plain(message, stderr);
+  attn_cli_print_text(message, stderr);
   fputc('\n', stderr);
 }
 
-int attn_cli_fail(const char *command, const char *place, const attn_error *err) {
+int attn_cli_report_error(const char *command, const char *place, const attn_error *err) {
   if (err->status == ATTN_ERR_FILE && ferror(stdout)) return EXIT_TROUBLE; /* the end will say it */
   put_failure(command, place, "error", err);
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
 }
 
-void attn_cli_warn(const char *place, const attn_error *warning) {
+void attn_cli_report_warning(const char *place, const attn_error *warning) {
   put_failure(NULL, place, "warning", warning);
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
 
-void attn_cli_begin(void) {
+void attn_cli_init(void) {
   /* The lowest free number is given out: 0 is asked first. Each is opened the wrong way round. */
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
@@ -113,7 +113,7 @@ void attn_cli_begin(void) {
   signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is a full disk */
 }
 
-int attn_cli_end(int status) {
+int attn_cli_finish(int status) {
   int before = ferror(stdout), pipe = errno == EPIPE;
   errno = 0;
   if (!fflush(stdout) && !before) return status;
@@ -138,7 +138,7 @@ static int terminal_width(void) {
   struct winsize size;
   int64_t columns;
   const char *text = getenv("COLUMNS");
-  if (text && !attn_cli_whole(text, &columns) && columns >= 20 && columns <= 10000)
+  if (text && !attn_cli_parse_int(text, &columns) && columns >= 20 && columns <= 10000)
     return (int)columns;
   if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 20) return size.ws_col;
   return 80;
@@ -154,16 +154,16 @@ static attn_language language_of(const char *lang) {
   return lang && !strncmp(lang, "ja", 2) ? ATTN_LANGUAGE_JAPANESE : ATTN_LANGUAGE_ENGLISH;
 }
 
-int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
-                   int64_t precision) {
+int attn_cli_parse_style(attn_style *style, const char *lang, const char *color, int64_t width,
+                         int64_t precision) {
   if (lang && strcmp(lang, "en") && strcmp(lang, "ja"))
-    return attn_cli_say(NULL, "--lang must be en or ja"), -1;
+    return attn_cli_print_error(NULL, "--lang must be en or ja"), -1;
   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
-    return attn_cli_say(NULL, "--color must be auto, always or never"), -1;
+    return attn_cli_print_error(NULL, "--color must be auto, always or never"), -1;
   if (width && (width < 20 || width > 10000))
-    return attn_cli_say(NULL, "--width must be 20 to 10000"), -1;
+    return attn_cli_print_error(NULL, "--width must be 20 to 10000"), -1;
   if (precision < -1 || precision > 17)
-    return attn_cli_say(NULL, "--precision must be 0 to 17"), -1;
+    return attn_cli_print_error(NULL, "--precision must be 0 to 17"), -1;
   *style = (attn_style){sizeof *style, (int32_t)language_of(lang), wants_color(color),
                         width ? (int32_t)width : terminal_width(),
                         precision < 0 ? 0
@@ -225,7 +225,7 @@ int64_t attn_cli_column(const char *line, size_t at) {
 static attn_status refuse_zero(const char *text, size_t bytes, attn_error *err) {
   const char *zero = memchr(text, 0, bytes), *line = text;
   if (!zero) return ATTN_OK;
-  trouble(err, ATTN_ERR_FORMAT, ATTN_CLI_HOLDS_ZERO);
+  trouble(err, ATTN_ERR_FORMAT, ATTN_CLI_NUL_BYTE);
   err->line = 1;
   for (const char *end; (end = memchr(line, '\n', (size_t)(zero - line))); err->line++)
     line = end + 1;
@@ -233,7 +233,7 @@ static attn_status refuse_zero(const char *text, size_t bytes, attn_error *err) 
   return ATTN_ERR_FORMAT;
 }
 
-attn_status attn_cli_slurp(const char *path, char **text, attn_error *err) {
+attn_status attn_cli_read_text(const char *path, char **text, attn_error *err) {
   size_t bytes;
   attn_status status = slurp(path, text, &bytes, err);
   if (!status) status = refuse_zero(*text, bytes, err);
@@ -244,7 +244,7 @@ attn_status attn_cli_slurp(const char *path, char **text, attn_error *err) {
   return status;
 }
 
-attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
+attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
   char *text;
   size_t bytes;
   *lesson = NULL;
@@ -254,8 +254,8 @@ attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *
   return status;
 }
 
-int attn_cli_each(int files, char **argv, int (*one)(const char *path, const void *wishes),
-                  const void *wishes) {
+int attn_cli_for_each_file(int files, char **argv, int (*one)(const char *path, const void *wishes),
+                           const void *wishes) {
   int worst = 0;
   for (int n = 1; n <= files; n++) {
     int status = one(argv[n], wishes);
@@ -270,7 +270,7 @@ static volatile sig_atomic_t interrupted;
 
 int attn_cli_interrupted(void) { return interrupted; }
 
-void attn_cli_hold(int held) {
+void attn_cli_defer_interrupts(int held) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
@@ -307,7 +307,7 @@ static void erase(struct attn_cli_progress *p) {
   p->shown = 0;
 }
 
-void attn_cli_progress_next(struct attn_cli_progress *p, const char *what) {
+void attn_cli_progress_restart(struct attn_cli_progress *p, const char *what) {
   erase(p);
   p->what = what, p->start = p->last = attn_cli_now(), p->tenths = 0;
 }
@@ -320,7 +320,7 @@ static void draw(struct attn_cli_progress *p, double part, double left) {
   p->shown = 1;
 }
 
-int attn_cli_tick(void *context, int64_t done, int64_t total) {
+int attn_cli_progress_update(void *context, int64_t done, int64_t total) {
   struct attn_cli_progress *p = context;
   double now = attn_cli_now(), part = total ? (double)done / (double)total : 1;
   double left = part > 0 ? (now - p->start) * (1 - part) / part : 0;
@@ -341,7 +341,7 @@ void attn_cli_progress_end(struct attn_cli_progress *p) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-void attn_cli_json_text(const char *text) {
+void attn_cli_json_string(const char *text) {
   const attn_sink sink = attn_cli_stdout();
   attn_text_write_json(text, strlen(text), &sink, NULL);
 }

@@ -45,16 +45,17 @@ static int unknown(const char *name) {
   const char *names[COMMANDS];
   for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
   const char *near = attn_text_nearest(name, names, COMMANDS);
-  return attn_cli_usage(NULL, "there is no command \"%.60s\"%s%s%s", name,
-                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  return attn_cli_print_usage_error(NULL, "there is no command \"%.60s\"%s%s%s", name,
+                                    near ? "; did you mean \"" : "", near ? near : "",
+                                    near ? "\"?" : "");
 }
 
 static int dispatch(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "--help";
-  if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_FINE;
+  if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_OK;
   if (!strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc < 3)) {
     print_help(argc > 1 ? stdout : stderr);
-    return argc > 1 ? EXIT_FINE : EXIT_TROUBLE;
+    return argc > 1 ? EXIT_OK : EXIT_TROUBLE;
   }
   char help[] = "--help";
   char *asked[] = {argv[argc > 2 ? 2 : 1], help, NULL};
@@ -65,6 +66,6 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  attn_cli_begin();
-  return attn_cli_end(dispatch(argc, argv));
+  attn_cli_init();
+  return attn_cli_finish(dispatch(argc, argv));
 }

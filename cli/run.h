@@ -5,7 +5,7 @@
 #include "attn/io.h"
 #include "console.h"
 
-struct attn_run_arguments {
+struct attn_run_options {
   const char *q, *k, *v, *o, *weights, *lse, *mask, *lengths, *window, *align, *empty, *verify;
   double scale;
   int64_t offset, threads, seed, heads, kv_heads;
@@ -16,15 +16,15 @@ struct attn_run_arguments {
 };
 
 /* A tensor as its file has it, and as attention sees it: the same, or its heads taken apart. */
-struct attn_run_tensor {
+struct attn_run_input {
   attn_array array;
   attn_tensor view;
   attn_dtype stored; /* as the file has it, before it was widened */
 };
 
 struct attn_run {
-  struct attn_run_arguments a;
-  struct attn_run_tensor q, k, v, o, weights, lse;
+  struct attn_run_options a;
+  struct attn_run_input q, k, v, o, weights, lse;
   attn_array mask, lengths, alibi, sinks;
   attn_sdpa desc;
   attn_plan plan;
@@ -34,10 +34,11 @@ struct attn_run {
 };
 
 /* Each returns 0, or an exit status after a message. */
-int attn_run_usage(const char *message);
-int attn_run_fail(const char *place, const attn_error *err); /* with a hint how to mend it */
+int attn_run_usage_error(const char *message);
+int attn_run_report_error(const char *place,
+                          const attn_error *err); /* with a hint how to mend it */
 int attn_run_read(struct attn_run *run);
-int attn_run_make_outputs(struct attn_run *run);
+int attn_run_allocate_outputs(struct attn_run *run);
 int attn_run_check_outputs(const struct attn_run *run); /* before hours are spent computing */
 int attn_run_write(const struct attn_run *run);
 void attn_run_free(struct attn_run *run);

@@ -23,7 +23,7 @@ static double rate_of(const struct attn_run *r) {
 
 /* ---- For a person ------------------------------------------------------------------ */
 
-static void print_shape(const char *name, const struct attn_run_tensor *tensor) {
+static void print_shape(const char *name, const struct attn_run_input *tensor) {
   const attn_tensor *t = &tensor->view;
   printf("%s (", name);
   for (int n = 0; n < t->rank; n++) printf("%s%lld", n ? ", " : "", (long long)t->shape[n]);
@@ -61,7 +61,7 @@ static void print_plan(const struct attn_run *r) {
 static void print_wrote(const char *path) {
   if (!path) return;
   printf("wrote     ");
-  attn_cli_put_plain(path, stdout);
+  attn_cli_print_text(path, stdout);
   printf("\n");
 }
 
@@ -119,9 +119,9 @@ static void timing(const struct attn_run *r) {
 
 void attn_run_print_json(const struct attn_run *r) {
   printf("{\"schema\": \"attn-run/1\", \"kernel\": ");
-  attn_cli_json_text(r->plan.kernel);
+  attn_cli_json_string(r->plan.kernel);
   printf(", \"reason\": ");
-  attn_cli_json_text(r->plan.reason);
+  attn_cli_json_string(r->plan.reason);
   tensor("q", &r->q.view);
   tensor("k", &r->k.view);
   tensor("v", &r->v.view);

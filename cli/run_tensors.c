@@ -8,7 +8,9 @@
 #include "command.h"
 #include "run.h"
 
-int attn_run_usage(const char *message) { return attn_cli_usage("run", "%s", message); }
+int attn_run_usage_error(const char *message) {
+  return attn_cli_print_usage_error("run", "%s", message);
+}
 
 static int hint(const char *what) { return fprintf(stderr, "hint: %s\n", what), EXIT_TROUBLE; }
 
@@ -27,19 +29,19 @@ static const char *hint_of(attn_status status) {
   }
 }
 
-int attn_run_fail(const char *place, const attn_error *err) {
+int attn_run_report_error(const char *place, const attn_error *err) {
   if (err->status == ATTN_ERR_INTERRUPTED) {
-    attn_cli_say("run", "interrupted; nothing was written");
+    attn_cli_print_error("run", "interrupted; nothing was written");
     return EXIT_INTERRUPTED;
   }
-  int status = attn_cli_fail("run", place, err);
+  int status = attn_cli_report_error("run", place, err);
   if (hint_of(err->status)) hint(hint_of(err->status));
   return status;
 }
 
 static int no_memory(void) {
   const attn_error err = {ATTN_ERR_MEMORY, "", "no memory for an output", 0, 0, -1};
-  return attn_run_fail(NULL, &err);
+  return attn_run_report_error(NULL, &err);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------- */
@@ -47,7 +49,7 @@ static int no_memory(void) {
 static int read_one(const char *path, attn_array *array) {
   attn_error err;
   attn_status status = attn_array_read(path, array, &err);
-  return status ? attn_run_fail(path, &err) : 0;
+  return status ? attn_run_report_error(path, &err) : 0;
 }
 
 static int is_real(attn_dtype t) {
@@ -60,20 +62,20 @@ static int refuse_type(const char *path, const attn_array *array, const char *wa
   attn_error err = {ATTN_ERR_TYPE, "", "", 0, 0, -1};
   snprintf(err.message, sizeof err.message, "is %s; it must be %s",
            attn_dtype_name(array->tensor.dtype), wanted);
-  attn_cli_fail("run", path, &err);
+  attn_cli_report_error("run", path, &err);
   fprintf(stderr, "hint: numpy.save(file, %s)\n", mend);
   return EXIT_TROUBLE;
 }
 
 static int widen(const char *path, attn_array *array, attn_dtype dtype) {
   attn_error err;
-  return attn_array_convert(array, dtype, &err) ? attn_run_fail(path, &err) : 0;
+  return attn_array_convert(array, dtype, &err) ? attn_run_report_error(path, &err) : 0;
 }
 
 /* One double among the three makes all three doubles: nothing is narrowed. */
 static int read_main(struct attn_run *r) {
   const char *const paths[] = {r->a.q, r->a.k, r->a.v};
-  struct attn_run_tensor *const tensors[] = {&r->q, &r->k, &r->v};
+  struct attn_run_input *const tensors[] = {&r->q, &r->k, &r->v};
   attn_array *const arrays[] = {&r->q.array, &r->k.array, &r->v.array};
   attn_dtype dtype = ATTN_F32;
   int status = 0;
@@ -99,7 +101,7 @@ static int take_apart(const attn_tensor *t, int64_t heads, const char *path, att
              "has rank %d and width %lld; to be taken apart into %lld heads it must be (batch, "
              "length, heads x width) or (length, heads x width)",
              (int)t->rank, (long long)width, (long long)heads);
-    return attn_run_fail(path, &err);
+    return attn_run_report_error(path, &err);
   }
   int batched = t->rank == 3;
   int64_t length = t->shape[t->rank - 2], each = width / heads;
@@ -146,9 +148,10 @@ static int parse_lengths(const char *text, attn_array *array) {
   array->tensor = (attn_tensor){values, ATTN_I64, 1, {count}, {1}};
   array->memory = values;
   int bad = !copy || !values;
-  for (int64_t n = 0; n < count && !bad; n++) bad = attn_cli_whole(strsep(&rest, ","), &values[n]);
+  for (int64_t n = 0; n < count && !bad; n++)
+    bad = attn_cli_parse_int(strsep(&rest, ","), &values[n]);
   free(copy);
-  return bad ? attn_run_usage("--lengths needs whole numbers: 3,5,2, or a file") : 0;
+  return bad ? attn_run_usage_error("--lengths needs whole numbers: 3,5,2, or a file") : 0;
 }
 
 static int read_lengths(struct attn_run *r) {
@@ -207,7 +210,7 @@ static int make(const attn_tensor *like, int64_t width, attn_array *array) {
   return t.data ? 0 : no_memory();
 }
 
-int attn_run_make_outputs(struct attn_run *r) {
+int attn_run_allocate_outputs(struct attn_run *r) {
   const attn_tensor *q = &r->q.view, *k = &r->k.view, *v = &r->v.view;
   int64_t width = v->shape[v->rank - 1];
   if (r->a.has_heads && __builtin_mul_overflow(width, r->a.heads, &width)) return no_memory();
@@ -254,12 +257,12 @@ int attn_run_check_outputs(const struct attn_run *r) {
     given[count++] = outputs[n];
     for (size_t m = 0; m < sizeof inputs / sizeof *inputs; m++)
       if (overwrites(outputs[n], inputs[m])) {
-        attn_cli_say("run", "%s: is an input, too, and would be lost", outputs[n]);
+        attn_cli_print_error("run", "%s: is an input, too, and would be lost", outputs[n]);
         return hint("name another");
       }
   }
   if (!attn_array_outputs_check(given, count, &err)) return 0;
-  attn_run_fail(NULL, &err);
+  attn_run_report_error(NULL, &err);
   return hint("name a file in a folder of yours");
 }
 
@@ -272,10 +275,10 @@ int attn_run_write(const struct attn_run *r) {
   int count = 0;
   for (int n = 0; n < 3; n++)
     if (all[n].path) chosen[count++] = all[n];
-  attn_cli_hold(1);
+  attn_cli_defer_interrupts(1);
   attn_status status = attn_array_write_all(chosen, count, &err);
-  attn_cli_hold(0);
-  return status ? attn_run_fail(NULL, &err) : 0;
+  attn_cli_defer_interrupts(0);
+  return status ? attn_run_report_error(NULL, &err) : 0;
 }
 
 void attn_run_free(struct attn_run *r) {

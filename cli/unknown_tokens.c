@@ -1,4 +1,4 @@
-#include "unknown.h"
+#include "unknown_tokens.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static attn_unknown_part *find(const attn_model *model, const char *text, int64_
   return parts;
 }
 
-void attn_cli_warn_unknown(const char *what, int64_t line, const attn_model *model,
-                           const char *text) {
+void attn_cli_warn_unknown_tokens(const char *what, int64_t line, const attn_model *model,
+                                  const char *text) {
   enum { SHOWN = 3, LONGEST = 60 };
   int64_t count;
   attn_unknown_part *parts = find(model, text, &count);
@@ -30,19 +30,19 @@ void attn_cli_warn_unknown(const char *what, int64_t line, const attn_model *mod
     snprintf(warning.message, sizeof warning.message,
              "\"%.*s\" is not in the model's vocabulary: it reads <unk> there%s", bytes,
              text + parts[n].offset, more);
-    attn_cli_warn(what, &warning);
+    attn_cli_report_warning(what, &warning);
   }
   free(parts);
 }
 
-void attn_cli_json_unknown(const attn_model *model, const char *text) {
+void attn_cli_json_unknown_tokens(const attn_model *model, const char *text) {
   int64_t count;
   attn_unknown_part *parts = find(model, text, &count);
   printf("\"unknown\": [");
   for (int64_t n = 0; n < count; n++) {
     char *part = strndup(text + parts[n].offset, (size_t)parts[n].bytes);
     printf("%s{\"text\": ", n ? ", " : "");
-    attn_cli_json_text(part ? part : "");
+    attn_cli_json_string(part ? part : "");
     printf(", \"character\": %lld}", (long long)parts[n].character);
     free(part);
   }

@@ -1,6 +1,6 @@
 /* seconds.h -- a clock that never jumps, and the order of what it measured. */
-#ifndef ATTN_BENCH_SECONDS_H
-#define ATTN_BENCH_SECONDS_H
+#ifndef ATTN_BENCH_TIMING_H
+#define ATTN_BENCH_TIMING_H
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* info_model.c -- what attn info says of a model. */
-#include "info_model.h"
+#include "model_info.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "command.h"
 #include "console.h"
 
-static void put(const char *text) { attn_cli_put_plain(text, stdout); }
+static void put(const char *text) { attn_cli_print_text(text, stdout); }
 
 /* ---- For a person ---- */
 
@@ -58,7 +58,7 @@ static void print_text(const char *path, const attn_model_facts *f) {
 static void text_member(const char *name, const char *text) {
   printf(", \"%s\": ", name);
   if (text)
-    attn_cli_json_text(text);
+    attn_cli_json_string(text);
   else
     printf("null");
 }
@@ -95,7 +95,7 @@ static void print_training_json(const attn_model_facts *f) {
 
 static void print_json(const char *path, const attn_model_facts *f) {
   printf("{\"file\": ");
-  attn_cli_json_text(path);
+  attn_cli_json_string(path);
   text_member("kind", f->kind);
   whole_member("encoder_layers", f->encoder_layers);
   whole_member("decoder_layers", f->decoder_layers);
@@ -109,14 +109,14 @@ static void print_json(const char *path, const attn_model_facts *f) {
   printf("}");
 }
 
-int attn_info_model(const char *path, int json, int *printed) {
+int attn_info_print_model(const char *path, int json, int *printed) {
   attn_model *model;
   attn_error err;
   attn_model_facts facts = {.struct_size = sizeof facts};
-  if (attn_model_open(path, &model, &err)) return attn_cli_fail("info", path, &err);
+  if (attn_model_open(path, &model, &err)) return attn_cli_report_error("info", path, &err);
   attn_model_describe(model, &facts, NULL);
   if (json && (*printed)++) printf(", ");
   (json ? print_json : print_text)(path, &facts);
   attn_model_free(model);
-  return EXIT_FINE;
+  return EXIT_OK;
 }

@@ -1,11 +1,11 @@
-#include "drawing.h"
+#include "picture_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int keep(void *context, const char *bytes, size_t size) {
-  struct attn_cli_kept *k = context;
+  struct attn_cli_buffer *k = context;
   if (size > k->room - k->size) {
     size_t room = k->room < 65536 ? 65536 : k->room;
     while (room - k->size < size && room <= SIZE_MAX / 2) room *= 2;
@@ -19,14 +19,15 @@ static int keep(void *context, const char *bytes, size_t size) {
   return 0;
 }
 
-attn_sink attn_cli_keep(struct attn_cli_kept *kept) { return (attn_sink){kept, keep}; }
+attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *kept) { return (attn_sink){kept, keep}; }
 
-int attn_cli_draws(const struct attn_cli_drawing *d) { return d->svg || d->png || d->html; }
+int attn_cli_has_pictures(const struct attn_cli_pictures *d) { return d->svg || d->png || d->html; }
 
-attn_status attn_cli_draw(const struct attn_cli_drawing *d,
-                          attn_status (*draw)(const void *what, attn_picture_format format,
-                                              const attn_sink *sink, attn_error *err),
-                          const void *what, attn_error *err) {
+attn_status attn_cli_write_pictures(const struct attn_cli_pictures *d,
+                                    attn_status (*draw)(const void *what,
+                                                        attn_picture_format format,
+                                                        const attn_sink *sink, attn_error *err),
+                                    const void *what, attn_error *err) {
   const struct {
     const char *path;
     attn_picture_format format;
@@ -35,8 +36,8 @@ attn_status attn_cli_draw(const struct attn_cli_drawing *d,
   attn_status status = ATTN_OK;
   for (int n = 0; n < 3 && !status; n++) {
     if (!wanted[n].path) continue;
-    struct attn_cli_kept kept = {NULL, 0, 0, 0};
-    const attn_sink sink = attn_cli_keep(&kept);
+    struct attn_cli_buffer kept = {NULL, 0, 0, 0};
+    const attn_sink sink = attn_cli_buffer_sink(&kept);
     status = draw(what, wanted[n].format, &sink, err);
     if (status && kept.full) {
       status = err->status = ATTN_ERR_MEMORY;
