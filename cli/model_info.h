@@ -1,9 +1,9 @@
-/* info_model.h -- attn info, where the file is a model. */
+/* model_info.h -- attn info of a model. */
 #ifndef ATTN_CLI_MODEL_INFO_H
 #define ATTN_CLI_MODEL_INFO_H
 
-/* Says what the model at path is, as JSON where json is not 0: another element behind *printed
- * of them. Returns the exit status. */
-int attn_info_print_model(const char *path, int json, int *printed);
+/* Prints what the model at path is: as text, or as an element of a JSON array. Returns the exit
+ * status. */
+int attn_info_print_model(const char *path, int json);
 
 #endif

@@ -6,6 +6,7 @@ exact numbers or from the printed ones, at random, as people do with a calculato
 import random
 
 import numpy as np
+from conftest import softmax
 
 NOTATIONS = ("pipes", "latex", "single", "list", "lines", "columns", "headings", "vectors", "indented")
 
@@ -25,11 +26,6 @@ WORDS = {
 }
 TOKENS = (("I", "have", "cats", "here", "now"), ("私", "は", "猫", "です", "よ"),
           ("the", "red", "old", "house", "fell"), ("A", "B", "C", "D", "E"))
-
-
-def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
 
 
 def text_of(x, digits):

@@ -39,7 +39,7 @@ def attn(*arguments, status=0):
 
 
 def replies(folder, texts, *options):
-    return [json.loads(l)["replies"] for l in attn("generate", folder, "--json", *options, "--", *texts).stdout.splitlines()]
+    return [json.loads(l)["results"] for l in attn("generate", folder, "--json", *options, "--", *texts).stdout.splitlines()]
 
 
 def words():
@@ -114,7 +114,7 @@ def test_replies_are_theirs(family, settings, rng, tmp_path):
     lengths = set()
     for beams in (None, 1, 2, 5):
         n_best = beams or 1
-        options = ["--n-best", n_best, "--beams", beams] if beams else []
+        options = ["--num-return-sequences", n_best, "--num-beams", beams] if beams else []
         how = dict(num_return_sequences=n_best, num_beams=beams) if beams else {}
         for ids, ours in zip(sources, replies(tmp_path, map(spell, sources), *options), strict=True):
             (rows, scores), (sure, _) = said(model, ids, **how), said(exact, ids, **how)
@@ -185,8 +185,8 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
             ended = row[-1:] == [2]
             row = row[:len(row) - ended]
             assert reply["text"] == words_.decode(row, skip_special_tokens=True) and reply["tokens"] == len(row)
-            assert reply["ended"] == ended
-            found.append((reply["log_p"], *(log_p(m, read, row, 1, ended) for m in (model, exact))))
+            assert reply["finished"] == ended
+            found.append((reply["log_prob"], *(log_p(m, read, row, 1, ended) for m in (model, exact))))
         near(*zip(*found), name)
     attn("export", tmp_path / "ours.safetensors", "-o", folder, status=2)
     attn("export", folder, "-o", tmp_path / "again/", status=0)
@@ -199,19 +199,19 @@ def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     snippet = page[page.index("```python\nimport json, torch") + 10:]
     monkeypatch.chdir(tmp_path)
-    attn("train", "dates", "--steps", 20, "--examine", 0, "--quiet", "--threads", 1)
+    attn("train", "dates", "--steps", 20, "--test-examples", 0, "--quiet", "--threads", 1)
     names = {}
     exec(snippet[:snippet.index("```")], names)
     with names["safe_open"]("dates.safetensors", "pt") as file:
         words_ = Tokenizer.from_str(file.metadata()["tokenizer"])
-    ((ours,),) = replies("dates.safetensors", ["12 May 1991"], "--most", 12)
+    ((ours,),) = replies("dates.safetensors", ["12 May 1991"], "--max-new-tokens", 12)
     said_ = words_.encode(ours["text"]).ids
     assert len(said_) == ours["tokens"]
     with torch.no_grad():
         logits = names["logits"](words_.encode("12 May 1991").ids + [2], [1] + said_)
-    labels = said_ + [2] * ours["ended"]
+    labels = said_ + [2] * ours["finished"]
     p = torch.log_softmax(logits.double(), -1)[range(len(labels)), labels].sum().item()
-    assert abs(p - ours["log_p"]) < 1e-4 * abs(p), (p, ours)
+    assert abs(p - ours["log_prob"]) < 1e-4 * abs(p), (p, ours)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
@@ -246,7 +246,7 @@ def test_gpt2s_own_vocabulary(rng, tmp_path):
                                                          initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     fast = PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
     model = build("gpt2", tmp_path, fast, change={"vocab_size": len(fast) + 3, "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0})
-    before = replies(tmp_path, texts, "--most", 9)
+    before = replies(tmp_path, texts, "--max-new-tokens", 9)
     for text, (reply,) in zip(texts, before):
         read = torch.tensor([fast(text)["input_ids"] or [0]])
         row = model.generate(read, do_sample=False, max_new_tokens=9)[0][read.shape[1]:].tolist()
@@ -255,7 +255,7 @@ def test_gpt2s_own_vocabulary(rng, tmp_path):
         assert sound(reply["text"]) == sound(fast.decode([n for n in row if n < len(fast)], skip_special_tokens=True))
     os.remove(tmp_path / "tokenizer.json")
     t.model.save(str(tmp_path))
-    assert replies(tmp_path, texts, "--most", 9) == before
+    assert replies(tmp_path, texts, "--max-new-tokens", 9) == before
     (tmp_path / "merges.txt").write_text("#version: 0.2\nno such\n")
     assert "merges[0]" in attn("generate", tmp_path, "a", status=2).stderr
 
@@ -379,7 +379,7 @@ def test_what_is_passed_over_changes_nothing(family, tmp_path):
 
 def test_what_has_no_name_there_is_not_exported(tmp_path):
     """With the member and its value, and nothing is left behind."""
-    attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
+    attn("train", "letters", "--steps", 2, "--test-examples", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
     assert '"tied_output" is false; no marian model is so, there it is true' in message, message
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
