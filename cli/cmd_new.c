@@ -7,7 +7,7 @@
 static const char help[] =
     "attn new - write a worked example of attention to start from\n\n"
     "usage: attn new [OPTION...] >lesson.md\n\n"
-    "  --tokens WORDS      tokens, separated by spaces [\"I have cats\"]\n"
+    "  --tokens WORDS      tokens, separated by spaces [Mia likes cats]\n"
     "  --blank             leave the answers open: fill them in, then run attn check lesson.md\n"
     "  --seed N            random numbers of the matrices; without --blank the same seed gives\n"
     "                      the solution [1]\n"

@@ -121,7 +121,7 @@ def test_replies_are_theirs(family, settings, rng, tmp_path):
             if rows != sure:
                 continue  # theirs cannot tell either
             assert [r["text"] for r in ours] == [spell(row) for row in rows], (beams, ids)
-            lengths |= {r["tokens"] for r in ours}
+            lengths |= {r["token_count"] for r in ours}
             if scores:
                 assert np.allclose([r["score"] for r in ours], scores, rtol=1e-4), (beams, ids)
     assert lengths
@@ -171,7 +171,7 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
     attn("train", "--data", tmp_path / "pairs.tsv", "-o", tmp_path / "ours.safetensors", "--config", json.dumps(config),
          "--tokenizer", tokenizer, "--steps", 60, "--quiet", "--threads", 1)
     folder = tmp_path / "theirs"
-    assert json.loads(attn("export", tmp_path / "ours.safetensors", "-o", folder, "--json").stdout)["weights"] > 1000
+    assert json.loads(attn("export", tmp_path / "ours.safetensors", "-o", folder, "--json").stdout)["parameter_count"] > 1000
     kind = AutoModelForSeq2SeqLM if name == "marian" else AutoModelForCausalLM
     model = kind.from_pretrained(folder, attn_implementation="eager").eval()
     exact, words_ = copy.deepcopy(model).double(), AutoTokenizer.from_pretrained(folder)
@@ -184,7 +184,7 @@ def test_our_checkpoint_is_theirs(name, tokenizer, rng, tmp_path):
             row = model.generate(torch.tensor([read]), do_sample=False)[0].tolist()[1 if name == "marian" else len(read):]
             ended = row[-1:] == [2]
             row = row[:len(row) - ended]
-            assert reply["text"] == words_.decode(row, skip_special_tokens=True) and reply["tokens"] == len(row)
+            assert reply["text"] == words_.decode(row, skip_special_tokens=True) and reply["token_count"] == len(row)
             assert reply["finished"] == ended
             found.append((reply["log_prob"], *(log_p(m, read, row, 1, ended) for m in (model, exact))))
         near(*zip(*found), name)
@@ -206,7 +206,7 @@ def test_pytorch_loads_our_checkpoint_as_the_page_says(tmp_path, monkeypatch):
         words_ = Tokenizer.from_str(file.metadata()["tokenizer"])
     ((ours,),) = replies("dates.safetensors", ["12 May 1991"], "--max-new-tokens", 12)
     said_ = words_.encode(ours["text"]).ids
-    assert len(said_) == ours["tokens"]
+    assert len(said_) == ours["token_count"]
     with torch.no_grad():
         logits = names["logits"](words_.encode("12 May 1991").ids + [2], [1] + said_)
     labels = said_ + [2] * ours["finished"]
@@ -250,7 +250,7 @@ def test_gpt2s_own_vocabulary(rng, tmp_path):
     for text, (reply,) in zip(texts, before):
         read = torch.tensor([fast(text)["input_ids"] or [0]])
         row = model.generate(read, do_sample=False, max_new_tokens=9)[0][read.shape[1]:].tolist()
-        assert reply["tokens"] == len(row) - (row[-1] == 0)
+        assert reply["token_count"] == len(row) - (row[-1] == 0)
         sound = lambda text: text.replace("\ufffd", "")  # random bytes are rarely UTF-8
         assert sound(reply["text"]) == sound(fast.decode([n for n in row if n < len(fast)], skip_special_tokens=True))
     os.remove(tmp_path / "tokenizer.json")
