@@ -3,10 +3,10 @@
 
     bench/compare_model.py --program build/release/bench_model [--steps 10] [--threads 0] [--only PATTERN] [--json FILE]
 
-Each runs in a process of its own and makes a step when it is told to, in turns, so that all see the
-same machine. Random weights; random tokens, as many of each. What is not installed is left out.
-Bound: products at the rate of a large one, and the bytes that a step cannot avoid at that of a copy.
-bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 where it knows that on this CPU.
+Each program runs in its own process and executes a step on request, interleaved, so that all see the same
+machine. Weights and tokens are random. Programs that are not installed are skipped.
+Bound: matrix products at the rate of a large one, and the necessary memory traffic at the rate of a copy.
+bf16: PyTorch's autocast; CTranslate2 in float32, and in bfloat16 if it supports that on this CPU.
 """
 import argparse
 import fnmatch
@@ -16,7 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from timing import cpu_name, timed
 
 # As in bench_model.c.
 SHAPES = {
@@ -24,21 +25,19 @@ SHAPES = {
     "base": dict(kind="both", words=8000, width=512, heads=8, hidden=2048, layers=6, batch=32, tokens=32),
     "dates": dict(kind="both", words=80, width=64, heads=4, hidden=256, layers=2, batch=64, tokens=12),
 }
-CASES = [(kind, name, more | half) for half in ({}, dict(half=1)) for kind, name, more in [
+CASES = [(kind, name, more | precision) for precision in ({}, dict(bf16=1)) for kind, name, more in [
     *(("train", name, {}) for name in SHAPES),
-    *(("decode", "base", dict(batch=batch, beams=beams)) for batch in (1, 32) for beams in (1, 4))]]
+    *(("decode", "base", {"batch-size": batch_size, "num-beams": num_beams}) for batch_size in (1, 32) for num_beams in (1, 4))]]
 
 
-# ---- The peers: they say "ready", then their seconds for each line they are sent, then their peak ----
+# ---- Peers: print "ready", then the seconds of a step per line of input, then the peak memory ----
 
 def serve(step):
     import resource
     step()
     print("ready", flush=True)
     for _ in sys.stdin:
-        start = time.perf_counter()
-        step()
-        print("seconds", time.perf_counter() - start, flush=True)
+        print("seconds", timed(step), flush=True)
     print("peak_rss", 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
 
 
@@ -99,7 +98,7 @@ def torch_both(s, torch):
     return Model()
 
 
-def run_torch(name, threads, half=0):
+def run_torch(name, threads, bf16=0):
     import torch
     if threads:
         torch.set_num_threads(threads)
@@ -113,7 +112,7 @@ def run_torch(name, threads, half=0):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=bool(half)):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bool(bf16)):
             logits = model(source, target)
             loss = torch.nn.functional.cross_entropy(logits.view(-1, s["words"]), target.view(-1))
         loss.backward()
@@ -161,30 +160,30 @@ def ct2_model(s, folder):
     return words
 
 
-def run_ct2(name, threads, batch, beams, half=0):
+def run_ct2(name, threads, batch_size, num_beams, bf16=0):
     import random
     import ctranslate2
     s = SHAPES[name]
     with tempfile.TemporaryDirectory() as folder:
         words = ct2_model(s, folder)
-        translator = ctranslate2.Translator(folder, compute_type="bfloat16" if half else "float32", inter_threads=1, intra_threads=threads)
-    source = [[random.choice(words[3:]) for _ in range(s["tokens"])] for _ in range(batch)]
+        translator = ctranslate2.Translator(folder, compute_type="bfloat16" if bf16 else "float32", inter_threads=1, intra_threads=threads)
+    source = [[random.choice(words[3:]) for _ in range(s["tokens"])] for _ in range(batch_size)]
 
     def step():
-        found = translator.translate_batch(source, beam_size=beams, min_decoding_length=s["tokens"],
+        results = translator.translate_batch(source, beam_size=num_beams, min_decoding_length=s["tokens"],
                                            max_decoding_length=s["tokens"], max_batch_size=0)
-        assert all(len(one.hypotheses[0]) == s["tokens"] for one in found)
+        assert all(len(r.hypotheses[0]) == s["tokens"] for r in results)
     serve(step)
 
 
-# ---- Turns ----
+# ---- Interleaved steps ----
 
 class Runner:
     def __init__(self, name, command):
         self.name, self.seconds, self.facts = name, [], {}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(self):
+    def step(self):
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
@@ -207,25 +206,25 @@ def has(module):
 
 
 def peers(case):
-    """The others' names, and what each is to run: its module, the model, more arguments behind the threads."""
+    """name, module, model, arguments after the threads"""
     kind, name, more = case
     if kind == "train":
         return [("PyTorch bf16" if more else "PyTorch", "torch", name, more)]
-    single = {key: value for key, value in more.items() if key != "half"}
+    single = {key: value for key, value in more.items() if key != "bf16"}
     both = [("CTranslate2", "ctranslate2", name, single)]
-    knows = "import ctranslate2 as c, sys; sys.exit('bfloat16' not in c.get_supported_compute_types('cpu'))"
-    if "half" in more and not subprocess.run([sys.executable, "-c", knows], capture_output=True).returncode:
+    supports = "import ctranslate2 as c, sys; sys.exit('bfloat16' not in c.get_supported_compute_types('cpu'))"
+    if "bf16" in more and not subprocess.run([sys.executable, "-c", supports], capture_output=True).returncode:
         both.append(("CT2 bf16", "ctranslate2", name, more))
     return both
 
 
-def bound(kind, facts, limits, batch, beams, tokens, half):
-    """Seconds that the machine's limits ask for. Training: the products, then AdamW's seven passes over the
-    weights. Decoding: of each token the larger of its products' time and that of reading the weights once."""
-    flops, size = (limits["bf16_flops"], 2) if half else (limits["gemm_flops"], 4)
+def bound(kind, facts, limits, rows, tokens, bf16):
+    """Seconds at the limits of the machine. Training: the matrix products, then AdamW's seven passes over the
+    weights. Decoding: per token the larger of the time of the products and of reading the weights once."""
+    flops, size = (limits["bf16_flops"], 2) if bf16 else (limits["gemm_flops"], 4)
     if kind == "train":
         return facts["flops"] / flops + 7 * 4 * facts["weights"] / limits["stream_bytes"]
-    weights, rows = facts["decoder_weights"], batch * beams
+    weights = facts["decoder_weights"]
     return tokens * max(2 * rows * weights / flops, size * weights / limits["stream_bytes"])
 
 
@@ -233,14 +232,14 @@ def measure(case, options, threads):
     kind, name, more = case
     words = [option for key, value in more.items() for option in (f"--{key}", str(value))]
     ours = [options.program, kind, name, "--steps", "0", "--threads", str(threads), *words]
-    runners = [Runner("libattn bf16" if "half" in more else "libattn", ours)]
-    for label, module, model, with_what in peers(case):
+    runners = [Runner("libattn bf16" if "bf16" in more else "libattn", ours)]
+    for label, module, model, options_ in peers(case):
         if has(module):
-            arguments = [module, model, str(threads), *(str(value) for value in with_what.values())]
+            arguments = [module, model, str(threads), *(str(value) for value in options_.values())]
             runners.append(Runner(label, [sys.executable, os.path.abspath(__file__), "--peer", *arguments]))
     for _ in range(options.steps):
         for runner in runners:
-            runner.ask()
+            runner.step()
     for runner in runners:
         runner.end()
     return runners
@@ -248,8 +247,8 @@ def measure(case, options, threads):
 
 def main():
     if sys.argv[1:2] == ["--peer"]:
-        what, name, threads, *more = sys.argv[2:]
-        return (run_torch if what == "torch" else run_ct2)(name, int(threads), *map(int, more))
+        module, name, threads, *more = sys.argv[2:]
+        return (run_torch if module == "torch" else run_ct2)(name, int(threads), *map(int, more))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--steps", type=int, default=10)
@@ -257,23 +256,23 @@ def main():
     parser.add_argument("--only", default="*", help="cases by name: 'train-gpt2', 'decode-*', '*-bf16'")
     parser.add_argument("--json")
     options = parser.parse_args()
-    cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
-    rows, known = [], {}
-    print(f"# {cpu}, random weights; tokens/s of {options.steps} steps in turns")
+    cpu = cpu_name()
+    rows, limits = [], {}
+    print(f"# {cpu}, random weights; tokens/s of {options.steps} interleaved steps")
     print(f"{'':32} {'':13} {'best':>9} {'median':>9} {'peak MB':>8} {'of bound':>9}")
     for case in CASES:
         kind, name, more = case
-        label = "-".join([kind, name, *("bf16" if key == "half" else f"{key}{value}" for key, value in more.items())])
+        label = "-".join([kind, name, *("bf16" if key == "bf16" else f"{key}{value}" for key, value in more.items())])
         if not fnmatch.fnmatch(label, options.only):
             continue
         threads = options.threads if kind == "train" else 1
-        if threads not in known:
+        if threads not in limits:
             lines = subprocess.run([options.program, "limits", str(threads)], capture_output=True, text=True, check=True)
-            known[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
+            limits[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
         runners = measure(case, options, threads)
         facts, s = runners[0].facts, SHAPES[name]
-        least = bound(kind, facts, known[threads], more.get("batch", 1), more.get("beams", 1), s["tokens"],
-                      "half" in more)
+        least = bound(kind, facts, limits[threads], more.get("batch-size", 1) * more.get("num-beams", 1), s["tokens"],
+                      "bf16" in more)
         for r in runners:
             rate = [facts["tokens"] / t for t in (min(r.seconds), statistics.median(r.seconds))]
             rows.append(dict(case=label, name=r.name, threads=threads, best=rate[0], median=rate[1],
@@ -282,7 +281,7 @@ def main():
                   f"{100 * least / min(r.seconds):8.0f}%", flush=True)
     if options.json:
         with open(options.json, "w") as f:
-            json.dump(dict(cpu=cpu, steps=options.steps, limits=known, rows=rows), f, indent=1)
+            json.dump(dict(cpu=cpu, steps=options.steps, limits=limits, rows=rows), f, indent=1)
 
 
 if __name__ == "__main__":
