@@ -21,9 +21,9 @@ from timing import cpu_name, timed
 
 # As in bench_model.c.
 SHAPES = {
-    "gpt2": dict(kind="decoder", words=50257, width=768, heads=12, hidden=3072, layers=12, batch=4, tokens=64),
-    "base": dict(kind="both", words=8000, width=512, heads=8, hidden=2048, layers=6, batch=32, tokens=32),
-    "dates": dict(kind="both", words=80, width=64, heads=4, hidden=256, layers=2, batch=64, tokens=12),
+    "gpt2": dict(kind="decoder", vocab_size=50257, d_model=768, num_heads=12, ffn_dim=3072, layers=12, batch=4, tokens=64),
+    "base": dict(kind="both", vocab_size=8000, d_model=512, num_heads=8, ffn_dim=2048, layers=6, batch=32, tokens=32),
+    "dates": dict(kind="both", vocab_size=80, d_model=64, num_heads=4, ffn_dim=256, layers=2, batch=64, tokens=12),
 }
 CASES = [(kind, name, more | precision) for precision in ({}, dict(bf16=1)) for kind, name, more in [
     *(("train", name, {}) for name in SHAPES),
@@ -49,14 +49,14 @@ def torch_decoder(s, torch):
     class Layer(nn.Module):
         def __init__(self):
             super().__init__()
-            d = s["width"]
+            d = s["d_model"]
             self.norm1, self.norm2 = nn.LayerNorm(d), nn.LayerNorm(d)
             self.qkv, self.out = nn.Linear(d, 3 * d), nn.Linear(d, d)
-            self.wide, self.narrow = nn.Linear(d, s["hidden"]), nn.Linear(s["hidden"], d)
+            self.wide, self.narrow = nn.Linear(d, s["ffn_dim"]), nn.Linear(s["ffn_dim"], d)
 
         def forward(self, x):
             b, t, d = x.shape
-            q, k, v = (y.view(b, t, s["heads"], -1).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(d, -1))
+            q, k, v = (y.view(b, t, s["num_heads"], -1).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(d, -1))
             o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.out(o.transpose(1, 2).reshape(b, t, d))
             return x + self.narrow(F.gelu(self.wide(self.norm2(x)), approximate="tanh"))
@@ -64,15 +64,15 @@ def torch_decoder(s, torch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.words, self.places = nn.Embedding(s["words"], s["width"]), nn.Embedding(1024, s["width"])
+            self.tokens, self.positions = nn.Embedding(s["vocab_size"], s["d_model"]), nn.Embedding(1024, s["d_model"])
             self.layers = nn.ModuleList(Layer() for _ in range(s["layers"]))
-            self.norm = nn.LayerNorm(s["width"])
+            self.norm = nn.LayerNorm(s["d_model"])
 
         def forward(self, source, target):
-            x = self.words(target) + self.places(torch.arange(target.shape[1]))
+            x = self.tokens(target) + self.positions(torch.arange(target.shape[1]))
             for layer in self.layers:
                 x = layer(x)
-            return self.norm(x) @ self.words.weight.T
+            return self.norm(x) @ self.tokens.weight.T
 
     return Model()
 
@@ -83,16 +83,16 @@ def torch_both(s, torch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.source, self.target = (nn.Embedding(s["words"], s["width"]) for _ in range(2))
-            self.middle = nn.Transformer(s["width"], s["heads"], s["layers"], s["layers"], s["hidden"], 0.0,
+            self.source, self.target = (nn.Embedding(s["vocab_size"], s["d_model"]) for _ in range(2))
+            self.middle = nn.Transformer(s["d_model"], s["num_heads"], s["layers"], s["layers"], s["ffn_dim"], 0.0,
                                          batch_first=True, norm_first=True)
-            self.output = nn.Linear(s["width"], s["words"])
-            self.register_buffer("places", torch.randn(128, s["width"]), persistent=False)
+            self.output = nn.Linear(s["d_model"], s["vocab_size"])
+            self.register_buffer("positions", torch.randn(128, s["d_model"]), persistent=False)
             self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(s["tokens"]), persistent=False)
 
         def forward(self, source, target):
-            scale, places = s["width"] ** 0.5, self.places[: s["tokens"]]
-            return self.output(self.middle(self.source(source) * scale + places, self.target(target) * scale + places,
+            scale, positions = s["d_model"] ** 0.5, self.positions[: s["tokens"]]
+            return self.output(self.middle(self.source(source) * scale + positions, self.target(target) * scale + positions,
                                            tgt_mask=self.mask, tgt_is_causal=True))
 
     return Model()
@@ -104,7 +104,7 @@ def run_torch(name, threads, bf16=0):
         torch.set_num_threads(threads)
     s = SHAPES[name]
     model = (torch_decoder if s["kind"] == "decoder" else torch_both)(s, torch)
-    source, target = (torch.randint(4, s["words"], (s["batch"], s["tokens"])) for _ in range(2))
+    source, target = (torch.randint(4, s["vocab_size"], (s["batch"], s["tokens"])) for _ in range(2))
     try:
         optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
     except RuntimeError:
@@ -114,7 +114,7 @@ def run_torch(name, threads, bf16=0):
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=bool(bf16)):
             logits = model(source, target)
-            loss = torch.nn.functional.cross_entropy(logits.view(-1, s["words"]), target.view(-1))
+            loss = torch.nn.functional.cross_entropy(logits.view(-1, s["vocab_size"]), target.view(-1))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -125,7 +125,7 @@ def ct2_model(s, folder):
     import numpy
     from ctranslate2.specs import TransformerSpec
     rng = numpy.random.default_rng(1)
-    d, f, v = s["width"], s["hidden"], s["words"]
+    d, f, v = s["d_model"], s["ffn_dim"], s["vocab_size"]
 
     def matrix(rows, columns):
         return (rng.standard_normal((rows, columns)) * columns ** -0.5).astype(numpy.float32)
@@ -141,7 +141,7 @@ def ct2_model(s, folder):
         for part, count in zip(spec.linear, rows):
             linear(part, count, d)
 
-    spec = TransformerSpec.from_config((s["layers"], s["layers"]), s["heads"], pre_norm=True)
+    spec = TransformerSpec.from_config((s["layers"], s["layers"]), s["num_heads"], pre_norm=True)
     for side in (spec.encoder, spec.decoder):
         norm(side.layer_norm)
         side.position_encodings.encodings = matrix(128, d)
@@ -271,14 +271,14 @@ def main():
             limits[threads] = {l.split()[0]: float(l.split()[1]) for l in lines.stdout.splitlines()}
         runners = measure(case, options, threads)
         facts, s = runners[0].facts, SHAPES[name]
-        least = bound(kind, facts, limits[threads], more.get("batch-size", 1) * more.get("num-beams", 1), s["tokens"],
+        minimum = bound(kind, facts, limits[threads], more.get("batch-size", 1) * more.get("num-beams", 1), s["tokens"],
                       "bf16" in more)
         for r in runners:
             rate = [facts["tokens"] / t for t in (min(r.seconds), statistics.median(r.seconds))]
             rows.append(dict(case=label, name=r.name, threads=threads, best=rate[0], median=rate[1],
-                             peak_rss=r.facts["peak_rss"], of_bound=least / min(r.seconds), seconds=r.seconds))
+                             peak_rss=r.facts["peak_rss"], of_bound=minimum / min(r.seconds), seconds=r.seconds))
             print(f"{label:32} {r.name:13} {rate[0]:9.1f} {rate[1]:9.1f} {r.facts['peak_rss'] / 1e6:8.0f} "
-                  f"{100 * least / min(r.seconds):8.0f}%", flush=True)
+                  f"{100 * minimum / min(r.seconds):8.0f}%", flush=True)
     if options.json:
         with open(options.json, "w") as f:
             json.dump(dict(cpu=cpu, steps=options.steps, limits=limits, rows=rows), f, indent=1)

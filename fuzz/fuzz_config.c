@@ -55,11 +55,11 @@ static void train(const char *config) {
 /* With the vocabulary size that training sets. */
 static int is_trainable(const char *text) {
   const char *close = strrchr(text, '}');
-  size_t room = strlen(text) + 64;
-  char *whole = malloc(room);
+  size_t capacity = strlen(text) + 64;
+  char *whole = malloc(capacity);
   struct attn_config c;
   MUST(whole);
-  snprintf(whole, room, "%.*s,\"vocabulary\":11}", close ? (int)(close - text) : 0, text);
+  snprintf(whole, capacity, "%.*s,\"vocabulary\":11}", close ? (int)(close - text) : 0, text);
   int small = parse(whole, strlen(whole), &c) && is_small(&c);
   free(whole);
   return small;

@@ -58,7 +58,7 @@ struct call {
   int64_t b, hq, h, l, s, e, ev, sequences;
   int64_t starts[2][MAX_SEQUENCES + 1];
   struct slot slots[SLOTS];
-  char *desc, *gradients; /* as many bytes as their struct_size says */
+  char *desc, *gradients; /* of struct_size bytes */
   void *workspace;
   attn_executor executor;
   attn_allocator allocator;
@@ -73,7 +73,7 @@ static unsigned pick(struct call *c, unsigned count) { return take(c) % count; }
 /* True for one byte in n, and false after the end of the input. */
 static int seldom(struct call *c, unsigned n) { return take(c) % n == n - 1; }
 
-static int64_t odd(struct call *c) {
+static int64_t unusual(struct call *c) {
   static const int64_t values[] = {0,  1,         -1,        2,         3,      4,  5,
                                    -2, INT64_MAX, INT64_MIN, 1LL << 40, -3,     64, 65,
                                    96, 97,        100,       1LL << 32, 1 << 20};
@@ -172,7 +172,7 @@ static void lay_out(struct call *c, int n) {
     t->strides[m] = (int64_t)(2 * (uint64_t)t->strides[m]);
   if (layout == 3) t->strides[d] = (int64_t) - (uint64_t)t->strides[d];
   if (layout == 4 && !is_output(c, n)) t->strides[d] = 0;
-  if (layout == 5 && !is_output(c, n)) t->strides[d] = odd(c);
+  if (layout == 5 && !is_output(c, n)) t->strides[d] = unusual(c);
 }
 
 /* Makes one argument invalid. */
@@ -183,7 +183,7 @@ static void corrupt(struct call *c) {
   unsigned d = pick(c, ATTN_RANK_MAX);
   switch (pick(c, 7)) {
     case 0:
-      s->t.shape[d] = odd(c);
+      s->t.shape[d] = unusual(c);
       break;
     case 1:
       s->t.shape[d] = (int64_t)((uint64_t)s->t.shape[d] + (pick(c, 2) ? 1 : UINT64_MAX));
@@ -195,7 +195,7 @@ static void corrupt(struct call *c) {
       s->t.dtype = types[pick(c, 8)];
       break;
     case 4:
-      s->t.strides[d] = odd(c);
+      s->t.strides[d] = unusual(c);
       break;
     case 5:
       s->given = !s->given;
@@ -279,7 +279,7 @@ static void fill_integers(struct call *c, int n) {
       store_integer(t, m, m < c->sequences ? (c->starts[1][m + 1] - c->starts[1][m]) / 2 : 0);
     else
       store_integer(t, m, n == LENGTHS ? c->s / (m + 1) : c->starts[n == STARTS_K][m]);
-  if (seldom(c, 8)) store_integer(t, pick(c, (unsigned)(t->shape[0] % 100)), odd(c));
+  if (seldom(c, 8)) store_integer(t, pick(c, (unsigned)(t->shape[0] % 100)), unusual(c));
 }
 
 static void allocate(struct call *c, int n) {
@@ -369,18 +369,19 @@ static void choose_desc(struct call *c, attn_sdpa *d) {
   if (d->align == ATTN_ALIGN_OFFSET) d->flags |= ATTN_SDPA_OFFSET;
   d->empty_row = (int32_t)pick(c, 4);
   d->scale = real(c), d->softcap = real(c), d->dropout = real(c);
-  d->offset = odd(c), d->window_left = odd(c), d->window_right = odd(c);
+  d->offset = unusual(c), d->window_left = unusual(c), d->window_right = unusual(c);
   d->seed = take(c);
-  if (seldom(c, 8)) d->origin_batch = odd(c), d->origin_head = odd(c), d->origin_query = odd(c);
+  if (seldom(c, 8))
+    d->origin_batch = unusual(c), d->origin_head = unusual(c), d->origin_query = unusual(c);
   if (seldom(c, 32)) d->flags ^= 1ULL << pick(c, 64);
-  if (seldom(c, 32)) d->align = (int32_t)odd(c);
-  if (seldom(c, 32)) d->empty_row = (int32_t)odd(c);
+  if (seldom(c, 32)) d->align = (int32_t)unusual(c);
+  if (seldom(c, 32)) d->empty_row = (int32_t)unusual(c);
   if (seldom(c, 32)) d->reserved = 1;
 }
 
 /* A copy of size bytes, or of all if size is false. */
-static char *copy_sized(const void *from, size_t ours, size_t size, size_t least) {
-  size_t bytes = size < least || size > 65536 ? ours : size;
+static char *copy_sized(const void *from, size_t ours, size_t size, size_t min_size) {
+  size_t bytes = size < min_size || size > 65536 ? ours : size;
   char *copy = calloc(1, bytes);
   memcpy(copy, from, bytes < ours ? bytes : ours);
   memcpy(copy, &size, sizeof size);
@@ -396,12 +397,12 @@ static void set_desc(struct call *c) {
   d.additive = of(c, ADDITIVE);
   attn_sdpa_gradients g = {sizeof g,      of(c, D_Q),     of(c, D_K),   of(c, D_V),
                            of(c, D_MASK), of(c, D_SINKS), of(c, D_LSE), of(c, D_ADDITIVE)};
-  size_t least = offsetof(attn_sdpa, workspace), size = sizeof d, size_g = sizeof g;
+  size_t min_size = offsetof(attn_sdpa, workspace), size = sizeof d, size_g = sizeof g;
   if (seldom(c, 16))
-    size =
-        (size_t[]){least, 0, 3, sizeof d + 8, SIZE_MAX, least + 4, sizeof d - 8, 65536}[pick(c, 8)];
+    size = (size_t[]){
+        min_size, 0, 3, sizeof d + 8, SIZE_MAX, min_size + 4, sizeof d - 8, 65536}[pick(c, 8)];
   if (seldom(c, 32)) size_g = (size_t[]){0, 8, sizeof g + 8, SIZE_MAX, sizeof g - 8}[pick(c, 5)];
-  c->desc = copy_sized(&d, sizeof d, size, least);
+  c->desc = copy_sized(&d, sizeof d, size, min_size);
   c->gradients = copy_sized(&g, sizeof g, size_g, sizeof size_g);
   if (size > sizeof d && size <= 65536 && seldom(c, 2)) c->desc[size - 1] = 1;
 }
@@ -447,7 +448,7 @@ static attn_status run(struct call *c, attn_error *err) {
     case PLAN:
       return attn_sdpa_plan(d, q, k, v, o, &plan, err);
     default:
-      return attn_sdpa_verify(d, q, k, v, o, odd(c) % 5, 1, &report, err);
+      return attn_sdpa_verify(d, q, k, v, o, unusual(c) % 5, 1, &report, err);
   }
 }
 

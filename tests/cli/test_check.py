@@ -45,7 +45,7 @@ def test_every_number_of_a_correct_document_is_checked(attn, tmp_path):
         assert computed <= checked, (report["file"], computed - checked)
 
 
-@pytest.mark.parametrize("cause", worked.SLIPS)
+@pytest.mark.parametrize("cause", worked.ERRORS)
 def test_a_planted_error_is_found_and_named(attn, tmp_path, cause):
     lessons = list(islice(filter(None, (worked.planted(cause, n) for n in range(1500))), 150))
     assert len(lessons) >= 60

@@ -139,7 +139,7 @@ def before(x):
 
 
 def both_sides(x):
-    """One letter for the ordered pair of neighbours of each position; a stands for those beyond the ends."""
+    """One letter for the ordered pair of neighbours of each position; a if there is none."""
     x = [0, *x, 0]
     return "".join("ABCDEFGHIJKLMNOP"[4 * x[i - 1] + x[i + 1]] for i in range(1, len(x) - 1))
 

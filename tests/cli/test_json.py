@@ -26,7 +26,7 @@ def documents(tmp_path_factory):
     """Correct, wrong, unreadable, and without numbers."""
     folder = tmp_path_factory.mktemp("documents")
     texts = [worked.Lesson(n).text() for n in range(40)]
-    texts += [p[0].text() for p in (worked.planted(c, 3) for c in worked.SLIPS) if p]
+    texts += [p[0].text() for p in (worked.planted(c, 3) for c in worked.ERRORS) if p]
     texts += ["X\n1 2\n3\n", "Nothing here.\n"]
     for n, text in enumerate(texts):
         (folder / f"{n}.md").write_text(text)

@@ -126,7 +126,7 @@ def test_other_alignments_follow_from_their_givens(name):
 
 
 def rows_in_order(text, matrices):
-    """Each matrix stands in text as LaTeX prints it, one behind the other."""
+    """Each matrix is in the text as LaTeX prints it, in order."""
     at = 0
     for matrix, decimals in matrices:
         rows = " \\\\\n".join(" & ".join(f"{v:.{decimals}f}" for v in row) for row in matrix)
@@ -159,7 +159,7 @@ def test_latex_lessons_follow_from_their_givens(name, x, w):
                   [(s["scores"], 0), (s["scaled"], 4), (s["weights"], 4), (s["output"], 4)])
 
 
-# ---- What the command says --------------------------------------------------------------
+# ---- The command ----
 
 def test_there_are_lessons():
     assert len(RIGHT) >= 13 and SLIP.exists()

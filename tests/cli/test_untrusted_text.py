@@ -91,7 +91,7 @@ def test_names_of_files_that_are_computed_with(files):
 
 
 def test_names_of_checkpoints(files):
-    """What training says at its end, and a run that goes on."""
+    """The output of training and of a resumed run."""
     tiny = ["--config", MODEL % "", "--steps", "1", "--max-validation-examples", "1", "--batch-size", "1", "--test-examples", "1"]
     shown("train", "reverse", *tiny, "-o", f"t{NAME}", cwd=files)
     results = json_of("train", "--resume", f"t{NAME}.last.safetensors", "-o", f"t{NAME}", cwd=files)
