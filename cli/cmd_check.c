@@ -1,72 +1,77 @@
-/* cmd_check.c -- attn check: judge the numbers of worked examples. */
+/* cmd_check.c -- attn check: check the numbers of worked examples. */
 #include <stdio.h>
 
 #include "command.h"
 #include "console.h"
 
 static const char help[] =
-    "attn check - judge the numbers of worked examples of attention\n\n"
+    "attn check - check the numbers of worked examples of attention\n\n"
     "usage: attn check FILE... [OPTION...]\n\n"
-    "Recomputes every step from the document's own givens and names the first wrong number. FILE "
-    "is\n"
-    "Markdown, plain text or a Python snippet, in English or Japanese; - is standard input.\n\n"
-    "  --json             one line of JSON a file (docs/check.schema.json)\n"
-    "  --lang en|ja       the language of the answer; else as LANG says\n"
-    "  --precision N      digits behind the point\n"
-    "  --color WHEN, --width N, --quiet\n\n"
-    "exit status: 0 right, or nothing certainly wrong; 1 something wrong; 2 trouble\n\n"
-    "examples:\n  attn check lesson.md\n  attn check --json *.md\n";
+    "Recomputes every step from the numbers that the document gives, and names the first wrong\n"
+    "number and its likely cause. FILE is Markdown, plain text or a Python snippet, in English or\n"
+    "Japanese; - is standard input.\n\n"
+    "  --json              one line of JSON per file (docs/check.schema.json)\n"
+    "  --quiet             print nothing; only the exit status\n"
+    "  --lang en|ja        language of the report [LC_ALL, LC_MESSAGES or LANG]\n"
+    "  --precision N       digits after the decimal point, 0 to 17 [4]\n"
+    "  --color WHEN        auto, always or never [auto]\n"
+    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n\n"
+    "exit status: 0 correct or doubtful, 1 a wrong number, 2 trouble (nothing to check, a file\n"
+    "that cannot be read)\n\n"
+    "examples:\n"
+    "  attn check lesson.md\n"
+    "  attn check --json *.md\n";
 
-struct wishes {
+struct check_options {
   attn_style style;
-  int json, quiet;
+  int json, quiet, help;
 };
 
-static int bad_file(const char *path, const struct wishes *w, const attn_error *problem) {
+static int report_file_error(const char *path, const struct check_options *o,
+                             const attn_error *problem) {
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
-  if (w->json) attn_check_print_json(path, NULL, NULL, problem, &sink, &err);
-  return attn_cli_fail("check", path, problem);
+  if (o->json) attn_check_print_json(path, NULL, NULL, problem, &sink, &err);
+  return attn_cli_report_error("check", path, problem);
 }
 
-static int report(const char *path, const attn_lesson *lesson, const attn_check *check,
-                  const struct wishes *w) {
+static int print_result(const char *path, const attn_lesson *lesson, const attn_check *check,
+                        const struct check_options *o) {
   attn_error err;
   const attn_sink sink = attn_cli_stdout();
-  if (w->json)
+  if (o->json)
     attn_check_print_json(path, lesson, check, NULL, &sink, &err);
-  else if (!w->quiet)
-    attn_check_print(lesson, check, &w->style, &sink, &err);
+  else if (!o->quiet)
+    attn_check_print(lesson, check, &o->style, &sink, &err);
   if (check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
-  return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_FINE;
+  return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_OK;
 }
 
-static int check_file(const char *path, const void *wishes) {
-  const struct wishes *w = wishes;
+static int check_file(const char *path, const void *options) {
+  const struct check_options *o = options;
   attn_error err;
   attn_lesson *lesson;
   attn_check *check = NULL;
-  attn_status status = attn_cli_lesson(path, &lesson, &err);
+  attn_status status = attn_cli_read_lesson(path, &lesson, &err);
   if (!status) status = attn_lesson_check(lesson, &check, &err);
-  int result = status ? bad_file(path, w, &err) : report(path, lesson, check, w);
+  int result = status ? report_file_error(path, o, &err) : print_result(path, lesson, check, o);
   attn_check_free(check);
   attn_lesson_free(lesson);
   return result;
 }
 
 int attn_cmd_check(int argc, char **argv) {
-  struct wishes w = {.json = 0};
-  const char *lang = NULL, *color = NULL;
-  int64_t width = 0, precision = -1;
-  int wants_help = 0, files;
-  const struct attn_cli_option table[] = {
-      {"--json", OPTION_FLAG, &w.json, NULL},     {"--quiet", OPTION_FLAG, &w.quiet, NULL},
-      {"--lang", OPTION_TEXT, &lang, NULL},       {"--color", OPTION_TEXT, &color, NULL},
-      {"--width", OPTION_WHOLE, &width, NULL},    {"--precision", OPTION_WHOLE, &precision, NULL},
-      {"--help", OPTION_FLAG, &wants_help, NULL}, {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, 8, &files)) return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (!files) return attn_cli_usage("check", "which file?");
-  if (attn_cli_style(&w.style, lang, color, width, precision)) return EXIT_TROUBLE;
-  return attn_cli_each(files, argv, check_file, &w);
+  struct check_options o = {.json = 0};
+  struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
+  int files;
+  const struct attn_cli_option table[] = {{"--json", OPTION_FLAG, &o.json, NULL},
+                                          {"--quiet", OPTION_FLAG, &o.quiet, NULL},
+                                          ATTN_CLI_STYLE_OPTIONS(&style),
+                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
+    return EXIT_TROUBLE;
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (!files) return attn_cli_print_usage_error("check", "expected a file");
+  if (attn_cli_parse_style("check", &style, &o.style)) return EXIT_TROUBLE;
+  return attn_cli_for_each_file(files, argv, check_file, &o);
 }

@@ -1,4 +1,4 @@
-/* cmd_embed.c -- attn embed: texts as vectors, and how alike they are. */
+/* cmd_embed.c -- attn embed: text embeddings and their cosine similarities. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,171 +7,176 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "unknown.h"
+#include "json_writer.h"
+#include "model_input.h"
 
 static const char help[] =
-    "attn embed - texts as vectors, and how alike they are\n\n"
+    "attn embed - compute text embeddings and their cosine similarities\n\n"
     "usage: attn embed MODEL [TEXT...] [OPTION...]\n"
-    "       attn embed MODEL < lines\n\n"
-    "MODEL is a folder as Hugging Face keeps an encoder: config.json, model.safetensors,\n"
-    "tokenizer.json; or a checkpoint of attn train that has an encoder. Printed are the cosines\n"
-    "between all texts; of more than 20, to each the one that is most like it.\n\n"
-    "  -o FILE                the vectors, (texts, width), as npy or safetensors:name\n"
-    "  --pooling WHAT         mean or first: of all tokens, or the first's [what the folder says]\n"
-    "  --raw                  vectors as they are pooled, not of length 1\n"
-    "  --threads N            [all]\n"
-    "  --together N           texts side by side: faster, but neighbours change last bits [1]\n"
-    "  --json                 a line for each text: its vector, its cosines\n\n"
-    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
-    "has\n"
-    "it as \"unknown\".\n\n"
-    "exit status: 0 fine, 2 trouble, 130 interrupted\n\n"
+    "       attn embed MODEL [OPTION...] < lines\n\n"
+    "MODEL is a folder of Hugging Face's with an encoder (config.json, model.safetensors,\n"
+    "tokenizer.json) or a checkpoint of attn train with an encoder. Prints the similarities of "
+    "all\n"
+    "pairs of texts; of more than 20 texts, for each the number of the most similar one.\n\n"
+    "  -o, --output FILE   write the embeddings, (texts, d_model), as npy or safetensors:name\n"
+    "  --pooling KIND      mean of the token vectors, or cls: the first one [as the folder's\n"
+    "                      modules.json specifies, or mean]\n"
+    "  --no-normalize      do not divide embeddings by their L2 norm\n"
+    "  --batch-size N      texts per batch, 0 to 16777216: faster, but the last bits depend on "
+    "the\n"
+    "                      batch [1]\n"
+    "  --threads N         0 to 1024; 0: all [0]\n"
+    "  --json              one object per text: text, unknown, cosine_similarities, embedding\n\n"
+    "Text outside the vocabulary is read as <unk>, with a warning; --json has it as "
+    "\"unknown\".\n\n"
+    "exit status: 0 success, 2 trouble, 130 interrupted\n\n"
     "examples:\n"
     "  attn embed all-MiniLM-L6-v2 'A man is eating.' 'Someone has a meal.' 'It rains.'\n"
     "  attn embed all-MiniLM-L6-v2 -o vectors.npy < sentences.txt\n"
-    "  attn embed all-MiniLM-L6-v2 --json < questions.txt | jq .vector\n";
+    "  attn embed all-MiniLM-L6-v2 --json < questions.txt | jq .embedding\n";
 
-enum { TABLE_MOST = 20, COUNT_MOST = 1 << 24 };
+enum { MAX_TABLE = 20, MAX_BATCH_SIZE = 1 << 24 };
 
-struct wishes {
-  attn_embedding_config how;
+struct embed_options {
+  attn_embedding_config config;
   const char *output, *pooling;
-  int64_t threads, together;
-  int raw, json, wants_help;
+  int64_t threads, batch_size;
+  int no_normalize, json, help;
 };
 
-struct texts {
+struct embedded_texts {
   const char **text;
-  int64_t count, width;
-  int lines; /* of standard input */
-  float *vectors;
-  double *lengths;
+  int64_t count, d_model;
+  int is_stdin;
+  float *vectors; /* (count, d_model) */
+  double *norms;
 };
 
-static int usage(const char *message) { return attn_cli_usage("embed", "%s", message); }
+/* ---- Similarities ---- */
 
-static int no_memory(void) { return attn_cli_say("embed", "no memory"); }
-
-/* ---- How alike ---- */
-
-static double product(const struct texts *t, int64_t a, int64_t b) {
+static double dot(const struct embedded_texts *t, int64_t a, int64_t b) {
   double sum = 0;
-  for (int64_t d = 0; d < t->width; d++)
-    sum += (double)t->vectors[a * t->width + d] * (double)t->vectors[b * t->width + d];
+  for (int64_t d = 0; d < t->d_model; d++)
+    sum += (double)t->vectors[a * t->d_model + d] * (double)t->vectors[b * t->d_model + d];
   return sum;
 }
 
-/* A vector of zeros is like none. */
-static double cosine(const struct texts *t, int64_t a, int64_t b) {
-  double lengths = t->lengths[a] * t->lengths[b];
-  return lengths > 0 ? product(t, a, b) / lengths : 0;
+/* 0 if one of the vectors is 0. */
+static double cosine(const struct embedded_texts *t, int64_t a, int64_t b) {
+  double norms = t->norms[a] * t->norms[b];
+  return norms > 0 ? dot(t, a, b) / norms : 0;
 }
 
-static void put_text(const char *text) { printf("  "), attn_cli_put_plain(text, stdout), puts(""); }
+static void print_name(const char *text) {
+  printf("  "), attn_cli_print_text(text, stdout), puts("");
+}
 
-static void put_table(const struct texts *t) {
+static void print_table(const struct embedded_texts *t) {
   printf("%5s", "");
   for (int64_t b = 0; b < t->count; b++) printf(" %7lld", (long long)b + 1);
   puts("");
   for (int64_t a = 0; a < t->count; a++) {
     printf("%5lld", (long long)a + 1);
     for (int64_t b = 0; b < t->count; b++) printf(" %7.4f", cosine(t, a, b));
-    put_text(t->text[a]);
+    print_name(t->text[a]);
   }
 }
 
-static void put_nearest(const struct texts *t) {
+static void print_nearest(const struct embedded_texts *t) {
   for (int64_t a = 0; a < t->count; a++) {
-    int64_t near = a == 0;
+    int64_t nearest = a == 0;
     for (int64_t b = 0; b < t->count; b++)
-      if (b != a && cosine(t, a, b) > cosine(t, a, near)) near = b;
-    printf("%5lld %5lld %7.4f", (long long)a + 1, (long long)near + 1, cosine(t, a, near));
-    put_text(t->text[a]);
+      if (b != a && cosine(t, a, b) > cosine(t, a, nearest)) nearest = b;
+    printf("%5lld %5lld %7.4f", (long long)a + 1, (long long)nearest + 1, cosine(t, a, nearest));
+    print_name(t->text[a]);
   }
 }
 
-static void put_json(const attn_model *model, const struct texts *t) {
+static void print_json(const attn_model *model, const struct embedded_texts *t) {
   for (int64_t a = 0; a < t->count; a++) {
-    printf("{\"text\": "), attn_cli_json_text(t->text[a]), printf(", ");
-    attn_cli_json_unknown(model, t->text[a]), printf(", \"cosines\": [");
-    for (int64_t b = 0; b < t->count; b++)
-      printf(b ? ", " : ""), attn_cli_json_number(cosine(t, a, b));
-    printf("], \"vector\": [");
-    for (int64_t d = 0; d < t->width; d++)
-      printf(d ? ", " : ""), attn_cli_json_number((double)t->vectors[a * t->width + d]);
-    puts("]}");
+    attn_cli_json_begin_object(NULL);
+    attn_cli_json_string("text", t->text[a]);
+    attn_cli_json_unknown_tokens(model, t->text[a]);
+    attn_cli_json_begin_array("cosine_similarities");
+    for (int64_t b = 0; b < t->count; b++) attn_cli_json_number(NULL, cosine(t, a, b));
+    attn_cli_json_end_array();
+    attn_cli_json_begin_array("embedding");
+    for (int64_t d = 0; d < t->d_model; d++)
+      attn_cli_json_number(NULL, (double)t->vectors[a * t->d_model + d]);
+    attn_cli_json_end_array();
+    attn_cli_json_end_object(), attn_cli_json_end_line();
   }
 }
 
-/* ---- Vectors ---- */
-
-/* Behind the last text: what is left to do is not wanted. */
-static attn_status interrupted(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_INTERRUPTED, .message = "interrupted", .offset = -1};
-  return err->status;
-}
-
-static attn_status embed(const attn_model *model, const struct wishes *w, struct texts *t,
-                         attn_error *err) {
-  struct attn_cli_progress progress = attn_cli_progress_begin("embedding", 0);
-  attn_embedding_config how = w->how;
-  how.progress = attn_cli_tick, how.progress_context = &progress;
-  attn_status status = attn_model_embed(model, t->text, t->count, &how, t->vectors, err);
-  attn_cli_progress_end(&progress);
-  if (!status && attn_cli_interrupted()) status = interrupted(err);
-  for (int64_t n = 0; n < t->count && !status; n++) t->lengths[n] = sqrt(product(t, n, n));
-  return status;
-}
-
-static attn_status write_out(const struct wishes *w, const struct texts *t, attn_error *err) {
-  const attn_tensor all = {t->vectors, ATTN_F32, 2, {t->count, t->width}, {t->width, 1}};
-  if (!w->output) return ATTN_OK;
-  attn_cli_hold(1);
-  attn_status status = attn_array_write(w->output, &all, err);
-  attn_cli_hold(0);
-  return status;
-}
-
-static void put(const attn_model *model, const struct wishes *w, const struct texts *t) {
-  if (w->json)
-    put_json(model, t);
-  else if (t->count <= TABLE_MOST)
-    put_table(t);
+static void print_similarities(const attn_model *model, const struct embed_options *o,
+                               const struct embedded_texts *t) {
+  if (o->json)
+    print_json(model, t);
+  else if (t->count <= MAX_TABLE)
+    print_table(t);
   else
-    put_nearest(t);
+    print_nearest(t);
 }
 
-static void warn(const attn_model *model, const struct texts *t) {
+/* ---- Embeddings ---- */
+
+static attn_status embed(const attn_model *model, const struct embed_options *o,
+                         struct embedded_texts *t, attn_error *err) {
+  struct attn_cli_progress progress = attn_cli_progress_begin("embedding", 0);
+  attn_embedding_config config = o->config;
+  config.progress = attn_cli_progress_update, config.progress_context = &progress;
+  attn_status status = attn_model_embed(model, t->text, t->count, &config, t->vectors, err);
+  attn_cli_progress_end(&progress);
+  if (!status && attn_cli_interrupted()) { /* after the last call of progress */
+    *err = (attn_error){.status = ATTN_ERR_INTERRUPTED, .message = "interrupted", .offset = -1};
+    status = err->status;
+  }
+  for (int64_t n = 0; n < t->count && !status; n++) t->norms[n] = sqrt(dot(t, n, n));
+  return status;
+}
+
+static attn_status write_embeddings(const struct embed_options *o, const struct embedded_texts *t,
+                                    attn_error *err) {
+  const attn_tensor all = {t->vectors, ATTN_F32, 2, {t->count, t->d_model}, {t->d_model, 1}};
+  if (!o->output) return ATTN_OK;
+  attn_cli_defer_interrupts(1);
+  attn_status status = attn_array_write(o->output, &all, err);
+  attn_cli_defer_interrupts(0);
+  return status;
+}
+
+static void warn_unknown(const attn_model *model, const struct embedded_texts *t) {
   for (int64_t n = 0; n < t->count; n++) {
     char name[32] = "-";
-    if (!t->lines) snprintf(name, sizeof name, "text %lld", (long long)n + 1);
-    attn_cli_warn_unknown(name, t->lines ? n + 1 : 0, model, t->text[n]);
+    if (!t->is_stdin) snprintf(name, sizeof name, "text %lld", (long long)n + 1);
+    attn_cli_warn_unknown_tokens(name, t->is_stdin ? n + 1 : 0, model, t->text[n]);
   }
 }
 
-static int work(const attn_model *model, const struct wishes *w, struct texts *t) {
+static int embed_texts(const attn_model *model, const struct embed_options *o,
+                       struct embedded_texts *t) {
   attn_error err;
   attn_model_info facts = {.struct_size = sizeof facts};
-  if (attn_model_describe(model, &facts, &err)) return attn_cli_fail("embed", NULL, &err);
-  t->width = facts.d_model;
-  t->vectors = calloc((size_t)(t->count * t->width) + 1, sizeof *t->vectors);
-  t->lengths = calloc((size_t)t->count + 1, sizeof *t->lengths);
-  if (!t->vectors || !t->lengths) return no_memory();
-  warn(model, t);
-  if (embed(model, w, t, &err)) return attn_cli_fail("embed", NULL, &err);
-  if (write_out(w, t, &err)) return attn_cli_fail("embed", w->output, &err);
-  put(model, w, t);
-  return EXIT_FINE;
+  if (attn_model_describe(model, &facts, &err)) return attn_cli_report_error("embed", NULL, &err);
+  t->d_model = facts.d_model;
+  t->vectors = calloc((size_t)(t->count * t->d_model) + 1, sizeof *t->vectors);
+  t->norms = calloc((size_t)t->count + 1, sizeof *t->norms);
+  if (!t->vectors || !t->norms) return attn_cli_print_no_memory("embed");
+  warn_unknown(model, t);
+  if (embed(model, o, t, &err)) return attn_cli_report_error("embed", NULL, &err);
+  if (write_embeddings(o, t, &err)) return attn_cli_report_error("embed", o->output, &err);
+  print_similarities(model, o, t);
+  return EXIT_OK;
 }
 
 /* ---- Texts ---- */
 
-/* Lines of all, which is cut up. */
-static int read_lines(char *all, struct texts *t) {
-  int64_t most = t->lines = 1;
-  for (const char *at = all; *at; at++) most += *at == '\n';
-  if (!(t->text = calloc((size_t)most, sizeof *t->text))) return no_memory();
-  for (char *at = all; *at;) {
+/* Splits input at its line endings, in place. */
+static int split_lines(char *input, struct embedded_texts *t) {
+  int64_t max = t->is_stdin = 1;
+  for (const char *at = input; *at; at++) max += *at == '\n';
+  if (!(t->text = calloc((size_t)max, sizeof *t->text))) return attn_cli_print_no_memory("embed");
+  for (char *at = input; *at;) {
     char *end = at + strcspn(at, "\n");
     int more = *end == '\n';
     *end = 0;
@@ -179,62 +184,68 @@ static int read_lines(char *all, struct texts *t) {
     t->text[t->count++] = at;
     at = end + more;
   }
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
-static int run(const struct wishes *w, const attn_model *model, int operands, char **argv) {
-  struct texts t = {.count = 0};
+static int run(const struct embed_options *o, const attn_model *model, int operands, char **argv) {
+  struct embedded_texts t = {.count = 0};
   attn_error err;
-  char *all = NULL;
-  int result = EXIT_FINE;
+  char *input = NULL;
+  int result = EXIT_OK;
   if (operands > 1) {
-    if (!(t.text = calloc((size_t)operands, sizeof *t.text))) return no_memory();
+    if (!(t.text = calloc((size_t)operands, sizeof *t.text)))
+      return attn_cli_print_no_memory("embed");
     for (; t.count < operands - 1; t.count++) t.text[t.count] = argv[2 + t.count];
-  } else if (attn_cli_slurp("-", &all, &err)) {
-    return attn_cli_fail("embed", "-", &err);
+  } else if (attn_cli_read_text("-", &input, &err)) {
+    return attn_cli_report_error("embed", "-", &err);
   } else {
-    result = read_lines(all, &t);
+    result = split_lines(input, &t);
   }
-  if (result == EXIT_FINE)
-    result = t.count ? work(model, w, &t) : usage("there is no text; name some, or give lines");
-  free(t.text), free(t.vectors), free(t.lengths), free(all);
+  if (result == EXIT_OK)
+    result = t.count ? embed_texts(model, o, &t)
+                     : attn_cli_print_usage_error(
+                           "embed", "expected texts as operands or as lines of standard input");
+  free(t.text), free(t.vectors), free(t.norms), free(input);
   return result;
 }
 
-static int choose(struct wishes *w) {
-  const char *p = w->pooling;
-  if (p && strcmp(p, "mean") && strcmp(p, "first")) return usage("--pooling may be mean or first");
-  if (p) w->how.pooling = *p == 'm' ? ATTN_POOLING_MEAN : ATTN_POOLING_CLS;
-  if (w->raw) w->how.normalize = ATTN_NORMALIZE_NONE;
-  if (w->threads < 0 || w->threads > 1024) return usage("--threads may be 0 to 1024");
-  if (w->together < 0 || w->together > COUNT_MOST) return usage("--together may be 0 to 2^24");
-  w->how.threads = (int32_t)w->threads, w->how.batch_size = (int32_t)w->together;
-  return EXIT_FINE;
+static int set_config(struct embed_options *o) {
+  static const char *const poolings[] = {"mean", "cls"};
+  if (o->pooling) {
+    int pooling = attn_cli_parse_choice("embed", "--pooling", o->pooling, poolings, 2);
+    if (pooling < 0) return -1;
+    o->config.pooling = pooling ? ATTN_POOLING_CLS : ATTN_POOLING_MEAN;
+  }
+  if (o->no_normalize) o->config.normalize = ATTN_NORMALIZE_NONE;
+  if (attn_cli_check_range("embed", "--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_check_range("embed", "--batch-size", o->batch_size, 0, MAX_BATCH_SIZE))
+    return -1;
+  o->config.threads = (int32_t)o->threads, o->config.batch_size = (int32_t)o->batch_size;
+  return 0;
 }
 
 int attn_cmd_embed(int argc, char **argv) {
-  struct wishes w = {.how = ATTN_EMBEDDING_CONFIG_INIT};
+  struct embed_options o = {.config = ATTN_EMBEDDING_CONFIG_INIT};
   attn_error err;
   attn_model *model;
   int operands;
-  const struct attn_cli_option table[] = {{"-o", OPTION_TEXT, &w.output, NULL},
-                                          {"--output", OPTION_TEXT, &w.output, NULL},
-                                          {"--pooling", OPTION_TEXT, &w.pooling, NULL},
-                                          {"--raw", OPTION_FLAG, &w.raw, NULL},
-                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
-                                          {"--together", OPTION_WHOLE, &w.together, NULL},
-                                          {"--json", OPTION_FLAG, &w.json, NULL},
-                                          {"--help", OPTION_FLAG, &w.wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  const struct attn_cli_option table[] = {{"-o", OPTION_TEXT, &o.output, NULL},
+                                          {"--output", OPTION_TEXT, &o.output, NULL},
+                                          {"--pooling", OPTION_TEXT, &o.pooling, NULL},
+                                          {"--no-normalize", OPTION_FLAG, &o.no_normalize, NULL},
+                                          {"--threads", OPTION_INT, &o.threads, NULL},
+                                          {"--batch-size", OPTION_INT, &o.batch_size, NULL},
+                                          {"--json", OPTION_FLAG, &o.json, NULL},
+                                          ATTN_CLI_HELP_OPTIONS(&o.help)};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (!operands) return usage("which model?");
-  if (choose(&w)) return EXIT_TROUBLE;
-  if (w.output && attn_array_outputs_check(&w.output, 1, &err))
-    return attn_cli_fail("embed", w.output, &err);
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("embed", argv[1], &err);
-  int result = run(&w, model, operands, argv);
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (!operands) return attn_cli_print_usage_error("embed", "expected a model");
+  if (set_config(&o)) return EXIT_TROUBLE;
+  if (o.output && attn_array_outputs_check(&o.output, 1, &err))
+    return attn_cli_report_error("embed", o.output, &err);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("embed", argv[1], &err);
+  int result = run(&o, model, operands, argv);
   attn_model_free(model);
   return result;
 }

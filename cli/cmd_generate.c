@@ -1,4 +1,4 @@
-/* cmd_generate.c -- attn generate: what a trained model says. */
+/* cmd_generate.c -- attn generate: text from a trained model. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,106 +7,110 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "unknown.h"
+#include "json_writer.h"
+#include "model_input.h"
 
 static const char help[] =
-    "attn generate - what a trained model makes of a text\n\n"
-    "usage: attn generate CHECKPOINT [TEXT...] [OPTION...]\n"
-    "       attn generate CHECKPOINT < lines\n\n"
-    "CHECKPOINT may be a folder of Hugging Face's (GPT-2, Marian): its replies are those of "
-    "transformers.\n\n"
-    "  --beams N              beam search [1: greedy; a folder's num_beams]\n"
-    "  --n-best N             so many replies to each, with their scores\n"
-    "  --length-penalty A     log p / ((5 + n) / 6)^A [0]; of a folder log p / n^A [its own]\n"
-    "  --temperature T        draws tokens: the higher, the wilder\n"
-    "  --top-k K, --top-p P   draws from the likeliest only\n"
-    "  --seed N               what is drawn [0]\n"
-    "  --most N               tokens at most\n"
-    "  --precision P          float32 or bf16 [float32]: half the bytes of the weights\n"
-    "  --together N           lines that are read and said side by side: faster, but\n"
-    "                         neighbours change last bits of scores, and a line's\n"
-    "                         place what is drawn of it [1]\n"
-    "  --threads N            [all]\n"
-    "  --json                 a line of JSON for each text\n\n"
-    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
-    "has\n"
-    "it as \"unknown\".\n\n"
+    "attn generate - generate text with a trained model\n\n"
+    "usage: attn generate MODEL [TEXT...] [OPTION...]\n"
+    "       attn generate MODEL [OPTION...] < lines\n\n"
+    "MODEL is a checkpoint of attn train, or a folder of Hugging Face's (GPT-2, Marian), for "
+    "which\n"
+    "the output is that of transformers. An encoder predicts one token per position: neither "
+    "beams\n"
+    "nor sampling.\n\n"
+    "  --num-beams N       beam search, 0 to 4096 [1: greedy; a folder's num_beams]\n"
+    "  --num-return-sequences N   the N best of the beams, with their scores [1]\n"
+    "  --length-penalty A  score = log p / ((5 + n) / 6)^A [0]; of a folder log p / n^A [its own]\n"
+    "  --temperature T     sample; logits are divided by T [0: no sampling]\n"
+    "  --top-k K           sample from the K most likely tokens [0: all]\n"
+    "  --top-p P           sample from the most likely tokens of total probability P [0: all]\n"
+    "  --seed N            of sampling [0]\n"
+    "  --max-new-tokens N  tokens, with the end token [0: a folder's limit, or the positions of "
+    "the\n"
+    "                      model]\n"
+    "  --precision P       float32 or bf16: half the bytes of the weights [float32]\n"
+    "  --batch-size N      texts per batch, 0 to 65536: faster, but the last bits of scores "
+    "depend\n"
+    "                      on the batch, and samples on the position in it [1]\n"
+    "  --threads N         0 to 1024; 0: all [0]\n"
+    "  --json              one object per text: source, unknown, results (text, log_prob, score,\n"
+    "                      token_count, finished)\n\n"
+    "Text outside the vocabulary is read as <unk>, with a warning; --json has it as "
+    "\"unknown\".\n\n"
     "examples:\n"
     "  attn generate dates.safetensors '平成三年五月十二日' '12 May 1991'\n"
-    "  attn generate dates.safetensors 'May 12' --beams 4 --n-best 4\n"
-    "  cut -f1 pairs.tsv | attn generate mine.safetensors\n";
+    "  attn generate dates.safetensors 'May 12' --num-beams 4 --num-return-sequences 4\n"
+    "  cut -f1 pairs.tsv | attn generate mine.safetensors --batch-size 16\n";
 
-enum { BLOCK = 16 }; /* times `together`: work for all threads */
-
-struct wishes {
-  attn_generation_config how;
-  int64_t beams, n_best, top_k, threads, seed, together;
+struct generate_options {
+  attn_generation_config config;
+  int64_t num_beams, num_return_sequences, top_k, threads, seed, batch_size;
   const char *precision;
-  int json, wants_help;
+  int json, help;
 };
 
-static void put_reply_json(const attn_generation_result *r) {
-  printf("{\"text\": "), attn_cli_json_text(r->text);
-  printf(", \"log_p\": "), attn_cli_json_number(r->log_prob);
-  printf(", \"score\": "), attn_cli_json_number(r->score);
-  printf(", \"tokens\": %lld, \"ended\": %s}", (long long)r->token_count, r->finished ? "true" : "false");
-}
+/* ---- Output ---- */
 
-static void put_json(const attn_model *model, const char *source,
-                     const attn_generation_result *replies, int64_t n_best) {
-  printf("{\"source\": "), attn_cli_json_text(source), printf(", ");
-  attn_cli_json_unknown(model, source), printf(", \"replies\": [");
-  for (int64_t n = 0; n < n_best && replies[n].text; n++) {
-    if (n) printf(", ");
-    put_reply_json(&replies[n]);
+static void print_json(const attn_model *model, const char *source,
+                       const attn_generation_result *results, int64_t count) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string("source", source);
+  attn_cli_json_unknown_tokens(model, source);
+  attn_cli_json_begin_array("results");
+  for (int64_t n = 0; n < count && results[n].text; n++) {
+    attn_cli_json_begin_object(NULL);
+    attn_cli_json_string("text", results[n].text);
+    attn_cli_json_number("log_prob", results[n].log_prob);
+    attn_cli_json_number("score", results[n].score);
+    attn_cli_json_int("token_count", results[n].token_count);
+    attn_cli_json_bool("finished", results[n].finished);
+    attn_cli_json_end_object();
   }
-  puts("]}");
+  attn_cli_json_end_array();
+  attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
-/* One reply is a line of its own; several stand below each other with what they score. */
-static void put_text(const attn_generation_result *replies, int64_t n_best) {
-  for (int64_t n = 0; n < n_best && replies[n].text; n++) {
-    if (n_best > 1) printf("%9.4f  ", replies[n].score);
-    attn_cli_put_plain(replies[n].text, stdout);
+static void print_text(const attn_generation_result *results, int64_t count) {
+  for (int64_t n = 0; n < count && results[n].text; n++) {
+    if (count > 1) printf("%9.4f  ", results[n].score);
+    attn_cli_print_text(results[n].text, stdout);
     puts("");
   }
 }
 
-static void put(const attn_model *model, const struct wishes *w, const char *const *sources,
-                const attn_generation_result *replies, int64_t count) {
-  int64_t n_best = w->how.num_return_sequences ? w->how.num_return_sequences : 1;
-  for (int64_t n = 0; n < count; n++)
-    if (w->json)
-      put_json(model, sources[n], replies + n * n_best, n_best);
+/* Prints the results unless dry_run. */
+static attn_status generate(const attn_model *model, const struct generate_options *o,
+                            const char *const *sources, int64_t count, int dry_run,
+                            attn_error *err) {
+  int64_t each = o->config.num_return_sequences ? o->config.num_return_sequences : 1;
+  attn_generation_result *results = calloc((size_t)(count * each) + 1, sizeof *results);
+  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for results", .offset = -1};
+  if (!results) return ATTN_ERR_MEMORY;
+  results->struct_size = sizeof *results;
+  attn_status status = attn_model_generate(model, sources, count, &o->config, results, err);
+  for (int64_t n = 0; n < count && !status && !dry_run; n++)
+    if (o->json)
+      print_json(model, sources[n], results + n * each, each);
     else
-      put_text(replies + n * n_best, n_best);
-}
-
-/* silent: only whether it can be said. */
-static attn_status say(const attn_model *model, const struct wishes *w, const char *const *sources,
-                       int64_t count, int silent, attn_error *err) {
-  int64_t all = count * (w->how.num_return_sequences ? w->how.num_return_sequences : 1);
-  attn_generation_result *replies = calloc((size_t)all + 1, sizeof *replies);
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for replies", .offset = -1};
-  if (!replies) return ATTN_ERR_MEMORY;
-  replies->struct_size = sizeof *replies;
-  attn_status status = attn_model_generate(model, sources, count, &w->how, replies, err);
-  if (!status && !silent) put(model, w, sources, replies, count);
-  attn_generation_results_free(replies, status ? 0 : all);
-  free(replies);
+      print_text(results + n * each, each);
+  attn_generation_results_free(results, status ? 0 : count * each);
+  free(results);
   return status;
 }
 
 /* ---- Lines of standard input ---- */
 
-/* Those that are asked at once. */
-struct block {
+enum { BATCHES_PER_BLOCK = 16 }; /* enough for all threads */
+
+/* Lines that are generated from together. */
+struct line_block {
   char **lines;
-  int64_t count, room, first; /* first: its number in the input */
-  int64_t zero;               /* the column at which the line that could not be read holds a 0 */
+  int64_t count, capacity, first; /* first: line number in the input */
+  int64_t nul_column;             /* of the line after the block, if that contains a NUL */
 };
 
-/* Without what ends it; -1: it is no text. */
+/* Removes the line ending. Returns -1 if the line contains a NUL. */
 static int strip(char *line, size_t length) {
   length -= length && line[length - 1] == '\n';
   length -= length && line[length - 1] == '\r';
@@ -114,150 +118,156 @@ static int strip(char *line, size_t length) {
   return strlen(line) == length ? 0 : -1;
 }
 
-/* The first line that is refused by itself, or count. */
-static int64_t find_refused(const attn_model *model, const struct wishes *w, const struct block *b,
-                            attn_error *err) {
+/* Returns the index of the first line that the model refuses, or count. */
+static int64_t find_refused(const attn_model *model, const struct generate_options *o,
+                            const struct line_block *b, attn_error *err) {
   int64_t n = 0;
-  while (n < b->count && !say(model, w, (const char *const *)b->lines + n, 1, 1, err)) n++;
+  while (n < b->count && !generate(model, o, (const char *const *)b->lines + n, 1, 1, err)) n++;
   return n;
 }
 
-static int fail_at(attn_error *err, int64_t line) {
+/* line 0: the whole block. */
+static int report_line(attn_error *err, int64_t line) {
   err->line = line, err->column = line > 0;
-  return attn_cli_fail("generate", "-", err);
+  return attn_cli_report_error("generate", "-", err);
 }
 
-/* For want of memory for all; not where what is drawn depends on the place among them. */
-static int say_each(const attn_model *model, const struct wishes *w, const struct block *b) {
+/* The fallback if there is no memory for the block. */
+static int generate_each_line(const attn_model *model, const struct generate_options *o,
+                              const struct line_block *b) {
   attn_error err;
   for (int64_t n = 0; n < b->count; n++)
-    if (say(model, w, (const char *const *)b->lines + n, 1, 0, &err))
-      return fail_at(&err, b->first + n);
-  return EXIT_FINE;
+    if (generate(model, o, (const char *const *)b->lines + n, 1, 0, &err))
+      return report_line(&err, b->first + n);
+  return EXIT_OK;
 }
 
-/* All at once; where a line is refused, those before it. */
-static int say_block(const attn_model *model, const struct wishes *w, const struct block *b) {
+/* If a line is refused, the lines before it are generated first. */
+static int generate_lines(const attn_model *model, const struct generate_options *o,
+                          const struct line_block *b) {
   const char *const *lines = (const char *const *)b->lines;
   attn_error err, refusal;
-  if (!b->count || !say(model, w, lines, b->count, 0, &err)) return EXIT_FINE;
-  int64_t n = find_refused(model, w, b, &refusal);
-  if (n == b->count) return w->how.temperature > 0 ? fail_at(&err, 0) : say_each(model, w, b);
-  if (n && say(model, w, lines, n, 0, &err)) return fail_at(&err, 0);
-  return fail_at(&refusal, b->first + n);
+  if (!b->count || !generate(model, o, lines, b->count, 0, &err)) return EXIT_OK;
+  int64_t n = find_refused(model, o, b, &refusal);
+  if (n == b->count) /* samples depend on the position in the batch: no fallback */
+    return o->config.temperature > 0 ? report_line(&err, 0) : generate_each_line(model, o, b);
+  if (n && generate(model, o, lines, n, 0, &err)) return report_line(&err, 0);
+  return report_line(&refusal, b->first + n);
 }
 
-/* Nobody is talked to who went away. */
-static int ask(const attn_model *model, const struct wishes *w, struct block *b) {
+/* Flushes after each block, so that a closed pipe ends the program. */
+static int process_block(const attn_model *model, const struct generate_options *o,
+                         struct line_block *b) {
   for (int64_t n = 0; n < b->count; n++)
-    attn_cli_warn_unknown("-", b->first + n, model, b->lines[n]);
-  int result = say_block(model, w, b);
+    attn_cli_warn_unknown_tokens("-", b->first + n, model, b->lines[n]);
+  int result = generate_lines(model, o, b);
   for (int64_t n = 0; n < b->count; n++) free(b->lines[n]);
   b->first += b->count, b->count = 0;
   if (fflush(stdout) && !result) result = EXIT_TROUBLE;
   return result;
 }
 
-/* 1: one line more; 0: the end; -1: it is no text; below: -2 - errno. */
-static int read_line(struct block *b) {
+/* Returns 1 after a line, 0 at the end, -1 at a line with a NUL, -2 - errno on failure. */
+static int read_line(struct line_block *b) {
   char *line = NULL;
-  size_t room = 0;
-  ssize_t length = getline(&line, &room, stdin);
+  size_t capacity = 0;
+  ssize_t length = getline(&line, &capacity, stdin);
   if (length >= 0 && !strip(line, (size_t)length)) return b->lines[b->count++] = line, 1;
-  if (length >= 0) b->zero = attn_cli_column(line, strlen(line));
+  if (length >= 0) b->nul_column = attn_cli_column(line, strlen(line));
   free(line);
   return length >= 0 ? -1 : feof(stdin) ? 0 : -errno - 2;
 }
 
-/* more: what read_line gave. */
-static int complain(const struct block *b, int more) {
-  const attn_error zero = {ATTN_ERR_FORMAT, "", ATTN_CLI_HOLDS_ZERO, b->first, b->zero, -1};
-  if (more == -1)
-    attn_cli_fail("generate", "-", &zero);
+static int report_read_error(const struct line_block *b, int read_result) {
+  const attn_error nul = {ATTN_ERR_FORMAT, "", ATTN_CLI_NUL_BYTE, b->first, b->nul_column, -1};
+  if (read_result == -1)
+    attn_cli_report_error("generate", "-", &nul);
   else
-    attn_cli_say("generate", "standard input: cannot read: %s", strerror(-more - 2));
+    attn_cli_print_error("generate", "standard input: cannot read: %s", strerror(-read_result - 2));
   return EXIT_TROUBLE;
 }
 
-/* Line by line, so that it can be talked to, or so many together. What stands before a line that
- * cannot be read is said. */
-static int listen(const attn_model *model, const struct wishes *w) {
-  int64_t room = w->together > 1 ? w->together * BLOCK : 1;
-  struct block b = {.lines = calloc((size_t)room, sizeof *b.lines), .room = room, .first = 1};
-  if (!b.lines) return attn_cli_say("generate", "no memory");
-  int result = EXIT_FINE, more = 1;
+/* With batch size 1 line by line, for interactive use. Lines before an unreadable one are
+ * generated from. */
+static int generate_from_stdin(const attn_model *model, const struct generate_options *o) {
+  int64_t capacity = o->batch_size > 1 ? o->batch_size * BATCHES_PER_BLOCK : 1;
+  struct line_block b = {
+      .lines = calloc((size_t)capacity, sizeof *b.lines), .capacity = capacity, .first = 1};
+  if (!b.lines) return attn_cli_print_no_memory("generate");
+  int result = EXIT_OK, more = 1;
   while (more > 0 && !result) {
-    while (b.count < b.room && (more = read_line(&b)) > 0) continue;
-    result = ask(model, w, &b);
+    while (b.count < b.capacity && (more = read_line(&b)) > 0) continue;
+    result = process_block(model, o, &b);
   }
   free(b.lines);
-  return more < 0 && !result ? complain(&b, more) : result;
+  return more < 0 && !result ? report_read_error(&b, more) : result;
 }
 
-static int is_number_of(const char *name, int64_t value, int64_t most) {
-  if (value >= 0 && value <= most) return 1;
-  attn_cli_say("generate", "%s may be 0 to %lld", name, (long long)most);
-  return 0;
+/* ---- The command ---- */
+
+static int set_config(struct generate_options *o) {
+  static const char *const precisions[] = {"float32", "bf16"};
+  const struct {
+    const char *name;
+    int64_t value, max;
+  } integers[] = {{"--num-beams", o->num_beams, 4096},
+                  {"--num-return-sequences", o->num_return_sequences, 4096},
+                  {"--top-k", o->top_k, 1 << 24},
+                  {"--batch-size", o->batch_size, 1 << 16},
+                  {"--threads", o->threads, ATTN_CLI_MAX_THREADS}};
+  for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
+    if (attn_cli_check_range("generate", integers[n].name, integers[n].value, 0, integers[n].max))
+      return -1;
+  o->config.num_beams = (int32_t)o->num_beams;
+  o->config.num_return_sequences = (int32_t)o->num_return_sequences;
+  o->config.top_k = (int32_t)o->top_k, o->config.threads = (int32_t)o->threads;
+  o->config.seed = (uint64_t)o->seed, o->config.batch_size = (int32_t)o->batch_size;
+  if (!o->precision) return 0;
+  int precision = attn_cli_parse_choice("generate", "--precision", o->precision, precisions, 2);
+  o->config.precision = precision == 1 ? ATTN_BF16 : ATTN_F32;
+  return precision < 0 ? -1 : 0;
 }
 
-static int read_precision(struct wishes *w) {
-  const char *p = w->precision ? w->precision : "float32";
-  w->how.precision = !strcmp(p, "bf16") ? ATTN_BF16 : ATTN_F32;
-  if (!strcmp(p, "bf16") || !strcmp(p, "float32")) return 0;
-  attn_cli_say("generate", "--precision may be float32 or bf16, not %.60s", p);
-  return -1;
-}
-
-static int say_texts(const attn_model *model, const struct wishes *w, int count, char **texts) {
+static int generate_from_operands(const attn_model *model, const struct generate_options *o,
+                                  int count, char **texts) {
   attn_error err;
   for (int n = 0; n < count; n++) {
     char name[32];
     snprintf(name, sizeof name, "text %d", n + 1);
-    attn_cli_warn_unknown(name, 0, model, texts[n]);
+    attn_cli_warn_unknown_tokens(name, 0, model, texts[n]);
   }
-  attn_status status = say(model, w, (const char *const *)texts, count, 0, &err);
-  return status ? attn_cli_fail("generate", NULL, &err) : EXIT_FINE;
-}
-
-static int generate(struct wishes *w, int operands, char **argv) {
-  attn_error err;
-  attn_model *model;
-  if (!operands) return attn_cli_usage("generate", "which checkpoint?");
-  if (!is_number_of("--beams", w->beams, 4096) || !is_number_of("--n-best", w->n_best, 4096) ||
-      !is_number_of("--top-k", w->top_k, 1 << 24) ||
-      !is_number_of("--together", w->together, 1 << 16) ||
-      !is_number_of("--threads", w->threads, 1024))
-    return EXIT_TROUBLE;
-  w->how.num_beams = (int32_t)w->beams, w->how.num_return_sequences = (int32_t)w->n_best;
-  w->how.top_k = (int32_t)w->top_k, w->how.threads = (int32_t)w->threads;
-  w->how.seed = (uint64_t)w->seed, w->how.batch_size = (int32_t)w->together;
-  if (read_precision(w)) return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("generate", argv[1], &err);
-  int result = operands > 1 ? say_texts(model, w, operands - 1, argv + 2) : listen(model, w);
-  attn_model_free(model);
-  return result;
+  attn_status status = generate(model, o, (const char *const *)texts, count, 0, &err);
+  return status ? attn_cli_report_error("generate", NULL, &err) : EXIT_OK;
 }
 
 int attn_cmd_generate(int argc, char **argv) {
-  struct wishes w = {.how = ATTN_GENERATION_CONFIG_INIT};
+  struct generate_options o = {.config = ATTN_GENERATION_CONFIG_INIT};
   int operands;
+  attn_model *model;
+  attn_error err;
   const struct attn_cli_option table[] = {
-      {"--beams", OPTION_WHOLE, &w.beams, NULL},
-      {"--n-best", OPTION_WHOLE, &w.n_best, NULL},
-      {"--length-penalty", OPTION_REAL, &w.how.length_penalty, NULL},
-      {"--temperature", OPTION_REAL, &w.how.temperature, NULL},
-      {"--top-k", OPTION_WHOLE, &w.top_k, NULL},
-      {"--top-p", OPTION_REAL, &w.how.top_p, NULL},
-      {"--seed", OPTION_WHOLE, &w.seed, NULL},
-      {"--most", OPTION_WHOLE, &w.how.max_new_tokens, NULL},
-      {"--threads", OPTION_WHOLE, &w.threads, NULL},
-      {"--together", OPTION_WHOLE, &w.together, NULL},
-      {"--precision", OPTION_TEXT, &w.precision, NULL},
-      {"--json", OPTION_FLAG, &w.json, NULL},
-      {"--help", OPTION_FLAG, &w.wants_help, NULL},
-      {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+      {"--num-beams", OPTION_INT, &o.num_beams, NULL},
+      {"--num-return-sequences", OPTION_INT, &o.num_return_sequences, NULL},
+      {"--length-penalty", OPTION_DOUBLE, &o.config.length_penalty, NULL},
+      {"--temperature", OPTION_DOUBLE, &o.config.temperature, NULL},
+      {"--top-k", OPTION_INT, &o.top_k, NULL},
+      {"--top-p", OPTION_DOUBLE, &o.config.top_p, NULL},
+      {"--seed", OPTION_INT, &o.seed, NULL},
+      {"--max-new-tokens", OPTION_INT, &o.config.max_new_tokens, NULL},
+      {"--threads", OPTION_INT, &o.threads, NULL},
+      {"--batch-size", OPTION_INT, &o.batch_size, NULL},
+      {"--precision", OPTION_TEXT, &o.precision, NULL},
+      {"--json", OPTION_FLAG, &o.json, NULL},
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
-  return generate(&w, operands, argv);
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (!operands) return attn_cli_print_usage_error("generate", "expected a model");
+  if (set_config(&o)) return EXIT_TROUBLE;
+  if (attn_model_open(argv[1], &model, &err))
+    return attn_cli_report_error("generate", argv[1], &err);
+  int result = operands > 1 ? generate_from_operands(model, &o, operands - 1, argv + 2)
+                            : generate_from_stdin(model, &o);
+  attn_model_free(model);
+  return result;
 }

@@ -6,136 +6,149 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "info_model.h"
+#include "json_writer.h"
+#include "model_info.h"
 
 static const char help[] =
-    "attn info - the machine, the kernels, a model, tensor files\n\n"
-    "usage: attn info [FILE...] [--tensors] [--measure] [--json]\n\n"
-    "Of a checkpoint or a model's folder: kind, layers, heads, widths, vocabulary, parameters; "
-    "how\n"
-    "many steps it was trained, and how its training's last validation on held-out examples went.\n"
-    "Of another file: the tensors in it, by name, type and shape. Without a file: the CPU, its\n"
-    "instruction sets, which one is in use and why, the kernels, threads and versions.\n\n"
-    "  --tensors   of a checkpoint the tensors, those of the optimizer (adamw.*) last\n"
-    "  --measure   the CPU's peak of fused multiply-adds and its memory bandwidth, one thread\n"
-    "  --json      one object\n\n"
-    "ATTN_ISA=scalar|avx2|avx512 chooses another instruction set, ATTN_THREADS=N the threads.\n\n"
-    "examples:\n  attn info --measure\n  attn info q.npy dates.safetensors\n"
-    "  attn info --tensors dates.safetensors\n  attn info model.safetensors:layer.0.q\n";
+    "attn info - describe the machine, a model or a tensor file\n\n"
+    "usage: attn info [FILE...] [OPTION...]\n\n"
+    "Without a file: the CPU, its instruction sets, the one in use and why, the kernels, threads\n"
+    "and versions. Of a checkpoint or a model's folder: kind, layers, heads, sizes, vocabulary,\n"
+    "parameters, training and its last validation. Of another file: its tensors, with type and\n"
+    "shape.\n\n"
+    "  --tensors           list the tensors of a checkpoint; those of the optimizer (adamw.*) "
+    "last\n"
+    "  --measure           measure the peak of float32 multiply-adds (GFLOP/s) and the memory\n"
+    "                      bandwidth (GB/s) of one thread\n"
+    "  --json              one object\n\n"
+    "ATTN_ISA=scalar|avx2|avx512 selects an instruction set, ATTN_THREADS=N the threads.\n\n"
+    "examples:\n"
+    "  attn info --measure\n"
+    "  attn info q.npy dates.safetensors\n"
+    "  attn info --tensors dates.safetensors\n"
+    "  attn info model.safetensors:layer.0.q\n";
 
-/* ---- Tensor files ------------------------------------------------------------------ */
+/* ---- Tensor files ---- */
 
-/* The library's name of the type, or else the file's own. */
-static const char *type_of(const attn_array_entry *e) {
+/* The library's name of the type, or the file's if the library does not support it. */
+static const char *type_name(const attn_array_entry *e) {
   return e->dtype ? attn_dtype_name((attn_dtype)e->dtype) : e->type;
 }
 
-/* What training keeps beside the weights. */
-static int is_optimizer(const attn_array_entry *e) { return !strncmp(e->name, "adamw.", 6); }
+static int is_optimizer_state(const attn_array_entry *e) { return !strncmp(e->name, "adamw.", 6); }
 
-static void print_entry_json(const char *file, const attn_array_entry *e, int *printed) {
-  printf("%s{\"file\": ", (*printed)++ ? ", " : "");
-  attn_cli_json_text(file);
-  printf(", \"name\": ");
-  attn_cli_json_text(e->name);
-  printf(", \"dtype\": ");
-  attn_cli_json_text(type_of(e));
-  printf(", \"shape\": ");
-  attn_cli_json_shape(e->shape, e->rank);
-  printf(", \"offset\": %lld, \"bytes\": %lld}", (long long)e->offset, (long long)e->bytes);
+static void print_tensor_json(const char *file, const attn_array_entry *e) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string("file", file);
+  attn_cli_json_string("name", e->name);
+  attn_cli_json_string("dtype", type_name(e));
+  attn_cli_json_shape("shape", e->shape, e->rank);
+  attn_cli_json_int("offset", e->offset);
+  attn_cli_json_int("bytes", e->bytes);
+  attn_cli_json_end_object();
 }
 
-static void print_entry(const char *file, const attn_array_entry *e) {
-  attn_cli_put_plain(file, stdout);
+static void print_tensor(const char *file, const attn_array_entry *e) {
+  attn_cli_print_text(file, stdout);
   if (*e->name) putchar(':');
-  attn_cli_put_plain(e->name, stdout);
+  attn_cli_print_text(e->name, stdout);
   printf(": ");
-  attn_cli_put_plain(type_of(e), stdout);
-  printf(" (");
-  for (int n = 0; n < e->rank; n++) printf("%s%lld", n ? ", " : "", (long long)e->shape[n]);
-  printf("%s)\n", e->rank == 1 ? "," : "");
+  attn_cli_print_text(type_name(e), stdout);
+  putchar(' '), attn_cli_print_shape(e->shape, e->rank), putchar('\n');
 }
 
-/* Of a list or, where name is not NULL, those of that name; weights before the optimizer's. Returns
- * how many. */
+/* Prints the tensors of a list, or those called name, optimizer state last. Returns how many. */
 static int64_t print_list(const char *file, const char *name, const attn_array_list *list,
-                          int *printed, int json) {
+                          int json) {
   int64_t found = 0;
   for (int optimizer = 0; optimizer < 2; optimizer++)
     for (int64_t n = 0; n < list->count; n++) {
       const attn_array_entry *e = &list->entry[n];
-      if ((name && strcmp(name, e->name)) || is_optimizer(e) != optimizer) continue;
+      if ((name && strcmp(name, e->name)) || is_optimizer_state(e) != optimizer) continue;
       found++;
-      if (json)
-        print_entry_json(file, e, printed);
-      else
-        print_entry(file, e);
+      (json ? print_tensor_json : print_tensor)(file, e);
     }
   return found;
 }
 
-static int print_tensors(const char *path, int *printed, int json) {
+static int print_tensors(const char *path, int json) {
   attn_array_list list;
   attn_error err;
   const char *name;
   size_t length = attn_array_path_split(path, &name);
-  if (attn_array_list_read(path, &list, &err)) return attn_cli_fail("info", path, &err);
+  if (attn_array_list_read(path, &list, &err)) return attn_cli_report_error("info", path, &err);
   char *file = strndup(path, length);
-  int64_t found = file ? print_list(file, name, &list, printed, json) : 0;
-  int fails = !file || (name && !found);
+  int64_t found = file ? print_list(file, name, &list, json) : 0;
+  int failed = !file || (name && !found);
   if (!file)
-    attn_cli_say("info", "no memory");
-  else if (fails)
-    attn_cli_say("info", "no tensor of that name; attn info --tensors %s lists them", file);
+    attn_cli_print_no_memory("info");
+  else if (failed)
+    attn_cli_print_error("info", "%s has no tensor \"%s\"; attn info --tensors %s lists them", file,
+                         name, file);
   else if (!list.count && !json)
-    attn_cli_put_plain(path, stdout), puts(": no tensors");
+    attn_cli_print_text(path, stdout), puts(": no tensors");
   attn_array_list_free(&list);
   free(file);
-  return fails ? EXIT_TROUBLE : EXIT_FINE;
+  return failed ? EXIT_TROUBLE : EXIT_OK;
 }
 
-/* A file:name is a tensor, whatever the file is. */
+/* FILE:NAME is a tensor even if the file is a model. */
 static int is_model(const char *path, int tensors) {
   const char *name;
   attn_array_path_split(path, &name);
   return !tensors && !name && attn_model_probe(path);
 }
 
-static int print_files(char **paths, int files, int tensors, int json) {
-  int status = EXIT_FINE, printed = 0, one;
-  if (json) printf("{\"schema\": \"attn-info/1\", \"tensors\": [");
-  for (int n = 0; n < files; n++)
-    if (!is_model(paths[n], tensors) && (one = print_tensors(paths[n], &printed, json)) > status)
-      status = one;
-  if (json) printf("], \"models\": [");
-  for (int n = printed = 0; n < files; n++) {
-    if (!is_model(paths[n], tensors)) continue;
-    if ((one = attn_info_model(paths[n], json, &printed)) > status) status = one;
+/* Prints the models or the tensor files among paths. Returns the highest exit status. */
+static int print_files(char **paths, int files, int models, int tensors, int json) {
+  int highest = EXIT_OK;
+  for (int n = 0; n < files; n++) {
+    if (is_model(paths[n], tensors) != models) continue;
+    int status = models ? attn_info_print_model(paths[n], json) : print_tensors(paths[n], json);
+    if (status > highest) highest = status;
   }
-  if (json) printf("]}\n");
-  return status;
+  return highest;
 }
 
-/* ---- The machine ------------------------------------------------------------------- */
+static int print_files_text(char **paths, int files, int tensors) {
+  int status = print_files(paths, files, 0, tensors, 0);
+  int models = print_files(paths, files, 1, tensors, 0);
+  return models > status ? models : status;
+}
+
+static int print_files_json(char **paths, int files, int tensors) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string("schema", "attn-info/1");
+  attn_cli_json_begin_array("tensors");
+  int status = print_files(paths, files, 0, tensors, 1);
+  attn_cli_json_end_array();
+  attn_cli_json_begin_array("models");
+  int models = print_files(paths, files, 1, tensors, 1);
+  attn_cli_json_end_array();
+  attn_cli_json_end_object(), attn_cli_json_end_line();
+  return models > status ? models : status;
+}
+
+/* ---- The machine ---- */
 
 static void print_environment(const char *name) {
   const char *value = getenv(name);
   if (!value) return;
   printf("set       %s=", name);
-  attn_cli_put_plain(value, stdout);
+  attn_cli_print_text(value, stdout);
   printf("\n");
 }
 
-static void print_text(const attn_machine *m, double gflops, double gbytes) {
+static void print_machine(const attn_machine *m, double gflops, double gbytes) {
   printf("attn      %s (header %d.%d.%d)\n", attn_version_string(), ATTN_VERSION_MAJOR,
          ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
   printf("cpu       ");
-  attn_cli_put_plain(m->cpu, stdout);
-  printf("\nhas       %s\n", m->features);
+  attn_cli_print_text(m->cpu, stdout);
+  printf("\nfeatures  %s\n", m->features);
   printf("uses      %s%s, %d threads\n", attn_isa_name(m->isa),
-         m->isa_invalid          ? " (ATTN_ISA names none that this CPU has: calls will fail)"
-         : m->isa != m->isa_best ? " (asked for by ATTN_ISA)"
-                                 : ", the best that this CPU and this build have",
+         m->isa_invalid          ? " (ATTN_ISA is not available on this CPU: calls will fail)"
+         : m->isa != m->isa_best ? " (selected by ATTN_ISA)"
+                                 : ", the best of this CPU and this build",
          (int)m->threads);
   print_environment("ATTN_ISA");
   print_environment("ATTN_THREADS");
@@ -146,39 +159,42 @@ static void print_text(const attn_machine *m, double gflops, double gbytes) {
            gbytes);
 }
 
-static void print_json(const attn_machine *m, double gflops, double gbytes) {
-  printf("{\"schema\": \"attn-info/1\", \"version\": \"%s\", \"cpu\": ", attn_version_string());
-  attn_cli_json_text(m->cpu);
-  printf(", \"features\": ");
-  attn_cli_json_text(m->features);
-  printf(", \"isa\": \"%s\", \"isa_best\": \"%s\", \"isa_invalid\": %s, \"threads\": %d",
-         attn_isa_name(m->isa), attn_isa_name(m->isa_best), m->isa_invalid ? "true" : "false",
-         (int)m->threads);
-  printf(", \"kernels\": [");
-  for (int n = 0; attn_kernel_describe(n); n++) {
-    if (n) printf(", ");
-    attn_cli_json_text(attn_kernel_describe(n));
+static void print_machine_json(const attn_machine *m, double gflops, double gbytes) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string("schema", "attn-info/1");
+  attn_cli_json_string("version", attn_version_string());
+  attn_cli_json_string("cpu", m->cpu);
+  attn_cli_json_string("features", m->features);
+  attn_cli_json_string("isa", attn_isa_name(m->isa));
+  attn_cli_json_string("isa_best", attn_isa_name(m->isa_best));
+  attn_cli_json_bool("isa_invalid", m->isa_invalid);
+  attn_cli_json_int("threads", m->threads);
+  attn_cli_json_begin_array("kernels");
+  for (int n = 0; attn_kernel_describe(n); n++) attn_cli_json_string(NULL, attn_kernel_describe(n));
+  attn_cli_json_end_array();
+  if (gflops > 0) {
+    attn_cli_json_number("gflops", gflops);
+    attn_cli_json_number("gbytes", gbytes);
   }
-  printf("]");
-  if (gflops > 0) printf(", \"gflops\": %.1f, \"gbytes\": %.1f", gflops, gbytes);
-  printf("}\n");
+  attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
 int attn_cmd_info(int argc, char **argv) {
-  int measure = 0, tensors = 0, json = 0, wants_help = 0, files;
+  int measure = 0, tensors = 0, json = 0, help_requested = 0, files;
   const struct attn_cli_option table[] = {{"--tensors", OPTION_FLAG, &tensors, NULL},
                                           {"--measure", OPTION_FLAG, &measure, NULL},
                                           {"--json", OPTION_FLAG, &json, NULL},
-                                          {"--help", OPTION_FLAG, &wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, 5, &files)) return EXIT_TROUBLE;
-  if (wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (files) return print_files(argv + 1, files, tensors, json);
+                                          ATTN_CLI_HELP_OPTIONS(&help_requested)};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &files))
+    return EXIT_TROUBLE;
+  if (help_requested) return fputs(help, stdout), EXIT_OK;
+  if (files) return (json ? print_files_json : print_files_text)(argv + 1, files, tensors);
   attn_machine machine = {.struct_size = sizeof machine};
   double gflops = 0, gbytes = 0;
   attn_machine_query(&machine);
   if (measure && attn_machine_measure(&gflops, &gbytes))
-    return attn_cli_say("info", "cannot measure: no memory, or ATTN_ISA names no instruction set");
-  (json ? print_json : print_text)(&machine, gflops, gbytes);
-  return EXIT_FINE;
+    return attn_cli_print_error("info",
+                                "cannot measure: no memory, or ATTN_ISA is not available here");
+  (json ? print_machine_json : print_machine)(&machine, gflops, gbytes);
+  return EXIT_OK;
 }

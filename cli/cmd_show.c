@@ -1,4 +1,4 @@
-/* cmd_show.c -- attn show: what a trained model looks at. */
+/* cmd_show.c -- attn show: the attention weights of a model on a text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,346 +6,336 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "drawing.h"
-#include "unknown.h"
+#include "json_writer.h"
+#include "model_input.h"
+#include "picture_files.h"
 
 static const char help[] =
-    "attn show - what a trained model looks at\n\n"
-    "usage: attn show CHECKPOINT --input TEXT [OPTION...]\n\n"
-    "  --input TEXT           what the model reads\n"
-    "  --target TEXT          what the decoder says [what it says by itself]; a decoder alone "
-    "reads\n"
-    "                         it behind --input, and says nothing by itself here\n"
-    "  --kind cross|encoder|decoder   [cross, where there is one]\n"
-    "  --layer N, --head N    one of them, counted from 1 [a mean over all of the kind]\n"
-    "  --all                  every head by itself\n"
-    "  --svg OUT, --png OUT, --html OUT\n"
-    "                         pictures of the mean and of every head; html is one page, in both\n"
-    "                         languages, light and dark\n"
-    "  --json                 the weights, a line for each head\n"
-    "  --lang en|ja, --color auto|always|never, --width N, --precision N, --threads N\n\n"
-    "What the model has no token for is read as <unk>, with a warning that tells where; --json "
-    "has\n"
-    "it as \"unknown\". A byte that is only a part of a character is a token like <0xE4>.\n\n"
-    "A row is a token that is said (of --kind encoder, read), a column one that is looked at.\n"
-    "One weight written out: attn explain CHECKPOINT --input TEXT --cell 'weights[0,1]'\n\n"
+    "attn show - show the attention weights of a model on a text\n\n"
+    "usage: attn show MODEL --input TEXT [OPTION...]\n\n"
+    "  --input TEXT        what the model reads\n"
+    "  --target TEXT       what the decoder generates [its own output]; without an encoder the\n"
+    "                      model reads it after --input and generates nothing\n"
+    "  --kind KIND         cross, encoder or decoder [cross if there is cross-attention; all in a\n"
+    "                      picture]\n"
+    "  --layer N, --head N   one layer or head, from 1 [the mean over all]\n"
+    "  --all               the mean and every head\n"
+    "  --svg, --png, --html FILE\n"
+    "                      the mean and every head as a picture; html is one page in both\n"
+    "                      languages\n"
+    "  --json              one object per head: weights, query_tokens, key_tokens\n"
+    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
+    "  --precision N       digits after the decimal point, 0 to 17 [2]\n"
+    "  --color WHEN        auto, always or never [auto]\n"
+    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n"
+    "  --threads N         0 to 1024; 0: all [0]\n\n"
+    "Rows are queries (in cross-attention the output tokens), columns are keys. Text outside the\n"
+    "vocabulary is read as <unk>, with a warning; --json has it as \"unknown\". A byte that is "
+    "part\n"
+    "of a character is a token like <0xE4>. How one weight is computed:\n"
+    "attn explain MODEL --input TEXT --cell 'weights[0,1]'\n\n"
     "examples:\n"
     "  attn show dates.safetensors --input '平成三年五月十二日'\n"
     "  attn show dates.safetensors --input '12 May 1991' --html attention.html\n"
     "  attn show dates.safetensors --input '12 May 1991' --layer 2 --head 1\n";
 
-enum { KINDS = 3, EVERY = 0 };
+enum { KINDS = 3, ALL = 0 };
 
-struct wishes {
+struct show_options {
   attn_style style;
-  struct attn_cli_drawing drawing;
-  const char *model, *input, *target, *kind;
-  int64_t layer, head, threads;
-  int all, json, wants_help;
+  struct attn_cli_pictures pictures;
+  struct attn_cli_attention_options attention;
+  int all, json, help;
 };
 
-/* ---- What was seen: panels, and all that they point to ---- */
+/* ---- Panels ---- */
 
-struct view {
+struct head_panel {
   attn_panel panel;
   char title[2][64], section[2][64]; /* in both languages */
   int kind, is_mean;
 };
 
-struct seen {
-  const struct wishes *w;
+struct attention_view {
+  const struct show_options *o;
   const attn_model *model;
-  struct view *view;
-  attn_panel *panel; /* all of them, in the order in which they are told */
-  char *said;
-  int32_t count, room;
-  int32_t sums[KINDS], added[KINDS]; /* the view of a kind's mean, from 1; heads in it */
+  int kind; /* ALL_KINDS, or an attn_attention_kind */
+  struct head_panel *heads;
+  attn_panel *panels; /* the panels of heads in output order */
+  char *output;       /* of the decoder */
+  int32_t count, capacity;
+  int32_t mean[KINDS], added[KINDS]; /* by kind: 1 + index of the mean; number of heads in it */
   char **labels;
   int64_t label_count;
-  int failed;
+  int failed; /* no memory */
 };
 
+enum { ALL_KINDS = -1 };
+
 static const attn_bilingual_text kind_words[KINDS] = {
-    {"Encoder self-attention", "エンコーダのセルフアテンション"},
-    {"Decoder self-attention", "デコーダのセルフアテンション"},
-    {"Cross-attention", "クロスアテンション"}};
+    {"Encoder self-attention", "エンコーダの自己注意"},
+    {"Decoder self-attention", "デコーダの自己注意"},
+    {"Cross-attention", "交差注意"}};
 
-static int grow(struct seen *s) {
-  int32_t room = s->room ? 2 * s->room : 16;
-  if (s->count < s->room) return 1;
-  void *view = realloc(s->view, (size_t)room * sizeof *s->view);
-  if (view) s->view = view, s->room = room;
-  return view != NULL;
+static int grow(struct attention_view *v) {
+  int32_t capacity = v->capacity ? 2 * v->capacity : 16;
+  if (v->count < v->capacity) return 1;
+  void *heads = realloc(v->heads, (size_t)capacity * sizeof *v->heads);
+  if (heads) v->heads = heads, v->capacity = capacity;
+  return heads != NULL;
 }
 
-/* Names live as long as the call that shows them: copies, for all panels of a kind the same. */
-static const char *const *copy_names(struct seen *s, const char *const *names, int64_t count) {
-  char **all = realloc(s->labels, (size_t)(s->label_count + count + 1) * sizeof *all);
-  char **own = calloc((size_t)count + 1, sizeof *own);
-  if (all) s->labels = all;
-  if (!all || !own) return s->failed = 1, free(own), NULL;
-  s->labels[s->label_count++] = (char *)own;
+/* Token names are valid only during the callback. The panels of a kind share one copy. */
+static const char *const *copy_labels(struct attention_view *v, const char *const *names,
+                                      int64_t count) {
+  char **all = realloc(v->labels, (size_t)(v->label_count + count + 1) * sizeof *all);
+  char **copy = calloc((size_t)count + 1, sizeof *copy);
+  if (all) v->labels = all;
+  if (!all || !copy) return v->failed = 1, free(copy), NULL;
+  v->labels[v->label_count++] = (char *)copy;
   for (int64_t n = 0; n < count; n++) {
-    own[n] = strdup(strcmp(names[n], " ") ? names[n] : "␣");
-    s->labels[s->label_count++] = own[n];
-    s->failed |= !own[n];
+    copy[n] = strdup(strcmp(names[n], " ") ? names[n] : "␣");
+    v->labels[v->label_count++] = copy[n];
+    v->failed |= !copy[n];
   }
-  return (const char *const *)own;
+  return (const char *const *)copy;
 }
 
-static void forget(struct seen *s) {
-  for (int32_t n = 0; n < s->count; n++) free((void *)s->view[n].panel.at);
-  for (int64_t n = 0; n < s->label_count; n++) free(s->labels[n]);
-  free(s->view), free(s->panel), free(s->labels), free(s->said);
+static void free_view(struct attention_view *v) {
+  for (int32_t n = 0; n < v->count; n++) free((void *)v->heads[n].panel.at);
+  for (int64_t n = 0; n < v->label_count; n++) free(v->labels[n]);
+  free(v->heads), free(v->panels), free(v->labels), free(v->output);
 }
 
 #define SET(to, ...) snprintf(to, sizeof to, __VA_ARGS__)
 
-static void name_view(struct view *v, const attn_attention *a) {
+static void set_title(struct head_panel *h, const attn_attention *a) {
   const attn_bilingual_text *kind = &kind_words[a->kind];
-  if (v->is_mean) {
-    SET(v->section[0], "%s", kind->english), SET(v->section[1], "%s", kind->japanese);
-    SET(v->title[0], "mean of all layers and heads"), SET(v->title[1], "全層・全ヘッドの平均");
+  if (h->is_mean) {
+    SET(h->section[0], "%s", kind->english), SET(h->section[1], "%s", kind->japanese);
+    SET(h->title[0], "mean of all layers and heads"), SET(h->title[1], "全層・全ヘッドの平均");
     return;
   }
-  SET(v->section[0], "%s, layer %d", kind->english, a->layer + 1);
-  SET(v->section[1], "%s 第%d層", kind->japanese, a->layer + 1);
-  SET(v->title[0], "head %d", a->head + 1), SET(v->title[1], "ヘッド%d", a->head + 1);
+  SET(h->section[0], "%s, layer %d", kind->english, a->layer + 1);
+  SET(h->section[1], "%s 第%d層", kind->japanese, a->layer + 1);
+  SET(h->title[0], "head %d", a->head + 1), SET(h->title[1], "ヘッド%d", a->head + 1);
 }
 
-/* Of the first head of a kind, whose names are copied, or like that one. */
-static struct view *add_view(struct seen *s, const attn_attention *a, int is_mean) {
-  size_t cells = (size_t)(a->queries * a->keys);
-  double *at = calloc(cells, sizeof *at);
-  if (!at || !grow(s)) return free(at), s->failed = 1, NULL;
-  const attn_panel *like = s->sums[a->kind] ? &s->view[s->sums[a->kind] - 1].panel : NULL;
+/* The first panel of a kind copies the labels, the others share them. */
+static struct head_panel *add_panel(struct attention_view *v, const attn_attention *a,
+                                    int is_mean) {
+  double *at = calloc((size_t)(a->queries * a->keys), sizeof *at);
+  if (!at || !grow(v)) return free(at), v->failed = 1, NULL;
+  const attn_panel *like = v->mean[a->kind] ? &v->heads[v->mean[a->kind] - 1].panel : NULL;
+  int is_cross = a->kind == ATTN_ATTENTION_CROSS;
   attn_panel p = ATTN_PANEL_INIT;
   p.kind = ATTN_PANEL_HEAT, p.rows = (int32_t)a->queries, p.cols = (int32_t)a->keys, p.at = at;
-  p.row_label = like ? like->row_label : copy_names(s, a->query_tokens, a->queries);
-  p.col_label = like ? like->col_label : copy_names(s, a->key_tokens, a->keys);
-  p.row_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_bilingual_text){"said", "出力"}
-                                               : (attn_bilingual_text){"query", "クエリ"};
-  p.col_axis = a->kind == ATTN_ATTENTION_CROSS ? (attn_bilingual_text){"source", "入力"}
-                                               : (attn_bilingual_text){"key", "キー"};
-  struct view *v = &s->view[s->count++];
-  *v = (struct view){.panel = p, .kind = a->kind, .is_mean = is_mean};
-  name_view(v, a);
-  return v;
+  p.row_label = like ? like->row_label : copy_labels(v, a->query_tokens, a->queries);
+  p.col_label = like ? like->col_label : copy_labels(v, a->key_tokens, a->keys);
+  p.row_axis =
+      is_cross ? (attn_bilingual_text){"output", "出力"} : (attn_bilingual_text){"query", "クエリ"};
+  p.col_axis =
+      is_cross ? (attn_bilingual_text){"source", "入力"} : (attn_bilingual_text){"key", "キー"};
+  struct head_panel *h = &v->heads[v->count++];
+  *h = (struct head_panel){.panel = p, .kind = a->kind, .is_mean = is_mean};
+  set_title(h, a);
+  return h;
 }
 
-static void add_weights(struct view *view, const attn_attention *a) {
-  double *at = (double *)(uintptr_t)view->panel.at; /* allocated by add_view */
+static void add_weights(struct head_panel *head, const attn_attention *a) {
+  double *at = (double *)(uintptr_t)head->panel.at; /* allocated by add_panel */
   for (int64_t n = 0; n < a->queries * a->keys; n++) at[n] += (double)a->weights[n];
 }
 
-/* A mean is needed where no one layer or head was asked for. */
-static void add_to_mean(struct seen *s, const attn_attention *a) {
-  if (!s->sums[a->kind]) {
-    if (!add_view(s, a, 1)) return;
-    s->sums[a->kind] = s->count;
+static void add_to_mean(struct attention_view *v, const attn_attention *a) {
+  if (!v->mean[a->kind]) {
+    if (!add_panel(v, a, 1)) return;
+    v->mean[a->kind] = v->count;
   }
-  add_weights(&s->view[s->sums[a->kind] - 1], a);
-  s->added[a->kind]++;
+  add_weights(&v->heads[v->mean[a->kind] - 1], a);
+  v->added[a->kind]++;
 }
 
-static int is_wanted(const struct wishes *w, const attn_attention *a) {
-  static const char *const names[KINDS] = {"encoder", "decoder", "cross"};
-  if (w->kind && strcmp(w->kind, names[a->kind])) return 0;
-  return (w->layer == EVERY || w->layer == a->layer + 1) &&
-         (w->head == EVERY || w->head == a->head + 1);
+static int is_selected(const struct attention_view *v, const attn_attention *a) {
+  int64_t layer = v->o->attention.layer, head = v->o->attention.head;
+  return (v->kind == ALL_KINDS || v->kind == a->kind) && (layer == ALL || layer == a->layer + 1) &&
+         (head == ALL || head == a->head + 1);
 }
 
-/* Each head where one was asked for, or where there is a page for all. */
-static int shows_heads(const struct wishes *w) {
-  return w->all || w->layer || w->head || attn_cli_draws(&w->drawing);
+/* The callback of attn_model_visit_attention. A selected layer or head replaces the mean. */
+static int add_head(void *context, const attn_attention *a) {
+  struct attention_view *v = context;
+  const struct show_options *o = v->o;
+  int is_one = o->attention.layer || o->attention.head;
+  if (!is_selected(v, a)) return 0;
+  if (!is_one) add_to_mean(v, a);
+  if (!is_one && !o->all && !attn_cli_has_pictures(&o->pictures)) return v->failed;
+  struct head_panel *head = v->failed ? NULL : add_panel(v, a, 0);
+  if (head) add_weights(head, a);
+  return v->failed;
 }
 
-static int look(void *context, const attn_attention *a) {
-  struct seen *s = context;
-  if (!is_wanted(s->w, a)) return 0;
-  if (!s->w->layer && !s->w->head) add_to_mean(s, a);
-  if (!shows_heads(s->w) || s->failed) return s->failed;
-  struct view *view = add_view(s, a, 0);
-  if (view) add_weights(view, a);
-  return s->failed;
-}
+/* ---- Output ---- */
 
-/* ---- What is told of it ---- */
-
-static void divide(struct seen *s) {
+static void divide_means(struct attention_view *v) {
   for (int kind = 0; kind < KINDS; kind++) {
-    if (!s->sums[kind]) continue;
-    attn_panel *p = &s->view[s->sums[kind] - 1].panel;
+    if (!v->mean[kind]) continue;
+    attn_panel *p = &v->heads[v->mean[kind] - 1].panel;
     double *at = (double *)(uintptr_t)p->at;
-    for (int64_t n = 0; n < (int64_t)p->rows * p->cols; n++) at[n] /= s->added[kind];
+    for (int64_t n = 0; n < (int64_t)p->rows * p->cols; n++) at[n] /= v->added[kind];
   }
 }
 
-/* Means before heads; where the answer came from before how it was read. */
-static void finish(struct seen *s) {
+/* Means first; cross-attention before self-attention. */
+static void order_panels(struct attention_view *v) {
   static const int order[KINDS] = {ATTN_ATTENTION_CROSS, ATTN_ATTENTION_ENCODER,
                                    ATTN_ATTENTION_DECODER};
   int32_t count = 0;
-  divide(s);
-  if (!(s->panel = calloc((size_t)s->count + 1, sizeof *s->panel))) s->failed = 1;
-  for (int turn = 0; turn < 2 * KINDS && s->panel; turn++)
-    for (int32_t n = 0; n < s->count; n++) {
-      struct view *v = &s->view[n];
-      if (v->is_mean != (turn < KINDS) || v->kind != order[turn % KINDS]) continue;
-      v->panel.section = (attn_bilingual_text){v->section[0], v->section[1]};
-      v->panel.title = (attn_bilingual_text){v->title[0], v->title[1]};
-      s->panel[count++] = v->panel;
+  divide_means(v);
+  if (!(v->panels = calloc((size_t)v->count + 1, sizeof *v->panels))) v->failed = 1;
+  for (int pass = 0; pass < 2 * KINDS && v->panels; pass++)
+    for (int32_t n = 0; n < v->count; n++) {
+      struct head_panel *h = &v->heads[n];
+      if (h->is_mean != (pass < KINDS) || h->kind != order[pass % KINDS]) continue;
+      h->panel.section = (attn_bilingual_text){h->section[0], h->section[1]};
+      h->panel.title = (attn_bilingual_text){h->title[0], h->title[1]};
+      v->panels[count++] = h->panel;
     }
 }
 
-/* Bytes of a text's beginning that a title has room for, no character torn. */
-static int fitting(const char *text) {
-  size_t bytes = strlen(text), most = 200;
-  if (bytes <= most) return (int)bytes;
-  while (most && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
-  return (int)most;
+/* Length of the longest prefix of at most 200 bytes that ends between characters. */
+static int title_length(const char *text) {
+  size_t length = strlen(text), max = 200;
+  if (length <= max) return (int)length;
+  while (max && ((unsigned char)text[max] & 0xC0) == 0x80) max--;
+  return (int)max;
 }
 
-static attn_status draw(const void *what, attn_picture_format format, const attn_sink *sink,
+static attn_status draw(const void *data, attn_picture_format format, const attn_sink *sink,
                         attn_error *err) {
-  const struct seen *s = what;
-  const char *input = s->w->input ? s->w->input : s->w->target;
-  const char *said = s->said ? s->said : "";
+  const struct attention_view *v = data;
+  const char *input = v->o->attention.input ? v->o->attention.input : v->o->attention.target;
+  const char *output = v->output ? v->output : "";
   char title[512];
-  snprintf(title, sizeof title, "%.*s%s%.*s", fitting(input), input, s->said ? " → " : "",
-           fitting(said), said);
+  snprintf(title, sizeof title, "%.*s%s%.*s", title_length(input), input, v->output ? " → " : "",
+           title_length(output), output);
   const attn_bilingual_text words = {title, NULL};
-  return attn_panels_draw(s->panel, s->count, &words, format, &s->w->style, sink, err);
+  return attn_panels_draw(v->panels, v->count, &words, format, &v->o->style, sink, err);
 }
 
-static void put_names(const char *name, const char *const *labels, int32_t count) {
-  printf("\"%s\": [", name);
-  for (int32_t n = 0; n < count; n++) printf("%s", n ? ", " : ""), attn_cli_json_text(labels[n]);
-  printf("], ");
+static void print_labels_json(const char *key, const char *const *labels, int32_t count) {
+  attn_cli_json_begin_array(key);
+  for (int32_t n = 0; n < count; n++) attn_cli_json_string(NULL, labels[n]);
+  attn_cli_json_end_array();
 }
 
-static void put_unknown(const struct seen *s, const char *name, const char *text) {
+static void print_unknown_json(const attn_model *model, const char *key, const char *text) {
   if (!text) return;
-  printf("\"%s\": {", name), attn_cli_json_unknown(s->model, text), printf("}, ");
+  attn_cli_json_begin_object(key);
+  attn_cli_json_unknown_tokens(model, text);
+  attn_cli_json_end_object();
 }
 
-static void put_json(const struct seen *s, const attn_panel *p) {
-  printf("{");
-  put_unknown(s, "input", s->w->input), put_unknown(s, "target", s->w->target);
-  printf("\"attention\": "), attn_cli_json_text(p->section.english);
-  printf(", \"title\": "), attn_cli_json_text(p->title.english), printf(", ");
-  put_names("rows", p->row_label, p->rows), put_names("columns", p->col_label, p->cols);
-  printf("\"weights\": [");
+static void print_json(const struct attention_view *v, const attn_panel *p) {
+  attn_cli_json_begin_object(NULL);
+  print_unknown_json(v->model, "input", v->o->attention.input);
+  print_unknown_json(v->model, "target", v->o->attention.target);
+  attn_cli_json_string("attention", p->section.english);
+  attn_cli_json_string("title", p->title.english);
+  print_labels_json("query_tokens", p->row_label, p->rows);
+  print_labels_json("key_tokens", p->col_label, p->cols);
+  attn_cli_json_begin_array("weights");
   for (int32_t i = 0; i < p->rows; i++) {
-    printf("%s[", i ? ", " : "");
+    attn_cli_json_begin_array(NULL);
     for (int32_t j = 0; j < p->cols; j++)
-      printf("%s", j ? ", " : ""), attn_cli_json_number(p->at[(int64_t)i * p->cols + j]);
-    printf("]");
+      attn_cli_json_number(NULL, p->at[(int64_t)i * p->cols + j]);
+    attn_cli_json_end_array();
   }
-  puts("]}");
+  attn_cli_json_end_array();
+  attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
-static attn_status tell(const struct seen *s, attn_error *err) {
+static attn_status print_view(const struct attention_view *v, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
-  if (attn_cli_draws(&s->w->drawing)) return attn_cli_draw(&s->w->drawing, draw, s, err);
-  if (!s->w->json) return draw(s, ATTN_PICTURE_TEXT, &sink, err);
-  for (int32_t n = 0; n < s->count; n++) put_json(s, &s->panel[n]);
+  if (attn_cli_has_pictures(&v->o->pictures))
+    return attn_cli_write_pictures(&v->o->pictures, draw, v, err);
+  if (!v->o->json) return draw(v, ATTN_PICTURE_TEXT, &sink, err);
+  for (int32_t n = 0; n < v->count; n++) print_json(v, &v->panels[n]);
   return ATTN_OK;
 }
 
 /* ---- The command ---- */
 
-static const char *default_kind(const attn_model *model) {
+/* The output of the decoder, for the title: --target, or greedy decoding as in
+ * attn_model_visit_attention. A model without an encoder has none. */
+static void set_output(struct attention_view *v) {
+  const struct attn_cli_attention_options *o = &v->o->attention;
   attn_model_info facts = {.struct_size = sizeof facts};
-  attn_model_describe(model, &facts, NULL);
-  if (!facts.decoder_layers) return "encoder";
-  return facts.encoder_layers ? "cross" : "decoder";
+  attn_model_describe(v->model, &facts, NULL);
+  attn_generation_config config = ATTN_GENERATION_CONFIG_INIT;
+  attn_generation_result result = ATTN_GENERATION_RESULT_INIT;
+  config.threads = (int32_t)o->threads, config.num_beams = 1;
+  if (facts.encoder_layers && o->input && !o->target &&
+      !attn_model_generate(v->model, &o->input, 1, &config, &result, NULL))
+    v->output = result.text, result.text = NULL;
+  else if (o->input && o->target)
+    v->output = strdup(o->target);
+  attn_generation_results_free(&result, 1);
 }
 
-/* What it says by itself, for the title; a decoder alone is shown as it reads, not as it says. */
-static void ask(struct seen *s, const attn_model *model) {
-  attn_model_info facts = {.struct_size = sizeof facts};
-  attn_model_describe(model, &facts, NULL);
-  attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;
-  attn_generation_result reply = ATTN_GENERATION_RESULT_INIT;
-  how.threads = (int32_t)s->w->threads, how.num_beams = 1; /* as what is looked at */
-  if (facts.encoder_layers && s->w->input && !s->w->target &&
-      !attn_model_generate(model, &s->w->input, 1, &how, &reply, NULL))
-    s->said = reply.text, reply.text = NULL;
-  else if (s->w->input && s->w->target)
-    s->said = strdup(s->w->target);
-  attn_generation_results_free(&reply, 1);
-}
-
-/* A page is of all kinds. */
-static int show(struct wishes *w, const attn_model *model) {
+static int show(const struct show_options *o, const attn_model *model) {
+  const struct attn_cli_attention_options *a = &o->attention;
   attn_error err;
-  struct seen s = {.w = w, .model = model};
-  if (!w->kind && !attn_cli_draws(&w->drawing)) w->kind = default_kind(model);
-  if (w->input) attn_cli_warn_unknown("--input", 0, model, w->input);
-  if (w->target) attn_cli_warn_unknown("--target", 0, model, w->target);
-  attn_status status =
-      attn_model_visit_attention(model, w->input, w->target, (int32_t)w->threads, look, &s, &err);
+  struct attention_view v = {.o = o, .model = model};
+  v.kind = !a->kind && attn_cli_has_pictures(&o->pictures) ? ALL_KINDS
+                                                           : (int)attn_cli_attention_kind(a, model);
+  attn_cli_warn_unknown_attention(a, model);
+  attn_status status = attn_model_visit_attention(model, a->input, a->target, (int32_t)a->threads,
+                                                  add_head, &v, &err);
   int result = EXIT_TROUBLE;
-  finish(&s), ask(&s, model);
-  if (s.failed)
-    attn_cli_say("show", "no memory for what was seen");
-  else if (!status && !s.count)
-    attn_cli_say("show", "the model has no such kind, layer or head; --all shows which");
-  else if (status || tell(&s, &err))
-    result = attn_cli_fail("show", NULL, &err);
+  order_panels(&v), set_output(&v);
+  if (v.failed)
+    attn_cli_print_no_memory("show");
+  else if (!status && !v.count)
+    attn_cli_print_error("show",
+                         "the model has no such kind, layer or head; --all shows those it has");
+  else if (status || print_view(&v, &err))
+    result = attn_cli_report_error("show", NULL, &err);
   else
-    result = EXIT_FINE;
-  forget(&s);
+    result = EXIT_OK;
+  free_view(&v);
   return result;
 }
 
-static int check(const struct wishes *w, int operands) {
-  const char *why = NULL;
-  if (operands != 1) why = operands ? "one checkpoint at a time" : "which checkpoint?";
-  if (!why && !w->input && !w->target) why = "--input TEXT: what shall it look at?";
-  if (!why && w->kind && strcmp(w->kind, "cross") && strcmp(w->kind, "encoder") &&
-      strcmp(w->kind, "decoder"))
-    why = "--kind may be cross, encoder or decoder";
-  if (!why && (w->layer < 0 || w->head < 0)) why = "--layer and --head count from 1";
-  if (!why && (w->threads < 0 || w->threads > 1024)) why = "--threads may be 0 to 1024";
-  if (!why && w->json && attn_cli_draws(&w->drawing)) why = "--json, or a picture: leave one out";
-  if (why) attn_cli_usage("show", "%s", why);
-  return why ? -1 : 0;
+static const char *conflict(const struct show_options *o, int operands) {
+  if (operands != 1) return "expected one model";
+  if (!o->attention.input && !o->attention.target) return "expected --input TEXT";
+  if (o->json && attn_cli_has_pictures(&o->pictures))
+    return "--json and pictures exclude each other";
+  return NULL;
 }
 
 int attn_cmd_show(int argc, char **argv) {
-  struct wishes w = {.input = NULL};
-  const char *lang = NULL, *color = NULL;
-  int64_t width = 0, precision = -1;
+  struct show_options o = {.all = 0};
+  struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
   int operands;
   attn_model *model;
   attn_error err;
-  const struct attn_cli_option table[] = {{"--input", OPTION_TEXT, &w.input, NULL},
-                                          {"--target", OPTION_TEXT, &w.target, NULL},
-                                          {"--kind", OPTION_TEXT, &w.kind, NULL},
-                                          {"--layer", OPTION_WHOLE, &w.layer, NULL},
-                                          {"--head", OPTION_WHOLE, &w.head, NULL},
-                                          {"--all", OPTION_FLAG, &w.all, NULL},
-                                          {"--svg", OPTION_TEXT, &w.drawing.svg, NULL},
-                                          {"--png", OPTION_TEXT, &w.drawing.png, NULL},
-                                          {"--html", OPTION_TEXT, &w.drawing.html, NULL},
-                                          {"--json", OPTION_FLAG, &w.json, NULL},
-                                          {"--lang", OPTION_TEXT, &lang, NULL},
-                                          {"--color", OPTION_TEXT, &color, NULL},
-                                          {"--width", OPTION_WHOLE, &width, NULL},
-                                          {"--precision", OPTION_WHOLE, &precision, NULL},
-                                          {"--threads", OPTION_WHOLE, &w.threads, NULL},
-                                          {"--help", OPTION_FLAG, &w.wants_help, NULL},
-                                          {"-h", OPTION_FLAG, &w.wants_help, NULL}};
-  if (attn_cli_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+  const struct attn_cli_option table[] = {
+      {"--all", OPTION_FLAG, &o.all, NULL},  {"--json", OPTION_FLAG, &o.json, NULL},
+      ATTN_CLI_PICTURE_OPTIONS(&o.pictures), ATTN_CLI_ATTENTION_OPTIONS(&o.attention),
+      ATTN_CLI_STYLE_OPTIONS(&style),        ATTN_CLI_HELP_OPTIONS(&o.help)};
+  style.precision = 2;
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (precision < 0) precision = 2; /* of shares of 1 that is enough to see */
-  if (check(&w, operands) || attn_cli_style(&w.style, lang, color, width, precision))
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  const char *message = conflict(&o, operands);
+  if (message) return attn_cli_print_usage_error("show", "%s", message);
+  if (attn_cli_check_attention("show", &o.attention, 0) ||
+      attn_cli_parse_style("show", &style, &o.style))
     return EXIT_TROUBLE;
-  if (attn_model_open(argv[1], &model, &err)) return attn_cli_fail("show", argv[1], &err);
-  int result = show(&w, model);
+  if (attn_model_open(argv[1], &model, &err)) return attn_cli_report_error("show", argv[1], &err);
+  int result = show(&o, model);
   attn_model_free(model);
   return result;
 }

@@ -1,4 +1,4 @@
-/* cmd_train.c -- attn train: a Transformer from nothing. */
+/* cmd_train.c -- attn train: train a Transformer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,67 +8,79 @@
 #include "attn/train.h"
 #include "command.h"
 #include "console.h"
+#include "json_writer.h"
 
 static const char help[] =
-    "attn train - a Transformer from nothing: a task, or your own pairs\n\n"
+    "attn train - train a Transformer on a generated task or on your own text pairs\n\n"
     "usage: attn train TASK [OPTION...]\n"
     "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
     "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
-    "  -o, --output FILE  the best checkpoint [TASK.safetensors]; the last one stands beside it,\n"
-    "                     as NAME.last.safetensors\n"
-    "  --replace          files of these names may be replaced, but for read-only ones\n"
-    "  --data FILE        lines of source<TAB>target, UTF-8\n"
-    "  --held-out FILE    lines to validate on [a tenth of --data's]\n"
-    "  --resume FILE      goes on where a run stopped, bit for bit\n\n"
-    "the model:\n"
-    "  --config FILE      JSON, or '{\"d_model\": 128, ...}' itself: what differs from the default;\n"
-    "                     \"kind\" may be encoder-decoder, decoder, or encoder: a token at each "
-    "place\n"
-    "  --tokenizer KIND   characters, words, bpe:8000, or a tokenizer.json\n\n"
-    "the run (in brackets what a task does not set otherwise):\n"
-    "  --steps N [4000]  --batch N [64]  --accumulate N [1]  --rate R [0.002]\n"
-    "  --schedule cosine|noam|constant  --warm-up N  --decay R [0.01]  --clip R [1]\n"
-    "  --smoothing R [0]  --seed N [0]  --threads N [all]\n"
-    "  --precision float32|bf16 [float32]: bf16: linear layers multiply rounded numbers\n"
-    "  --validate-every N  --examples N [256]: how often, and on how many unseen ones\n"
-    "  --until SHARE      ends when so many replies of the unseen are right, 0.999 say\n"
-    "  --patience N       ends after so many validations without a better one\n"
-    "  --examine N        a task: at the end asks the best for so many other unseen ones [2000]\n\n"
-    "  --list             the tasks, each with an example\n"
-    "  --json             a line of JSON for each validation, and one for the end\n"
-    "  --quiet            no progress\n\n"
+    "data and files:\n"
+    "  --list              list the tasks, each with examples\n"
+    "  --data FILE         lines of source<TAB>target, UTF-8\n"
+    "  --validation-data FILE   lines to validate on [a tenth of --data]\n"
+    "  --resume FILE       resume a run from its last checkpoint, with its settings; "
+    "bit-identical\n"
+    "                      to a run without interruption\n"
+    "  -o, --output FILE   the best checkpoint [TASK.safetensors]; the last one is written next "
+    "to\n"
+    "                      it as NAME.last.safetensors\n"
+    "  --overwrite         replace existing output files, unless they are read-only\n\n"
+    "model:\n"
+    "  --config FILE       JSON, or the object itself: members that differ from the default; "
+    "\"kind\"\n"
+    "                      is encoder-decoder, decoder, or encoder: one output token per position\n"
+    "  --tokenizer KIND    characters, words, bpe:SIZE (a vocabulary of SIZE tokens learned from "
+    "the\n"
+    "                      data), or a tokenizer.json [the task's; characters]\n\n"
+    "training (a task may have other defaults):\n"
+    "  --steps N           optimizer steps [4000]\n"
+    "  --batch-size N      pairs per batch [64]\n"
+    "  --gradient-accumulation-steps N   batches per step [1]\n"
+    "  --learning-rate R   highest learning rate [0.002]\n"
+    "  --lr-schedule NAME  cosine, noam or constant [cosine]\n"
+    "  --warmup-steps N    steps of linear warmup [a twentieth of --steps]\n"
+    "  --weight-decay R    of AdamW [0.01]; negative: none\n"
+    "  --max-grad-norm R   clip the gradient to this norm [1]; negative: do not\n"
+    "  --label-smoothing R   [0]\n"
+    "  --precision P       float32, or bf16 operands in the linear layers [float32]\n"
+    "  --seed N            [0]\n"
+    "  --threads N         0 to 1024; 0: all [0]\n\n"
+    "validation:\n"
+    "  --validate-every N  steps between validations [a twentieth of --steps, at least 50]\n"
+    "  --max-validation-examples N   examples per validation [256]\n"
+    "  --target-exact-match R   stop at this share of exact matches, 0.999 for example\n"
+    "  --patience N        stop after N validations without improvement\n"
+    "  --test-examples N   a task: evaluate the best checkpoint on N other examples, 0 to "
+    "16777216\n"
+    "                      [2000]\n\n"
+    "  --json              one object per validation, and one at the end\n"
+    "  --quiet             no progress\n\n"
+    "exit status: 0 success, 2 trouble, 130 interrupted (the last checkpoint is written)\n\n"
     "examples:\n"
     "  attn train dates\n"
     "  attn generate dates.safetensors '12 May 1991'\n"
     "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
-    "  attn train addition --config '{\"kind\": \"decoder\", \"d_model\": 128}' -o "
-    "sums.safetensors\n"
+    "  attn train addition --config '{\"kind\": \"decoder\"}' -o sums.safetensors\n"
     "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
 
-struct wishes {
-  attn_train_config run;
-  int64_t examine, seed, threads;
-  int json, quiet, list, wants_help;
-  char *output, *config; /* made here */
+struct train_options {
+  attn_train_config config;
+  int64_t test_examples, seed, threads;
+  int json, quiet, list, help;
+  char *output, *config_text; /* allocated */
 };
 
-/* ---- While it runs ---- */
+/* ---- Progress ---- */
 
-struct view {
-  const struct wishes *w;
-  double last;
+struct train_progress {
+  const struct train_options *o;
+  double last; /* time of the last line; 0 before the first */
   int32_t phase;
-  struct attn_cli_progress progress;
+  struct attn_cli_progress bar;
 };
 
-static void put_share(double share, FILE *to) {
-  if (isnan(share))
-    fprintf(to, "    -  ");
-  else
-    fprintf(to, "%6.2f %%", share * 100);
-}
-
-static void put_time(double seconds, FILE *to) {
+static void print_time(double seconds, FILE *to) {
   long whole = lround(seconds < 1e9 ? seconds : 1e9);
   if (whole >= 3600)
     fprintf(to, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
@@ -76,156 +88,179 @@ static void put_time(double seconds, FILE *to) {
     fprintf(to, "%ld:%02ld", whole / 60, whole % 60);
 }
 
-static void put_line(const attn_train_state *s, FILE *to) {
-  fprintf(to, "step %lld/%lld  loss %.4f  unseen ", (long long)s->step, (long long)s->steps,
+static void print_step(const attn_train_state *s, FILE *to) {
+  fprintf(to, "step %lld/%lld  loss %.4f  validation ", (long long)s->step, (long long)s->steps,
           s->loss);
-  if (isnan(s->validation_exact_match) && !isnan(s->validation_loss))
+  if (!isnan(s->validation_exact_match))
+    fprintf(to, "%6.2f %%", s->validation_exact_match * 100);
+  else if (!isnan(s->validation_loss))
     fprintf(to, "loss %.4f", s->validation_loss);
   else
-    put_share(s->validation_exact_match, to);
+    fprintf(to, "    -  ");
   fprintf(to, "  %.0f tokens/s  ", s->tokens_per_second);
-  put_time(s->seconds_left, to);
+  print_time(s->seconds_left, to);
   fprintf(to, " left");
   if (s->skipped_steps) fprintf(to, "  %lld skipped", (long long)s->skipped_steps);
 }
 
-static void put_json(const attn_train_state *s) {
-  const struct {
-    const char *name;
-    double value;
-  } numbers[] = {{"step", (double)s->step},
-                 {"steps", (double)s->steps},
-                 {"loss", s->loss},
-                 {"accuracy", s->accuracy},
-                 {"rate", s->learning_rate},
-                 {"validation_loss", s->validation_loss},
-                 {"validation_exact_match", s->validation_exact_match},
-                 {"best", s->best_metric},
-                 {"best_step", (double)s->best_step},
-                 {"tokens_per_second", s->tokens_per_second},
-                 {"seconds", s->seconds},
-                 {"skipped", (double)s->skipped_steps},
-                 {"weights", (double)s->parameter_count},
-                 {"bytes", (double)s->memory_bytes}};
-  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
-    printf("%s\"%s\": ", n ? ", " : "{", numbers[n].name);
-    attn_cli_json_number(numbers[n].value);
-  }
+static void print_state_json(const attn_train_state *s) {
+  attn_cli_json_int("step", s->step);
+  attn_cli_json_int("steps", s->steps);
+  attn_cli_json_number("loss", s->loss);
+  attn_cli_json_number("accuracy", s->accuracy);
+  attn_cli_json_number("learning_rate", s->learning_rate);
+  attn_cli_json_number("grad_norm", s->grad_norm);
+  attn_cli_json_number("validation_loss", s->validation_loss);
+  attn_cli_json_number("validation_exact_match", s->validation_exact_match);
+  attn_cli_json_number("best", s->best_metric);
+  attn_cli_json_int("best_step", s->best_step);
+  attn_cli_json_number("tokens_per_second", s->tokens_per_second);
+  attn_cli_json_number("seconds", s->seconds);
+  attn_cli_json_int("skipped", s->skipped_steps);
+  attn_cli_json_int("parameter_count", s->parameter_count);
+  attn_cli_json_int("memory_bytes", s->memory_bytes);
 }
 
-static void begin(const struct wishes *w, const attn_train_state *s) {
-  int half = w->run.precision && !strcmp(w->run.precision, "bf16");
+static void print_validation_json(const attn_train_state *s) {
+  attn_cli_json_begin_object(NULL);
+  print_state_json(s);
+  attn_cli_json_end_object(), attn_cli_json_end_line();
+  fflush(stdout);
+}
+
+static void print_start(const struct train_options *o, const attn_train_state *s) {
+  int is_bf16 = o->config.precision && !strcmp(o->config.precision, "bf16");
   fprintf(stderr,
-          "%lld weights, %lld words, %.1f MiB for training%s; Ctrl-C keeps what was learned\n",
+          "%lld parameters, vocabulary of %lld, %.1f MiB for training%s; Ctrl-C stops and keeps a "
+          "checkpoint\n",
           (long long)s->parameter_count, (long long)s->vocab_size,
-          (double)s->memory_bytes / (1 << 20), half ? " in bf16" : "");
+          (double)s->memory_bytes / (1 << 20), is_bf16 ? " in bf16" : "");
 }
 
-/* What takes longer than a second. A batch's examples are the step's line's. */
-static int32_t show_phase(struct view *v, const attn_train_state *s) {
-  static const char *const names[] = {"", "reading",   "making words of", "measuring",
-                                      "", "gathering", "validating on"};
-  if (s->phase != v->phase) attn_cli_progress_next(&v->progress, names[s->phase]);
-  v->phase = s->phase;
-  return attn_cli_tick(&v->progress, s->done, s->total);
+/* A bar for the phases other than steps. Loading a batch has none: the step line is current. */
+static int32_t update_phase(struct train_progress *p, const attn_train_state *s) {
+  static const char *const labels[] = {[ATTN_TRAIN_READ_DATA] = "reading data",
+                                       [ATTN_TRAIN_BUILD_VOCABULARY] = "building vocabulary",
+                                       [ATTN_TRAIN_MEASURE_EXAMPLES] = "measuring examples",
+                                       [ATTN_TRAIN_STEP] = "",
+                                       [ATTN_TRAIN_LOAD_BATCH] = "loading batch",
+                                       [ATTN_TRAIN_VALIDATE] = "validating"};
+  if (s->phase != p->phase) attn_cli_progress_restart(&p->bar, labels[s->phase]);
+  p->phase = s->phase;
+  return attn_cli_progress_update(&p->bar, s->done, s->total);
 }
 
-/* A terminal sees a line that lives, anything else a line for each validation. */
-static int32_t show(void *context, const attn_train_state *s) {
-  struct view *v = context;
-  if (s->phase != ATTN_TRAIN_STEP) return show_phase(v, s);
-  int live = isatty(STDERR_FILENO);
+/* A terminal shows one line that is redrawn; elsewhere there is a line per validation. */
+static int32_t update_progress(void *context, const attn_train_state *s) {
+  struct train_progress *p = context;
+  if (s->phase != ATTN_TRAIN_STEP) return update_phase(p, s);
+  int is_terminal = isatty(STDERR_FILENO);
   double now = attn_cli_now();
-  if (v->w->json && s->validated) put_json(s), puts("}"), fflush(stdout);
-  if (v->w->quiet) return attn_cli_interrupted();
-  if (v->last <= 0) begin(v->w, s), v->last = now;
-  if (s->validated) {
-    fprintf(stderr, "%s", live ? "\r\033[K" : ""), put_line(s, stderr), fputc('\n', stderr);
-  } else if (live && now - v->last > 0.2) {
-    v->last = now, fprintf(stderr, "\r\033[K"), put_line(s, stderr), fflush(stderr);
+  if (p->o->json && s->validated) print_validation_json(s);
+  if (p->o->quiet) return attn_cli_interrupted();
+  if (p->last <= 0) print_start(p->o, s), p->last = now;
+  if (s->validated || (is_terminal && now - p->last > 0.2)) {
+    if (is_terminal) attn_cli_clear_line();
+    print_step(s, stderr);
+    if (s->validated)
+      fputc('\n', stderr);
+    else
+      p->last = now, fflush(stderr);
   }
   return attn_cli_interrupted();
 }
 
-/* ---- At the end ---- */
+/* ---- Result ---- */
 
-/* Of a share, by [Wilson27]: where it lies in 95 cases of 100. */
-static void wilson(const attn_evaluation *c, double *low, double *high) {
+/* The 95 % score interval of a proportion [Wilson27]. */
+static void wilson_interval(const attn_evaluation *e, double *low, double *high) {
   const double z = 1.959964;
-  double n = (double)c->examples, p = (double)c->exact_matches / n, z2 = z * z;
-  double middle = p + z2 / (2 * n), half = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  *low = (middle - half) / (1 + z2 / n), *high = (middle + half) / (1 + z2 / n);
+  double n = (double)e->examples, p = (double)e->exact_matches / n, z2 = z * z;
+  double center = p + z2 / (2 * n), radius = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  *low = (center - radius) / (1 + z2 / n), *high = (center + radius) / (1 + z2 / n);
 }
 
-static const char *why(int32_t end) {
-  static const char *const words[] = {"goes on", "all steps made", "good enough",
-                                      "no better for a while", "stopped"};
-  return words[end];
-}
+/* By attn_train_stop_reason. */
+static const struct {
+  const char *name, *text;
+} stop_reasons[] = {{"running", "running"},
+                    {"max_steps", "finished"},
+                    {"target_reached", "target reached"},
+                    {"early_stopped", "stopped early without improvement"},
+                    {"interrupted", "interrupted"}};
 
-static attn_status examine(const struct wishes *w, struct attn_cli_progress *progress,
-                           attn_evaluation *card, attn_error *err) {
+static attn_status evaluate(const struct train_options *o, struct attn_cli_progress *bar,
+                            attn_evaluation *evaluation, attn_error *err) {
   attn_model *model;
-  if (!w->run.task || !w->examine) return ATTN_OK;
-  attn_status status = attn_model_open(w->run.output, &model, err);
+  if (!o->config.task || !o->test_examples) return ATTN_OK;
+  attn_status status = attn_model_open(o->config.output, &model, err);
   if (status) return status;
-  attn_cli_progress_next(progress, "examining on");
-  status = attn_model_evaluate(model, w->run.task, w->examine, w->run.seed, w->run.threads,
-                               attn_cli_tick, progress, card, err);
+  attn_cli_progress_restart(bar, "evaluating");
+  status = attn_model_evaluate(model, o->config.task, o->test_examples, o->config.seed,
+                               o->config.threads, attn_cli_progress_update, bar, evaluation, err);
   attn_model_free(model);
   return status;
 }
 
-static void tell_end(const struct wishes *w, const attn_train_state *end,
-                     const attn_evaluation *card) {
-  double low = 0, high = 1;
-  if (card->examples) wilson(card, &low, &high);
-  if (w->json) {
-    put_json(end), printf(", \"end\": "), attn_cli_json_text(why(end->stop_reason));
-    printf(", \"output\": "), attn_cli_json_text(w->run.output);
-    printf(", \"examined\": %lld, \"exact\": %lld, \"aligned\": %lld, \"pointed\": %lld}\n",
-           (long long)card->examples, (long long)card->exact_matches,
-           (long long)card->aligned_tokens, (long long)card->alignment_matches);
-    return;
-  }
-  printf("%s after %lld steps, ", why(end->stop_reason), (long long)end->step);
-  put_time(end->seconds, stdout);
-  if (end->best_step) {
-    printf("; the best, of step %lld: ", (long long)end->best_step);
-    attn_cli_put_plain(w->run.output, stdout), putchar('\n');
-  } else {
-    printf("; nothing was left to do\n");
-  }
-  if (card->examples)
-    printf("%lld of %lld other unseen examples right: %.2f %% (95 %%: %.2f to %.2f)\n",
-           (long long)card->exact_matches, (long long)card->examples,
-           100 * (double)card->exact_matches / (double)card->examples, 100 * low, 100 * high);
-  if (card->aligned_tokens)
-    printf(
-        "cross-attention points at the right source word in %.1f %% of %lld cases (equal weights: "
-        "%.1f %%)\n",
-        100 * (double)card->alignment_matches / (double)card->aligned_tokens,
-        (long long)card->aligned_tokens, 100 * card->alignment_chance);
+static void print_result_json(const struct train_options *o, const attn_train_state *end,
+                              const attn_evaluation *e) {
+  attn_cli_json_begin_object(NULL);
+  print_state_json(end);
+  attn_cli_json_string("stop_reason", stop_reasons[end->stop_reason].name);
+  attn_cli_json_string("output", o->config.output);
+  attn_cli_json_begin_object("test");
+  attn_cli_json_int("examples", e->examples);
+  attn_cli_json_int("exact_matches", e->exact_matches);
+  attn_cli_json_int("aligned_tokens", e->aligned_tokens);
+  attn_cli_json_int("aligned_correctly", e->alignment_matches);
+  attn_cli_json_end_object();
+  attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
-static int train(struct wishes *w) {
+static void print_result(const struct train_options *o, const attn_train_state *end,
+                         const attn_evaluation *e) {
+  double low = 0, high = 1;
+  printf("%s after %lld steps, ", stop_reasons[end->stop_reason].text, (long long)end->step);
+  print_time(end->seconds, stdout);
+  if (end->best_step) {
+    printf("; best checkpoint, of step %lld: ", (long long)end->best_step);
+    attn_cli_print_text(o->config.output, stdout), putchar('\n');
+  } else {
+    printf("; no steps were left\n");
+  }
+  if (e->examples) {
+    wilson_interval(e, &low, &high);
+    printf("test: %lld of %lld other examples match exactly: %.2f %% (95 %%: %.2f to %.2f)\n",
+           (long long)e->exact_matches, (long long)e->examples,
+           100 * (double)e->exact_matches / (double)e->examples, 100 * low, 100 * high);
+  }
+  if (e->aligned_tokens)
+    printf(
+        "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
+        "weights: %.1f %%)\n",
+        100 * (double)e->alignment_matches / (double)e->aligned_tokens,
+        (long long)e->aligned_tokens, 100 * e->alignment_chance);
+}
+
+static int train(struct train_options *o) {
   attn_error err = {.offset = -1};
   attn_train_state end = ATTN_TRAIN_STATE_INIT;
-  attn_evaluation card = ATTN_EVALUATION_INIT;
-  struct view view = {.w = w, .progress = attn_cli_progress_begin("train", w->quiet)};
-  w->run.progress = show, w->run.context = &view;
-  attn_status status = attn_model_train(&w->run, &end, &err);
+  attn_evaluation evaluation = ATTN_EVALUATION_INIT;
+  struct train_progress progress = {.o = o, .bar = attn_cli_progress_begin("training", o->quiet)};
+  o->config.progress = update_progress, o->config.context = &progress;
+  attn_status status = attn_model_train(&o->config, &end, &err);
   int trained = !status;
-  if (trained) status = examine(w, &view.progress, &card, &err);
-  attn_cli_progress_end(&view.progress);
-  if (trained && (!status || status == ATTN_ERR_INTERRUPTED)) tell_end(w, &end, &card);
-  if (!status) return EXIT_FINE;
-  return attn_cli_fail("train", err.offset >= 0 ? w->run.resume : NULL, &err);
+  if (trained) status = evaluate(o, &progress.bar, &evaluation, &err);
+  attn_cli_progress_end(&progress.bar);
+  if (trained && (!status || status == ATTN_ERR_INTERRUPTED))
+    (o->json ? print_result_json : print_result)(o, &end, &evaluation);
+  if (!status) return EXIT_OK;
+  return attn_cli_report_error("train", err.offset >= 0 ? o->config.resume : NULL, &err);
 }
 
-/* ---- What was asked for ---- */
+/* ---- Options ---- */
 
-static int list(void) {
+static int list_tasks(void) {
   attn_task_info task = ATTN_TASK_INFO_INIT;
   char source[256], target[256];
   for (int32_t n = 0; attn_task_describe(n, &task); n++) {
@@ -234,102 +269,101 @@ static int list(void) {
       if (!attn_task_example(task.name, 1, k, 0, source, target, NULL))
         printf("%-12s   %s -> %s\n", "", source, target);
   }
-  return EXIT_FINE;
+  return EXIT_OK;
 }
 
-static int unknown_task(const char *name) {
-  enum { MOST = 32 };
-  const char *names[MOST], *near;
+static int check_task(const char *name) {
+  enum { MAX_TASKS = 32 };
+  const char *names[MAX_TASKS];
   attn_task_info task = ATTN_TASK_INFO_INIT;
   int count = 0;
-  while (count < MOST && attn_task_describe(count, &task)) names[count++] = task.name;
+  while (count < MAX_TASKS && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
     if (!strcmp(name, names[n])) return 0;
-  near = attn_text_nearest(name, names, count);
-  attn_cli_say("train", "there is no task \"%.40s\"%s%s%s", name, near ? "; did you mean \"" : "",
-               near ? near : "", near ? "\"?" : "");
+  const char *near = attn_text_nearest(name, names, count);
+  attn_cli_print_error("train", "unknown task \"%.40s\"%s%s%s", name,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
   fputs("Try: attn train --list\n", stderr);
-  return 1;
+  return -1;
 }
 
-/* --config's text: the JSON itself, or a file's. */
-static int read_config(struct wishes *w) {
+/* --config is a JSON object or the name of a file with one. */
+static int read_config(struct train_options *o) {
   attn_error err;
-  if (!w->run.config || *w->run.config == '{') return 0;
-  if (attn_cli_slurp(w->run.config, &w->config, &err))
-    return attn_cli_fail("train", w->run.config, &err), -1;
-  w->run.config = w->config;
+  if (!o->config.config || *o->config.config == '{') return 0;
+  if (attn_cli_read_text(o->config.config, &o->config_text, &err))
+    return attn_cli_report_error("train", o->config.config, &err), -1;
+  o->config.config = o->config_text;
   return 0;
 }
 
-static int name_output(struct wishes *w) {
+/* The default output is TASK.safetensors. */
+static int set_output(struct train_options *o) {
   static const char ending[] = ".safetensors";
-  if (w->run.output) return 0;
-  if (!w->run.task) return attn_cli_say("train", "-o FILE: where shall it go?"), -1;
-  size_t length = strlen(w->run.task);
-  if (!(w->output = malloc(length + sizeof ending))) return attn_cli_say("train", "no memory"), -1;
-  memcpy(w->output, w->run.task, length), memcpy(w->output + length, ending, sizeof ending);
-  w->run.output = w->output;
+  if (o->config.output) return 0;
+  if (!o->config.task) return attn_cli_print_usage_error("train", "expected -o FILE"), -1;
+  size_t length = strlen(o->config.task);
+  if (!(o->output = malloc(length + sizeof ending))) return attn_cli_print_no_memory("train"), -1;
+  memcpy(o->output, o->config.task, length), memcpy(o->output + length, ending, sizeof ending);
+  o->config.output = o->output;
   return 0;
 }
 
-static int prepare(struct wishes *w, int operands, char **argv) {
-  if (operands > 1) return attn_cli_say("train", "one task at a time"), -1;
-  if (operands && unknown_task(argv[1])) return -1;
-  w->run.task = operands ? argv[1] : NULL;
-  if (!operands && !w->run.data && !w->run.resume)
-    return attn_cli_usage("train", "which task, or --data FILE?"), -1;
-  if (w->threads < 0 || w->threads > 1024)
-    return attn_cli_say("train", "--threads may be 0 to 1024"), -1;
-  if (w->examine < 0 || w->examine > 1 << 24)
-    return attn_cli_say("train", "--examine may be 0 to %d", 1 << 24), -1;
-  w->run.seed = (uint64_t)w->seed, w->run.threads = (int32_t)w->threads;
-  return name_output(w) ? -1 : read_config(w);
+static int prepare(struct train_options *o, int operands, char **argv) {
+  if (operands > 1) return attn_cli_print_usage_error("train", "expected one task"), -1;
+  if (operands && check_task(argv[1])) return -1;
+  o->config.task = operands ? argv[1] : NULL;
+  if (!operands && !o->config.data && !o->config.resume)
+    return attn_cli_print_usage_error("train", "expected a task, --data FILE or --resume FILE"), -1;
+  if (attn_cli_check_range("train", "--threads", o->threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_check_range("train", "--test-examples", o->test_examples, 0, 1 << 24))
+    return -1;
+  o->config.seed = (uint64_t)o->seed, o->config.threads = (int32_t)o->threads;
+  return set_output(o) ? -1 : read_config(o);
 }
 
-static int options(struct wishes *w, int argc, char **argv, int *operands) {
-  attn_train_config *r = &w->run;
+static int parse(struct train_options *o, int argc, char **argv, int *operands) {
+  attn_train_config *c = &o->config;
   const struct attn_cli_option table[] = {
-      {"--output", OPTION_TEXT, &r->output, NULL},
-      {"-o", OPTION_TEXT, &r->output, NULL},
-      {"--replace", OPTION_FLAG, &r->replace, NULL},
-      {"--data", OPTION_TEXT, &r->data, NULL},
-      {"--held-out", OPTION_TEXT, &r->validation_data, NULL},
-      {"--resume", OPTION_TEXT, &r->resume, NULL},
-      {"--config", OPTION_TEXT, &r->config, NULL},
-      {"--tokenizer", OPTION_TEXT, &r->tokenizer, NULL},
-      {"--steps", OPTION_WHOLE, &r->steps, NULL},
-      {"--batch", OPTION_WHOLE, &r->batch_size, NULL},
-      {"--accumulate", OPTION_WHOLE, &r->gradient_accumulation_steps, NULL},
-      {"--rate", OPTION_REAL, &r->learning_rate, NULL},
-      {"--schedule", OPTION_TEXT, &r->lr_schedule, NULL},
-      {"--warm-up", OPTION_WHOLE, &r->warmup_steps, NULL},
-      {"--decay", OPTION_REAL, &r->weight_decay, NULL},
-      {"--clip", OPTION_REAL, &r->max_grad_norm, NULL},
-      {"--smoothing", OPTION_REAL, &r->label_smoothing, NULL},
-      {"--precision", OPTION_TEXT, &r->precision, NULL},
-      {"--seed", OPTION_WHOLE, &w->seed, NULL},
-      {"--threads", OPTION_WHOLE, &w->threads, NULL},
-      {"--validate-every", OPTION_WHOLE, &r->validate_every, NULL},
-      {"--examples", OPTION_WHOLE, &r->max_validation_examples, NULL},
-      {"--until", OPTION_REAL, &r->target_exact_match, NULL},
-      {"--patience", OPTION_WHOLE, &r->patience, NULL},
-      {"--examine", OPTION_WHOLE, &w->examine, NULL},
-      {"--list", OPTION_FLAG, &w->list, NULL},
-      {"--json", OPTION_FLAG, &w->json, NULL},
-      {"--quiet", OPTION_FLAG, &w->quiet, NULL},
-      {"--help", OPTION_FLAG, &w->wants_help, NULL},
-      {"-h", OPTION_FLAG, &w->wants_help, NULL}};
-  return attn_cli_options(argc, argv, table, sizeof table / sizeof *table, operands);
+      {"--output", OPTION_TEXT, &c->output, NULL},
+      {"-o", OPTION_TEXT, &c->output, NULL},
+      {"--overwrite", OPTION_FLAG, &c->replace, NULL},
+      {"--data", OPTION_TEXT, &c->data, NULL},
+      {"--validation-data", OPTION_TEXT, &c->validation_data, NULL},
+      {"--resume", OPTION_TEXT, &c->resume, NULL},
+      {"--config", OPTION_TEXT, &c->config, NULL},
+      {"--tokenizer", OPTION_TEXT, &c->tokenizer, NULL},
+      {"--steps", OPTION_INT, &c->steps, NULL},
+      {"--batch-size", OPTION_INT, &c->batch_size, NULL},
+      {"--gradient-accumulation-steps", OPTION_INT, &c->gradient_accumulation_steps, NULL},
+      {"--learning-rate", OPTION_DOUBLE, &c->learning_rate, NULL},
+      {"--lr-schedule", OPTION_TEXT, &c->lr_schedule, NULL},
+      {"--warmup-steps", OPTION_INT, &c->warmup_steps, NULL},
+      {"--weight-decay", OPTION_DOUBLE, &c->weight_decay, NULL},
+      {"--max-grad-norm", OPTION_DOUBLE, &c->max_grad_norm, NULL},
+      {"--label-smoothing", OPTION_DOUBLE, &c->label_smoothing, NULL},
+      {"--precision", OPTION_TEXT, &c->precision, NULL},
+      {"--seed", OPTION_INT, &o->seed, NULL},
+      {"--threads", OPTION_INT, &o->threads, NULL},
+      {"--validate-every", OPTION_INT, &c->validate_every, NULL},
+      {"--max-validation-examples", OPTION_INT, &c->max_validation_examples, NULL},
+      {"--target-exact-match", OPTION_DOUBLE, &c->target_exact_match, NULL},
+      {"--patience", OPTION_INT, &c->patience, NULL},
+      {"--test-examples", OPTION_INT, &o->test_examples, NULL},
+      {"--list", OPTION_FLAG, &o->list, NULL},
+      {"--json", OPTION_FLAG, &o->json, NULL},
+      {"--quiet", OPTION_FLAG, &o->quiet, NULL},
+      ATTN_CLI_HELP_OPTIONS(&o->help)};
+  return attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, operands);
 }
 
 int attn_cmd_train(int argc, char **argv) {
-  struct wishes w = {.run = ATTN_TRAIN_CONFIG_INIT, .examine = 2000};
+  struct train_options o = {.config = ATTN_TRAIN_CONFIG_INIT, .test_examples = 2000};
   int operands;
-  if (options(&w, argc, argv, &operands)) return EXIT_TROUBLE;
-  if (w.wants_help) return fputs(help, stdout), EXIT_FINE;
-  if (w.list) return list();
-  int result = prepare(&w, operands, argv) ? EXIT_TROUBLE : train(&w);
-  free(w.output), free(w.config);
+  if (parse(&o, argc, argv, &operands)) return EXIT_TROUBLE;
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (o.list) return list_tasks();
+  int result = prepare(&o, operands, argv) ? EXIT_TROUBLE : train(&o);
+  free(o.output), free(o.config_text);
   return result;
 }

@@ -1,4 +1,4 @@
-/* command.h -- the commands, one file each: cmd_NAME.c. argv[0] is the command's name. */
+/* command.h -- the commands, one file each: cmd_NAME.c. argv[0] is the name of the command. */
 #ifndef ATTN_CLI_COMMAND_H
 #define ATTN_CLI_COMMAND_H
 
@@ -13,7 +13,8 @@ int attn_cmd_run(int argc, char **argv);
 int attn_cmd_show(int argc, char **argv);
 int attn_cmd_train(int argc, char **argv);
 
-/* Exit status, as grep's and diff's: nothing found, something found, trouble. */
-enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_INTERRUPTED = 130 };
+/* Exit statuses, as of grep and diff. FOUND: a wrong number, or a result outside the error bound.
+ */
+enum { EXIT_OK = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_INTERRUPTED = 130 };
 
 #endif

@@ -19,101 +19,113 @@ static int write_stream(void *context, const char *text, size_t bytes) {
   return fwrite(text, 1, bytes, context) != bytes;
 }
 
-static void put_bytes(const char *text, size_t bytes, FILE *to) {
+static void print_bytes(const char *text, size_t bytes, FILE *to) {
   const attn_sink sink = {to, write_stream};
   attn_text_write_plain(text, bytes, &sink, NULL);
 }
 
-void attn_cli_put_plain(const char *text, FILE *to) { put_bytes(text, strlen(text), to); }
+void attn_cli_print_text(const char *text, FILE *to) { print_bytes(text, strlen(text), to); }
 
-static void put_message(const char *command, const char *format, va_list arguments) {
+void attn_cli_print_shape(const int64_t *shape, int rank) {
+  putchar('(');
+  for (int n = 0; n < rank; n++) printf("%s%lld", n ? ", " : "", (long long)shape[n]);
+  printf("%s)", rank == 1 ? "," : "");
+}
+
+static void print_message(const char *command, const char *format, va_list arguments) {
   char text[1024];
   vsnprintf(text, sizeof text, format, arguments);
   fputs("attn", stderr);
   if (command) fprintf(stderr, " %s", command);
   fputs(": ", stderr);
-  attn_cli_put_plain(text, stderr);
+  attn_cli_print_text(text, stderr);
   fputc('\n', stderr);
 }
 
-int attn_cli_say(const char *command, const char *format, ...) {
+int attn_cli_print_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  put_message(command, format, arguments);
+  print_message(command, format, arguments);
   va_end(arguments);
   return EXIT_TROUBLE;
 }
 
-int attn_cli_usage(const char *command, const char *format, ...) {
+int attn_cli_print_usage_error(const char *command, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  put_message(command, format, arguments);
+  print_message(command, format, arguments);
   va_end(arguments);
   fprintf(stderr, "Try: attn%s%s --help\n", command ? " " : "", command ? command : "");
   return EXIT_TROUBLE;
 }
 
-/* Bytes of the file's name that a message begins with, where it is place, a file in it or what was
- * cut off; 0: it begins with none. */
-static size_t file_in(const char *message, const char *place) {
+int attn_cli_print_no_memory(const char *command) {
+  return attn_cli_print_error(command, "no memory");
+}
+
+/* Length of the file name at the start of a message, if that is file, a file in the folder of that
+ * name, or such a name cut at the library's limit; else 0. */
+static size_t given_file_length(const char *message, const char *file) {
   enum { CUT = 120 };
   size_t n = 0;
-  while (place[n] && place[n] == message[n]) n++;
-  if (!n || (place[n] && place[n] != ':' && n < CUT)) return 0;
+  while (file[n] && file[n] == message[n]) n++;
+  if (!n || (file[n] && file[n] != ':' && n < CUT)) return 0;
   if (message[n] == '/') n += strcspn(message + n, ":");
   return strncmp(message + n, ": ", 2) ? 0 : n;
 }
 
-/* "pairs.tsv:17:1: has no tab", "x.npy: cannot open": bytes of the file's name. */
-static size_t file_before(const char *message, const char *where) {
-  const char *at = strstr(message, *where ? where : ": cannot ");
-  if (!at || strncmp(at + strlen(where), ": ", 2)) return 0;
+/* Length of the file name in "pairs.tsv:17:1: has no tab" or "x.npy: cannot open"; else 0. */
+static size_t file_length(const char *message, const char *location) {
+  const char *at = strstr(message, *location ? location : ": cannot ");
+  if (!at || strncmp(at + strlen(location), ": ", 2)) return 0;
   return (size_t)(at - message);
 }
 
-static void put_failure(const char *command, const char *place, const char *kind,
-                        const attn_error *err) {
-  char where[64] = "";
+static void report(const char *command, const char *file, const char *severity,
+                   const attn_error *err) {
+  char location[64] = "";
   if (err->line)
-    snprintf(where, sizeof where, ":%lld:%lld", (long long)err->line, (long long)err->column);
+    snprintf(location, sizeof location, ":%lld:%lld", (long long)err->line, (long long)err->column);
   const char *message = err->message;
-  size_t own = place ? file_in(message, place) : 0;
-  int says_line = !own && !place && err->line;
-  if (!own && (says_line || !err->line)) own = file_before(message, where);
-  fprintf(stderr, place || own ? "attn: " : "attn %s: ", command);
-  if (own)
-    put_bytes(message, own, stderr), message += own + (says_line ? strlen(where) : 0) + 2;
-  else if (place)
-    attn_cli_put_plain(place, stderr);
-  fprintf(stderr, "%s%s", place || own ? where : "", place || own ? ": " : "");
+  size_t length = file ? given_file_length(message, file) : 0;
+  int has_location = !length && !file && err->line; /* the message may begin with it */
+  if (!length && (has_location || !err->line)) length = file_length(message, location);
+  fprintf(stderr, file || length ? "attn: " : "attn %s: ", command);
+  if (length)
+    print_bytes(message, length, stderr),
+        message += length + (has_location ? strlen(location) : 0) + 2;
+  else if (file)
+    attn_cli_print_text(file, stderr);
+  if (file || length) fprintf(stderr, "%s: ", location);
   if (err->offset >= 0) fprintf(stderr, "byte %lld: ", (long long)err->offset);
-  fprintf(stderr, "%s: ", kind);
-  attn_cli_put_plain(message, stderr);
+  fprintf(stderr, "%s: ", severity);
+  attn_cli_print_text(message, stderr);
   fputc('\n', stderr);
 }
 
-int attn_cli_fail(const char *command, const char *place, const attn_error *err) {
-  if (err->status == ATTN_ERR_FILE && ferror(stdout)) return EXIT_TROUBLE; /* the end will say it */
-  put_failure(command, place, "error", err);
+int attn_cli_report_error(const char *command, const char *file, const attn_error *err) {
+  if (err->status == ATTN_ERR_FILE && ferror(stdout))
+    return EXIT_TROUBLE; /* attn_cli_finish reports it */
+  report(command, file, "error", err);
   return err->status == ATTN_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_TROUBLE;
 }
 
-void attn_cli_warn(const char *place, const attn_error *warning) {
-  put_failure(NULL, place, "warning", warning);
+void attn_cli_report_warning(const char *file, const attn_error *warning) {
+  report(NULL, file, "warning", warning);
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
 
-void attn_cli_begin(void) {
-  /* The lowest free number is given out: 0 is asked first. Each is opened the wrong way round. */
+void attn_cli_init(void) {
+  /* open() returns the lowest free descriptor. Input is opened for writing, output for reading. */
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
       _exit(EXIT_TROUBLE);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is a full disk */
+  signal(SIGXFSZ, SIG_IGN); /* write() fails instead, as on a full disk */
 }
 
-int attn_cli_end(int status) {
+int attn_cli_finish(int status) {
   int before = ferror(stdout), pipe = errno == EPIPE;
   errno = 0;
   if (!fflush(stdout) && !before) return status;
@@ -138,13 +150,13 @@ static int terminal_width(void) {
   struct winsize size;
   int64_t columns;
   const char *text = getenv("COLUMNS");
-  if (text && !attn_cli_whole(text, &columns) && columns >= 20 && columns <= 10000)
+  if (text && !attn_cli_parse_int(text, &columns) && columns >= 20 && columns <= 10000)
     return (int)columns;
   if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 20) return size.ws_col;
   return 80;
 }
 
-/* "ja", "ja_JP.UTF-8" -> Japanese; anything else -> English, as programs do. */
+/* "ja" and "ja_JP.UTF-8" are Japanese, anything else is English. */
 static attn_language language_of(const char *lang) {
   static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
   for (int n = 0; !lang && n < 3; n++) {
@@ -154,62 +166,58 @@ static attn_language language_of(const char *lang) {
   return lang && !strncmp(lang, "ja", 2) ? ATTN_LANGUAGE_JAPANESE : ATTN_LANGUAGE_ENGLISH;
 }
 
-int attn_cli_style(attn_style *style, const char *lang, const char *color, int64_t width,
-                   int64_t precision) {
-  if (lang && strcmp(lang, "en") && strcmp(lang, "ja"))
-    return attn_cli_say(NULL, "--lang must be en or ja"), -1;
-  if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
-    return attn_cli_say(NULL, "--color must be auto, always or never"), -1;
-  if (width && (width < 20 || width > 10000))
-    return attn_cli_say(NULL, "--width must be 20 to 10000"), -1;
-  if (precision < -1 || precision > 17)
-    return attn_cli_say(NULL, "--precision must be 0 to 17"), -1;
-  *style = (attn_style){sizeof *style, (int32_t)language_of(lang), wants_color(color),
-                        width ? (int32_t)width : terminal_width(),
-                        precision < 0 ? 0
-                        : precision   ? (int32_t)precision
-                                      : -1};
+int attn_cli_parse_style(const char *command, const struct attn_cli_style_options *o,
+                         attn_style *style) {
+  static const char *const languages[] = {"en", "ja"};
+  static const char *const colors[] = {"auto", "always", "never"};
+  if (o->lang && attn_cli_parse_choice(command, "--lang", o->lang, languages, 2) < 0) return -1;
+  if (o->color && attn_cli_parse_choice(command, "--color", o->color, colors, 3) < 0) return -1;
+  if (o->width && attn_cli_check_range(command, "--width", o->width, 20, 10000)) return -1;
+  if (o->precision != -1 && attn_cli_check_range(command, "--precision", o->precision, 0, 17))
+    return -1;
+  int32_t precision = o->precision < 0 ? 0 : o->precision ? (int32_t)o->precision : -1;
+  *style = (attn_style){sizeof *style, (int32_t)language_of(o->lang), wants_color(o->color),
+                        o->width ? (int32_t)o->width : terminal_width(), precision};
   return 0;
 }
 
 /* ---- Files -------------------------------------------------------------------------- */
 
-static attn_status trouble(attn_error *err, attn_status status, const char *what) {
-  memset(err, 0, sizeof *err);
-  err->status = status;
-  err->offset = -1;
-  snprintf(err->message, sizeof err->message, "%s", what);
+static attn_status fail(attn_error *err, attn_status status, const char *message) {
+  *err = (attn_error){.status = status, .offset = -1};
+  snprintf(err->message, sizeof err->message, "%s", message);
   return status;
 }
 
-static attn_status cannot(attn_error *err, const char *what) {
+static attn_status fail_file(attn_error *err, const char *action) {
   char text[160];
-  snprintf(text, sizeof text, "cannot %s: %s", what, strerror(errno));
-  return trouble(err, ATTN_ERR_FILE, text);
+  snprintf(text, sizeof text, "cannot %s: %s", action, strerror(errno));
+  return fail(err, ATTN_ERR_FILE, text);
 }
 
-static attn_status read_stream(FILE *from, char **text, size_t *bytes, attn_error *err) {
+/* Leaves the capacity above *length, for a final 0. */
+static attn_status read_stream(FILE *from, char **text, size_t *length, attn_error *err) {
   const size_t limit = (size_t)1 << 30;
-  size_t room = 0;
-  for (*text = NULL, *bytes = 0;;) {
-    if (*bytes == room) {
-      char *grown = room < limit ? realloc(*text, room = room ? room * 2 : 65536) : NULL;
-      if (!grown) return trouble(err, ATTN_ERR_MEMORY, "larger than memory, or than 1 GiB");
+  size_t capacity = 0;
+  for (*text = NULL, *length = 0;;) {
+    if (*length == capacity) {
+      capacity = capacity ? capacity * 2 : 65536;
+      char *grown = capacity <= limit ? realloc(*text, capacity) : NULL;
+      if (!grown) return fail(err, ATTN_ERR_MEMORY, "larger than 1 GiB or than the free memory");
       *text = grown;
     }
-    size_t n = fread(*text + *bytes, 1, room - *bytes, from);
-    *bytes += n;
-    if (n == 0) return ferror(from) ? cannot(err, "read") : ATTN_OK;
+    size_t n = fread(*text + *length, 1, capacity - *length, from);
+    *length += n;
+    if (n == 0) return ferror(from) ? fail_file(err, "read") : ATTN_OK;
   }
 }
 
-/* There is always room for one byte more. */
-static attn_status slurp(const char *path, char **text, size_t *bytes, attn_error *err) {
+static attn_status read_bytes(const char *path, char **text, size_t *length, attn_error *err) {
   int standard = !strcmp(path, "-");
   *text = NULL;
   FILE *from = standard ? stdin : fopen(path, "rb");
-  if (!from) return cannot(err, "open");
-  attn_status status = read_stream(from, text, bytes, err);
+  if (!from) return fail_file(err, "open");
+  attn_status status = read_stream(from, text, length, err);
   if (!standard) fclose(from);
   if (status) free(*text), *text = NULL;
   return status;
@@ -221,47 +229,47 @@ int64_t attn_cli_column(const char *line, size_t at) {
   return column;
 }
 
-/* Programs take a 0 for the end of a text: what is behind it would be dropped without a word. */
-static attn_status refuse_zero(const char *text, size_t bytes, attn_error *err) {
-  const char *zero = memchr(text, 0, bytes), *line = text;
-  if (!zero) return ATTN_OK;
-  trouble(err, ATTN_ERR_FORMAT, ATTN_CLI_HOLDS_ZERO);
+/* The text is passed on as a C string, which would end at the NUL. */
+static attn_status refuse_nul(const char *text, size_t length, attn_error *err) {
+  const char *nul = memchr(text, 0, length), *line = text;
+  if (!nul) return ATTN_OK;
+  fail(err, ATTN_ERR_FORMAT, ATTN_CLI_NUL_BYTE);
   err->line = 1;
-  for (const char *end; (end = memchr(line, '\n', (size_t)(zero - line))); err->line++)
+  for (const char *end; (end = memchr(line, '\n', (size_t)(nul - line))); err->line++)
     line = end + 1;
-  err->column = attn_cli_column(line, (size_t)(zero - line));
+  err->column = attn_cli_column(line, (size_t)(nul - line));
   return ATTN_ERR_FORMAT;
 }
 
-attn_status attn_cli_slurp(const char *path, char **text, attn_error *err) {
-  size_t bytes;
-  attn_status status = slurp(path, text, &bytes, err);
-  if (!status) status = refuse_zero(*text, bytes, err);
+attn_status attn_cli_read_text(const char *path, char **text, attn_error *err) {
+  size_t length;
+  attn_status status = read_bytes(path, text, &length, err);
+  if (!status) status = refuse_nul(*text, length, err);
   if (!status)
-    (*text)[bytes] = 0;
+    (*text)[length] = 0;
   else
     free(*text), *text = NULL;
   return status;
 }
 
-attn_status attn_cli_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
+attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
   char *text;
-  size_t bytes;
+  size_t length;
   *lesson = NULL;
-  attn_status status = slurp(path, &text, &bytes, err);
-  if (!status) status = attn_lesson_read(text, bytes, path, lesson, err);
+  attn_status status = read_bytes(path, &text, &length, err);
+  if (!status) status = attn_lesson_read(text, length, path, lesson, err);
   free(text);
   return status;
 }
 
-int attn_cli_each(int files, char **argv, int (*one)(const char *path, const void *wishes),
-                  const void *wishes) {
-  int worst = 0;
+int attn_cli_for_each_file(int files, char **argv,
+                           int (*run)(const char *path, const void *options), const void *options) {
+  int highest = 0;
   for (int n = 1; n <= files; n++) {
-    int status = one(argv[n], wishes);
-    if (status > worst) worst = status;
+    int status = run(argv[n], options);
+    if (status > highest) highest = status;
   }
-  return worst;
+  return highest;
 }
 
 /* ---- Progress and Ctrl-C ------------------------------------------------------------- */
@@ -270,12 +278,12 @@ static volatile sig_atomic_t interrupted;
 
 int attn_cli_interrupted(void) { return interrupted; }
 
-void attn_cli_hold(int held) {
+void attn_cli_defer_interrupts(int defer) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  pthread_sigmask(held ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+  pthread_sigmask(defer ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 static void on_interrupt(int signal_number) {
@@ -289,72 +297,54 @@ double attn_cli_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static const int stops[] = {SIGINT, SIGTERM};
+static const int stop_signals[] = {SIGINT, SIGTERM};
 
-struct attn_cli_progress attn_cli_progress_begin(const char *what, int quiet) {
-  struct attn_cli_progress p = {.what = what, .quiet = quiet};
+struct attn_cli_progress attn_cli_progress_begin(const char *label, int quiet) {
+  struct attn_cli_progress p = {.label = label, .quiet = quiet};
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_interrupt;
   action.sa_flags = (int)SA_RESETHAND; /* a second Ctrl-C ends the program at once */
-  for (int n = 0; n < 2; n++) sigaction(stops[n], &action, &p.before[n]);
+  for (int n = 0; n < 2; n++) sigaction(stop_signals[n], &action, &p.before[n]);
   p.start = p.last = attn_cli_now();
   return p;
 }
 
+void attn_cli_clear_line(void) { fputs("\r\033[K", stderr); }
+
 static void erase(struct attn_cli_progress *p) {
-  if (p->shown) fprintf(stderr, "\r%*s\r", 79, "");
+  if (p->shown) attn_cli_clear_line();
   p->shown = 0;
 }
 
-void attn_cli_progress_next(struct attn_cli_progress *p, const char *what) {
+void attn_cli_progress_restart(struct attn_cli_progress *p, const char *label) {
   erase(p);
-  p->what = what, p->start = p->last = attn_cli_now(), p->tenths = 0;
+  p->label = label, p->start = p->last = attn_cli_now(), p->tenths = 0;
 }
 
-static void draw(struct attn_cli_progress *p, double part, double left) {
+static void draw(struct attn_cli_progress *p, double fraction, double left) {
   char bar[31];
-  for (int n = 0; n < 30; n++) bar[n] = n < (int)(part * 30) ? '=' : ' ';
+  for (int n = 0; n < 30; n++) bar[n] = n < (int)(fraction * 30) ? '=' : ' ';
   bar[30] = 0;
-  fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s left ", p->what, bar, part * 100, left);
+  fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s left ", p->label, bar, fraction * 100, left);
   p->shown = 1;
 }
 
-int attn_cli_tick(void *context, int64_t done, int64_t total) {
+int attn_cli_progress_update(void *context, int64_t done, int64_t total) {
   struct attn_cli_progress *p = context;
-  double now = attn_cli_now(), part = total ? (double)done / (double)total : 1;
-  double left = part > 0 ? (now - p->start) * (1 - part) / part : 0;
+  double now = attn_cli_now(), fraction = total ? (double)done / (double)total : 1;
+  double left = fraction > 0 ? (now - p->start) * (1 - fraction) / fraction : 0;
   if (p->quiet || now - p->start < 1) return interrupted;
   if (isatty(STDERR_FILENO)) {
-    if (now - p->last > 0.1) p->last = now, draw(p, part, left);
-  } else if ((int)(part * 10) > p->tenths) {
-    p->tenths = (int)(part * 10);
-    fprintf(stderr, "%s %d %%, %.0f s left\n", p->what, p->tenths * 10, left);
+    if (now - p->last > 0.1) p->last = now, draw(p, fraction, left);
+  } else if ((int)(fraction * 10) > p->tenths) {
+    p->tenths = (int)(fraction * 10);
+    fprintf(stderr, "%s %d %%, %.0f s left\n", p->label, p->tenths * 10, left);
   }
   return interrupted;
 }
 
 void attn_cli_progress_end(struct attn_cli_progress *p) {
   erase(p);
-  for (int n = 0; n < 2; n++) sigaction(stops[n], &p->before[n], NULL);
-}
-
-/* ---- JSON -------------------------------------------------------------------------- */
-
-void attn_cli_json_text(const char *text) {
-  const attn_sink sink = attn_cli_stdout();
-  attn_text_write_json(text, strlen(text), &sink, NULL);
-}
-
-void attn_cli_json_number(double value) {
-  if (value - value == 0)
-    printf("%.17g", value);
-  else
-    printf("null");
-}
-
-void attn_cli_json_shape(const int64_t *shape, int rank) {
-  putchar('[');
-  for (int n = 0; n < rank; n++) printf("%s%lld", n ? ", " : "", (long long)shape[n]);
-  putchar(']');
+  for (int n = 0; n < 2; n++) sigaction(stop_signals[n], &p->before[n], NULL);
 }

@@ -10,61 +10,64 @@ static const struct {
   const char *name, *summary;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"check", "judge the numbers of a worked example", attn_cmd_check},
-    {"explain", "show every step of one, with its numbers", attn_cmd_explain},
-    {"new", "write a lesson to start from", attn_cmd_new},
-    {"run", "attention on tensor files", attn_cmd_run},
-    {"train", "a Transformer from nothing", attn_cmd_train},
-    {"generate", "what a trained one says", attn_cmd_generate},
-    {"show", "what it looks at", attn_cmd_show},
-    {"embed", "texts as vectors, and how alike they are", attn_cmd_embed},
-    {"export", "a trained one as a folder of Hugging Face's", attn_cmd_export},
-    {"info", "the machine, the kernels, a model, a tensor file", attn_cmd_info},
+    {"check", "check the numbers of a worked example of attention", attn_cmd_check},
+    {"explain", "show every step of a worked example with its numbers", attn_cmd_explain},
+    {"new", "write a worked example to start from", attn_cmd_new},
+    {"run", "compute attention on tensor files", attn_cmd_run},
+    {"train", "train a Transformer on a task or on text pairs", attn_cmd_train},
+    {"generate", "generate text with a trained model", attn_cmd_generate},
+    {"show", "show the attention weights of a model on a text", attn_cmd_show},
+    {"embed", "compute text embeddings and their cosine similarities", attn_cmd_embed},
+    {"export", "export a model as a Hugging Face folder", attn_cmd_export},
+    {"info", "describe the machine, a model or a tensor file", attn_cmd_info},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to) {
   fprintf(to,
-          "attn - exact attention: explained, checked, run, trained\n\nusage: attn COMMAND "
-          "[OPTION...]\n\n");
+          "attn - exact attention on the CPU: explain, check, run, train\n\n"
+          "usage: attn COMMAND [OPTION...]\n\n");
   for (int n = 0; n < COMMANDS; n++)
     fprintf(to, "  %-9s %s\n", commands[n].name, commands[n].summary);
   fprintf(to,
-          "\nattn COMMAND --help tells a command's options, with examples.\n"
-          "attn --version tells the version. The manual: man attn\n");
+          "\n"
+          "  attn COMMAND --help   options and examples of a command\n"
+          "  attn --version        version\n"
+          "  man attn              manual\n");
 }
 
-static int find(const char *name) {
+static int find_command(const char *name) {
   for (int n = 0; n < COMMANDS; n++)
     if (!strcmp(name, commands[n].name)) return n;
   return -1;
 }
 
-static int unknown(const char *name) {
+static int refuse_command(const char *name) {
   const char *names[COMMANDS];
   for (int n = 0; n < COMMANDS; n++) names[n] = commands[n].name;
   const char *near = attn_text_nearest(name, names, COMMANDS);
-  return attn_cli_usage(NULL, "there is no command \"%.60s\"%s%s%s", name,
-                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  return attn_cli_print_usage_error(NULL, "unknown command \"%.60s\"%s%s%s", name,
+                                    near ? "; did you mean \"" : "", near ? near : "",
+                                    near ? "\"?" : "");
 }
 
-static int dispatch(int argc, char **argv) {
+static int run_command(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "--help";
-  if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_FINE;
+  if (!strcmp(name, "--version")) return printf("attn %s\n", attn_version_string()), EXIT_OK;
   if (!strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc < 3)) {
     print_help(argc > 1 ? stdout : stderr);
-    return argc > 1 ? EXIT_FINE : EXIT_TROUBLE;
+    return argc > 1 ? EXIT_OK : EXIT_TROUBLE;
   }
-  char help[] = "--help";
-  char *asked[] = {argv[argc > 2 ? 2 : 1], help, NULL};
-  int wants_help = !strcmp(name, "help");
-  int n = find(wants_help ? argv[2] : name);
-  if (n < 0) return unknown(wants_help ? argv[2] : name);
-  return wants_help ? commands[n].run(2, asked) : commands[n].run(argc - 1, argv + 1);
+  int is_help = !strcmp(name, "help"); /* attn help COMMAND */
+  char help_option[] = "--help";
+  char *help_arguments[] = {argv[argc > 2 ? 2 : 1], help_option, NULL};
+  int n = find_command(is_help ? argv[2] : name);
+  if (n < 0) return refuse_command(is_help ? argv[2] : name);
+  return is_help ? commands[n].run(2, help_arguments) : commands[n].run(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv) {
-  attn_cli_begin();
-  return attn_cli_end(dispatch(argc, argv));
+  attn_cli_init();
+  return attn_cli_finish(run_command(argc, argv));
 }

@@ -1,3 +1,5 @@
+#include "options.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,7 +7,9 @@
 
 #include "console.h"
 
-int attn_cli_whole(const char *text, int64_t *value) {
+/* ---- Values ---- */
+
+int attn_cli_parse_int(const char *text, int64_t *value) {
   int negative = *text == '-';
   const char *at = text + negative;
   int64_t sum = 0;
@@ -15,15 +19,15 @@ int attn_cli_whole(const char *text, int64_t *value) {
     if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *at - '0', &sum))
       return -1;
   }
-  /* Counted downwards, so that the least number has a place too. */
+  /* The sum is negative because only then INT64_MIN is representable. */
   if (!negative && sum == INT64_MIN) return -1;
   *value = negative ? sum : -sum;
   return 0;
 }
 
-/* strtod reads what the C locale writes: the program never sets another. Hexadecimal is not asked
- * for; nan and inf are left to the callee, which says what is wrong with them. */
-int attn_cli_real(const char *text, double *value) {
+/* The program never leaves the C locale, so strtod reads a decimal point. Hexadecimal is refused;
+ * nan and inf are passed on, the callee reports them. */
+int attn_cli_parse_double(const char *text, double *value) {
   char *end;
   if (!*text || strpbrk(text, " \t\n\v\f\rxXpP")) return -1;
   errno = 0;
@@ -31,71 +35,133 @@ int attn_cli_real(const char *text, double *value) {
   return *end || errno == ERANGE ? -1 : 0;
 }
 
-enum { OPTIONS_MOST = 64 };
-
-static int unknown(const char *command, const char *name, const struct attn_cli_option *table,
-                   int options) {
-  const char *names[OPTIONS_MOST];
-  for (int n = 0; n < options; n++) names[n] = table[n].name;
-  const char *near = attn_text_nearest(name, names, options);
-  attn_cli_usage(command, "there is no option %.60s%s%s%s", name, near ? "; did you mean " : "",
-                 near ? near : "", near ? "?" : "");
+int attn_cli_check_range(const char *command, const char *option, int64_t value, int64_t min,
+                         int64_t max) {
+  if (value >= min && value <= max) return 0;
+  attn_cli_print_error(command, "%s must be between %lld and %lld, got %lld", option,
+                       (long long)min, (long long)max, (long long)value);
   return -1;
 }
+
+int attn_cli_parse_choice(const char *command, const char *option, const char *text,
+                          const char *const *names, int count) {
+  char list[160] = "";
+  size_t length = 0;
+  for (int n = 0; n < count; n++) {
+    if (!strcmp(text, names[n])) return n;
+    const char *separator = n == 0 ? "" : n == count - 1 ? " or " : ", ";
+    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", separator, names[n]);
+  }
+  attn_cli_print_error(command, "%s must be %s, got \"%.60s\"", option, list, text);
+  return -1;
+}
+
+/* ---- Names ---- */
+
+enum { MAX_OPTIONS = 64 };
+
+/* Options of earlier versions. A pair applies to the commands that have the new option. */
+static const struct {
+  const char *before, *now;
+} renamed[] = {
+    {"--accumulate", "--gradient-accumulation-steps"},
+    {"--batch", "--batch-size"},
+    {"--beams", "--num-beams"},
+    {"--clip", "--max-grad-norm"},
+    {"--decay", "--weight-decay"},
+    {"--examine", "--test-examples"},
+    {"--examples", "--max-validation-examples"},
+    {"--heads", "--num-heads"},
+    {"--held-out", "--validation-data"},
+    {"--kv-heads", "--num-kv-heads"},
+    {"--lengths", "--key-lengths"},
+    {"--most", "--max-new-tokens"},
+    {"--n-best", "--num-return-sequences"},
+    {"--rate", "--learning-rate"},
+    {"--raw", "--no-normalize"},
+    {"--replace", "--overwrite"},
+    {"--schedule", "--lr-schedule"},
+    {"--smoothing", "--label-smoothing"},
+    {"--together", "--batch-size"},
+    {"--until", "--target-exact-match"},
+    {"--warm-up", "--warmup-steps"},
+};
+
+static const char *new_name(const char *name, const struct attn_cli_option *table, int options) {
+  for (size_t n = 0; n < sizeof renamed / sizeof *renamed; n++)
+    for (int k = 0; k < options && !strcmp(name, renamed[n].before); k++)
+      if (!strcmp(table[k].name, renamed[n].now)) return renamed[n].now;
+  return NULL;
+}
+
+static int refuse_unknown(const char *command, const char *name,
+                          const struct attn_cli_option *table, int options) {
+  const char *names[MAX_OPTIONS], *now = new_name(name, table, options);
+  if (now) return attn_cli_print_usage_error(command, "%s is now %s", name, now), -1;
+  for (int n = 0; n < options; n++) names[n] = table[n].name;
+  const char *near = attn_text_nearest(name, names, options);
+  attn_cli_print_usage_error(command, "unknown option %.60s%s%s%s", name,
+                             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+  return -1;
+}
+
+/* ---- The table ---- */
 
 static int store(const char *command, const struct attn_cli_option *o, const char *value) {
   int bad = 0;
   if (o->kind == OPTION_FLAG) *(int *)o->to = 1;
-  if (o->kind == OPTION_TEXT || o->kind == OPTION_MAYBE) *(const char **)o->to = value;
-  if (o->kind == OPTION_WHOLE) bad = attn_cli_whole(value, o->to);
-  if (o->kind == OPTION_REAL) bad = attn_cli_real(value, o->to);
+  if (o->kind == OPTION_TEXT || o->kind == OPTION_OPTIONAL_TEXT) *(const char **)o->to = value;
+  if (o->kind == OPTION_INT) bad = attn_cli_parse_int(value, o->to);
+  if (o->kind == OPTION_DOUBLE) bad = attn_cli_parse_double(value, o->to);
   if (bad)
-    attn_cli_say(command, "%s: \"%.60s\" is no %s", o->name, value,
-                 o->kind == OPTION_WHOLE ? "whole number" : "number");
+    attn_cli_print_error(command, "%s must be %s, got \"%.60s\"", o->name,
+                         o->kind == OPTION_INT ? "an integer" : "a number", value);
   if (!bad && o->given) *o->given = 1;
   return bad;
 }
 
-/* Two values for one thing: which is meant? --output and -o are one, a flag may be repeated. */
-static int twice(const char *command, const struct attn_cli_option *table, int k, uint64_t *seen) {
-  for (int n = 0; n < OPTIONS_MOST && *seen >> n; n++)
+/* Refuses a second value for one variable, also by another name (-o and --output). A flag may be
+ * repeated. */
+static int refuse_twice(const char *command, const struct attn_cli_option *table, int k,
+                        uint64_t *seen) {
+  for (int n = 0; n < MAX_OPTIONS && *seen >> n; n++)
     if ((*seen >> n & 1) && table[n].to == table[k].to && table[k].kind != OPTION_FLAG)
-      return attn_cli_say(command, "%s is given twice", table[k].name), -1;
+      return attn_cli_print_error(command, "%s is given twice", table[k].name), -1;
   *seen |= (uint64_t)1 << k;
   return 0;
 }
 
-/* One option at argv[*n]; steps over a value that stands by itself. */
-static int take(int argc, char **argv, int *n, const struct attn_cli_option *table, int options,
-                uint64_t *seen) {
+/* Parses the option at argv[*n] and skips its value if that is an argument of its own. */
+static int parse_option(int argc, char **argv, int *n, const struct attn_cli_option *table,
+                        int options, uint64_t *seen) {
   char *word = argv[*n], *equals = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   for (int k = 0; k < options; k++) {
     if (strlen(table[k].name) != length || strncmp(table[k].name, word, length)) continue;
     const char *value = equals ? equals + 1 : "";
     if (table[k].kind == OPTION_FLAG && equals)
-      return attn_cli_say(argv[0], "%s takes no value", table[k].name), -1;
-    if (table[k].kind != OPTION_FLAG && table[k].kind != OPTION_MAYBE && !equals) {
+      return attn_cli_print_error(argv[0], "%s takes no value", table[k].name), -1;
+    if (table[k].kind != OPTION_FLAG && table[k].kind != OPTION_OPTIONAL_TEXT && !equals) {
       if (*n + 1 >= argc || !strncmp(argv[*n + 1], "--", 2))
-        return attn_cli_say(argv[0], "%s needs a value", table[k].name), -1;
+        return attn_cli_print_error(argv[0], "%s needs a value", table[k].name), -1;
       value = argv[++*n];
     }
-    return twice(argv[0], table, k, seen) ? -1 : store(argv[0], &table[k], value);
+    return refuse_twice(argv[0], table, k, seen) ? -1 : store(argv[0], &table[k], value);
   }
   if (equals) *equals = 0;
-  return unknown(argv[0], word, table, options);
+  return refuse_unknown(argv[0], word, table, options);
 }
 
-int attn_cli_options(int argc, char **argv, const struct attn_cli_option *table, int options,
-                     int *operands) {
+int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
+                           int *operands) {
   uint64_t seen = 0;
-  int plain = 0;
+  int only_operands = 0;
   *operands = 0;
   for (int n = 1; n < argc; n++) {
-    if (!plain && !strcmp(argv[n], "--")) {
-      plain = 1;
-    } else if (!plain && argv[n][0] == '-' && argv[n][1]) {
-      if (take(argc, argv, &n, table, options, &seen)) return -1;
+    if (!only_operands && !strcmp(argv[n], "--")) {
+      only_operands = 1;
+    } else if (!only_operands && argv[n][0] == '-' && argv[n][1]) {
+      if (parse_option(argc, argv, &n, table, options, &seen)) return -1;
     } else {
       argv[++*operands] = argv[n];
     }

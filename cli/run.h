@@ -1,48 +1,48 @@
-/* run.h -- what the parts of attn run share: the arguments, the tensors, the report. */
+/* run.h -- attn run: its options, its tensors, its report. */
 #ifndef ATTN_CLI_RUN_H
 #define ATTN_CLI_RUN_H
 
 #include "attn/io.h"
 #include "console.h"
 
-struct attn_run_arguments {
-  const char *q, *k, *v, *o, *weights, *lse, *mask, *lengths, *window, *align, *empty, *verify;
-  double scale;
-  int64_t offset, threads, seed, heads, kv_heads;
-  double softcap;
+struct attn_run_options {
+  const char *q, *k, *v, *o, *weights, *lse, *mask, *key_lengths, *window, *align, *empty_row,
+      *verify;
+  double scale, softcap;
+  int64_t offset, threads, seed, num_heads, num_kv_heads;
   const char *alibi, *sinks;
   int help, causal, plan, peak, json, quiet;
-  int has_scale, has_offset, has_threads, has_verify, has_heads, has_kv_heads, has_softcap;
+  int has_scale, has_offset, has_threads, has_verify, has_num_heads, has_num_kv_heads, has_softcap;
 };
 
-/* A tensor as its file has it, and as attention sees it: the same, or its heads taken apart. */
-struct attn_run_tensor {
+/* A tensor of a file, and as attention uses it: the same, or split into heads. */
+struct attn_run_input {
   attn_array array;
   attn_tensor view;
-  attn_dtype stored; /* as the file has it, before it was widened */
+  attn_dtype stored; /* in the file, before conversion */
 };
 
-struct attn_run {
-  struct attn_run_arguments a;
-  struct attn_run_tensor q, k, v, o, weights, lse;
-  attn_array mask, lengths, alibi, sinks;
+struct attn_run_job {
+  struct attn_run_options options;
+  struct attn_run_input q, k, v, o, weights, lse;
+  attn_array mask, key_lengths, alibi, sinks;
   attn_sdpa desc;
   attn_plan plan;
   attn_sdpa_report report;
   int computed, has_report;
-  double seconds, peak;
+  double seconds, peak; /* peak: GFLOP/s of one thread */
 };
 
-/* Each returns 0, or an exit status after a message. */
-int attn_run_usage(const char *message);
-int attn_run_fail(const char *place, const attn_error *err); /* with a hint how to mend it */
-int attn_run_read(struct attn_run *run);
-int attn_run_make_outputs(struct attn_run *run);
-int attn_run_check_outputs(const struct attn_run *run); /* before hours are spent computing */
-int attn_run_write(const struct attn_run *run);
-void attn_run_free(struct attn_run *run);
+/* Return 0, or an exit status after a message. */
+int attn_run_usage_error(const char *message);
+int attn_run_report_error(const char *file, const attn_error *err); /* with a hint */
+int attn_run_read(struct attn_run_job *job);
+int attn_run_allocate_outputs(struct attn_run_job *job);
+int attn_run_check_outputs(const struct attn_run_job *job); /* that they can be written */
+int attn_run_write(const struct attn_run_job *job);
+void attn_run_job_free(struct attn_run_job *job);
 
-void attn_run_print_text(const struct attn_run *run);
-void attn_run_print_json(const struct attn_run *run);
+void attn_run_print_text(const struct attn_run_job *job);
+void attn_run_print_json(const struct attn_run_job *job);
 
 #endif

@@ -1,9 +1,9 @@
-# make install: libraries, headers, the command, man page, pkg-config, CMake package.
+# make install: libraries, headers, command, man page, pkg-config files, CMake package.
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY ATTN_LIBRARIES)
 get_property(headers GLOBAL PROPERTY ATTN_HEADERS)
-# The core and the command are what people ask for; the static libraries come along.
+# The command, and the shared and static libraries.
 install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ${libraries} EXPORT libattn-targets)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attn)
@@ -17,14 +17,14 @@ write_basic_package_version_file(libattn-config-version.cmake COMPATIBILITY Same
 install(FILES ${PROJECT_BINARY_DIR}/libattn-config.cmake
               ${PROJECT_BINARY_DIR}/libattn-config-version.cmake DESTINATION ${package_dir})
 
-# The .pc files find themselves, so that an installed tree can be moved.
+# The prefix is relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH ATTN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(library libattn libattn-model)
   configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-# The Python package carries both libraries and the headers that it reads its declarations from.
+# The Python package contains both libraries, and the headers from which it takes the declarations.
 if(SKBUILD)
   foreach(library attn attn-model)
     install(TARGETS ${library} LIBRARY DESTINATION attn/_lib COMPONENT python NAMELINK_SKIP)

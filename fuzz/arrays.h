@@ -1,12 +1,12 @@
-/* arrays.h -- everything that users do with a file of tensors, through the public doors: it is
- * listed, each tensor is read, converted, written elsewhere, written into the file itself. */
+/* arrays.h -- the public functions on a file of tensors: list it; read, convert and write each
+ * tensor; add one to the file. */
 #ifndef FUZZ_ARRAYS_H
 #define FUZZ_ARRAYS_H
 
 #include "attn/io.h"
 #include "files.h"
 
-enum { EACH_MOST = 8 };
+enum { MAX_ENTRIES = 8 };
 
 static inline size_t bytes_of(const attn_tensor *t) {
   size_t bytes = attn_dtype_size(t->dtype);
@@ -20,7 +20,7 @@ static inline void must_equal(const attn_tensor *a, const attn_tensor *b) {
   MUST(!memcmp(a->data, b->data, bytes_of(a)));
 }
 
-/* A copy, converted: to float32 what float64 gives, rounded once. */
+/* Converts copies: float32 must be float64 rounded once. */
 static inline void convert(const char *path) {
   attn_array narrow, wide;
   attn_error err;
@@ -37,7 +37,7 @@ static inline void convert(const char *path) {
   attn_array_free(&narrow), attn_array_free(&wide);
 }
 
-/* Written to a place of its own and read again, it is the same. */
+/* Written to a file and read again, the tensor is the same. */
 static inline void write_back(const attn_array *array, const char *name) {
   char path[1100];
   attn_array again;
@@ -66,7 +66,7 @@ static inline void use_entry(const char *path, const attn_array_entry *entry) {
   remove_file("again.safetensors");
 }
 
-/* The others stay as they were when one more goes into their file. */
+/* Adding a tensor to a file keeps the others. */
 static inline void extend(const char *file, const attn_array_list *before) {
   char path[1200];
   float number = 1;
@@ -74,23 +74,23 @@ static inline void extend(const char *file, const attn_array_list *before) {
   attn_array_list after;
   attn_error err;
   int64_t others = 0;
-  snprintf(path, sizeof path, "%s:one more", file);
+  snprintf(path, sizeof path, "%s:added", file);
   MUST(!attn_array_write(path, &one, &err));
   MUST(!attn_array_list_read(file, &after, &err));
   for (int64_t n = 0; n < before->count; n++) {
-    others += strcmp(before->entry[n].name, "one more") != 0;
+    others += strcmp(before->entry[n].name, "added") != 0;
     int64_t same = 0;
     for (int64_t k = 0; k < after.count; k++)
-      same += !strcmp(before->entry[n].name, after.entry[k].name) &&
-              (before->entry[n].bytes == after.entry[k].bytes ||
-               !strcmp(after.entry[k].name, "one more"));
+      same +=
+          !strcmp(before->entry[n].name, after.entry[k].name) &&
+          (before->entry[n].bytes == after.entry[k].bytes || !strcmp(after.entry[k].name, "added"));
     MUST(same == 1);
   }
   MUST(after.count == others + 1);
   attn_array_list_free(&after);
 }
 
-/* name: of a file that is there. */
+/* name: of an existing file. */
 static inline void use_arrays(const char *name) {
   char file[1100], path[1100 + 4200];
   attn_array_list list = {7, NULL};
@@ -103,7 +103,7 @@ static inline void use_arrays(const char *name) {
     MUST(!list.count && !list.entry && err.message[0]);
     MUST(attn_array_read(file, &array, &err) && !array.memory);
   }
-  for (int64_t n = 0; n < list.count && n < EACH_MOST; n++) {
+  for (int64_t n = 0; n < list.count && n < MAX_ENTRIES; n++) {
     int used = snprintf(path, sizeof path, "%s%s%s", file, is_npy ? "" : ":", list.entry[n].name);
     MUST(list.entry[n].offset >= 0 && list.entry[n].bytes >= 0);
     if (used < (int)sizeof path) use_entry(path, &list.entry[n]);

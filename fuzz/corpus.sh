@@ -1,7 +1,7 @@
 #!/bin/bash
-# Writes the fuzzers' first inputs: small files, right and nearly right, made here so that the tree
-# holds no binaries.
-#     fuzz/corpus.sh FOLDER      makes a folder for each fuzzer in it
+# Writes the seed corpus of the fuzzers: small files, valid and almost valid. They are generated, so
+# that the tree has no binary files.
+#     fuzz/corpus.sh FOLDER      writes a folder per fuzzer
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
@@ -35,10 +35,10 @@ tensors two '{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}    ' '\x80\
 tensors more '{"__metadata__":{"by":"us"},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[2,6]},"b":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}' '\0\x3c\0\0\x80\x3f'
 tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[0],"data_offsets":[1,1]}}' 'x'
 tensors no-object '{"a":1}' ''
-tensors sound-then-not '{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"shape":0}}' ''
+tensors valid-then-not '{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"shape":0}}' ''
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
 
-# A file and a text for it, a NUL between them; of bytes, the words that unk_token excuses are left out.
+# A tokenizer, a NUL, and a text. The byte-level ones are incomplete, which unk_token permits.
 added='"added_tokens":['
 for special in '0 <pad>' '1 <s>' '2 </s>' '3 <unk>'; do
   added+="{\"id\":${special% *},\"content\":\"${special#* }\",\"special\":true},"
@@ -70,7 +70,7 @@ config alibi ',"head_dim":3,"value_head_dim":5,"positions":"alibi","activation":
 config halves ',"positions":"sinusoidal_halves","share_encoder_decoder_embeddings":true,"source_vocab_size":9,"vocab_size":9'
 config joined ',"position_mode":"concatenate","position_dim":3,"positions":"none","rotary_base":1e4'
 
-# Checkpoints: four texts; fuzz_checkpoint.c puts the weights beside them.
+# Checkpoints: four texts; fuzz_checkpoint.c adds the weights.
 vocabulary='"model":{"type":"WordLevel","unk_token":"<unk>","vocab":{"0":4,"1":5,"2":6,"3":7,"+":8,"a":9,"b":10}}'
 characters='{"version":"1.0",'$added',"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\S]"},"behavior":"Isolated","invert":false},"decoder":{"type":"Fuse"},'$vocabulary'}'
 training='{"schedule":"cosine","rate":0.01,"warm_up":2,"steps":9,"beta1":0.9,"beta2":0.98,"epsilon":1e-9,"decay":0.01,"clip":1.0,"smoothing":0.1,"batch":2,"accumulate":1,"tokens":64,"longest":16,"seed":7,"step":3,"skipped":0,"drawn":6}'
@@ -91,7 +91,7 @@ for kind in encoder-decoder decoder encoder; do # of one word: no number of a be
 done
 checkpoint file '' '' "${run/\"task\":\"addition\",\"data\":null/\"task\":null,\"data\":\"none.tsv\"}"
 
-# Folders: config.json and the texts beside it, as fuzz_folder.c names them.
+# Folders: config.json and the other files, in the order of fuzz_folder.c.
 bert='{"model_type":"bert","architectures":["BertModel"],"vocab_size":11,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"hidden_act":"gelu","max_position_embeddings":12,"type_vocab_size":2,"layer_norm_eps":1e-12,"position_embedding_type":"absolute"}'
 gpt2='{"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"vocab_size":11,"n_embd":8,"n_layer":1,"n_head":2,"n_inner":null,"n_positions":12,"activation_function":"gelu_new"}'
 marian='{"model_type":"marian","architectures":["MarianMTModel"],"vocab_size":11,"d_model":8,"encoder_layers":1,"decoder_layers":1,"encoder_attention_heads":2,"decoder_attention_heads":2,"encoder_ffn_dim":8,"decoder_ffn_dim":8,"activation_function":"swish","max_position_embeddings":12,"scale_embedding":true}'
@@ -105,7 +105,7 @@ folder masked "${bert/BertModel/BertForMaskedLM}" "$characters"
 folder gpt2 "$gpt2" "$characters" '' '' '' '{"bos_token_id":1,"eos_token_id":2}'
 folder marian "$marian" "$characters" '' '' '' '{"decoder_start_token_id":0,"eos_token_id":2,"pad_token_id":0}'
 
-# Lines to learn from; the first byte is what fuzz_data.c says.
+# Training data; fuzz_data.c documents the first byte.
 data() { printf '%b' "$2" >"$corpus/data/$1"; } # FILE BYTES
 data pairs '\x00ab\tba\na b\tb a\r\n\n私\tは\nx\ty\n12\t21'
 data joined '\x01one text\nanother\twith a tab\n\t\n'
@@ -114,7 +114,7 @@ data characters '\x04a b\tb a\nb c\tc\nd\td e f\n'
 data pairs-of-bytes '\x08aab aab\taab\nab\tb\n\xef\xbb\xbfa\ta\n'
 data labels '\x10\xef\xbb\xbfabc\tcba\nab\tb\nx\ty\n'
 
-# Right calls of every kind and type, plain and with all features; fuzz_sdpa.c says what the bytes are.
+# Valid calls of every kind and type, plain and with all features; fuzz_sdpa.c documents the bytes.
 for kind in 0 1 2 3 4 5; do
   sizes='\1\1\1\4\2\6\5' rank='\0'
   case $kind in 2 | 3) sizes+='\3\0\5\1\3\6\1' rank= ;; esac
@@ -126,13 +126,13 @@ for kind in 0 1 2 3 4 5; do
   done
 done
 
-# Bytes of a fixed row of numbers; fuzz_cache.c draws its calls from them.
+# Pseudorandom bytes, from which fuzz_cache.c takes its calls.
 for seed in {1..40}; do
   text=$(awk -v n="$seed" 'BEGIN { for (i = 0; i < 400; i++) { n = n * 16807 % 2147483647; printf "\\x%02x", int(n / 4096) % 256 } }')
   printf '%b' "$text" >"$corpus/cache/$seed"
 done
 
-found() { printf '%s' "$3" | base64 -d >"$corpus/$1/$2"; } # found FUZZER NAME BASE64: what one once fell over
+found() { printf '%s' "$3" | base64 -d >"$corpus/$1/$2"; } # found FUZZER NAME BASE64: a former crash
 found sdpa vector-of-no-width AGj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+PgABQMBAf4EpQ==
 found sdpa cut-of-no-elements AykCBgEBBAH7HBwcHBwIAAAAABwcHBwcHBwcHBwDKQIGAQEEAfscHBwcHAgAAAAAHBwc
 

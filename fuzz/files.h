@@ -1,4 +1,4 @@
-/* files.h -- what the fuzzers of files share: a folder in memory, and an input in parts. */
+/* files.h -- shared by the fuzzers of files: a temporary folder, and inputs of several parts. */
 #ifndef FUZZ_FILES_H
 #define FUZZ_FILES_H
 
@@ -11,11 +11,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold, also where assert() is compiled out. */
-#define MUST(holds) ((holds) ? (void)0 : broken(#holds, __LINE__))
+/* assert() that NDEBUG does not disable. */
+#define MUST(condition) ((condition) ? (void)0 : fail_must(#condition, __LINE__))
 
-static inline void broken(const char *law, int line) {
-  fprintf(stderr, "line %d: must hold: %s\n", line, law);
+static inline void fail_must(const char *condition, int line) {
+  fprintf(stderr, "line %d: must hold: %s\n", line, condition);
   abort();
 }
 
@@ -29,17 +29,17 @@ static inline void folder_remove(void) {
   if (system(command)) return;
 }
 
-/* Made when it is first asked for, gone with the process. */
-static inline void folder_begin(void) {
+/* Creates the folder at the first call, in memory if possible; it is removed at exit. */
+static inline void folder_create(void) {
   if (folder[0]) return;
   strcpy(folder, access("/dev/shm", W_OK) ? "/tmp/attn-fuzz-XXXXXX" : "/dev/shm/attn-fuzz-XXXXXX");
   MUST(mkdtemp(folder));
   atexit(folder_remove);
 }
 
-/* folder/name, of room for a name of 1000 bytes. */
+/* folder/name; the name has at most 1000 bytes. */
 static inline const char *path_of(char path[1100], const char *name) {
-  folder_begin();
+  folder_create();
   snprintf(path, 1100, "%s/%s", folder, name);
   return path;
 }
@@ -55,14 +55,14 @@ static inline void remove_file(const char *name) {
   remove(path_of(path, name));
 }
 
-/* ---- An input in parts, a NUL between them ---- */
+/* ---- An input of parts that are separated by NUL ---- */
 
 struct part {
   const char *text;
   size_t length;
 };
 
-/* The next one; an empty one where none is left. */
+/* Returns the next part; an empty one at the end. */
 static inline struct part next_part(const uint8_t **data, size_t *size) {
   const uint8_t *end = *size ? memchr(*data, 0, *size) : NULL;
   struct part p = {*size ? (const char *)*data : "", end ? (size_t)(end - *data) : *size};
@@ -71,7 +71,7 @@ static inline struct part next_part(const uint8_t **data, size_t *size) {
   return p;
 }
 
-/* With a 0 behind it, to be freed. */
+/* A 0-terminated copy, to be freed. */
 static inline char *text_of(struct part p) {
   char *text = strndup(p.text, p.length);
   MUST(text);

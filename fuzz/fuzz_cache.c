@@ -1,6 +1,7 @@
-/* Any cache, any calls on it in any order, pages with any table, summaries and score functions of
- * any shapes: a status each time, never a crash, a leak, or a byte read or written beyond an
- * operand. The first byte of a call says which; every number is drawn from those that follow. */
+/* fuzz_cache.c -- any calls on any cache in any order; paged attention with any table; summaries
+ * and score functions of any shapes. Each returns a status, without a crash, a leak or an access
+ * outside an operand. The first byte of a call selects the function, the following ones its
+ * arguments. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,11 @@ struct input {
 static int take(struct input *in) { return in->at < in->end ? *in->at++ : 0; }
 static int64_t below(struct input *in, int n) { return take(in) % n; }
 
-/* Mostly n; sometimes another, small or absurd. */
-static int64_t about(struct input *in, int64_t n) {
-  static const int64_t odd[] = {-1, 0, 1, 2, 3, 7, INT64_MAX, INT64_MIN};
-  int how = take(in);
-  return how < 240 ? n : odd[how % 8];
+/* Mostly n; sometimes a small or an extreme value. */
+static int64_t around(struct input *in, int64_t n) {
+  static const int64_t others[] = {-1, 0, 1, 2, 3, 7, INT64_MAX, INT64_MIN};
+  int choice = take(in);
+  return choice < 240 ? n : others[choice % 8];
 }
 
 static attn_dtype type_of(struct input *in) {
@@ -34,27 +35,27 @@ static attn_dtype type_of(struct input *in) {
   return types[take(in) % 9];
 }
 
-/* A dense tensor of about this shape in memory of its own, to the byte; now and then none. */
+/* A dense tensor of about this shape, in an allocation of its exact size; sometimes NULL. */
 static attn_tensor *draw(struct input *in, attn_dtype dtype, int rank, const int64_t *shape) {
   attn_tensor *t = &in->t[in->count];
   int64_t bytes = (int64_t)attn_dtype_size(dtype);
   if (take(in) == 255) return NULL;
-  *t = (attn_tensor){NULL, dtype, (int32_t)about(in, rank), {0}, {0}};
+  *t = (attn_tensor){NULL, dtype, (int32_t)around(in, rank), {0}, {0}};
   if (t->rank < 0 || t->rank > 4) return t;
   int64_t stride = 1, size = bytes;
   for (int n = t->rank - 1, m = rank - 1; n >= 0; n--, m--) {
-    t->shape[n] = about(in, m >= 0 ? shape[m] : 1), t->strides[n] = stride;
+    t->shape[n] = around(in, m >= 0 ? shape[m] : 1), t->strides[n] = stride;
     if (t->shape[n] < 0 || __builtin_mul_overflow(stride, t->shape[n], &stride)) return t;
     if (__builtin_mul_overflow(stride, size, &bytes) || bytes > 1 << 20) return t;
   }
   for (int n = 0; n < t->rank; n++)
-    if (t->shape[n] > 1 << 20) return NULL; /* no elements, and no end of rows */
+    if (t->shape[n] > 1 << 20) return NULL; /* no elements, but endless rows */
   t->data = in->memory[in->count++] = malloc((size_t)bytes + !bytes);
   for (int64_t n = 0; n < bytes; n++) ((char *)t->data)[n] = (char)(n % 61 == 0 ? take(in) : n % 7);
   return t;
 }
 
-static void forget(struct input *in) {
+static void free_tensors(struct input *in) {
   while (in->count > 0) free(in->memory[--in->count]);
 }
 
@@ -63,7 +64,7 @@ static attn_tensor *draw4(struct input *in, attn_dtype dtype, int64_t a, int64_t
   return draw(in, dtype, 4, (const int64_t[]){a, b, c, d});
 }
 
-static void knobs(struct input *in, attn_sdpa *d) {
+static void choose_desc(struct input *in, attn_sdpa *d) {
   *d = (attn_sdpa)ATTN_SDPA_INIT;
   d->flags = (uint64_t)take(in) & 31 & ~(uint64_t)ATTN_SDPA_OFFSET;
   d->align = (int32_t)below(in, 2), d->empty_row = (int32_t)below(in, 4);
@@ -78,21 +79,21 @@ static attn_cache *open_cache(struct input *in, attn_cache_config *c) {
   attn_cache *cache = NULL;
   static const attn_dtype types[] = {ATTN_F32, ATTN_F16, ATTN_BF16, ATTN_I8};
   *c = (attn_cache_config)ATTN_CACHE_CONFIG_INIT;
-  c->heads = about(in, 1 + below(in, 2)), c->width = about(in, 1 + below(in, 5));
-  c->value_width = about(in, 1 + below(in, 5)), c->sequences = about(in, SEQUENCES);
-  c->capacity = about(in, 1 + below(in, 200)), c->page_size = about(in, below(in, 50));
-  c->pages = about(in, below(in, 9)), c->dtype = types[take(in) % 4];
+  c->heads = around(in, 1 + below(in, 2)), c->width = around(in, 1 + below(in, 5));
+  c->value_width = around(in, 1 + below(in, 5)), c->sequences = around(in, SEQUENCES);
+  c->capacity = around(in, 1 + below(in, 200)), c->page_size = around(in, below(in, 50));
+  c->pages = around(in, below(in, 9)), c->dtype = types[take(in) % 4];
   if (c->capacity > 1000 || c->page_size > 1000) c->capacity = c->page_size = INT64_MAX;
   return attn_cache_new(c, &cache, NULL) ? NULL : cache;
 }
 
-static void use(struct input *in, attn_cache *cache, const attn_cache_config *c) {
-  int64_t list[SEQUENCES], count = about(in, below(in, SEQUENCES + 1)), tokens = below(in, 40);
-  for (int n = 0; n < SEQUENCES; n++) list[n] = about(in, below(in, SEQUENCES));
+static void call_cache(struct input *in, attn_cache *cache, const attn_cache_config *c) {
+  int64_t list[SEQUENCES], count = around(in, below(in, SEQUENCES + 1)), tokens = below(in, 40);
+  for (int n = 0; n < SEQUENCES; n++) list[n] = around(in, below(in, SEQUENCES));
   const int64_t *named = take(in) % 2 ? list : NULL;
   if (count > SEQUENCES) count = SEQUENCES;
   attn_sdpa desc;
-  knobs(in, &desc);
+  choose_desc(in, &desc);
   int64_t length = attn_cache_length(cache, list[0]);
   switch (take(in) % 5) {
     case 0: {
@@ -102,7 +103,7 @@ static void use(struct input *in, attn_cache *cache, const attn_cache_config *c)
       break;
     }
     case 1:
-      attn_cache_truncate(cache, list[0], about(in, below(in, (int)(length > 0 ? length : 0) + 1)),
+      attn_cache_truncate(cache, list[0], around(in, below(in, (int)(length > 0 ? length : 0) + 1)),
                           NULL);
       break;
     case 2:
@@ -122,7 +123,7 @@ static void use(struct input *in, attn_cache *cache, const attn_cache_config *c)
       attn_cache_read(cache, list[0], tk, tv, NULL);
     }
   }
-  forget(in);
+  free_tensors(in);
 }
 
 /* ---- Calls without a cache ---- */
@@ -133,7 +134,7 @@ static void call_paged(struct input *in) {
   attn_dtype dtype = type_of(in), type = type_of(in);
   attn_pages p = ATTN_PAGES_INIT;
   attn_sdpa desc;
-  knobs(in, &desc);
+  choose_desc(in, &desc);
   p.k = draw4(in, dtype, pages, h, tokens, e), p.v = draw4(in, dtype, pages, h, tokens, ev);
   const int64_t scales[] = {pages, h, tokens}, table[] = {b, n};
   if (dtype == ATTN_I8 || take(in) == 1)
@@ -142,14 +143,14 @@ static void call_paged(struct input *in) {
   attn_tensor *lengths = draw(in, ATTN_I64, 1, table);
   int exact = t && lengths && t->data && lengths->data && t->dtype == ATTN_I64;
   for (int64_t i = 0; exact && t->rank == 2 && i < t->shape[0] * t->shape[1]; i++)
-    ((int64_t *)t->data)[i] = about(in, below(in, 5));
+    ((int64_t *)t->data)[i] = around(in, below(in, 5));
   for (int64_t i = 0; exact && lengths->rank == 1 && i < lengths->shape[0]; i++)
-    ((int64_t *)lengths->data)[i] = about(in, below(in, 250) % (n * tokens + 1));
+    ((int64_t *)lengths->data)[i] = around(in, below(in, 250) % (n * tokens + 1));
   p.page_table = t, p.lengths = lengths;
   attn_tensor *q = draw4(in, type, b, h * 2, 3, e), *o = draw4(in, type, b, h * 2, 3, ev);
   if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_forward_paged(&desc, q, &p, o, NULL);
-  forget(in);
+  free_tensors(in);
 }
 
 static void call_summary(struct input *in) {
@@ -157,7 +158,7 @@ static void call_summary(struct input *in) {
   attn_dtype type = type_of(in);
   attn_sdpa_summary m = ATTN_SDPA_SUMMARY_INIT;
   attn_sdpa desc;
-  knobs(in, &desc);
+  choose_desc(in, &desc);
   int64_t e = below(in, 9), top = below(in, 9);
   attn_tensor *q = draw4(in, type, b, h * 2, l, e), *k = draw4(in, type, b, h, s, e);
   const int64_t columns[] = {b, h * 2, s}, rows[] = {b, h * 2, l};
@@ -168,7 +169,7 @@ static void call_summary(struct input *in) {
   if (take(in) % 2) m.top_weights = draw4(in, ATTN_F32, b, h * 2, l, top);
   if (take(in) % 4 == 1) desc.additive = draw(in, ATTN_F32, 1, (const int64_t[]){e});
   attn_sdpa_summarize(&desc, q, k, &m, NULL);
-  forget(in);
+  free_tensors(in);
 }
 
 static void call_score(struct input *in) {
@@ -177,8 +178,8 @@ static void call_score(struct input *in) {
   attn_dtype type = type_of(in);
   attn_score score = ATTN_SCORE_INIT;
   attn_sdpa desc;
-  knobs(in, &desc);
-  score.kind = (int32_t)about(in, below(in, 3));
+  choose_desc(in, &desc);
+  score.kind = (int32_t)around(in, below(in, 3));
   const int64_t w[] = {eq, score.kind == ATTN_SCORE_GENERAL ? ek : a}, u[] = {ek, a}, v1[] = {a};
   if (score.kind) score.w = draw(in, type_of(in), 2, w);
   if (score.kind == ATTN_SCORE_ADDITIVE)
@@ -186,7 +187,7 @@ static void call_score(struct input *in) {
   attn_tensor *q = draw4(in, type, b, h * 2, l, eq), *k = draw4(in, type, b, h, s, ek);
   attn_tensor *v = draw4(in, type, b, h, s, 3), *o = draw4(in, type, b, h * 2, l, 3);
   attn_score_forward(&desc, &score, q, k, v, o, NULL);
-  forget(in);
+  free_tensors(in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -202,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else if (which == 2)
       call_score(&in);
     else if (cache)
-      use(&in, cache, &config);
+      call_cache(&in, cache, &config);
   }
   attn_cache_free(cache);
   return 0;

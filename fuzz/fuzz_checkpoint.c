@@ -1,7 +1,8 @@
-/* A checkpoint whose texts are any: listed, opened, asked, gone on from; or a typed error. An input
- * is four texts, a NUL behind each (configuration, tokenizer, training, run), and then changes of
- * the file: a place in two bytes, what is added to the byte that stands there. Weights are those of
- * the configuration, so that the texts are what matters. */
+/* fuzz_checkpoint.c -- a checkpoint with any metadata is listed, opened, used and resumed, or
+ * refused with an error. An input is four texts, each followed by NUL (configuration, tokenizer,
+ * training, run), and then changes of the file: an offset of two bytes, and the value to add to the
+ * byte there. The weights match the configuration, so that inputs reach beyond the check of the
+ * tensors. */
 #include "attn/train.h"
 #include "checkpoint.h"
 #include "opened.h"
@@ -9,21 +10,21 @@
 #include "safetensors.h"
 #include "weights.h"
 
-enum { NUMBERS_MOST = 1 << 13, LENGTH_MOST = 1 << 8, KINDS = 3, NAME = 80, TENSORS_MOST = 600 };
+enum { MAX_PARAMETERS = 1 << 13, MAX_LENGTH = 1 << 8, KINDS = 3, NAME = 80, MAX_TENSORS = 600 };
 
 static const char *const kinds[KINDS] = {"", "adamw.m.", "adamw.v."};
 
-/* The moments are as before the first step. */
+/* The moments of AdamW are 0, as before the first step. */
 static int write_file(const struct attn_network *n, float *weights, json_t *metadata) {
-  static float zeros[NUMBERS_MOST];
-  static char names[TENSORS_MOST][NAME];
-  static attn_tensor tensors[TENSORS_MOST];
-  const char *name[TENSORS_MOST];
-  const attn_tensor *tensor[TENSORS_MOST];
+  static float zeros[MAX_PARAMETERS];
+  static char names[MAX_TENSORS][NAME];
+  static attn_tensor tensors[MAX_TENSORS];
+  const char *name[MAX_TENSORS];
+  const attn_tensor *tensor[MAX_TENSORS];
   char path[1100];
   int count = 0;
   for (int k = 0; k < KINDS; k++)
-    for (int p = 0; n && p < n->count && count < TENSORS_MOST; p++, count++) {
+    for (int p = 0; n && p < n->count && count < MAX_TENSORS; p++, count++) {
       snprintf(names[count], NAME, "%s%s", kinds[k], n->parameters[p].name);
       tensors[count] = attn_weights_tensor(&n->parameters[p], k ? zeros : weights);
       name[count] = names[count], tensor[count] = &tensors[count];
@@ -32,23 +33,23 @@ static int write_file(const struct attn_network *n, float *weights, json_t *meta
                                  metadata, NULL);
 }
 
-/* With weights where they are few. 0: metadata that no file can have. */
-static int make_file(struct part config, json_t *metadata) {
+/* Includes the weights if they are few. Returns 0 if the metadata cannot be written. */
+static int create_file(struct part config, json_t *metadata) {
   struct attn_model_config c;
   struct attn_network *n = NULL;
   float *weights = NULL;
   int64_t numbers = 0;
   int known = !attn_model_config_parse(config.text, config.length, &c, NULL);
-  int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= NUMBERS_MOST &&
-              (c.max_positions <= LENGTH_MOST || c.positions == ATTN_POSITIONS_NONE) &&
-              c.num_heads * c.head_dim <= NUMBERS_MOST;
+  int small = known && !attn_network_count(&c, &numbers, NULL) && numbers <= MAX_PARAMETERS &&
+              (c.max_positions <= MAX_LENGTH || c.positions == ATTN_POSITIONS_NONE) &&
+              c.num_heads * c.head_dim <= MAX_PARAMETERS;
   if (small) {
     MUST(!attn_network_allocate(&c, &n, &weights, NULL));
     attn_network_init_weights(n, 1);
   }
-  int made = write_file(n, weights, metadata);
+  int written = write_file(n, weights, metadata);
   attn_network_free(n), free(weights);
-  return made;
+  return written;
 }
 
 static void damage(const uint8_t *data, size_t size) {
@@ -70,8 +71,8 @@ static int32_t stop(void *context, const attn_train_state *state) {
   return state->step > *first;
 }
 
-/* Read as resume does; where that is quick, a step of it. */
-static void go_on(const char *path) {
+/* Reads the checkpoint as resume does, and trains a step if that is quick. */
+static void resume(const char *path) {
   char output[1100];
   struct attn_trainer *t;
   struct attn_checkpoint c;
@@ -101,16 +102,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   json_t *metadata = json_object();
   for (int n = 0; n < 4; n++) {
     texts[n] = next_part(&data, &size);
-    if (texts[n].length) /* what is not UTF-8 cannot be said */
+    if (texts[n].length) /* NULL if not UTF-8 */
       json_object_set_new(metadata, names[n], json_stringn(texts[n].text, texts[n].length));
   }
-  int made = make_file(texts[0], metadata);
+  int created = create_file(texts[0], metadata);
   json_decref(metadata);
-  if (!made) return 0;
+  if (!created) return 0;
   damage(data, size);
   path_of(path, "c.safetensors");
   use_model(path);
-  go_on(path);
+  resume(path);
   attn_array_list list;
   if (!attn_array_list_read(path, &list, NULL)) attn_array_list_free(&list);
   return 0;

@@ -1,18 +1,18 @@
-/* Any text as a model's configuration: one that is written and read back the same, and of which a
- * small model is trained for a step, opened and asked; or a typed error. */
+/* fuzz_config.c -- any text as a configuration: written and read back it is the same, and a small
+ * model of it is trained for a step, opened and used; or it is refused with an error. */
 #include "attn/train.h"
 #include "config.h"
 #include "opened.h"
 #include "network.h"
 
-enum { NUMBERS_MOST = 1 << 15, LENGTH_MOST = 1 << 10 };
+enum { MAX_PARAMETERS = 1 << 15, MAX_LENGTH = 1 << 10 };
 
-/* Of what is small enough to be tried many times a second. */
+/* Small enough for many runs per second. */
 static int is_small(const struct attn_model_config *c) {
   int64_t numbers;
   return c->encoder_layers + c->decoder_layers <= 8 && !attn_network_count(c, &numbers, NULL) &&
-         numbers <= NUMBERS_MOST && c->max_positions <= LENGTH_MOST &&
-         c->num_heads * c->head_dim <= LENGTH_MOST;
+         numbers <= MAX_PARAMETERS && c->max_positions <= MAX_LENGTH &&
+         c->num_heads * c->head_dim <= MAX_LENGTH;
 }
 
 static int parse(const char *text, size_t length, struct attn_model_config *c) {
@@ -22,7 +22,7 @@ static int parse(const char *text, size_t length, struct attn_model_config *c) {
   return !status;
 }
 
-/* What is written says all of it. */
+/* The written text has every member. */
 static void write_back(const struct attn_model_config *c) {
   struct attn_model_config again;
   char *text = attn_model_config_write(c);
@@ -47,20 +47,20 @@ static void train(const char *config) {
   run.output = path_of(output, "m.safetensors");
   run.config = config, run.replace = 1,
   run.steps = run.batch_size = run.max_validation_examples = 1, run.threads = 1;
-  run.tokenizer = "words", run.progress = stop; /* of characters takes longer */
+  run.tokenizer = "words", run.progress = stop; /* "characters" takes longer */
   attn_status status = attn_model_train(&run, NULL, &err);
   MUST(!status || err.message[0]);
   if (!status) MUST(!use_model(output));
 }
 
-/* With the vocabulary that training gives it. */
+/* With the vocabulary size that training sets. */
 static int is_trainable(const char *text) {
   const char *close = strrchr(text, '}');
-  size_t room = strlen(text) + 64;
-  char *whole = malloc(room);
+  size_t capacity = strlen(text) + 64;
+  char *whole = malloc(capacity);
   struct attn_model_config c;
   MUST(whole);
-  snprintf(whole, room, "%.*s,\"vocab_size\":11}", close ? (int)(close - text) : 0, text);
+  snprintf(whole, capacity, "%.*s,\"vocab_size\":11}", close ? (int)(close - text) : 0, text);
   int small = parse(whole, strlen(whole), &c) && is_small(&c);
   free(whole);
   return small;

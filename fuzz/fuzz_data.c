@@ -1,12 +1,12 @@
-/* Any bytes as lines to learn from: examples in every round's order, the same in each; and where
- * they are few a step of training; or a typed error with a line. Bits of the first byte: whether a
- * line is one text, whether a second file, behind a 0xFF, is what is held out, which words, which
- * model, and whether to train at all, which takes a hundred times as long. */
+/* fuzz_data.c -- any bytes as lines of training data: the same examples in every epoch, in another
+ * order, and a step of training if they are few; or an error with a line. Bits of the first byte:
+ * whether a line is one text; whether a second file, after 0xFF, is the validation data; the
+ * tokenizer; the model; and whether to train, which takes a hundred times as long. */
 #include "attn/train.h"
 #include "text_pairs.h"
 #include "opened.h"
 
-enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, TRAINED_MOST = 400 };
+enum { JOINED = 1, HELD_OUT = 2, READ_ONLY = 0x60, MAX_TRAINED = 400 };
 
 static const char *const words[] = {"words", "characters", "bpe:270", "bpe:300"};
 static const char *const models[] = {"", ",\"kind\":\"encoder\""};
@@ -17,8 +17,8 @@ static uint64_t mix(struct attn_text_view p) {
   return hash;
 }
 
-/* The sum over a round's examples, which no order changes. */
-static uint64_t round_of(struct attn_text_pairs *d, int64_t round, int held_out) {
+/* A sum over the examples of an epoch, independent of their order. */
+static uint64_t epoch_hash(struct attn_text_pairs *d, int64_t round, int held_out) {
   int64_t count = attn_text_pairs_count(d, held_out);
   uint64_t sum = 0;
   for (int64_t n = round * count; n < (round + 1) * count; n++) {
@@ -38,7 +38,7 @@ static void read_lines(const char *path, const char *held_out, int joined) {
   MUST(!status == (d != NULL) && (!status || status == ATTN_ERR_FORMAT));
   for (int side = 0; side < 2 && !status; side++) {
     MUST(attn_text_pairs_count(d, side) > 0);
-    MUST(round_of(d, 0, side) == round_of(d, 5, side));
+    MUST(epoch_hash(d, 0, side) == epoch_hash(d, 5, side));
   }
   attn_text_pairs_free(d);
 }
@@ -52,9 +52,10 @@ static void train(const char *path, const char *held_out, uint8_t what) {
   char config[200], output[1100];
   attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
   attn_error err;
-  snprintf(config, sizeof config,
-           "{\"d_model\":4,\"num_heads\":1,\"ffn_dim\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
-           what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
+  snprintf(
+      config, sizeof config,
+      "{\"d_model\":4,\"num_heads\":1,\"ffn_dim\":4,\"encoder_layers\":1,\"decoder_layers\":1%s}",
+      what & JOINED ? ",\"kind\":\"decoder\"" : models[what >> 4 & 1]);
   run.data = path, run.validation_data = held_out, run.output = path_of(output, "m.safetensors");
   run.config = config, run.tokenizer = words[what >> 2 & 3], run.replace = 1;
   run.steps = run.batch_size = 1, run.max_validation_examples = 2, run.threads = 1,
@@ -74,6 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (mark) put_file("two.tsv", mark + 1, size - first - 1);
   path_of(one, "one.tsv"), path_of(two, "two.tsv");
   read_lines(one, mark ? two : NULL, what & JOINED);
-  if (size <= TRAINED_MOST && !(what & READ_ONLY)) train(one, mark ? two : NULL, what);
+  if (size <= MAX_TRAINED && !(what & READ_ONLY)) train(one, mark ? two : NULL, what);
   return 0;
 }

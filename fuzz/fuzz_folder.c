@@ -1,10 +1,10 @@
-/* A folder as Hugging Face keeps a model, whose texts are any: opened, asked, looked into; or a
- * typed error. An input is the files of `names`, a NUL behind each; an empty one is not there.
- * Weights are those that config.json describes, so that the texts are what matters. */
+/* fuzz_folder.c -- a model folder of Hugging Face's with any texts is opened and used, or refused
+ * with an error. An input is the files of `names`, each followed by NUL; an empty one is missing.
+ * The weights match config.json, so that inputs reach beyond the check of the tensors. */
 #include "families.h"
 #include "opened.h"
 
-enum { NUMBERS_MOST = 1 << 14, LENGTH_MOST = 1 << 10 };
+enum { MAX_PARAMETERS = 1 << 14, MAX_LENGTH = 1 << 10 };
 
 static const char *const names[] = {"config.json",
                                     "tokenizer.json",
@@ -13,8 +13,8 @@ static const char *const names[] = {"config.json",
                                     "sentence_bert_config.json",
                                     "generation_config.json"};
 
-/* None, or empty ones, where there is no small model. */
-static void make_weights(struct part json) {
+/* The file is empty unless config.json describes a small model. */
+static void write_weights(struct part json) {
   struct attn_model_config c;
   const struct attn_hf_family *f;
   struct attn_network *n = NULL;
@@ -23,8 +23,8 @@ static void make_weights(struct part json) {
   char path[1100];
   put_file("model.safetensors", "", 0);
   if (attn_hf_config_parse(json.text, json.length, &c, &f, NULL) ||
-      attn_network_count(&c, &numbers, NULL) || numbers > NUMBERS_MOST || c.max_positions > LENGTH_MOST ||
-      c.num_heads * c.head_dim > NUMBERS_MOST)
+      attn_network_count(&c, &numbers, NULL) || numbers > MAX_PARAMETERS ||
+      c.max_positions > MAX_LENGTH || c.num_heads * c.head_dim > MAX_PARAMETERS)
     return;
   char *text = NULL;
   MUST(!attn_network_allocate(&c, &n, &weights, NULL));
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else
       remove_file(names[n]);
   }
-  make_weights(first);
+  write_weights(first);
   use_model(folder);
   return 0;
 }

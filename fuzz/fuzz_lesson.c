@@ -1,5 +1,5 @@
-/* Any text: a lesson that can be judged, explained and drawn, or a typed error with a place; never
- * a crash, a leak or a hang. */
+/* fuzz_lesson.c -- any text is a lesson that is checked, explained and drawn, or an error with a
+ * location; without a crash, a leak or a hang. */
 #include "attn/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   attn_lesson *lesson;
   attn_check *check = NULL;
   attn_error err;
-  size_t told = 0;
-  const attn_sink sink = {&told, drop};
+  size_t total = 0;
+  const attn_sink sink = {&total, drop};
   if (attn_lesson_read((const char *)data, size, "fuzz", &lesson, &err)) return 0;
   if (attn_lesson_check(lesson, &check, &err) == ATTN_OK) {
     attn_check_print(lesson, check, NULL, &sink, &err);

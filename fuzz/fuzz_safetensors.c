@@ -1,5 +1,5 @@
-/* Any bytes: tensors that are listed, read, converted and written again the same, or a typed error;
- * never a crash, a leak or a large allocation. */
+/* fuzz_safetensors.c -- any bytes are tensors that are listed, read, converted and written back the
+ * same, or an error; without a crash, a leak or a large allocation. */
 #include "arrays.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

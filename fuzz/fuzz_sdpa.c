@@ -1,8 +1,8 @@
-/* Any arguments of the core's calls: a status, never a crash. Every tensor has memory of exactly
- * the extent that it declares, so that a sanitizer sees what reaches farther; what is no output,
- * and every output of a call that is refused, stands afterwards as it stood before.
+/* fuzz_sdpa.c -- any arguments of the core's functions: a status, never a crash. Every tensor has
+ * an allocation of exactly the extent that it declares, so that a sanitizer detects accesses
+ * outside. Inputs, and the outputs of a refused call, must be unchanged.
  *
- * The bytes are choices, and 0 is always the plain one: no bytes at all are a right call.
+ * Each byte is a choice, and 0 is the plain one: an empty input is a valid call.
  */
 #include <limits.h>
 #include <math.h>
@@ -39,7 +39,7 @@ enum {
   SLOTS
 };
 enum { FORWARD, BACKWARD, FORWARD_PACKED, BACKWARD_PACKED, PLAN, VERIFY, CALLS };
-enum { BYTES_MOST = 1 << 20, SEQUENCES_MOST = 4 };
+enum { MAX_BYTES = 1 << 20, MAX_SEQUENCES = 4 };
 
 struct slot {
   attn_tensor t;
@@ -49,16 +49,16 @@ struct slot {
   int misplaced;
 };
 
-/* One call: all that the bytes say. */
+/* One call. */
 struct call {
   const uint8_t *at, *end;
-  uint64_t state; /* of the numbers in tensors */
+  uint64_t state; /* of the random values of tensors */
   int kind;
   attn_dtype dtype;
   int64_t b, hq, h, l, s, e, ev, sequences;
-  int64_t starts[2][SEQUENCES_MOST + 1];
+  int64_t starts[2][MAX_SEQUENCES + 1];
   struct slot slots[SLOTS];
-  char *desc, *gradients; /* as many bytes as their struct_size says */
+  char *desc, *gradients; /* of struct_size bytes */
   void *workspace;
   attn_executor executor;
   attn_allocator allocator;
@@ -70,10 +70,10 @@ struct call {
 
 static unsigned take(struct call *c) { return c->at < c->end ? *c->at++ : 0; }
 static unsigned pick(struct call *c, unsigned count) { return take(c) % count; }
-/* One in n, and not where bytes have run out. */
+/* True for one byte in n, and false after the end of the input. */
 static int seldom(struct call *c, unsigned n) { return take(c) % n == n - 1; }
 
-static int64_t odd(struct call *c) {
+static int64_t unusual(struct call *c) {
   static const int64_t values[] = {0,  1,         -1,        2,         3,      4,  5,
                                    -2, INT64_MAX, INT64_MIN, 1LL << 40, -3,     64, 65,
                                    96, 97,        100,       1LL << 32, 1 << 20};
@@ -113,7 +113,7 @@ static void dense(attn_tensor *t) {
   }
 }
 
-/* The last `rank` of four dimensions. */
+/* The shape is the last `rank` of four dimensions. */
 static void declare(struct call *c, int n, attn_dtype dtype, int rank, int64_t n0, int64_t n1,
                     int64_t n2, int64_t n3) {
   const int64_t all[4] = {n0, n1, n2, n3};
@@ -159,31 +159,31 @@ static void declare_all(struct call *c) {
   declare(c, STARTS_K, whole, 1, 1, 1, 1, c->sequences + 1);
 }
 
-/* Other strides of the same shape; only inputs may repeat themselves. */
+/* Changes the strides; only inputs may overlap themselves. */
 static void lay_out(struct call *c, int n) {
   attn_tensor *t = &c->slots[n].t;
-  unsigned how = pick(c, 6), d = t->rank ? pick(c, (unsigned)t->rank) : 0;
+  unsigned layout = pick(c, 6), d = t->rank ? pick(c, (unsigned)t->rank) : 0;
   if (!t->rank) return;
-  if (how == 1 && t->rank > 1) { /* the last two change places */
+  if (layout == 1 && t->rank > 1) { /* transpose the last two dimensions */
     int a = t->rank - 2, b = t->rank - 1;
     t->strides[a] = 1, t->strides[b] = t->shape[a];
   }
-  for (int m = 0; m < t->rank && how == 2; m++)
+  for (int m = 0; m < t->rank && layout == 2; m++)
     t->strides[m] = (int64_t)(2 * (uint64_t)t->strides[m]);
-  if (how == 3) t->strides[d] = (int64_t) - (uint64_t)t->strides[d];
-  if (how == 4 && !is_output(c, n)) t->strides[d] = 0;
-  if (how == 5 && !is_output(c, n)) t->strides[d] = odd(c);
+  if (layout == 3) t->strides[d] = (int64_t) - (uint64_t)t->strides[d];
+  if (layout == 4 && !is_output(c, n)) t->strides[d] = 0;
+  if (layout == 5 && !is_output(c, n)) t->strides[d] = unusual(c);
 }
 
-/* Something that does not belong there. */
-static void spoil(struct call *c) {
+/* Makes one argument invalid. */
+static void corrupt(struct call *c) {
   static const attn_dtype types[] = {ATTN_F64,  ATTN_F32, ATTN_BF16,        ATTN_I32,
                                      ATTN_BOOL, ATTN_U8,  (attn_dtype)0x77, ATTN_I64};
   struct slot *s = &c->slots[pick(c, SLOTS)];
   unsigned d = pick(c, ATTN_RANK_MAX);
   switch (pick(c, 7)) {
     case 0:
-      s->t.shape[d] = odd(c);
+      s->t.shape[d] = unusual(c);
       break;
     case 1:
       s->t.shape[d] = (int64_t)((uint64_t)s->t.shape[d] + (pick(c, 2) ? 1 : UINT64_MAX));
@@ -195,7 +195,7 @@ static void spoil(struct call *c) {
       s->t.dtype = types[pick(c, 8)];
       break;
     case 4:
-      s->t.strides[d] = odd(c);
+      s->t.strides[d] = unusual(c);
       break;
     case 5:
       s->given = !s->given;
@@ -207,24 +207,24 @@ static void spoil(struct call *c) {
 
 /* ---- Memory ---- */
 
-/* Bytes before and behind data that the view declares; 0 where it has no elements, -1 where they
- * are more than we give. */
-static int extent(const attn_tensor *t, size_t *before, size_t *behind) {
+/* Bytes before and after data that the view declares. Returns 0 without elements, -1 above
+ * MAX_BYTES. */
+static int extent(const attn_tensor *t, size_t *before, size_t *after) {
   __int128 low = 0, high = 0;
   size_t size = attn_dtype_size(t->dtype);
-  *before = *behind = 0;
+  *before = *after = 0;
   if (t->rank < 0 || t->rank > ATTN_RANK_MAX || !size) return 0;
   for (int n = 0; n < t->rank; n++) {
     if (t->shape[n] <= 0) return 0;
     __int128 reach = (__int128)(t->shape[n] - 1) * t->strides[n];
     *(reach < 0 ? &low : &high) += reach;
-    if (high - low > BYTES_MOST) return -1;
+    if (high - low > MAX_BYTES) return -1;
   }
-  *before = (size_t)-low * size, *behind = (size_t)(high + 1) * size;
+  *before = (size_t)-low * size, *after = (size_t)(high + 1) * size;
   return 1;
 }
 
-/* Dimensions that would keep a call busy for years, though they need no memory. */
+/* Dimensions that take years to compute although they need no memory. */
 static int is_endless(const attn_tensor *t) {
   int64_t count = 1;
   for (int n = 0; n < t->rank && n < ATTN_RANK_MAX; n++)
@@ -239,7 +239,7 @@ static void fill_number(struct call *c, const attn_tensor *t, char *at) {
   double d = (double)f;
   int64_t wide = (int64_t)(x >> 9 & 3);
   int32_t narrow = (int32_t)wide;
-  uint16_t half = (uint16_t)(x >> 58 ? 0x3000 + (x & 0x8FFF) : x);
+  uint16_t bits16 = (uint16_t)(x >> 58 ? 0x3000 + (x & 0x8FFF) : x);
   char flag = (char)(x >> 9 & 3);
   switch (t->dtype) {
     case ATTN_F32:
@@ -256,7 +256,7 @@ static void fill_number(struct call *c, const attn_tensor *t, char *at) {
       break;
     case ATTN_F16:
     case ATTN_BF16:
-      memcpy(at, &half, 2);
+      memcpy(at, &bits16, 2);
       break;
     default:
       *at = flag;
@@ -270,7 +270,7 @@ static void store_integer(const attn_tensor *t, int64_t n, int64_t value) {
   if (t->dtype == ATTN_I32) memcpy(at, &narrow, 4);
 }
 
-/* Starts and lengths that are right, if the tensor still is one of them. */
+/* Valid starts and lengths, if the tensor still has their shape. */
 static void fill_integers(struct call *c, int n) {
   const attn_tensor *t = &c->slots[n].t;
   if (t->rank != 1 || !t->data || !t->shape[0]) return;
@@ -279,19 +279,19 @@ static void fill_integers(struct call *c, int n) {
       store_integer(t, m, m < c->sequences ? (c->starts[1][m + 1] - c->starts[1][m]) / 2 : 0);
     else
       store_integer(t, m, n == LENGTHS ? c->s / (m + 1) : c->starts[n == STARTS_K][m]);
-  if (seldom(c, 8)) store_integer(t, pick(c, (unsigned)(t->shape[0] % 100)), odd(c));
+  if (seldom(c, 8)) store_integer(t, pick(c, (unsigned)(t->shape[0] % 100)), unusual(c));
 }
 
 static void allocate(struct call *c, int n) {
   struct slot *s = &c->slots[n];
-  size_t before, behind;
-  int has = extent(&s->t, &before, &behind);
+  size_t before, after;
+  int has = extent(&s->t, &before, &after);
   if (is_endless(&s->t)) {
-    if (has == 0) s->given = 0; /* no elements, and no end of rows */
+    if (has == 0) s->given = 0; /* no elements, but endless rows */
     has = -1;
   }
-  if (has <= 0) return; /* data NULL: to be refused where there are elements */
-  s->bytes = before + behind;
+  if (has <= 0) return; /* data stays NULL, which is refused if there are elements */
+  s->bytes = before + after;
   s->memory = malloc(s->bytes + (size_t)s->misplaced);
   s->before = malloc(s->bytes + 1);
   size_t size = attn_dtype_size(s->t.dtype);
@@ -301,25 +301,25 @@ static void allocate(struct call *c, int n) {
   if (n == LENGTHS || n == STARTS_Q || n == STARTS_K) fill_integers(c, n);
 }
 
-/* Does the call see it, whatever its descriptor's size? */
-static int is_seen(const struct call *c, int n) {
+/* True if the call uses the slot for any size of the descriptor. */
+static int is_used(const struct call *c, int n) {
   if (!c->slots[n].given || c->no_desc || c->no_gradients) return 0;
   if (n == ALIBI || n == SINKS || n == ADDITIVE || n == D_ADDITIVE) return 0;
   if (n == STARTS_Q || n == STARTS_K) return is_packed(c);
   return n < D_O || c->kind == BACKWARD || c->kind == BACKWARD_PACKED;
 }
 
-/* An output upon another tensor, where there is room: to be refused. */
+/* Lets an output overlap another tensor, which is refused. */
 static void alias(struct call *c) {
   int to = (int)pick(c, SLOTS), from = (int)pick(c, SLOTS);
   struct slot *a = &c->slots[to], *b = &c->slots[from];
-  if (!is_seen(c, from) || !a->memory || !b->memory || a->bytes > b->bytes || a->misplaced ||
+  if (!is_used(c, from) || !a->memory || !b->memory || a->bytes > b->bytes || a->misplaced ||
       b->misplaced)
     return;
   a->t.data = b->memory + ((char *)a->t.data - a->memory);
 }
 
-/* ---- What the caller brings ---- */
+/* ---- Executor, allocator, workspace, progress ---- */
 
 static void run_backwards(void *context, int64_t count, void (*body)(void *, int64_t, int32_t),
                           void *argument) {
@@ -327,22 +327,22 @@ static void run_backwards(void *context, int64_t count, void (*body)(void *, int
   for (int64_t n = count; n-- > 0;) body(argument, n, (int32_t)(n % c->executor.workers));
 }
 
-static void *give(void *context, size_t alignment, size_t bytes) {
+static void *allocate_limited(void *context, size_t alignment, size_t bytes) {
   (void)context;
   return bytes > 64u << 20 ? NULL : aligned_alloc(alignment, bytes);
 }
 
-static void take_back(void *context, void *memory) { (void)context, free(memory); }
+static void release_memory(void *context, void *memory) { (void)context, free(memory); }
 
-static int tick(void *context, int64_t done, int64_t total) {
+static int update_progress(void *context, int64_t done, int64_t total) {
   struct call *c = context;
   (void)done, (void)total;
   return c->progress_left-- <= 0;
 }
 
-static void bring(struct call *c, attn_sdpa *d) {
+static void choose_resources(struct call *c, attn_sdpa *d) {
   c->executor = (attn_executor){c, 1 + (int32_t)pick(c, 3), run_backwards};
-  c->allocator = (attn_allocator){NULL, give, take_back};
+  c->allocator = (attn_allocator){NULL, allocate_limited, release_memory};
   if (seldom(c, 16)) c->executor.workers = (int32_t)pick(c, 2) - 1;
   if (seldom(c, 16)) c->executor.parallel_for = NULL;
   if (seldom(c, 16)) c->allocator.release = NULL;
@@ -354,7 +354,7 @@ static void bring(struct call *c, attn_sdpa *d) {
     d->workspace = (char *)c->workspace + shift, d->workspace_bytes = bytes;
   }
   c->progress_left = INT_MAX;
-  if (seldom(c, 4)) d->progress = tick, d->progress_context = c;
+  if (seldom(c, 4)) d->progress = update_progress, d->progress_context = c;
   if (d->progress && seldom(c, 2)) c->progress_left = (int)pick(c, 4);
 }
 
@@ -362,47 +362,48 @@ static const attn_tensor *of(struct call *c, int n) {
   return c->slots[n].given ? &c->slots[n].t : NULL;
 }
 
-static void choose_knobs(struct call *c, attn_sdpa *d) {
+static void choose_desc(struct call *c, attn_sdpa *d) {
   d->flags = take(c) & 63;
   d->flags &= ~(uint64_t)ATTN_SDPA_OFFSET;
   d->align = (int32_t)pick(c, 3);
   if (d->align == ATTN_ALIGN_OFFSET) d->flags |= ATTN_SDPA_OFFSET;
   d->empty_row = (int32_t)pick(c, 4);
   d->scale = real(c), d->softcap = real(c), d->dropout = real(c);
-  d->offset = odd(c), d->window_left = odd(c), d->window_right = odd(c);
+  d->offset = unusual(c), d->window_left = unusual(c), d->window_right = unusual(c);
   d->seed = take(c);
-  if (seldom(c, 8)) d->origin_batch = odd(c), d->origin_head = odd(c), d->origin_query = odd(c);
+  if (seldom(c, 8))
+    d->origin_batch = unusual(c), d->origin_head = unusual(c), d->origin_query = unusual(c);
   if (seldom(c, 32)) d->flags ^= 1ULL << pick(c, 64);
-  if (seldom(c, 32)) d->align = (int32_t)odd(c);
-  if (seldom(c, 32)) d->empty_row = (int32_t)odd(c);
+  if (seldom(c, 32)) d->align = (int32_t)unusual(c);
+  if (seldom(c, 32)) d->empty_row = (int32_t)unusual(c);
   if (seldom(c, 32)) d->reserved = 1;
 }
 
-/* size bytes of it, or all of it where size is a lie. */
-static char *of_size(const void *from, size_t ours, size_t size, size_t least) {
-  size_t bytes = size < least || size > 65536 ? ours : size;
+/* A copy of size bytes, or of all if size is false. */
+static char *copy_sized(const void *from, size_t ours, size_t size, size_t min_size) {
+  size_t bytes = size < min_size || size > 65536 ? ours : size;
   char *copy = calloc(1, bytes);
   memcpy(copy, from, bytes < ours ? bytes : ours);
   memcpy(copy, &size, sizeof size);
   return copy;
 }
 
-static void describe(struct call *c) {
+static void set_desc(struct call *c) {
   attn_sdpa d = ATTN_SDPA_INIT;
-  choose_knobs(c, &d);
-  bring(c, &d);
+  choose_desc(c, &d);
+  choose_resources(c, &d);
   d.mask = of(c, MASK), d.key_lengths = of(c, LENGTHS), d.lse = of(c, LSE);
   d.weights = of(c, WEIGHTS), d.alibi = of(c, ALIBI), d.sinks = of(c, SINKS);
   d.additive = of(c, ADDITIVE);
   attn_sdpa_gradients g = {sizeof g,      of(c, D_Q),     of(c, D_K),   of(c, D_V),
                            of(c, D_MASK), of(c, D_SINKS), of(c, D_LSE), of(c, D_ADDITIVE)};
-  size_t least = offsetof(attn_sdpa, workspace), size = sizeof d, size_g = sizeof g;
+  size_t min_size = offsetof(attn_sdpa, workspace), size = sizeof d, size_g = sizeof g;
   if (seldom(c, 16))
-    size =
-        (size_t[]){least, 0, 3, sizeof d + 8, SIZE_MAX, least + 4, sizeof d - 8, 65536}[pick(c, 8)];
+    size = (size_t[]){
+        min_size, 0, 3, sizeof d + 8, SIZE_MAX, min_size + 4, sizeof d - 8, 65536}[pick(c, 8)];
   if (seldom(c, 32)) size_g = (size_t[]){0, 8, sizeof g + 8, SIZE_MAX, sizeof g - 8}[pick(c, 5)];
-  c->desc = of_size(&d, sizeof d, size, least);
-  c->gradients = of_size(&g, sizeof g, size_g, sizeof size_g);
+  c->desc = copy_sized(&d, sizeof d, size, min_size);
+  c->gradients = copy_sized(&g, sizeof g, size_g, sizeof size_g);
   if (size > sizeof d && size <= 65536 && seldom(c, 2)) c->desc[size - 1] = 1;
 }
 
@@ -418,7 +419,7 @@ static void choose_sizes(struct call *c) {
   c->e = widths[pick(c, 6)], c->ev = widths[pick(c, 6)];
   c->l = lengths[pick(c, 8)], c->s = lengths[pick(c, 8)];
   if (!is_packed(c)) return;
-  c->sequences = (int64_t)pick(c, SEQUENCES_MOST + 1);
+  c->sequences = (int64_t)pick(c, MAX_SEQUENCES + 1);
   for (int side = 0; side < 2; side++) {
     for (int64_t n = 0; n < c->sequences; n++)
       c->starts[side][n + 1] = c->starts[side][n] + lengths[pick(c, 8)];
@@ -447,19 +448,19 @@ static attn_status run(struct call *c, attn_error *err) {
     case PLAN:
       return attn_sdpa_plan(d, q, k, v, o, &plan, err);
     default:
-      return attn_sdpa_verify(d, q, k, v, o, odd(c) % 5, 1, &report, err);
+      return attn_sdpa_verify(d, q, k, v, o, unusual(c) % 5, 1, &report, err);
   }
 }
 
-static void require(int law, const char *what, int slot) {
-  if (law) return;
-  fprintf(stderr, "broken: %s, slot %d\n", what, slot);
+static void require(int condition, const char *what, int slot) {
+  if (condition) return;
+  fprintf(stderr, "violated: %s, slot %d\n", what, slot);
   abort();
 }
 
 static void check(const struct call *c, attn_status status, const attn_error *err) {
   int written = status == ATTN_OK || status == ATTN_ERR_INTERRUPTED;
-  require(status == err->status, "the error tells another status", -1);
+  require(status == err->status, "the error has another status", -1);
   require(!status || err->message[0], "an error without a message", -1);
   for (int n = 0; n < SLOTS; n++) {
     const struct slot *s = &c->slots[n];
@@ -489,14 +490,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (c.kind == BACKWARD || c.kind == BACKWARD_PACKED) c.slots[LSE].given = 1;
   c.slots[WEIGHTS].given = features >> 15 & 1;
   for (unsigned left = pick(&c, 4); left > 0; left--) lay_out(&c, (int)pick(&c, SLOTS));
-  for (unsigned left = pick(&c, 3); left > 0; left--) spoil(&c);
+  for (unsigned left = pick(&c, 3); left > 0; left--) corrupt(&c);
   for (int n = 0; n < SLOTS; n++) allocate(&c, n);
   c.no_desc = seldom(&c, 32), c.no_gradients = seldom(&c, 64);
   if (seldom(&c, 16)) alias(&c);
   for (int n = 0; n < SLOTS; n++)
     if (c.slots[n].memory)
       memcpy(c.slots[n].before, c.slots[n].memory + c.slots[n].misplaced, c.slots[n].bytes);
-  describe(&c);
+  set_desc(&c);
   attn_status status = run(&c, &err);
   check(&c, status, &err);
   release(&c);

@@ -1,11 +1,11 @@
-/* Any bytes: a tokenizer or a typed error, never a crash, a leak or a large allocation. What is
- * behind the first NUL is a text for it: no number is out of the vocabulary, and what has no <unk>
- * comes back as it was; of WordPiece, which leaves out much, there are no more tokens than bytes.
- * Written and opened again it is the same: its file, and the numbers it gives. */
+/* fuzz_tokenizer.c -- any bytes are a tokenizer or an error, without a crash, a leak or a large
+ * allocation. The text after the first NUL is encoded: every token is in the vocabulary, and
+ * without <unk> the decoded text is the same. WordPiece loses information; it gives at most one
+ * token per byte. Written and read again the tokenizer is the same. */
 #include "files.h"
 #include "tokenizer.h"
 
-enum { TOKENS = 4096, BYTES = 65536, UNKNOWN = 3, TRAINED_MOST = 600 };
+enum { TOKENS = 4096, BYTES = 65536, UNKNOWN = 3, MAX_TRAINED = 600 };
 
 static void use(const struct attn_tokenizer *t, const char *text, size_t length) {
   static int32_t ids[TOKENS];
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     use_all(t, (const char *)data, size);
   attn_tokenizer_free(t);
   t = NULL;
-  if (all.length <= TRAINED_MOST &&
+  if (all.length <= MAX_TRAINED &&
       attn_tokenizer_train_bpe(&all, 1, 300, NULL, &t, &err) == ATTN_OK)
     use_all(t, all.text, all.length);
   attn_tokenizer_free(t);

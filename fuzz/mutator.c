@@ -1,13 +1,13 @@
-/* mutator.c -- changes of inputs that hold JSON: a value is replaced by another, moved, doubled or
- * taken out, so that what a parser lets through changes too, not only what it refuses. Half of the
- * changes are libFuzzer's own. An input is in parts, a NUL between them. */
+/* mutator.c -- mutations of inputs with JSON: a value is replaced, moved, duplicated or removed, so
+ * that mutated inputs still parse. Half of the mutations are libFuzzer's own. The parts of an input
+ * are separated by NUL. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 
 static unsigned state;
 
@@ -16,16 +16,16 @@ static unsigned below(unsigned n) {
   return (state >> 8) % n;
 }
 
-/* ---- A place in a value, drawn evenly ---- */
+/* ---- A uniformly random member or element ---- */
 
-struct place {
+struct json_position {
   json_t *parent;
   const char *key; /* NULL: index */
   size_t index;
   unsigned seen;
 };
 
-static void walk(json_t *at, struct place *p) {
+static void walk(json_t *at, struct json_position *p) {
   const char *key;
   json_t *value;
   size_t index;
@@ -39,7 +39,7 @@ static void walk(json_t *at, struct place *p) {
   }
 }
 
-static json_t *value_at(const struct place *p) {
+static json_t *value_at(const struct json_position *p) {
   return p->key ? json_object_get(p->parent, p->key) : json_array_get(p->parent, p->index);
 }
 
@@ -57,7 +57,7 @@ static json_t *number(const json_t *before) {
   return json_integer(all[below(sizeof all / sizeof *all)]);
 }
 
-static json_t *other(const json_t *before, struct place *source) {
+static json_t *other(const json_t *before, struct json_position *source) {
   switch (below(6)) {
     case 0:
       return json_is_boolean(before) ? json_boolean(!json_is_true(before)) : json_null();
@@ -72,7 +72,7 @@ static json_t *other(const json_t *before, struct place *source) {
 }
 
 static void change(json_t *root) {
-  struct place at = {0}, source = {0};
+  struct json_position at = {0}, source = {0};
   walk(root, &at), walk(root, &source);
   if (!at.parent) return;
   json_t *value = other(value_at(&at), &source);
@@ -100,8 +100,8 @@ static void change(json_t *root) {
 
 /* ---- The input ---- */
 
-/* The number of a part, and where it begins and ends. */
-static void choose(const uint8_t *data, size_t size, size_t *from, size_t *end) {
+/* Chooses a part: its first byte and its end. */
+static void choose_part(const uint8_t *data, size_t size, size_t *from, size_t *end) {
   unsigned parts = 1;
   for (size_t n = 0; n < size; n++) parts += data[n] == 0;
   unsigned chosen = below(parts);
@@ -109,25 +109,25 @@ static void choose(const uint8_t *data, size_t size, size_t *from, size_t *end) 
   for (*end = *from; *end < size && data[*end];) ++*end;
 }
 
-/* 0: it is not JSON, or has no room. */
-static size_t change_part(uint8_t *data, size_t size, size_t most) {
-  size_t from, end, made = 0;
-  choose(data, size, &from, &end);
+/* Returns the new size, or 0 if the part is not JSON or the result is too long. */
+static size_t change_part(uint8_t *data, size_t size, size_t max) {
+  size_t from, end, new_size = 0;
+  choose_part(data, size, &from, &end);
   json_t *root = json_loadb((char *)data + from, end - from, 0, NULL);
   for (unsigned n = 1 + below(3); root && n; n--) change(root);
   char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
   size_t length = text ? strlen(text) : 0;
-  if (text && from + length + (size - end) <= most) {
+  if (text && from + length + (size - end) <= max) {
     memmove(data + from + length, data + end, size - end);
     memcpy(data + from, text, length);
-    made = from + length + (size - end);
+    new_size = from + length + (size - end);
   }
   free(text), json_decref(root);
-  return made;
+  return new_size;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
   state = seed * 2654435761u + 1;
-  size_t made = below(2) ? change_part(data, size, most) : 0;
-  return made ? made : LLVMFuzzerMutate(data, size, most);
+  size_t new_size = below(2) ? change_part(data, size, max) : 0;
+  return new_size ? new_size : LLVMFuzzerMutate(data, size, max);
 }

@@ -1,11 +1,11 @@
-/* opened.h -- everything that users do with a model that they opened, through the public doors. */
+/* opened.h -- the public functions on an opened model. */
 #ifndef FUZZ_OPENED_H
 #define FUZZ_OPENED_H
 
 #include "attn/model.h"
 #include "files.h"
 
-enum { SOURCES = 3, BEAMS = 2, WIDTH_MOST = 1 << 16 };
+enum { SOURCES = 3, BEAMS = 2, MAX_WIDTH = 1 << 16 };
 
 static const char *const sources[SOURCES] = {"", "a", "12+3 b\xe7\xa7\x81"};
 
@@ -21,8 +21,8 @@ static inline int count_text(void *context, const char *text, size_t bytes) {
   return 0;
 }
 
-/* Greedily, by beams, drawn, in bf16: two tokens. */
-static inline void say(const attn_model *m) {
+/* Greedy search, beam search, sampling, bf16: two tokens each. */
+static inline void generate(const attn_model *m) {
   attn_generation_result replies[SOURCES * BEAMS] = {ATTN_GENERATION_RESULT_INIT};
   attn_error err;
   for (int kind = 0; kind < 4; kind++) {
@@ -32,7 +32,7 @@ static inline void say(const attn_model *m) {
     if (kind == 2) how.temperature = 1, how.top_k = 3;
     if (kind == 3) how.precision = ATTN_BF16, how.batch_size = SOURCES;
     if (attn_model_generate(m, sources, SOURCES, &how, replies, &err)) {
-      MUST(strcmp(err.argument, "results")); /* the model is refused, not this call */
+      MUST(strcmp(err.argument, "results")); /* the error is about the model, not about this call */
       continue;
     }
     int64_t count = SOURCES * (kind == 1 ? BEAMS : 1);
@@ -43,7 +43,7 @@ static inline void say(const attn_model *m) {
   }
 }
 
-/* Each text by itself, for one may be refused. */
+/* One call per text, because the model may refuse one. */
 static inline void embed(const attn_model *m, int64_t width) {
   attn_embedding_config how = ATTN_EMBEDDING_CONFIG_INIT;
   attn_error err;
@@ -54,14 +54,14 @@ static inline void embed(const attn_model *m, int64_t width) {
   free(out);
 }
 
-static inline void look_inside(const attn_model *m) {
+static inline void visit_attention(const attn_model *m) {
   double sum = 0;
-  size_t told = 0;
+  size_t total = 0;
   attn_error err;
-  const attn_sink sink = {&told, count_text};
+  const attn_sink sink = {&total, count_text};
   for (int n = 0; n < 4; n++) {
     const char *source = n & 1 ? sources[2] : NULL, *target = n & 2 ? "ab" : NULL;
-    if (!target && n != 1) continue; /* what it says greedily may be as long as the model is */
+    if (!target && n != 1) continue; /* greedy output may have max_positions tokens */
     attn_model_info facts = {.struct_size = sizeof facts};
     attn_model_describe(m, &facts, &err);
     if (!target && facts.max_positions > 16) continue;
@@ -71,7 +71,7 @@ static inline void look_inside(const attn_model *m) {
   }
 }
 
-/* Opened, described, asked, looked into; or refused. */
+/* Opens the model and calls everything on it; or the model is refused. */
 static inline attn_status use_model(const char *path) {
   attn_model *m = NULL;
   attn_error err;
@@ -81,9 +81,9 @@ static inline attn_status use_model(const char *path) {
   attn_model_info facts = {.struct_size = sizeof facts};
   MUST(!attn_model_describe(m, &facts, &err));
   MUST(facts.vocab_size > 0 && facts.max_positions > 0 && facts.d_model > 0 && facts.config[0]);
-  say(m);
-  if (facts.d_model <= WIDTH_MOST) embed(m, facts.d_model);
-  look_inside(m);
+  generate(m);
+  if (facts.d_model <= MAX_WIDTH) embed(m, facts.d_model);
+  visit_attention(m);
   attn_model_free(m);
   return ATTN_OK;
 }

@@ -1,11 +1,11 @@
-/* replay.c -- a fuzzer's target over the files named, where there is no libFuzzer. */
+/* replay.c -- runs a fuzz target on the named files, without libFuzzer. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Exactly as large as the input, so that a sanitizer sees a read behind it. */
+/* The buffer has the exact size, so that a sanitizer detects a read past the end. */
 static int replay(const char *path) {
   FILE *f = fopen(path, "rb");
   if (!f || fseek(f, 0, SEEK_END)) return perror(path), 1;

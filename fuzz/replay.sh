@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs a replay program over a target's first inputs.
+# Runs a replay program on the seed corpus of a target.
 #     fuzz/replay.sh PROGRAM TARGET
 set -euo pipefail
 corpus=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs fuzzers for some seconds, all at a time, from a small corpus that it makes itself and that grows.
-#     fuzz/run.sh BUILD-FOLDER SECONDS [NAME...]      those of these names, or all; WORKERS=n: n processes of each
+# Runs fuzzers in parallel for some seconds, on the seed corpus and what they add to it.
+#     fuzz/run.sh BUILD-FOLDER SECONDS [NAME...]      default: all; WORKERS=n: n processes of each
 set -euo pipefail
 build=$(realpath "$1")
 seconds=${2:-60}
@@ -12,13 +12,13 @@ names=("${@:3}")
 [ ${#names[@]} -gt 0 ] || names=($(basename -s .c -a "$here"/fuzz_*.c | sed s/^fuzz_//))
 status=0
 running=()
-# A machine that has no large blocks: more than that is refused, and must be told.
+# Larger allocations fail, and the libraries must report it.
 export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=256
 for name in "${names[@]}"; do
-  case $name in lesson | sdpa | cache | data) words=() ;; *) words=(-dict="$here/json.dict") ;; esac
+  case $name in lesson | sdpa | cache | data) dictionary=() ;; *) dictionary=(-dict="$here/json.dict") ;; esac
   rm -f "$build/fuzz_$name".*.log
   for ((worker = 0; worker < ${WORKERS:-1}; worker++)); do
-    "$build/fuzz_$name" "${words[@]}" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=257 -timeout=20 \
+    "$build/fuzz_$name" "${dictionary[@]}" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=257 -timeout=20 \
       -print_final_stats=1 -artifact_prefix="$build/crash-$name-" "$corpus/$name" >"$build/fuzz_$name.$worker.log" 2>&1 &
     running+=($!)
   done

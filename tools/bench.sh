@@ -1,7 +1,7 @@
 #!/bin/bash
-# Speed of the attention core, of small calls from Python and of whole models: against the CPU's measured limits and, where they
-# are installed for PYTHON (default: build/venv, then python3), against PyTorch and CTranslate2, in
-# turns. STEPS=n: so many steps of each model (default 3).
+# Benchmarks of the attention core, of small calls from Python and of whole models, against the measured limits
+# of the CPU. If PYTHON (default: build/venv, then python3) has PyTorch and CTranslate2, their steps are
+# interleaved. STEPS=n: steps of each model (default 3).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset release -DATTN_BENCH=ON >/dev/null && cmake --build --preset release --target bench_sdpa bench_model attn attn-model >/dev/null
@@ -15,4 +15,4 @@ for python in "${PYTHON:-}" build/venv/bin/python python3; do
   fi
 done
 python3 bench/compare_model.py --program build/release/bench_model --steps "${STEPS:-3}"
-echo "bench: no PyTorch found; to compare: build/venv/bin/pip install torch==2.13.0 ctranslate2==4.8.0"
+echo "bench: PyTorch is not installed; to compare with it: build/venv/bin/pip install torch==2.13.0 ctranslate2==4.8.0"

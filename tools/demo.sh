@@ -1,7 +1,7 @@
 #!/bin/bash
-# The main job, end to end: a published example checked, one explained, attention on tensor files
-# held against double precision beside the CPU's measured peak, and a Transformer from nothing: trained
-# for about a minute, asked for what it never saw, looked into. `make demo` calls it.
+# A demonstration: checks a published example and explains another, computes attention on tensor files and
+# verifies it in float64, trains a Transformer for about a minute, generates with it and shows its attention.
+# `make demo` calls it.
 set -euo pipefail
 build=$(cd "${1:-build/release}" && pwd)
 cd "$(dirname "$0")/.."
@@ -9,41 +9,41 @@ attn=$build/attn
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-[ -t 1 ] || say() { printf '\n%s\n' "$*"; }
-show() { # prints a command as one would type it, then runs it
+title() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+[ -t 1 ] || title() { printf '\n%s\n' "$*"; }
+run() { # prints a command, then runs it
   echo "\$ attn $*"
   "$attn" "$@"
 }
 
-say "1. A worked example as it was published: which number is the first wrong one?"
-show check examples/lessons/published-slip.md || [ $? = 1 ]
+title "1. A published worked example: which number is the first wrong one?"
+run check examples/lessons/published-slip.md || [ $? = 1 ]
 
-say "2. The same example, put right; and one number of it written out"
-show check examples/lessons/corrected-one-head.ja.md
-show explain examples/lessons/corrected-one-head.ja.md --cell 'weights[0,1]' | sed -n 1,12p
+title "2. The corrected example, and how one of its numbers is computed"
+run check examples/lessons/corrected-one-head.ja.md
+run explain examples/lessons/corrected-one-head.ja.md --cell 'weights[0,1]' | sed -n 1,12p
 
-say "3. An example explained, from X to the output"
-show explain examples/lessons/01-first-attention.md
+title "3. An example explained, from X to the output"
+run explain examples/lessons/01-first-attention.md
 
-say "4. Attention on tensor files: 8 heads, 2048 tokens, width 64, held against double precision"
+title "4. Attention on tensor files: 8 heads, 2048 tokens, width 64, verified in float64"
 cc -O1 -Iinclude -o "$scratch/tensors" examples/c/03_tensor_files.c -L"$build" -lattn-model -lattn \
   -Wl,-rpath,"$build"
 "$scratch/tensors" 1 8 2048 64 "$scratch"
-(cd "$scratch" && show run --q q.npy --k k.npy --v v.npy --causal -o out.npy --verify --peak)
+(cd "$scratch" && run run --q q.npy --k k.npy --v v.npy --causal -o out.npy --verify --peak)
 
-say "5. 131072 tokens, causal, in memory that does not grow with their square"
+title "5. 131072 tokens, causal, in memory that is linear in their number"
 "$scratch/tensors" 1 1 131072 64 "$scratch"
-(cd "$scratch" && show run --q q.npy --k k.npy --v v.npy --causal -o out.npy --verify=64)
+(cd "$scratch" && run run --q q.npy --k k.npy --v v.npy --causal -o out.npy --verify=64)
 
-say "6. A Transformer from nothing: dates as people write them, for about a minute"
+title "6. A Transformer trained from scratch to normalize dates, for about a minute"
 cd "$scratch"
-show train dates --steps 1500 --seed 1 -o dates.safetensors
-show generate dates.safetensors '平成三年五月十二日' '12 May 1991' 'Sunday, 12 May 1991'
+run train dates --steps 1500 --seed 1 -o dates.safetensors
+run generate dates.safetensors '平成三年五月十二日' '12 May 1991' 'Sunday, 12 May 1991'
 
-say "7. What each character that it says looks at; one weight in full; a page of every head"
-show show dates.safetensors --input '12 May 1991'
-show explain dates.safetensors --input '12 May 1991' --layer 2 --cell 'weights[0,7]' | sed -n 1,8p
-show show dates.safetensors --input '平成三年五月十二日' --html attention.html
+title "7. The attention of each output character; one weight in full; a page with every head"
+run show dates.safetensors --input '12 May 1991'
+run explain dates.safetensors --input '12 May 1991' --layer 2 --cell 'weights[0,7]' | sed -n 1,8p
+run show dates.safetensors --input '平成三年五月十二日' --html attention.html
 mkdir -p "$build/demo" && mv attention.html "$build/demo/attention.html"
 echo "the page: ${build#"$OLDPWD"/}/demo/attention.html"

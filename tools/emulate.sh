@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs a program, with the shared libraries it needs, on an emulated CPU with AVX-512: for those whose machine has
-# none. Boots Debian's cloud kernel in Bochs; a minute or two until the program starts.
+# Runs a program and its shared libraries on an emulated CPU with AVX-512. Boots Debian's cloud kernel in Bochs,
+# which takes a minute or two.
 #
 #     tools/emulate.sh PROGRAM [ARGUMENT...]       LIMIT=seconds, default 1800
 #
@@ -39,7 +39,7 @@ chmod +x "$work/image/init"
 (cd "$work/image" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$work/iso/initrd.gz"
 cp "$here"/kernel/boot/vmlinuz-* "$work/iso/vmlinuz"
 cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 "$work/iso/isolinux/"
-# Bochs has no APERF/MPERF and counts XSAVE areas its own way: clear those bits (124, 321, 323).
+# Bochs has no APERF/MPERF, and its sizes of XSAVE areas differ: clear those bits (124, 321, 323).
 cat >"$work/iso/isolinux/isolinux.cfg" <<'E2'
 default a
 prompt 0
@@ -77,7 +77,7 @@ for ((second = 0; second < limit; second++)); do
   grep -q '^==END' "$work/serial.txt" 2>/dev/null && break
   sleep 1
 done
-pkill -P "$emulator" || true # bochs itself runs below its starter
+pkill -P "$emulator" || true # bochs is a child of its starter
 kill "$emulator" 2>/dev/null || true
 tr -d '\r' <"$work/serial.txt" | sed -n '/^==BEGIN/,/^==END/p' | sed '1d;$d'
 status=$(tr -d '\r' <"$work/serial.txt" | sed -n 's/^==END //p')

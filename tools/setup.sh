@@ -1,8 +1,7 @@
 #!/bin/sh
-# Installs what the build or the tests need and this machine lacks.
+# Installs the missing Debian packages of the build or of the tests, with sudo unless root, after printing
+# their names.
 #     tools/setup.sh build|test
-# Prints the Debian packages by name before it installs them; asks for sudo
-# where it is not root. Does nothing where nothing is missing.
 set -eu
 
 what=${1:-build}
@@ -12,7 +11,7 @@ packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev lib
 
 missing=
 for package in $packages; do
-  # Another compiler or CMake than Debian's serves as well: what counts is the command.
+  # A compiler or CMake from elsewhere is fine, as long as the command exists.
   case $package in
     gcc | make | cmake | clang | python3) command -v "$package" >/dev/null && continue ;;
     pkg-config) command -v pkg-config >/dev/null && continue ;;

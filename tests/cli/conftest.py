@@ -1,18 +1,71 @@
-"""What every test of the command line needs: the command, and a way to call it."""
+"""Helpers that all tests of the command line share."""
+import json
 import os
 import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 ATTN = os.environ["ATTN_BIN"]
+SOURCE = Path(__file__).resolve().parents[2]
+LESSONS = SOURCE / "examples" / "lessons"
+SEEDS = Path(os.environ.get("ATTN_SEEDS") or SOURCE.parent / "shared" / "seeds")
+
+
+def run(*arguments, status=0, **options):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", **options.pop("env", {})}
+    done = subprocess.run([ATTN, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=120,
+                          **options)
+    assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
 
 
 @pytest.fixture
 def attn(tmp_path):
-    def call(*arguments, status=0, **options):
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", **options.pop("env", {})}
-        done = subprocess.run([ATTN, *map(str, arguments)], capture_output=True, text=True,
-                              cwd=tmp_path, env=environment, timeout=120, **options)
-        assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
-        return done
+    """attn(*arguments, status=0): runs the command in tmp_path."""
+    def call(*arguments, **options):
+        return run(*arguments, cwd=tmp_path, **options)
     return call
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def source_text(number):
+    """The path of a published text of docs/claims.md."""
+    found = sorted(SEEDS.glob(f"{number}_*.txt"))
+    if not found:
+        pytest.skip(f"the published texts are not in {SEEDS}")
+    return found[0]
+
+
+def read_safetensors(path):
+    """header, data"""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    return json.loads(content[8:8 + size]), content[8 + size:]
+
+
+def safetensors(header, data=b""):
+    """The bytes of a file. header: a dictionary, or the bytes of one."""
+    if isinstance(header, dict):
+        header = json.dumps(header).encode()
+    return len(header).to_bytes(8, "little") + header + data
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+@pytest.fixture
+def preload(tmp_path):
+    """preload(source): the environment of a command in which C functions replace those of its libraries."""
+    def build(source):
+        (tmp_path / "preload.c").write_text("#define _GNU_SOURCE\n#include <dlfcn.h>\n" + source)
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{SOURCE}/include", "-o", "preload.so", "preload.c", "-ldl"],
+                       cwd=tmp_path, check=True)
+        return {"LD_PRELOAD": str(tmp_path / "preload.so")}
+    return build

@@ -1,24 +1,24 @@
-"""What README and tour show is what the command prints.
+"""The examples of the pages print what the pages show.
 
-Blocks that begin with "$ attn check" or "$ attn explain" are run from the top of the tree and compared; a
-line "[...]" stands for any lines. ATTN_UPDATE_DOCS=1 writes what is printed now into the pages.
+Blocks that begin with "$ attn check" or "$ attn explain" run in the root of the tree and are compared; a line
+"[...]" stands for any lines. ATTN_UPDATE_DOCS=1 writes the current output into the pages.
 """
 import os
 import re
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
+from conftest import ATTN, SOURCE
 
-SOURCE = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "README.ja.md", "docs/tour.md"]
+COMMANDS = ["check", "explain", "new", "run", "train", "generate", "show", "embed", "export", "info"]
 BLOCK = re.compile(r"(```console\n\$ attn ((?:check|explain) [^\n]*)\n)(.*?)(```)", re.S)
 
 
 def printed(arguments):
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "NO_COLOR": "1"}
-    done = subprocess.run([os.environ["ATTN_BIN"], *shlex.split(arguments)], cwd=SOURCE, text=True,
+    done = subprocess.run([ATTN, *shlex.split(arguments)], cwd=SOURCE, text=True,
                           capture_output=True, env=environment, timeout=60)
     return done.stdout + done.stderr
 
@@ -29,7 +29,7 @@ def pattern(shown):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_the_page_shows_is_what_the_command_prints(page):
+def test_the_page_shows_what_the_command_prints(page):
     path = SOURCE / page
     text = path.read_text()
     if os.environ.get("ATTN_UPDATE_DOCS"):
@@ -45,7 +45,7 @@ def test_what_the_page_shows_is_what_the_command_prints(page):
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "docs/architecture.md", "docs/claims.md",
                                   "docs/semantics.md", "docs/accuracy.md", "docs/kernels.md", "docs/models.md"])
-def test_links_lead_somewhere(page):
+def test_links_exist(page):
     path = SOURCE / page
     for link in re.findall(r"\]\(([^)#\s]+)\)", path.read_text()):
         assert "://" in link or (path.parent / link).exists(), link
@@ -55,7 +55,7 @@ def options(text):
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - {"--help", "--version", "--output"}
 
 
-def test_the_manual_page_has_every_option_and_no_other():
+def test_the_manual_page_has_exactly_the_options_of_the_commands():
     page = (SOURCE / "docs/man/attn.1").read_text().replace("\\-", "-")
-    helps = [printed(f"{command} --help") for command in ("check", "explain", "new", "run", "info", "train", "generate", "show", "embed")]
+    helps = [printed(f"{command} --help") for command in COMMANDS]
     assert options(page) == set().union(*map(options, helps))

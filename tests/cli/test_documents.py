@@ -1,4 +1,4 @@
-"""Documents as people wrote them that were once misread: the verdict, and the first wrong number."""
+"""Documents that were once misread: the verdict, and the first wrong number."""
 import json
 
 import pytest
@@ -21,7 +21,7 @@ CORRECT = {
         "$Q = \\begin{bmatrix}8&16\\\\0&8\\end{bmatrix}$, $K = \\begin{bmatrix}1&0\\\\1&1\\end{bmatrix}$\n\n"
         "$\\frac{QK^T}{\\sqrt{64}} = \\begin{bmatrix}1&3\\\\0&1\\end{bmatrix}$\n",
     "a divisor in the name": "Q = [[8, 16], [0, 8]]\nK = [[1, 0], [1, 1]]\nscores / 8 = [[1, 3], [0, 1]]\n",
-    "learnt positions": "PE = [[0, 1], [1, 0]]\n\nX = [[1, 0], [0, 1]]\n\nX + PE = [[1, 1], [1, 1]]\n",
+    "learned positions": "PE = [[0, 1], [1, 0]]\n\nX = [[1, 0], [0, 1]]\n\nX + PE = [[1, 1], [1, 1]]\n",
     "E before the weights": "E = [[1, 2], [3, 1]]\nX = [[1, 0], [0, 1]]\nW_Q = [[1, 0], [0, 1]]\nQ = [[1, 0], [0, 1]]\n",
     "weights before the mask": "No scaling.\n\n" + QKV + "\nweights = [[0.12, 0.88], [0.27, 0.73]]\n\nmask = [[1, 0], [1, 1]]\n\n"
         "masked weights = [[1, 0], [0.27, 0.73]]\n\noutput = [[1, 0], [0.27, 0.73]]\n",
@@ -63,7 +63,7 @@ def test_right_documents(attn, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", NEVER_WRONG)
-def test_what_is_not_followed_is_not_called_wrong(attn, tmp_path, name):
+def test_what_is_not_understood_is_not_called_wrong(attn, tmp_path, name):
     (tmp_path / "a.md").write_text(NEVER_WRONG[name])
     for status in (0, 2):  # right or doubtful, or nothing to check
         try:
@@ -76,7 +76,7 @@ def test_what_is_not_followed_is_not_called_wrong(attn, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_slips_in_such_notations_are_found(attn, tmp_path, name):
+def test_errors_in_these_notations_are_found(attn, tmp_path, name):
     text, place = WRONG[name]
     first = verdict(attn, tmp_path, text, 1)["examples"][0]["first_wrong"]
     assert (first["step"], first["row"], first["col"]) == place

@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from conftest import read_safetensors, safetensors
 from safetensors.numpy import save_file
 
 
@@ -14,16 +15,52 @@ def test_help_and_version(attn):
     assert "attn COMMAND" in attn(status=2).stderr
 
 
-def test_a_near_miss_is_named(attn):
+def test_the_nearest_name_is_suggested(attn):
     assert 'did you mean "run"' in attn("rnu", status=2).stderr
     assert "did you mean --causal" in attn("run", "--casual", status=2).stderr
+
+
+RENAMED = {
+    "run": {"--heads": "--num-heads", "--kv-heads": "--num-kv-heads", "--lengths": "--key-lengths"},
+    "train": {"--accumulate": "--gradient-accumulation-steps", "--batch": "--batch-size", "--clip": "--max-grad-norm",
+              "--decay": "--weight-decay", "--examine": "--test-examples", "--examples": "--max-validation-examples",
+              "--held-out": "--validation-data", "--rate": "--learning-rate", "--replace": "--overwrite",
+              "--schedule": "--lr-schedule", "--smoothing": "--label-smoothing", "--until": "--target-exact-match",
+              "--warm-up": "--warmup-steps"},
+    "generate": {"--beams": "--num-beams", "--most": "--max-new-tokens", "--n-best": "--num-return-sequences",
+                 "--together": "--batch-size"},
+    "embed": {"--raw": "--no-normalize", "--together": "--batch-size"},
+}
+
+
+@pytest.mark.parametrize("command", RENAMED)
+def test_a_renamed_option_names_the_new_one(attn, command):
+    options = attn(command, "--help").stdout
+    for old, new in RENAMED[command].items():
+        assert new in options
+        for given in ([old, "1"], [old + "=1"]):
+            assert attn(command, *given, status=2).stderr == f"attn {command}: {old} is now {new}\nTry: attn {command} --help\n"
+    assert "unknown option --clip" in attn("run", "--clip", status=2).stderr, "run has no --max-grad-norm"
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["train", "dates", "--threads", 5000], "--threads must be between 0 and 1024, got 5000"),
+    (["train", "dates", "--steps", "many"], '--steps must be an integer, got "many"'),
+    (["run", "--scale", "1,5"], '--scale must be a number, got "1,5"'),
+    (["generate", "m", "--num-beams", -1], "--num-beams must be between 0 and 4096, got -1"),
+    (["generate", "m", "--precision", "int8"], '--precision must be float32 or bf16, got "int8"'),
+    (["show", "m", "--input", "x", "--kind", "self"], '--kind must be encoder, decoder or cross, got "self"'),
+    (["check", "--lang", "fr", "x.md"], '--lang must be en or ja, got "fr"'),
+    (["explain", "--width", 5, "x.md"], "--width must be between 20 and 10000, got 5")])
+def test_a_wrong_value_is_named_with_the_accepted_ones(attn, arguments, message):
+    assert attn(*arguments, status=2).stderr.splitlines()[0] == f"attn {arguments[0]}: {message}"
 
 
 def test_the_machine(attn):
     out = attn("info").stdout
     assert "kernels" in out and "f32 scalar" in out
     assert json.loads(attn("info", "--json").stdout)["schema"] == "attn-info/1"
-    assert "asked for" in attn("info", env={"ATTN_ISA": "scalar"}).stdout or "scalar" in out
+    assert "selected by" in attn("info", env={"ATTN_ISA": "scalar"}).stdout or "scalar" in out
     assert "calls will fail" in attn("info", env={"ATTN_ISA": "none"}).stdout
 
 
@@ -45,7 +82,7 @@ def test_the_tensors_of_a_file(attn, tmp_path):
     assert sorted(out.splitlines()) == ["m.safetensors:b: int8 (2,)", "m.safetensors:layer.0.q: float32 (2, 3)",
                                         "m.safetensors:n: int64 (4,)", "x.npy: float64 (5,)"]
     assert attn("info", "m.safetensors:n").stdout == "m.safetensors:n: int64 (4,)\n"
-    assert "no tensor of that name" in attn("info", "m.safetensors:z", status=2).stderr
+    assert "has no tensor \"z\"; attn info --tensors" in attn("info", "m.safetensors:z", status=2).stderr
     listed = json.loads(attn("info", "--json", "m.safetensors:n", "x.npy").stdout)["tensors"]
     assert [(t["file"], t["name"], t["dtype"], t["shape"]) for t in listed] == [
         ("m.safetensors", "n", "int64", [4]), ("x.npy", "", "float64", [5])]
@@ -61,29 +98,23 @@ def train(attn, name, *words, extra=""):
     return json.loads(attn("info", "--json", name).stdout)
 
 
-def metadata(path):
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    return json.loads(data[8:8 + size])["__metadata__"], data, size
-
-
-def test_a_checkpoint_says_what_it_is(attn, tmp_path):
-    """Kind, sizes, how it was trained, and the figure of its own last validation: as its metadata say."""
-    told = train(attn, "d.safetensors", "dates", "--steps", 7, "--validate-every", 3, "--examples", 5, "--examine", 0)
-    assert told["tensors"] == []
-    model, = told["models"]
-    words, _, _ = metadata(tmp_path / "d.safetensors")
-    run, training = json.loads(words["run"]), json.loads(words["training"])
+def test_a_checkpoint(attn, tmp_path):
+    """Kind, sizes, training and its last validation, as in the metadata."""
+    info = train(attn, "d.safetensors", "dates", "--steps", 7, "--validate-every", 3, "--max-validation-examples", 5, "--test-examples", 0)
+    assert info["tensors"] == []
+    model, = info["models"]
+    metadata = read_safetensors(tmp_path / "d.safetensors")[0]["__metadata__"]
+    run, training = json.loads(metadata["run"]), json.loads(metadata["training"])
     assert (model["kind"], model["encoder_layers"], model["decoder_layers"]) == ("encoder-decoder", 1, 3)
-    assert (model["heads"], model["kv_heads"], model["width"], model["hidden"], model["length"]) == (4, 2, 16, 32, 40)
-    assert model["vocabulary"] == len(json.loads(words["tokenizer"])["model"]["vocab"]) and model["tokenizer"] == "characters"
+    assert (model["num_heads"], model["num_kv_heads"], model["d_model"], model["ffn_dim"], model["max_positions"]) == (4, 2, 16, 32, 40)
+    assert model["vocab_size"] == len(json.loads(metadata["tokenizer"])["model"]["vocab"]) and model["tokenizer"] == "characters"
     weights = [t for t in json.loads(attn("info", "--json", "--tensors", "d.safetensors").stdout)["tensors"] if not t["name"].startswith("adamw.")]
-    assert model["parameters"] == sum(int(np.prod(t["shape"])) for t in weights)
+    assert model["parameter_count"] == sum(int(np.prod(t["shape"])) for t in weights)
     assert model["training"] == {"step": training["step"], "task": "dates", "data": None, "precision": "float32",
-                                 "held_out": {"step": training["step"], "examples_at_most": 5, "exact": run["validation_exact_match"], "loss": run["validation_loss"]}}
+                                 "validation": {"step": training["step"], "max_examples": 5, "exact_match": run["exact"], "loss": run["loss"]}}
     out = attn("info", "d.safetensors").stdout
-    for part in ("encoder-decoder", "1 of the encoder, 3 of the decoder; 4 heads, 2 of keys", "characters", "task dates",
-                 f"{100 * run['validation_exact_match']:.2f} % of replies right, loss {run['validation_loss']:.4f}", "on up to 5 examples", f"at step {training['step']}"):
+    for part in ("encoder-decoder", "1 encoder, 3 decoder; 4 heads, 2 key/value heads", "characters", "on the task dates",
+                 f"exact match {100 * run['exact']:.2f} %, loss {run['loss']:.4f}", "of at most 5 held-out examples", f"at step {training['step']}"):
         assert part in out, part
     assert "adamw" not in out and len(out.splitlines()) < 10
 
@@ -93,38 +124,40 @@ def test_other_checkpoints(attn, tmp_path):
     one = train(attn, "one.safetensors", "--data", "pairs.tsv", "--steps", 2, "--precision", "bf16", extra=', "kind": "decoder"')["models"][0]
     assert (one["kind"], one["encoder_layers"], one["training"]["precision"], one["training"]["data"]) == ("decoder", 0, "bf16", "pairs.tsv")
     out = attn("info", "one.safetensors").stdout
-    assert "layers      3; 4 heads" in out and "in bf16, on the file pairs.tsv" in out
+    assert "layers      3; 4 heads" in out and "in bf16 on the file pairs.tsv" in out
 
 
 @pytest.mark.parametrize("gone", [["run"], ["training"], ["run", "training"]])
 def test_a_checkpoint_of_another_writer(attn, tmp_path, gone):
-    """What nobody says of training is not known; the model opens all the same."""
-    train(attn, "d.safetensors", "dates", "--steps", 1, "--examples", 2, "--examine", 0)
-    words, data, size = metadata(tmp_path / "d.safetensors")
-    header = json.loads(data[8:8 + size])
-    header["__metadata__"] = {k: "[" if k in gone and len(gone) == 1 else v for k, v in words.items() if k not in gone or len(gone) == 1}
-    text = json.dumps(header).encode()
-    (tmp_path / "e.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size:])
-    told = json.loads(attn("info", "--json", "e.safetensors").stdout)["models"][0]
-    assert told["kind"] == "encoder-decoder" and (told["training"] is None) == ("run" in gone)
-    assert ("says nothing of it" in attn("info", "e.safetensors").stdout) == ("run" in gone)
+    """Without metadata of training the model opens, and the training is unknown."""
+    train(attn, "d.safetensors", "dates", "--steps", 1, "--max-validation-examples", 2, "--test-examples", 0)
+    header, data = read_safetensors(tmp_path / "d.safetensors")
+    metadata = header["__metadata__"]
+    for name in gone:
+        metadata[name] = "["
+        if len(gone) > 1:
+            del metadata[name]
+    (tmp_path / "e.safetensors").write_bytes(safetensors(header, data))
+    model = json.loads(attn("info", "--json", "e.safetensors").stdout)["models"][0]
+    assert model["kind"] == "encoder-decoder" and (model["training"] is None) == ("run" in gone)
+    assert ("not recorded" in attn("info", "e.safetensors").stdout) == ("run" in gone)
 
 
 def test_tensors_of_a_checkpoint(attn, tmp_path):
-    """On request, the optimizer's last; one by its name as in any file. Damage is an error, not a list."""
-    train(attn, "d.safetensors", "dates", "--steps", 1, "--examples", 2, "--examine", 0)
+    """Those of the optimizer last; one by its name, as in any file. A damaged checkpoint is an error, not a list."""
+    train(attn, "d.safetensors", "dates", "--steps", 1, "--max-validation-examples", 2, "--test-examples", 0)
     names = [line.split(":")[1] for line in attn("info", "--tensors", "d.safetensors").stdout.splitlines()]
     first = next(n for n, name in enumerate(names) if name.startswith("adamw."))
     assert first == len(names) // 3 and all(name.startswith("adamw.") for name in names[first:])
     assert attn("info", "d.safetensors:output.bias").stdout.startswith("d.safetensors:output.bias: float32 (")
-    words, data, size = metadata(tmp_path / "d.safetensors")
-    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"num_heads\\":4', b'\\"num_heads\\":5', 1))
+    data = (tmp_path / "d.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"heads\\":4', b'\\"heads\\":5', 1))
     assert attn("info", "cut.safetensors", status=2).stderr.startswith("attn: cut.safetensors: error: ")
     assert "output.bias" in attn("info", "--tensors", "cut.safetensors").stdout
 
 
 def test_only_the_header_is_read(attn, tmp_path):
-    """A file of 64 GiB, nearly all of it a hole, is listed at once and in little memory."""
+    """A sparse file of 64 GiB is listed at once and in little memory."""
     size = 1 << 36
     header = b'{"big":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}' % (size // 4, size)
     with open(tmp_path / "big.safetensors", "wb") as file:

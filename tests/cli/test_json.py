@@ -1,16 +1,14 @@
-"""What --json writes, held against the schema files in docs/, on lessons, slips and bad input alike."""
+"""The output of --json against the schemas in docs/, for lessons, documents with errors and bad input."""
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
+from conftest import ATTN, LESSONS, SOURCE, json_lines
 from jsonschema import Draft202012Validator
 
 import worked
 
-SOURCE = Path(__file__).resolve().parents[2]
-LESSONS = sorted((SOURCE / "examples" / "lessons").iterdir())
+FILES = sorted(LESSONS.iterdir())
 
 
 def validator(name):
@@ -20,36 +18,35 @@ def validator(name):
 
 
 def lines(*arguments):
-    out = subprocess.run([os.environ["ATTN_BIN"], *map(str, arguments)], capture_output=True, text=True)
-    return [json.loads(line) for line in out.stdout.splitlines()]
+    return json_lines(subprocess.run([ATTN, *map(str, arguments)], capture_output=True, text=True).stdout)
 
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory):
-    """Right ones, wrong ones, one that nothing can be made of, one with nothing in it."""
+    """Correct, wrong, unreadable, and without numbers."""
     folder = tmp_path_factory.mktemp("documents")
     texts = [worked.Lesson(n).text() for n in range(40)]
-    texts += [p[0].text() for p in (worked.planted(c, 3) for c in worked.SLIPS) if p]
+    texts += [p[0].text() for p in (worked.planted(c, 3) for c in worked.ERRORS) if p]
     texts += ["X\n1 2\n3\n", "Nothing here.\n"]
     for n, text in enumerate(texts):
         (folder / f"{n}.md").write_text(text)
-    return [*LESSONS, *sorted(folder.iterdir())]
+    return [*FILES, *sorted(folder.iterdir())]
 
 
 @pytest.mark.parametrize("command", ["check", "explain"])
 def test_every_line_follows_its_schema(command, documents):
     schema = validator(command)
     written = lines(command, "--json", *documents)
-    assert len(written) >= len(documents) - 1  # explain has no line for the unreadable one
+    assert len(written) >= len(documents) - 1  # explain writes none for the unreadable one
     for line in written:
         errors = [f"{e.json_path}: {e.message}" for e in schema.iter_errors(line)]
         assert not errors, (line["file"], errors[:3])
 
 
-def test_the_schemas_refuse_what_they_do_not_know():
-    line, = lines("check", "--json", SOURCE / "examples" / "lessons" / "published-slip.md")
+def test_the_schemas_refuse_unknown_values():
+    line, = lines("check", "--json", LESSONS / "published-slip.md")
     line["examples"][0]["first_wrong"]["cause"] = "bad_luck"
     assert list(validator("check").iter_errors(line))
-    line, = lines("explain", "--json", LESSONS[0])
+    line, = lines("explain", "--json", FILES[0])
     line["examples"][0]["steps"][0]["op"] = "magic"
     assert list(validator("explain").iter_errors(line))

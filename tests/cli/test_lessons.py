@@ -1,19 +1,17 @@
-"""The lessons under examples/: right by a second derivation here, and right in the eyes of attn check."""
+"""The lessons under examples/: correct by an independent computation here, and by attn check."""
 import json
 import re
-from pathlib import Path
-
 import numpy as np
 import pytest
+from conftest import LESSONS, softmax
 
-LESSONS = Path(__file__).resolve().parents[2] / "examples" / "lessons"
 SLIP = LESSONS / "published-slip.md"
 RIGHT = sorted(p for p in LESSONS.iterdir() if p != SLIP)
 TOP = np.vstack([np.eye(2), np.eye(2)])
 CROSSED = np.array([[1, 0], [0, 1], [0, 1], [1, 0]])
 
 
-# ---- A second derivation: the numbers of a lesson from its givens ----------------------
+# ---- The numbers of a lesson from its given matrices ----
 
 def tables(name):
     """{"X": (matrix, decimals), ...} of the pipe tables and bracketed lists of a lesson."""
@@ -46,22 +44,17 @@ def agree(printed, exact, decimals):
         assert np.all(same | (np.abs(printed - exact) <= 0.5 * 10.0 ** -decimals + 1e-9))
 
 
-def softmax(z, axis):
-    e = np.exp(z - z.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def attention(x, y, w, mask=None, turned=False):
-    """Every step by name; w: W_Q, W_K, W_V or what is left out (then the inputs themselves)."""
+def attention(x, y, w, mask=None, transposed=False):
+    """Every step by name. w: W_Q, W_K, W_V. transposed: queries in columns."""
     q, k, v = y @ w[0], x @ w[1], x @ w[2]
     s = {"Q": q, "K": k, "V": v}
-    s["scores"] = (k @ q.T) if turned else (q @ k.T)
+    s["scores"] = (k @ q.T) if transposed else (q @ k.T)
     s["scaled"] = s["scores"] / np.sqrt(k.shape[1])
     s["masked"] = s["scaled"] if mask is None else np.where(mask > 0, s["scaled"], -np.inf)
     s["exponentials"] = np.exp(s["masked"])
     s["row sum"] = s["exponentials"].sum(axis=1, keepdims=True)
-    s["weights"] = softmax(s["masked"], 0 if turned else 1)
-    s["output"] = (s["weights"].T if turned else s["weights"]) @ v
+    s["weights"] = softmax(s["masked"], 0 if transposed else 1)
+    s["output"] = (s["weights"].T if transposed else s["weights"]) @ v
     return s
 
 
@@ -90,7 +83,7 @@ def test_the_other_orientation_follows_from_its_givens():
     lesson = tables("05-columns.md")
     x, w = given(lesson, "X", "W_Q")
     see = np.triu(np.ones((len(x), len(x))))
-    compare(lesson, attention(x, x, (w, np.eye(4), np.eye(4)), see, turned=True))
+    compare(lesson, attention(x, x, (w, np.eye(4), np.eye(4)), see, transposed=True))
 
 
 def test_two_heads_follow_from_their_givens():
@@ -133,7 +126,7 @@ def test_other_alignments_follow_from_their_givens(name):
 
 
 def rows_in_order(text, matrices):
-    """Each matrix stands in text as LaTeX prints it, one behind the other."""
+    """Each matrix is in the text as LaTeX prints it, in order."""
     at = 0
     for matrix, decimals in matrices:
         rows = " \\\\\n".join(" & ".join(f"{v:.{decimals}f}" for v in row) for row in matrix)
@@ -166,7 +159,7 @@ def test_latex_lessons_follow_from_their_givens(name, x, w):
                   [(s["scores"], 0), (s["scaled"], 4), (s["weights"], 4), (s["output"], 4)])
 
 
-# ---- What the command says --------------------------------------------------------------
+# ---- The command ----
 
 def test_there_are_lessons():
     assert len(RIGHT) >= 13 and SLIP.exists()
@@ -174,38 +167,38 @@ def test_there_are_lessons():
 
 @pytest.mark.parametrize("lesson", RIGHT, ids=lambda p: p.name)
 def test_each_lesson_is_correct(attn, lesson):
-    told = json.loads(attn("check", "--json", lesson).stdout)
-    assert told["verdict"] == "correct", told
-    statuses = [s["status"] for e in told["examples"] for s in e["steps"]]
+    report = json.loads(attn("check", "--json", lesson).stdout)
+    assert report["verdict"] == "correct", report
+    statuses = [s["status"] for e in report["examples"] for s in e["steps"]]
     assert statuses.count("ok") >= 1 and set(statuses) <= {"ok", "not_given"}
 
 
-def test_nothing_printed_goes_unjudged(attn):
-    """A lesson whose steps were silently not recognized would count as correct, too."""
-    for lesson, least in (("01-first-attention.md", 8), ("03-causal.md", 8), ("06-heads.md", 16),
+def test_every_printed_number_is_checked(attn):
+    """A lesson of which no step is recognized would also be correct."""
+    for lesson, min_steps in (("01-first-attention.md", 8), ("03-causal.md", 8), ("06-heads.md", 16),
                           ("04-cross-attention.md", 7), ("05-columns.md", 6), ("09-additive.md", 3),
                           ("corrected-one-head.ja.md", 7), ("08-positions.md", 4)):
-        told = json.loads(attn("check", "--json", LESSONS / lesson).stdout)
-        steps = [s for e in told["examples"] for s in e["steps"] if s["status"] == "ok"]
-        assert len(steps) >= least, (lesson, [s["name"] for s in steps])
+        report = json.loads(attn("check", "--json", LESSONS / lesson).stdout)
+        steps = [s for e in report["examples"] for s in e["steps"] if s["status"] == "ok"]
+        assert len(steps) >= min_steps, (lesson, [s["name"] for s in steps])
 
 
-def test_the_other_orientation_is_told_and_is_no_error(attn):
-    told = json.loads(attn("check", "--json", LESSONS / "05-columns.md").stdout)
-    assert told["verdict"] == "correct"
+def test_the_other_orientation_is_reported_and_is_not_an_error(attn):
+    report = json.loads(attn("check", "--json", LESSONS / "05-columns.md").stdout)
+    assert report["verdict"] == "correct"
     plain = json.loads(attn("check", "--json", LESSONS / "01-first-attention.md").stdout)
-    assert told["examples"][0]["orientation"] != plain["examples"][0]["orientation"]
+    assert report["examples"][0]["orientation"] != plain["examples"][0]["orientation"]
 
 
-def test_the_published_slip_is_found(attn):
-    told = json.loads(attn("check", "--json", SLIP, status=1).stdout)
-    first = told["examples"][0]["first_wrong"]
-    assert told["verdict"] == "wrong"
+def test_the_published_error_is_found(attn):
+    report = json.loads(attn("check", "--json", SLIP, status=1).stdout)
+    first = report["examples"][0]["first_wrong"]
+    assert report["verdict"] == "wrong"
     assert (first["step"], first["row"], first["col"]) == ("Q", 0, 0)
     assert (first["printed"], first["expected"]) == (1, 2)
 
 
-def test_all_at_once_takes_the_highest_status(attn):
+def test_many_files_give_the_highest_status(attn):
     files = [*RIGHT, SLIP]
     lines = attn("check", "--json", *files, status=1).stdout.splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == ["correct"] * len(RIGHT) + ["wrong"]

@@ -1,32 +1,31 @@
-"""What goes wrong says where, in one style: attn: FILE:LINE:COLUMN: error: what is wrong. No code of the library, no
-name of a file twice; what the model has no token for is a warning in the same style, and a field of --json."""
+"""Errors are attn: FILE:LINE:COLUMN: error: MESSAGE, without error codes and without repeated file names. Text outside
+the vocabulary is a warning in the same style, and a member of --json."""
 import json
-import os
 import re
 
 import pytest
+from conftest import SOURCE, json_lines
 
-ATTN = os.environ["ATTN_BIN"]
 FEW = ["--steps", 1, "--quiet", "--config", '{"d_model": 8, "num_heads": 2, "ffn_dim": 8, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 64}']
 
 
 @pytest.fixture
 def model(attn):
-    attn("train", "dates", *FEW, "--examine", 0, "--examples", 2, "-o", "m.safetensors")
+    attn("train", "dates", *FEW, "--test-examples", 0, "--max-validation-examples", 2, "-o", "m.safetensors")
     return "m.safetensors"
 
 
 @pytest.fixture
 def words(attn, tmp_path):
     (tmp_path / "w.tsv").write_text("the cat sat\tA B C\nthe dog ran\tA D E\n")
-    attn("train", "--data", "w.tsv", "--held-out", "w.tsv", *FEW, "--tokenizer", "words", "-o", "w.safetensors")
+    attn("train", "--data", "w.tsv", "--validation-data", "w.tsv", *FEW, "--tokenizer", "words", "-o", "w.safetensors")
     return "w.safetensors"
 
 
 def wrong(attn, *arguments, **options):
-    said = attn(*arguments, status=2, **options).stderr
-    assert "ATTN_ERR" not in said
-    return said
+    message = attn(*arguments, status=2, **options).stderr
+    assert "ATTN_ERR" not in message
+    return message
 
 
 @pytest.mark.parametrize("arguments", [
@@ -37,16 +36,15 @@ def wrong(attn, *arguments, **options):
     ["embed", "FILE", "x"]])
 @pytest.mark.parametrize("name", ["none.safetensors", "nowhere/none.safetensors"])
 def test_a_missing_file_is_named_once(attn, arguments, name):
-    said = wrong(attn, *[a.replace("FILE", name) for a in arguments])
-    assert re.match(rf"attn: {name}: error: cannot open: No such file", said) and said.count(name) == 1, said
+    message = wrong(attn, *[a.replace("FILE", name) for a in arguments])
+    assert re.match(rf"attn: {name}: error: cannot open: No such file", message) and message.count(name) == 1, message
 
 
 def test_a_line_of_data_is_named(attn, tmp_path):
     """The error that docs/models.md shows."""
     (tmp_path / "pairs.tsv").write_text("a\tb\n" * 16 + "no tab\n")
-    assert wrong(attn, "train", "--data", "pairs.tsv", "-o", "x.safetensors") == "attn: pairs.tsv:17:1: error: line has no tab; expected source<TAB>target\n"
-    page = (os.path.dirname(__file__) + "/../../docs/models.md")
-    assert "attn: pairs.tsv:17:1: error: line has no tab; expected source<TAB>target" in open(page).read()
+    assert wrong(attn, "train", "--data", "pairs.tsv", "-o", "x.safetensors") == "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target\n"
+    assert "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target" in (SOURCE / "docs/models.md").read_text()
 
 
 def test_a_line_of_a_document_is_named(attn, tmp_path):
@@ -60,12 +58,12 @@ def test_a_byte_of_a_file_is_named(attn, tmp_path):
 
 
 @pytest.mark.parametrize("text, place", [("ab\0cd", "1:3"), ("ab\n猫犬\0\n", "2:3"), ("\0", "1:1"), ("a\nb\n\0", "3:1")])
-def test_a_zero_byte_ends_no_text(attn, model, tmp_path, text, place):
-    """What is behind it would be dropped without a word: it is refused, with its place."""
+def test_a_nul_byte_is_refused(attn, model, tmp_path, text, place):
+    """With its location. A C string would end there."""
     (tmp_path / "c.json").write_text(text)
-    assert f"attn: -:{place}: error: holds a byte 0" in wrong(attn, "embed", model, input=text)
-    assert f"attn: -:{place}: error: holds a byte 0" in wrong(attn, "generate", model, input=text)
-    assert f"attn: c.json:{place}: error: holds a byte 0" in wrong(attn, "train", "dates", "--config", "c.json", "-o", "x.safetensors")
+    assert f"attn: -:{place}: error: contains a NUL byte" in wrong(attn, "embed", model, input=text)
+    assert f"attn: -:{place}: error: contains a NUL byte" in wrong(attn, "generate", model, input=text)
+    assert f"attn: c.json:{place}: error: contains a NUL byte" in wrong(attn, "train", "dates", "--config", "c.json", "-o", "x.safetensors")
     (tmp_path / "c.tsv").write_text("a\tb\n" + text.replace("\n", "\t\n"))
     assert "error: " in wrong(attn, "train", "--data", "c.tsv", "-o", "x.safetensors")
     for command in ("check", "explain"):
@@ -73,20 +71,20 @@ def test_a_zero_byte_ends_no_text(attn, model, tmp_path, text, place):
     assert not (tmp_path / "x.safetensors").exists()
 
 
-# ---- Parts of a text that the model has no token for ----
+# ---- Text outside the vocabulary ----
 
 def test_unknown_characters_are_reported(attn, model):
-    """A warning each, with line and character; the reply comes all the same, and --json has the field."""
+    """A warning each, with line and character. The output is generated all the same, and --json has the member."""
     done = attn("generate", model, input="5月\n1Zé2猫\n")
-    assert done.stderr.splitlines() == [f'attn: -:2:{at}: warning: "{part}" is not in the model\'s vocabulary: it reads <unk> there'
+    assert done.stderr.splitlines() == [f'attn: -:2:{at}: warning: "{part}" is not in the model\'s vocabulary and is read as <unk>'
                                         for at, part in ((2, "Z"), (3, "é"), (5, "猫"))]
     assert len(done.stdout.splitlines()) == 2
-    replies = [json.loads(line) for line in attn("generate", model, "5月", "1Zé2猫", "--json").stdout.splitlines()]
+    results = json_lines(attn("generate", model, "5月", "1Zé2猫", "--json").stdout)
     expected = [{"text": "Z", "character": 2}, {"text": "é", "character": 3}, {"text": "猫", "character": 5}]
-    assert [r["unknown"] for r in replies] == [[], expected]
+    assert [r["unknown"] for r in results] == [[], expected]
     assert "attn: text 2:1:2: warning: " in attn("generate", model, "5月", "1Z").stderr
     many = attn("generate", model, "Z" * 9).stderr.splitlines()
-    assert len(many) == 3 and many[2].endswith("nor are 6 parts more")
+    assert len(many) == 3 and many[2].endswith("(and 6 more)")
 
 
 def test_unknown_words_are_reported(attn, words):
@@ -99,10 +97,10 @@ def test_every_command_that_reads_a_text_reports_them(attn, model):
     warning = 'warning: "Z" is not in the model\'s vocabulary'
     shown = attn("show", model, "--input", "5Z", "--target", "Z", "--json")
     assert f"attn: --input:1:2: {warning}" in shown.stderr and f"attn: --target:1:1: {warning}" in shown.stderr
-    head = json.loads(shown.stdout.splitlines()[0])
+    head = json_lines(shown.stdout)[0]
     assert head["input"]["unknown"] == [{"text": "Z", "character": 2}] and head["target"]["unknown"] == [{"text": "Z", "character": 1}]
     assert f"attn: --input:1:2: {warning}" in attn("explain", model, "--input", "5Z").stderr
     vectors = attn("embed", model, "5", "5Z", "--json")
-    assert [json.loads(v)["unknown"] for v in vectors.stdout.splitlines()] == [[], [{"text": "Z", "character": 2}]]
+    assert [v["unknown"] for v in json_lines(vectors.stdout)] == [[], [{"text": "Z", "character": 2}]]
     assert f"attn: text 2:1:2: {warning}" in vectors.stderr
     assert f"attn: -:2:2: {warning}" in attn("embed", model, input="5\n5Z\n").stderr

@@ -1,28 +1,21 @@
-"""attn show and attn explain CHECKPOINT: what a model looks at, the same in every form, and right to the last number."""
+"""attn show, and attn explain of a model: the same attention weights in every form."""
 import json
-import os
 import re
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
+from conftest import json_lines
+from conftest import run as attn
 
-ATTN = os.environ["ATTN_BIN"]
 SMALL = {"d_model": 16, "num_heads": 2, "ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 2}
 INPUT = "2005年3月4日"
 
 
-def attn(*words, code=0, **options):
-    done = subprocess.run([ATTN, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
-    assert done.returncode == code, done.stderr + done.stdout
-    return done
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model that has learned next to nothing: what it looks at must be told rightly all the same."""
+    """A model that has learned almost nothing: its attention must be shown correctly all the same."""
     path = tmp_path_factory.mktemp("show") / "dates.safetensors"
-    attn("train", "dates", "--steps", 20, "--seed", 3, "--quiet", "--examine", 0, "--examples", 4, "-o", path,
+    attn("train", "dates", "--steps", 20, "--seed", 3, "--quiet", "--test-examples", 0, "--max-validation-examples", 4, "-o", path,
          "--config", json.dumps(SMALL))
     return path
 
@@ -30,35 +23,35 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory):
     path = tmp_path_factory.mktemp("show") / "sums.safetensors"
-    attn("train", "addition", "--steps", 5, "--quiet", "--examine", 0, "--examples", 4, "-o", path,
+    attn("train", "addition", "--steps", 5, "--quiet", "--test-examples", 0, "--max-validation-examples", 4, "-o", path,
          "--config", json.dumps(SMALL | {"kind": "decoder", "positions": "rotary"}))
     return path
 
 
 def shown(*words):
-    return [json.loads(line) for line in attn("show", *words, "--json").stdout.splitlines()]
+    return json_lines(attn("show", *words, "--json").stdout)
 
 
 def test_every_row_is_a_distribution(model):
-    """Of every kind, layer and head; and nobody in the decoder sees what comes later."""
+    """Of every kind, layer and head. The decoder attends to no later token."""
     for kind, layers in (("encoder", 1), ("decoder", 2), ("cross", 2)):
         heads = shown(model, "--input", INPUT, "--kind", kind, "--all")
         assert len(heads) == 1 + layers * 2
         for head in heads:
             for i, row in enumerate(head["weights"]):
-                assert len(row) == len(head["columns"])
+                assert len(row) == len(head["key_tokens"])
                 assert abs(sum(row) - 1) < 1e-5 and min(row) >= 0
                 if kind == "decoder":
                     assert all(p == 0 for p in row[i + 1:])
 
 
 def test_rows_and_columns_are_the_tokens(model):
-    said = json.loads(attn("generate", model, INPUT, "--json").stdout)["replies"][0]
+    result = json.loads(attn("generate", model, INPUT, "--json").stdout)["results"][0]
     cross = shown(model, "--input", INPUT)[0]
-    assert cross["columns"] == list(INPUT) + ["</s>"]
-    assert cross["rows"] == list(said["text"]) + ["</s>"] * said["ended"]
+    assert cross["key_tokens"] == list(INPUT) + ["</s>"]
+    assert cross["query_tokens"] == list(result["text"]) + ["</s>"] * result["finished"]
     forced = shown(model, "--input", INPUT, "--target", "2005-03-04", "--kind", "decoder")[0]
-    assert forced["rows"] == forced["columns"] == ["<s>"] + list("2005-03-04")
+    assert forced["query_tokens"] == forced["key_tokens"] == ["<s>"] + list("2005-03-04")
 
 
 def test_the_mean_is_the_mean(model):
@@ -71,27 +64,27 @@ def test_the_mean_is_the_mean(model):
     assert one == [h for h in heads if h["attention"].endswith("layer 2") and h["title"] == "head 1"]
 
 
-def test_a_head_as_a_lesson_is_judged_right(model, tmp_path):
-    """attn check recomputes scores, scale, mask and softmax in double from q and k: the model's own weights hold."""
+def test_a_head_as_a_lesson_is_correct(model, tmp_path):
+    """attn check recomputes the weights of the model in double precision from q and k."""
     for kind, layer in (("encoder", 1), ("decoder", 2), ("cross", 2)):
         for head in (1, 2):
             where = ["--input", INPUT, "--kind", kind, "--layer", layer, "--head", head]
             lesson = tmp_path / "head.md"
             lesson.write_text(attn("explain", model, *where, "--lesson").stdout)
-            # float32 may round the last of five digits to the other side: that is doubtful, never wrong.
+            # float32 may round the last of five digits differently: that is doubtful, never wrong.
             assert " weights " in attn("check", lesson).stdout
             before, weights = lesson.read_text().split("weights:\n")
             lesson.write_text(before + "weights:\n" + re.sub(r"0\.(\d)", lambda m: f"0.{(int(m[1]) + 5) % 10}", weights, 1))
-            attn("check", lesson, code=1)
+            attn("check", lesson, status=1)
 
 
 def test_a_cell_is_the_weight_that_is_shown(model):
     weights = shown(model, "--input", INPUT, "--layer", 2, "--head", 2)[0]["weights"]
-    told = attn("explain", model, "--input", INPUT, "--layer", 2, "--head", 2, "--cell", "weights[3,1]",
+    out = attn("explain", model, "--input", INPUT, "--layer", 2, "--head", 2, "--cell", "weights[3,1]",
                 "--precision", 7).stdout
-    first = told.split("Scaled scores")[0]
+    first = out.split("Scaled scores")[0]
     assert float(first.split("=")[-1]) == pytest.approx(weights[3][1], abs=2e-7)
-    assert "Scores: scores = Q K^T" in told and "√8" in told
+    assert "Scores: scores = Q K^T" in out and "√8" in out
 
 
 class Page(HTMLParser):
@@ -118,20 +111,20 @@ def test_the_page_has_every_head(model, tmp_path):
 
 
 def test_a_decoder_alone(decoder):
-    """It reads --input, and --target behind it: the same as one text of both."""
+    """It reads --input and then --target: the same as one text of both."""
     whole = shown(decoder, "--input", "12+30\t42", "--all")
-    assert whole[0]["rows"] == ["<s>"] + list("12+30\t42")
+    assert whole[0]["query_tokens"] == ["<s>"] + list("12+30\t42")
     for words in (["--target", "12+30\t42"], ["--input", "12+30\t", "--target", "42"]):
-        assert [(h["rows"], h["weights"]) for h in shown(decoder, *words, "--all")] == [(h["rows"], h["weights"]) for h in whole]
+        assert [(h["query_tokens"], h["weights"]) for h in shown(decoder, *words, "--all")] == [(h["query_tokens"], h["weights"]) for h in whole]
         attn("explain", decoder, *words, "--cell", "weights[2,1]")
-    assert attn("show", decoder, "--input", "12+30").stdout.splitlines()[0] == "12+30", "no reply: none is shown"
-    assert "positions" in attn("show", decoder, "--input", "1" * 40, "--target", "1" * 40, code=2).stderr
-    assert "no such kind" in attn("show", decoder, "--input", "1", "--kind", "cross", code=2).stderr
+    assert attn("show", decoder, "--input", "12+30").stdout.splitlines()[0] == "12+30", "it generates nothing"
+    assert "positions" in attn("show", decoder, "--input", "1" * 40, "--target", "1" * 40, status=2).stderr
+    assert "no such kind" in attn("show", decoder, "--input", "1", "--kind", "cross", status=2).stderr
 
 
 @pytest.fixture(scope="module")
 def pieces(tmp_path_factory):
-    """Byte-level BPE that has seen next to no Japanese: its tokens end within characters."""
+    """Byte-level BPE of almost no Japanese: its tokens end within characters."""
     folder = tmp_path_factory.mktemp("pieces")
     (folder / "pairs.tsv").write_text("".join(f"{n}日は{n}本\t{n} day\n" for n in range(20)))
     attn("train", "--data", folder / "pairs.tsv", "-o", folder / "p.safetensors", "--tokenizer", "bpe:262", "--steps", 2, "--quiet",
@@ -140,53 +133,52 @@ def pieces(tmp_path_factory):
 
 
 def test_a_token_that_is_a_part_of_a_character_has_a_name(pieces):
-    """A byte that is no UTF-8 by itself is <0xE6>, the same in show and in explain, whose lesson is read back."""
+    """A byte that is not UTF-8 by itself is <0xE6>, in show and in explain."""
     source = "日は猫é"
-    tokens = shown(pieces, "--input", source, "--kind", "encoder")[0]["columns"]
+    tokens = shown(pieces, "--input", source, "--kind", "encoder")[0]["key_tokens"]
     assert "<0xE7>" in tokens and "\ufffd" not in "".join(tokens)
     bytes_of = lambda t: bytes(int(n, 16) for n in re.findall("<0x(..)>", t)) if "<0x" in t else t.encode()
     assert b"".join(bytes_of(t) for t in tokens[:-1]).decode() == source
-    told = json.loads(attn("explain", pieces, "--input", source, "--kind", "encoder", "--json").stdout)
-    assert [t.strip('"') for t in told["examples"][0]["key_tokens"]] == tokens
+    lesson = json.loads(attn("explain", pieces, "--input", source, "--kind", "encoder", "--json").stdout)
+    assert [t.strip('"') for t in lesson["examples"][0]["key_tokens"]] == tokens
     attn("explain", pieces, "--input", source, "--kind", "encoder", "--cell", "weights[<0xE7>,0]")
 
 
-def test_bare_digits_are_numbers_and_names_may_have_quotes(model):
-    """One rule for lessons and checkpoints: digits count from 0, a name is a name with quotes or without, and a name
-    of digits needs them."""
+def test_bare_digits_are_indices_and_names_may_have_quotes(model):
+    """Digits are an index from 0, anything else is a token, and quotes make a token of digits."""
     source = "3月21日"
 
-    def first(cell, code=0):
-        return attn("explain", model, "--input", source, "--kind", "encoder", "--cell", cell, code=code)
+    def first(cell, status=0):
+        return attn("explain", model, "--input", source, "--kind", "encoder", "--cell", cell, status=status)
 
     for same in (["weights[月,0]", 'weights["月",0]', "weights[1,0]"], ['weights["2",日]', "weights[2,4]"]):
         values = {re.search(r"= ([-0-9.]+)\nScaled", first(cell).stdout)[1] for cell in same}
         assert len(values) == 1, same
-    said = first("weights[9,0]", code=2).stderr
-    assert "has no row 9; expected 0 to 5" in said and 'in quotes where it is digits: "2"' in said
-    assert "no column 火" in first("weights[0,火]", code=2).stderr
-    assert "no row \"7\"" in first('weights["7",0]', code=2).stderr
+    message = first("weights[9,0]", status=2).stderr
+    assert "has no row 9; it has 6, 0 to 5" in message and 'in quotes where it is digits: "2"' in message
+    assert "no column 火" in first("weights[0,火]", status=2).stderr
+    assert "no row \"7\"" in first('weights["7",0]', status=2).stderr
 
 
-def test_the_rule_holds_in_lessons(tmp_path):
+def test_the_same_rule_in_lessons(tmp_path):
     lesson = tmp_path / "l.md"
     lesson.write_text("tokens: 2 1 x\n\nQ\n1 0\n0 1\n1 1\n\nK\n1 2\n0 1\n3 1\n\nscores = Q K^T\n")
-    told = lambda cell, code=0: attn("explain", lesson, "--cell", cell, code=code)
-    assert told("scores[0,1]").stdout == told('scores["2","1"]').stdout == told('scores["2",1]').stdout
-    assert 'scores["2","1"]' in told("scores[0,1]").stdout, "an address that is printed can be given back"
-    assert told("scores[x,0]").stdout == told('scores["x",0]').stdout == told("scores[2,0]").stdout
+    explain = lambda cell, status=0: attn("explain", lesson, "--cell", cell, status=status)
+    assert explain("scores[0,1]").stdout == explain('scores["2","1"]').stdout == explain('scores["2",1]').stdout
+    assert 'scores["2","1"]' in explain("scores[0,1]").stdout, "a printed address can be used as --cell"
+    assert explain("scores[x,0]").stdout == explain('scores["x",0]').stdout == explain("scores[2,0]").stdout
 
 
-@pytest.mark.parametrize("cell, says", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
-                                        ("output[0,0]", "the steps are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "the steps are: Q ")])
-def test_steps_by_other_names(model, cell, says):
-    """What documents call a step is taken; of what is near one, or of what the lesson lacks, there is a list."""
-    done = attn("explain", model, "--input", INPUT, "--cell", cell, code=2 if says else 0)
-    assert says is None or says in done.stderr
+@pytest.mark.parametrize("cell, message", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
+                                        ("output[0,0]", "there are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "there are: Q ")])
+def test_steps_by_other_names(model, cell, message):
+    """Other names of documents are accepted. A typing error gets the nearest name, anything else the list of steps."""
+    done = attn("explain", model, "--input", INPUT, "--cell", cell, status=2 if message else 0)
+    assert message is None or message in done.stderr
 
 
-def test_names_that_are_no_names_stay_data(model, tmp_path):
-    """Unknown characters, quotes, bars, spaces: shown, never obeyed."""
+def test_hostile_text_is_escaped(model, tmp_path):
+    """Unknown characters, quotes, bars, markup."""
     hostile = 'a|"b" `<script>alert(1)</script>'
     attn("explain", model, "--input", hostile, "--kind", "encoder", "--cell", "weights[0,0]")
     path = tmp_path / "page.html"
@@ -197,39 +189,39 @@ def test_names_that_are_no_names_stay_data(model, tmp_path):
 @pytest.mark.parametrize("before", ["", "a", "bc"])
 def test_a_long_title_ends_between_characters(tmp_path, before):
     path = tmp_path / "long.safetensors"
-    attn("train", "dates", "--steps", 1, "--quiet", "--examine", 0, "--examples", 1, "--batch", 2, "-o", path,
+    attn("train", "dates", "--steps", 1, "--quiet", "--test-examples", 0, "--max-validation-examples", 1, "--batch-size", 2, "-o", path,
          "--config", json.dumps(SMALL | {"max_positions": 256}))
     shown = attn("show", path, "--input", before + "年" * 100, "--target", "月" * 100).stdout
     title = "".join(shown.split("Cross-attention")[0].split())
-    assert title == before + "年" * 66 + "→" + "月" * 66, "200 bytes hold 66 of them and what stands before"
+    assert title == before + "年" * 66 + "→" + "月" * 66, "200 bytes hold 66 of them and the prefix"
 
 
 @pytest.mark.parametrize("words", [["--lesson", "--json"], ["--lesson", "--cell", "weights[0,0]"],
                                    ["--lesson", "--svg", "x.svg"]])
-def test_what_would_be_left_unheard_is_refused(model, words):
-    assert "leave out" in attn("explain", model, "--input", INPUT, *words, code=2).stderr
+def test_options_that_exclude_each_other(model, words):
+    assert "leave out" in attn("explain", model, "--input", INPUT, *words, status=2).stderr
 
 
-def test_layers_are_of_checkpoints(tmp_path):
+def test_layers_need_a_model(tmp_path):
     lesson = tmp_path / "l.md"
     lesson.write_text("weights = softmax(Q K^T)")
     for words in (["--layer", 2], ["--head", 2], ["--threads", 1]):
-        assert "--input" in attn("explain", lesson, *words, code=2).stderr
+        assert "--input" in attn("explain", lesson, *words, status=2).stderr
 
 
-@pytest.mark.parametrize("words, says", [
+@pytest.mark.parametrize("words, message", [
     (["--input", "x", "--kind", "crosss"], "--kind"),
     (["--input", "x", "--layer", 9], "no such kind, layer or head"),
-    (["--input", "x", "--layer", -1], "count from 1"),
+    (["--input", "x", "--layer", -1], "--layer must be between"),
     ([], "--input"),
     (["--input", "x" * 100], "positions"),
 ])
-def test_what_cannot_be_shown_says_why(model, words, says):
-    assert says in attn("show", model, *words, code=2).stderr
+def test_errors(model, words, message):
+    assert message in attn("show", model, *words, status=2).stderr
 
 
-def test_what_is_no_checkpoint_says_so(tmp_path):
+def test_files_that_are_not_models(tmp_path):
     path = tmp_path / "x.safetensors"
     path.write_bytes(b"nonsense")
     for command in (["show", path, "--input", "x"], ["explain", path, "--input", "x"], ["generate", path, "x"]):
-        assert "x.safetensors" in attn(*command, code=2).stderr
+        assert "x.safetensors" in attn(*command, status=2).stderr

@@ -1,4 +1,4 @@
-"""Worked examples as honest authors write them, in every notation, and the slips that they make.
+"""Generated worked examples in every notation, correct or with one planted error.
 
 A Lesson holds what is right (`exact`) and what is printed (`m`). Each step is computed from the
 exact numbers or from the printed ones, at random, as people do with a calculator.
@@ -6,6 +6,7 @@ exact numbers or from the printed ones, at random, as people do with a calculato
 import random
 
 import numpy as np
+from conftest import softmax
 
 NOTATIONS = ("pipes", "latex", "single", "list", "lines", "columns", "headings", "vectors", "indented")
 
@@ -17,7 +18,7 @@ JAPANESE = {"scores": "スコア", "scaled": "スケーリング後", "masked": 
             "row_sum": "合計", "weights": "アテンション重み", "output": "出力"}
 PLAIN = {}
 
-WORDS = {
+PHRASES = {
     "heading": ("# Worked example", "# 計算例", "## Worked example 1"),
     "scaled": ("Divide by sqrt({0}).", "√{0} で割ります。", "Scaled by 1/√d_k with d_k = {0}:"),
     "unscaled": ("No scaling.", "Without scaling.", "スケーリングはしません。", "ここではスケーリングを省略します。"),
@@ -25,11 +26,6 @@ WORDS = {
 }
 TOKENS = (("I", "have", "cats", "here", "now"), ("私", "は", "猫", "です", "よ"),
           ("the", "red", "old", "house", "fell"), ("A", "B", "C", "D", "E"))
-
-
-def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
 
 
 def text_of(x, digits):
@@ -105,7 +101,7 @@ class Lesson:
         return 0 if self.whole and early else self.digits
 
     def carry(self, name):
-        """What the author has in hand for the next step: the exact number, or the one he wrote."""
+        """What the next step is computed from: the exact values or the printed ones."""
         return self.exact[name] if self.rng.random() < 0.5 else self.m[name]
 
     def put(self, name, value):
@@ -142,8 +138,8 @@ class Lesson:
 
     def printed(self, name):
         m = self.m[name]
-        turned = self.kind == "columns" and name in ("scores", "scaled", "exponentials", "weights", "row_sum")
-        return m.T if turned else m
+        transposed = self.kind == "columns" and name in ("scores", "scaled", "exponentials", "weights", "row_sum")
+        return m.T if transposed else m
 
     def rows_of(self, name):
         if self.kind == "columns" and name in ("scores", "scaled", "exponentials", "weights", "row_sum"):
@@ -152,11 +148,11 @@ class Lesson:
             return None
         return self.tokens[:self.n]
 
-    def say(self, what):
-        return self.rng.choice(WORDS[what]).format(self.k)
+    def phrase(self, kind):
+        return self.rng.choice(PHRASES[kind]).format(self.k)
 
     def text(self):
-        parts = [self.say("heading")]
+        parts = [self.phrase("heading")]
         if self.rng.random() < 0.5:
             parts.append("tokens: " + " ".join(self.tokens[:self.n]))
         if self.kind == "columns":
@@ -165,17 +161,17 @@ class Lesson:
         listed = [s for s in self.order if s not in ("exponentials", "row_sum", "weights", "output")]
         for name in listed + order + ["weights", "output"]:
             if name == "scaled":
-                parts.append(self.say("scaled"))
+                parts.append(self.phrase("scaled"))
             if name == "masked":
-                parts.append(self.say("causal"))
+                parts.append(self.phrase("causal"))
             cells = [[text_of(x, self.digits_of(name)) for x in row] for row in self.printed(name)]
             parts.append(table(self.form, self.names.get(name, name), cells, self.rows_of(name)))
             if name == "scores" and not self.scaled:
-                parts.append(self.say("unscaled"))
+                parts.append(self.phrase("unscaled"))
         return "\n\n".join(parts) + "\n"
 
 
-# ---- One slip each: the step that it spoils, or None where it would not show in this lesson ----------
+# ---- Planted errors: each returns the wrong step, or None if it would not show in this lesson ----
 
 def cell(lesson, name):
     m = lesson.m[name]
@@ -218,7 +214,7 @@ def softmax_over_columns(l):
     if l.kind == "columns" or l.kind == "causal" or l.m["scores"].shape[0] != l.m["scores"].shape[1]:
         return None
     if np.allclose(l.exact["scores"], l.exact["scores"].T):
-        return None  # such a document may as well hold its queries in columns
+        return None  # such a document may have its queries in columns
     return l.put("weights", softmax(l.exact[l.last], 0)) or "weights"
 
 
@@ -287,22 +283,22 @@ def rounding_too_coarse(l):
     return "weights"
 
 
-SLIPS = {f.__name__: f for f in (
+ERRORS = {f.__name__: f for f in (
     transposed_weights, wrong_row_or_column, swapped_qk, missing_scale, scale_by_dk, scale_wrong_dim,
     softmax_over_columns, softmax_without_exp, softmax_cell, arithmetic_cell, sign_slip, mask_ignored,
     mask_off_by_one, k_instead_of_v, wrong_weight_row, transcription, rounding_too_coarse)}
 
 
 def planted(cause, seed):
-    """A lesson with one slip that is beyond any rounding, and the step it is in; or None."""
+    """A lesson with one error larger than any rounding, and its step; or None."""
     kind = "causal" if cause.startswith("mask_") else None
     lesson = Lesson(seed, kind, True if cause.startswith(("scale", "missing")) else None)
     before = {name: m.copy() for name, m in lesson.m.items()}
-    step = SLIPS[cause](lesson)
+    step = ERRORS[cause](lesson)
     if step is None:
         return None
     with np.errstate(invalid="ignore"):
         moved = np.abs(lesson.m[step] - before[step])
     moved = np.nan_to_num(moved, posinf=9.0)
-    least = 5 * 10 ** -lesson.digits if cause == "rounding_too_coarse" else 0.1
-    return (lesson, step) if moved.max() > least else None
+    smallest = 5 * 10 ** -lesson.digits if cause == "rounding_too_coarse" else 0.1
+    return (lesson, step) if moved.max() > smallest else None

@@ -44,7 +44,7 @@ def theirs(model, tokenizer, texts, pooling="mean", unit=True, most=None):
     for text in texts:
         with torch.no_grad():
             hidden = model(input_ids=torch.tensor([tokenizer.encode(text).ids]))[0][0]
-        row = hidden[0] if pooling == "first" else hidden.mean(0)
+        row = hidden[0] if pooling == "cls" else hidden.mean(0)
         rows.append(torch.nn.functional.normalize(row, dim=0) if unit else row)
     return torch.stack(rows).numpy()
 
@@ -90,13 +90,13 @@ def texts_of(rng, count=9):
 def test_embeddings_match(rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
     texts = texts_of(rng)
-    for pooling in ("mean", "first"):
+    for pooling in ("mean", "cls"):
         for unit in (True, False):
-            ours = vectors(tmp_path, texts, tmp_path, "--pooling", pooling, *([] if unit else ["--raw"]))
+            ours = vectors(tmp_path, texts, tmp_path, "--pooling", pooling, *([] if unit else ["--no-normalize"]))
             near(ours, *both(model, tokenizer, texts, pooling=pooling, unit=unit), f"{pooling}, {unit}")
             assert ours.dtype == np.float32
     near(vectors(tmp_path, texts, tmp_path), *both(model, tokenizer, texts), "mean, unit, unsaid")
-    near(vectors(tmp_path, texts, tmp_path, "--together", 4), *both(model, tokenizer, texts), "together")
+    near(vectors(tmp_path, texts, tmp_path, "--batch-size", 4), *both(model, tokenizer, texts), "together")
 
 
 def write(folder, name, value):
@@ -111,14 +111,14 @@ def modules(folder, normalize=True, **modes):
     write(folder, "1_Pooling/config.json", {"word_embedding_dimension": 24, **modes})
 
 
-@pytest.mark.parametrize("pooling, unit", [("mean", True), ("mean", False), ("first", True), ("first", False)])
+@pytest.mark.parametrize("pooling, unit", [("mean", True), ("mean", False), ("cls", True), ("cls", False)])
 def test_pooling_of_the_folder(pooling, unit, rng, tmp_path):
     model, tokenizer = build(rng, tmp_path)
-    modules(tmp_path, unit, pooling_mode_mean_tokens=pooling == "mean", pooling_mode_cls_token=pooling == "first",
+    modules(tmp_path, unit, pooling_mode_mean_tokens=pooling == "mean", pooling_mode_cls_token=pooling == "cls",
             pooling_mode_max_tokens=False)
     texts = texts_of(rng)
     near(vectors(tmp_path, texts, tmp_path), *both(model, tokenizer, texts, pooling=pooling, unit=unit), "the folder's")
-    near(vectors(tmp_path, texts, tmp_path, "--pooling", "mean", "--raw"), *both(model, tokenizer, texts, unit=False),
+    near(vectors(tmp_path, texts, tmp_path, "--pooling", "mean", "--no-normalize"), *both(model, tokenizer, texts, unit=False),
          "the caller's")
 
 
@@ -165,8 +165,8 @@ def test_output_formats(rng, tmp_path):
         assert np.abs(np.array(row[:3], float) - cosines[n]).max() < 1e-4
     for n, line in enumerate(attn(tmp_path, texts, "--json").stdout.splitlines()):
         one = json.loads(line)
-        assert one["text"] == texts[n] and np.array_equal(np.array(one["vector"]), v[n])
-        assert np.abs(np.array(one["cosines"]) - cosines[n]).max() < 1e-6
+        assert one["text"] == texts[n] and np.array_equal(np.array(one["embedding"]), v[n])
+        assert np.abs(np.array(one["cosine_similarities"]) - cosines[n]).max() < 1e-6
     many = [some_text(rng) + str(n) for n in range(25)]
     v = vectors(tmp_path, many, tmp_path).astype(np.float64)
     cosines = v @ v.T - 3 * np.eye(25)
@@ -182,13 +182,13 @@ def test_error_messages(rng, tmp_path):
     def refused(expected, texts=("a",), options=()):
         assert expected in attn(tmp_path, texts, *options, status=2).stderr
 
-    refused("mean or first", options=["--pooling", "max"])
-    refused("0 to 1024", options=["--threads", -1])
-    refused("0 to 2^24", options=["--together", 2**30])
-    refused("no option --rwa", options=["--rwa"])
+    refused("--pooling must be mean or cls, got \"max\"", options=["--pooling", "max"])
+    refused("--threads must be between 0 and 1024, got -1", options=["--threads", -1])
+    refused("--batch-size must be between 0 and 16777216", options=["--batch-size", 2**30])
+    refused("did you mean --no-normalize?", options=["--no-normalise"])
     refused("cannot create", options=["-o", tmp_path / "nowhere" / "x.npy"])
-    assert "no text" in attn(tmp_path, [], stdin="", status=2).stderr
-    assert "which model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
+    assert "expected texts" in attn(tmp_path, [], stdin="", status=2).stderr
+    assert "expected a model" in subprocess.run([ATTN, "embed"], capture_output=True, text=True).stderr
     done = subprocess.run([ATTN, "embed", tmp_path, b"ok", b"\xff"], capture_output=True, text=True)
     assert done.returncode == 2 and "UTF-8" in done.stderr
     for change, expected in (({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}, "Dense"), ({}, "without a type"), (7, "without a type")):

@@ -39,7 +39,7 @@ def attn(*arguments, status=0):
 
 
 def replies(folder, texts, *options):
-    return [json.loads(l)["replies"] for l in attn("generate", folder, "--json", *options, "--", *texts).stdout.splitlines()]
+    return [json.loads(l)["results"] for l in attn("generate", folder, "--json", *options, "--", *texts).stdout.splitlines()]
 
 
 def words():
@@ -114,14 +114,14 @@ def test_generation_matches(family, settings, rng, tmp_path):
     lengths = set()
     for beams in (None, 1, 2, 5):
         n_best = beams or 1
-        options = ["--n-best", n_best, "--beams", beams] if beams else []
+        options = ["--num-return-sequences", n_best, "--num-beams", beams] if beams else []
         how = dict(num_return_sequences=n_best, num_beams=beams) if beams else {}
         for ids, ours in zip(sources, replies(tmp_path, map(spell, sources), *options), strict=True):
             (rows, scores), (sure, _) = said(model, ids, **how), said(exact, ids, **how)
             if rows != sure:
                 continue  # transformers drops the scores as well
             assert [r["text"] for r in ours] == [spell(row) for row in rows], (beams, ids)
-            lengths |= {r["tokens"] for r in ours}
+            lengths |= {r["token_count"] for r in ours}
             if scores:
                 assert np.allclose([r["score"] for r in ours], scores, rtol=1e-4), (beams, ids)
     assert lengths
@@ -171,7 +171,7 @@ def test_exported_checkpoint_in_transformers(name, tokenizer, rng, tmp_path):
     attn("train", "--data", tmp_path / "pairs.tsv", "-o", tmp_path / "ours.safetensors", "--config", json.dumps(config),
          "--tokenizer", tokenizer, "--steps", 60, "--quiet", "--threads", 1)
     folder = tmp_path / "theirs"
-    assert json.loads(attn("export", tmp_path / "ours.safetensors", "-o", folder, "--json").stdout)["weights"] > 1000
+    assert json.loads(attn("export", tmp_path / "ours.safetensors", "-o", folder, "--json").stdout)["parameter_count"] > 1000
     kind = AutoModelForSeq2SeqLM if name == "marian" else AutoModelForCausalLM
     model = kind.from_pretrained(folder, attn_implementation="eager").eval()
     exact, words_ = copy.deepcopy(model).double(), AutoTokenizer.from_pretrained(folder)
@@ -184,9 +184,9 @@ def test_exported_checkpoint_in_transformers(name, tokenizer, rng, tmp_path):
             row = model.generate(torch.tensor([read]), do_sample=False)[0].tolist()[1 if name == "marian" else len(read):]
             ended = row[-1:] == [2]
             row = row[:len(row) - ended]
-            assert reply["text"] == words_.decode(row, skip_special_tokens=True) and reply["tokens"] == len(row)
-            assert reply["ended"] == ended
-            found.append((reply["log_p"], *(log_p(m, read, row, 1, ended) for m in (model, exact))))
+            assert reply["text"] == words_.decode(row, skip_special_tokens=True) and reply["token_count"] == len(row)
+            assert reply["finished"] == ended
+            found.append((reply["log_prob"], *(log_p(m, read, row, 1, ended) for m in (model, exact))))
         near(*zip(*found), name)
     attn("export", tmp_path / "ours.safetensors", "-o", folder, status=2)
     attn("export", folder, "-o", tmp_path / "again/", status=0)
@@ -199,19 +199,19 @@ def test_snippet_of_models_page(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     snippet = page[page.index("```python\nimport json, torch") + 10:]
     monkeypatch.chdir(tmp_path)
-    attn("train", "dates", "--steps", 20, "--examine", 0, "--quiet", "--threads", 1)
+    attn("train", "dates", "--steps", 20, "--test-examples", 0, "--quiet", "--threads", 1)
     names = {}
     exec(snippet[:snippet.index("```")], names)
     with names["safe_open"]("dates.safetensors", "pt") as file:
         words_ = Tokenizer.from_str(file.metadata()["tokenizer"])
-    ((ours,),) = replies("dates.safetensors", ["12 May 1991"], "--most", 12)
+    ((ours,),) = replies("dates.safetensors", ["12 May 1991"], "--max-new-tokens", 12)
     said_ = words_.encode(ours["text"]).ids
-    assert len(said_) == ours["tokens"]
+    assert len(said_) == ours["token_count"]
     with torch.no_grad():
         logits = names["logits"](words_.encode("12 May 1991").ids + [2], [1] + said_)
-    labels = said_ + [2] * ours["ended"]
+    labels = said_ + [2] * ours["finished"]
     p = torch.log_softmax(logits.double(), -1)[range(len(labels)), labels].sum().item()
-    assert abs(p - ours["log_p"]) < 1e-4 * abs(p), (p, ours)
+    assert abs(p - ours["log_prob"]) < 1e-4 * abs(p), (p, ours)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
@@ -246,16 +246,16 @@ def test_gpt2_vocab_and_merges(rng, tmp_path):
                                                          initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     fast = PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
     model = build("gpt2", tmp_path, fast, change={"vocab_size": len(fast) + 3, "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0})
-    before = replies(tmp_path, texts, "--most", 9)
+    before = replies(tmp_path, texts, "--max-new-tokens", 9)
     for text, (reply,) in zip(texts, before):
         read = torch.tensor([fast(text)["input_ids"] or [0]])
         row = model.generate(read, do_sample=False, max_new_tokens=9)[0][read.shape[1]:].tolist()
-        assert reply["tokens"] == len(row) - (row[-1] == 0)
+        assert reply["token_count"] == len(row) - (row[-1] == 0)
         sound = lambda text: text.replace("\ufffd", "")  # random bytes are rarely UTF-8
         assert sound(reply["text"]) == sound(fast.decode([n for n in row if n < len(fast)], skip_special_tokens=True))
     os.remove(tmp_path / "tokenizer.json")
     t.model.save(str(tmp_path))
-    assert replies(tmp_path, texts, "--most", 9) == before
+    assert replies(tmp_path, texts, "--max-new-tokens", 9) == before
     (tmp_path / "merges.txt").write_text("#version: 0.2\nno such\n")
     assert "merges[0]" in attn("generate", tmp_path, "a", status=2).stderr
 

@@ -1,6 +1,6 @@
-/* seconds.h -- a clock that never jumps, and the order of what it measured. */
-#ifndef ATTN_BENCH_SECONDS_H
-#define ATTN_BENCH_SECONDS_H
+/* timing.h -- a monotonic clock, and the comparison for sorting its times. */
+#ifndef ATTN_BENCH_TIMING_H
+#define ATTN_BENCH_TIMING_H
 
 #include <time.h>
 
@@ -11,7 +11,7 @@ static inline double now(void) {
 }
 
 /* For qsort. */
-static inline int by_value(const void *a, const void *b) {
+static inline int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
 }

@@ -1,5 +1,5 @@
-# The house: every folder of src/ is a room, an object library that is given
-# only the include paths of the rooms below it. A wrong include does not compile.
+# Every folder of src/ is a module: an object library with the include paths of its declared
+# dependencies and of nothing else. An include that is not declared does not compile.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
@@ -9,10 +9,10 @@ add_library(JANSSON ALIAS PkgConfig::JANSSON)
 add_library(UTF8PROC ALIAS PkgConfig::UTF8PROC)
 add_library(PNG ALIAS PkgConfig::PNG)
 
-# What every translation unit of the project is compiled with.
+# Flags of every translation unit.
 add_library(attn_flags INTERFACE)
 target_compile_definitions(attn_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
-# No contraction: a * b + c is fused only where the code says so, on every compiler.
+# No contraction: a * b + c is fused only by an explicit fma, on every compiler.
 target_compile_options(attn_flags INTERFACE -ffp-contract=off -ffunction-sections -fdata-sections)
 if(ATTN_STRICT)
   target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow
@@ -28,8 +28,8 @@ if(ATTN_COVERAGE)
   target_link_options(attn_flags INTERFACE --coverage)
 endif()
 
-# What users run must do with a stack of 64 KiB (tests/cli/test_outputs.py): no frame takes a third of
-# it. Sanitizers make frames larger, and tests may have what they like.
+# The libraries and the command run on a stack of 64 KiB (tests/cli/test_outputs.py): no frame takes a
+# third of it. Tests are exempt, and so are sanitizers, which enlarge frames.
 add_library(attn_frames INTERFACE)
 if(ATTN_STRICT AND NOT ATTN_SANITIZE)
   target_compile_options(attn_frames INTERFACE -Wframe-larger-than=20480)
@@ -47,33 +47,34 @@ function(attn_grant_includes target)
   endforeach()
 endfunction()
 
-# attn_room(NAME SOURCES file... [SEES room...] [LINKS target...])
-function(attn_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;SEES;LINKS" ${ARGN})
-  add_library(room_${name} OBJECT ${ROOM_SOURCES})
-  target_include_directories(room_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
-  attn_grant_includes(room_${name} ${name} ${ROOM_SEES})
-  target_link_libraries(room_${name} PRIVATE attn_flags attn_frames ${ROOM_LINKS})
+# attn_module(NAME SOURCES file... [DEPENDS module...] [LINKS target...])
+function(attn_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  add_library(module_${name} OBJECT ${MODULE_SOURCES})
+  target_include_directories(module_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  attn_grant_includes(module_${name} ${name} ${MODULE_DEPENDS})
+  target_link_libraries(module_${name} PRIVATE attn_flags attn_frames ${MODULE_LINKS})
 endfunction()
 
-# attn_use_rooms(TARGET room...): a program over the rooms' objects, internals included.
-function(attn_use_rooms target)
+# attn_use_modules(TARGET module...): links a program with the modules' objects and gives it their
+# internal headers.
+function(attn_use_modules target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   attn_grant_includes(${target} ${ARGN})
-  foreach(room ${ARGN})
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:room_${room}>)
+  foreach(module ${ARGN})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:module_${module}>)
   endforeach()
 endfunction()
 
-# attn_library(NAME HEADERS h... ROOMS room... [COPIES room...] LINKS target...)
-# makes the shared and the static library. COPIES are rooms of libattn that the
-# shared library holds a hidden copy of; the static one finds them in libattn.a.
+# attn_library(NAME HEADERS h... MODULES module... [COPIES module...] LINKS target...)
+# builds the shared and the static library. COPIES are modules of libattn of which the shared library
+# has a hidden copy; the static one finds them in libattn.a.
 function(attn_library name)
-  cmake_parse_arguments(LIB "" "" "HEADERS;ROOMS;COPIES;LINKS" ${ARGN})
-  list(TRANSFORM LIB_ROOMS REPLACE "(.+)" "$<TARGET_OBJECTS:room_\\1>")
-  list(TRANSFORM LIB_COPIES REPLACE "(.+)" "$<TARGET_OBJECTS:room_\\1>")
-  add_library(${name} SHARED ${LIB_ROOMS} ${LIB_COPIES})
-  add_library(${name}_static STATIC ${LIB_ROOMS})
+  cmake_parse_arguments(LIB "" "" "HEADERS;MODULES;COPIES;LINKS" ${ARGN})
+  list(TRANSFORM LIB_MODULES REPLACE "(.+)" "$<TARGET_OBJECTS:module_\\1>")
+  list(TRANSFORM LIB_COPIES REPLACE "(.+)" "$<TARGET_OBJECTS:module_\\1>")
+  add_library(${name} SHARED ${LIB_MODULES} ${LIB_COPIES})
+  add_library(${name}_static STATIC ${LIB_MODULES})
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} LINKER_LANGUAGE C
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} # until 1.0
                         BUILD_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN")
@@ -83,9 +84,9 @@ function(attn_library name)
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:attn_flags>)
   endforeach()
-  # nodelete: the pool's threads outlive dlclose, and so must their code.
+  # nodelete: the threads of the pool outlive dlclose, so their code must stay loaded.
   target_link_options(${name} PRIVATE LINKER:-z,nodelete LINKER:--as-needed LINKER:--gc-sections)
-  if(NOT ATTN_SANITIZE) # the program brings a sanitizer's runtime
+  if(NOT ATTN_SANITIZE) # the executable provides the sanitizer runtime
     target_link_options(${name} PRIVATE LINKER:--no-undefined)
   endif()
   target_link_libraries(${name} PRIVATE ${LIB_LINKS})

@@ -1,0 +1,108 @@
+#include "model_info.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "attn/model.h"
+#include "command.h"
+#include "console.h"
+#include "json_writer.h"
+
+/* ---- Text ---- */
+
+static void print_layers(const attn_model_info *f) {
+  printf("layers      ");
+  if (f->encoder_layers && f->decoder_layers)
+    printf("%d encoder, %d decoder", (int)f->encoder_layers, (int)f->decoder_layers);
+  else
+    printf("%d", (int)(f->encoder_layers + f->decoder_layers));
+  printf("; %d heads", (int)f->num_heads);
+  if (f->num_kv_heads != f->num_heads) printf(", %d key/value heads", (int)f->num_kv_heads);
+  printf("\nsizes       d_model %lld, ffn_dim %lld, max_positions %lld tokens\n",
+         (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
+}
+
+static void print_training(const attn_model_info *f) {
+  if (!f->has_training) {
+    puts("training    not recorded in the file");
+    return;
+  }
+  printf("training    %lld steps in %s on the %s ", (long long)f->step, f->precision,
+         f->task ? "task" : "file");
+  attn_cli_print_text(f->task ? f->task : f->data, stdout);
+  printf("\nvalidation  ");
+  if (!f->validation_step) {
+    puts("none yet");
+    return;
+  }
+  if (!isnan(f->validation_exact_match))
+    printf("exact match %.2f %%, ", 100 * f->validation_exact_match);
+  printf("loss %.4f nats per token: recorded during training\n", f->validation_loss);
+  printf("            at step %lld, with greedy decoding of at most %lld held-out examples\n",
+         (long long)f->validation_step, (long long)f->validation_max_examples);
+}
+
+static void print_text(const char *path, const attn_model_info *f) {
+  attn_cli_print_text(path, stdout);
+  printf(": %s\n", f->kind);
+  print_layers(f);
+  printf("vocabulary  %lld tokens, tokenizer %s\n", (long long)f->vocab_size, f->tokenizer);
+  printf("parameters  %lld, %.1f MiB as float32\n", (long long)f->parameter_count,
+         (double)f->parameter_count * 4 / (1 << 20));
+  print_training(f);
+}
+
+/* ---- JSON ---- */
+
+static void print_training_json(const attn_model_info *f) {
+  if (!f->has_training) {
+    attn_cli_json_null("training");
+    return;
+  }
+  attn_cli_json_begin_object("training");
+  attn_cli_json_int("step", f->step);
+  attn_cli_json_string("task", f->task);
+  attn_cli_json_string("data", f->data);
+  attn_cli_json_string("precision", f->precision);
+  if (f->validation_step) {
+    attn_cli_json_begin_object("validation");
+    attn_cli_json_int("step", f->validation_step);
+    attn_cli_json_int("max_examples", f->validation_max_examples);
+    attn_cli_json_number("exact_match", f->validation_exact_match);
+    attn_cli_json_number("loss", f->validation_loss);
+    attn_cli_json_end_object();
+  } else {
+    attn_cli_json_null("validation");
+  }
+  attn_cli_json_end_object();
+}
+
+static void print_json(const char *path, const attn_model_info *f) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string("file", path);
+  attn_cli_json_string("kind", f->kind);
+  attn_cli_json_int("encoder_layers", f->encoder_layers);
+  attn_cli_json_int("decoder_layers", f->decoder_layers);
+  attn_cli_json_int("num_heads", f->num_heads);
+  attn_cli_json_int("num_kv_heads", f->num_kv_heads);
+  attn_cli_json_int("d_model", f->d_model);
+  attn_cli_json_int("ffn_dim", f->ffn_dim);
+  attn_cli_json_int("max_positions", f->max_positions);
+  attn_cli_json_int("vocab_size", f->vocab_size);
+  attn_cli_json_string("tokenizer", f->tokenizer);
+  attn_cli_json_int("parameter_count", f->parameter_count);
+  print_training_json(f);
+  attn_cli_json_string("config", f->config);
+  attn_cli_json_end_object();
+}
+
+int attn_info_print_model(const char *path, int json) {
+  attn_model *model;
+  attn_error err;
+  attn_model_info facts = {.struct_size = sizeof facts};
+  if (attn_model_open(path, &model, &err)) return attn_cli_report_error("info", path, &err);
+  attn_model_describe(model, &facts, NULL);
+  (json ? print_json : print_text)(path, &facts);
+  attn_model_free(model);
+  return EXIT_OK;
+}

@@ -1,0 +1,47 @@
+/* options.h -- command-line options: a table per command, parsed in one pass. */
+#ifndef ATTN_CLI_OPTIONS_H
+#define ATTN_CLI_OPTIONS_H
+
+#include <stdint.h>
+
+enum attn_cli_option_kind {
+  OPTION_FLAG,         /* to: int *, set to 1 */
+  OPTION_TEXT,         /* to: const char ** */
+  OPTION_INT,          /* to: int64_t * */
+  OPTION_DOUBLE,       /* to: double * */
+  OPTION_OPTIONAL_TEXT /* to: const char **; --verify stores "", --verify=64 stores "64" */
+};
+
+struct attn_cli_option {
+  const char *name; /* "--scale" or "-o" */
+  enum attn_cli_option_kind kind;
+  void *to;
+  int *given; /* NULL, or set to 1 if the option is present */
+};
+
+/* Every command has these two. */
+#define ATTN_CLI_HELP_OPTIONS(flag) \
+  {"--help", OPTION_FLAG, flag, NULL}, { "-h", OPTION_FLAG, flag, NULL }
+
+/* Parses argv[1..] and moves the operands to argv[1..*operands].
+ * Returns 0, or -1 after a message: an unknown option (with the nearest name, or the new name of a
+ * renamed option), a missing or malformed value, an option given twice. At most 64 options. */
+int attn_cli_parse_options(int argc, char **argv, const struct attn_cli_option *table, int options,
+                           int *operands);
+
+/* Parse all of text as a number, independent of the locale. Return 0 or -1. */
+int attn_cli_parse_int(const char *text, int64_t *value);
+int attn_cli_parse_double(const char *text, double *value);
+
+/* Returns 0, or -1 after "--threads must be between 0 and 1024, got 5000". */
+int attn_cli_check_range(const char *command, const char *option, int64_t value, int64_t min,
+                         int64_t max);
+
+enum { ATTN_CLI_MAX_THREADS = 1024 };
+
+/* Returns the index of text in names, or -1 after "--kind must be cross, encoder or decoder, got
+ * "x"". */
+int attn_cli_parse_choice(const char *command, const char *option, const char *text,
+                          const char *const *names, int count);
+
+#endif

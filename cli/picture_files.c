@@ -1,0 +1,52 @@
+#include "picture_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int append(void *context, const char *bytes, size_t size) {
+  struct attn_cli_buffer *b = context;
+  if (size > b->capacity - b->size) {
+    size_t capacity = b->capacity < 65536 ? 65536 : b->capacity;
+    while (capacity - b->size < size && capacity <= SIZE_MAX / 2) capacity *= 2;
+    char *grown = capacity - b->size < size ? NULL : realloc(b->bytes, capacity);
+    if (!grown) return b->failed = 1;
+    b->bytes = grown;
+    b->capacity = capacity;
+  }
+  memcpy(b->bytes + b->size, bytes, size);
+  b->size += size;
+  return 0;
+}
+
+attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer) {
+  return (attn_sink){buffer, append};
+}
+
+int attn_cli_has_pictures(const struct attn_cli_pictures *p) { return p->svg || p->png || p->html; }
+
+attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
+                                    attn_status (*draw)(const void *data,
+                                                        attn_picture_format format,
+                                                        const attn_sink *sink, attn_error *err),
+                                    const void *data, attn_error *err) {
+  const struct {
+    const char *path;
+    attn_picture_format format;
+  } files[] = {
+      {p->svg, ATTN_PICTURE_SVG}, {p->png, ATTN_PICTURE_PNG}, {p->html, ATTN_PICTURE_HTML}};
+  attn_status status = ATTN_OK;
+  for (int n = 0; n < 3 && !status; n++) {
+    if (!files[n].path) continue;
+    struct attn_cli_buffer buffer = {NULL, 0, 0, 0};
+    const attn_sink sink = attn_cli_buffer_sink(&buffer);
+    status = draw(data, files[n].format, &sink, err);
+    if (status && buffer.failed) {
+      status = err->status = ATTN_ERR_MEMORY;
+      snprintf(err->message, sizeof err->message, "no memory for the picture");
+    }
+    if (!status) status = attn_file_write(files[n].path, buffer.bytes, buffer.size, err);
+    free(buffer.bytes);
+  }
+  return status;
+}

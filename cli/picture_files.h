@@ -1,0 +1,35 @@
+/* picture_files.h -- writes pictures to files: --svg, --png and --html of explain and show. */
+#ifndef ATTN_CLI_PICTURE_FILES_H
+#define ATTN_CLI_PICTURE_FILES_H
+
+#include "attn/picture.h"
+#include "options.h"
+
+/* Paths by format; NULL: not requested. */
+struct attn_cli_pictures {
+  const char *svg, *png, *html;
+};
+#define ATTN_CLI_PICTURE_OPTIONS(p)                                                   \
+  {"--svg", OPTION_TEXT, &(p)->svg, NULL}, {"--png", OPTION_TEXT, &(p)->png, NULL}, { \
+    "--html", OPTION_TEXT, &(p)->html, NULL                                           \
+  }
+
+int attn_cli_has_pictures(const struct attn_cli_pictures *pictures);
+
+/* Calls draw(data, format, sink, err) for each requested format. A file appears complete or not at
+ * all. */
+attn_status attn_cli_write_pictures(const struct attn_cli_pictures *pictures,
+                                    attn_status (*draw)(const void *data,
+                                                        attn_picture_format format,
+                                                        const attn_sink *sink, attn_error *err),
+                                    const void *data, attn_error *err);
+
+/* Text in memory; free bytes. */
+struct attn_cli_buffer {
+  char *bytes;
+  size_t size, capacity;
+  int failed; /* no memory */
+};
+attn_sink attn_cli_buffer_sink(struct attn_cli_buffer *buffer);
+
+#endif
