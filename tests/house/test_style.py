@@ -19,7 +19,7 @@ DATA_STRINGS = ["src/train/task_translation.c", "tests/train/test_task_translati
 
 PATTERNS = {
     r"\bsays?\b|\bsaid\b": "specifies, states, reports; tokens are generated",
-    r"\btells?\b|\btold\b": "reports, shows, notifies, distinguishes",
+    r"(?<!Attend and )\btells?\b|\btold\b": "reports, shows, notifies, distinguishes",
     r"\bspeaks?\b|\bspoken\b|\bhears?\b|\b(un)?heard\b|\blistens?\b": "reads, accepts, ignores",
     r"\bstands?\b(?!-)|\bstood\b": "is, is stored, represents, is unchanged",
     r"\blives\b|\blived\b": "is valid for the lifetime of",
