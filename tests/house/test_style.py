@@ -142,3 +142,21 @@ def test_bf16_is_not_called_half():
                 if m[0] not in allowed:
                     found.append(f"{path.relative_to(SOURCE)}:{code.count(chr(10), 0, m.start()) + 1}: {m[0]}")
     assert found == [], "\n" + "\n".join(found)
+
+
+def anchors(page):
+    """GitHub's anchors of a page's headings."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in re.findall(r"(?m)^#+ (.*)$", text)}
+
+
+@pytest.mark.parametrize("page", sorted(str(p.relative_to(SOURCE)) for p in [*SOURCE.glob("*.md"), *SOURCE.glob("docs/*.md")]))
+def test_links_of_a_page_exist(page):
+    path = SOURCE / page
+    for link in re.findall(r"\]\(([^)\s]+)\)", next(page_text(path.read_text()))[1]):
+        file, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = path.parent / file if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
