@@ -160,3 +160,24 @@ def test_links_of_a_page_exist(page):
         target = path.parent / file if file else path
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+PLACEHOLDERS = {"attn_noun", "attn_noun_verb", "attn_task_NAME", "task_NAME.c", "cmd_x.c", "test_x.py"}
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """Base names of the tree's files, and all identifiers in its code."""
+    paths = [p for folder in ("src", "cli", "include", "tests", "python", "tools", "bench", "fuzz", "examples", "cmake")
+             for p in (SOURCE / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    return {p.name for p in paths}, set(re.findall(r"\w+", "\n".join(p.read_text(errors="replace") for p in paths)))
+
+
+@pytest.mark.parametrize("page", sorted(str(p.relative_to(SOURCE)) for p in [*SOURCE.glob("*.md"), *SOURCE.glob("docs/*.md")] if p.name != "CHANGELOG.md"))
+def test_a_page_names_only_what_exists(page, tree):
+    files, names = tree
+    for span in set(re.findall(r"`([^`\n]+)`", (SOURCE / page).read_text())):
+        mentioned = set(re.findall(r"\b(?:attn_|ATTN_|test_)\w+(?![\w.*])", span)) - PLACEHOLDERS
+        assert {n for n in mentioned if n not in names and f"{n}.c" not in files} == set(), span
+        mentioned = {f.split("/")[-1] for f in re.findall(r"[\w./-]+\.(?:c|h|inc|py|sh)\b", span) if "<" not in span and "*" not in span}
+        assert mentioned - files - PLACEHOLDERS == set(), span
