@@ -7,7 +7,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "json_writer.h"
+#include "json_output.h"
 #include "model_input.h"
 
 static const char help[] =

@@ -4,7 +4,7 @@
 #include "attn/model.h"
 #include "command.h"
 #include "console.h"
-#include "json_writer.h"
+#include "json_output.h"
 
 static const char help[] =
     "attn export - export a model as a folder that Hugging Face's transformers loads\n\n"

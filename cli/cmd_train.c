@@ -8,7 +8,7 @@
 #include "attn/train.h"
 #include "command.h"
 #include "console.h"
-#include "json_writer.h"
+#include "json_output.h"
 
 static const char help[] =
     "attn train - train a Transformer on a generated task or on your own text pairs\n\n"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "console.h"
-#include "json_writer.h"
+#include "json_output.h"
 
 /* ---- Attention ---- */
 

@@ -31,11 +31,11 @@ KERNEL, REF = "src/kernel/sdpa_f32.inc", "src/ref/sdpa_row.c"
 DOOR, INTERVAL = "src/sdpa/forward.c", "src/sdpa/key_range.c"
 LOAD = "src/kernel/sdpa_f32_load.inc"
 ADDITIVE = "src/kernel/sdpa_f32_additive.inc"
-PACKED, PAGED = "src/sdpa/packed.c", "src/sdpa/paged.c"
+PACKED, PAGED = "src/sdpa/packed.c", "src/sdpa/cache/paged.c"
 BACKWARD, GRADIENTS = "src/sdpa/backward.c", "src/kernel/sdpa_f32_backward.inc"
 ROTARY, NORM, LAYER_NORM, RMS_NORM = (f"src/nn/{name}.c" for name in ("rotary", "norm", "layer_norm", "rms_norm"))
 SUMMARY = "src/sdpa/summary.c"
-SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache.c"
+SPLIT, CACHE = "src/sdpa/split.c", "src/sdpa/cache/cache.c"
 DESCRIPTOR = "src/base/descriptor.c"
 BEAM, SAMPLE, SEARCH, TRACE = (f"src/model/{name}.c" for name in ("beam", "sample", "token_search", "trace"))
 DATA, RUN, BEGIN = (f"src/train/{name}.c" for name in ("data", "run", "run_begin"))
@@ -113,12 +113,12 @@ MUTATIONS = [
     ("hidden keys leak into additive gradients", GRADIENTS, "t = vf_select(sees, t, vf_set(0.0f));", ""),
     ("a head's second block forgotten", BACKWARD, "n < each * r->slots; n++)", "n < each * r->slots; n += 2)"),
     ("additive scores are scaled by the width", "src/sdpa/validate.c", "p->width && !p->desc.additive ?", "p->width ?"),
-    ("a matrix of the wrong head", "src/sdpa/score.c", "real_at(p->m, 0, h, e, first + f)",
+    ("a matrix of the wrong head", "src/sdpa/score/score.c", "real_at(p->m, 0, h, e, first + f)",
      "real_at(p->m, 0, 0, e, first + f)"),
-    ("a matrix not transposed back", "src/sdpa/score.c", "multiply(c, &d_q, &c->w, 1, &r->d_q);",
+    ("a matrix not transposed back", "src/sdpa/score/score.c", "multiply(c, &d_q, &c->w, 1, &r->d_q);",
      "multiply(c, &d_q, &c->w, 0, &r->d_q);"),
-    ("hidden keys leak into matrices", "src/sdpa/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
-    ("general scores are scaled", "src/sdpa/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
+    ("hidden keys leak into matrices", "src/sdpa/score/score.c", "if (d != 0) sum[f] +=", "sum[f] +="),
+    ("general scores are scaled", "src/sdpa/score/score.c", "c->desc.flags |= ATTN_SDPA_SCALE, c->desc.scale = 1;", ";"),
     ("dlse forgotten", BACKWARD, "return real_at(&r->d_lse, b, h, i, 0);", "return 0;"),
     ("hidden keys leak through the slope of the softcap", GRADIENTS, "vf_clear(vm_not(lane_sees(b, v, n)), tanh_slope(t))", "tanh_slope(t)"),
     ("the fill of an empty row reaches its sink", BACKWARD, "empty ? 0 : output_product(r, b, h, i)", "output_product(r, b, h, i)"),

@@ -10,7 +10,7 @@
  *          L queries, S keys, E width of q and k, Ev width of v (the head dimensions).
  *          Index letters: b h i j e. Strides count elements, not bytes.
  * Memory   Tensors are views: the caller owns all data. No L x S tensor is allocated
- *          unless the caller asks for the weights.
+ *          unless the caller requests the weights.
  * Errors   Every function that can fail returns an attn_status. If it is not ATTN_OK,
  *          no output has been written, unless the function states otherwise. The
  *          library never prints, exits or aborts.
@@ -64,7 +64,7 @@ typedef enum attn_status {
   ATTN_ERR_FORMAT = 60,      /* the contents of a file violate its format */
   ATTN_ERR_CPU = 70,         /* ATTN_ISA names instructions that this CPU lacks */
   ATTN_ERR_EMPTY_ROW = 80,   /* a query sees no key and empty_row is ATTN_EMPTY_ERROR */
-  ATTN_ERR_INTERRUPTED = 90, /* the caller's progress function asked to stop */
+  ATTN_ERR_INTERRUPTED = 90, /* the caller's progress function returned nonzero */
   ATTN_ERR_DIVERGED = 100,   /* training: the loss was not finite for several consecutive steps */
 } attn_status;
 

@@ -96,7 +96,7 @@ double attn_ref_softcap_slope_error(double error, double cap, double t);
 double attn_ref_bound_gradient(double size, double error, double depth);
 
 /* The bounds of attn_sdpa_summarize before rounding to the result's type, of a row without its
- * sink, in arithmetic of unit roundoff u; infinite where there is no bound. sink: its logit; -inf:
+ * sink, in arithmetic of unit roundoff u; infinite if unbounded. sink: its logit; -inf:
  * none. A weight after the sink's share, the entropy, the largest logit. */
 double attn_ref_bound_shared(const struct attn_ref_row *row, double u, double sink, int64_t j);
 double attn_ref_bound_entropy(const struct attn_ref_row *row, double u, double sink);

@@ -295,7 +295,7 @@ static void begin_task(const struct backward_call *r, struct attn_backward_task 
 
 /* ---- The softmax's sums ---- */
 
-/* Above this |lse| has no room for ln n in float32: the error is 2^-18. */
+/* Above this |lse| loses ln n in float32: the error is 2^-18. */
 static const float LARGE_LSE = 64;
 
 /* From the forward's log-sum-exp; -inf (no keys) gives weights 0. */

@@ -22,8 +22,8 @@ struct attn_partition {
 };
 struct attn_partition attn_problem_partition(const struct attn_problem *problem);
 
-/* The progress of a call, reported to the caller by one thread at a time. stop: the caller asked to
- * stop; tasks that have not begun return at once. */
+/* The progress of a call, reported to the caller by one thread at a time. stop: set once the
+ * caller interrupts; tasks that have not begun return at once. */
 struct attn_progress {
   _Atomic int64_t done;
   int64_t total;
@@ -35,7 +35,7 @@ struct attn_progress {
 
 void attn_progress_report(struct attn_progress *progress, const attn_sdpa *desc, int64_t more);
 
-/* ATTN_OK, or ATTN_ERR_INTERRUPTED if the caller asked to stop. */
+/* ATTN_OK, or ATTN_ERR_INTERRUPTED if the caller interrupted the call. */
 attn_status attn_progress_end(const struct attn_progress *progress, attn_error *err);
 
 #endif

@@ -359,7 +359,7 @@ static attn_status read_kind(const json_t *root, int pretrained, enum attn_token
                    NAME_SHOWN, name);
 }
 
-/* Sets the token that stands for unknown text. BPE may have none: null or missing. */
+/* Sets the token of unknown text. BPE may have none: null or missing. */
 static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, attn_error *err) {
   const json_t *token = json_object_get(model, "unk_token");
   const char *text = json_string_value(token);

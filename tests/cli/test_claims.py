@@ -164,7 +164,7 @@ def shown(attn):
 
 
 def test_heads_make_a_model_more_expressive_and_look_at_different_places(attn, learn, tmp_path):
-    """With the same number of parameters, one head cannot attend to both sides and tell them apart; two can."""
+    """With the same number of parameters, one head cannot attend to both sides separately; two can."""
     pairs(tmp_path / "seen.tsv", 8, 8, 20000, 1, both_sides)
     pairs(tmp_path / "unseen.tsv", 8, 8, 256, 2, both_sides)
     one = learn(1)

@@ -1,7 +1,7 @@
 """The examples of the pages print what the pages show.
 
 Blocks that begin with "$ attn check" or "$ attn explain" run in the root of the tree and are compared; a line
-"[...]" stands for any lines. ATTN_UPDATE_DOCS=1 writes the current output into the pages.
+"[...]" matches any lines. ATTN_UPDATE_DOCS=1 writes the current output into the pages.
 """
 import os
 import re

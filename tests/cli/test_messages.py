@@ -74,7 +74,7 @@ def test_a_nul_byte_is_refused(attn, model, tmp_path, text, place):
 # ---- Text outside the vocabulary ----
 
 def test_unknown_characters_are_reported(attn, model):
-    """A warning each, with line and character. The output is generated all the same, and --json has the member."""
+    """A warning each, with line and character. The output is still generated, and --json has the member."""
     done = attn("generate", model, input="5月\n1Zé2猫\n")
     assert done.stderr.splitlines() == [f'attn: -:2:{at}: warning: "{part}" is not in the model\'s vocabulary and is read as <unk>'
                                         for at, part in ((2, "Z"), (3, "é"), (5, "猫"))]

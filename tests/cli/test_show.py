@@ -13,7 +13,7 @@ INPUT = "2005年3月4日"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model that has learned almost nothing: its attention must be shown correctly all the same."""
+    """A model that has learned almost nothing: its attention must still be shown correctly."""
     path = tmp_path_factory.mktemp("show") / "dates.safetensors"
     attn("train", "dates", "--steps", 20, "--seed", 3, "--quiet", "--test-examples", 0, "--max-validation-examples", 4, "-o", path,
          "--config", json.dumps(SMALL))

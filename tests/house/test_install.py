@@ -1,4 +1,4 @@
-"""An installed library is one that a program outside the tree compiles against."""
+"""The installed library: programs outside the tree compile against it and run."""
 import os
 import subprocess
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_program_compiles_through_the_cmake_package(installed, tmp_path):
         assert run(str(tmp_path / "b" / program)) == EXPECTED
 
 
-def test_the_installed_command_runs_where_it_stands(installed):
+def test_the_installed_command_runs(installed):
     assert run(str(installed / "bin/attn"), "--version").startswith("attn ")
     assert (installed / "share/man/man1/attn.1").exists()
 

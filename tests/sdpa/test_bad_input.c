@@ -43,7 +43,7 @@ static void tensors(void **state) {
   tq.shape[0] = -1, refused(ATTN_ERR_SHAPE, "q");
   tq.shape[0] = 3, refused(ATTN_ERR_SHAPE, "k");
   tk.shape[1] = 4, refused(ATTN_ERR_SHAPE, "v");
-  tk.shape[1] = tv.shape[1] = 4, refused(ATTN_ERR_SHAPE, "k"); /* 6 is no multiple of 4 */
+  tk.shape[1] = tv.shape[1] = 4, refused(ATTN_ERR_SHAPE, "k"); /* 6 is not a multiple of 4 */
   tk.shape[3] = 3, refused(ATTN_ERR_SHAPE, "k");
   tv.shape[2] = 6, refused(ATTN_ERR_SHAPE, "v");
   to.shape[3] = 4, refused(ATTN_ERR_SHAPE, "o");
@@ -157,7 +157,7 @@ static void an_instruction_set_that_is_not_there(void **state) {
   unsetenv("ATTN_ISA");
 }
 
-/* Nor more rows, nor keys times columns: what is sized by them must not wrap. */
+/* Sizes computed from more rows, or keys times columns, must not wrap. */
 static void gradients_larger_than_memory(void **state) {
   (void)state;
   double x[4] = {1, 1, 1, 1}, y[1] = {0}, z[1] = {0};

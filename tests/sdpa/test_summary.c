@@ -146,7 +146,7 @@ static void check_list(const struct call *c, int64_t b, int64_t h, int64_t i) {
     int64_t j = key_of(c, b, h, i, n), before = n ? key_of(c, b, h, i, n - 1) : -1;
     double w = real_of(c, TOP_WEIGHTS, b, h, i, n);
     if (j < 0 || j >= c->s || x->listed[j]++ || x->scores[j] == -(double)INFINITY)
-      fail_msg("%s: key %d of row %d: %d is hidden or stands there twice", where, (int)n, (int)i,
+      fail_msg("%s: key %d of row %d: %d is hidden or listed twice", where, (int)n, (int)i,
                (int)j);
     near(c, TOP_WEIGHTS, w, x->p[j], x->bound[j], "a weight");
     if (n && w == w) {
@@ -231,7 +231,7 @@ static void compare_row(const struct call *c, int64_t row, float *weights) {
   int64_t b = row / c->l / c->hq, h = row / c->l % c->hq, i = row % c->l;
   for (int64_t n = 0; n < c->k && n < c->s; n++) {
     int64_t j = take_largest(weights, c->s);
-    if (weights[j] <= 0) return; /* hidden or flushed: weights do not tell which */
+    if (weights[j] <= 0) return; /* hidden or flushed: the weights do not show which */
     assert_int_equal(key_of(c, b, h, i, n), j);
     assert_true((float)real_of(c, TOP_WEIGHTS, b, h, i, n) == weights[j]);
     weights[j] = -1;

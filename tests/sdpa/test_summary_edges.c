@@ -117,8 +117,8 @@ static void empty_rows(void **state) {
   }
 }
 
-/* NaN in a key that no row sees changes no bit; in one that rows from 5 on see, no other row;
- * nor does NaN in another query. Column sums are NaN for the keys that such rows see. */
+/* NaN in a key that no row sees changes no bit; in one that rows from 5 on see, no other row.
+ * NaN in another query changes none either. Column sums are NaN for the keys that such rows see. */
 static void nan_reaches_only_rows_that_see_it(void **state) {
   (void)state;
   for (int n = 0; n < 6; n++) {

@@ -1,5 +1,5 @@
 /* Laws of overlap: views that share a byte are never called apart, views of disjoint ranges and
- * columns of one matrix always are; so q, k, v and their gradients may stand in one matrix.
+ * columns of one matrix always are; so q, k, v and their gradients may share one matrix.
  *
  *     test_view [SEED] */
 #include <setjmp.h>

@@ -189,24 +189,24 @@ static void fill_slopes(float *slopes, int64_t heads) {
 
 static attn_status compute_tables(struct attn_network *n, attn_error *err) {
   const struct attn_model_config *c = &n->config;
-  int64_t half = c->head_dim / 2;
+  int64_t pairs = c->head_dim / 2;
   int64_t sinusoid = are_sinusoids(c->positions) ? c->max_positions * c->position_dim : 0;
-  int64_t rotary = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * half : 0;
+  int64_t rotary = c->positions == ATTN_POSITIONS_ROTARY ? c->max_positions * pairs : 0;
   n->tables = malloc((size_t)(sinusoid + 2 * rotary + c->num_heads) * sizeof *n->tables);
   if (!n->tables) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for tables of positions");
   n->sinusoid =
       (struct attn_tape_variable){.x = n->tables, .n = c->max_positions, .width = c->position_dim};
   n->cos =
-      (struct attn_tape_variable){.x = n->tables + sinusoid, .n = c->max_positions, .width = half};
+      (struct attn_tape_variable){.x = n->tables + sinusoid, .n = c->max_positions, .width = pairs};
   n->sin = (struct attn_tape_variable){
-      .x = n->tables + sinusoid + rotary, .n = c->max_positions, .width = half};
+      .x = n->tables + sinusoid + rotary, .n = c->max_positions, .width = pairs};
   n->slopes = n->tables + sinusoid + 2 * rotary;
   fill_slopes(n->slopes, c->num_heads);
   if (sinusoid)
     attn_sinusoid_fill(n->sinusoid.x, 0, c->max_positions, c->position_dim,
                        c->positions == ATTN_POSITIONS_SINUSOIDAL_HALVES);
   if (!rotary) return ATTN_OK;
-  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->max_positions, half}, {half, 1}}, sin = cos;
+  attn_tensor cos = {n->cos.x, ATTN_F32, 2, {c->max_positions, pairs}, {pairs, 1}}, sin = cos;
   sin.data = n->sin.x;
   return attn_rotary_tables(c->rotary_base, 0, &cos, &sin, err);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "json_writer.h"
+#include "json_output.h"
 #include "run.h"
 
 static double peak_memory_mib(void) {

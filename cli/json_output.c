@@ -1,4 +1,4 @@
-#include "json_writer.h"
+#include "json_output.h"
 
 #include <stdio.h>
 #include <string.h>
