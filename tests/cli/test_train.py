@@ -137,7 +137,7 @@ def test_an_encoder_learns_a_token_per_position(attn, tmp_path):
                          (["--temperature", 1], "the most likely token for each position: temperature must be 0, got 1")):
         assert "an encoder predicts " + message in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
-    assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
+    assert "an encoder takes no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["query_tokens"] == shown["key_tokens"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "no steps were left" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
