@@ -73,9 +73,9 @@ struct attention_view {
 enum { ALL_KINDS = -1 };
 
 static const attn_bilingual_text kind_words[KINDS] = {
-    {"Encoder self-attention", "エンコーダの自己注意"},
-    {"Decoder self-attention", "デコーダの自己注意"},
-    {"Cross-attention", "交差注意"}};
+    {"Encoder self-attention", "エンコーダのセルフアテンション"},
+    {"Decoder self-attention", "デコーダのセルフアテンション"},
+    {"Cross-attention", "クロスアテンション"}};
 
 static int grow(struct attention_view *v) {
   int32_t capacity = v->capacity ? 2 * v->capacity : 16;

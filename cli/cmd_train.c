@@ -112,11 +112,11 @@ static void print_state_json(const attn_train_state *s) {
   attn_cli_json_number("grad_norm", s->grad_norm);
   attn_cli_json_number("validation_loss", s->validation_loss);
   attn_cli_json_number("validation_exact_match", s->validation_exact_match);
-  attn_cli_json_number("best", s->best_metric);
+  attn_cli_json_number("best_metric", s->best_metric);
   attn_cli_json_int("best_step", s->best_step);
   attn_cli_json_number("tokens_per_second", s->tokens_per_second);
   attn_cli_json_number("seconds", s->seconds);
-  attn_cli_json_int("skipped", s->skipped_steps);
+  attn_cli_json_int("skipped_steps", s->skipped_steps);
   attn_cli_json_int("parameter_count", s->parameter_count);
   attn_cli_json_int("memory_bytes", s->memory_bytes);
 }
@@ -212,7 +212,8 @@ static void print_result_json(const struct train_options *o, const attn_train_st
   attn_cli_json_int("examples", e->examples);
   attn_cli_json_int("exact_matches", e->exact_matches);
   attn_cli_json_int("aligned_tokens", e->aligned_tokens);
-  attn_cli_json_int("aligned_correctly", e->alignment_matches);
+  attn_cli_json_int("alignment_matches", e->alignment_matches);
+  attn_cli_json_number("alignment_chance", e->alignment_chance);
   attn_cli_json_end_object();
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }

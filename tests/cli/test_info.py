@@ -111,10 +111,10 @@ def test_a_checkpoint(attn, tmp_path):
     weights = [t for t in json.loads(attn("info", "--json", "--tensors", "d.safetensors").stdout)["tensors"] if not t["name"].startswith("adamw.")]
     assert model["parameter_count"] == sum(int(np.prod(t["shape"])) for t in weights)
     assert model["training"] == {"step": training["step"], "task": "dates", "data": None, "precision": "float32",
-                                 "validation": {"step": training["step"], "max_examples": 5, "exact_match": run["exact"], "loss": run["loss"]}}
+                                 "validation": {"step": training["step"], "max_examples": 5, "exact_match": run["validation_exact_match"], "loss": run["validation_loss"]}}
     out = attn("info", "d.safetensors").stdout
     for part in ("encoder-decoder", "1 encoder, 3 decoder; 4 heads, 2 key/value heads", "characters", "on the task dates",
-                 f"exact match {100 * run['exact']:.2f} %, loss {run['loss']:.4f}", "of at most 5 held-out examples", f"at step {training['step']}"):
+                 f"exact match {100 * run['validation_exact_match']:.2f} %, loss {run['validation_loss']:.4f}", "of at most 5 held-out examples", f"at step {training['step']}"):
         assert part in out, part
     assert "adamw" not in out and len(out.splitlines()) < 10
 
@@ -151,7 +151,7 @@ def test_tensors_of_a_checkpoint(attn, tmp_path):
     assert first == len(names) // 3 and all(name.startswith("adamw.") for name in names[first:])
     assert attn("info", "d.safetensors:output.bias").stdout.startswith("d.safetensors:output.bias: float32 (")
     data = (tmp_path / "d.safetensors").read_bytes()
-    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"heads\\":4', b'\\"heads\\":5', 1))
+    (tmp_path / "cut.safetensors").write_bytes(data.replace(b'\\"num_heads\\":4', b'\\"num_heads\\":5', 1))
     assert attn("info", "cut.safetensors", status=2).stderr.startswith("attn: cut.safetensors: error: ")
     assert "output.bias" in attn("info", "--tensors", "cut.safetensors").stdout
 

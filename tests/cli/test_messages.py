@@ -43,8 +43,8 @@ def test_a_missing_file_is_named_once(attn, arguments, name):
 def test_a_line_of_data_is_named(attn, tmp_path):
     """The error that docs/models.md shows."""
     (tmp_path / "pairs.tsv").write_text("a\tb\n" * 16 + "no tab\n")
-    assert wrong(attn, "train", "--data", "pairs.tsv", "-o", "x.safetensors") == "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target\n"
-    assert "attn: pairs.tsv:17:1: error: has no tab; it must be source<TAB>target" in (SOURCE / "docs/models.md").read_text()
+    assert wrong(attn, "train", "--data", "pairs.tsv", "-o", "x.safetensors") == "attn: pairs.tsv:17:1: error: line has no tab; expected source<TAB>target\n"
+    assert "attn: pairs.tsv:17:1: error: line has no tab; expected source<TAB>target" in (SOURCE / "docs/models.md").read_text()
 
 
 def test_a_line_of_a_document_is_named(attn, tmp_path):

@@ -73,7 +73,7 @@ def test_read_only_files_are_kept(attn, run, tmp_path):
         (tmp_path / name).chmod(0o444)
         before = (tmp_path / name).read_bytes()
         command = [*run, "o.npy"] if name == "o.npy" else [*SHORT, "--overwrite"]
-        assert f"{name}: is read-only; name another" in attn(*command, status=2).stderr
+        assert f"{name}: is read-only; choose another path or make it writable (chmod u+w)" in attn(*command, status=2).stderr
         assert (tmp_path / name).read_bytes() == before and hidden(tmp_path) == set()
         (tmp_path / name).chmod(0o644)
     attn(*SHORT, "--overwrite"), attn(*run, "o.npy")

@@ -155,7 +155,7 @@ def test_bare_digits_are_indices_and_names_may_have_quotes(model):
         values = {re.search(r"= ([-0-9.]+)\nScaled", first(cell).stdout)[1] for cell in same}
         assert len(values) == 1, same
     message = first("weights[9,0]", status=2).stderr
-    assert "has no row 9; it has 6, 0 to 5" in message and 'in quotes where it is digits: "2"' in message
+    assert "has no row 9; expected 0 to 5" in message and 'in quotes where it is digits: "2"' in message
     assert "no column 火" in first("weights[0,火]", status=2).stderr
     assert "no row \"7\"" in first('weights["7",0]', status=2).stderr
 
@@ -170,7 +170,7 @@ def test_the_same_rule_in_lessons(tmp_path):
 
 
 @pytest.mark.parametrize("cell, message", [("wieghts[0,0]", "did you mean weights?"), ("q[0,0]", None), ("softmax[0,0]", None), ("重み[0,0]", None),
-                                        ("output[0,0]", "there are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "there are: Q ")])
+                                        ("output[0,0]", "the steps are: Q "), ("Qq[0,0]", "did you mean Q?"), ("zzz[0,0]", "the steps are: Q ")])
 def test_steps_by_other_names(model, cell, message):
     """Other names of documents are accepted. A typing error gets the nearest name, anything else the list of steps."""
     done = attn("explain", model, "--input", INPUT, "--cell", cell, status=2 if message else 0)

@@ -48,7 +48,7 @@ def test_a_task(attn, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["addition.last.safetensors", "addition.safetensors"]
     assert attn("generate", "addition.safetensors", "1+1", "2+2", "--max-new-tokens", 5).stdout.count("\n") == 2
     again = attn("train", "addition", *FEW, status=2).stderr
-    assert "addition.safetensors is there already" in again
+    assert "addition.safetensors exists; resume from it, allow replacing it, or choose another name" in again
     attn("train", "addition", *FEW, "--overwrite", "--quiet", "--test-examples", 1)
 
 
@@ -56,6 +56,8 @@ def test_json_is_json(attn, pairs, model):
     out = json_lines(attn("train", "--data", pairs, "-o", "j.safetensors", *FEW, "--json", "--quiet").stdout)
     assert [line["step"] for line in out] == [3, 6, 6]
     assert out[-1]["stop_reason"] == "max_steps" and out[-1]["output"] == "j.safetensors"
+    assert all(line.keys() >= {"best_metric", "best_step", "skipped_steps"} for line in out)
+    assert out[-1]["test"].keys() == {"examples", "exact_matches", "aligned_tokens", "alignment_matches", "alignment_chance"}, "as in train.h"
     replies = json_lines(attn("generate", model, '1"+\\1\n', "2", "--json", "--num-beams", 3, "--num-return-sequences", 3).stdout)
     assert [r["source"] for r in replies] == ['1"+\\1\n', "2"]
     for r in replies:
@@ -64,13 +66,13 @@ def test_json_is_json(attn, pairs, model):
 
 
 @pytest.mark.parametrize("text,message", [
-    (b"", "bad.tsv: there is nothing to learn from"),
-    (b"a\tb\n", "bad.tsv: there is nothing to validate on"),
-    (b"a\tb\nab\n", "attn: bad.tsv:2:1: error: has no tab"),
-    (b"a\tb\nc\td\te\n", "attn: bad.tsv:2:1: error: has two tabs"),
-    (b"a\tb\n\0\tc\n", "attn: bad.tsv:2:1: error: holds a 0"),
-    (b"a\tb\n\xff\tc\n", "attn: bad.tsv:2:1: error: is not UTF-8"),
-    (b"a\tb\n" + b"x" * 10_000_000, "attn: bad.tsv:2:1: error: longer than 65536 bytes")])
+    (b"", "bad.tsv: no lines to train on"),
+    (b"a\tb\n", "bad.tsv: no lines to validate on"),
+    (b"a\tb\nab\n", "attn: bad.tsv:2:1: error: line has no tab; expected source<TAB>target"),
+    (b"a\tb\nc\td\te\n", "attn: bad.tsv:2:1: error: line has two tabs; expected source<TAB>target"),
+    (b"a\tb\n\0\tc\n", "attn: bad.tsv:2:1: error: line contains a NUL byte"),
+    (b"a\tb\n\xff\tc\n", "attn: bad.tsv:2:1: error: line is not UTF-8"),
+    (b"a\tb\n" + b"x" * 10_000_000, "attn: bad.tsv:2:1: error: line is longer than 65536 bytes")])
 def test_bad_lines_are_reported(attn, pairs, tmp_path, text, message):
     (tmp_path / "bad.tsv").write_bytes(text)
     assert message in attn("train", "--data", "bad.tsv", "-o", "b.safetensors", *FEW, status=2).stderr
@@ -82,14 +84,14 @@ def test_bad_lines_are_reported(attn, pairs, tmp_path, text, message):
 @pytest.mark.parametrize("arguments,message", [
     (["--data", "."], "not a regular file"), (["--data", "none"], "attn: none: error: cannot open"), (["--data", "pipe"], "not a regular file"),
     (["-o", "/nowhere/m"], "attn: /nowhere/m: error: cannot create"), (["-o", "."], "is not a regular file"), (["-o", ""], "empty"),
-    (["--steps", "-1"], "steps is -1"), (["--batch-size", str(2**63 - 1)], "batch is 9223372036854775807"),
-    (["--learning-rate", "nan"], "rate"), (["--learning-rate", "inf"], "rate"), (["--target-exact-match", "2"], "until"), (["--threads", "-1"], "--threads"),
+    (["--steps", "-1"], "steps must be at least 1, got -1"), (["--batch-size", str(2**63 - 1)], "batch_size must be between 1 and 1048576, got 9223372036854775807"),
+    (["--learning-rate", "nan"], "learning_rate must be"), (["--learning-rate", "inf"], "learning_rate must be"), (["--target-exact-match", "2"], "target_exact_match must be between 0 and 1"), (["--threads", "-1"], "--threads"),
     (["--test-examples", "-1"], "--test-examples"), (["--precision", "half"], 'precision must be "float32" or "bf16"'),
-    (["--tokenizer", "wordz"], "characters, words, bpe:8000"),
-    (["--tokenizer", "bpe:3"], "a vocabulary of 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
-    (["--config", '{"num_heads": 0}'], '"heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
-    (["--config", '{"encoder_layers": 0}'], "an encoder without layers"),
-    (["--config", '{"kind": "encoder", "head": "none"}'], "hidden vectors"),
+    (["--tokenizer", "wordz"], "characters, words, bpe:SIZE or an existing file, got wordz"),
+    (["--tokenizer", "bpe:3"], "vocab_size must be between 260 (four special tokens and every byte) and 2^24, got 3"), (["--config", "["], "attn: [: error: cannot open: No such file"), (["--config", "{"], "line 1"),
+    (["--config", '{"num_heads": 0}'], '"num_heads" must be'), (["--config", '{"decoder_layers": 0}'], "has no decoder"),
+    (["--config", '{"encoder_layers": 0}'], "config has no encoder layers"),
+    (["--config", '{"kind": "encoder", "head": "none"}'], "the model has no output head"),
     (["--config", '{"max_positions": 3}'], "tokens; the model has positions for 2")])
 def test_bad_options_are_refused_at_once(attn, pairs, tmp_path, arguments, message):
     os.mkfifo(tmp_path / "pipe")
@@ -107,7 +109,7 @@ def test_every_kind_of_model_and_tokenizer(attn, tmp_path, config, tokenizer):
     for text in "3 and", "", "☃ \x01", " ":
         done = attn("generate", "t.safetensors", text, "--max-new-tokens", 3, errors="replace")  # may end within a character
         assert done.stdout.endswith("\n")
-    assert "positions for" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
+    assert "at most 63 and the end token fit into max_positions" in attn("generate", "t.safetensors", "1 " * 70, status=2).stderr
 
 
 def test_a_decoder_learns_any_lines(attn, tmp_path):
@@ -130,10 +132,12 @@ def test_an_encoder_learns_a_token_per_position(attn, tmp_path):
     few = attn("generate", "copy.safetensors", sources[0], "--max-new-tokens", 2).stdout.strip()
     assert results[0]["text"].startswith(few) and len(few) < len("maple")
     assert attn("generate", "copy.safetensors", input=sources[0] + "\n\n").stdout.startswith(results[0]["text"] + "\n")
-    for bad in ["--num-beams", 2], ["--num-beams", 2, "--num-return-sequences", 2], ["--temperature", 1]:
-        assert "an encoder alone says the likeliest" in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
+    for bad, message in ((["--num-beams", 2], "one token for each position: num_beams and num_return_sequences must be 0 or 1, got 2"),
+                         (["--num-beams", 2, "--num-return-sequences", 2], "one token for each position: num_beams and num_return_sequences must be 0 or 1, got 2"),
+                         (["--temperature", 1], "the most likely token for each position: temperature must be 0, got 1")):
+        assert "an encoder predicts " + message in attn("generate", "copy.safetensors", sources[0], *bad, status=2).stderr
     shown = json.loads(attn("show", "copy.safetensors", "--input", "=abc", "--json").stdout)
-    assert "reads no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
+    assert "an encoder takes no target" in attn("show", "copy.safetensors", "--input", "=abc", "--target", "x", status=2).stderr
     assert shown["query_tokens"] == shown["key_tokens"] == [*"=abc", "</s>"]
     assert "softmax" in attn("explain", "copy.safetensors", "--input", "=abc", "--cell", "weights[0,1]").stdout
     assert "no steps were left" in attn("train", "--resume", "copy.last.safetensors", "-o", "n.safetensors").stdout
@@ -190,11 +194,11 @@ def test_lines_of_standard_input(attn, model):
     for batch_size in 2, 3, 50:
         assert attn("generate", model, "--batch-size", batch_size, input="1+1\n2+2\n1\r1").stdout == one
         bad = attn("generate", model, "--batch-size", batch_size, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+        assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens; at most 63 and the end token fit into max_positions" in bad.stderr
         bad = attn("generate", model, "--batch-size", batch_size, input="1+1\n2+2\n1\0\n", status=2)
         assert bad.stdout == "".join(one.splitlines(True)[:2]) and "-:3:2: error: contains a NUL byte" in bad.stderr
     bad = attn("generate", model, input="1+1\n" + "1" * 99 + "\n2\n", status=2)
-    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: a text of 99 tokens" in bad.stderr
+    assert bad.stdout == one.splitlines(True)[0] and "attn: -:2:1: error: the text has 99 tokens; at most 63 and the end token fit into max_positions" in bad.stderr
     assert "-:1:2: error: contains a NUL byte" in attn("generate", model, input="1\0+1\n", status=2).stderr
 
 
@@ -248,9 +252,9 @@ def large(tmp_path_factory):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("phase,message", [
-    (["dates", "--steps", "1", "--max-validation-examples", "16000000"], "stopped at step 1"),
-    (["dates", "--steps", "9", "--gradient-accumulation-steps", "1000000"], "stopped at step 0"),
-    (["--data", LARGE, "--tokenizer", "bpe:20000"], "stopped before the first step"),
+    (["dates", "--steps", "1", "--max-validation-examples", "16000000"], "interrupted at step 1"),
+    (["dates", "--steps", "9", "--gradient-accumulation-steps", "1000000"], "interrupted at step 0"),
+    (["--data", LARGE, "--tokenizer", "bpe:20000"], "interrupted before the first step"),
     (["dates", "--steps", "1", "--max-validation-examples", "1", "--test-examples", "16000000"], "stopped by the caller")])
 def test_each_phase_stops_at_the_first_signal(tmp_path, large, number, phase, message):
     """A phase of much more than 20 s ends at once, with status 130, and can be resumed."""
@@ -270,8 +274,8 @@ def test_each_phase_stops_at_the_first_signal(tmp_path, large, number, phase, me
 def test_a_resumed_run_keeps_its_settings(attn, model, pairs):
     again = ["train", "--resume", "m.last.safetensors", "-o", "m.safetensors"]
     assert "no steps were left" in attn(*again[:-1], "n.safetensors").stdout
-    assert "steps is the checkpoint's" in attn(*again, "--steps", 9, status=2).stderr
-    assert "precision is the checkpoint's" in attn(*again, "--precision", "float32", status=2).stderr
+    assert "steps cannot change in a resumed run" in attn(*again, "--steps", 9, status=2).stderr
+    assert "precision cannot change in a resumed run" in attn(*again, "--precision", "float32", status=2).stderr
     assert "pairs.tsv: error: cannot open" in attn(*again, status=2, preexec_fn=pairs.unlink).stderr
     pairs.write_text("1\t2\n3\t4\n")
     assert "pairs.tsv: the data have changed" in attn(*again, status=2).stderr
@@ -280,7 +284,7 @@ def test_a_resumed_run_keeps_its_settings(attn, model, pairs):
 def test_divergence(attn, tmp_path):
     for every in 3, 100:
         end = attn("train", "addition", *FEW[:2], "--steps", 40, "--learning-rate", "1e30", "--validate-every", every, "--quiet", status=2)
-        assert "Try a lower rate" in end.stderr and not os.listdir(tmp_path)
+        assert "try a lower learning_rate" in end.stderr and not os.listdir(tmp_path)
 
 
 def limited(what, to):
@@ -313,7 +317,7 @@ def resize_vocabulary(path, to, name, rows):
     """Keeps the first rows of the embedding called name, and changes the configuration to match."""
     header, data = read_safetensors(path)
     metadata, out = header.pop("__metadata__"), b""
-    metadata["config"] = json.dumps({**json.loads(metadata["config"]), "source_vocabulary": rows})
+    metadata["config"] = json.dumps({**json.loads(metadata["config"]), "source_vocab_size": rows})
     header = {n: t for n, t in header.items() if not n.startswith("adamw.")}
     for n, tensor in header.items():
         begin, end = tensor["data_offsets"]
@@ -341,8 +345,8 @@ def test_an_encoders_embedding_has_a_row_per_token(attn, tmp_path):
     ("config", {"vocab_size": 5, "source_vocab_size": 5}), ("config", {"kind": "encoder"}), ("tokenizer", {"version": 7}),
     ("training", {"max_tokens": 1 << 40}), ("training", {"max_length": -1}), ("training", {"step": 2**63 - 1}), ("training", {"gradient_accumulation_steps": 0}),
     ("training", {"precision": "half"}), ("training", {"precision": 16}),
-    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"hash": 5}), ("run", {"examples": 0}),
-    ("run", {"examples": (1 << 24) + 1}), ("run", {"examples": 1 << 62})])
+    ("run", {"data": None}), ("run", {"data": None, "task": "datez"}), ("run", {"data_hash": 5}), ("run", {"max_validation_examples": 0}),
+    ("run", {"max_validation_examples": (1 << 24) + 1}), ("run", {"max_validation_examples": 1 << 62})])
 def test_checkpoints_with_false_metadata(attn, model, tmp_path, member, changes):
     rewrite(model, tmp_path / "lie.last.safetensors", member, **changes)
     attn("train", "--resume", "lie.last.safetensors", "-o", "lie.safetensors", status=2)

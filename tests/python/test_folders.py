@@ -379,7 +379,7 @@ def test_ignored_members_change_nothing(family, tmp_path):
 
 def test_export_of_unsupported_models(tmp_path):
     """The error names the member and its value; no file is left."""
-    attn("train", "letters", "--steps", 2, "--examine", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
+    attn("train", "letters", "--steps", 2, "--test-examples", 0, "-o", tmp_path / "x.safetensors", "--quiet", "--threads", 1)
     message = attn("export", tmp_path / "x.safetensors", "-o", tmp_path / "to", status=2).stderr
     assert '"tie_word_embeddings" is false, which a marian model cannot represent; it must be true' in message, message
     assert [p.name for p in tmp_path.iterdir() if "to" in p.name] == []
