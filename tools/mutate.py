@@ -26,6 +26,7 @@ import json
 import os
 import queue
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,7 @@ import refresh_mutations
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIES = ROOT / "build/mutate"
-TIMEOUT = 120         # seconds of one test; a mutation that makes it longer counts as caught
+CPU_SECONDS, SECONDS = 60, 600  # of one test's process; a mutation that makes it longer counts as caught
 PASSING = set()       # tests that passed without a mutation
 CAUGHT = {}           # by name: the test that caught it last
 SAVING = threading.Lock()
@@ -129,28 +130,31 @@ class Copy:
         return list(dict.fromkeys(first + [t.name for t in suite]))
 
     def failing(self, tests):
-        """Builds and runs the tests one by one: "caught by" the first that fails, the compiler's errors, or None."""
+        """Builds and runs the tests one by one: the first that fails, and the compiler's errors if one does not build."""
         for each in tests:
             name, _, function = each.partition("::")
             test = self.tests[name]
             if test.targets:
                 built = run("cmake", "--build", self.build, "--target", *test.targets, cwd=self.tree)
                 if built.returncode:
-                    return "does not build:\n" + built.stdout[-2000:] + built.stderr[-500:]
+                    return each, "does not build:\n" + built.stdout[-2000:] + built.stderr[-500:]
             command = list(test.command)
             if test.python:
                 command[-1] += f"::{function}" if function else ""
                 command += ["-x"]
             try:
-                if run(*command, cwd=self.build, env={**os.environ, **test.environment}, timeout=TIMEOUT).returncode:
-                    return f"caught by {each}"
+                done = run("bash", "-c", f'ulimit -t {CPU_SECONDS}; exec "$@"', "-", *command, cwd=self.build, timeout=SECONDS,
+                           env={**os.environ, **test.environment})
             except subprocess.TimeoutExpired:
-                return f"caught by {each} (timeout)"
-        return None
+                return each, ""
+            if done.returncode:
+                failed = re.search(r"^(?:FAILED|ERROR) \S*?\.py::(.+?)(?: - .*)?$", done.stdout, re.M) if test.python else None
+                return f"{name}::{failed.group(1)}" if failed else each, ""
+        return None, ""
 
     def passes(self, test):
         """Whether a test that caught a mutation passes without it."""
-        if test not in PASSING and self.failing([test]) is None:
+        if test not in PASSING and self.failing([test]) == (None, ""):
             PASSING.add(test)
         return test in PASSING
 
@@ -160,16 +164,15 @@ class Copy:
         text = file.read_text()
         file.write_text(place.mutated(mutation.new))
         try:
-            verdict = self.failing(self.order(mutation, tables.module_of(place.source.path).split("/")[-1]))
+            test, problem = self.failing(self.order(mutation, tables.module_of(place.source.path).split("/")[-1]))
         finally:
             file.write_text(text)
-        if not verdict or not verdict.startswith("caught by"):
-            return False, verdict or "SURVIVED"
-        test = verdict.split()[2]
+        if problem or not test:
+            return False, problem or "SURVIVED"
         if not self.passes(test):
             return False, f"{test} fails without the mutation too"
         remember(mutation.name, test)
-        return True, verdict
+        return True, f"caught by {test}"
 
 
 def files_of(tree):

@@ -128,8 +128,8 @@ class Source:
         depth = 0
         for n in range(n, first - 1, -1):
             depth += (self.tokens[n] == ")") - (self.tokens[n] == "(")
-            if depth == 0:
-                return self.tokens[n - 1]
+            if depth == 0:  # f(...), or a macro that makes the name, as in ROW(f)(...)
+                return self.tokens[n - 1] if self.tokens[n - 1] != ")" else self.tokens[n - 2]
         return None
 
     def declared(self, first, last, body, assigned):

@@ -151,7 +151,7 @@ def nearest(mutation, tree, base):
     definitions = tree.definitions(mutation) or tree.by_name.get(mutation.symbol, [])
     matches = [by_surroundings(d, before, place) for d in definitions] if before else []
     matches += [by_itself(d, old) for d in definitions]
-    best = min((m for m in matches if m), key=lambda m: (m.cost, not m.certain), default=None)
+    best = min((m for m in matches if m), key=lambda m: m.cost * (0.6 if m.certain else 1), default=None)
     if best and best.cost < 0.3 * len(old):
         return best
     moved = [p for s in tree.sources for d in [Place(s, "", 0, len(s.tokens))] for p in occurrences(d, old)]
@@ -160,7 +160,7 @@ def nearest(mutation, tree, base):
     for d in similar(tree, before.tokens if before else old, python, 12):
         matches += [by_surroundings(d, before, place)] if before else []
         matches += [by_itself(d, old)]
-    return min((m for m in matches if m), key=lambda m: (m.cost, not m.certain), default=None)
+    return min((m for m in matches if m and m.cost < 0.6 * len(old)), key=lambda m: m.cost * (0.6 if m.certain else 1), default=None)
 
 
 def enclosing(place):
@@ -189,7 +189,7 @@ def merged(mutation, match):
             spans[position] = j if b and (a == b or is_identifier(a) and is_identifier(b)) else None
             position += 1
         j += bool(b)
-    edits = []
+    edits, written = [], list(scan(mutation.new, python))
     for kind, i1, i2, k1, k2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
@@ -198,11 +198,14 @@ def merged(mutation, match):
             return None
         if not covered and (i1 == 0 or spans[i1 - 1] is None):
             return None
-        first = covered[0] if covered else spans[i1 - 1] + 1
-        begin = now[first][1] if first < len(now) else len(text)
-        edits.append((begin, now[covered[-1]][2] if covered else begin, new[k1:k2]))
-    for begin, end, tokens in reversed(edits):
-        text = text[:begin] + " ".join(names.get(t, t) for t in tokens) + (" " if begin == end else "") + text[end:]
+        if covered:
+            begin, end = now[covered[0]][1], now[covered[-1]][2]
+        else:
+            begin = end = now[spans[i1 - 1]][2]
+        first = (written[k1][1] if covered else written[k1 - 1][2]) if k2 > k1 else 0
+        edits.append((begin, end, renamed(mutation.new[first:written[k2 - 1][2]], names, python) if k2 > k1 else ""))
+    for begin, end, change in reversed(edits):
+        text = text[:begin] + change + text[end:]
     return text
 
 
