@@ -108,6 +108,17 @@ def test_a_planted_slip_is_found_and_named(attn, tmp_path, cause):
     assert named >= 0.9 * len(lessons)
 
 
+def test_numbers_that_follow_from_a_wrong_one_are_carried(attn, tmp_path):
+    """One mistake in Q; the scores are computed from it correctly, so only Q is wrong."""
+    (tmp_path / "a.md").write_text("X = [[1, 0], [0, 1]]\nW_Q = [[1, 2], [3, 4]]\nW_K = [[1, 1], [0, 2]]\n"
+                                   "Q = [[1, 2], [3, 5]]\nK = [[1, 1], [0, 2]]\nscores = [[3, 4], [8, 10]]\n")
+    report, = check(attn, "a.md", status=1)
+    example, = report["examples"]
+    found = {s["name"]: {(c["row"], c["col"], c["status"]) for c in s["cells"]} for s in example["steps"]}
+    assert found["Q"] == {(1, 1, "wrong")} and found["scores"] == {(1, 0, "carried"), (1, 1, "carried")}
+    assert example["first_wrong"]["step"] == "Q"
+
+
 # ---- The commands ---------------------------------------------------------------------------------
 
 def test_a_new_lesson_is_correct_and_a_blank_one_is_open(attn, tmp_path):
