@@ -88,6 +88,13 @@ class Test:
         self.folder = folders[0] if folders else ""
 
 
+def selected(command, function):
+    """A pytest command with one test function of its files, or with all of them."""
+    define = f"def {function.partition('[')[0]}("
+    files = [word for word in command if word.endswith(".py") and define in Path(word).read_text()] if function else []
+    return [word for word in command if not word.endswith(".py")] + [f"{files[0]}::{function}"] if files else command
+
+
 class Copy:
     """A copy of the tree with its own build. A lock keeps other runs out of it."""
 
@@ -140,8 +147,7 @@ class Copy:
                     return each, "does not build:\n" + built.stdout[-2000:] + built.stderr[-500:]
             command = list(test.command)
             if test.python:
-                command[-1] += f"::{function}" if function else ""
-                command += ["-x"]
+                command = selected(command, function) + ["-x"]
             try:
                 done = run("bash", "-c", f'ulimit -t {CPU_SECONDS}; exec "$@"', "-", *command, cwd=self.build, timeout=SECONDS,
                            env={**os.environ, **test.environment})
