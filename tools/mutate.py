@@ -276,7 +276,7 @@ def refresh(every, stale, tree, options):
             entry, why = refresh_mutations.rewritten(m, match, tree, base, m.name in options.names)
         if entry and not options.stale:
             written[m.name] = entry
-            print(f"refreshed: {m.name}")
+            print(f"refreshed: {m.name}" + (f" (check: {why})" if why else ""))
         else:
             left += 1
             refresh_mutations.show(m, match, why or "only names differ: --refresh rewrites it")

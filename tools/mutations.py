@@ -168,8 +168,12 @@ class Place:
 
     @property
     def text(self):
-        begin, end = self.span
-        return " ".join(self.source.text[begin:end].split())
+        """The tokens on one line: a space for white space or a comment between two."""
+        source, out = self.source, []
+        for n in range(self.begin, self.end):
+            out += [" "] if n > self.begin and source.begins[n] > source.ends[n - 1] else []
+            out.append(source.tokens[n])
+        return "".join(out)
 
     def mutated(self, new):
         begin, end = self.span

@@ -24,6 +24,11 @@ def substitution(a, b):
     return 0.8 if all(literal) else 2 * GAP
 
 
+def is_renamed(a, b):
+    """Whether only a name or the text of a message differs."""
+    return is_identifier(a) and is_identifier(b) or a[:1] == b[:1] == '"'
+
+
 def align(old, now, part=False):
     """The cheapest alignment: (its cost, pairs of positions, -1 for a gap). With part, `now` may go on at both ends."""
     width = len(now) + 1
@@ -69,12 +74,14 @@ class Match:
     names: dict = field(default_factory=dict)  # identifiers that were renamed around it
 
     def renames(self):
-        """The identifiers that differ, old to new; None if anything else does, or one has two new names."""
-        found = {}
+        """(the names and messages that differ, old to new, those that became different things); None if more differs."""
+        found, unclear = {}, set()
         for old, now in self.pairs:
-            if not (old == now or is_identifier(old) and is_identifier(now)) or found.setdefault(old, now) != now:
+            if old != now and not is_renamed(old, now):
                 return None
-        return {old: now for old, now in found.items() if old != now}
+            if found.setdefault(old, now) != now:
+                unclear.add(old)
+        return {old: now for old, now in found.items() if old != now}, unclear
 
 
 def piece(definition, old, pairs):
@@ -159,7 +166,10 @@ def nearest(mutation, tree, base):
         return Match(enclosing(moved[0]), [(t, t) for t in old], 0, True)
     for d in similar(tree, before.tokens if before else old, python, 12):
         matches += [by_surroundings(d, before, place)] if before else []
-        matches += [by_itself(d, old)]
+        alone = by_itself(d, old)
+        if alone:
+            alone.certain = False  # of another symbol
+            matches.append(alone)
     return min((m for m in matches if m and m.cost < 0.6 * len(old)), key=lambda m: m.cost * (0.6 if m.certain else 1), default=None)
 
 
@@ -172,7 +182,7 @@ def enclosing(place):
 def renamed(text, names, python):
     at, out = 0, []
     for token, begin, end, _ in scan(text, python):
-        out += [text[at:begin], names.get(token, token) if is_identifier(token) else token]
+        out += [text[at:begin], names.get(token, token)]
         at = end
     return "".join(out) + text[at:]
 
@@ -182,11 +192,11 @@ def merged(mutation, match):
     python = match.place.source.python
     old, new, text = words(mutation.old, python), words(mutation.new, python), match.place.text
     spans, names, position, j = {}, dict(match.names), 0, 0
-    names.update((a, b) for a, b in match.pairs if is_identifier(a) and is_identifier(b))
+    names.update((a, b) for a, b in match.pairs if is_renamed(a, b))
     now = list(scan(text, python))
     for a, b in match.pairs:  # spans: of the old token at a position, today's token
         if a:
-            spans[position] = j if b and (a == b or is_identifier(a) and is_identifier(b)) else None
+            spans[position] = j if b and (a == b or is_renamed(a, b)) else None
             position += 1
         j += bool(b)
     edits, written = [], list(scan(mutation.new, python))
@@ -210,18 +220,23 @@ def merged(mutation, match):
 
 
 def rewritten(mutation, match, tree, base, accept):
-    """(the entry for today's source or None, why not)."""
+    """(the entry for today's source, what to check in it), or (None, why not)."""
     place, python = match.place, match.place.source.python
-    names = match.renames()
-    if names is not None and match.certain or names is not None and accept:
-        for token in words(mutation.new, python):
-            if is_identifier(token) and token not in names and token in match.names:
-                names[token] = match.names[token]
-        new = renamed(mutation.new, names, python)
-    elif accept:
+    renames = match.renames()
+    if renames is None and not accept:
+        return None, "more than names differs"
+    if not match.certain and not accept:
+        return None, "the nearest statement is not certain"
+    names, unclear = renames or ({}, set())
+    written = words(mutation.new, python)
+    if renames is None or unclear:
+        inserted = Counter(written) - Counter(words(mutation.old, python))
+        if unclear & set(inserted) and not accept:
+            return None, f"two new names for {', '.join(sorted(unclear))}"
         new = merged(mutation, match)
     else:
-        return None, "more than names differs" if names is None else "the nearest statement is not certain"
+        names.update((t, match.names[t]) for t in written if t not in names and t in match.names)
+        new = renamed(mutation.new, names, python)
     if new is None:
         return None, "the change itself does not fit any more"
     entry = replace(mutation, symbol=place.symbol, old=place.text, new=new, file="")
@@ -233,7 +248,10 @@ def rewritten(mutation, match, tree, base, accept):
     if len(found) > 1:
         entry = replace(entry, file=Path(place.source.path).name)
         found = tree.find(entry)
-    return (entry, "") if len(found) == 1 else (None, f"found {len(found)} times")
+    if len(found) != 1:
+        return None, f"found {len(found)} times"
+    alien = {t for t in words(new, python) if is_identifier(t)} - set(words(entry.old, python)) - set(place.source.tokens)
+    return entry, f"names that its file does not have: {', '.join(sorted(alien))}" if alien else ""
 
 
 def show(mutation, match, why, python=False):

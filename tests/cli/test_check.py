@@ -119,6 +119,13 @@ def test_numbers_that_follow_from_a_wrong_one_are_carried(attn, tmp_path):
     assert example["first_wrong"]["step"] == "Q"
 
 
+def test_a_mask_of_zeros_and_minus_infinity_is_added(attn, tmp_path):
+    (tmp_path / "a.md").write_text("Q = [[1, 0], [0, 1]]\nK = [[1, 2], [0, 2]]\nscores = [[1, 0], [2, 2]]\n\n"
+                                   "mask = [[0, -inf], [0, 0]]\n\nmasked = [[1, -inf], [2, 2]]\n\nweights = [[1, 0], [0.5, 0.5]]\n")
+    report, = check(attn, "a.md", status=0)
+    assert {s["name"]: s["status"] for s in report["examples"][0]["steps"]} == dict.fromkeys(("scores", "masked", "weights"), "ok")
+
+
 # ---- The commands ---------------------------------------------------------------------------------
 
 def test_a_new_lesson_is_correct_and_a_blank_one_is_open(attn, tmp_path):
@@ -161,3 +168,4 @@ def test_several_files_the_highest_status_counts(attn, tmp_path):
     (tmp_path / "good.md").write_text(attn("new").stdout)
     reports = check(attn, "good.md", "none.md", status=2)
     assert [r["verdict"] for r in reports] == ["correct", "bad_input"]
+    check(attn, "none.md", "good.md", status=2)
