@@ -1,18 +1,18 @@
 #!/bin/bash
-# The suites, by name:
+# Runs a test suite:
 #     tools/test.sh all|quick|mutate|fuzz|coverage
-#     tools/test.sh long [PART...|--list]     in parts that can be stopped and gone on with: tools/long.sh
-# Each part prints its time; the first failure ends the run with its status.
+#     tools/test.sh long [PART...|--list]     the long suite, in parts that can be resumed: tools/long.sh
+# Prints the time of each part. The first failure ends the run with its exit status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs ATTN_PYTHON="$PWD/build/venv/bin/python"
 export ATTN_SEEDS=${ATTN_SEEDS:-$PWD/../shared/seeds}
-command -v ninja >/dev/null && export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # asks less of the file system
+command -v ninja >/dev/null && export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # fewer file operations than make
 python_option=-DATTN_PYTHON=$ATTN_PYTHON
 mkdir -p build
 
-part() { # part NAME COMMAND...: runs it, its output into build/NAME.log where it is only building
+part() { # part NAME COMMAND...: runs the command and prints its time
   local name=$1 start=$SECONDS
   shift
   echo "== $name"
@@ -20,7 +20,7 @@ part() { # part NAME COMMAND...: runs it, its output into build/NAME.log where i
   echo "== $name: $((SECONDS - start)) s"
 }
 
-build() { # build PRESET [TARGET...]: quiet unless it fails
+build() { # build PRESET [TARGET...]: prints nothing unless it fails
   local preset=$1
   shift
   { cmake --preset "$preset" "$python_option" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
@@ -38,7 +38,7 @@ fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-10}"; }
 
 every_float() { printf '%s\n' tanh exp2 exponential | xargs -P"$jobs" -I{} env build/test/test_{} --all; }
 
-long_part() { # long_part NAME: one of those that tools/long.sh lists
+long_part() { # long_part NAME: a part of the long suite, as tools/long.sh lists them
   case $1 in
     rounds)
       part "build (clang)" build clang
@@ -61,14 +61,14 @@ long_part() { # long_part NAME: one of those that tools/long.sh lists
   esac
 }
 
-environment() { # the Python environment that begin_environment began; its words if it failed
-  wait "$environment" || { cat build/setup.log; return 1; }
-}
-
-begin_environment() { # beside the builds: to install it takes two minutes
+begin_environment() { # installs the Python environment during the builds: it takes two minutes
   make -s setup-test >build/setup.log 2>&1 &
   environment=$!
   trap 'kill "$environment" 2>/dev/null || true' EXIT
+}
+
+environment() { # waits for the Python environment; prints its log if it failed
+  wait "$environment" || { cat build/setup.log; return 1; }
 }
 
 case ${1:-all} in
@@ -106,7 +106,7 @@ case ${1:-all} in
     build coverage
     suite coverage -L c -LE mutation
     command -v gcovr >/dev/null && gcovr -r . --object-directory build/coverage src cli ||
-      echo "coverage data lie in build/coverage; gcovr would print them"
+      echo "the coverage data is in build/coverage; gcovr prints it"
     ;;
   *)
     echo "usage: tools/test.sh all|quick|long [PART...|--list]|mutate|fuzz|coverage" >&2

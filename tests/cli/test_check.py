@@ -62,6 +62,24 @@ def test_a_planted_error_is_found_and_named(attn, tmp_path, cause):
     assert named >= 0.9 * len(lessons)
 
 
+def test_numbers_that_follow_from_a_wrong_one_are_carried(attn, tmp_path):
+    """One mistake in Q; the scores are computed from it correctly, so only Q is wrong."""
+    (tmp_path / "a.md").write_text("X = [[1, 0], [0, 1]]\nW_Q = [[1, 2], [3, 4]]\nW_K = [[1, 1], [0, 2]]\n"
+                                   "Q = [[1, 2], [3, 5]]\nK = [[1, 1], [0, 2]]\nscores = [[3, 4], [8, 10]]\n")
+    report, = check(attn, "a.md", status=1)
+    example, = report["examples"]
+    found = {s["name"]: {(c["row"], c["col"], c["status"]) for c in s["cells"]} for s in example["steps"]}
+    assert found["Q"] == {(1, 1, "wrong")} and found["scores"] == {(1, 0, "carried"), (1, 1, "carried")}
+    assert example["first_wrong"]["step"] == "Q"
+
+
+def test_a_mask_of_zeros_and_minus_infinity_is_added(attn, tmp_path):
+    (tmp_path / "a.md").write_text("Q = [[1, 0], [0, 1]]\nK = [[1, 2], [0, 2]]\nscores = [[1, 0], [2, 2]]\n\n"
+                                   "mask = [[0, -inf], [0, 0]]\n\nmasked = [[1, -inf], [2, 2]]\n\nweights = [[1, 0], [0.5, 0.5]]\n")
+    report, = check(attn, "a.md", status=0)
+    assert {s["name"]: s["status"] for s in report["examples"][0]["steps"]} == dict.fromkeys(("scores", "masked", "weights"), "ok")
+
+
 # ---- The commands ----
 
 def test_a_new_lesson_is_correct_and_a_blank_one_is_open(attn, tmp_path):
@@ -104,3 +122,4 @@ def test_the_exit_status_is_the_highest_of_all_files(attn, tmp_path):
     (tmp_path / "good.md").write_text(attn("new").stdout)
     reports = check(attn, "good.md", "none.md", status=2)
     assert [r["verdict"] for r in reports] == ["correct", "bad_input"]
+    check(attn, "none.md", "good.md", status=2)

@@ -1,4 +1,5 @@
-/* test_eval.c -- every operation of a step against values worked out by hand. */
+/* test_eval.c -- every operation of a step against values worked out by hand, and its intervals
+ * against values inside them. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 #include <string.h>
 
 #include "operations.h"
+#include "eval.h"
+#include "interval_arithmetic.h"
+#include "random.h"
 
 static struct attn_pool *pool;
 
@@ -182,7 +186,81 @@ static void test_too_large(void **state) {
                    ATTN_ERR_SHAPE);
 }
 
-int main(void) {
+/* ---- Intervals ---- */
+
+enum { SIDE = 3 };
+
+struct interval_scene {
+  int op, axis, operands;
+  double scalar;
+};
+
+/* An interval around a random matrix; some of its elements are exact. */
+static struct attn_interval_matrix draw_interval(int rows, int cols, int positive) {
+  struct attn_interval_matrix m = {attn_matrix_new(pool, rows, cols),
+                                   attn_matrix_new(pool, rows, cols)};
+  assert_non_null(m.lo.at), assert_non_null(m.hi.at);
+  for (int n = 0; n < rows * cols; n++) {
+    double middle = (double)uniform() * 2, half = chance(4) ? 0 : fabs((double)uniform());
+    if (positive) middle = fabs(middle) + half + 0.1;
+    m.lo.at[n] = middle - half, m.hi.at[n] = middle + half;
+  }
+  return m;
+}
+
+/* A matrix in the interval, often at its ends. */
+static attn_matrix draw_inside(const struct attn_interval_matrix *m) {
+  attn_matrix x = attn_matrix_new(pool, m->lo.rows, m->lo.cols);
+  assert_non_null(x.at);
+  for (int n = 0; n < x.rows * x.cols; n++) {
+    double part = fabs((double)uniform());
+    if (chance(2)) part = (double)below(2);
+    x.at[n] = m->lo.at[n] + part * (m->hi.at[n] - m->lo.at[n]);
+  }
+  return x;
+}
+
+static void draw_operands(const struct interval_scene *s, struct attn_interval_matrix *operand) {
+  for (int n = 0; n < s->operands; n++) operand[n] = draw_interval(SIDE, SIDE, 0);
+  if (s->op == ATTN_OP_QUOTIENT)
+    operand[1] = draw_interval(s->axis ? SIDE : 1, s->axis ? 1 : SIDE, 1);
+  if (s->op == ATTN_OP_ADDITIVE) operand[4] = draw_interval(1, SIDE, 0);
+}
+
+static void expect_inside(const struct interval_scene *s) {
+  struct attn_interval_matrix operand[5], out;
+  const struct attn_interval_matrix *pointer[5];
+  attn_step step = {.op = s->op, .axis = s->axis, .scalar = s->scalar, .operands = s->operands};
+  draw_operands(s, operand);
+  for (int n = 0; n < s->operands; n++) pointer[n] = &operand[n];
+  assert_int_equal(attn_interval_step(&step, pointer, 0, pool, &out, NULL), ATTN_OK);
+  for (int point = 0; point < 20; point++) {
+    struct scene scene = {s->op, s->axis, s->scalar, s->operands, {{0, 0, NULL}}};
+    attn_matrix x;
+    for (int n = 0; n < s->operands; n++) scene.operand[n] = draw_inside(&operand[n]);
+    assert_int_equal(evaluate(scene, &x, NULL), ATTN_OK);
+    for (int n = 0; n < x.rows * x.cols; n++)
+      if (x.at[n] < out.lo.at[n] - 1e-9 || x.at[n] > out.hi.at[n] + 1e-9)
+        fail_msg("operation %d, axis %d: %g is outside [%g, %g]", s->op, s->axis, x.at[n],
+                 out.lo.at[n], out.hi.at[n]);
+  }
+}
+
+static void test_an_interval_contains_every_value(void **state) {
+  (void)state;
+  static const struct interval_scene scenes[] = {
+      {ATTN_OP_MATMUL, 1, 2, 0},   {ATTN_OP_MATMUL_NT, 1, 2, 0}, {ATTN_OP_MATMUL_TN, 1, 2, 0},
+      {ATTN_OP_DIVIDE, 1, 1, 1.5}, {ATTN_OP_DIVIDE, 1, 1, -2},   {ATTN_OP_EXP, 1, 1, 0},
+      {ATTN_OP_SOFTMAX, 1, 1, 0},  {ATTN_OP_SOFTMAX, 0, 1, 0},   {ATTN_OP_SUM, 1, 1, 0},
+      {ATTN_OP_SUM, 0, 1, 0},      {ATTN_OP_QUOTIENT, 1, 2, 0},  {ATTN_OP_QUOTIENT, 0, 2, 0},
+      {ATTN_OP_ADD, 1, 2, 0},      {ATTN_OP_GENERAL, 1, 3, 0},   {ATTN_OP_ADDITIVE, 1, 5, 0},
+      {ATTN_OP_TRANSPOSE, 1, 1, 0}};
+  for (size_t n = 0; n < sizeof scenes / sizeof *scenes; n++)
+    for (int round = 0; round < 20; round++) expect_inside(&scenes[n]);
+}
+
+int main(int argc, char **argv) {
+  random_begin(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_operation_has_a_row),
       cmocka_unit_test(test_products),
@@ -193,6 +271,7 @@ int main(void) {
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_misfits),
       cmocka_unit_test(test_too_large),
+      cmocka_unit_test(test_an_interval_contains_every_value),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
