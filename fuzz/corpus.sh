@@ -104,6 +104,7 @@ folder sentence "$bert" "$wordpiece" "$modules" "$pooling" '{"max_seq_length":8,
 folder masked "${bert/BertModel/BertForMaskedLM}" "$characters"
 folder gpt2 "$gpt2" "$characters" '' '' '' '{"bos_token_id":1,"eos_token_id":2}'
 folder marian "$marian" "$characters" '' '' '' '{"decoder_start_token_id":0,"eos_token_id":2,"pad_token_id":0}'
+folder no-end "$marian" "$characters" '' '' '' '{"decoder_start_token_id":0,"eos_token_id":null,"pad_token_id":0}'
 
 # Training data; fuzz_data.c documents the first byte.
 data() { printf '%b' "$2" >"$corpus/data/$1"; } # FILE BYTES

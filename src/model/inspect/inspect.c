@@ -96,17 +96,20 @@ static attn_status open_source(struct attn_inspection *v, const char *source, at
   return status;
 }
 
+/* The input is the begin token and the target, the prediction the target and the end token: a label
+ * for each position also if the model has no end token. */
 static attn_status set_target(struct attn_inspection *v, const int32_t *tokens, int64_t count,
                               attn_error *err) {
+  enum { NO_TOKEN = INT32_MAX };
   const struct attn_generation_defaults *g = &v->model->generation;
   int32_t begin = g->bos < 0 && !count ? g->empty_prompt : g->bos;
+  int32_t end = g->eos < 0 ? NO_TOKEN : g->eos;
   /* else it was cut: its last token is predicted at the last position */
   int has_end = begin < 0 || count < v->model->network->config.max_positions;
   attn_status status =
       set_tokens(&v->decoder_input, v->model, begin, tokens, has_end ? count : count - 1, -1, err);
-  return status
-             ? status
-             : set_tokens(&v->predicted, v->model, -1, tokens, count, has_end ? g->eos : -1, err);
+  return status ? status
+                : set_tokens(&v->predicted, v->model, -1, tokens, count, has_end ? end : -1, err);
 }
 
 /* A decoder reads the source followed by the target. */
