@@ -21,7 +21,7 @@ static const char help[] =
     "  --validation-data FILE   lines to validate on [a tenth of --data]\n"
     "  --resume FILE       resume a run from its last checkpoint, with its settings; "
     "bit-identical\n"
-    "                      to a run without interruption\n"
+    "                      to a run without interruption with the same --threads\n"
     "  -o, --output FILE   the best checkpoint [TASK.safetensors]; the last one is written next "
     "to\n"
     "                      it as NAME.last.safetensors\n"

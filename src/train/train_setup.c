@@ -112,7 +112,7 @@ static char *last_name(const char *path) {
 static attn_status check_does_not_exist(const char *path, attn_error *err) {
   if (access(path, F_OK)) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "output",
-                   "%s exists; resume from it, allow replacing it, or choose another name", path);
+                   "%s exists; resume its run, overwrite it, or choose another name", path);
 }
 
 static int is_same_file(const char *a, const char *b) {

@@ -48,7 +48,7 @@ def test_a_task(attn, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["addition.last.safetensors", "addition.safetensors"]
     assert attn("generate", "addition.safetensors", "1+1", "2+2", "--max-new-tokens", 5).stdout.count("\n") == 2
     again = attn("train", "addition", *FEW, status=2).stderr
-    assert "addition.safetensors exists; resume from it, allow replacing it, or choose another name" in again
+    assert "addition.safetensors exists; resume its run, overwrite it, or choose another name" in again
     attn("train", "addition", *FEW, "--overwrite", "--quiet", "--test-examples", 1)
 
 
