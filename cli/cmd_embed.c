@@ -14,20 +14,18 @@ static const char help[] =
     "attn embed - compute text embeddings and their cosine similarities\n\n"
     "usage: attn embed MODEL [TEXT...] [OPTION...]\n"
     "       attn embed MODEL [OPTION...] < lines\n\n"
-    "MODEL is a folder of Hugging Face's with an encoder (config.json, model.safetensors,\n"
-    "tokenizer.json) or a checkpoint of attn train with an encoder. Prints the similarities of "
-    "all\n"
-    "pairs of texts; of more than 20 texts, for each the number of the most similar one.\n\n"
+    "MODEL is a Hugging Face folder with an encoder (config.json, model.safetensors,\n"
+    "tokenizer.json) or a checkpoint of attn train with an encoder. Prints the similarities of\n"
+    "all pairs of texts; of more than 20 texts, for each the number of the most similar one.\n\n"
     "  -o, --output FILE   write the embeddings, (texts, d_model), as npy or safetensors:name\n"
     "  --pooling KIND      mean of the token vectors, or cls: the first one [as the folder's\n"
     "                      modules.json specifies, or mean]\n"
     "  --no-normalize      do not divide embeddings by their L2 norm\n"
-    "  --batch-size N      texts per batch, 0 to 16777216: faster, but the last bits depend on "
-    "the\n"
-    "                      batch [1]\n"
+    "  --batch-size N      texts per batch, 0 to 16777216: faster, but the last bits depend on\n"
+    "                      the batch [1]\n"
     "  --threads N         0 to 1024; 0: all [0]\n"
     "  --json              one object per text: text, unknown, cosine_similarities, embedding\n\n"
-    "Text outside the vocabulary is read as <unk>, with a warning; --json has it as "
+    "Text outside the vocabulary is read as <unk>, with a warning; --json reports it as\n"
     "\"unknown\".\n\n"
     "exit status: 0 success, 2 trouble, 130 interrupted\n\n"
     "examples:\n"
@@ -156,9 +154,9 @@ static void warn_unknown(const attn_model *model, const struct embedded_texts *t
 static int embed_texts(const attn_model *model, const struct embed_options *o,
                        struct embedded_texts *t) {
   attn_error err;
-  attn_model_info facts = {.struct_size = sizeof facts};
-  if (attn_model_describe(model, &facts, &err)) return attn_cli_report_error("embed", NULL, &err);
-  t->d_model = facts.d_model;
+  attn_model_info info = {.struct_size = sizeof info};
+  if (attn_model_describe(model, &info, &err)) return attn_cli_report_error("embed", NULL, &err);
+  t->d_model = info.d_model;
   t->vectors = calloc((size_t)(t->count * t->d_model) + 1, sizeof *t->vectors);
   t->norms = calloc((size_t)t->count + 1, sizeof *t->norms);
   if (!t->vectors || !t->norms) return attn_cli_print_no_memory("embed");

@@ -58,7 +58,7 @@ static int is_float(attn_dtype t) {
   return t == ATTN_F16 || t == ATTN_BF16 || t == ATTN_F32 || t == ATTN_F64;
 }
 
-/* numpy: an expression with an accepted type, for the hint. */
+/* numpy: a NumPy expression that has an accepted type, for the hint. */
 static int refuse_type(const char *path, const attn_array *array, const char *wanted,
                        const char *numpy) {
   attn_error err = {ATTN_ERR_TYPE, "", "", 0, 0, -1};

@@ -81,10 +81,14 @@ typedef struct attn_error {
   int64_t offset;     /* binary input: byte offset, else -1 */
 } attn_error;
 
-/** Returns "ATTN_ERR_SHAPE" for ATTN_ERR_SHAPE, "ATTN_ERR_UNKNOWN" for an unknown value. Never NULL. */
+/**
+ * Returns "ATTN_ERR_SHAPE" for ATTN_ERR_SHAPE, "ATTN_ERR_UNKNOWN" for an unknown value. Never NULL.
+ */
 ATTN_API const char *attn_status_name(attn_status status);
 
-/** Returns the version of the library at run time, "0.1.0"; the macros are the header's. Never NULL. */
+/**
+ * Returns the version of the library at run time, "0.1.0"; the macros are the header's. Never NULL.
+ */
 ATTN_API const char *attn_version_string(void);
 
 /* ---- Tensors ------------------------------------------------------------ */
@@ -128,7 +132,10 @@ ATTN_API attn_tensor attn_tensor_dense(attn_dtype dtype, void *data, int64_t n0,
 /** Returns the bytes of one element; 0 for an unknown type. */
 ATTN_API size_t attn_dtype_size(attn_dtype dtype);
 
-/** Returns the NumPy name of a type, "float32" for ATTN_F32; "unknown" for an unknown type. Never NULL. */
+/**
+ * Returns the NumPy name of a type, "float32" for ATTN_F32; "unknown" for an unknown type. Never
+ * NULL.
+ */
 ATTN_API const char *attn_dtype_name(attn_dtype dtype);
 
 /* ---- Threads and memory of the host -------------------------------------- */
@@ -138,7 +145,7 @@ ATTN_API const char *attn_dtype_name(attn_dtype dtype);
  *
  * The library's pool starts threads on first use: as many as the CPUs that the process may
  * run on, or ATTN_THREADS in the environment (1 to 1024). They sleep between calls, block all
- * signals and live as long as the process (the library is never unloaded). One call at a time
+ * signals and run until the process ends (the library is never unloaded). One call at a time
  * uses the pool; a concurrent call runs on its own thread alone.
  *
  * parallel_for(context, count, body, argument) calls body(argument, index, worker) exactly
@@ -170,10 +177,10 @@ typedef struct attn_allocator {
 
 /** The optional fields of attn_sdpa that are in use. An unknown bit is an error. */
 typedef enum attn_sdpa_flag {
-  ATTN_SDPA_SCALE = 1,   /* .scale; else 1/sqrt(E), or 1 with .additive */
-  ATTN_SDPA_CAUSAL = 2,  /* query i sees key j only if j <= i + offset */
-  ATTN_SDPA_WINDOW = 4,  /* .window_left, .window_right */
-  ATTN_SDPA_OFFSET = 8,  /* .offset, with ATTN_ALIGN_OFFSET */
+  ATTN_SDPA_SCALE = 1,    /* .scale; else 1/sqrt(E), or 1 with .additive */
+  ATTN_SDPA_CAUSAL = 2,   /* query i sees key j only if j <= i + offset */
+  ATTN_SDPA_WINDOW = 4,   /* .window_left, .window_right */
+  ATTN_SDPA_OFFSET = 8,   /* .offset, with ATTN_ALIGN_OFFSET */
   ATTN_SDPA_SOFTCAP = 16, /* .softcap */
   ATTN_SDPA_DROPOUT = 32, /* .dropout, .seed, .origin_batch, .origin_head, .origin_query */
 } attn_sdpa_flag;
@@ -208,9 +215,9 @@ typedef enum attn_empty_row {
  *
  * with cap(x) = softcap tanh(x / softcap) (SOFTCAP), the slopes of alibi, and the values of a
  * float mask; a term whose option is not given is left out. additive replaces q_i . k_j by
- * sum_e a_e tanh(q_ie + k_je). sinks add one logit per head to the softmax, which has a weight
- * but no value. DROPOUT sets each weight after the softmax to 0 with that probability and
- * divides the others by 1 - dropout.
+ * sum_e a_e tanh(q_ie + k_je). sinks add one logit per head to the softmax: it takes a share of
+ * the weight but has no value. DROPOUT sets each weight after the softmax to 0 with that
+ * probability and divides the others by 1 - dropout.
  *
  * Key j is visible to query i if all of these hold:
  *     j < key_lengths[b]                                           with key_lengths
@@ -222,36 +229,41 @@ typedef enum attn_empty_row {
  * value never hides a key.
  */
 typedef struct attn_sdpa {
-  size_t struct_size; /* sizeof(attn_sdpa) */
-  uint64_t flags;     /* attn_sdpa_flag bits */
-  double scale;       /* finite; may be 0 or negative */
-  int32_t align;      /* attn_align */
-  int32_t empty_row;  /* attn_empty_row */
+  size_t struct_size;              /* sizeof(attn_sdpa) */
+  uint64_t flags;                  /* attn_sdpa_flag bits */
+  double scale;                    /* finite; may be 0 or negative */
+  int32_t align;                   /* attn_align */
+  int32_t empty_row;               /* attn_empty_row */
   int64_t offset;
-  int64_t window_left;  /* keys before and after the query's own position; -1: no limit */
+  int64_t window_left;             /* keys before and after the query's position; -1: no limit */
   int64_t window_right;
-  const attn_tensor *mask;        /* in   bool (true: visible) or a float type (added); broadcasts to (B, Hq, L, S) */
-  const attn_tensor *key_lengths; /* in   int32 or int64 (B), each in 0 .. S */
-  const attn_tensor *lse;         /* out  (B, Hq, L) float32 (float64 for float64 input): log-sum-exp with sinks */
-  const attn_tensor *weights;     /* out  (B, Hq, L, S) of q's type; costs a second pass over the keys */
-  const attn_executor *executor;  /* NULL: the library's pool */
+  const attn_tensor *mask;         /* in   bool (true: visible) or a float type (added);
+                                      broadcasts to (B, Hq, L, S) */
+  const attn_tensor *key_lengths;  /* in   int32 or int64 (B), each in 0 .. S */
+  const attn_tensor *lse;          /* out  (B, Hq, L) float32 (float64 for float64 input):
+                                      log-sum-exp with sinks */
+  const attn_tensor *weights;      /* out  (B, Hq, L, S) of q's type; costs a second pass over
+                                      the keys */
+  const attn_executor *executor;   /* NULL: the library's pool */
   const attn_allocator *allocator; /* NULL: aligned_alloc and free */
-  void *workspace;        /* NULL: allocated; else attn_sdpa_plan's workspace_bytes, any alignment */
+  void *workspace;                 /* NULL: allocated; else attn_sdpa_plan's workspace_bytes, any
+                                      alignment */
   size_t workspace_bytes;
-  int32_t threads; /* the most threads to use; 0: all workers of the executor */
-  int32_t reserved; /* 0 */
+  int32_t threads;                 /* the maximum; 0: all workers of the executor */
+  int32_t reserved;                /* 0 */
   /* NULL, or called repeatedly, by one thread at a time, with the number of rows done and in
    * total. Nonzero stops the call with ATTN_ERR_INTERRUPTED, outputs partly written. */
   int (*progress)(void *context, int64_t done, int64_t total);
   void *progress_context;
   double softcap;           /* finite, above 0 */
   const attn_tensor *alibi; /* in   (Hq) or (B, Hq) float32 or float64: slopes [Press22] */
-  const attn_tensor *sinks; /* in   (Hq) float32 or float64: one logit per head; -inf: no sink for that head */
+  const attn_tensor *sinks; /* in   (Hq) float32 or float64: one logit per head; -inf: no sink
+                               for that head */
   double dropout;           /* in [0, 1) */
-  /* Dropout of weight (b, h, i, j) is decided by word j % 4 of Philox4x32-10 [Salmon11] of seed and
-   * the counter (j / 4, origin_query + i, origin_head + h, origin_batch + b). It is the same for any
-   * threads, blocks and pass, and for a slice whose origin_* are its first indices. Each origin is
-   * >= 0; the low 32 bits are used. */
+  /* Dropout of weight (b, h, i, j) is decided by output j % 4 of Philox4x32-10 [Salmon11] with key
+   * seed and counter (j / 4, origin_query + i, origin_head + h, origin_batch + b). It is the same
+   * for any number of threads and block size, in the forward and the backward, and for a slice
+   * whose origin_* are its first indices. Each origin is >= 0; the low 32 bits are used. */
   uint64_t seed;
   int64_t origin_batch, origin_head, origin_query;
   /* in   (E) or (Hq, E), any float type: the vector a of additive attention [Bahdanau14]. The score
@@ -278,8 +290,8 @@ typedef struct attn_sdpa {
  *
  * All four have the same rank: 4, 3 (heads, length, width) or 2 (length, width). Types:
  * float32; bfloat16 and float16, computed in float32 and rounded once (lse is float32);
- * float64 (by the reference equations, slow). Any strides; a contiguous last dimension is
- * fastest. Any dimension may be 0; with S = 0 every row is empty.
+ * float64 (computed by the reference equations, slowly). Any strides; a contiguous last dimension
+ * is fastest. Any dimension may be 0; with S = 0 every row is empty.
  *
  * Accuracy  float32: |o - exact| <= sum_j p_j |v_j| (exp(b_j) - 1) per element, a proved worst
  *           case (docs/accuracy.md). b_j is at most 2^-24 (34 + 2 (E + 1) M + 3 d + 5 c + 2 tau),
@@ -300,18 +312,24 @@ ATTN_API attn_status attn_sdpa_forward(const attn_sdpa *desc, const attn_tensor 
                                        const attn_tensor *k, const attn_tensor *v,
                                        const attn_tensor *o, attn_error *err);
 
-/** Gradients that a backward call writes, and the gradient of lse that it reads. NULL: not computed; zero. */
+/**
+ * The gradients that a backward call writes (NULL: not computed), and d_lse, which it reads (NULL:
+ * zero).
+ */
 typedef struct attn_sdpa_gradients {
-  size_t struct_size;          /* sizeof(attn_sdpa_gradients) */
-  const attn_tensor *d_q;      /* out  (B, Hq, L, E)  of q's type */
-  const attn_tensor *d_k;      /* out  (B, H, S, E)   of k's type; summed over the query heads that share it */
-  const attn_tensor *d_v;      /* out  (B, H, S, Ev)  of v's type */
-  const attn_tensor *d_mask;   /* out  of a float mask's shape, float32 or float64; summed where the mask
-                                       broadcasts, by one thread */
-  const attn_tensor *d_sinks;  /* out  (Hq) float32 or float64; a row that sees no key contributes its
-                                       d_lse, with ATTN_EMPTY_NAN nothing */
-  const attn_tensor *d_lse;    /* in   (B, Hq, L) of lse's type: the gradient of the log-sum-exp */
-  const attn_tensor *d_additive; /* out  of additive's shape, float32 or float64; summed over batch and rows */
+  size_t struct_size;            /* sizeof(attn_sdpa_gradients) */
+  const attn_tensor *d_q;        /* out  (B, Hq, L, E)  of q's type */
+  const attn_tensor *d_k;        /* out  (B, H, S, E)   of k's type; summed over the query heads
+                                    that share it */
+  const attn_tensor *d_v;        /* out  (B, H, S, Ev)  of v's type */
+  const attn_tensor *d_mask;     /* out  of a float mask's shape, float32 or float64; summed
+                                    where the mask broadcasts, by one thread */
+  const attn_tensor *d_sinks;    /* out  (Hq) float32 or float64; a row that sees no key
+                                    contributes its d_lse, but nothing with ATTN_EMPTY_NAN */
+  const attn_tensor *d_lse;      /* in   (B, Hq, L) of lse's type: the gradient of the
+                                    log-sum-exp */
+  const attn_tensor *d_additive; /* out  of additive's shape, float32 or float64; summed over
+                                    batch and rows */
 } attn_sdpa_gradients;
 
 #ifdef __cplusplus
@@ -335,8 +353,8 @@ typedef struct attn_sdpa_gradients {
  * the rows of the passes that the requested gradients need: of q, then of k and v.
  *
  * Accuracy  float32: a proved bound per element (docs/accuracy.md, Theorem 2). Apart from the
- *           errors of the scores it does not grow with the scores: rows of a mask filled with
- *           -1e9 or -1e30 get the gradients of equal weights. If |lse| is above 64, float32
+ *           errors of the scores it does not grow with the scores: rows whose mask is -1e9 or
+ *           -1e30 at every key get the gradients of equal weights. If |lse| is above 64, float32
  *           cannot represent the sum next to it: the sum of that row is recomputed.
  * Cost      7/2 of the forward's products and two exponentials per weight. A softcap adds half
  *           of the forward's products and four tanh per weight; rows with |lse| above 64 add
@@ -396,16 +414,18 @@ ATTN_API attn_status attn_sdpa_backward_packed(const attn_sdpa *desc, const attn
 
 /** The statistics of the weights to compute. NULL: not computed. No two may share memory. */
 typedef struct attn_sdpa_summary {
-  size_t struct_size;               /* sizeof(attn_sdpa_summary) */
-  const attn_tensor *column_sums;   /* out  (B, Hq, S) float32 or float64: sum over i of p_ij */
-  const attn_tensor *top_keys;      /* out  (B, Hq, L, K) int32 or int64: the keys of the K largest weights of a row,
-                                            in descending order, ties by the lower index; -1 beyond
-                                            the visible keys */
-  const attn_tensor *top_weights;   /* out  (B, Hq, L, K) float32 or float64: their weights; 0 for key -1 */
-  const attn_tensor *entropy;       /* out  (B, Hq, L) float32 or float64: -sum p ln p, in nats, over the keys and
-                                            the sink */
-  const attn_tensor *max_logit; /* out  (B, Hq, L) float32 or float64: the largest visible s_ij, after scale,
-                                            softcap, ALiBi and mask; -inf if no key is visible */
+  size_t struct_size;             /* sizeof(attn_sdpa_summary) */
+  const attn_tensor *column_sums; /* out  (B, Hq, S) float32 or float64: sum over i of p_ij */
+  const attn_tensor *top_keys;    /* out  (B, Hq, L, K) int32 or int64: the keys of the K largest
+                                     weights of a row, in descending order, ties by the lower
+                                     index; -1 beyond the visible keys */
+  const attn_tensor *top_weights; /* out  (B, Hq, L, K) float32 or float64: their weights; 0 for
+                                     key -1 */
+  const attn_tensor *entropy;     /* out  (B, Hq, L) float32 or float64: -sum p ln p, in nats,
+                                     over the keys and the sink */
+  const attn_tensor *max_logit;   /* out  (B, Hq, L) float32 or float64: the largest visible
+                                     s_ij, after scale, softcap, ALiBi and mask; -inf if no key
+                                     is visible */
 } attn_sdpa_summary;
 
 #ifdef __cplusplus
@@ -424,9 +444,9 @@ typedef struct attn_sdpa_summary {
  *
  * The weights are those before dropout. A row that sees no key has the weights that the
  * forward gives it. ATTN_EMPTY_ZERO: it adds nothing, lists no keys, and has entropy 0; _MEAN:
- * weights 1/S, the first K keys, entropy ln S; _NAN: NaN weights for every key. Its max_logit is
- * its log-sum-exp: -inf, or NaN with _NAN. A row that is NaN lists the first visible keys with
- * weights NaN, makes their column sums NaN, and has NaN for the rest.
+ * its weights are 1/S, its keys the first K, its entropy ln S; _NAN: NaN weights for every key.
+ * Its max_logit is its log-sum-exp: -inf, or NaN with _NAN. A row that is NaN lists the first
+ * visible keys with weights NaN, makes their column sums NaN, and has NaN for the rest.
  *
  * Accuracy  docs/accuracy.md. Without sinks, top_weights in float32 are bit-identical to the
  *           forward's float32 weights; the choice of keys is exact for those weights.
@@ -448,13 +468,16 @@ ATTN_API attn_status attn_sdpa_summarize(const attn_sdpa *desc, const attn_tenso
  * page_table[b][j / T].
  */
 typedef struct attn_pages {
-  size_t struct_size;          /* sizeof(attn_pages) */
-  const attn_tensor *k;        /* in (pages, H, T, E) float32, float16, bfloat16 or int8; T >= 1 */
-  const attn_tensor *v;        /* in (pages, H, T, Ev) of k's type */
-  const attn_tensor *k_scales; /* in (pages, H, T) float32, for int8 only: a key is scale * element */
-  const attn_tensor *v_scales; /* in likewise */
+  size_t struct_size;            /* sizeof(attn_pages) */
+  const attn_tensor *k;          /* in (pages, H, T, E) float32, float16, bfloat16 or int8; T at
+                                    least 1 */
+  const attn_tensor *v;          /* in (pages, H, T, Ev) of k's type */
+  const attn_tensor *k_scales;   /* in (pages, H, T) float32, for int8 only: a key is
+                                    scale * element */
+  const attn_tensor *v_scales;   /* in likewise */
   const attn_tensor *page_table; /* in (B, N) int32 or int64; entries in use are in 0 .. pages-1 */
-  const attn_tensor *lengths;  /* in (B) int32 or int64: tokens of each sequence, 0 .. N T */
+  const attn_tensor *lengths;    /* in (B) int32 or int64: the number of tokens of each sequence,
+                                    0 .. N T */
 } attn_pages;
 
 #ifdef __cplusplus
@@ -477,8 +500,8 @@ typedef struct attn_pages {
  * Each sequence is computed as a call of its own with S its length: the bits do not depend on the
  * number, size and order of the pages. Rows beyond its length are not read.
  *
- * Accuracy  as attn_sdpa_forward over the contents of the pages; an int8 element is exactly
- *           scale * element, rounded to float32.
+ * Accuracy  as attn_sdpa_forward over the contents of the pages; an int8 element is read as
+ *           scale * element, rounded once to float32.
  * Cost      as attn_sdpa_forward; float32 pages with T a multiple of 96 are read in place. The
  *           workspace of attn_sdpa_plan for dense k and v with S the longest length suffices.
  * Errors    as attn_sdpa_forward; ATTN_ERR_ARGUMENT for an entry of page_table out of range.
@@ -491,17 +514,20 @@ ATTN_API attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_t
 
 /** The sizes of a cache. */
 typedef struct attn_cache_config {
-  size_t struct_size; /* sizeof(attn_cache_config) */
+  size_t struct_size;                /* sizeof(attn_cache_config) */
   int64_t heads, width, value_width; /* H, E, Ev; at least 1 */
-  int64_t sequences;   /* the number of sequences, at least 1 */
-  int64_t capacity;    /* the most tokens of one sequence, at least 1 */
-  int64_t page_size; /* T, tokens of a page; 0: capacity, one contiguous page per sequence */
-  int64_t pages;       /* pages in total; 0: enough for all sequences at capacity without sharing */
-  attn_dtype dtype;    /* float32, float16, bfloat16, int8 */
-  int32_t reserved;    /* 0 */
-  const attn_allocator *allocator; /* NULL: aligned_alloc and free */
-  void *memory;        /* NULL: allocated; else the caller's, of any alignment, for this cache alone */
-  size_t memory_bytes; /* of memory: at least attn_cache_measure's result */
+  int64_t sequences;                 /* the number of sequences, at least 1 */
+  int64_t capacity;                  /* the maximum number of tokens of one sequence, at least 1 */
+  int64_t page_size;                 /* T, tokens per page; 0: capacity, one contiguous page per
+                                        sequence */
+  int64_t pages;                     /* pages in total; 0: enough for all sequences at capacity
+                                        without sharing */
+  attn_dtype dtype;                  /* float32, float16, bfloat16, int8 */
+  int32_t reserved;                  /* 0 */
+  const attn_allocator *allocator;   /* NULL: aligned_alloc and free */
+  void *memory;                      /* NULL: allocated; else the caller's, of any alignment, for
+                                        this cache alone */
+  size_t memory_bytes;               /* of memory: at least attn_cache_measure's result */
 } attn_cache_config;
 
 #ifdef __cplusplus
@@ -546,12 +572,12 @@ ATTN_API void attn_cache_free(attn_cache *cache);
  * Cost    one pass over k and v.
  * Errors  ATTN_ERR_ARGUMENT (a sequence out of range or repeated; "capacity": a sequence would be
  *         too long), ATTN_ERR_SHAPE, ATTN_ERR_TYPE, ATTN_ERR_MEMORY ("pages": too few are free).
- * Threads changes the cache.
+ * Threads changes the cache: must not run concurrently with any other call on it.
  */
 ATTN_API attn_status attn_cache_append(attn_cache *cache, const int64_t *sequences, int64_t count,
                                        const attn_tensor *k, const attn_tensor *v, attn_error *err);
 
-/** Returns the tokens of a sequence; -1 if there is no such sequence. */
+/** Returns the number of tokens of a sequence; -1 if there is no such sequence. */
 ATTN_API int64_t attn_cache_length(const attn_cache *cache, int64_t sequence);
 
 /** Returns the number of pages that no sequence uses. */
@@ -597,7 +623,10 @@ typedef enum attn_score_kind {
   ATTN_SCORE_ADDITIVE = 2, /* a . tanh(W^T q + U^T k); scale 1 unless given [Bahdanau14] */
 } attn_score_kind;
 
-/** A score function and its parameters, of any float type. Those that the kind does not use must be NULL. */
+/**
+ * A score function and its parameters, of any float type. Those that the kind does not use must be
+ * NULL.
+ */
 typedef struct attn_score {
   size_t struct_size;   /* sizeof(attn_score) */
   int32_t kind;         /* attn_score_kind */
@@ -670,7 +699,7 @@ ATTN_API attn_status attn_score_backward(const attn_sdpa *desc, const attn_score
                                          const attn_score_gradients *score_gradients,
                                          attn_error *err);
 
-/** How a call would run. */
+/** How attn_sdpa_forward would run a call. */
 typedef struct attn_plan {
   size_t struct_size;     /* in: sizeof(attn_plan) */
   char kernel[32];        /* "f32 avx512", "f32 avx2", "f32 scalar", "reference f64" */
@@ -681,8 +710,8 @@ typedef struct attn_plan {
   int64_t tasks;          /* independent tasks */
   int32_t workers;        /* threads that run them */
   int32_t reserved;
-  double flops;           /* multiplications and additions over the keys that causal, window and key_lengths leave;
-                             estimated from a sample above 4096 rows */
+  double flops;           /* multiplications and additions over the keys that CAUSAL, WINDOW and
+                             key_lengths leave visible; above 4096 rows estimated from a sample */
 } attn_plan;
 
 /**
@@ -749,7 +778,10 @@ typedef struct attn_machine {
   int32_t isa_invalid; /* 1: ATTN_ISA names an unsupported one; calls fail with ATTN_ERR_CPU */
 } attn_machine;
 
-/** Fills machine, whose struct_size must be set. Errors: ATTN_ERR_ARGUMENT for an invalid struct_size. */
+/**
+ * Fills machine, whose struct_size must be set. Errors: ATTN_ERR_ARGUMENT for an invalid
+ * struct_size.
+ */
 ATTN_API attn_status attn_machine_query(attn_machine *machine);
 
 /** Returns "avx2" for ATTN_ISA_AVX2, "unknown" for an unknown value. Never NULL. */

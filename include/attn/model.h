@@ -43,7 +43,7 @@ typedef struct attn_model attn_model;
  *
  * Reads also, if present: of an encoder, sentence-transformers' modules.json, the pooling module's
  * config.json and sentence_bert_config.json (see attn_embedding_config); of other models,
- * generation_config.json, or without it config.json (see attn_generation_config). A setting that
+ * generation_config.json, or if absent config.json (see attn_generation_config). A setting that
  * would change results and is not supported is an error with the member's name and value; no
  * setting is ignored. All values are computed in float32, without dropout.
  *
@@ -91,12 +91,13 @@ typedef struct attn_model_info {
   int64_t ffn_dim;         /* width inside feed-forward layers */
   int32_t num_kv_heads;
   int32_t has_training;    /* 1: the checkpoint records its training, in the members below */
-  const char *task, *data; /* the task or the data file it was trained on; NULL */
+  const char *task, *data; /* the generated task or the data file it was trained on; the other is
+                              NULL */
   const char *precision;   /* of the matrix products in training: "float32" or "bf16" */
   int64_t step;            /* training steps so far */
   int64_t validation_step; /* of the last validation, which generates greedily on examples that are
                               excluded from training; 0: there was no validation */
-  int64_t validation_max_examples; /* at most so many examples were used */
+  int64_t validation_max_examples; /* the limit on the number of examples */
   double validation_exact_match;   /* share of exact results; NaN: the data has no pairs */
   double validation_loss;          /* nats per token; NaN: none */
 } attn_model_info;
@@ -109,7 +110,7 @@ ATTN_API attn_status attn_model_describe(const attn_model *model, attn_model_inf
 typedef struct attn_unknown_span {
   size_t struct_size;     /* in: sizeof(attn_unknown_span), of the first in an array for all */
   int64_t offset, length; /* bytes of the text */
-  int64_t character;      /* of the text, from 1: where the span begins */
+  int64_t character;      /* index of the span's first character in the text, from 1 */
 } attn_unknown_span;
 
 /**
@@ -154,8 +155,8 @@ typedef struct attn_generation_config {
   void *progress_context;
   int32_t precision;            /* ATTN_F32, or 0: the same. ATTN_BF16: linear layers multiply
                                    weights and inputs rounded to bf16 and sum in float32, which
-                                   halves memory traffic. CPUs without bf16 instructions gain for
-                                   few rows and lose for many */
+                                   halves memory traffic. On CPUs without bf16 instructions this is
+                                   faster for few rows and slower for many */
 } attn_generation_config;
 
 #ifdef __cplusplus
@@ -191,16 +192,17 @@ typedef struct attn_generation_result {
  *   config   in   NULL: the defaults
  *   results  out  count * num_return_sequences; those of source s start at
  *                 s * num_return_sequences. struct_size of the first is also the distance between
- *                 them. Hypotheses that a beam search did not find have text NULL
+ *                 them. Where a beam search finds fewer hypotheses, the remaining results have
+ *                 text NULL
  *
  * A result is independent of other sources (at batch_size 1) and of the number of threads.
  * Errors  ATTN_ERR_ARGUMENT (an option; a source longer than max_positions; an encoder from a
  *         folder, which has no head for generation), ATTN_ERR_FORMAT (a source is not UTF-8),
  *         ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. Results then need not be freed: they are empty,
  *         or unchanged if an option was rejected.
- * Cost    One decoder step per token, over KV caches; of an encoder one pass over the source. The
- *         first call for a precision packs the weights, in as much memory again, which the model
- *         keeps.
+ * Cost    One decoder step per token, over KV caches; for an encoder, one pass over the source. The
+ *         first call with a precision packs the weights into additional memory of about the same
+ *         size, which the model keeps.
  */
 ATTN_API attn_status attn_model_generate(const attn_model *model, const char *const *sources,
                                          int64_t count, const attn_generation_config *config,
@@ -265,13 +267,13 @@ ATTN_API attn_status attn_model_write_lesson(const attn_model *model, const char
 
 /** How the encoder's hidden vectors become one. */
 typedef enum attn_pooling_kind {
-  ATTN_POOLING_DEFAULT = 0, /* the folder's pooling; without one the mean */
+  ATTN_POOLING_DEFAULT = 0, /* the folder's pooling; if absent, the mean */
   ATTN_POOLING_MEAN = 1,    /* over all tokens, including special tokens */
   ATTN_POOLING_CLS = 2,     /* the vector of the first token, BERT's [CLS] */
 } attn_pooling_kind;
 
 typedef enum attn_normalize_kind {
-  ATTN_NORMALIZE_DEFAULT = 0, /* the folder's; without one L2 */
+  ATTN_NORMALIZE_DEFAULT = 0, /* the folder's; if absent, L2 */
   ATTN_NORMALIZE_L2 = 1,      /* to Euclidean length 1 */
   ATTN_NORMALIZE_NONE = 2,
 } attn_normalize_kind;

@@ -13,7 +13,8 @@
  *          once, to nearest, to the output's type.
  * Views    Any strides; inputs may have strides of 0 and negative ones. An output may be an
  *          input where a function allows it, and only as the same view (data, type, strides);
- *          any other overlap is an error. Columns of one matrix do not overlap.
+ *          any other overlap is an error. Interleaved views, such as different columns of one
+ *          matrix, do not overlap.
  * Errors   ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY; outputs are unchanged then.
  * Threads  Reentrant; outputs of concurrent calls must not overlap. The same bits for any
  *          number of threads and any executor. Without an executor, libattn-model's own
@@ -49,7 +50,7 @@ typedef struct attn_rotary {
   int64_t heads;                 /* H; required for tensors of rank 3, may be 0 for rank 4 */
   const attn_tensor *positions;  /* in   (B, L) int32 or int64, each in 0 .. P-1, or NULL */
   const attn_executor *executor; /* NULL: the library's pool */
-  int32_t threads;               /* at most; 0: as many as the executor has */
+  int32_t threads;               /* the maximum number; 0: as many as the executor has */
   int32_t reserved;              /* 0 */
 } attn_rotary;
 
@@ -99,15 +100,15 @@ ATTN_API attn_status attn_rotary_backward(const attn_rotary *desc, const attn_te
 /**
  * Fills the tables of positions first .. first + P - 1:
  *
- *     cos[p][k] = cos((first + p) base^(-2k/R)), sin alike, k < R/2         [Su21 eq. 15]
+ *     cos[p][k] = cos((first + p) base^(-2k/R)), k < R/2, likewise sin        [Su21 eq. 15]
  *
  *   base      in   10000 in most models; finite, above 0
  *   first     in   at least 0; first + P at most 2^53
  *   cos, sin  out  (P, R/2) both
  *
- * Accuracy  |cos - exact| <= u + 2^-53 (4 + |ln base|) angle, sin alike: the angle is
- *           computed in double, its error grows with it; docs/accuracy.md.
- * Cost      pow and cos or sin for each element, some 100 ns; one thread.
+ * Accuracy  |cos - exact| <= u + 2^-53 (4 + |ln base|) angle, likewise for sin: the
+ *           angle is computed in double, and its error grows with it; docs/accuracy.md.
+ * Cost      pow and cos or sin for each element, about 100 ns; one thread.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE.
  */
 ATTN_API attn_status attn_rotary_tables(double base, int64_t first, const attn_tensor *cos,
@@ -130,7 +131,7 @@ typedef struct attn_norm {
   uint64_t flags;     /* attn_norm_flag bits */
   double epsilon;     /* finite, at least 0; with 0 a row of variance 0 becomes NaN (0/0) */
   int32_t axis;       /* -rank .. rank-1; negative ones count from the end */
-  int32_t threads;    /* at most; 0: as many as the executor has */
+  int32_t threads;    /* the maximum number; 0: as many as the executor has */
   const attn_executor *executor;   /* NULL: the library's pool */
   const attn_allocator *allocator; /* NULL: aligned_alloc and free; used by the backward only */
 } attn_norm;
@@ -156,8 +157,9 @@ typedef struct attn_norm {
  * A NaN or an infinity makes its row NaN and no other row. The mean of a row of no elements is NaN.
  *
  * Accuracy  |y - exact| <= u |y| + |scale| e + 2^-51 (|scale xhat| + |bias|), where
- *           xhat = (x - mean) / s and e is some n 2^-53, docs/accuracy.md: for float32 one rounding,
- *           however far the mean is from 0. float64 needs squares that do not overflow: |x| < 10^150.
+ *           xhat = (x - mean) / s and e is about (n + 12) 2^-53 (1 + |xhat|), docs/accuracy.md: for
+ *           float32 one rounding, however far the mean is from 0. float64 needs squares that do
+ *           not overflow: |x| < 10^150.
  * Cost      9 operations per element in three passes over the row; allocates no memory.
  * Source    ONNX LayerNormalization-17.
  */
@@ -181,7 +183,7 @@ typedef struct attn_norm_gradients {
 #endif
 
 /**
- * Computes the gradients of attn_layer_norm_forward(desc, x, scale, bias, y, ..) from y's, d_y:
+ * Computes the gradients of attn_layer_norm_forward(desc, x, scale, bias, y, ..) from d_y, y's:
  *
  *     g = d_y scale,  d_x = (g - sum g / n - xhat sum (g xhat) / n) / s
  *     d_scale = sum d_y xhat,  d_bias = sum d_y      over what they broadcast to
@@ -220,7 +222,7 @@ ATTN_API attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_ten
                                            attn_error *err);
 
 /**
- * Computes the gradients of attn_rms_norm_forward(desc, x, scale, y) from y's, d_y:
+ * Computes the gradients of attn_rms_norm_forward(desc, x, scale, y) from d_y, y's:
  *
  *     g = d_y scale,  d_x = (g - xhat sum (g xhat) / n) / s,  d_scale = sum d_y xhat
  *

@@ -80,7 +80,7 @@ typedef enum attn_train_phase {
 /** The state of a run. */
 typedef struct attn_train_state {
   size_t struct_size;            /* in: sizeof(attn_train_state) */
-  int64_t step, steps;           /* completed; in all */
+  int64_t step, steps;           /* completed; in total */
   double loss, accuracy;         /* of the last step: cross-entropy in nats per token; share of
                                     tokens predicted correctly */
   double learning_rate;          /* of the last step */
@@ -164,9 +164,9 @@ typedef struct attn_train_config {
 
   /* NULL, or called after each step (ATTN_TRAIN_STEP) and at least every 10 ms or so within longer
    * work, by one thread at a time, which may be a thread of the library. A nonzero return stops the
-   * run: within a step at the next layer, within a validation at the next generated token. Before
-   * the first step nothing has been written. Later the last checkpoint is written, with the state
-   * after the last complete step; an unfinished validation is repeated on resume. */
+   * run: within a step at the next layer, within a validation at the next generated token. A run
+   * stopped before the first step has written nothing. Later the last checkpoint is written, with
+   * the state after the last complete step; an unfinished validation is repeated on resume. */
   int32_t (*progress)(void *context, const attn_train_state *state);
   void *context;
 

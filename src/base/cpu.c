@@ -17,7 +17,7 @@ int32_t attn_cpu_isa(void) {
 }
 
 int attn_cpu_has_bf16(void) {
-  unsigned a, b, c, d; /* the bit is newer than clang 14's __builtin_cpu_supports */
+  unsigned a, b, c, d; /* clang 14's __builtin_cpu_supports does not know avx512bf16 */
   if (attn_cpu_isa() < ATTN_ISA_AVX512 || !__get_cpuid_count(7, 1, &a, &b, &c, &d)) return 0;
   return a >> 5 & 1u;
 }
@@ -34,7 +34,7 @@ static void brand(char *name, size_t bytes) {
   snprintf(name, bytes, "%.48s", (const char *)words);
 }
 
-/* AMX is newer than gcc 12's __builtin_cpu_supports: read CPUID leaf 7 itself. */
+/* gcc 12's __builtin_cpu_supports does not know AMX: read CPUID leaf 7 directly. */
 static void add_leaf7(char *features, size_t bytes) {
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;

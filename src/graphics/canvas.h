@@ -18,13 +18,13 @@ struct attn_text_style {
   int turned; /* rotated by 90 degrees about (x, y), reading upwards */
   int halo;   /* outlined in the page's colour */
   int paint;
-  int language; /* attn_language; ANY: a name, the same in both */
+  int language; /* attn_language; ATTN_LANGUAGE_ANY: shown in both, for example a name */
 };
 
 struct attn_canvas {
-  int language;  /* of bilingual text */
-  int bilingual; /* draws both languages, and the page hides one */
-  int plain;     /* only characters of the built-in font */
+  int language;  /* attn_language of bilingual text */
+  int bilingual; /* 1: draws both languages, and the page hides one */
+  int plain;     /* 1: only characters of the built-in font */
   void (*rect)(struct attn_canvas *c, double x, double y, double w, double h, int paint);
   void (*line)(struct attn_canvas *c, const double from[2], const double to[2], double width,
                int paint, int dashed);

@@ -42,7 +42,7 @@ static int widest_number(const attn_panel *p, int precision) {
   return widest;
 }
 
-/* Two columns per cell are nearly square; one if two do not fit the line. */
+/* A cell two characters wide is nearly square; one wide if the line is too short. */
 static void measure(struct terminal_table *t) {
   const attn_panel *p = t->panel;
   int heat = p->kind == ATTN_PANEL_HEAT, width = t->out->style.width - INDENT;
@@ -59,10 +59,10 @@ static void measure(struct terminal_table *t) {
 /* The dark theme's colours for cell and number, readable on any terminal. */
 static void set_colors(struct attn_out *out, int level) {
   char code[64];
-  struct attn_rgb on = attn_paint_color(ATTN_PAINT_ON_HEAT + level, ATTN_DARK);
-  struct attn_rgb ground = attn_paint_color(ATTN_PAINT_HEAT + level, ATTN_DARK);
-  snprintf(code, sizeof code, "48;2;%d;%d;%d;38;2;%d;%d;%d", ground.r, ground.g, ground.b, on.r,
-           on.g, on.b);
+  struct attn_rgb foreground = attn_paint_color(ATTN_PAINT_ON_HEAT + level, ATTN_DARK);
+  struct attn_rgb background = attn_paint_color(ATTN_PAINT_HEAT + level, ATTN_DARK);
+  snprintf(code, sizeof code, "48;2;%d;%d;%d;38;2;%d;%d;%d", background.r, background.g,
+           background.b, foreground.r, foreground.g, foreground.b);
   attn_out_color(out, code);
 }
 
@@ -147,7 +147,7 @@ static void put_row(const struct terminal_table *t, int32_t i, int32_t from, int
   attn_out_line(t->out, 0);
 }
 
-/* Columns that do not fit the line follow below. */
+/* Writes columns that do not fit the line in further tables below. */
 static void put_table(struct attn_out *out, const attn_panel *p) {
   struct terminal_table t = {.out = out, .panel = p};
   measure(&t);

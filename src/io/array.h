@@ -1,4 +1,4 @@
-/* array.h -- tensors in files, shared by both formats. */
+/* array.h -- tensors in files: shared by npy and safetensors. */
 #ifndef ATTN_IO_ARRAY_H
 #define ATTN_IO_ARRAY_H
 
@@ -23,7 +23,7 @@ struct attn_stored_tensor {
   size_t bytes;
 };
 
-/* Loads it as a dense row-major array. */
+/* Loads a stored tensor as a dense row-major array. */
 attn_status attn_stored_tensor_load(const struct attn_stored_tensor *stored,
                                     const struct attn_bytes *bytes, attn_array *array,
                                     attn_error *err);

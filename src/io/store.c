@@ -13,8 +13,7 @@ size_t attn_array_path_split(const char *path, const char **name) {
   static const char suffix[] = ".safetensors";
   const char *end = strstr(path, suffix);
   *name = NULL;
-  /* The first suffix that ends the path or precedes a colon: a folder's name may contain it, too.
-   */
+  /* The first suffix that ends the path or precedes a colon: folder names may contain it, too. */
   for (; end; end = strstr(end + 1, suffix)) {
     char next = end[sizeof suffix - 1];
     if (next != ':' && next != 0) continue;
@@ -25,7 +24,7 @@ size_t attn_array_path_split(const char *path, const char **name) {
   return strlen(path);
 }
 
-/* "file.safetensors:name" split; the caller frees file. */
+/* The parts of "file.safetensors:name"; the caller frees file. */
 struct tensor_path {
   char *file;
   const char *name; /* NULL: none given */
@@ -152,8 +151,8 @@ struct pending_output {
   struct tensor_path place;
   char *target; /* the resolved path, which is equal for two spellings of one file */
   const attn_tensor *tensor;
-  struct attn_file_writer writer; /* of the first output into that file */
-  struct attn_lock lock;          /* while tensors are added to the file */
+  struct attn_file_writer writer; /* used by the first output into that file */
+  struct attn_lock lock;          /* held while tensors are added to the file */
 };
 
 static int same_file(const struct pending_output *a, const struct pending_output *b) {
@@ -232,8 +231,8 @@ static attn_status put_safetensors(struct pending_output *o, int first, int coun
 static attn_status put_file(struct pending_output *o, int n, int count, attn_error *err) {
   attn_status status = ATTN_OK;
   for (int m = 0; m < n; m++)
-    if (same_file(&o[m], &o[n])) return ATTN_OK; /* written with that one */
-  /* From reading to renaming, or a tensor that another process adds meanwhile would be lost. */
+    if (same_file(&o[m], &o[n])) return ATTN_OK; /* o[m] has written it */
+  /* Locked from reading to renaming: else a tensor that another process adds would be lost. */
   if (o[n].place.safetensors) status = attn_lock_begin(&o[n].lock, o[n].target, LOCK_WAIT_MS, err);
   if (!status) status = attn_file_begin(&o[n].writer, o[n].target, err);
   if (!status)

@@ -9,7 +9,7 @@
 
 #include "attn/attn.h"
 
-/* Scores are kept in powers of two. */
+/* Kernels keep scores in base 2: a score s is stored as s log2(e), and e^s is 2^(s log2(e)). */
 #define ATTN_LOG2E 1.4426950408889634
 #define ATTN_LN2 0.6931471805599453
 
@@ -36,15 +36,15 @@ struct attn_task_pages {
 struct attn_sdpa_task {
   int32_t rows;
   attn_dtype dtype;                 /* of q and o: float32, float16 or bfloat16 */
-  attn_dtype weights_dtype;         /* of these types too */
-  attn_dtype kv_dtype;              /* of k and v: these, or int8 in pages */
+  attn_dtype weights_dtype;         /* also one of these */
+  attn_dtype kv_dtype;              /* of k and v: one of these, or int8 in pages */
   const char *q[ATTN_ROW_BLOCK];    /* E values each, q_col apart */
   char *o[ATTN_ROW_BLOCK];          /* Ev values each, o_col apart */
   float *lse[ATTN_ROW_BLOCK];       /* one value, or NULL */
   char *weights[ATTN_ROW_BLOCK];    /* S values each, weights_col apart, or NULL */
   const char *mask[ATTN_ROW_BLOCK]; /* S values each, mask_col apart; unused where has_mask is 0 */
   int64_t lo[ATTN_ROW_BLOCK],
-      hi[ATTN_ROW_BLOCK];        /* row sees keys lo <= j < hi that the mask allows */
+      hi[ATTN_ROW_BLOCK];        /* the row sees keys lo <= j < hi that the mask allows */
   int32_t empty[ATTN_ROW_BLOCK]; /* out: 1 where the row saw no key (o 0, weights 0, lse -inf) */
   /* Partial results instead of all outputs: Ev sums of p v, then m and l (see sdpa_f32.inc), to be
    * merged with those of the row's other keys; m is -inf if it sees none. [0] NULL: not computed.
@@ -64,7 +64,7 @@ struct attn_sdpa_task {
   double keep;         /* the factor of the others */
   uint64_t seed;
   uint32_t counter[ATTN_ROW_BLOCK][3]; /* i, h, b of the Philox counter */
-  double scale;                        /* scale * log2(e): scores are in powers of two */
+  double scale;                        /* scale * log2(e): scores are in base 2 */
   float headroom;   /* c: keeps sums of weights at most 1, so that sums of |p v| cannot overflow */
   float *workspace; /* attn_sdpa_panel_floats floats, aligned to ATTN_PANEL_ALIGN; any contents */
   int32_t has_additive; /* the score is scale * sum_e a_e tanh(q_e + k_e) */
@@ -79,7 +79,7 @@ struct attn_sdpa_task {
 struct attn_backward_task {
   struct attn_sdpa_task task;
   const char *d_o[ATTN_ROW_BLOCK]; /* Ev values each, d_o_col apart */
-  float m[ATTN_ROW_BLOCK];         /* P = share 2^(score - m), in powers of two */
+  float m[ATTN_ROW_BLOCK];         /* P = share 2^(score - m), in base 2 */
   float share[ATTN_ROW_BLOCK];
   float delta[ATTN_ROW_BLOCK];  /* sum dO O - dlse */
   char *d_q[ATTN_ROW_BLOCK];    /* E values each, d_q_col apart; [0] NULL: not computed */
@@ -96,10 +96,10 @@ struct attn_backward_task {
 };
 
 /* The softmax of a row from its running maximum m and sum l, with its sink: weights 2^(x - m) sum
- * to l; m and sink are in powers of two, -inf: no key, no sink. log2_sum is apart because m may be
+ * to l; m and sink are in base 2, -inf: no key, no sink. log2_sum is separate because m may be
  * so large that float32 cannot represent m + log2 l. */
 struct attn_softmax_sum {
-  double log2_sum; /* the log-sum-exp in powers of two; -inf of a row without keys and sink */
+  double log2_sum; /* the log-sum-exp in base 2; -inf of a row without keys and sink */
   double share;    /* the factor of each weight 2^(x - m); 0 of a row without keys */
   double sink;     /* the weight of the sink */
 };

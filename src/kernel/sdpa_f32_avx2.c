@@ -1,4 +1,4 @@
-/* AVX2 and FMA: 6 x 2 accumulators, 2 vectors of queries, 1 broadcast of 16 registers. */
+/* AVX2 and FMA: of the 16 registers, 6 x 2 are accumulators, 2 hold queries, 1 a broadcast. */
 #include "vec_avx2.h"
 #define KEY_TILE 6
 #define COLUMN_TILE 6

@@ -1,4 +1,4 @@
-/* C with four lanes, for any CPU. */
+/* Portable C, in vectors of four lanes. */
 #define VL 4
 #define FUSED 0
 #include "vec_generic.h"

@@ -26,8 +26,8 @@ enum attn_output_head {
   ATTN_HEAD_NONE,      /* no logits: the output is h */
 };
 
-/* Members have the names of the JSON. Sizes are between 1 and 2^24, layers at most 2^10.
- * num_heads head_dim need not be d_model, but is at most 2^24. Computed tables of positions,
+/* Members have the names of the JSON members. Sizes are between 1 and 2^24, layers at most 2^10.
+ * num_heads * head_dim need not equal d_model, but is at most 2^24. Computed tables of positions,
  * sinusoidal (max_positions, position_dim) or rotary (max_positions, head_dim), have at most 2^26
  * values. */
 struct attn_model_config {
@@ -39,7 +39,7 @@ struct attn_model_config {
   int64_t max_positions; /* the longest sequence, in tokens */
   enum attn_position_encoding positions;
   enum attn_position_mode position_mode; /* added to the token's vector, or concatenated */
-  int64_t position_dim;                  /* if concatenated; else d_model */
+  int64_t position_dim; /* width of the position's vector if concatenated; else d_model */
   double rotary_base;
   enum attn_activation activation;
   enum attn_norm_type norm;

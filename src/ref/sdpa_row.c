@@ -27,7 +27,7 @@ static int64_t mask_element(const attn_tensor *mask, const int64_t index[4]) {
   return at;
 }
 
-/* Clamps a finite value to +-FLT_MAX ln 2, because the kernels keep scores in powers of two. */
+/* Clamps a finite value to +-FLT_MAX ln 2, because the kernels keep scores in base 2. */
 static double clamp_mask(double mask) {
   const double most = 0x1.62e42fefa39efp-1 * 0x1.fffffep127;
   if (isinf(mask) || mask != mask) return mask;

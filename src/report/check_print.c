@@ -110,7 +110,7 @@ static void put_finding(const struct check_printer *p, const attn_step *s, const
   double other = message == MESSAGE_FOLLOWED ? f->follows : f->expected;
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], row[16], col[16];
   char address[ATTN_ADDRESS_BYTES + 200];
-  int from = p->example->one_based != 0; /* the address alone would mislead */
+  int from = p->example->one_based != 0; /* the address counts from 0, the document from 1 */
   attn_address(p->example, s, f->row, f->col, address);
   put_pair(f->printed, other, p->out->style.precision, printed, right);
   snprintf(row, sizeof row, "%d", (int)f->row + from);
@@ -131,15 +131,15 @@ static int explains_the_step(int32_t cause) {
 }
 
 static void put_cause(const struct check_printer *p, const attn_step_verdict *v) {
-  const char *words = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
+  const char *cause = attn_message_text(MESSAGE_CAUSE + v->cause, p->out->style.language);
   char count[16];
   snprintf(count, sizeof count, "%d", (int)v->findings);
   if (v->cause == ATTN_CAUSE_UNKNOWN || v->cause == ATTN_CAUSE_NONE)
-    words = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
+    cause = attn_message_text(MESSAGE_CAUSE + ATTN_CAUSE_UNKNOWN, p->out->style.language);
   attn_out_message(
       p->out, v->cause == ATTN_CAUSE_UNKNOWN || !v->cause ? MESSAGE_NO_CAUSE : MESSAGE_LIKELY_CAUSE,
       NULL);
-  attn_out_flow(p->out, words);
+  attn_out_flow(p->out, cause);
   attn_out_message(p->out, MESSAGE_STOP, NULL);
   if (explains_the_step(v->cause)) attn_out_message(p->out, MESSAGE_CAUSE_EXPLAINS, count, NULL);
   attn_out_line(p->out, 2);

@@ -10,11 +10,11 @@ struct attn_worked_cell {
   const attn_example *example;
   const attn_step *step;
   int32_t row, col;
-  int terms; /* the most that a sum shows; 0: all */
+  int terms; /* the maximum number of terms of a sum to show; 0: all */
 };
 
-/* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", as flowing text. terms: the most that a
- * sum shows; 0: all. A given is only its value. */
+/* "Q[は,0] = X[は,:]·W_Q[:,0] = 1×1 + 0×2 = 1", as flowing text. terms: as in
+ * attn_worked_cell. Of a given matrix only the value is written. */
 void attn_out_working(struct attn_out *out, const attn_example *e, const attn_step *s, int32_t row,
                       int32_t col, int terms);
 
@@ -22,7 +22,7 @@ void attn_out_working(struct attn_out *out, const attn_example *e, const attn_st
 void attn_out_number(struct attn_out *out, double value);
 void attn_out_factor(struct attn_out *out, double value);
 
-/* "[1, 0, 2]": row i of m, at most terms of them (0: all). */
+/* "[1, 0, 2]": count values, of which at most terms are shown (0: all). */
 void attn_out_vector(struct attn_out *out, const double *value, int32_t count, int terms);
 
 /* Calls visit for every operand cell that cell (row, col) of s is computed from. operand: a step of

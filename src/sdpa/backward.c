@@ -12,7 +12,7 @@
 #include "ref.h"
 #include "sdpa_task.h"
 
-/* A row's softmax from its scores in powers of two: p_j = share 2^(s_j - m). */
+/* A row's softmax from its scores in base 2: p_j = share 2^(s_j - m). */
 struct row_softmax {
   float m, share, sink; /* sink: the sink's own p */
 };

@@ -10,15 +10,15 @@
 #include "parallel.h"
 #include "ref.h"
 
-enum { SHARES_MOST = 256 };
+enum { MAX_SHARES = 256 };
 
 struct verify_call {
   const struct attn_problem *p;
   int64_t rows, rows_total;
   uint64_t seed;
-  double *work; /* of all workers */
-  size_t work_each;
-  int64_t shares;            /* tasks, each of every shares-th row */
+  double *work;              /* of all workers */
+  size_t work_each;          /* doubles per worker */
+  int64_t shares;            /* tasks: task n checks rows n, n + shares, .. */
   attn_sdpa_report *partial; /* one per share */
   struct attn_progress progress;
 };
@@ -36,8 +36,8 @@ static int64_t row_number(const struct verify_call *c, int64_t index) {
   if (c->rows == c->rows_total) return index;
   int64_t least = c->rows_total / c->rows, longer = c->rows_total % c->rows;
   int64_t first = index * least + (index < longer ? index : longer);
-  uint64_t stretch = (uint64_t)(least + (index < longer));
-  return first + (int64_t)(scramble(c->seed + (uint64_t)index) % stretch);
+  uint64_t size = (uint64_t)(least + (index < longer));
+  return first + (int64_t)(scramble(c->seed + (uint64_t)index) % size);
 }
 
 static double real_at(const attn_tensor *t, const int64_t at[4]) {
@@ -74,7 +74,7 @@ static void note(double largest, attn_sdpa_report *r, const int64_t at[4], doubl
   r->outside += bad;
   note_error(r, bad && !isfinite(error) ? INFINITY : error);
   if (bad && !(ratio > 1)) ratio = INFINITY; /* for example an unexpected NaN */
-  if (!bad && !(ratio <= 1)) return;         /* within the bound, whose size is 0 */
+  if (!bad && !(ratio <= 1)) return;         /* equal NaN or Inf, or an overflow within the bound */
   if (!first && !(ratio > r->worst)) return;
   r->worst = ratio;
   memcpy(r->worst_index, at, sizeof r->worst_index);
@@ -171,7 +171,7 @@ static void check_row(struct verify_call *c, int64_t index, int32_t worker,
   attn_progress_report(&c->progress, &p->desc, 1);
 }
 
-/* Checks every shares-th row. Each share has its own report, so the result does not depend on
+/* Checks the rows of one task. Each task has its own report, so the result does not depend on
  * the workers. */
 static void check_share(void *argument, int64_t index, int32_t worker) {
   struct verify_call *c = argument;
@@ -230,7 +230,7 @@ attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *q, const 
   struct verify_call c = {.p = &p, .seed = seed, .progress = ATTN_PROGRESS_INIT};
   c.rows_total = c.rows = p.batch * p.heads_q * p.rows;
   if (row_limit > 0 && row_limit < c.rows) c.rows = row_limit;
-  c.shares = c.rows < SHARES_MOST ? c.rows : SHARES_MOST;
+  c.shares = c.rows < MAX_SHARES ? c.rows : MAX_SHARES;
   size_t bytes = bytes_of_work(&p, &c.work_each);
   c.work = bytes ? attn_problem_allocate(&p.desc, bytes) : NULL;
   bytes = (size_t)(c.shares + 1) * sizeof *c.partial; /* at least one */

@@ -11,7 +11,7 @@ enum { ESCAPE_BYTES = 16 };
 
 /* ---- Writing ---- */
 
-/* The replacement of a code point; -1: an invalid byte. NULL: written unchanged. */
+/* Returns the replacement of a code point (-1: an invalid byte), or NULL to write it unchanged. */
 typedef const char *replace(int32_t code, char buffer[ESCAPE_BYTES]);
 
 static const char *for_terminal(int32_t code, char buffer[ESCAPE_BYTES]) {
@@ -23,7 +23,8 @@ static const char *for_json(int32_t code, char buffer[ESCAPE_BYTES]) {
   if (code < 0) return "\\ufffd";
   if (code == '"' || code == '\\') return code == '"' ? "\\\"" : "\\\\";
   if (attn_utf8_is_displayable(code)) return NULL;
-  snprintf(buffer, ESCAPE_BYTES, "\\u%04x", (unsigned)code); /* all are below U+10000 */
+  /* All code points that are not displayable are below U+10000. */
+  snprintf(buffer, ESCAPE_BYTES, "\\u%04x", (unsigned)code);
   return buffer;
 }
 
@@ -89,7 +90,7 @@ static size_t edits(const char *a, const char *b) {
   return row[n];
 }
 
-/* Three edits, or as many as the text has letters, are too many. */
+/* A suggestion needs fewer than 3 edits, and fewer than the text has bytes. */
 const char *attn_text_nearest(const char *text, const char *const *names, int32_t count) {
   const char *best = NULL;
   size_t least = smaller(3, strlen(text));

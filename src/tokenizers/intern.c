@@ -21,7 +21,7 @@ int attn_grow(void **array, size_t *capacity, size_t need, size_t element) {
 
 /* ---- Strings ---- */
 
-/* FNV-1a, with a final mix for its low bits. [Fowler, Noll and Vo; Stafford] */
+/* FNV-1a [Fowler, Noll and Vo], then a mix of the low bits [Stafford]. */
 static size_t hash(const unsigned char *key, size_t bytes) {
   uint64_t h = 0xcbf29ce484222325u;
   for (size_t n = 0; n < bytes; n++) h = (h ^ key[n]) * 0x100000001b3u;
@@ -35,10 +35,10 @@ const char *attn_intern_key(const struct attn_intern *t, size_t number, size_t *
 }
 
 static size_t place(const struct attn_intern *t, const void *key, size_t bytes) {
-  size_t at = hash(key, bytes) & (t->slots - 1), there;
+  size_t at = hash(key, bytes) & (t->slots - 1), other_bytes;
   for (; t->slot[at] >= 0; at = (at + 1) & (t->slots - 1)) {
-    const char *other = attn_intern_key(t, (size_t)t->slot[at], &there);
-    if (there == bytes && (!bytes || !memcmp(other, key, bytes))) break;
+    const char *other = attn_intern_key(t, (size_t)t->slot[at], &other_bytes);
+    if (other_bytes == bytes && (!bytes || !memcmp(other, key, bytes))) break;
   }
   return at;
 }

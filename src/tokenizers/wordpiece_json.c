@@ -8,9 +8,9 @@
 #include "tokenizer_schema.h"
 #include "wordpiece.h"
 
-enum { WORD_CHARS_MAX = 4096 /* ordering marks is quadratic in them */ };
+enum { WORD_CHARS_MAX = 4096 /* sorting combining marks is quadratic in the characters */ };
 
-/* Padding follows a text and is masked: it does not change the text's tokens. */
+/* Padding is accepted and ignored: it is masked and does not change a text's tokens. */
 static const struct attn_schema_member root_schema[] = {
     {"version", "\"1.0\"", 0}, {"truncation", NULL, 1},     {"padding", NULL, 1},
     {"added_tokens", NULL, 0}, {"normalizer", NULL, 0},     {"pre_tokenizer", NULL, 0},
@@ -56,7 +56,7 @@ static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
 
 static attn_status read_normalizer(struct attn_wordpiece *w, const json_t *part, attn_error *err) {
   attn_status status = CHECK(part, "normalizer", normalizer_schema, err);
-  w->clean_text = flag(part, "clean_text"),
+  w->clean_text = flag(part, "clean_text");
   w->handle_chinese_chars = flag(part, "handle_chinese_chars");
   w->lowercase = flag(part, "lowercase");
   w->strip_accents = json_is_null(json_object_get(part, "strip_accents"))
@@ -77,10 +77,10 @@ static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn
   struct attn_wordpiece *w = &t->pieces;
   attn_status status = CHECK(part, "model", model_schema, err);
   if (status) return status;
-  const json_t *letters = json_object_get(part, "max_input_chars_per_word");
+  const json_t *max_chars = json_object_get(part, "max_input_chars_per_word");
   const char *prefix = json_string_value(json_object_get(part, "continuing_subword_prefix"));
   const char *unknown = json_string_value(json_object_get(part, "unk_token"));
-  w->max_word_chars = json_integer_value(letters);
+  w->max_word_chars = json_integer_value(max_chars);
   if (w->max_word_chars < 1 || w->max_word_chars > WORD_CHARS_MAX)
     return attn_tokenizer_invalid(err, "model.max_input_chars_per_word",
                                   "must be between 1 and 4096");

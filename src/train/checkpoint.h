@@ -26,7 +26,7 @@ attn_status attn_checkpoint_write(const char *path, const char *stale,
                                   const char *run, attn_error *err);
 
 /* Creates a trainer in the state of the file. threads is not part of the file: see
- * attn_trainer_config. *checkpoint, if not NULL, must be closed by the caller.
+ * attn_trainer_config. checkpoint, if not NULL, receives the metadata; the caller closes it.
  *
  * Errors  ATTN_ERR_FORMAT names what is missing or invalid; nothing is allocated then. */
 attn_status attn_checkpoint_resume(const char *path, int32_t threads, struct attn_trainer **trainer,

@@ -1,4 +1,4 @@
-/* validation.h -- loss and exact matches of the network in training on validation examples. */
+/* validation.h -- loss and exact matches on validation examples, during training. */
 #ifndef ATTN_TRAIN_VALIDATION_H
 #define ATTN_TRAIN_VALIDATION_H
 

@@ -48,7 +48,7 @@ void attn_beam_state_free(struct attn_beam_state *s) {
 /* log p_v = x_v - lse, at most 0. Without log-probabilities lse is the largest logit. */
 struct logits_row {
   const float *x;
-  int32_t likeliest; /* of the tokens that are not suppressed */
+  int32_t likeliest; /* token, of those that are not suppressed */
   double lse;
 };
 
@@ -102,7 +102,7 @@ static void add_candidate(struct attn_beam_state *s, int64_t parent, const struc
                                                      (int32_t)parent, (int32_t)token});
 }
 
-/* In [0, 1), 53 bits. */
+/* Returns a random number in [0, 1), with 53 bits. */
 static double random_uniform(const struct attn_beam_state *s) {
   const uint32_t counter[4] = {(uint32_t)s->num_steps, (uint32_t)s->sequence,
                                (uint32_t)((uint64_t)s->sequence >> 32), 0x736d706c};
@@ -119,7 +119,7 @@ static int32_t choose_token(struct attn_beam_state *s, const struct logits_row *
                            s->vocab_size, random_uniform(s), s->order, s->weights);
 }
 
-/* Every open hypothesis ends with eos. */
+/* Ends every open hypothesis with eos. */
 static void force_eos(struct attn_beam_state *s) {
   for (int64_t n = 0; n < s->num_open; n++)
     insert_candidate(s,
@@ -144,7 +144,7 @@ attn_status attn_beam_state_select(struct attn_beam_state *s, const float *logit
 
 /* ---- Open and finished hypotheses ---- */
 
-/* [Wu16 eq. 14] */
+/* [Wu16 eq. 14], or that of transformers' generate(). */
 static double length_penalty(const struct attn_search_config *config, int64_t steps) {
   if (config->rule == ATTN_BEAM_RULE_HUGGING_FACE)
     return pow((double)steps, config->length_penalty);
@@ -165,8 +165,9 @@ static void finish(struct attn_beam_state *s, double sum, int32_t node, int ends
   s->finished[n] = f;
 }
 
-/* Can no open hypothesis rank among the best any more? Sums only decrease, and the penalty is
- * largest at the maximum length; the margin covers the rounding of pow. */
+/* Whether no open hypothesis can still rank among the best. Sums only decrease, and the penalty is
+ * largest at the maximum length; the margin covers the rounding of pow. transformers' generate()
+ * compares at the current length instead. */
 static int is_done(const struct attn_beam_state *s) {
   if (s->num_finished < s->max_finished) return 0;
   if (s->config->rule == ATTN_BEAM_RULE_HUGGING_FACE)

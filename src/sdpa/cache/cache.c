@@ -17,9 +17,9 @@ struct attn_cache {
   struct attn_paging paging;
   int32_t *table;       /* (sequences, columns) */
   int64_t *lengths;     /* (sequences) */
-  int32_t *uses;        /* of each page: the number of sequences that use it */
+  int32_t *uses;        /* (pages) reference counts: the sequences that use a page */
   int32_t *free;        /* a stack of unused pages */
-  unsigned char *marks; /* of each sequence, 0 between calls (attn_cache_append) */
+  unsigned char *marks; /* (sequences) NAMED, COPIES; 0 between calls */
   attn_tensor memory;   /* all of this, as bytes */
   int64_t columns, free_count;
 };
@@ -305,7 +305,7 @@ static void append_sequence(attn_cache *c, int64_t sequence, int64_t b, const at
   }
 }
 
-/* (count, H, T, width), or (H, T, width) of one sequence; *wide is it at rank 4. */
+/* Checks that t is (count, H, T, width), or (H, T, width) if count is 1; *wide: t with rank 4. */
 static attn_status check_tokens(const attn_cache *c, const attn_tensor *t, const char *name,
                                 int64_t count, int64_t width, attn_tensor *wide, attn_error *err) {
   attn_status status = attn_view_check(t, name, err);
@@ -333,18 +333,18 @@ static int64_t sequence_at(const int64_t *sequences, int64_t n) {
   return sequences ? sequences[n] : n;
 }
 
-enum { NAMED = 1, COPIES = 2 };
+enum { NAMED = 1, COPIES = 2 }; /* bits of marks: is in sequences; copies its last page */
 
-/* The pages that a sequence needs for more tokens: new ones, and a copy of its last page if
- * sequences that come later still share it. */
+/* The number of pages that a sequence needs for more tokens: new ones, and a copy of its last page
+ * if sequences that are appended to later still share it. */
 static int64_t pages_needed(attn_cache *c, int64_t sequence, int64_t tokens) {
   int64_t length = c->lengths[sequence];
   int64_t fresh = pages_of(c, length + tokens) - pages_of(c, length);
   if (!tokens || length % c->config.page_size == 0) return fresh;
   int32_t page = *slot(c, sequence, length / c->config.page_size);
   if (c->uses[page] == 1) return fresh;
-  c->uses[page]--,
-      c->marks[sequence] |= COPIES; /* for the sequences after it; unmark() restores it */
+  c->uses[page]--; /* for the sequences after this one; unmark() restores it */
+  c->marks[sequence] |= COPIES;
   return fresh + 1;
 }
 
