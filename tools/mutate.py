@@ -282,8 +282,11 @@ def refresh(every, stale, tree, options):
             refresh_mutations.show(m, match, why or "only names differ: --refresh rewrites it")
     if written or not options.stale and not stale:
         tables.save_all(ROOT, [written.get(m.name, m) for m in every], tree)
+    gone = {m.test for m in every if m.test.startswith("test_") and not list((ROOT / "tests").glob(f"*/{m.test}.c"))}
+    if gone:
+        print("tests that are named but do not exist: " + ", ".join(sorted(gone)))
     print(f"{len(every)} mutations: {len(stale)} stale, {len(written)} refreshed, {left} to mend")
-    return 1 if left else 0
+    return 1 if left or gone else 0
 
 
 def main():

@@ -123,3 +123,10 @@ def test_the_exit_status_is_the_highest_of_all_files(attn, tmp_path):
     reports = check(attn, "good.md", "none.md", status=2)
     assert [r["verdict"] for r in reports] == ["correct", "bad_input"]
     check(attn, "none.md", "good.md", status=2)
+
+
+def test_colours_follow_the_environment_and_the_option(attn, tmp_path):
+    (tmp_path / "l.md").write_text(attn("new").stdout)
+    colored = lambda *options, **env: "\033[" in attn("check", "l.md", *options, env=env).stdout
+    assert colored(CLICOLOR_FORCE="1") and not colored(CLICOLOR_FORCE="1", NO_COLOR="1") and not colored()
+    assert colored("--color", "always", NO_COLOR="1") and not colored("--color", "never", CLICOLOR_FORCE="1")

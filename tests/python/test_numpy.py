@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import attn
+from attn import _core
 
 RNG = np.random.default_rng(int(os.environ.get("ATTN_SEED", "0")))
 
@@ -337,3 +338,28 @@ def test_packed_gradient_of_the_additive_vector():
     np.testing.assert_allclose(g.d_additive, want, atol=1e-13)
     with pytest.raises(attn.AttnError, match="want_additive requires additive"):
         attn.sdpa_packed_backward(d_o, q, k, v, o, lse, STARTS, OTHERS, want_additive=True)
+
+
+def test_strides_between_two_elements_are_refused():
+    x = np.ndarray((2, 3), np.float32, bytes(64), strides=(13, 4))
+    with pytest.raises(attn.AttnError) as caught:
+        attn.sdpa(x, x, x)
+    assert caught.value.argument == "q"
+
+
+class Shifted:
+    """An array by DLPack whose data pointer lies before its first element, by byte_offset."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __dlpack__(self, **_):
+        capsule = self.array.__dlpack__()
+        t = _core._tensor(capsule, "q", False)
+        t.data, t.byte_offset = t.data - 8, t.byte_offset + 8
+        return capsule
+
+
+def test_the_byte_offset_of_dlpack_counts():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4) / 8
+    np.testing.assert_array_equal(attn.sdpa(Shifted(x), Shifted(x), Shifted(x)), attn.sdpa(x, x, x))
