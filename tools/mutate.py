@@ -201,6 +201,7 @@ def sync(tree):
         if path not in there or (tree / path).read_bytes() != data:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_bytes(data)
+        shutil.copymode(ROOT / path, tree / path)
 
 
 def remember(name, test):
