@@ -186,12 +186,20 @@ static void multiply(const struct matmul_args *p, int64_t row, int64_t rows, int
     }
 }
 
+/* Of the largest block of a product with `columns` columns. */
+static size_t panel_bytes(const struct matmul_args *p, int64_t columns) {
+  int64_t width = p->kernel->columns;
+  int64_t panels = (min(columns, BLOCK_COLUMNS) + width - 1) / width;
+  return (size_t)(words_of(p->b.type, min(p->inner, ATTN_GEMM_DEPTH)) * panels * width) *
+         sizeof(uint32_t);
+}
+
 static void run_part(void *argument, int64_t index, int32_t worker) {
   struct matmul_args *p = argument;
   int64_t from = index * p->part, all = p->by_rows ? p->rows : p->columns;
   int64_t count = min(all - from, p->part);
-  uint32_t *panels =
-      attn_memory_allocate(NULL, ATTN_ALIGNMENT, sizeof *panels * ATTN_GEMM_DEPTH * BLOCK_COLUMNS);
+  size_t bytes = panel_bytes(p, p->by_rows ? p->columns : count);
+  uint32_t *panels = attn_memory_allocate(NULL, ATTN_ALIGNMENT, bytes);
   (void)worker;
   if (!panels)
     atomic_store(&p->failed, 1);
