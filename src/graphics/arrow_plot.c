@@ -204,11 +204,8 @@ static double widest_tick(const struct arrow_plane *a) {
 
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c) {
   struct arrow_plane a = {.panel = p};
-  char text[ATTN_NAME_BYTES];
-  double names = 0;
+  double names = attn_panel_widest_label(p, 0, c->plain, attn_label_units);
   find_scale(&a);
-  for (int32_t i = 0; i < p->rows; i++)
-    names = fmax(names, attn_text_units(attn_panel_label(p, 0, i, c->plain, text), LABEL));
   struct attn_panel_layout f = {
       .left = widest_tick(&a) + 12, .top = PAD, .row_step = 1, .col_step = 1};
   f.width = f.left + PLOT + names;

@@ -49,25 +49,28 @@ const char *attn_panel_label(const attn_panel *p, int axis, int32_t index, int p
   return text;
 }
 
-static double widest_label(const attn_panel *p, int axis, int plain) {
+double attn_panel_widest_label(const attn_panel *p, int axis, int plain,
+                               double (*measure)(const char *text)) {
   char text[ATTN_NAME_BYTES];
   double widest = 0;
   for (int32_t n = 0; n < (axis ? p->cols : p->rows); n++)
-    widest = larger(widest, attn_text_units(attn_panel_label(p, axis, n, plain, text), LABEL));
+    widest = larger(widest, measure(attn_panel_label(p, axis, n, plain, text)));
   return widest;
 }
 
-static double widest_number(const attn_panel *p, int precision) {
+double attn_panel_widest_number(const attn_panel *p, int precision,
+                                double (*measure)(const char *text)) {
   char text[ATTN_NUMBER_BYTES];
   double widest = 0;
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++)
       if (!isnan(attn_panel_at(p, i, j)))
-        widest = larger(
-            widest,
-            attn_text_units(attn_panel_number(p, attn_panel_at(p, i, j), precision, text), LABEL));
+        widest =
+            larger(widest, measure(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
   return widest;
 }
+
+double attn_label_units(const char *text) { return attn_text_units(text, LABEL); }
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 
@@ -88,7 +91,7 @@ static void size_cells(struct attn_panel_layout *f, const attn_panel *p, int pre
   int heat = p->kind == ATTN_PANEL_HEAT;
   f->numbers = !heat || (int64_t)p->rows * p->cols <= ATTN_NUMBERED_CELLS;
   if (f->numbers) {
-    double number = widest_number(p, precision) + 16;
+    double number = attn_panel_widest_number(p, precision, attn_label_units) + 16;
     f->turned = label + 10 > larger(2 * number, 64); /* long names of narrow columns */
     f->cell_w = larger(larger(number, heat ? 46 : 26), f->turned ? 0 : label + 10);
     f->cell_h = heat ? 32 : 25;
@@ -114,9 +117,11 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
   if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_measure(p, c);
   int heat = p->kind == ATTN_PANEL_HEAT;
   double rows = words_width(c, &p->row_axis), cols = words_width(c, &p->col_axis);
-  double label = attn_panel_has_labels(p, 1) ? widest_label(p, 1, c->plain) : 0;
+  double label =
+      attn_panel_has_labels(p, 1) ? attn_panel_widest_label(p, 1, c->plain, attn_label_units) : 0;
   size_cells(&f, p, precision, label);
-  if (attn_panel_has_labels(p, 0)) f.left = widest_label(p, 0, c->plain) + 10;
+  if (attn_panel_has_labels(p, 0))
+    f.left = attn_panel_widest_label(p, 0, c->plain, attn_label_units) + 10;
   f.left = larger(f.left, rows) + (heat ? 0 : BRACKET);
   f.top = cols > 0 ? 18 : 0;
   if (label > 0)

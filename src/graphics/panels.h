@@ -31,6 +31,15 @@ int attn_panel_has_labels(const attn_panel *p, int axis);
 const char *attn_panel_number(const attn_panel *p, double value, int precision,
                               char text[ATTN_NUMBER_BYTES]);
 
+/* attn_text_units at the size of labels. */
+double attn_label_units(const char *text);
+
+/* The largest measure of the labels along an axis, and of the numbers; 0 if there are none. */
+double attn_panel_widest_label(const attn_panel *p, int axis, int plain,
+                               double (*measure)(const char *text));
+double attn_panel_widest_number(const attn_panel *p, int precision,
+                                double (*measure)(const char *text));
+
 double attn_panel_at(const attn_panel *p, int32_t i, int32_t j);
 
 struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct attn_canvas *c,

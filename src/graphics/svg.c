@@ -71,33 +71,27 @@ void attn_xml_color(struct attn_out *out, int paint, enum attn_theme theme) {
   put(out, text);
 }
 
-static void put_rule(struct attn_out *out, int paint, enum attn_theme theme) {
-  put(out, ".");
+/* A CSS rule: the property of the paint's class, of elements of that name or of all. */
+static void put_rule(struct attn_out *out, const char *element, const char *property, int paint,
+                     enum attn_theme theme) {
+  put(out, element), put(out, ".");
   put_class(out, paint);
-  put(out, "{fill:");
-  attn_xml_color(out, paint, theme);
-  put(out, "}");
-}
-
-static void put_stroke_rule(struct attn_out *out, int paint, enum attn_theme theme) {
-  put(out, "line.");
-  put_class(out, paint);
-  put(out, "{stroke:");
+  put(out, "{"), put(out, property), put(out, ":");
   attn_xml_color(out, paint, theme);
   put(out, "}");
 }
 
 void attn_xml_theme(struct attn_out *out, enum attn_theme theme) {
   for (int paint = 0; paint < ATTN_PAINTS; paint++) {
-    put_rule(out, paint, theme);
-    put_stroke_rule(out, paint, theme);
+    put_rule(out, "", "fill", paint, theme);
+    put_rule(out, "line", "stroke", paint, theme);
   }
   put(out, ".halo{stroke:");
   attn_xml_color(out, ATTN_PAINT_PAGE, theme);
   put(out, "}");
   for (int level = 0; level < ATTN_HEAT_LEVELS; level++) {
-    put_rule(out, ATTN_PAINT_HEAT + level, theme);
-    put_rule(out, ATTN_PAINT_ON_HEAT + level, theme);
+    put_rule(out, "", "fill", ATTN_PAINT_HEAT + level, theme);
+    put_rule(out, "", "fill", ATTN_PAINT_ON_HEAT + level, theme);
   }
   put(out, "\n");
 }

@@ -23,23 +23,14 @@ static int larger(int a, int b) { return a > b ? a : b; }
 
 /* ---- Sizes ---- */
 
+static double columns_of(const char *text) { return attn_text_width(text); }
+
 static int widest_label(const attn_panel *p, int axis) {
-  char text[ATTN_NAME_BYTES];
-  int widest = 0;
-  for (int32_t n = 0; n < (axis ? p->cols : p->rows); n++)
-    widest = larger(widest, attn_text_width(attn_panel_label(p, axis, n, 0, text)));
-  return widest;
+  return (int)attn_panel_widest_label(p, axis, 0, columns_of);
 }
 
 static int widest_number(const attn_panel *p, int precision) {
-  char text[ATTN_NUMBER_BYTES];
-  int widest = 1;
-  for (int32_t i = 0; i < p->rows; i++)
-    for (int32_t j = 0; j < p->cols; j++)
-      if (!isnan(attn_panel_at(p, i, j)))
-        widest = larger(
-            widest, attn_text_width(attn_panel_number(p, attn_panel_at(p, i, j), precision, text)));
-  return widest;
+  return larger(1, (int)attn_panel_widest_number(p, precision, columns_of));
 }
 
 /* A cell two characters wide is nearly square; one wide if the line is too short. */
