@@ -296,10 +296,11 @@ typedef struct attn_sdpa {
  * Accuracy  float32: |o - exact| <= sum_j p_j |v_j| (exp(b_j) - 1) per element, a proved worst
  *           case (docs/accuracy.md). b_j is at most 2^-24 (34 + 2 (E + 1) M + 3 d + 5 c + 2 tau),
  *           where M bounds |scale| sum_e |q_e k_je|, d is the range of the scores, c =
- *           ceil(log2 S) + 1 and tau = min(n, 96) + ceil(S / 96) for n visible keys; a float mask,
- *           ALiBi, softcap and additive increase E + 1, softcap increases 34 by 8. Weights below
- *           2^(2c - 126) may be 0. 16-bit types: the same and one rounding to the type. A NaN in
- *           q_i reaches row i; in k_j the rows that see j; in v_j that column of these rows.
+ *           ceil(log2 S) + 1 and tau = min(n, 96) + min(n, ceil(S / 96)) - 2 for n visible keys;
+ *           a float mask, ALiBi, softcap and additive increase E + 1, softcap increases 34 by 8.
+ *           Weights below 2^(2c - 126) may be 0. 16-bit types: the same and one rounding to the
+ *           type. A NaN in q_i reaches row i; in k_j the rows that see j; in v_j that column of
+ *           these rows.
  * Cost      2 B Hq L S (E + Ev) operations, about half with CAUSAL; memory O(L). Additive scores:
  *           B Hq L S E evaluations of tanh.
  * Errors    ATTN_ERR_ARGUMENT, _SHAPE, _TYPE, _MEMORY, _CPU, _EMPTY_ROW: outputs unchanged.
