@@ -49,7 +49,7 @@ static void reads_what_it_writes(void **state) {
 static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
-    const char *json, *says;
+    const char *json, *expected;
   } wrong[] = {
       {"", "line"},
       {"[]", "object"},
@@ -94,7 +94,8 @@ static void rejects_invalid_configurations_by_name(void **state) {
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     struct attn_model_config c = {.d_model = 42};
     attn_error err;
-    if (parse(wrong[n].json, &c, &err) != ATTN_ERR_FORMAT || !strstr(err.message, wrong[n].says))
+    if (parse(wrong[n].json, &c, &err) != ATTN_ERR_FORMAT ||
+        !strstr(err.message, wrong[n].expected))
       fail_msg("%s: %s", wrong[n].json, err.message);
     assert_int_equal(c.d_model, 42);
   }

@@ -101,15 +101,15 @@ static void steps_equal_the_whole_pass(void **state) {
 static void long_sequences_fit_the_workspace(void **state) {
   (void)state;
   enum { LONG = 3200 };
-  static int32_t tokens[LONG], stands[LONG];
+  static int32_t tokens[LONG], position_ids[LONG];
   const int64_t starts[] = {0, LONG}, slot = 1;
   const struct attn_token_batch text = {
-      .n = LONG, .sequences = 1, .tokens = tokens, .position_ids = stands, .starts = starts};
+      .n = LONG, .sequences = 1, .tokens = tokens, .position_ids = position_ids, .starts = starts};
   const float *logits = NULL;
   struct attn_decoder *d;
   struct attn_tape exact = {.host.threads = 2};
   open_decodable("\"kind\": \"decoder\", \"decoder_layers\": 1, \"max_positions\": 4000", PLAIN);
-  for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), stands[n] = n;
+  for (int32_t n = 0; n < LONG; n++) tokens[n] = (int32_t)below(WORDS), position_ids[n] = n;
   assert_int_equal(attn_decoder_new(network, NULL, NULL, NULL, 2, LONG, 2, &d, NULL), ATTN_OK);
   for (int n = 0; n < LONG; n++)
     assert_int_equal(attn_decoder_step(d, 1, &slot, tokens + n, &logits, NULL), ATTN_OK);

@@ -272,7 +272,7 @@ static void survives_every_failing_allocation(void **state) {
 static void rejects_invalid_folders(void **state) {
   (void)state;
   static const struct {
-    const char *name, *text, *right, *says;
+    const char *name, *text, *right, *expected;
     attn_status status;
   } bad[] = {{"config.json", "{", config_text, "config.json", ATTN_ERR_FORMAT},
              {"config.json",
@@ -290,7 +290,7 @@ static void rejects_invalid_folders(void **state) {
   for (size_t n = 0; n < sizeof bad / sizeof *bad; n++) {
     put(bad[n].name, bad[n].text);
     assert_int_equal(attn_model_open(folder, &none, &err), bad[n].status);
-    assert_non_null(strstr(err.message, bad[n].says));
+    assert_non_null(strstr(err.message, bad[n].expected));
     assert_null(none);
     if (bad[n].right)
       put(bad[n].name, bad[n].right);

@@ -137,7 +137,7 @@ static void each_weight_is_in_its_tensor(void **state) {
 static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
-    const char *json, *says;
+    const char *json, *expected;
   } wrong[] = {{"", "line"},
                {"[]", "model_type"},
                {"{\"model_type\": 7}", "model_type"},
@@ -157,7 +157,7 @@ static void rejects_invalid_configurations_by_name(void **state) {
     attn_error err = {.message = ""};
     if (attn_hf_config_parse(wrong[n].json, strlen(wrong[n].json), &c, &f, &err) !=
             ATTN_ERR_FORMAT ||
-        !strstr(err.message, wrong[n].says))
+        !strstr(err.message, wrong[n].expected))
       fail_msg("%s: %s", wrong[n].json, err.message);
     assert_int_equal(c.d_model, 42), assert_null(f);
   }
@@ -196,7 +196,7 @@ static void rejects_a_nul_anywhere(void **state) {
 static void rejects_what_the_family_cannot_represent(void **state) {
   (void)state;
   static const struct {
-    const char *json, *family, *says;
+    const char *json, *family, *expected;
   } wrong[] = {
       {"{\"vocab_size\": 9, \"d_model\": 8, \"num_heads\": 2, \"kind\": \"decoder\"}", "gpt2",
        "positions"},
@@ -215,7 +215,7 @@ static void rejects_what_the_family_cannot_represent(void **state) {
     assert_int_equal(attn_model_config_parse(wrong[n].json, strlen(wrong[n].json), &c, NULL),
                      ATTN_OK);
     assert_int_equal(attn_hf_config_write(f, &c, &json, &err), ATTN_ERR_ARGUMENT);
-    if (!strstr(err.message, wrong[n].says)) fail_msg("%s", err.message);
+    if (!strstr(err.message, wrong[n].expected)) fail_msg("%s", err.message);
     assert_null(json);
     struct attn_network *w = new_network(&c, &block);
     if (n < 2) assert_int_equal(attn_hf_weights_write(path, f, w, NULL), ATTN_ERR_ARGUMENT);
@@ -224,10 +224,11 @@ static void rejects_what_the_family_cannot_represent(void **state) {
 }
 
 static void expect_refused(const struct attn_hf_family *f, struct attn_network *n,
-                           const char *says) {
+                           const char *expected) {
   attn_error err = {.message = ""};
   assert_int_equal(attn_hf_weights_read(path, f, n, &err), ATTN_ERR_FORMAT);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
 }
 
 static void rejects_missing_and_unused_tensors(void **state) {
@@ -268,7 +269,7 @@ static void reads_generation_config(void **state) {
       "\"bad_words_ids\": [[3], [2]], \"top_k\": 7, \"min_length\": null, \"repetition_penalty\": "
       "1}";
   static const struct {
-    const char *json, *says;
+    const char *json, *expected;
   } wrong[] = {
       {"[]", "expected an object"},
       {"{", "line 1"},
@@ -287,7 +288,7 @@ static void reads_generation_config(void **state) {
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     if (attn_generation_defaults_read(wrong[n].json, strlen(wrong[n].json), "g", &c, &g, &err) !=
             ATTN_ERR_FORMAT ||
-        !strstr(err.message, wrong[n].says))
+        !strstr(err.message, wrong[n].expected))
       fail_msg("%s: %s", wrong[n].json, err.message);
     assert_true(g.source_bos == 7 && !g.suppressed && !g.max_length);
   }

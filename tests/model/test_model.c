@@ -228,19 +228,21 @@ static void an_encoder_has_a_token_for_each_position(void **state) {
   attn_generation_results_free(replies, TEXTS);
   assert_int_equal(attn_model_evaluate(m, "addition", 5, 1, 1, NULL, NULL, &card, NULL), ATTN_OK);
   assert_true(card.examples == 5 && card.aligned_tokens == 0);
-  assert_int_equal(attn_model_visit_attention(m, "12+34", NULL, 1, count_heads, &heads, NULL), ATTN_OK);
+  assert_int_equal(attn_model_visit_attention(m, "12+34", NULL, 1, count_heads, &heads, NULL),
+                   ATTN_OK);
   assert_int_equal(heads, 2);
   attn_model_free(m);
 }
 
 static void expect_refused(const attn_model *m, const char *text, int64_t count,
                            const attn_generation_config *how, attn_status status,
-                           const char *says) {
+                           const char *expected) {
   attn_error err = {.message = ""};
   const char *sources[2] = {"1+1", text};
   attn_generation_result replies[2] = {ATTN_GENERATION_RESULT_INIT};
   assert_int_equal(attn_model_generate(m, sources, count, how, replies, &err), status);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
   assert_true(!replies[0].text && !replies[1].text);
 }
 
@@ -273,11 +275,11 @@ static void rejects_invalid_options(void **state) {
   expect_refused(m, longer, 2, NULL, ATTN_ERR_ARGUMENT, "99 tokens");
   expect_refused(m, "\xff", 2, NULL, ATTN_ERR_FORMAT, "UTF-8");
   expect_refused(m, "", -1, NULL, ATTN_ERR_ARGUMENT, "count");
-#define REFUSED(status, says, ...)                            \
-  do {                                                        \
-    attn_generation_config how = ATTN_GENERATION_CONFIG_INIT; \
-    __VA_ARGS__;                                              \
-    expect_refused(m, "2", 2, &how, ATTN_ERR_##status, says); \
+#define REFUSED(status, expected, ...)                            \
+  do {                                                            \
+    attn_generation_config how = ATTN_GENERATION_CONFIG_INIT;     \
+    __VA_ARGS__;                                                  \
+    expect_refused(m, "2", 2, &how, ATTN_ERR_##status, expected); \
   } while (0)
   REFUSED(ARGUMENT, "struct_size", how.struct_size = 1);
   REFUSED(ARGUMENT, "num_return_sequences", how.num_return_sequences = 2);
@@ -399,12 +401,13 @@ static void put(const char *data, size_t size) {
   assert_true(f && fwrite(data, 1, size, f) == size && !fclose(f));
 }
 
-static void expect_no_model(attn_status status, const char *says) {
+static void expect_no_model(attn_status status, const char *expected) {
   attn_model *m = (attn_model *)bytes;
   attn_error err = {.message = ""};
   assert_int_equal(attn_model_open(other, &m, &err), status);
   assert_null(m);
-  if (!strstr(err.message, says)) fail_msg("\"%s\" does not contain \"%s\"", err.message, says);
+  if (!strstr(err.message, expected))
+    fail_msg("\"%s\" does not contain \"%s\"", err.message, expected);
 }
 
 /* Replaces a word of the header, wherever it occurs, by another of the same length. */
