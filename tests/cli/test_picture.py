@@ -2,7 +2,6 @@
 import html.parser
 import json
 import math
-import os
 import re
 import resource
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import worked
-from conftest import ATTN
+from conftest import ATTN, SEEDS
 from conftest import LESSONS as FOLDER
 
 LESSONS = sorted(FOLDER.iterdir())
@@ -255,9 +254,10 @@ def test_the_same_picture_each_time(attn, tmp_path):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
-@pytest.mark.skipif(not os.environ.get("ATTN_SEEDS"), reason="ATTN_SEEDS is not set: no published texts")
 def test_published_texts_can_be_drawn(attn, tmp_path):
-    for path in sorted(Path(os.environ["ATTN_SEEDS"]).iterdir()):
+    if not SEEDS.is_dir():
+        pytest.skip(f"the published texts are not in {SEEDS}")
+    for path in sorted(SEEDS.iterdir()):
         if subprocess.run([ATTN, "explain", path], capture_output=True).returncode:
             continue  # prose without numbers
         attn("explain", path, "--svg", "a.svg", "--html", "a.html", "--png", "a.png")
