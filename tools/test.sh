@@ -74,7 +74,7 @@ environment() { # waits for the Python environment; prints its log if it failed
 case ${1:-all} in
   quick)
     part "build (gcc, warnings are errors)" build test
-    part "quick tests" suite test -LE 'long|rare|mutation'
+    part "quick tests" suite test -LE 'slow|long|rare|mutation'
     ;;
   all)
     begin_environment
