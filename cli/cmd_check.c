@@ -11,6 +11,9 @@ static const char help[] =
     "number and its likely cause. FILE is Markdown, plain text or a Python snippet, in English or\n"
     "Japanese; - is standard input.\n\n"
     "  --json              one line of JSON per file (docs/check.schema.json)\n"
+    "  --explain-reading   also how each matrix was read: its line, step, formula, and how many "
+    "of\n"
+    "                      its values agree (always in --json)\n"
     "  --quiet             print nothing; only the exit status\n"
     "  --lang en|ja        language of the report [LC_ALL, LC_MESSAGES or LANG]\n"
     "  --precision N       digits after the decimal point, 0 to 17 [4]\n"
@@ -24,7 +27,7 @@ static const char help[] =
 
 struct check_options {
   attn_style style;
-  int json, quiet, help;
+  int json, quiet, reading, help;
 };
 
 static int report_file_error(const char *path, const struct check_options *o,
@@ -35,6 +38,16 @@ static int report_file_error(const char *path, const struct check_options *o,
   return attn_cli_report_error("check", path, problem);
 }
 
+static void print_text(const attn_lesson *lesson, const attn_check *check,
+                       const struct check_options *o) {
+  attn_error err;
+  const attn_sink sink = attn_cli_stdout();
+  attn_check_print(lesson, check, &o->style, &sink, &err);
+  if (!o->reading) return;
+  puts("");
+  attn_check_print_reading(lesson, check, &o->style, &sink, &err);
+}
+
 static int print_result(const char *path, const attn_lesson *lesson, const attn_check *check,
                         const struct check_options *o) {
   attn_error err;
@@ -42,7 +55,7 @@ static int print_result(const char *path, const attn_lesson *lesson, const attn_
   if (o->json)
     attn_check_print_json(path, lesson, check, NULL, &sink, &err);
   else if (!o->quiet)
-    attn_check_print(lesson, check, &o->style, &sink, &err);
+    print_text(lesson, check, o);
   if (check->judgement == ATTN_JUDGED_NOT_GIVEN) return EXIT_TROUBLE;
   return check->judgement >= ATTN_JUDGED_CARRIED ? EXIT_FOUND : EXIT_OK;
 }
@@ -65,6 +78,7 @@ int attn_cmd_check(int argc, char **argv) {
   struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
   int files;
   const struct attn_cli_option table[] = {{"--json", OPTION_FLAG, &o.json, NULL},
+                                          {"--explain-reading", OPTION_FLAG, &o.reading, NULL},
                                           {"--quiet", OPTION_FLAG, &o.quiet, NULL},
                                           ATTN_CLI_STYLE_OPTIONS(&style),
                                           ATTN_CLI_HELP_OPTIONS(&o.help)};

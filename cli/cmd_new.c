@@ -5,36 +5,83 @@
 #include "console.h"
 
 static const char help[] =
-    "attn new - write a worked example of attention to start from\n\n"
+    "attn new - write a worked example of attention, solved or as an exercise\n\n"
     "usage: attn new [OPTION...] >lesson.md\n\n"
-    "  --tokens WORDS      tokens, separated by spaces [Mia likes cats]\n"
+    "  --kind KIND         self, causal (a mask), cross (two texts), heads (several), positions,\n"
+    "                      scaling (with and without), columns (one query per column) or question\n"
+    "                      (which word answers it?) [self]\n"
+    "  --level N           1: small integers, 2: decimals, 3: wider vectors, more decimals [1]\n"
     "  --blank             leave the answers open: fill them in, then run attn check lesson.md\n"
-    "  --seed N            random numbers of the matrices; without --blank the same seed gives\n"
-    "                      the solution [1]\n"
+    "  --seed N            other numbers; without --blank the same seed gives the solution [1]\n"
+    "  --tokens WORDS      2 to 12 tokens, separated by spaces [those of the kind]; with more "
+    "than\n"
+    "                      5, level 1 has decimals too\n"
+    "  --query-tokens WORDS\n"
+    "                      cross: the tokens of the queries [those of the kind]\n"
+    "  --num-heads N       heads: 2 to 4 [2]\n"
+    "  --question TEXT, --answer WORD\n"
+    "                      question: about --tokens, and the token that answers it\n"
     "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n\n"
     "examples:\n"
     "  attn new >lesson.md\n"
-    "  attn new --tokens 'I have cats' --blank --seed 7 --lang ja >exercise.md\n";
+    "  attn new --kind causal --level 2 --blank --seed 7 >exercise.md\n"
+    "  attn new --kind causal --level 2 --seed 7 >solution.md\n"
+    "  attn new --tokens 'I have cats' --blank --lang ja >exercise.md\n"
+    "  attn new --kind question --tokens 'Ann works in Rome' --question 'Who works in Rome?'\n"
+    "           --answer Ann >exercise.md\n";
+
+struct new_options {
+  attn_lesson_template_config config;
+  const char *kind;
+  int64_t level, num_heads, seed;
+  int has_heads, blank, help;
+};
+
+static int set_config(struct new_options *o) {
+  static const char *const kinds[] = {"self",      "causal",  "cross",   "heads",
+                                      "positions", "scaling", "columns", "question"};
+  int kind = attn_cli_parse_choice("new", "--kind", o->kind, kinds, sizeof kinds / sizeof *kinds);
+  if (kind < 0 || attn_cli_check_range("new", "--level", o->level, 1, 3)) return -1;
+  if (o->has_heads && attn_cli_check_range("new", "--num-heads", o->num_heads, 2, 4)) return -1;
+  o->config.kind = kind;
+  o->config.level = (int32_t)o->level;
+  o->config.num_heads = (int32_t)o->num_heads;
+  o->config.seed = (uint64_t)o->seed;
+  o->config.blank = o->blank;
+  return 0;
+}
 
 int attn_cmd_new(int argc, char **argv) {
+  struct new_options o = {
+      .config = ATTN_LESSON_TEMPLATE_CONFIG_INIT, .kind = "self", .level = 1, .seed = 1};
   struct attn_cli_style_options style_options = ATTN_CLI_STYLE_DEFAULTS;
-  const char *tokens = NULL;
-  int64_t seed = 1;
-  int blank = 0, help_requested = 0, operands;
+  int operands;
   attn_style style;
   attn_error err;
-  const struct attn_cli_option table[] = {{"--tokens", OPTION_TEXT, &tokens, NULL},
-                                          {"--blank", OPTION_FLAG, &blank, NULL},
-                                          {"--seed", OPTION_INT, &seed, NULL},
-                                          {"--lang", OPTION_TEXT, &style_options.lang, NULL},
-                                          ATTN_CLI_HELP_OPTIONS(&help_requested)};
+  const struct attn_cli_option table[] = {
+      {"--kind", OPTION_TEXT, &o.kind, NULL},
+      {"--level", OPTION_INT, &o.level, NULL},
+      {"--blank", OPTION_FLAG, &o.blank, NULL},
+      {"--seed", OPTION_INT, &o.seed, NULL},
+      {"--tokens", OPTION_TEXT, &o.config.tokens, NULL},
+      {"--query-tokens", OPTION_TEXT, &o.config.query_tokens, NULL},
+      {"--num-heads", OPTION_INT, &o.num_heads, &o.has_heads},
+      {"--question", OPTION_TEXT, &o.config.question, NULL},
+      {"--answer", OPTION_TEXT, &o.config.answer, NULL},
+      {"--lang", OPTION_TEXT, &style_options.lang, NULL},
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
   if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
     return EXIT_TROUBLE;
-  if (help_requested) return fputs(help, stdout), EXIT_OK;
-  if (operands) return attn_cli_print_usage_error("new", "unexpected operand \"%.60s\"", argv[1]);
-  if (attn_cli_parse_style("new", &style_options, &style)) return EXIT_TROUBLE;
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (operands)
+    return attn_cli_print_usage_error("new",
+                                      "unexpected operand \"%.60s\"; quote the words: "
+                                      "--tokens 'I have cats'",
+                                      argv[1]);
+  if (set_config(&o) || attn_cli_parse_style("new", &style_options, &style)) return EXIT_TROUBLE;
+  style.width = 80; /* a document does not depend on the terminal */
   const attn_sink sink = attn_cli_stdout();
-  if (attn_lesson_template(tokens, blank, (uint64_t)seed, &style, &sink, &err))
+  if (attn_lesson_template(&o.config, &style, &sink, &err))
     return attn_cli_report_error("new", NULL, &err);
   return EXIT_OK;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console.h"
+
 static int append(void *context, const char *bytes, size_t size) {
   struct attn_cli_buffer *b = context;
   if (size > b->capacity - b->size) {
@@ -46,6 +48,7 @@ attn_status attn_cli_write_pictures(const struct attn_cli_pictures *p,
       snprintf(err->message, sizeof err->message, "no memory for the picture");
     }
     if (!status) status = attn_file_write(files[n].path, buffer.bytes, buffer.size, err);
+    if (!status) printf("wrote "), attn_cli_print_text(files[n].path, stdout), puts("");
     free(buffer.bytes);
   }
   return status;

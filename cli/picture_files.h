@@ -17,7 +17,7 @@ struct attn_cli_pictures {
 int attn_cli_has_pictures(const struct attn_cli_pictures *pictures);
 
 /* Calls draw(data, format, sink, err) for each requested format. A file appears complete or not at
- * all. */
+ * all; each is named on standard output. */
 attn_status attn_cli_write_pictures(const struct attn_cli_pictures *pictures,
                                     attn_status (*draw)(const void *data,
                                                         attn_picture_format format,

@@ -137,7 +137,7 @@ found() { printf '%s' "$3" | base64 -d >"$corpus/$1/$2"; } # found FUZZER NAME B
 found sdpa vector-of-no-width AGj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+PgABQMBAf4EpQ==
 found sdpa cut-of-no-elements AykCBgEBBAH7HBwcHBwIAAAAABwcHBwcHBwcHBwDKQIGAQEEAfscHBwcHAgAAAAAHBwc
 
-cp "$here"/../examples/lessons/* "$corpus/lesson/" 2>/dev/null || true
+cp "$here"/../examples/lessons/* "$here"/../tests/lesson/*/*.md "$corpus/lesson/" 2>/dev/null || true
 [ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/lesson/" 2>/dev/null || true
 cat >"$corpus/lesson/mixed" <<'T'
 # Example 1
@@ -173,3 +173,16 @@ weights
 0.20 0.80
 0.33 0.67
 T
+lesson() { printf '%b' "$2" >"$corpus/lesson/$1"; } # FILE TEXT
+lesson notebook '{"cells":[{"cell_type":"markdown","source":["# X\\n","Q = [[1,0],[0,1]]\\n","K = [[1,0],[0,1]]\\n"]},{"cell_type":"code","source":"S = Q @ K.T","outputs":[{"text":["[[1. 0.]\\n"," [0. 1.]]\\n"]},{"data":{"text/plain":"\\u001b[31mtensor([[1., 0.]])"}}]}],"nbformat":4}'
+lesson octave '>> Q = [1 0; 0 1]\nQ =\n\n   1   0\n   0   1\n\n>> S = Q*Q\x27/sqrt(2)\nS =\n\n   0.7071        0\n        0   0.7071\n\n'
+lesson typst '$ Q = mat(1, 0; 0, 1) $\n$ Q Q^T = mat(1, 0; 0, 1) $\n'
+lesson wiki '{| class="wikitable"\n! Q !! a !! b\n|-\n| the || 1 || 0\n|-\n| cat || 0 || 1\n|}\n'
+lesson asciidoc '.Q\n|===\n|1 |0\n|0 |1\n|===\n'
+lesson html '<table><caption>Q</caption><tr><th>the<td>1<td>&minus;0.5</tr><tr><th>cat<td>0<td>1</tr></table>\n<math><mtable><mtr><mtd>1</mtd><mtd>0</mtd></mtr></mtable></math>'
+lesson latex 'Q: $\\begin{pmatrix} 1 & 0 \\\\ \\frac{1}{\\sqrt2} & \\dfrac{2}{3} \\end{pmatrix}$\n\\begin{tabular}{c|cc} a & 1 & 0 \\\\ \\hline b & 0 & -\\infty \\end{tabular}\n'
+lesson drawn 'Q = ⎡1.0 0.0⎤\n    ⎣0.0 1.0⎦\n┌─────┬─────┐\n│ 1.0 │ 0.5 │\n└─────┴─────┘\n'
+lesson turns 'Token 1: q = [1, 0], k = [1, 1]\nToken 2: q = [0, 1], k = [1, 0]\nq1·k1 = 1*1 + 0*1 = 1, q1·k2 = 1\n0.5 [1, 0] + 0.5 [0, 1] = [0.5, 0.5]\nthe weights are 0.25, 0.25 and 0.50; "it" has 0.5, "they" has 0.3\nexp(1) + exp(2) = 2.72 + 7.39 = 10.11\n'
+lesson commas 'Q\n0,50 0,25\n1,00 0,75\n1.234,5; 2\n'
+lesson heads '# Head 1\nQ\n1 0\n0 1\nK\n1 1\n0 1\nscores\n1 0\n1 1\nmasked\n1 -inf\n1 1\n# Head 2\nQ\n2 0\n0 1\n| | a | b |\n|---|---|---|\n| weights 1 | 0.5 | 0.5 |\n'
+lesson signs 'q₁ = (１, −２)ᵀ, 1.5×10⁻³, ½, √2/2, 2√3, (1+2)/3, e^(−1), 50%, α₁₂ = .5, ▣0▣ ⟦1¦2⏎3⟧\n'

@@ -65,7 +65,8 @@ TARGETS = {  # what a Python test needs, by the variable that names it
 
 
 def run(*command, cwd, **options):
-    return subprocess.run(list(map(str, command)), cwd=cwd, text=True, capture_output=True, **options)
+    return subprocess.run(list(map(str, command)), cwd=cwd, text=True, errors="replace", capture_output=True,
+                          **options)
 
 
 class Test:

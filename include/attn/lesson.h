@@ -9,7 +9,7 @@
  *
  *     read      bytes -> lesson          attn_lesson_read
  *     explain   every step, in words     attn_lesson_explain
- *     check     is each number right?    attn_lesson_check
+ *     check     is each number correct?    attn_lesson_check
  *
  * Indices count from 0; in reports, as the document counts.
  */
@@ -35,12 +35,14 @@ typedef enum attn_cell_kind {
   ATTN_CELL_SUM = 1,    /* an expression: 1 * 2 + 0.5 * 3; lo and hi by interval arithmetic */
   ATTN_CELL_EXACT = 2,  /* a fraction, root or symbol: exact */
   ATTN_CELL_BLANK = 3,  /* an ellipsis or a question mark: no value */
+  ATTN_CELL_SCIENTIFIC = 4, /* a literal with an exponent: its own last digit alone limits how it was rounded */
 } attn_cell_kind;
 
 /** One printed cell: a number, and the interval of numbers that print as it. */
 typedef struct attn_cell {
   int32_t kind;     /* attn_cell_kind */
-  int32_t decimals; /* digits after the point of a literal; 0 for an integer, -1 if not a literal */
+  int32_t decimals; /* digits after the point of a literal; 0 for an integer, -1 if not a literal;
+                       SCIENTIFIC: less the exponent, so it may be negative */
   double value;     /* as printed; NaN where blank */
   double lo, hi;    /* a literal: value -/+ half a unit of its last digit (an integer: -/+ 0.5) */
   int32_t line, column; /* its position, from 1; of a ditto (same as above), the ditto's */
@@ -87,11 +89,13 @@ typedef enum attn_step_op {
   ATTN_OP_EXP,           /* e^a, element by element; e^-inf = 0 */
   ATTN_OP_SUM,           /* along axis of a: a column (axis 1) or a row (axis 0) */
   ATTN_OP_QUOTIENT,      /* a / b, b broadcast along axis */
-  ATTN_OP_ADD,           /* a + b */
+  ATTN_OP_ADD,           /* a + b; one of one row is added to every row of the other */
   ATTN_OP_APPEND,        /* [a | b]: concatenates columns */
   ATTN_OP_GENERAL,       /* a c b^T: Luong's general alignment */
   ATTN_OP_ADDITIVE,      /* e_ij = v . tanh(W a_i + U b_j): operands a, b, W, U, v */
   ATTN_OP_POSITIONS,     /* the sine and cosine table: scalar = first k (0 or 1); rows and cols as set */
+  ATTN_OP_TANH,          /* tanh(a), element by element */
+  ATTN_OP_SHIFT,         /* a minus the largest value of its row (axis 1) or column (axis 0) */
   ATTN_OP_COUNT,         /* how many operations there are */
 } attn_step_op;
 
@@ -101,13 +105,15 @@ typedef struct attn_step {
   int32_t name;   /* attn_step_name */
   int32_t head;   /* of several heads: 0, 1, ...; -1: a single head, or shared by all */
   int32_t op;     /* attn_step_op */
-  int32_t axis;   /* SOFTMAX, SUM, QUOTIENT: 1 along rows, 0 down columns */
+  int32_t axis;   /* SOFTMAX, SUM, QUOTIENT, SHIFT: 1 along rows, 0 down columns */
   int32_t operands;
   int32_t operand[ATTN_OPERANDS_MAX]; /* indices of earlier steps of the same example */
   double scalar;  /* DIVIDE, MASK, POSITIONS */
   int32_t scaled_by;   /* DIVIDE: d_k if scalar is its square root, else 0 */
   int32_t printings;   /* how many times the document prints it; for GIVEN at least 1 */
   attn_printing *printing;
+  int32_t suspected;   /* attn_cause of one slip that explains every printed value of a wrong step; or 0 */
+  int32_t uncertain;   /* 1: its role is a guess: its values are never judged wrong */
   char *symbol;   /* its name in the document: "W^Q", "Scaled E", "scaled_weights"; never NULL */
   attn_matrix exact; /* the exact values: those of a GIVEN, else computed from them in double */
 } attn_step;
@@ -126,11 +132,19 @@ typedef struct attn_example {
   int32_t one_based;    /* 1: the document counts from 1 */
   int32_t unfollowed;   /* steps from this attn_step_name on depend on something unsupported
                            (a bias, dropout, a residual) and are never judged wrong; 0: none */
+  int32_t uncertain;    /* 1: a step uses a relation that the document does not state: at most doubtful */
   int32_t key_tokens;   char **key_token;   /* names of the keys, or none */
   int32_t query_tokens; char **query_token; /* names of the queries; equal to the keys' in self-attention */
   int32_t steps;
   attn_step *step;      /* topological order: operands first */
 } attn_example;
+
+/** Numbers that belong to no step: a block of them, or one number of a sentence. */
+typedef struct attn_unread {
+  int32_t line, column; /* of the first */
+  int32_t rows, cols;
+  char *name;           /* the text in front of them, or "" */
+} attn_unread;
 
 /** A document. Owned by the caller; released by attn_lesson_free. */
 typedef struct attn_lesson {
@@ -138,6 +152,9 @@ typedef struct attn_lesson {
   int32_t japanese;     /* 1: the document is mostly Japanese */
   int32_t examples;
   attn_example *example; /* examples with numbers; none in a document of prose and formulas */
+  int32_t unreads;       /* numbers that were not understood: with any, a check is at most doubtful */
+  attn_unread *unread;
+  int32_t incomplete;    /* 1: the document has more blocks of numbers than are searched: not all were read */
 } attn_lesson;
 
 /**
@@ -171,8 +188,8 @@ ATTN_API int32_t attn_step_find(const char *name);
 typedef enum attn_judgement {
   ATTN_JUDGED_NOT_GIVEN = 0, /* the document does not print it */
   ATTN_JUDGED_OK,
-  ATTN_JUDGED_DOUBTFUL,      /* neither certainly right nor beyond any valid rounding */
-  ATTN_JUDGED_CARRIED,       /* right, given an earlier error of the document */
+  ATTN_JUDGED_DOUBTFUL,      /* neither certainly correct nor beyond any valid rounding */
+  ATTN_JUDGED_CARRIED,       /* correct, given an earlier error of the document */
   ATTN_JUDGED_WRONG,
 } attn_judgement;
 
@@ -193,7 +210,7 @@ typedef struct attn_finding {
   int32_t line, column;  /* in the document */
   double printed;
   double expected;       /* the exact value, from the givens */
-  double follows;        /* computed from the document's own earlier numbers; expected if those are right */
+  double follows;        /* computed from the document's own earlier numbers; expected if those are correct */
 } attn_finding;
 
 typedef struct attn_step_verdict {
@@ -222,7 +239,7 @@ typedef struct attn_check {
 /**
  * Judges every printed number of a lesson, never its prose.
  *
- * Right: the rounded exact value, or the rounded value computed from the printed numbers before it.
+ * Correct: the rounded exact value, or the rounded value computed from the printed numbers before it.
  * Wrong: outside every value that the printed precision of its operands allows (interval arithmetic).
  * Doubtful: between. A step after a wrong one is also judged from the document's own numbers and
  * counts as carried if these explain it.
@@ -272,18 +289,68 @@ ATTN_API attn_status attn_lesson_explain_cell(const attn_lesson *lesson, const c
                                               const attn_style *style, const attn_sink *sink,
                                               attn_error *err);
 
-/** Writes a check as text: verdict, each step, the first wrong cell with its computation and cause. */
+/** Writes a check as text: verdict, each step, the first wrong cell with its computation and cause,
+    and the numbers that were not read. */
 ATTN_API attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
                                       const attn_style *style, const attn_sink *sink,
                                       attn_error *err);
+
+/** Writes how each printed matrix was read, by line: its step, the formula, how many of its values agree. */
+ATTN_API attn_status attn_check_print_reading(const attn_lesson *lesson, const attn_check *check,
+                                              const attn_style *style, const attn_sink *sink,
+                                              attn_error *err);
 
 /** Writes a check as one line of JSON, docs/check.schema.json. lesson and check NULL: bad input, described by problem. */
 ATTN_API attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
                                            const attn_check *check, const attn_error *problem,
                                            const attn_sink *sink, attn_error *err);
 
-/** Writes a new lesson. tokens: separated by spaces, or NULL. blank: leave the answers blank. */
-ATTN_API attn_status attn_lesson_template(const char *tokens, int32_t blank, uint64_t seed,
+/* ---- New lessons ---------------------------------------------------------- */
+
+typedef enum attn_template_kind {
+  ATTN_TEMPLATE_SELF = 0,  /* one head, from X to the output */
+  ATTN_TEMPLATE_CAUSAL,    /* the same with a causal mask */
+  ATTN_TEMPLATE_CROSS,     /* queries from Y, keys and values from X */
+  ATTN_TEMPLATE_HEADS,     /* several heads, concatenated and projected by W_O */
+  ATTN_TEMPLATE_POSITIONS, /* sinusoidal positions, added to X; at level 3 attention over the sum */
+  ATTN_TEMPLATE_SCALING,   /* the weights of one query without and with the division by sqrt(d_k) */
+  ATTN_TEMPLATE_COLUMNS,   /* queries in columns, softmax down each column */
+  ATTN_TEMPLATE_QUESTION,  /* a question attends to the words of a sentence; the largest weight is the answer's */
+} attn_template_kind;
+
+/** A new lesson. All members except struct_size may be 0: one head, level 1, seed 0, solved. */
+typedef struct attn_lesson_template_config {
+  size_t struct_size;
+  int32_t kind;             /* attn_template_kind */
+  int32_t level;            /* 1: small integers, 2: one decimal, 3: wider vectors, more decimals; 0: 1.
+                               Many tokens have more decimals */
+  int32_t num_heads;        /* HEADS: 2 to 4; 0: 2 */
+  int32_t blank;            /* 1: an exercise, every computed value is an ellipsis */
+  uint64_t seed;            /* the same seed gives the same numbers, blank or solved */
+  const char *tokens;       /* 2 to 12 (SCALING: 2 to 5), separated by spaces; NULL: those of the kind */
+  const char *query_tokens; /* CROSS: 1 to 12 tokens of the queries; NULL: those of the kind */
+  const char *question;     /* QUESTION: about tokens; NULL: sentence and question by the seed */
+  const char *answer;       /* QUESTION: the one of tokens that answers it */
+} attn_lesson_template_config;
+
+#ifdef __cplusplus
+#define ATTN_LESSON_TEMPLATE_CONFIG_INIT { sizeof(attn_lesson_template_config) }
+#else
+#define ATTN_LESSON_TEMPLATE_CONFIG_INIT { .struct_size = sizeof(attn_lesson_template_config) }
+#endif
+
+/**
+ * Writes a lesson with numbers drawn by the seed, solved or as an exercise. No two tokens have the same
+ * key, no two visible keys of a query the same weight, and each weight is between 0.001 and 0.98 (a query
+ * with a single visible key excepted).
+ *
+ *   config  in   NULL: all defaults
+ *   style   in   language and width; NULL: English, 80 columns
+ *
+ * Errors  ATTN_ERR_ARGUMENT: an unknown kind, a value out of range, a member that does not apply to
+ *         the kind, an unusable token, no such numbers for the seed. ATTN_ERR_MEMORY, ATTN_ERR_FILE.
+ */
+ATTN_API attn_status attn_lesson_template(const attn_lesson_template_config *config,
                                           const attn_style *style, const attn_sink *sink,
                                           attn_error *err);
 

@@ -75,10 +75,16 @@ class Judgement:
     verdict : {'correct', 'wrong', 'doubtful', 'nothing_to_check'}
     examples : list
         The steps as data; see docs/check.schema.json.
+    unread : list
+        The numbers of the document that were not read.
+    reading : list
+        How each printed matrix was read.
     """
     text: str
     verdict: str
     examples: list
+    unread: list
+    reading: list
 
     def __str__(self):
         return self.text
@@ -136,4 +142,4 @@ def check(document, *, lang="en", precision=4, width=80) -> Judgement:
     result = ffi.gc(handle[0], library.attn_check_free)
     text = _text_of(library.attn_check_print, it.lesson, result, style)
     report = json.loads(_text_of(library.attn_check_print_json, it.name.encode(), it.lesson, result, ffi.NULL))
-    return Judgement(text, report["verdict"], report["examples"])
+    return Judgement(text, report["verdict"], report["examples"], report["unread"], report["reading"])

@@ -266,6 +266,6 @@ static const struct alias ALIASES[] = {
 
 int attn_alias_role(const char *normal) {
   for (size_t i = 0; i < sizeof ALIASES / sizeof *ALIASES; i++)
-    if (strcmp(normal, ALIASES[i].name) == 0) return ALIASES[i].role;
+    if (*normal == *ALIASES[i].name && strcmp(normal, ALIASES[i].name) == 0) return ALIASES[i].role;
   return ATTN_ROLE_NONE;
 }

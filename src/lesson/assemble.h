@@ -71,7 +71,7 @@ struct attn_clues {
 enum { ATTN_KEYS_ARE_INPUTS = 1, ATTN_VALUES_ARE_INPUTS = 2 };
 
 /* One way to read an example where the document leaves it open. */
-struct attn_reading {
+struct attn_choice {
   int columns, scale, mask;
   int inputs;    /* bits: Q and K, or V, that are not given are X */
   int positions; /* 1: the position table goes into X */
@@ -87,13 +87,14 @@ struct attn_range {
 
 struct attn_assembly {
   const struct attn_document *document;
+  int document_scaled;    /* attn_mentions_scale(document) */
   struct attn_pool *pool; /* of the lesson */
   attn_error *err;
   struct attn_range range;
   struct attn_clues clues;
   struct attn_slot *slot;
   int slots, heads;
-  struct attn_reading reading;
+  struct attn_choice reading;
   const attn_example *example; /* that is being built */
   struct attn_py_scope *scope; /* variables of the snippets so far; python_graph.h */
 };
@@ -108,6 +109,7 @@ attn_status attn_split_examples(const struct attn_document *document, struct att
 void attn_settle_roles(struct attn_assembly *a);
 /* clues.c */
 void attn_read_clues(struct attn_assembly *a);
+int attn_mentions_scale(const struct attn_document *d);
 /* rows.c: fills slots from the range's matrices. */
 attn_status attn_collect(struct attn_assembly *a);
 /* build.. assemble.c: one reading. */

@@ -1,357 +1,215 @@
-/* causes.c -- why a step is wrong: single slips tried one after another, the simple and specific
- * first. A slip of the whole step must explain every wrong cell and leave the others right; a slip
- * of single cells must explain each wrong one. */
+/* causes.c -- why a step is wrong. A slip of the whole step must explain every printed cell, and is
+ * named only where one cell does not; else the first wrong number is explained, with its row. */
+#include "causes.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "error.h"
-#include "judge.h"
 
-struct cause_search {
-  const attn_example *example;
-  const struct attn_judged *all, *judged; /* of all steps; of this one */
-  const attn_step *step;
-  struct attn_pool *pool;
-  int *out_of_memory;
-  size_t cells;
-};
+enum { WORK_MAX = 200000000 };
 
-/* 0 where the shapes do not fit: then this was not the slip. */
-static int evaluates(const struct cause_search *h, const attn_step *step,
-                     const attn_matrix *const *operand, attn_matrix *out) {
+/* ---- What the search is made of ---------------------------------------------------------- */
+
+const attn_matrix *attn_cause_operand(const struct attn_cause_search *h, const attn_step *step,
+                                      int32_t n) {
+  int32_t index = step->operand[n];
+  int printed = (h->as_printed >> (n < 2 ? n : 1)) & 1;
+  return printed || h->all[index].tainted ? &h->all[index].carried : &h->example->step[index].exact;
+}
+
+unsigned attn_cause_readings(const attn_step *step) {
+  return attn_cause_is_product(step->op) || step->op == ATTN_OP_GENERAL ? 4 : 2;
+}
+
+int attn_cause_afford(struct attn_cause_search *h, double count, double each) {
+  h->work -= count * each;
+  return h->work > 0;
+}
+
+/* In multiplications; a division or an exponential counts as sixteen. */
+static double cost(const attn_step *step, const attn_matrix *const *operand) {
+  double own = 16.0 * operand[0]->rows * operand[0]->cols;
+  if (!attn_cause_is_product(step->op) && step->op != ATTN_OP_GENERAL) return own;
+  return own +
+         (double)operand[0]->rows * operand[0]->cols * fmax(operand[1]->rows, operand[1]->cols);
+}
+
+int attn_cause_eval(struct attn_cause_search *h, const attn_step *step,
+                    const attn_matrix *const *operand, attn_matrix *out) {
+  if (!attn_cause_afford(h, cost(step, operand), 1)) return 0;
   attn_status status = attn_eval_step(step, operand, h->pool, out, NULL);
-  if (status == ATTN_ERR_MEMORY) *h->out_of_memory = 1;
+  if (status == ATTN_ERR_MEMORY) h->out_of_memory = 1;
   return status == ATTN_OK;
 }
 
-/* The operand as the author has it where the author is right, else as he printed it. */
-static const attn_matrix *operand(const struct cause_search *h, int32_t n) {
-  int32_t index = h->step->operand[n];
-  return h->all[index].tainted ? &h->all[index].carried : &h->example->step[index].exact;
-}
-
-static const attn_step *operand_step(const struct cause_search *h, int32_t n) {
-  return n < h->step->operands ? &h->example->step[h->step->operand[n]] : NULL;
-}
-
-static int wrong(const struct cause_search *h, size_t n) {
-  return h->judged->verdict[n] == ATTN_JUDGED_WRONG;
-}
-
-/* Values of another step are rounded once more on the way: a little more room than for the right.
- */
-static int fits(const struct cause_search *h, size_t n, double value) {
+int attn_cause_fits(const struct attn_cause_search *h, size_t n, double value) {
   const attn_cell *cell = h->judged->printed[n];
   if (attn_judged_fits(h->judged, n, value)) return 1;
-  double unit = pow(10, -(double)h->judged->decimals);
-  return cell->kind == ATTN_CELL_NUMBER && h->judged->decimals > 0 &&
-         fabs(cell->value - value) <= unit;
+  double unit = pow(10, -(double)h->judged->decimals), off = fabs(cell->value - value);
+  double right =
+      fmin(fabs(cell->value - h->step->exact.at[n]), fabs(cell->value - h->judged->followed.at[n]));
+  int better = h->judged->verdict[n] != ATTN_JUDGED_WRONG || 2 * off < right;
+  return cell->kind == ATTN_CELL_NUMBER && h->judged->decimals > 0 && off <= unit && better;
 }
 
-static int explains_all(const struct cause_search *h, const attn_matrix *m) {
-  if (m->rows != h->step->exact.rows || m->cols != h->step->exact.cols) return 0;
-  for (size_t n = 0; n < h->cells; n++)
-    if (h->judged->printed[n] && !fits(h, n, m->at[n])) return 0;
-  return 1;
+int attn_cause_is_product(int op) {
+  return op == ATTN_OP_MATMUL || op == ATTN_OP_MATMUL_NT || op == ATTN_OP_MATMUL_TN;
 }
 
-/* The step computed anew by another operation, from other operands, with another scalar. */
-static int as(const struct cause_search *h, int op, int axis, double scalar, const attn_matrix *a,
-              const attn_matrix *b) {
-  attn_step other = *h->step;
-  attn_matrix out;
-  const attn_matrix *operands[2] = {a, b};
-  other.op = op, other.axis = axis, other.scalar = scalar, other.operands = b ? 2 : 1;
-  return evaluates(h, &other, operands, &out) && explains_all(h, &out);
+static int is_miss(const struct attn_cause_search *h, size_t n) {
+  return h->judged->verdict[n] == ATTN_JUDGED_WRONG ||
+         h->judged->verdict[n] == ATTN_JUDGED_DOUBTFUL;
 }
 
-/* The right numbers of another step of the same head, or as the author has them. */
-static const attn_matrix *named(const struct cause_search *h, int name, int right) {
-  for (int32_t n = 0; n < h->example->steps; n++) {
-    const attn_step *s = &h->example->step[n];
-    if (s->name == name && (s->head == h->step->head || s->head < 0 || h->step->head < 0))
-      return right || !h->all[n].tainted ? &s->exact : &h->all[n].carried;
-  }
-  return NULL;
-}
-
-/* ---- Slips of a whole step ----------------------------------------------------------- */
-
-static int any_width(const struct cause_search *h, const attn_matrix *a) {
-  for (int32_t n = 0; n < h->example->steps; n++) {
-    const double widths[] = {h->example->step[n].exact.rows, h->example->step[n].exact.cols};
-    for (int k = 0; k < 2; k++)
-      if (as(h, ATTN_OP_DIVIDE, 0, sqrt(widths[k]), a, NULL) ||
-          as(h, ATTN_OP_DIVIDE, 0, widths[k], a, NULL))
-        return 1;
-  }
-  return 0;
-}
-
-static int scaling(const struct cause_search *h) {
-  const attn_matrix *a = operand(h, 0);
-  if (explains_all(h, a)) return ATTN_CAUSE_MISSING_SCALE;
-  if (h->step->scaled_by && as(h, ATTN_OP_DIVIDE, 0, h->step->scaled_by, a, NULL))
-    return ATTN_CAUSE_SCALE_BY_DK;
-  return any_width(h, a) ? ATTN_CAUSE_SCALE_WRONG_DIM : ATTN_CAUSE_NONE;
-}
-
-/* A causal mask moved by one key, either way. */
-static int moved_mask(const struct cause_search *h, const attn_step *masked, int then_softmax) {
-  const attn_matrix *scores = &h->example->step[masked->operand[0]].exact;
-  const attn_matrix *mask = &h->example->step[masked->operand[1]].exact;
-  if (mask->rows != scores->rows || mask->cols != scores->cols) return 0;
-  for (int32_t by = -1; by <= 1; by += 2) {
-    attn_matrix m = attn_matrix_new(h->pool, scores->rows, scores->cols), out = m;
-    if (!m.at) return *h->out_of_memory = 1, 0;
-    for (int32_t i = 0; i < m.rows; i++)
-      for (int32_t j = 0; j < m.cols; j++) {
-        int32_t from = j + by < 0 ? 0 : j + by >= m.cols ? m.cols - 1 : j + by;
-        int sees = mask->at[(size_t)i * (size_t)m.cols + (size_t)from] != 0;
-        size_t at = (size_t)i * (size_t)m.cols + (size_t)j;
-        m.at[at] = sees ? scores->at[at] : masked->scalar;
-      }
-    attn_step soft = *h->step;
-    const attn_matrix *operands[] = {&m};
-    soft.operands = 1;
-    if (!then_softmax ? explains_all(h, &m)
-                      : evaluates(h, &soft, operands, &out) && explains_all(h, &out))
-      return 1;
-  }
-  return 0;
-}
-
-static int softmax(const struct cause_search *h) {
-  const attn_matrix *a = operand(h, 0);
-  const attn_step *from = operand_step(h, 0);
-  int axis = h->step->axis;
-  attn_matrix sum;
-  if (as(h, ATTN_OP_SOFTMAX, !axis, 0, a, NULL)) return ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
-  attn_step line = *h->step;
-  line.op = ATTN_OP_SUM, line.operands = 1;
-  if (evaluates(h, &line, &a, &sum) && as(h, ATTN_OP_QUOTIENT, axis, 0, a, &sum))
-    return ATTN_CAUSE_SOFTMAX_WITHOUT_EXP;
-  if (from->op == ATTN_OP_MASK &&
-      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
-    return ATTN_CAUSE_MASK_IGNORED;
-  if (from->op == ATTN_OP_MASK && moved_mask(h, from, 1)) return ATTN_CAUSE_MASK_OFF_BY_ONE;
-  if (from->op == ATTN_OP_DIVIDE &&
-      as(h, ATTN_OP_SOFTMAX, axis, 0, &h->example->step[from->operand[0]].exact, NULL))
-    return ATTN_CAUSE_MISSING_SCALE;
-  return ATTN_CAUSE_NONE;
-}
-
-/* Exponentials over their sums: over the sums of the other axis? */
-static int quotient(const struct cause_search *h) {
-  const attn_matrix *a = operand(h, 0);
-  attn_step line = *h->step;
-  attn_matrix sum;
-  line.op = ATTN_OP_SUM, line.operands = 1, line.axis = !h->step->axis;
-  return evaluates(h, &line, &a, &sum) && as(h, ATTN_OP_QUOTIENT, !h->step->axis, 0, a, &sum)
-             ? ATTN_CAUSE_SOFTMAX_OVER_COLUMNS
-             : ATTN_CAUSE_NONE;
-}
-
-static int mask(const struct cause_search *h) {
-  if (explains_all(h, operand(h, 0))) return ATTN_CAUSE_MASK_IGNORED;
-  return moved_mask(h, h->step, 0) ? ATTN_CAUSE_MASK_OFF_BY_ONE : ATTN_CAUSE_NONE;
-}
-
-static int is_output(const struct cause_search *h) { return h->step->name == ATTN_STEP_OUTPUT; }
-
-static int product(const struct cause_search *h) {
-  const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
-  int name = h->step->name;
-  int other = name == ATTN_STEP_Q ? ATTN_STEP_K : name == ATTN_STEP_K ? ATTN_STEP_Q : -1;
-  const attn_matrix *k = named(h, ATTN_STEP_K, 0);
-  const attn_matrix *swap = other < 0 ? NULL : named(h, other, 1);
-  if (swap && explains_all(h, swap)) return ATTN_CAUSE_SWAPPED_QK;
-  if (name == ATTN_STEP_V && k && explains_all(h, k)) return ATTN_CAUSE_K_INSTEAD_OF_V;
-  if (is_output(h) && k && as(h, h->step->op, 0, 0, a, k)) return ATTN_CAUSE_K_INSTEAD_OF_V;
-  if (name == ATTN_STEP_SCORES && as(h, h->step->op, 0, 0, b, a)) return ATTN_CAUSE_SWAPPED_QK;
-  if (h->step->op == ATTN_OP_MATMUL && as(h, ATTN_OP_MATMUL_NT, 0, 0, a, b))
-    return is_output(h) ? ATTN_CAUSE_WRONG_ROW_OR_COLUMN : ATTN_CAUSE_TRANSPOSED_WEIGHTS;
-  if (h->step->op == ATTN_OP_MATMUL_NT && as(h, ATTN_OP_MATMUL, 0, 0, a, b))
-    return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
-  if (is_output(h) && h->step->op != ATTN_OP_MATMUL_NT &&
-      as(h, h->step->op == ATTN_OP_MATMUL ? ATTN_OP_MATMUL_TN : ATTN_OP_MATMUL, 0, 0, a, b))
-    return ATTN_CAUSE_WRONG_WEIGHT_ROW;
-  return ATTN_CAUSE_NONE;
-}
-
-/* ---- Slips of single cells ------------------------------------------------------------- */
-
-static int each_wrong(const struct cause_search *h,
-                      int (*explains)(const struct cause_search *, size_t)) {
-  for (size_t n = 0; n < h->cells; n++)
-    if (wrong(h, n) && !explains(h, n)) return 0;
-  return 1;
-}
-
-static double follows(const struct cause_search *h, size_t n) { return h->judged->followed.at[n]; }
-static double exact(const struct cause_search *h, size_t n) { return h->step->exact.at[n]; }
-
-/* Is what is printed at n the number of another place, however exact the author had that? */
-static int is_that_of(const struct cause_search *h, size_t n, size_t other) {
-  return fits(h, n, follows(h, other)) || fits(h, n, exact(h, other));
-}
-
-/* Every wrong cell is what another row gives at the same column. */
-static int of_another_row(const struct cause_search *h, size_t n) {
-  size_t cols = (size_t)h->step->exact.cols;
-  for (size_t at = n % cols; at < h->cells; at += cols)
-    if (at != n && is_that_of(h, n, at)) return 1;
-  return 0;
-}
-
-/* Or what another column gives. */
-static int of_another_place(const struct cause_search *h, size_t n) {
-  size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
-  for (size_t at = row; at < row + cols; at++)
-    if (at != n && is_that_of(h, n, at)) return 1;
-  return of_another_row(h, n);
-}
-
-/* Cells of one line: `count` of them, `stride` apart. */
-struct cell_line {
-  size_t first, stride, count;
-};
-
-static int line_is_wrong(const struct cause_search *h, struct cell_line l) {
-  for (size_t n = 0; n < l.count; n++)
-    if (wrong(h, l.first + n * l.stride)) return 1;
-  return 0;
-}
-
-/* All that is printed of the line is what the line `from` of the product gives. */
-static int line_is_that_of(const struct cause_search *h, struct cell_line l, size_t from) {
-  for (size_t n = 0; n < l.count; n++) {
-    size_t at = l.first + n * l.stride;
-    if (h->judged->printed[at] && !is_that_of(h, at, from + n * l.stride)) return 0;
-  }
-  return 1;
-}
-
-/* Every row (or column) with a wrong cell is another one, whole: chance does that less easily than
- * a cell alone. */
-static int lines_are_others(const struct cause_search *h, int columns) {
-  size_t cols = (size_t)h->step->exact.cols, rows = (size_t)h->step->exact.rows;
-  size_t lines = columns ? cols : rows, next = columns ? 1 : cols;
-  for (size_t l = 0; l < lines; l++) {
-    const struct cell_line line = {l * next, columns ? cols : 1, columns ? rows : cols};
-    int found = !line_is_wrong(h, line);
-    for (size_t other = 0; other < lines && !found; other++)
-      found = other != l && line_is_that_of(h, line, other * next);
-    if (!found) return 0;
-  }
-  return 1;
-}
-
-static int lines_were_mixed_up(const struct cause_search *h) {
-  return lines_are_others(h, 0) || lines_are_others(h, 1);
-}
-
-/* The terms a_ik b_kj of one cell of a product. */
-static int32_t terms(const struct cause_search *h, size_t n, double *term, int32_t most) {
-  const attn_matrix *a = operand(h, 0), *b = operand(h, 1);
-  size_t cols = (size_t)h->step->exact.cols, i = n / cols, j = n % cols;
-  int ta = h->step->op == ATTN_OP_MATMUL_TN, tb = h->step->op == ATTN_OP_MATMUL_NT;
-  int32_t inner = ta ? a->rows : a->cols;
-  for (int32_t k = 0; k < inner && k < most; k++) {
-    double x = ta ? a->at[(size_t)k * (size_t)a->cols + i] : a->at[i * (size_t)a->cols + (size_t)k];
-    double y = tb ? b->at[j * (size_t)b->cols + (size_t)k] : b->at[(size_t)k * (size_t)b->cols + j];
-    term[k] = x * y;
-  }
-  return inner < most ? inner : most;
-}
-
-static int is_product(const struct cause_search *h) {
-  return h->step->op == ATTN_OP_MATMUL || h->step->op == ATTN_OP_MATMUL_NT ||
-         h->step->op == ATTN_OP_MATMUL_TN;
-}
-
-/* The whole cell, or one term of its sum, with the other sign. */
-static int of_another_sign(const struct cause_search *h, size_t n) {
-  double term[64], value = follows(h, n);
-  if (value != 0 && fits(h, n, -value)) return 1;
-  int32_t count = is_product(h) ? terms(h, n, term, 64) : 0;
-  for (int32_t k = 0; k < count; k++)
-    if (term[k] != 0 && fits(h, n, value - 2 * term[k])) return 1;
-  return 0;
-}
-
-/* Two digits of value change places. */
-static int digits_swapped(const struct cause_search *h, size_t n, double value) {
-  const attn_cell *cell = h->judged->printed[n];
-  char right[48], got[48];
-  int places = h->judged->decimals;
-  if (cell->kind != ATTN_CELL_NUMBER || fabs(value) > 1e12 || fabs(cell->value) > 1e12) return 0;
-  snprintf(right, sizeof right, "%.*f", places, value);
-  snprintf(got, sizeof got, "%.*f", places, cell->value);
-  if (strlen(right) != strlen(got)) return 0;
-  size_t differ = 0, first = 0, second = 0;
-  for (size_t k = 0; right[k]; k++)
-    if (right[k] != got[k]) second = differ ? k : second, first = differ++ ? first : k;
-  return differ == 2 && right[first] == got[second] && right[second] == got[first];
-}
-
-static int copied_wrongly(const struct cause_search *h, size_t n) {
-  return digits_swapped(h, n, follows(h, n)) || digits_swapped(h, n, exact(h, n));
-}
-
-/* The author rounded, or cut, at fewer digits than he prints. */
-static int rounded_early(const struct cause_search *h, size_t n) {
-  const attn_cell *cell = h->judged->printed[n];
-  double value = follows(h, n);
-  for (int d = h->judged->decimals; d >= 1; d--) {
-    double unit = pow(10, d);
-    if (fabs(round(value * unit) / unit - cell->value) < 1e-12 ||
-        fabs(trunc(value * unit) / unit - cell->value) < 1e-12)
-      return 1;
-  }
-  return 0;
-}
-
-static int count_wrong(const struct cause_search *h) {
-  int count = 0;
-  for (size_t n = 0; n < h->cells; n++) count += wrong(h, n);
+size_t attn_cause_misses(const struct attn_cause_search *h, struct attn_cell_line line) {
+  size_t count = 0;
+  for (size_t n = 0; n < line.count; n++) count += is_miss(h, line.first + n * line.stride) != 0;
   return count;
 }
 
-static int by_cells(const struct cause_search *h) {
-  int32_t name = h->step->name;
-  if (each_wrong(h, rounded_early)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
-  if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
-  if (each_wrong(h, copied_wrongly)) return ATTN_CAUSE_TRANSCRIPTION;
-  int one = count_wrong(h) == 1;
-  if ((is_output(h) || name == ATTN_STEP_WEIGHTS) && !one && lines_are_others(h, 0))
-    return ATTN_CAUSE_WRONG_WEIGHT_ROW;
-  if (is_product(h) && (one ? each_wrong(h, of_another_place) : lines_were_mixed_up(h)))
-    return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
-  if (one)
-    return h->step->op == ATTN_OP_SOFTMAX ? ATTN_CAUSE_SOFTMAX_CELL : ATTN_CAUSE_ARITHMETIC_CELL;
-  return ATTN_CAUSE_UNKNOWN;
+/* ---- Where the first wrong number is ------------------------------------------------------- */
+
+static size_t first_wrong(const struct attn_cause_search *h) {
+  size_t n = 0;
+  while (n + 1 < h->cells && h->judged->verdict[n] != ATTN_JUDGED_WRONG) n++;
+  return n;
+}
+
+static struct attn_cell_line all_cells(const struct attn_cause_search *h) {
+  return (struct attn_cell_line){0, 1, h->cells, 0};
+}
+
+/* Scores and weights are as the example has them; an output is turned as its weights are used. */
+static int queries_in_columns(const struct attn_cause_search *h) {
+  const attn_step *s = h->step;
+  int columns = h->example->orientation == ATTN_QUERIES_IN_COLUMNS;
+  if (s->name != ATTN_STEP_OUTPUT || !attn_cause_is_product(s->op)) return columns;
+  return h->example->step[s->operand[1]].name == ATTN_STEP_WEIGHTS;
+}
+
+/* The row of cell n, or its column. */
+static struct attn_cell_line line_of(const struct attn_cause_search *h, size_t n, int column) {
+  size_t rows = (size_t)h->step->exact.rows, cols = (size_t)h->step->exact.cols;
+  int is_query = column == queries_in_columns(h);
+  return column ? (struct attn_cell_line){n % cols, cols, rows, is_query}
+                : (struct attn_cell_line){n / cols * cols, 1, cols, is_query};
+}
+
+static struct attn_cell_line query_of(const struct attn_cause_search *h, size_t n) {
+  return line_of(h, n, queries_in_columns(h));
+}
+
+/* ---- The search ------------------------------------------------------------------------ */
+
+/* Both lines through the first wrong cell, the query's first. */
+static int by_lines(struct attn_cause_search *h, size_t first) {
+  int turned = queries_in_columns(h), cause = ATTN_CAUSE_NONE;
+  for (int other = 0; other < 2 && !cause; other++) {
+    struct attn_cell_line line = line_of(h, first, turned ^ other);
+    if (attn_cause_misses(h, line) < 2) continue;
+    cause = attn_cause_of_other_line(h, line);
+  }
+  if (!cause) cause = attn_cause_of_each_cell(h);
+  for (int other = 0; other < 2 && !cause; other++) {
+    struct attn_cell_line line = line_of(h, first, turned ^ other);
+    if (attn_cause_misses(h, line) < 2) continue;
+    cause = attn_cause_of_operation(h, line);
+    if (!cause) cause = attn_cause_of_operand(h, line);
+  }
+  return cause;
+}
+
+/* A softmax is normalized, so one slip moves its whole row. */
+static int is_softmax(const attn_step *step) {
+  return step->op == ATTN_OP_SOFTMAX || step->name == ATTN_STEP_WEIGHTS;
+}
+
+/* Is some row, or column, printed and right? */
+static int has_right_query(const struct attn_cause_search *h) {
+  int turned = queries_in_columns(h);
+  size_t cols = (size_t)h->step->exact.cols, count = turned ? cols : h->cells / cols;
+  for (size_t l = 0; l < count; l++) {
+    struct attn_cell_line line = line_of(h, turned ? l : l * cols, turned);
+    size_t printed = 0;
+    for (size_t n = 0; n < line.count; n++)
+      printed += h->judged->printed[line.first + n * line.stride] != NULL;
+    if (printed && !attn_cause_misses(h, line)) return 1;
+  }
+  return 0;
+}
+
+/* Hidden where it is to be seen, or seen where it is to be hidden. */
+static int mask_differs(const struct attn_cause_search *h, size_t n) {
+  const attn_matrix *mask = &h->example->step[h->step->operand[1]].exact;
+  size_t cols = (size_t)h->step->exact.cols, i = mask->rows == 1 ? 0 : n / cols;
+  size_t j = mask->cols == 1 ? 0 : n % cols;
+  int sees = mask->at[i * (size_t)mask->cols + j] != 0;
+  return sees != (h->judged->printed[n]->value > -1e3);
+}
+
+static int of_mask(const struct attn_cause_search *h, size_t first) {
+  struct attn_cell_line line = query_of(h, first);
+  size_t count = 0;
+  for (size_t n = 0; n < line.count; n++) {
+    size_t at = line.first + n * line.stride;
+    count += is_miss(h, at) && mask_differs(h, at);
+  }
+  if (!mask_differs(h, first)) return ATTN_CAUSE_TRANSCRIPTION;
+  return count > 1 ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
+}
+
+/* Nothing is known but the place. A step that only copies can only copy wrongly. */
+static int by_place(const struct attn_cause_search *h, size_t first) {
+  size_t in_row = attn_cause_misses(h, line_of(h, first, 0));
+  size_t in_column = attn_cause_misses(h, line_of(h, first, 1));
+  if (h->step->op == ATTN_OP_MASK) return of_mask(h, first);
+  int alone = in_row == 1 && in_column == 1;
+  if (h->step->op == ATTN_OP_APPEND && alone) return ATTN_CAUSE_TRANSCRIPTION;
+  if (is_softmax(h->step)) {
+    struct attn_cell_line query = query_of(h, first);
+    int local = attn_cause_misses(h, query) == 1 || query.count == h->cells || has_right_query(h);
+    return local ? ATTN_CAUSE_SOFTMAX_CELL : ATTN_CAUSE_UNKNOWN;
+  }
+  return alone ? ATTN_CAUSE_ARITHMETIC_CELL : ATTN_CAUSE_UNKNOWN;
+}
+
+/* Are there several misses outside the query's line and the line that crosses it? Then no slip of
+ * one line or cell explains them. */
+static int is_scattered(const struct attn_cause_search *h, size_t first) {
+  size_t cross =
+      attn_cause_misses(h, line_of(h, first, 0)) + attn_cause_misses(h, line_of(h, first, 1));
+  size_t all = attn_cause_misses(h, all_cells(h));
+  return all > cross && !is_softmax(h->step) && h->step->op != ATTN_OP_MASK;
+}
+
+static int search(struct attn_cause_search *h) {
+  size_t first = first_wrong(h);
+  int cause = ATTN_CAUSE_NONE;
+  if (attn_cause_misses(h, all_cells(h)) == 1) cause = attn_cause_of_cell(h, first);
+  if (!cause) cause = attn_cause_of_rounding(h);
+  if (!cause) cause = attn_cause_of_whole(h);
+  if (!cause && is_scattered(h, first)) return by_place(h, first);
+  if (!cause) cause = by_lines(h, first);
+  if (!cause && h->step->op == ATTN_OP_MASK) cause = attn_cause_of_operation(h, query_of(h, first));
+  if (!cause && attn_cause_misses(h, query_of(h, first)) == 1) cause = attn_cause_of_cell(h, first);
+  return cause ? cause : by_place(h, first);
 }
 
 attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
-                            int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err) {
+                            int32_t step, int32_t *cause, attn_error *err) {
   const attn_step *s = &example->step[step];
-  int out_of_memory = 0;
-  const struct cause_search h = {example,
-                                 judged,
-                                 &judged[step],
-                                 s,
-                                 pool,
-                                 &out_of_memory,
-                                 (size_t)s->exact.rows * (size_t)s->exact.cols};
-  *cause = ATTN_CAUSE_NONE;
-  if (s->op == ATTN_OP_DIVIDE) *cause = scaling(&h);
-  if (s->op == ATTN_OP_SOFTMAX) *cause = softmax(&h);
-  if (s->op == ATTN_OP_QUOTIENT) *cause = quotient(&h);
-  if (s->op == ATTN_OP_MASK) *cause = mask(&h);
-  if (is_product(&h)) *cause = product(&h);
-  if (*cause == ATTN_CAUSE_NONE) *cause = by_cells(&h);
-  return out_of_memory ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look for the cause")
-                       : ATTN_OK;
+  struct attn_cause_search h = {.example = example,
+                                .all = judged,
+                                .judged = &judged[step],
+                                .step = s,
+                                .index = step,
+                                .pool = attn_pool_new(),
+                                .cells = (size_t)s->exact.rows * (size_t)s->exact.cols,
+                                .work = WORK_MAX};
+  h.explained = h.pool ? attn_pool_take(h.pool, h.cells + 1) : NULL;
+  h.out_of_memory = !h.explained;
+  *cause = h.explained ? search(&h) : ATTN_CAUSE_NONE;
+  attn_pool_free(h.pool);
+  return h.out_of_memory ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to look for the cause")
+                         : ATTN_OK;
 }

@@ -50,12 +50,14 @@ static attn_status describe(const attn_example *e, const struct attn_judged *jud
     status = list_findings(&e->step[n], &judged[n], out->first_wrong >= 0, pool, v, err);
     if (!status && v->judgement == ATTN_JUDGED_WRONG) {
       if (out->first_wrong < 0) out->first_wrong = out->verdicts;
-      status = attn_find_cause(e, judged, n, pool, &v->cause, err);
+      status = attn_find_cause(e, judged, n, &v->cause, err);
+      if (e->step[n].suspected) v->cause = e->step[n].suspected;
     }
     if (v->cells && v->judgement == ATTN_JUDGED_NOT_GIVEN) v->judgement = ATTN_JUDGED_OK;
     if (v->judgement > out->judgement) out->judgement = v->judgement;
     out->verdicts++;
   }
+  if (e->uncertain && out->judgement == ATTN_JUDGED_OK) out->judgement = ATTN_JUDGED_DOUBTFUL;
   return status;
 }
 
@@ -73,6 +75,8 @@ static attn_status judge_all(const attn_lesson *lesson, struct check_owner *o, a
     if (o->check.example[n].judgement > o->check.judgement)
       o->check.judgement = o->check.example[n].judgement;
   }
+  if ((lesson->unreads || lesson->incomplete) && o->check.judgement == ATTN_JUDGED_OK)
+    o->check.judgement = ATTN_JUDGED_DOUBTFUL;
   return ATTN_OK;
 }
 

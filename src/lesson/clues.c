@@ -130,8 +130,14 @@ void attn_read_clues(struct attn_assembly *a) {
   struct attn_clues c = {0};
   for (int i = a->range.begin; i < a->range.end; i++)
     if (!d->item[i].block) read_item(&c, &d->item[i]);
-  for (int i = 0; i < d->items && !c.document_scaled; i++)
-    if (d->item[i].kind == ATTN_ITEM_SENTENCE || d->item[i].kind == ATTN_ITEM_HEADING)
-      c.document_scaled = attn_text_has_any(d->item[i].text, SCALE_WORDS);
+  c.document_scaled = a->document_scaled;
   a->clues = c;
+}
+
+int attn_mentions_scale(const struct attn_document *d) {
+  int found = 0;
+  for (int i = 0; i < d->items && !found; i++)
+    if (d->item[i].kind == ATTN_ITEM_SENTENCE || d->item[i].kind == ATTN_ITEM_HEADING)
+      found = attn_text_has_any(d->item[i].text, SCALE_WORDS);
+  return found;
 }

@@ -165,6 +165,21 @@ attn_status attn_eval_quotient(const attn_step *step, const attn_matrix *const *
   return ATTN_OK;
 }
 
+/* A line without a finite value stays as it is. */
+attn_status attn_eval_shift(const attn_step *step, const attn_matrix *const *operand,
+                            struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  matrix a = operand[0];
+  int axis = step->axis;
+  attn_status status = make(pool, a->rows, a->cols, out, err);
+  for (int32_t l = 0; l < lines(a, axis) && !status; l++) {
+    double top = -INFINITY;
+    for (int32_t k = 0; k < length(a, axis); k++) top = fmax(top, line_get(a, axis, l, k));
+    for (int32_t k = 0; k < length(a, axis); k++)
+      line_set(out, axis, l, k, line_get(a, axis, l, k) - (isfinite(top) ? top : 0));
+  }
+  return status;
+}
+
 /* ---- element by element ---- */
 
 /* b may be one row, one column or one value that is broadcast. */
@@ -186,8 +201,11 @@ static attn_status binary(double (*f)(double, double, double), const char *what,
 static double added(double x, double y, double unused) { return (void)unused, x + y; }
 static double masked(double x, double y, double fill) { return y != 0 ? x : fill; }
 
+/* Either operand may be one row. */
 attn_status attn_eval_add(const attn_step *step, const attn_matrix *const *operand,
                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  const attn_matrix *turned[2] = {operand[1], operand[0]};
+  if (operand[0]->rows == 1 && operand[1]->rows > 1) operand = turned;
   return binary(added, "sum", step, operand, pool, out, err);
 }
 
@@ -207,6 +225,7 @@ static attn_status unary(double (*f)(double, double), matrix a, double scalar,
 static double copied(double x, double unused) { return (void)unused, x; }
 static double divided(double x, double scalar) { return x / scalar; }
 static double exponential(double x, double unused) { return (void)unused, exp(x); }
+static double tangent(double x, double unused) { return (void)unused, tanh(x); }
 
 attn_status attn_eval_given(const attn_step *step, const attn_matrix *const *operand,
                             struct attn_pool *pool, attn_matrix *out, attn_error *err) {
@@ -223,6 +242,12 @@ attn_status attn_eval_exp(const attn_step *step, const attn_matrix *const *opera
                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
   (void)step;
   return unary(exponential, operand[0], 0, pool, out, err);
+}
+
+attn_status attn_eval_tanh(const attn_step *step, const attn_matrix *const *operand,
+                           struct attn_pool *pool, attn_matrix *out, attn_error *err) {
+  (void)step;
+  return unary(tangent, operand[0], 0, pool, out, err);
 }
 
 attn_status attn_eval_transpose(const attn_step *step, const attn_matrix *const *operand,

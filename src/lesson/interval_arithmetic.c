@@ -51,9 +51,10 @@ static attn_status multiply(intervals a, int ta, intervals b, int tb, double sla
       struct attn_interval sum = {0, 0};
       for (int32_t k = 0; k < inner; k++) {
         struct attn_interval x = get(a, ta, i, k), y = get(b, tb, k, j), p = times(x, y);
-        /* A product with 0 or 1 is not rounded by anybody. */
+        /* A product with 0 or 1, or one that is a whole number, is not rounded by anybody. */
         int plain = (x.lo == x.hi && (x.lo == 0 || fabs(x.lo) == 1)) ||
-                    (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1));
+                    (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1)) ||
+                    (x.lo == x.hi && y.lo == y.hi && p.lo == floor(p.lo));
         sum.lo += p.lo - (plain ? 0 : slack), sum.hi += p.hi + (plain ? 0 : slack);
       }
       set(out, i, j, sum);
@@ -114,15 +115,65 @@ attn_status attn_interval_exp(const attn_step *step, intervals const *o, double 
   return map(o[0], power, 0, 0, pool, out, err);
 }
 
-/* The extent of a line: the number of cells that a sum along axis runs over. */
+attn_status attn_interval_tanh(const attn_step *step, intervals const *o, double slack,
+                               struct attn_pool *pool, struct attn_interval_matrix *out,
+                               attn_error *err) {
+  (void)step, (void)slack;
+  return map(o[0], tangent, 0, 0, pool, out, err);
+}
+
+/* Lines of a matrix: rows for axis 1, columns for axis 0. */
+static int32_t lines(intervals m, int axis) { return axis ? m->lo.rows : m->lo.cols; }
+static int32_t length(intervals m, int axis) { return axis ? m->lo.cols : m->lo.rows; }
+static struct attn_interval line_get(intervals m, int axis, int32_t line, int32_t k) {
+  return axis ? get(m, 0, line, k) : get(m, 0, k, line);
+}
+static void line_set(struct attn_interval_matrix *m, int axis, int32_t line, int32_t k,
+                     struct attn_interval x) {
+  set(m, axis ? line : k, axis ? k : line, x);
+}
+
 static struct attn_interval line_sum(intervals a, int axis, int32_t line) {
   struct attn_interval sum = {0, 0};
-  int32_t n = axis ? a->lo.cols : a->lo.rows;
-  for (int32_t k = 0; k < n; k++) {
-    struct attn_interval x = axis ? get(a, 0, line, k) : get(a, 0, k, line);
+  for (int32_t k = 0; k < length(a, axis); k++) {
+    struct attn_interval x = line_get(a, axis, line, k);
     sum.lo += x.lo, sum.hi += x.hi;
   }
   return sum;
+}
+
+/* The largest finite upper end; 0: none. */
+static double line_top(intervals a, int axis, int32_t line) {
+  double top = -(double)INFINITY;
+  for (int32_t k = 0; k < length(a, axis); k++) {
+    double hi = line_get(a, axis, line, k).hi;
+    if (isfinite(hi)) top = fmax(top, hi);
+  }
+  return isfinite(top) ? top : 0;
+}
+
+/* x_i less the larger of x_i and the others' maximum: grows with x_i, falls with the others. */
+static struct attn_interval less_maximum(intervals a, int axis, int32_t line, int32_t i) {
+  struct attn_interval x = line_get(a, axis, line, i), top = x;
+  for (int32_t k = 0; k < length(a, axis); k++) {
+    struct attn_interval y = line_get(a, axis, line, k);
+    if (k != i) top.hi = fmax(top.hi, y.lo), top.lo = fmax(top.lo, y.hi);
+  }
+  if (isfinite(top.lo)) x.lo -= top.lo;
+  if (isfinite(top.hi)) x.hi -= top.hi;
+  return x;
+}
+
+attn_status attn_interval_shift(const attn_step *step, intervals const *o, double slack,
+                                struct attn_pool *pool, struct attn_interval_matrix *out,
+                                attn_error *err) {
+  intervals a = o[0];
+  (void)slack;
+  attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
+  for (int32_t l = 0; l < lines(a, step->axis) && !status; l++)
+    for (int32_t k = 0; k < length(a, step->axis); k++)
+      line_set(out, step->axis, l, k, less_maximum(a, step->axis, l, k));
+  return status;
 }
 
 attn_status attn_interval_sum(const attn_step *step, intervals const *o, double slack,
@@ -139,29 +190,37 @@ attn_status attn_interval_sum(const attn_step *step, intervals const *o, double 
   return status;
 }
 
+/* The exponentials of a line. Where they are not rounded, a common factor cancels out: the largest
+ * is 1, whatever the scores. */
+static void line_exponentials(intervals a, int axis, int32_t line, double slack,
+                              struct attn_interval_matrix *e) {
+  double top = slack > 0 ? 0 : line_top(a, axis, line);
+  for (int32_t k = 0; k < length(a, axis); k++) {
+    struct attn_interval x = line_get(a, axis, line, k);
+    struct attn_interval y = {exp(x.lo - top), exp(x.hi - top)};
+    int rounded = y.lo != y.hi || (y.lo != 0 && y.lo != 1);
+    y.lo = fmax(0, y.lo - (rounded ? slack : 0)), y.hi += rounded ? slack : 0;
+    line_set(e, axis, line, k, y);
+  }
+}
+
 /* p_i is largest where e_i is and all others are least. */
 attn_status attn_interval_softmax(const attn_step *step, intervals const *o, double slack,
                                   struct attn_pool *pool, struct attn_interval_matrix *out,
                                   attn_error *err) {
-  intervals a = o[0];
   int axis = step->axis;
-  struct attn_interval_matrix e;
-  attn_status status = map(a, power, 0, 0, pool, &e, err);
-  if (!status) status = make(pool, a->lo.rows, a->lo.cols, out, err);
-  if (status) return status;
-  for (size_t n = 0; n < (size_t)e.lo.rows * (size_t)e.lo.cols; n++) {
-    int rounded = e.lo.at[n] != e.hi.at[n] || (e.lo.at[n] != 0 && e.lo.at[n] != 1);
-    e.lo.at[n] = fmax(0, e.lo.at[n] - (rounded ? slack : 0));
-    e.hi.at[n] += rounded ? slack : 0;
-  }
-  for (int32_t i = 0; i < e.lo.rows; i++)
-    for (int32_t j = 0; j < e.lo.cols; j++) {
-      struct attn_interval x = get(&e, 0, i, j), sum = line_sum(&e, axis, axis ? i : j);
+  attn_status status = make(pool, o[0]->lo.rows, o[0]->lo.cols, out, err);
+  for (int32_t l = 0; l < lines(o[0], axis) && !status; l++) {
+    line_exponentials(o[0], axis, l, slack, out);
+    struct attn_interval sum = line_sum(out, axis, l);
+    for (int32_t k = 0; k < length(out, axis); k++) {
+      struct attn_interval x = line_get(out, axis, l, k);
       double least = x.lo + (sum.hi - x.hi), most = x.hi + (sum.lo - x.lo);
-      set(out, i, j,
-          (struct attn_interval){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
+      line_set(out, axis, l, k,
+               (struct attn_interval){least > 0 ? x.lo / least : 0, most > 0 ? x.hi / most : 0});
     }
-  return ATTN_OK;
+  }
+  return status;
 }
 
 attn_status attn_interval_quotient(const attn_step *step, intervals const *o, double slack,
@@ -175,8 +234,8 @@ attn_status attn_interval_quotient(const attn_step *step, intervals const *o, do
     for (int32_t j = 0; j < a->lo.cols; j++) {
       struct attn_interval x = get(a, 0, i, j), y = axis ? get(b, 0, i, 0) : get(b, 0, 0, j);
       struct attn_interval inverse =
-          y.lo > 0 ? (struct attn_interval){1 / y.hi, 1 / y.lo}
-                   : (struct attn_interval){-(double)INFINITY, (double)INFINITY};
+          y.lo > 0 || y.hi < 0 ? (struct attn_interval){1 / y.hi, 1 / y.lo}
+                               : (struct attn_interval){-(double)INFINITY, (double)INFINITY};
       set(out, i, j, times(x, inverse));
     }
   return status;
@@ -185,12 +244,14 @@ attn_status attn_interval_quotient(const attn_step *step, intervals const *o, do
 attn_status attn_interval_add(const attn_step *step, intervals const *o, double slack,
                               struct attn_pool *pool, struct attn_interval_matrix *out,
                               attn_error *err) {
-  intervals a = o[0], b = o[1];
+  int turned = o[0]->lo.rows == 1 && o[1]->lo.rows > 1; /* either may be one row */
+  intervals a = o[turned], b = o[!turned];
   (void)step, (void)slack;
   attn_status status = make(pool, a->lo.rows, a->lo.cols, out, err);
   for (int32_t i = 0; i < a->lo.rows && !status; i++)
     for (int32_t j = 0; j < a->lo.cols; j++) {
-      struct attn_interval x = get(a, 0, i, j), y = get(b, 0, i, j);
+      struct attn_interval x = get(a, 0, i, j);
+      struct attn_interval y = get(b, 0, b->lo.rows == 1 ? 0 : i, b->lo.cols == 1 ? 0 : j);
       set(out, i, j, (struct attn_interval){x.lo + y.lo, x.hi + y.hi});
     }
   return status;

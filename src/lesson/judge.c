@@ -4,15 +4,25 @@
 #include <math.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "error.h"
 
 /* ---- What is printed of a step: the best printing of each cell ------------------- */
 
+static int is_literal(const attn_cell *cell) {
+  return cell->kind == ATTN_CELL_NUMBER || cell->kind == ATTN_CELL_SCIENTIFIC;
+}
+
 /* A literal tells more than a sum, many digits more than few. */
 static int better(const attn_cell *a, const attn_cell *than) {
   if (!than) return 1;
-  int literal = a->kind == ATTN_CELL_NUMBER, other = than->kind == ATTN_CELL_NUMBER;
+  int literal = is_literal(a), other = is_literal(than);
   return literal != other ? literal : a->decimals > than->decimals;
+}
+
+/* A literal printed twice with other numbers: the one that is farther from the exact number. */
+static const attn_cell *worse(const attn_cell *a, const attn_cell *b, double exact) {
+  return fabs(a->value - exact) > fabs(b->value - exact) ? a : b;
 }
 
 /* 0.005753 has four digits that count; 0 for what has no point. */
@@ -34,7 +44,10 @@ static attn_status collect(struct attn_judged *j, const attn_step *s, struct att
         int32_t row = r + g->row0, col = c + g->col0;
         if (cell->kind == ATTN_CELL_BLANK || row >= s->exact.rows || col >= s->exact.cols) continue;
         const attn_cell **at = &j->printed[(size_t)row * (size_t)s->exact.cols + (size_t)col];
-        if (better(cell, *at)) *at = cell;
+        if (*at && is_literal(cell) && is_literal(*at) && attn_cells_contradict(cell, *at))
+          *at = worse(cell, *at, s->exact.at[row * s->exact.cols + col]);
+        else if (better(cell, *at))
+          *at = cell;
         if (cell->kind == ATTN_CELL_NUMBER && cell->decimals > j->decimals)
           j->decimals = cell->decimals;
         if (significant(cell) > j->significant) j->significant = significant(cell);
@@ -72,7 +85,11 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
   /* All whole, and the author's operands whole as well: he computed with whole numbers. */
   if (cell->kind == ATTN_CELL_NUMBER && cell->decimals == 0 && exact == floor(exact))
     return (struct attn_interval){value, value};
-  return (struct attn_interval){cell->lo, cell->hi};
+  /* What is printed, or what it was rounded from. */
+  double lo = cell->lo, hi = cell->hi;
+  if (j->open.lo.at) lo = fmax(lo, j->open.lo.at[n]), hi = fmin(hi, j->open.hi.at[n]);
+  if (lo > hi) return (struct attn_interval){cell->lo, cell->hi};
+  return (struct attn_interval){fmin(value, lo), fmax(value, hi)};
 }
 
 /* The interval of a cell as an operand: what was printed, or the honest range behind it. */
@@ -115,7 +132,7 @@ static double half_unit(const struct attn_judged *j, const attn_cell *cell) {
 static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double value) {
   if (value == cell->value) return 1;
   if (isinf(value) || isinf(cell->value)) return 0;
-  if (cell->kind == ATTN_CELL_SUM)
+  if (cell->kind == ATTN_CELL_SUM || cell->kind == ATTN_CELL_SCIENTIFIC)
     return value >= cell->lo - slack_of(value) && value <= cell->hi + slack_of(value);
   if (cell->kind != ATTN_CELL_NUMBER) return fabs(value - cell->value) <= slack_of(value);
   if (j->decimals == 0) return fabs(value - cell->value) <= slack_of(value);
@@ -184,20 +201,49 @@ static double written(double x, int digits) {
   return digits ? round(x * unit) / unit : x;
 }
 
-static attn_status explain_all(const struct example_judgement *g, int32_t index,
-                               unsigned char *explained) {
+static attn_status explain_with(const struct example_judgement *g, int32_t index, double scalar,
+                                unsigned char *explained) {
   const attn_step *s = &g->example->step[index];
   attn_status status = ATTN_OK;
-  int scalars = s->op == ATTN_OP_DIVIDE ? 4 : 1;
   for (int a = 0; a < READINGS && !status; a++)
-    for (int b = 0; b < (s->operands == 2 ? READINGS : 1) && !status; b++)
-      for (int d = 0; d < scalars && !status; d++) {
-        enum operand_reading how[ATTN_OPERANDS_MAX];
-        for (int32_t n = 0; n < s->operands; n++)
-          how[n] = (enum operand_reading)(n == 1 && s->operands == 2 ? b : a);
-        status = explain_as(g, index, how, d ? written(s->scalar, d + 1) : s->scalar, explained);
-      }
+    for (int b = 0; b < (s->operands == 2 ? READINGS : 1) && !status; b++) {
+      enum operand_reading how[ATTN_OPERANDS_MAX];
+      for (int32_t n = 0; n < s->operands; n++)
+        how[n] = (enum operand_reading)(n == 1 && s->operands == 2 ? b : a);
+      status = explain_as(g, index, how, scalar, explained);
+    }
   return status;
+}
+
+static size_t count_explained(const unsigned char *explained, size_t cells) {
+  size_t count = 0;
+  for (size_t n = 0; n < cells; n++) count += explained[n] != 0;
+  return count;
+}
+
+enum { WRITTEN = 4 }; /* ways to write a divisor */
+
+/* An author divides by one number: the written divisor that explains the most cells. */
+static attn_status explain_quotients(const struct example_judgement *g, int32_t index,
+                                     unsigned char *explained, size_t cells) {
+  double scalar = g->example->step[index].scalar;
+  unsigned char *tried = attn_pool_take(g->pool, cells + 1);
+  attn_status status = tried ? ATTN_OK : attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
+  for (int d = 0; d < WRITTEN && !status; d++) {
+    memset(tried, 0, cells);
+    status = explain_with(g, index, d ? written(scalar, d + 1) : scalar, tried);
+    if (count_explained(tried, cells) <= count_explained(explained, cells)) continue;
+    memcpy(explained, tried, cells);
+    g->all[index].rounded_divisor = d > 0;
+  }
+  return status;
+}
+
+static attn_status explain_all(const struct example_judgement *g, int32_t index,
+                               unsigned char *explained, size_t cells) {
+  const attn_step *s = &g->example->step[index];
+  if (s->op == ATTN_OP_DIVIDE) return explain_quotients(g, index, explained, cells);
+  return explain_with(g, index, s->scalar, explained);
 }
 
 /* The honest ranges: from the right numbers, and from the author's own. */
@@ -239,10 +285,11 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
   unsigned char *explained = attn_pool_take(g->pool, cells + 1);
   struct attn_interval_matrix right, author;
   if (!explained) return attn_fail(g->err, ATTN_ERR_MEMORY, NULL, "no memory");
-  attn_status status = explain_all(g, index, explained);
+  attn_status status = explain_all(g, index, explained, cells);
   if (!status) status = ranges(g, index, &right, &author);
   if (status) return status;
-  widen(s, &right), widen(s, &author);
+  size_t plain = j->rounded_divisor ? 0 : count_explained(explained, cells);
+  if (2 * plain <= cells) widen(s, &right), widen(s, &author);
   int slipped = tainted(g, s);
   j->tainted = slipped;
   j->range = right;
@@ -251,9 +298,8 @@ static attn_status judge_step(const struct example_judgement *g, int32_t index) 
     if (!j->printed[n]) continue;
     const double r[2] = {right.lo.at[n], right.hi.at[n]}, a[2] = {author.lo.at[n], author.hi.at[n]};
     j->verdict[n] = judge_cell(j->printed[n], explained[n], r, a, slipped);
-    if (j->verdict[n] == ATTN_JUDGED_WRONG && g->example->unfollowed &&
-        s->name >= g->example->unfollowed)
-      j->verdict[n] = ATTN_JUDGED_DOUBTFUL;
+    int unsure = s->uncertain || (g->example->unfollowed && s->name >= g->example->unfollowed);
+    if (j->verdict[n] == ATTN_JUDGED_WRONG && unsure) j->verdict[n] = ATTN_JUDGED_DOUBTFUL;
     if (j->verdict[n] > j->worst) j->worst = j->verdict[n];
   }
   if (j->worst == ATTN_JUDGED_WRONG) j->tainted = 1;
@@ -277,6 +323,20 @@ static attn_status prepare(const struct example_judgement *g, int32_t index) {
   return status;
 }
 
+static int rounds_nothing(const attn_step *s) {
+  int moves = s->op == ATTN_OP_APPEND || s->op == ATTN_OP_TRANSPOSE;
+  return s->op != ATTN_OP_GIVEN && (moves || !s->printings);
+}
+
+/* A step that is not printed, or only moves numbers, passes on both what is carried and what was
+ * never rounded. */
+static attn_status follow_unrounded(const struct example_judgement *g, int32_t index) {
+  const attn_step *s = &g->example->step[index];
+  const attn_matrix *operand[ATTN_OPERANDS_MAX];
+  for (int32_t n = 0; n < s->operands; n++) operand[n] = &g->all[s->operand[n]].followed;
+  return attn_eval_step(s, operand, g->pool, &g->all[index].followed, g->err);
+}
+
 static attn_status follow(const struct example_judgement *g, int32_t index) {
   const attn_step *s = &g->example->step[index];
   struct attn_judged *j = &g->all[index];
@@ -292,7 +352,7 @@ static attn_status follow(const struct example_judgement *g, int32_t index) {
   if (status) return status;
   overlay(j, s);
   spread(j, s);
-  return ATTN_OK;
+  return rounds_nothing(s) ? follow_unrounded(g, index) : ATTN_OK;
 }
 
 attn_status attn_judge_example(const attn_example *example, struct attn_pool *pool,

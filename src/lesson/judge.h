@@ -11,6 +11,7 @@ struct attn_judged {
   int decimals;              /* the most digits behind the point that a literal shows */
   int significant;           /* the most digits that count */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
+  int rounded_divisor; /* DIVIDE: the author divided by a rounded root */
   int worst;
   int tainted;                        /* wrong, or computed from something wrong */
   attn_matrix followed;               /* computed from the author's own numbers */
@@ -30,6 +31,6 @@ int attn_judged_fits(const struct attn_judged *judged, size_t n, double value);
 
 /* causes.c: the likely cause of a wrong step. */
 attn_status attn_find_cause(const attn_example *example, const struct attn_judged *judged,
-                            int32_t step, struct attn_pool *pool, int32_t *cause, attn_error *err);
+                            int32_t step, int32_t *cause, attn_error *err);
 
 #endif

@@ -51,6 +51,7 @@ static const char *const NOISE[] = {"\\left", "\\right", "\\quad", "\\qquad", "\
 
 static size_t prefix_length(const char *s, const char *const *words) {
   for (; *words; words++) {
+    if (*s != **words) continue;
     size_t length = strlen(*words);
     if (strncmp(s, *words, length) != 0) continue;
     if ((*words)[0] == '\\' && isalpha((unsigned char)(*words)[1]) &&

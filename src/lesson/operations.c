@@ -19,6 +19,8 @@ const struct attn_operation attn_operations[] = {
     ROW(ATTN_OP_GENERAL, 3, general, attn_interval_general),
     ROW(ATTN_OP_ADDITIVE, 5, additive, attn_interval_additive),
     ROW(ATTN_OP_POSITIONS, 0, positions, NULL),
+    ROW(ATTN_OP_TANH, 1, tanh, attn_interval_tanh),
+    ROW(ATTN_OP_SHIFT, 1, shift, attn_interval_shift),
 };
 
 _Static_assert(sizeof attn_operations / sizeof *attn_operations == ATTN_OP_COUNT,

@@ -152,8 +152,8 @@ static int is_allowed(const struct attn_assembly *a, const struct orientation_sc
          (s->value_cells > 0 && 2 * s->value_wrong <= s->value_cells);
 }
 
-static int is_better(const struct attn_reading *r, const struct orientation_score *s,
-                     const struct attn_reading *best, const struct orientation_score *best_score) {
+static int is_better(const struct attn_choice *r, const struct orientation_score *s,
+                     const struct attn_choice *best, const struct orientation_score *best_score) {
   if (r->inputs != best->inputs) return r->inputs > best->inputs; /* says more; was allowed */
   /* Queries in columns are rare: a softmax along the wrong axis must not pass for them. */
   if (r->columns && !best->columns) return 4 * s->wrong < best_score->wrong;
@@ -170,7 +170,7 @@ static int total_cells(const struct attn_assembly *a) {
 
 enum { CHOICES = 6 };
 
-static void set_reading(struct attn_reading *r, const struct orientation_choice *c,
+static void set_reading(struct attn_choice *r, const struct orientation_choice *c,
                         const int *pick) {
   r->columns = c[0].value[pick[0]];
   r->scale = c[1].value[pick[1]];
@@ -197,7 +197,7 @@ attn_status attn_choose_reading(struct attn_assembly *a, attn_example *example) 
                                           positions ? first(1) : only(0),
                                           positions ? first(0) : only(0)};
   int pick[CHOICES] = {0}, found = 0;
-  struct attn_reading best;
+  struct attn_choice best;
   struct orientation_score best_score = {0};
   set_reading(&best, c, pick);
   best.inputs = said;

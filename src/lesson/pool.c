@@ -11,9 +11,10 @@ struct chunk {
 
 struct attn_pool {
   struct chunk *chunks;
+  size_t next; /* bytes of the next chunk */
 };
 
-enum { ALIGN = 16, CHUNK_BYTES = 1 << 16 };
+enum { ALIGN = 16, CHUNK_BYTES = 1 << 16, CHUNK_BYTES_MAX = 1 << 20 };
 
 static size_t round_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
@@ -33,12 +34,13 @@ void attn_pool_free(struct attn_pool *pool) {
 
 static struct chunk *add_chunk(struct attn_pool *pool, size_t bytes) {
   size_t head = round_up(sizeof(struct chunk));
-  size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+  size_t next = pool->next ? pool->next : CHUNK_BYTES, size = bytes > next ? bytes : next;
   struct chunk *c = calloc(1, head + size);
   if (!c) return NULL;
   c->size = size;
   c->next = pool->chunks;
   pool->chunks = c;
+  if (next < CHUNK_BYTES_MAX) pool->next = 2 * next;
   return c;
 }
 

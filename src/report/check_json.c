@@ -1,4 +1,9 @@
 /* check_json.c -- attn_check_print_json: one line per file, docs/check.schema.json. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check_text.h"
+#include "error.h"
 #include "json_writer.h"
 #include "operation_text.h"
 
@@ -95,6 +100,66 @@ static void put_example(struct attn_json *json, const attn_example *e,
   attn_json_close(json, '}');
 }
 
+static void put_unread(struct attn_json *json, const attn_lesson *lesson) {
+  attn_json_open(json, "unread", '[');
+  for (int32_t n = 0; n < lesson->unreads; n++) {
+    const attn_unread *u = &lesson->unread[n];
+    attn_json_open(json, NULL, '{');
+    attn_json_integer(json, "line", u->line);
+    attn_json_integer(json, "col", u->column);
+    attn_json_integer(json, "rows", u->rows);
+    attn_json_integer(json, "cols", u->cols);
+    attn_json_string(json, "name", u->name);
+    attn_json_close(json, '}');
+  }
+  attn_json_close(json, ']');
+  if (lesson->incomplete) attn_json_word(json, "incomplete", "true");
+}
+
+/* ---- How numbers were read ---- */
+
+static void put_relation(struct attn_json *json, const attn_example *e, const attn_step *s) {
+  char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES];
+  char whole[ATTN_LABEL_BYTES + ATTN_FORMULA_BYTES];
+  attn_json_string(json, "op", attn_operation_text(s->op)->json);
+  attn_json_open(json, "operands", '[');
+  for (int32_t n = 0; n < s->operands; n++)
+    attn_json_string(json, NULL, attn_symbol_text(&e->step[s->operand[n]], symbol));
+  attn_json_close(json, ']');
+  if (s->op == ATTN_OP_GIVEN) return;
+  attn_formula_text(e, s, 4, formula);
+  snprintf(whole, sizeof whole, "%s%s%s", attn_symbol_text(s, symbol), *formula ? " = " : "",
+           formula);
+  attn_json_string(json, "relation", whole);
+}
+
+static void put_block(struct attn_json *json, const struct attn_read_block *b) {
+  char symbol[ATTN_LABEL_BYTES];
+  attn_json_open(json, NULL, '{');
+  attn_json_integer(json, "line", b->printing->line);
+  attn_json_integer(json, "col", b->printing->column);
+  attn_json_integer(json, "example", b->index);
+  attn_json_string(json, "role", attn_step_label(b->step->name));
+  if (b->step->head >= 0) attn_json_integer(json, "head", b->step->head);
+  attn_json_string(json, "symbol", attn_symbol_text(b->step, symbol));
+  put_relation(json, b->example, b->step);
+  attn_json_integer(json, "rows", b->printing->rows);
+  attn_json_integer(json, "cols", b->printing->cols);
+  attn_json_integer(json, "row0", b->printing->row0);
+  attn_json_integer(json, "col0", b->printing->col0);
+  attn_json_integer(json, "cells", b->cells);
+  if (b->step->op != ATTN_OP_GIVEN) attn_json_integer(json, "explained", b->explained);
+  attn_json_close(json, '}');
+}
+
+static void put_reading(struct attn_json *json, const struct attn_read_block *list, size_t count) {
+  attn_json_open(json, "reading", '[');
+  for (size_t n = 0; n < count; n++) put_block(json, &list[n]);
+  attn_json_close(json, ']');
+}
+
+/* ---- One line ---- */
+
 static void put_problem(struct attn_json *json, const attn_error *problem) {
   attn_json_open(json, "error", '{');
   attn_json_integer(json, "line", problem ? problem->line : 0);
@@ -108,6 +173,9 @@ attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
                                   const attn_sink *sink, attn_error *err) {
   struct attn_json json;
   int bad = !lesson || !check;
+  size_t blocks = 0;
+  struct attn_read_block *list = bad ? NULL : attn_list_reading(lesson, check, &blocks);
+  if (!bad && !list) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the reading");
   attn_json_begin(&json, sink);
   attn_json_open(&json, NULL, '{');
   attn_json_string(&json, "schema", "attn-check/1");
@@ -118,6 +186,8 @@ attn_status attn_check_print_json(const char *file, const attn_lesson *lesson,
   for (int32_t n = 0; !bad && n < check->examples && n < lesson->examples; n++)
     put_example(&json, &lesson->example[n], &check->example[n]);
   attn_json_close(&json, ']');
+  if (!bad) put_unread(&json, lesson), put_reading(&json, list, blocks);
+  free(list);
   attn_json_close(&json, '}');
   attn_out_bytes(&json.out, "\n", 1);
   return attn_out_end(&json.out, err);

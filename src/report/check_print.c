@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check_text.h"
 #include "step_labels.h"
 #include "number_text.h"
 #include "text_writer.h"
@@ -17,16 +18,6 @@ struct check_printer {
   const attn_example *example;
   const attn_example_verdict *verdict;
 };
-
-static int is_wrong(int32_t judgement) {
-  return judgement == ATTN_JUDGED_WRONG || judgement == ATTN_JUDGED_CARRIED;
-}
-
-static int verdict_message(int32_t judgement) {
-  if (is_wrong(judgement)) return MESSAGE_VERDICT_WRONG;
-  if (judgement == ATTN_JUDGED_DOUBTFUL) return MESSAGE_VERDICT_DOUBTFUL;
-  return judgement == ATTN_JUDGED_OK ? MESSAGE_VERDICT_CORRECT : MESSAGE_VERDICT_NOTHING;
-}
 
 static const char *color_of(int32_t judgement) {
   static const char *const colors[] = {"2", "32", "33", "36", "31"};
@@ -54,6 +45,13 @@ static int count_of(const attn_step_verdict *v, int32_t judgement) {
   return count;
 }
 
+/* "not printed" only if the document has no number that could be the step's. */
+static int status_message(const struct check_printer *p, const attn_step_verdict *v) {
+  if (v->judgement != ATTN_JUDGED_NOT_GIVEN) return MESSAGE_STATUS + v->judgement;
+  if (p->example->step[v->step].printings) return MESSAGE_LEFT_BLANK;
+  return p->lesson->unreads ? MESSAGE_NOT_FOUND : MESSAGE_STATUS + ATTN_JUDGED_NOT_GIVEN;
+}
+
 static void put_step(const struct check_printer *p, int32_t index) {
   static const char *const marks[] = {"·", "✓", "~", "↳", "✗"};
   const attn_step_verdict *v = &p->verdict->verdict[index];
@@ -66,10 +64,11 @@ static void put_step(const struct check_printer *p, int32_t index) {
   attn_out_text(out, " ");
   put_name(out, p->example, &p->example->step[v->step]);
   out->indent = NAME_COLUMNS;
-  attn_out_message(out, MESSAGE_STATUS + v->judgement, NULL);
+  attn_out_message(out, status_message(p, v), NULL);
   snprintf(found, sizeof found, "%d", count_of(v, v->judgement));
   snprintf(cells, sizeof cells, "%d", (int)v->cells);
   if (v->findings) attn_out_message(out, MESSAGE_COUNT_OF, found, cells, NULL);
+  if (p->example->step[v->step].uncertain) attn_out_message(out, MESSAGE_ROLE_GUESSED, NULL);
   if (index == p->verdict->first_wrong)
     attn_out_message(out, MESSAGE_FIRST_HERE, NULL);
   else if (v->judgement == ATTN_JUDGED_WRONG)
@@ -194,14 +193,15 @@ static void put_title(const struct check_printer *p, int32_t index) {
   attn_out_flow(out, title);
   attn_out_message(out, p->example->orientation ? MESSAGE_ORIENTED_COLUMNS : MESSAGE_ORIENTED_ROWS,
                    line, NULL);
-  attn_out_message(out, verdict_message(p->verdict->judgement), NULL);
+  attn_out_message(out, attn_example_verdict_message(p->example, p->verdict), NULL);
   attn_out_color(out, "0");
   attn_out_line(out, 0);
 }
 
 static void put_example(const struct check_printer *p, int32_t index) {
   put_title(p, index);
-  if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN) return;
+  if (p->verdict->judgement == ATTN_JUDGED_NOT_GIVEN)
+    return attn_out_nothing_in(p->out, p->example, p->verdict);
   for (int32_t n = 0; n < p->verdict->verdicts; n++) put_step(p, n);
   if (p->verdict->first_wrong >= 0) put_first_wrong(p);
   put_others(p);
@@ -215,17 +215,17 @@ attn_status attn_check_print(const attn_lesson *lesson, const attn_check *check,
   attn_out_whole(&out, lesson->file);
   attn_out_message(&out, MESSAGE_COLON, NULL);
   attn_out_color(&out, color_of(check->judgement));
-  attn_out_message(&out, verdict_message(check->judgement), NULL);
+  attn_out_message(&out, attn_file_verdict_message(lesson, check), NULL);
   attn_out_color(&out, "0");
   attn_out_line(&out, 0);
-  attn_out_message(
-      &out,
-      check->judgement == ATTN_JUDGED_NOT_GIVEN ? MESSAGE_NOTHING_HERE : MESSAGE_JUDGES_NUMBERS,
-      NULL);
-  attn_out_line(&out, 0);
+  if (check->judgement == ATTN_JUDGED_NOT_GIVEN)
+    attn_out_nothing(&out, lesson, check);
+  else
+    attn_out_message(&out, MESSAGE_JUDGES_NUMBERS, NULL), attn_out_line(&out, 0);
   for (int32_t n = 0; n < check->examples && n < lesson->examples; n++) {
     const struct check_printer p = {&out, lesson, &lesson->example[n], &check->example[n]};
     put_example(&p, n);
   }
+  attn_out_unread(&out, lesson);
   return attn_out_end(&out, err);
 }

@@ -293,7 +293,7 @@ static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
   if (status) return status;
   look.marked = marked;
   put_heading(t->out, t->example, s, number);
-  attn_out_matrix(t->out, t->example, s, &look);
+  if (attn_out_matrix(t->out, t->example, s, &look)) attn_explain_once(t, MESSAGE_HIDDEN_CELLS);
   explain_values(t, s);
   if (marked) put_differences(t->out, t->example, s, v);
   free(marked);

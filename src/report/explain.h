@@ -27,6 +27,9 @@ const char *attn_key_in_text(const struct attn_explanation *t, int32_t n,
 /* Works out one value of a step, at the followed query. */
 void attn_explain_cell(struct attn_explanation *t, const attn_step *s);
 
+/* "Scores (head 1): E = Q K^T" */
+void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s);
+
 /* The number of keys of a step with one cell per key, and a cell of it. */
 int32_t attn_key_count(const struct attn_explanation *t, const attn_step *s);
 void attn_cell_of_key(const struct attn_explanation *t, const attn_step *s, int32_t query,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "explain.h"
 #include "step_labels.h"
 #include "text_layout.h"
 #include "working.h"
@@ -98,14 +99,41 @@ static const attn_step *find_step(const attn_example *e, const struct cell_reque
   return NULL;
 }
 
+/* Names that people use for the steps of attention, of which attn_step_find knows the meaning. */
+static const char *const common_names[] = {"inputs",
+                                           "query",
+                                           "queries",
+                                           "key",
+                                           "keys",
+                                           "value",
+                                           "values",
+                                           "mask",
+                                           "exponentials",
+                                           "row sum",
+                                           "softmax",
+                                           "attention",
+                                           "attention weights",
+                                           "context",
+                                           "concat",
+                                           "projected"};
+enum { COMMON_NAMES = sizeof common_names / sizeof *common_names };
+
+static int has_step(const attn_example *e, int32_t name) {
+  for (int32_t n = 0; n < e->steps; n++)
+    if (name >= 0 && e->step[n].name == name) return 1;
+  return 0;
+}
+
 /* The name of a step with a similar spelling, or NULL. */
 static const char *suggestion(const attn_example *e, const char *name) {
-  const char *names[2 * SUGGESTIONS_MAX];
+  const char *names[2 * SUGGESTIONS_MAX + COMMON_NAMES];
   int32_t count = 0;
   for (int32_t n = 0; n < e->steps && n < SUGGESTIONS_MAX; n++) {
     names[count++] = attn_step_label(e->step[n].name);
     if (e->step[n].symbol) names[count++] = e->step[n].symbol;
   }
+  for (int n = 0; n < COMMON_NAMES; n++)
+    if (has_step(e, attn_step_find(common_names[n]))) names[count++] = common_names[n];
   return attn_text_nearest(name, names, count);
 }
 
@@ -201,8 +229,7 @@ static void need_operands(struct needed_cells *needs, int32_t target) {
   }
 }
 
-/* "Scores (head 1): E = Q K^T" */
-static void put_step_heading(struct attn_out *out, const attn_example *e, const attn_step *s) {
+void attn_out_step(struct attn_out *out, const attn_example *e, const attn_step *s) {
   char symbol[ATTN_LABEL_BYTES], formula[ATTN_FORMULA_BYTES], head[16];
   attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
   snprintf(head, sizeof head, "%d", (int)s->head + 1);
@@ -221,7 +248,7 @@ static void put_cells(struct attn_out *out, const attn_example *e, const attn_st
                       const unsigned char *needed) {
   int32_t count = 0;
   char number[16];
-  put_step_heading(out, e, s);
+  attn_out_step(out, e, s);
   for (int32_t i = 0; i < s->exact.rows; i++)
     for (int32_t j = 0; j < s->exact.cols; j++) {
       if (!needed[(size_t)i * (size_t)s->exact.cols + (size_t)j] || count++ >= CELLS_MAX) continue;

@@ -8,7 +8,7 @@
 #include "number_text.h"
 #include "text_layout.h"
 
-enum { NAME_COLUMNS = 16, BINARY_MAX = 12 };
+enum { NAME_COLUMNS = 16, BINARY_MAX = 12, MANY = 64 };
 
 struct matrix_printer {
   struct attn_out *out;
@@ -17,10 +17,30 @@ struct matrix_printer {
   const struct attn_matrix_format *look;
   int name_width, cell_width;
   int names, headings; /* whether rows and columns have any */
+  int hidden;          /* a cell that the mask hides was written */
 };
 
 static double at(const attn_step *s, int32_t i, int32_t j) {
   return s->exact.at[(size_t)i * (size_t)s->exact.cols + (size_t)j];
+}
+
+/* ---- Cells that the mask hides ---- */
+
+static int is_of_softmax(const attn_step *s) {
+  return s->operands &&
+         (s->op == ATTN_OP_SOFTMAX || s->op == ATTN_OP_EXP || s->op == ATTN_OP_QUOTIENT);
+}
+
+/* Whether a 0 of a softmax or of its parts is that of a hidden key. */
+static int is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j) {
+  if (!is_of_softmax(s) || at(s, i, j) != 0) return 0;
+  while (is_of_softmax(s)) s = &e->step[s->operand[0]];
+  if (i >= s->exact.rows || j >= s->exact.cols) return 0;
+  if (at(s, i, j) < 0 && isinf(at(s, i, j))) return 1;
+  while (s->op == ATTN_OP_DIVIDE && s->operands) s = &e->step[s->operand[0]];
+  if (s->op != ATTN_OP_MASK || s->operands < 2) return 0;
+  const attn_step *mask = &e->step[s->operand[1]];
+  return at(mask, mask->exact.rows == 1 ? 0 : i, mask->exact.cols == 1 ? 0 : j) == 0;
 }
 
 static void pad(struct attn_out *out, int count) {
@@ -101,11 +121,16 @@ static void shade(struct attn_out *out, double share) {
   }
 }
 
-static void print_cell(const struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
+static void print_cell(struct matrix_printer *g, int32_t i, int32_t j, int32_t to) {
   char text[ATTN_NUMBER_BYTES];
   size_t n = (size_t)i * (size_t)g->step->exact.cols + (size_t)j;
   double value = at(g->step, i, j);
-  attn_number_text(value, g->out->style.precision, text);
+  int hidden = is_hidden(g->example, g->step, i, j);
+  g->hidden |= hidden;
+  if (hidden)
+    strcpy(text, "–");
+  else
+    attn_number_text(value, g->out->style.precision, text);
   attn_out_text(g->out, " ");
   if (g->look->heat) shade(g->out, value);
   pad(g->out, g->cell_width - attn_text_width(text));
@@ -127,7 +152,7 @@ static void print_headings(const struct matrix_printer *g, int32_t from, int32_t
   attn_out_line(g->out, g->out->indent);
 }
 
-static void print_row(const struct matrix_printer *g, int32_t i, int32_t from, int32_t to) {
+static void print_row(struct matrix_printer *g, int32_t i, int32_t from, int32_t to) {
   char text[ATTN_LABEL_BYTES];
   pad(g->out, g->look->indent);
   if (g->names) {
@@ -138,9 +163,27 @@ static void print_row(const struct matrix_printer *g, int32_t i, int32_t from, i
   attn_out_line(g->out, g->out->indent);
 }
 
-void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
-                     const struct attn_matrix_format *look) {
-  struct matrix_printer g = {out, e, s, look, 0, 0, 0, 0};
+/* Many equal values; a score's or a weight's place has a meaning. */
+static int is_uniform(const struct matrix_printer *g) {
+  const attn_matrix *m = &g->step->exact;
+  size_t cells = (size_t)m->rows * (size_t)m->cols, n = 1;
+  if (cells <= MANY || g->look->marked || attn_is_scorelike(g->example, g->step)) return 0;
+  while (n < cells && m->at[n] == m->at[0]) n++;
+  return n == cells;
+}
+
+static void print_uniform(const struct matrix_printer *g) {
+  char text[ATTN_NUMBER_BYTES];
+  pad(g->out, g->look->indent);
+  attn_out_message(g->out, MESSAGE_ALL_EQUAL,
+                   attn_number_text(g->step->exact.at[0], g->out->style.precision, text), NULL);
+  attn_out_line(g->out, g->out->indent);
+}
+
+int attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
+                    const struct attn_matrix_format *look) {
+  struct matrix_printer g = {out, e, s, look, 0, 0, 0, 0, 0};
+  if (is_uniform(&g)) return print_uniform(&g), 0;
   measure(&g);
   int32_t fit = (out->style.width - look->indent - g.name_width) / (g.cell_width + 2);
   if (fit < 1) fit = 1;
@@ -150,4 +193,5 @@ void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_ste
     if (g.headings) print_headings(&g, from, to);
     for (int32_t i = 0; i < s->exact.rows; i++) print_row(&g, i, from, to);
   }
+  return g.hidden;
 }

@@ -13,8 +13,9 @@ struct attn_matrix_format {
   int binary; /* digits of the row number in binary after each row's name, lowest first; 0: none */
 };
 
-/* Writes the exact values of a step. Columns that do not fit the line follow below. */
-void attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
+/* Writes the exact values of a step. Columns that do not fit the line follow below. Many equal values
+ * are one line. Returns whether a cell that the mask hides is written as "–". */
+int attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
                      const struct attn_matrix_format *look);
 
 #endif

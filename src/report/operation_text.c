@@ -37,6 +37,10 @@ static const struct attn_operation_text operations[] = {
                           attn_visit_alignment, ATTN_STEP_SCORES, PAIRS, 0},
     [ATTN_OP_POSITIONS] = {"positions", "sin, cos", attn_explain_positions, attn_write_positions,
                            NULL, ATTN_STEP_POSITIONS, NONE, ATTN_WITH_SCALAR},
+    [ATTN_OP_TANH] = {"tanh", "tanh(0)", attn_explain_cell, attn_write_tanh,
+                      attn_visit_broadcast, ATTN_STEP_SCORES, SAME, 0},
+    [ATTN_OP_SHIFT] = {"shift", "0 - max(0)", attn_explain_cell, attn_write_shift,
+                       attn_visit_line, ATTN_STEP_SCORES, SAME, ATTN_WITH_AXIS},
 };
 /* clang-format on */
 

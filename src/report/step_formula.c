@@ -42,6 +42,7 @@ static void put_appended(char *text, const attn_example *e, const attn_step *s) 
 
 const char *attn_formula_text(const attn_example *e, const attn_step *s, int precision,
                               char text[ATTN_FORMULA_BYTES]) {
+  char symbol[ATTN_LABEL_BYTES];
   text[0] = 0;
   for (const char *at = attn_operation_text(s->op)->formula; *at; at++) {
     char one[2] = {*at, 0};
@@ -54,5 +55,6 @@ const char *attn_formula_text(const attn_example *e, const attn_step *s, int pre
     else
       put(text, one);
   }
+  if (!strcmp(text, attn_symbol_text(s, symbol))) text[0] = 0;
   return text;
 }

@@ -125,27 +125,50 @@ const char *attn_index_text(const attn_example *e, const attn_step *s, int axis,
   return text;
 }
 
+/* ---- Titles ---- */
+
+static const char *skip_one_of(const char *at, const char *const *words) {
+  for (; *words; words++)
+    if (!strncmp(at, *words, strlen(*words))) return at + strlen(*words);
+  return NULL;
+}
+
+/* Skips what joins a number to its title, ": " or " - "; NULL: something else follows. */
+static const char *skip_joint(const char *at) {
+  static const char *const spaces[] = {" ", "　", NULL};
+  static const char *const joints[] = {":", "：", ".", "．", "-", "–", "—", "、", "。", NULL};
+  for (const char *next; (next = skip_one_of(at, spaces));) at = next;
+  const char *after = skip_one_of(at, joints);
+  if (!*at || !strncmp(at, "「", strlen("「"))) return at;
+  if (!after || (*after >= '0' && *after <= '9')) return NULL; /* Example 1.2 */
+  for (const char *next; (next = skip_one_of(after, spaces));) after = next;
+  return after;
+}
+
 const char *attn_example_title(const attn_example *e, int32_t index) {
-  static const char *const words[] = {"Example", "例"};
-  char number[16];
-  size_t digits = (size_t)snprintf(number, sizeof number, "%d", (int)index + 1);
+  static const char *const words[] = {"Example",        "EXAMPLE", "Worked example",
+                                      "Worked Example", "例",      "例題",
+                                      "具体例",         "計算例",  NULL};
   const char *title = e->title ? e->title : "";
-  for (size_t n = 0; n < sizeof words / sizeof *words; n++) {
-    const char *at = title + strlen(words[n]);
+  for (int n = 0; words[n]; n++) {
+    char own[48];
     if (strncmp(title, words[n], strlen(words[n]))) continue;
+    const char *at = title + strlen(words[n]);
     at += strspn(at, " ");
-    if (strncmp(at, number, digits) || strspn(at, "0123456789") != digits) continue;
-    at += digits;
-    size_t colon = *at == ':' ? 1 : !strncmp(at, "：", strlen("：")) ? strlen("：") : 0;
-    if (*at && !colon) continue;
-    return at + colon + strspn(at + colon, " ");
+    size_t digits = (size_t)snprintf(own, sizeof own, "%d", (int)index + 1);
+    if (strncmp(at, own, digits) || strspn(at, "0123456789") != digits) continue;
+    const char *rest = skip_joint(at + digits);
+    if (rest) return rest;
   }
   return title;
 }
 
+/* ---- Symbols ---- */
+
 static const char *without_lead(const char *symbol) {
-  static const char *const leads[] = {"After ", "Then ", "Let ", "The ", "With ", "Using ",
-                                      "after ", "then ", "let ", "the ", "with ", "using "};
+  static const char *const leads[] = {
+      "After ", "Then ", "Let ", "The ", "With ", "Using ", "So ", "Now ", "Hence ", "Thus ",
+      "after ", "then ", "let ", "the ", "with ", "using ", "so ", "now ", "hence ", "thus "};
   for (size_t n = 0; n < sizeof leads / sizeof *leads; n++)
     if (!strncmp(symbol, leads[n], strlen(leads[n])))
       return without_lead(symbol + strlen(leads[n]));

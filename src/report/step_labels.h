@@ -49,7 +49,8 @@ const char *attn_symbol_text(const attn_step *s, char text[ATTN_LABEL_BYTES]);
 const char *attn_address(const attn_example *e, const attn_step *s, int32_t row, int32_t col,
                          char text[ATTN_ADDRESS_BYTES]);
 
-/* "Q K^T", "E / √2", "softmax(E)": how a step comes from its operands, in the document's names. */
+/* "Q K^T", "E / √2", "softmax(E)": how a step comes from its operands, in the document's names.
+ * Empty for a given step, and where the document calls the step so: "X + PE". */
 const char *attn_formula_text(const attn_example *e, const attn_step *s, int precision,
                               char text[ATTN_FORMULA_BYTES]);
 

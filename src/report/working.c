@@ -210,6 +210,23 @@ void attn_write_add(const struct attn_worked_cell *w) { pairwise(w, " + "); }
 
 void attn_write_exp(const struct attn_worked_cell *w) { put_exponential(w->out, value_of(w, 0)); }
 
+void attn_write_tanh(const struct attn_worked_cell *w) {
+  attn_out_flow(w->out, "tanh(");
+  attn_out_number(w->out, value_of(w, 0));
+  attn_out_flow(w->out, ")");
+}
+
+/* The value less the largest of its line. */
+void attn_write_shift(const struct attn_worked_cell *w) {
+  const attn_matrix *a = matrix(w, 0);
+  int32_t axis = w->step->axis, count = axis ? a->cols : a->rows;
+  double top = -(double)INFINITY;
+  for (int32_t k = 0; k < count; k++) top = fmax(top, axis ? at(a, w->row, k) : at(a, k, w->col));
+  attn_out_factor(w->out, value_of(w, 0));
+  attn_out_flow(w->out, " - ");
+  attn_out_factor(w->out, isfinite(top) ? top : 0);
+}
+
 void attn_write_transpose(const struct attn_worked_cell *w) { put_address(w, 0, w->col, w->row); }
 
 void attn_write_divide(const struct attn_worked_cell *w) {

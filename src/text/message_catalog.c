@@ -76,9 +76,9 @@ static const char *const messages[MESSAGE_COUNT][2] = {
 
     /* ---- Judgements ---- */
     [MESSAGE_STATUS + ATTN_JUDGED_NOT_GIVEN] = {"not printed", "記載なし"},
-    [MESSAGE_STATUS + ATTN_JUDGED_OK] = {"right", "正しい"},
-    [MESSAGE_STATUS + ATTN_JUDGED_DOUBTFUL] = {"undecided", "判断できません"},
-    [MESSAGE_STATUS + ATTN_JUDGED_CARRIED] = {"right, given the earlier error",
+    [MESSAGE_STATUS + ATTN_JUDGED_OK] = {"correct", "正しい"},
+    [MESSAGE_STATUS + ATTN_JUDGED_DOUBTFUL] = {"doubtful", "判断できません"},
+    [MESSAGE_STATUS + ATTN_JUDGED_CARRIED] = {"correct, given the earlier error",
                                               "前の誤りの影響（計算自体は正しい）"},
     [MESSAGE_STATUS + ATTN_JUDGED_WRONG] = {"wrong", "誤り"},
     [MESSAGE_VERDICT_CORRECT] = {"correct", "すべて正しい"},
@@ -86,6 +86,12 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_VERDICT_DOUBTFUL] = {"doubtful: nothing certainly wrong",
                                   "判断できない箇所があります（確かな誤りはありません）"},
     [MESSAGE_VERDICT_NOTHING] = {"nothing to check", "確認できる計算がありません"},
+    [MESSAGE_VERDICT_UNREAD] =
+        {"doubtful: the numbers that were read are correct, but some were not read",
+         "判断できません（読み取れた数値は正しいものの、読み取れなかった数値があります）"},
+    [MESSAGE_VERDICT_UNSTATED] =
+        {"doubtful: the numbers agree with a computation that the document does not state",
+         "判断できません（文書に書かれていない計算と一致しています）"},
 
     /* ---- explain: the frame ---- */
     [MESSAGE_NOTHING_TO_EXPLAIN] = {"{0}: no worked example with numbers was found.",
@@ -198,6 +204,9 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_ONE_COLUMN] = {"The column of {0} in full:", "{0}の列をすべて計算すると："},
     [MESSAGE_MORE_CELLS] = {"… and {0} more in the same way", "… 残りの {0} 個も同様です"},
     [MESSAGE_MORE_TERMS] = {"… ({0} terms)", "…（全部で {0} 項）"},
+    [MESSAGE_ALL_EQUAL] = {"every value is {0}", "値はすべて {0} です"},
+    [MESSAGE_HIDDEN_CELLS] = {"–: hidden by the mask, exactly 0.",
+                              "–：マスクで隠れているため 0 です。"},
     [MESSAGE_EXPONENTIALS_ARE] = {"exponentials: ", "exp："},
     [MESSAGE_MINUS_MAXIMUM] = {"(the maximum, {0}, is subtracted first: the weights stay the same "
                                "and no exponential grows too large)",
@@ -243,13 +252,13 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     /* ---- explain: where the document differs ---- */
     [MESSAGE_DIFFERS] = {"* The document prints another value here:",
                          "* 文書には別の値が書かれています："},
-    [MESSAGE_DIFFERS_ONE] = {"{0}: the document prints {1}, right is {2}",
+    [MESSAGE_DIFFERS_ONE] = {"{0}: the document prints {1}, correct is {2}",
                              "{0}：文書では {1}、正しくは {2}"},
     [MESSAGE_DIFFERS_MORE] = {"… and {0} more; attn check separates errors from their consequences",
                               "… ほか {0} 個。誤りとその影響の区別は attn check で確認できます"},
 
     /* ---- explain --cell ---- */
-    [MESSAGE_GIVENS_USED] = {"Given by the document: {0}", "文書で与えられた行列：{0}"},
+    [MESSAGE_GIVENS_USED] = {"Given: {0}", "与えられた行列：{0}"},
 
     /* ---- check ---- */
     [MESSAGE_JUDGES_NUMBERS] = {"Only numbers are judged, not prose. A value that only follows "
@@ -258,6 +267,23 @@ static const char *const messages[MESSAGE_COUNT][2] = {
                                 "いだだけの値は重ねて数えません。"},
     [MESSAGE_NOTHING_HERE] = {"No worked example with numbers to judge was found.",
                               "判定できる数値の計算例が見つかりませんでした。"},
+    [MESSAGE_NOTHING_ONE_NUMBER] = {"No matrix or vector was found, only one number in a sentence.",
+                                    "行列もベクトルもなく、文中に数値が 1 個あるだけです。"},
+    [MESSAGE_NOTHING_NUMBERS] = {"No matrix or vector was found, only {0} numbers in sentences.",
+                                 "行列もベクトルもなく、文中に数値が {0} 個あるだけです。"},
+    [MESSAGE_NOTHING_ONE_BLOCK] =
+        {"One block of numbers was found; a check needs a result and the numbers that it is "
+         "computed from.",
+         "数値のまとまりは 1 個だけです。判定には、計算の結果とその元になる数値が必要です。"},
+    [MESSAGE_NOTHING_BLOCKS] =
+        {"{0} blocks of numbers were found, no two of which are related by a step of attention.",
+         "数値のまとまりが {0} 個ありますが、アテンションの計算で結び付くものはありません。"},
+    [MESSAGE_NOTHING_COMPUTED] = {"No number of a computed step was found.",
+                                  "計算で求める値が一つも書かれていません。"},
+    [MESSAGE_NONE_FILLED_IN] = {"0 of {0} steps filled in: begin with {1}.",
+                                "{0} 個のステップはすべて未記入です。{1} から始めてください。"},
+    [MESSAGE_NONE_PRINTED] = {"It prints no result of its {0} computed steps.",
+                              "計算した {0} 個のステップは、どれも結果が書かれていません。"},
     [MESSAGE_ORIENTED_ROWS] = {" (from line {0}; one query per row): ",
                                "（文書の {0} 行目〜、1 行に 1 クエリ）："},
     [MESSAGE_ORIENTED_COLUMNS] =
@@ -267,7 +293,7 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_FIRST_HERE] = {" ← first wrong step", " ← 最初の誤り"},
     [MESSAGE_OTHER_ERROR] = {" ← another error", " ← 別の誤り"},
     [MESSAGE_PLACE_ONE_BASED] = {" (row {0}, column {1})", "（{0} 行 {1} 列）"},
-    [MESSAGE_PRINTED_RIGHT] = {": the document prints {0}, right is {1}.",
+    [MESSAGE_PRINTED_RIGHT] = {": the document prints {0}, correct is {1}.",
                                "：文書では {0}、正しくは {1} です。"},
     [MESSAGE_DOUBT_AT] =
         {": the document prints {0}, computed is {1}; intermediate rounding may explain it.",
@@ -278,29 +304,165 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_LIKELY_CAUSE] = {"Likely cause: ", "考えられる原因："},
     [MESSAGE_NO_CAUSE] = {"Cause unknown: ", "原因は不明です。"},
     [MESSAGE_CAUSE_EXPLAINS] =
-        {" With it the printed values follow ({0} differ from the right ones).",
+        {" With it the printed values follow ({0} differ from the correct ones).",
          "この誤りを仮定すると文書の値と一致します（正しい値と異なるのは {0} 個）。"},
+    [MESSAGE_ROLE_GUESSED] = {" (its role is a guess)", "（役割は推測です）"},
+    [MESSAGE_LEFT_BLANK] = {"left blank", "空欄"},
+    [MESSAGE_NOT_FOUND] = {"not among the numbers that were read",
+                           "読み取れた数値の中にありません"},
+
+    /* ---- check: numbers that were not read ---- */
+    [MESSAGE_UNREAD] = {"Not read, and so not judged:", "読み取れず、判定していない数値："},
+    [MESSAGE_UNREAD_ONE] = {"line {0}: one number", "{0} 行目：数値 1 個"},
+    [MESSAGE_UNREAD_ONE_AFTER] = {"line {0}: one number after \"{1}\"",
+                                  "{0} 行目：「{1}」の後の数値 1 個"},
+    [MESSAGE_UNREAD_BLOCK] = {"line {0}: {1} numbers", "{0} 行目：{1} の数値"},
+    [MESSAGE_UNREAD_BLOCK_AFTER] = {"line {0}: {1} numbers after \"{2}\"",
+                                    "{0} 行目：「{2}」の後の {1} の数値"},
+    [MESSAGE_UNREAD_MORE] = {"… and {0} more", "… ほか {0} 箇所"},
+    [MESSAGE_UNREAD_INCOMPLETE] =
+        {"The document has more numbers than are read at once: check it in parts.",
+         "数値が多く、一度に読み取れる範囲を超えています。分割して確認してください。"},
+
+    /* ---- check: how numbers were read ---- */
+    [MESSAGE_READ] = {"How the numbers were read:", "数値の読み取り方："},
+    [MESSAGE_READ_NOTHING] = {"No number was read.", "読み取れた数値はありません。"},
+    [MESSAGE_READ_LINE] = {"line {0}: ", "{0} 行目："},
+    [MESSAGE_READ_PART] = {"{0} of {1}", "{1} のうち {0}"},
+    [MESSAGE_READ_GIVEN] = {"given", "与えられた値"},
+    [MESSAGE_READ_EXPLAINED] = {"{0} of {1} values agree", "{1} 個中 {0} 個が一致"},
 
     /* ---- new ---- */
-    [MESSAGE_NEW_TITLE] = {"Attention by hand: {0}", "手計算で学ぶアテンション：{0}"},
-    [MESSAGE_NEW_INTRO] =
+    [MESSAGE_NEW_TITLE +
+        ATTN_TEMPLATE_SELF] = {"Attention by hand: {0}", "手計算で学ぶアテンション：{0}"},
+    [MESSAGE_NEW_TITLE +
+        ATTN_TEMPLATE_CAUSAL] = {"The causal mask by hand: {0}", "手計算で学ぶ因果マスク：{0}"},
+    [MESSAGE_NEW_TITLE + ATTN_TEMPLATE_CROSS] = {"Cross-attention by hand: {0}",
+                                                 "手計算で学ぶクロスアテンション：{0}"},
+    [MESSAGE_NEW_TITLE + ATTN_TEMPLATE_HEADS] = {"Several heads by hand: {0}",
+                                                 "手計算で学ぶマルチヘッドアテンション：{0}"},
+    [MESSAGE_NEW_TITLE + ATTN_TEMPLATE_POSITIONS] = {"Positions by hand: {0}",
+                                                     "手計算で学ぶ位置エンコーディング：{0}"},
+    [MESSAGE_NEW_TITLE +
+        ATTN_TEMPLATE_SCALING] = {"Why scores are scaled: {0}", "手計算で学ぶスケーリング：{0}"},
+    [MESSAGE_NEW_TITLE +
+        ATTN_TEMPLATE_COLUMNS] = {"Queries in columns: {0}", "クエリを列に並べるアテンション：{0}"},
+    [MESSAGE_NEW_TITLE +
+        ATTN_TEMPLATE_QUESTION] = {"A question to a sentence: {0}", "文への質問：{0}"},
+    [MESSAGE_NEW_IDEA +
+        ATTN_TEMPLATE_SELF] = {"Every token mixes the values of all tokens; a weight grows with "
+                               "the match of query and key.",
+                               "各トークンは、すべてのトークンのバリューを混ぜ合わせます。クエリと"
+                               "キーがよく合うほど、重みは大きくなります。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_CAUSAL] =
+        {"No token attends to a later one: a mask hides those scores before the softmax.",
+         "どのトークンも、後ろのトークンには注意を向けられません。ソフトマックスの前に、マスクでそ"
+         "のスコアを隠します。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_CROSS] =
+        {"The queries come from one text (Y), the keys and values from another (X).",
+         "クエリは一方の文（Y）から、キーとバリューはもう一方の文（X）から作ります。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_HEADS] =
+        {"Each head has its own weight matrices; W_O mixes the outputs of all heads.",
+         "ヘッドごとに別の重み行列を使い、全ヘッドの出力を W_O で混ぜ合わせます。"},
+    [MESSAGE_NEW_IDEA +
+        ATTN_TEMPLATE_POSITIONS] = {"Attention ignores the order of its inputs, so a table of "
+                                    "sines and cosines is added to them.",
+                                    "アテンションは入力の順序を区別しません。そこで、正弦と余弦の表"
+                                    "を入力に足して位置を表します。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_SCALING] =
+        {"One query and the same keys, first without and then with the division by the square root "
+         "of d_k.",
+         "同じクエリとキーを使い、d_k の平方根で割らない場合と割る場合を比べます。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_COLUMNS] =
+        {"One column per query: the softmax runs down each column, over the keys.",
+         "クエリを 1 列に 1 "
+         "つずつ並べる書き方です。ソフトマックスは列ごとに、キーの方向に適用します。"},
+    [MESSAGE_NEW_IDEA + ATTN_TEMPLATE_QUESTION] =
+        {"The words of the sentence “{0}” are the keys, the question is the query.",
+         "文「{0}」の各単語がキー、質問がクエリです。"},
+    [MESSAGE_NEW_SOLVED] =
         {"Every value is filled in. Change one and run attn check on this file.",
-         "すべての値が計算済みです。どれかを変えて attn check で確認してみてください。"},
-    [MESSAGE_NEW_INTRO_BLANK] = {"Put a number in place of each … and run attn check on this file.",
-                                 "… を数値に書き換えて attn check で確認してください。"},
+         "すべての値が記入済みです。どれかを変えて attn check で確認してみてください。"},
+    [MESSAGE_NEW_BLANK] =
+        {"Replace each … by a number, step by step, and run attn check on this file at any time. "
+         "Round to four decimals.",
+         "ステップごとに … を数値に書き換え、attn check "
+         "で確認してください。途中でも確認できます。小数は第四位までに丸めます。"},
     [MESSAGE_NEW_INPUTS] = {"The inputs, one row per token, and the weight matrices:",
                             "入力（1 行が 1 トークン）と重み行列です。"},
+    [MESSAGE_NEW_INPUTS_ONLY] = {"The inputs, one row per token:",
+                                 "入力です。1 行が 1 トークンです。"},
+    [MESSAGE_NEW_INPUTS_CROSS] = {"The inputs of the queries (Y) and of the keys and values (X), "
+                                  "one row per token, and the weight matrices:",
+                                  "クエリ側の入力 Y、キーとバリュー側の入力 X（どちらも 1 行が 1 "
+                                  "トークン）、重み行列です。"},
     [MESSAGE_NEW_PROJECT] =
-        {"Queries, keys and values: Q = X W_Q, K = X W_K, V = X W_V.",
-         "クエリ、キー、バリューを計算します：Q = X W_Q、K = X W_K、V = X W_V。"},
-    [MESSAGE_NEW_SCORES] = {"Scores: dot products of queries and keys, Q K^T.",
-                            "スコアはクエリとキーの内積 Q K^T です。"},
-    [MESSAGE_NEW_SCALED] = {"Scaled: divided by the square root of d_k, √{0} = {1}.",
-                            "スケーリング：d_k の平方根 √{0} = {1} で割ります。"},
-    [MESSAGE_NEW_WEIGHTS] = {"Weights: softmax along each row. Each row adds up to 1.",
-                             "重み：行ごとにソフトマックスを適用します。各行の合計は 1 です。"},
-    [MESSAGE_NEW_OUTPUT] = {"Output: the values, weighted.", "出力：バリューの重み付き和です。"},
+        {"Queries, keys and values: multiply each row of X by the weight matrices.",
+         "クエリ、キー、バリュー：X の各行に重み行列を掛けます。"},
+    [MESSAGE_NEW_PROJECT_CROSS] =
+        {"Queries, keys and values: multiply each row of Y by W_Q, each row of X by W_K and W_V.",
+         "クエリ、キー、バリュー：Y の各行に W_Q を、X の各行に W_K と W_V を掛けます。"},
+    [MESSAGE_NEW_PROJECT_PLACED] =
+        {"Queries, keys and values: multiply each row of X + PE by the weight matrices.",
+         "クエリ、キー、バリュー：X + PE の各行に重み行列を掛けます。"},
+    [MESSAGE_NEW_POSITIONS] =
+        {"Positions: for the token at position t = 0, 1, 2, … write {0}.",
+         "位置エンコーディング：位置 t = 0、1、2、… のトークンの行に {0} を書きます。"},
+    [MESSAGE_NEW_PLACED] = {"Inputs with positions: add the two tables, element by element.",
+                            "位置つきの入力：二つの表を要素ごとに足します。"},
+    [MESSAGE_NEW_SCORES] =
+        {"Scores: the dot product of each query (row) and each key (column), Q K^T.",
+         "スコア：各クエリ（行）と各キー（列）の内積 Q K^T を求めます。"},
+    [MESSAGE_NEW_SCORES_COLUMNS] =
+        {"Scores: the dot product of each key (row) and each query (column), K Q^T.",
+         "スコア：各キー（行）と各クエリ（列）の内積 K Q^T を求めます。"},
+    [MESSAGE_NEW_SCALED] =
+        {"Scaled scores: divide every score by the square root of d_k = {0}, √{0} = {1}.",
+         "スケーリング：すべてのスコアを d_k = {0} の平方根 √{0} = {1} で割ります。"},
+    [MESSAGE_NEW_MASK] = {"The mask: 1 where a token attends, 0 at every later token.",
+                          "マスク：注意を向けてよいところは 1、後ろのトークンは 0 です。"},
+    [MESSAGE_NEW_MASKED] =
+        {"Masked scores: keep the score where the mask is 1, write -inf where it is 0.",
+         "マスク後のスコア：マスクが 1 のところはスコアをそのまま、0 のところは -inf を書きます。"},
+    [MESSAGE_NEW_WEIGHTS] = {"Weights: softmax along each row. Take e to the power of every score "
+                             "of the row and divide by their sum.",
+                             "重み：行ごとにソフトマックスを適用します。各スコア x を e^x "
+                             "に置き換え、行の合計で割ります。"},
+    [MESSAGE_NEW_WEIGHTS_COLUMNS] = {"Weights: softmax down each column. Take e to the power of "
+                                     "every score of the column and divide by their sum.",
+                                     "重み：列ごとにソフトマックスを適用します。各スコア x を e^x "
+                                     "に置き換え、列の合計で割ります。"},
+    [MESSAGE_NEW_OUTPUT] =
+        {"Output: for each query, multiply every row of V by its weight and add them up.",
+         "出力：クエリごとに、V の各行に重みを掛けて足し合わせます。"},
+    [MESSAGE_NEW_OUTPUT_COLUMNS] =
+        {"Output, one row per query: multiply every row of V by its weight in the query's column "
+         "and add them up.",
+         "出力（1 行が 1 クエリ）：V の各行に、そのクエリの列の重みを掛けて足し合わせます。"},
+    [MESSAGE_NEW_CONCAT] = {"Concatenation: write the outputs of the heads side by side.",
+                            "連結：各ヘッドの出力を横に並べます。"},
+    [MESSAGE_NEW_PROJECTED] = {"Projection: multiply each row by W_O.",
+                               "射影：各行に W_O を掛けます。"},
+    [MESSAGE_NEW_UNSCALED] =
+        {"No scaling here: the scores go to the softmax as they are.",
+         "ここではスケーリングをせず、スコアをそのままソフトマックスに渡します。"},
+    [MESSAGE_NEW_SAME] = {"The same query and keys again:", "同じクエリとキーです。"},
+    [MESSAGE_NEW_COMPARE] =
+        {"Compare the largest weights: without the division, softmax all but selects a single key.",
+         "最大の重みを比べてください。割らないと、ソフトマックスはほぼ一つのキーだけを選びます。"},
+    [MESSAGE_NEW_FEATURES] =
+        {"The first column measures how well a word answers the question.",
+         "最初の列は、その単語が質問の答えとしてどれだけふさわしいかを表します。"},
+    [MESSAGE_NEW_ASK] = {"Which word has the largest weight? It answers the question.",
+                         "重みが最も大きい単語はどれですか。それが質問の答えです。"},
+    [MESSAGE_NEW_ANSWER] = {"The largest weight is that of “{0}”: it answers the question.",
+                            "重みが最も大きいのは「{0}」です。これが質問の答えです。"},
     [MESSAGE_NEW_TOKEN] = {"token", "トークン"},
+    [MESSAGE_NEW_QUESTION] = {"question", "質問"},
+    [MESSAGE_NEW_HEADING_HEAD] = {"Head {0}", "ヘッド {0}"},
+    [MESSAGE_NEW_HEADING_JOIN] = {"All heads", "全ヘッド"},
+    [MESSAGE_NEW_HEADING_UNSCALED] = {"Example 1: without scaling", "例 1：スケーリングなし"},
+    [MESSAGE_NEW_HEADING_SCALED] = {"Example 2: with scaling", "例 2：スケーリングあり"},
 
     /* ---- Pictures ---- */
     [MESSAGE_PICTURE] = {"Attention", "アテンション"},
@@ -309,8 +471,8 @@ static const char *const messages[MESSAGE_COUNT][2] = {
     [MESSAGE_QUERY] = {"query", "クエリ"},
     [MESSAGE_KEY] = {"key", "キー"},
     [MESSAGE_ARROWS] = {"Queries and keys in the plane", "平面上のクエリとキー"},
-    [MESSAGE_ARROWS_NOTE] = {"The closer in direction and the longer, the larger q · k",
-                             "向きが近く、長いほど q · k が大きい"},
+    [MESSAGE_ARROWS_NOTE] = {"q · k = length of q × length of k × cos(angle)",
+                             "q · k = q の長さ × k の長さ × なす角の余弦"},
     [MESSAGE_ARROWS_QUERIES] = {"queries (solid)", "クエリ（実線）"},
     [MESSAGE_ARROWS_KEYS] = {"keys (dashed)", "キー（破線）"},
 };

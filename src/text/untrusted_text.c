@@ -72,22 +72,25 @@ static int same_letter(char a, char b) {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The edit distance from a to b [Levenshtein 1966], ignoring ASCII case. */
+/* The edit distance from a to b [Levenshtein 1966], ignoring ASCII case; two neighbours in the
+ * other order are one edit. */
 static size_t edits(const char *a, const char *b) {
   enum { LONGEST = 40 };
-  size_t n = strlen(b), row[LONGEST + 1];
+  size_t n = strlen(b), rows[3][LONGEST + 1], last = 0;
   if (n > LONGEST || strlen(a) > LONGEST) return LONGEST;
-  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t j = 0; j <= n; j++) rows[0][j] = j;
   for (size_t i = 1; a[i - 1]; i++) {
-    size_t diagonal = row[0];
+    size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
     row[0] = i;
     for (size_t j = 1; j <= n; j++) {
-      size_t above = row[j], replaced = diagonal + !same_letter(a[i - 1], b[j - 1]);
-      row[j] = smaller(smaller(above, row[j - 1]) + 1, replaced);
-      diagonal = above;
+      int same = same_letter(a[i - 1], b[j - 1]);
+      row[j] = smaller(smaller(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+        row[j] = smaller(row[j], before[j - 2] + 1);
     }
+    last = i;
   }
-  return row[n];
+  return rows[last % 3][n];
 }
 
 /* A suggestion needs fewer than 3 edits, and fewer than the text has bytes. */

@@ -43,9 +43,27 @@ def test_every_line_follows_its_schema(command, documents):
         assert not errors, (line["file"], errors[:3])
 
 
+def test_every_printed_matrix_of_a_lesson_is_in_its_reading():
+    line, = lines("check", "--json", LESSONS / "published-slip.md")
+    blocks = [(b["line"], b["role"], b.get("relation"), b["cells"], b.get("explained")) for b in line["reading"]]
+    assert blocks == sorted(blocks) and len(blocks) == 11
+    assert blocks[4] == (49, "Q", "Q = X W_Q", 8, 4) and blocks[8] == (87, "scaled", "scaled = scores / √2", 16, 16)
+    for b in blocks:
+        assert (b[2] is None) == (b[4] is None) == (b[1] in ("X", "W_Q", "W_K", "W_V"))
+    shown = subprocess.run([ATTN, "check", "--explain-reading", LESSONS / "published-slip.md"], capture_output=True, text=True,
+                           env={"LC_ALL": "C.UTF-8"}).stdout
+    assert "\n  line 49: Queries: Q = X W_Q (4×2): 4 of 8 values agree\n" in shown
+
+
 def test_the_schemas_refuse_unknown_values():
     line, = lines("check", "--json", LESSONS / "published-slip.md")
     line["examples"][0]["first_wrong"]["cause"] = "bad_luck"
+    assert list(validator("check").iter_errors(line))
+    line, = lines("check", "--json", LESSONS / "published-slip.md")
+    assert line["unread"] == [] and not list(validator("check").iter_errors(line))
+    line["unread"] = [{"line": 1, "col": 1, "rows": 2, "cols": 2}]
+    assert list(validator("check").iter_errors(line))
+    line["unread"], line["reading"][0]["role"] = [], "cushion"
     assert list(validator("check").iter_errors(line))
     line, = lines("explain", "--json", FILES[0])
     line["examples"][0]["steps"][0]["op"] = "magic"

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import SOURCE, json_lines
+from conftest import LESSONS, SOURCE, json_lines
 
 FEW = ["--steps", 1, "--quiet", "--config", '{"d_model": 8, "num_heads": 2, "ffn_dim": 8, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 64}']
 
@@ -50,6 +50,11 @@ def test_a_line_of_data_is_named(attn, tmp_path):
 def test_a_line_of_a_document_is_named(attn, tmp_path):
     (tmp_path / "x.md").write_text("X\n1 2\n3\n")
     assert re.match(r"attn: x\.md:\d+:\d+: error: ", wrong(attn, "check", "x.md"))
+
+
+def test_a_written_picture_is_named(attn, model):
+    assert attn("explain", LESSONS / "03-causal.md", "--svg", "a.svg", "--html", "a.html").stdout == "wrote a.svg\nwrote a.html\n"
+    assert attn("show", model, "--input", "12 May 1991", "--html", "b.html").stdout == "wrote b.html\n"
 
 
 def test_a_byte_of_a_file_is_named(attn, tmp_path):

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import worked
@@ -71,6 +72,18 @@ def test_an_svg_is_xml_with_every_number(attn, tmp_path, path):
     words = texts(root)
     for step in steps_of(attn, path):
         assert_in_order(words, cells(step))
+
+
+def test_the_caption_of_the_arrows_is_an_identity(attn, tmp_path):
+    """Neither the direction nor the length alone orders the scores: lesson 01 has a larger one at a wider angle."""
+    attn("explain", FIRST, "--svg", "a.svg")
+    words = texts(ET.parse(tmp_path / "a.svg").getroot())
+    assert "q · k = length of q × length of k × cos(angle)" in words
+    steps = {s["name"]: np.array(s["exact"]) for s in steps_of(attn, FIRST)}
+    q, k = steps["Q"], steps["K"]
+    lengths = np.linalg.norm(q, axis=1)[:, None] * np.linalg.norm(k, axis=1)
+    angles = np.arctan2(q[:, 1], q[:, 0])[:, None] - np.arctan2(k[:, 1], k[:, 0])
+    np.testing.assert_allclose(lengths * np.cos(angles), steps["scores"], atol=1e-12)
 
 
 class Tables(html.parser.HTMLParser):
@@ -218,9 +231,9 @@ def test_a_document_without_numbers_has_no_picture(attn, tmp_path):
     assert not (tmp_path / "a.svg").exists()
 
 
-def test_a_picture_goes_to_its_file_and_nothing_to_standard_output(attn, tmp_path):
+def test_a_picture_goes_to_its_file_which_is_named(attn, tmp_path):
     done = attn("explain", FIRST, "--svg", "a.svg", "--html", "a.html", "--png", "a.png")
-    assert done.stdout == done.stderr == ""
+    assert done.stdout == "wrote a.svg\nwrote a.png\nwrote a.html\n" and done.stderr == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.html", "a.png", "a.svg"]
 
 

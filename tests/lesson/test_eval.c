@@ -97,6 +97,10 @@ static void test_element_by_element(void **state) {
   expect((struct scene){ATTN_OP_MASK, 1, -9, 2, {a23(), mask}}, RIGHT(2, 3, 1, -9, 3, 4, 5, -9));
   expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {a23(), mask}}, RIGHT(2, 3, 2, 2, 4, 5, 6, 6));
   expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {a23(), row}}, RIGHT(2, 3, 11, 22, 33, 14, 25, 36));
+  expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {row, a23()}}, RIGHT(2, 3, 11, 22, 33, 14, 25, 36));
+  expect((struct scene){ATTN_OP_ADD, 1, 0, 2, {row, row}}, RIGHT(1, 3, 20, 40, 60));
+  attn_matrix small = MATRIX(1, 2, 0, 1);
+  expect((struct scene){ATTN_OP_TANH, 1, 0, 1, {small}}, RIGHT(1, 2, 0, tanh(1)));
   attn_matrix logs = MATRIX(1, 3, 0, 0.69314718055994530942, -INFINITY);
   expect((struct scene){ATTN_OP_EXP, 1, 0, 1, {logs}}, RIGHT(1, 3, 1, 2, 0));
   expect((struct scene){ATTN_OP_APPEND, 1, 0, 3, {mask, a23(), mask}},
@@ -113,6 +117,14 @@ static void test_softmax(void **state) {
   expect((struct scene){ATTN_OP_SOFTMAX, 0, 0, 1, {s}}, RIGHT(2, 2, 2 / 3.0, 0, 1 / 3.0, 1));
   s = MATRIX(2, 2, -INFINITY, -INFINITY, -INFINITY, 5); /* who sees nothing has no weights */
   expect((struct scene){ATTN_OP_SOFTMAX, 1, 0, 1, {s}}, RIGHT(2, 2, 0, 0, 0, 1));
+}
+
+static void test_less_the_largest(void **state) {
+  (void)state;
+  attn_matrix a = MATRIX(2, 2, 1, 3, -INFINITY, 5), none = MATRIX(1, 2, -INFINITY, -INFINITY);
+  expect((struct scene){ATTN_OP_SHIFT, 1, 0, 1, {a}}, RIGHT(2, 2, -2, 0, -INFINITY, 0));
+  expect((struct scene){ATTN_OP_SHIFT, 0, 0, 1, {a}}, RIGHT(2, 2, 0, -2, -INFINITY, 0));
+  expect((struct scene){ATTN_OP_SHIFT, 1, 0, 1, {none}}, RIGHT(1, 2, -INFINITY, -INFINITY));
 }
 
 static void test_sums_and_quotients(void **state) {
@@ -249,14 +261,30 @@ static void expect_inside(const struct interval_scene *s) {
 static void test_an_interval_contains_every_value(void **state) {
   (void)state;
   static const struct interval_scene scenes[] = {
-      {ATTN_OP_MATMUL, 1, 2, 0},   {ATTN_OP_MATMUL_NT, 1, 2, 0}, {ATTN_OP_MATMUL_TN, 1, 2, 0},
-      {ATTN_OP_DIVIDE, 1, 1, 1.5}, {ATTN_OP_DIVIDE, 1, 1, -2},   {ATTN_OP_EXP, 1, 1, 0},
-      {ATTN_OP_SOFTMAX, 1, 1, 0},  {ATTN_OP_SOFTMAX, 0, 1, 0},   {ATTN_OP_SUM, 1, 1, 0},
-      {ATTN_OP_SUM, 0, 1, 0},      {ATTN_OP_QUOTIENT, 1, 2, 0},  {ATTN_OP_QUOTIENT, 0, 2, 0},
-      {ATTN_OP_ADD, 1, 2, 0},      {ATTN_OP_GENERAL, 1, 3, 0},   {ATTN_OP_ADDITIVE, 1, 5, 0},
-      {ATTN_OP_TRANSPOSE, 1, 1, 0}};
+      {ATTN_OP_MATMUL, 1, 2, 0},    {ATTN_OP_MATMUL_NT, 1, 2, 0}, {ATTN_OP_MATMUL_TN, 1, 2, 0},
+      {ATTN_OP_DIVIDE, 1, 1, 1.5},  {ATTN_OP_DIVIDE, 1, 1, -2},   {ATTN_OP_EXP, 1, 1, 0},
+      {ATTN_OP_SOFTMAX, 1, 1, 0},   {ATTN_OP_SOFTMAX, 0, 1, 0},   {ATTN_OP_SUM, 1, 1, 0},
+      {ATTN_OP_SUM, 0, 1, 0},       {ATTN_OP_QUOTIENT, 1, 2, 0},  {ATTN_OP_QUOTIENT, 0, 2, 0},
+      {ATTN_OP_ADD, 1, 2, 0},       {ATTN_OP_GENERAL, 1, 3, 0},   {ATTN_OP_ADDITIVE, 1, 5, 0},
+      {ATTN_OP_TRANSPOSE, 1, 1, 0}, {ATTN_OP_TANH, 1, 1, 0},      {ATTN_OP_SHIFT, 1, 1, 0},
+      {ATTN_OP_SHIFT, 0, 1, 0}};
   for (size_t n = 0; n < sizeof scenes / sizeof *scenes; n++)
     for (int round = 0; round < 20; round++) expect_inside(&scenes[n]);
+}
+
+/* Large scores have weights, and a negative sum a quotient. */
+static void test_intervals_far_from_zero(void **state) {
+  (void)state;
+  attn_matrix a = MATRIX(1, 2, 1000, 1000), b = MATRIX(1, 2, -1, -3), sum = MATRIX(1, 1, -4);
+  const struct attn_interval_matrix scores = {a, a}, parts = {b, b}, whole = {sum, sum};
+  const struct attn_interval_matrix *operand[] = {&scores}, *pair[] = {&parts, &whole};
+  attn_step softmax = {.op = ATTN_OP_SOFTMAX, .axis = 1, .operands = 1};
+  attn_step quotient = {.op = ATTN_OP_QUOTIENT, .axis = 1, .operands = 2};
+  struct attn_interval_matrix out;
+  assert_int_equal(attn_interval_step(&softmax, operand, 0, pool, &out, NULL), ATTN_OK);
+  assert_true(out.lo.at[0] == 0.5 && out.hi.at[0] == 0.5);
+  assert_int_equal(attn_interval_step(&quotient, pair, 0, pool, &out, NULL), ATTN_OK);
+  assert_true(out.lo.at[1] == 0.75 && out.hi.at[1] == 0.75);
 }
 
 int main(int argc, char **argv) {
@@ -266,12 +294,14 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_products),
       cmocka_unit_test(test_element_by_element),
       cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_less_the_largest),
       cmocka_unit_test(test_sums_and_quotients),
       cmocka_unit_test(test_alignments),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_misfits),
       cmocka_unit_test(test_too_large),
       cmocka_unit_test(test_an_interval_contains_every_value),
+      cmocka_unit_test(test_intervals_far_from_zero),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

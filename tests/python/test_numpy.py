@@ -214,7 +214,8 @@ def test_plan():
 def test_lessons():
     text = "Q = [[1, 0], [0, 1]]\nK = [[1, 0], [0, 1]]\nscores = [[1, 0], [0, 2]]\n"
     judged = attn.check(text)
-    assert judged.verdict == "wrong" and not judged and "right is 1" in str(judged)
+    assert judged.verdict == "wrong" and not judged and "correct is 1" in " ".join(str(judged).split())
+    assert [b["role"] for b in judged.reading] == ["Q", "K", "scores"] and judged.unread == []
     assert judged.examples[0]["first_wrong"]["row"] == 1
     assert "scores" in str(attn.explain(text)) and "1×1" in attn.explain(text, cell="scores[1,1]").text
     with pytest.raises(ValueError, match="line 3"):

@@ -11,7 +11,8 @@ void fixture_begin(struct fixture *f, const char *title) {
   f->example.heads = 1;
   f->example.one_based = 1;
   f->example.step = f->step;
-  f->lesson = (attn_lesson){(char *)(uintptr_t) "lesson.md", 0, 1, &f->example};
+  f->lesson = (attn_lesson){
+      .file = (char *)(uintptr_t) "lesson.md", .examples = 1, .example = &f->example};
 }
 
 void fixture_tokens(struct fixture *f, char *tokens) {
@@ -47,6 +48,27 @@ int fixture_step(struct fixture *f, int name, const char *symbol, int op, int op
                  .symbol = (char *)(uintptr_t)symbol};
   for (int n = 0; n < operands; n++) s.operand[n] = operand[n];
   return add(f, s, rows, cols, values);
+}
+
+void fixture_print(struct fixture *f, int step, int line, int decimals, const double *values) {
+  attn_step *s = &f->step[step];
+  attn_printing *p = &f->printing[f->printings++];
+  *p = (attn_printing){.rows = s->exact.rows, .cols = s->exact.cols, .line = line, .column = 1};
+  p->cells = f->printed + f->printed_used;
+  f->printed_used += p->rows * p->cols;
+  if (f->printings > STEPS_MAX || f->printed_used > CELLS_MAX) abort();
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    double half = 0.5 * pow(10, -decimals);
+    p->cells[n] = (attn_cell){isnan(values[n]) ? ATTN_CELL_BLANK : ATTN_CELL_NUMBER,
+                              decimals,
+                              values[n],
+                              values[n] - half,
+                              values[n] + half,
+                              line + n / p->cols,
+                              1 + 4 * (n % p->cols)};
+  }
+  s->printing = p;
+  s->printings = 1;
 }
 
 void fixture_attention(struct fixture *f, int causal) {

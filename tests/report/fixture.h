@@ -14,6 +14,9 @@ struct fixture {
   double cells[CELLS_MAX];
   int cells_used;
   char *tokens[16];
+  attn_printing printing[STEPS_MAX];
+  attn_cell printed[CELLS_MAX];
+  int printings, printed_used;
 };
 
 void fixture_begin(struct fixture *f, const char *title);
@@ -26,6 +29,9 @@ int fixture_given(struct fixture *f, int name, const char *symbol, int rows, int
                   const double *values);
 int fixture_step(struct fixture *f, int name, const char *symbol, int op, int operands,
                  const int *operand, int rows, int cols, const double *values);
+
+/* Prints a step once, at a line; values: rows * cols, NaN is a blank, decimals as in attn_cell. */
+void fixture_print(struct fixture *f, int step, int line, int decimals, const double *values);
 
 /* Two tokens, one head, integers up to the scores; causal: with a mask.
  * X = W_Q = W_K = [1 0; 0 1], W_V = [2 0; 0 4]. */

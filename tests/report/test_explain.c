@@ -147,6 +147,116 @@ static void test_columns(void **state) {
   has_not("error");
 }
 
+/* ---- What a reader could take for something else ---- */
+
+static void test_what_the_mask_hides_is_not_an_ordinary_zero(void **state) {
+  (void)state;
+  static const double ninf = -(double)INFINITY;
+  fixture_attention(&f, 1);
+  int w = f.example.steps - 2;
+  explain(0, 120);
+  has("masked) (2×2; one row per query, one column per key)\n"
+      "         1       –\n    0.3302  0.6698\n   –: hidden by the mask, exactly 0.\n");
+  f.step[w - 1].scalar = f.step[w - 1].exact.at[1] = -1e9; /* finite: from the mask itself */
+  explain(1, 120);
+  has("         1       –\n");
+  has("   –：マスクで隠れているため 0 です。\n");
+  fixture_attention(&f, 0);
+  f.step[w - 1].exact.at[1] = 0; /* no mask: a 0 that is only small */
+  explain(0, 120);
+  has_not("–");
+  fixture_begin(&f, ""); /* given scores that are masked, exponentials, their quotient */
+  int e = fixture_given(&f, ATTN_STEP_MASKED, "m", 1, 2, (double[]){0, ninf});
+  int x = fixture_step(&f, ATTN_STEP_EXPONENTIALS, "x", ATTN_OP_EXP, 1, &e, 1, 2, (double[]){1, 0});
+  int s = fixture_step(&f, ATTN_STEP_ROW_SUM, "s", ATTN_OP_SUM, 1, &x, 1, 1, (double[]){1});
+  fixture_step(&f, ATTN_STEP_WEIGHTS, "a", ATTN_OP_QUOTIENT, 2, (int[]){x, s}, 1, 2,
+               (double[]){1, 0});
+  explain(0, 120);
+  has("x = exp(m) (1×2; one row per query, one column per key)\n    1  –\n");
+  has("a = x / s (1×2; one row per query, one column per key)\n    1  –\n");
+}
+
+static void test_many_equal_values_are_one_line(void **state) {
+  (void)state;
+  double ones[512];
+  for (int n = 0; n < 512; n++) ones[n] = 1;
+  fixture_begin(&f, "");
+  fixture_given(&f, ATTN_STEP_OTHER, "q_large", 1, 512, ones);
+  fixture_given(&f, ATTN_STEP_OTHER, "few", 8, 8, ones);
+  explain(0, 120);
+  has("1. Matrix: q_large (1×512)\n   every value is 1\n\n2. Matrix: few (8×8)\n    1  1  1");
+  f.step[0].exact.at[511] = 2;
+  explain(0, 120);
+  has_not("every value");
+  f.step[0].exact.at[511] = 1;
+  f.step[0].name = ATTN_STEP_SCORES; /* a query's scores: their places are keys */
+  explain(0, 120);
+  has_not("every value");
+}
+
+static void test_titles_are_not_doubled(void **state) {
+  (void)state;
+  static const char *const titles[][2] = {{"Example 1: Cats", "Example 1: Cats\n"},
+                                          {"Example 1 - Cats", "Example 1: Cats\n"},
+                                          {"Example 1. Cats", "Example 1: Cats\n"},
+                                          {"Worked example 1", "Example 1\n"},
+                                          {"例1「猫」", "Example 1: 「猫」\n"},
+                                          {"具体例1: 短い文", "Example 1: 短い文\n"},
+                                          {"例 1　： 猫", "Example 1: 猫\n"},
+                                          {"Example 1.2 Cats", "Example 1: Example 1.2 Cats\n"},
+                                          {"Example 12", "Example 1: Example 12\n"},
+                                          {"Example 2: Cats", "Example 1: Example 2: Cats\n"},
+                                          {"Example 1 of two", "Example 1: Example 1 of two\n"}};
+  for (size_t n = 0; n < sizeof titles / sizeof *titles; n++) {
+    fixture_begin(&f, titles[n][0]);
+    fixture_given(&f, ATTN_STEP_X, "X", 1, 1, (double[]){1});
+    explain(0, 120);
+    if (strncmp(kept.text, titles[n][1], strlen(titles[n][1])))
+      fail_msg("%s: %s", titles[n][0], kept.text);
+  }
+}
+
+static void test_formulas_have_no_echo_of_the_prose(void **state) {
+  (void)state;
+  fixture_attention(&f, 0);
+  f.step[4].symbol = (char *)(uintptr_t) "Let Q";
+  f.step[9].symbol = (char *)(uintptr_t) "After softmax";
+  explain(0, 120);
+  has("Queries: Q = X W^Q (");
+  has("Scores: E = Q K^T (");
+  has("Output: O = softmax V (");
+  fixture_begin(&f, "");
+  int x = fixture_given(&f, ATTN_STEP_X, "X", 1, 1, (double[]){1});
+  int p = fixture_given(&f, ATTN_STEP_POSITIONS, "PE", 1, 1, (double[]){2});
+  fixture_step(&f, ATTN_STEP_POSITIONS, "X + PE", ATTN_OP_ADD, 2, (int[]){x, p}, 1, 1,
+               (double[]){3});
+  explain(0, 120);
+  has("Positions: X + PE (1×1)\n");
+}
+
+static void test_heads_are_numbered_once(void **state) {
+  (void)state;
+  static const double a[] = {1, 2};
+  fixture_begin(&f, "");
+  int h1 = fixture_given(&f, ATTN_STEP_OUTPUT, "output_1", 2, 1, a);
+  int h2 = fixture_given(&f, ATTN_STEP_OUTPUT, "output_2", 2, 1, a);
+  f.step[h1].head = 0, f.step[h2].head = 1;
+  fixture_step(&f, ATTN_STEP_CONCAT, "concat", ATTN_OP_APPEND, 2, (int[]){h1, h2}, 2, 2,
+               (double[]){1, 1, 2, 2});
+  explain(0, 120);
+  has("concat = [output_1 | output_2] (2×2)\n");
+}
+
+static void test_why_scores_are_scaled(void **state) {
+  (void)state;
+  fixture_attention(&f, 0);
+  explain(0, 1000);
+  has("If the components are independent with mean 0 and variance 1, its variance is d_k and its "
+      "standard deviation √d_k. Divided by √2 = 1.4142,");
+  explain(1, 1000);
+  has("各成分が独立で平均 0、分散 1 なら、内積の分散は d_k に、標準偏差は √d_k に");
+}
+
 /* ---- Which tokens a query attends to ---- */
 
 static void test_attention(void **state) {
@@ -208,7 +318,7 @@ static void test_general_and_additive(void **state) {
   has("e = v · tanh(W q + U k) (1×2");
   has("scores[0,0] = 2×tanh(5 + 0) + (-1)×tanh(11 + 0) = 0.9998\n");
   cell("scores[0,1]");
-  has("Given by the document: q, k, W, U, v\n");
+  has("Given: q, k, W, U, v\n");
 }
 
 static void test_heads(void **state) {
@@ -232,7 +342,7 @@ static void test_heads(void **state) {
   cell("concat[1,2]");
   has("concat[1,2] = head 2: output[1,0] = 6\n");
   assert_string_equal(cell("head 2: output[1,0]"),
-                      "Output (head 2): head\n  output[1,0] = 6\nGiven by the document: head\n");
+                      "Output (head 2): head\n  output[1,0] = 6\nGiven: head\n");
 }
 
 static void test_positions(void **state) {
@@ -279,6 +389,31 @@ static void test_exponentials_apart(void **state) {
   has("#1 attends mostly to #2 (0.7311)");
 }
 
+static void test_exponentials_less_the_largest(void **state) {
+  (void)state;
+  static const double s[] = {0, 3}, less[] = {-3, 0};
+  const double x[] = {exp(-3), 1};
+  fixture_begin(&f, "");
+  int a = fixture_given(&f, ATTN_STEP_SCORES, "e", 1, 2, s);
+  int b = fixture_step(&f, ATTN_STEP_OTHER, "z", ATTN_OP_SHIFT, 1, &a, 1, 2, less);
+  fixture_step(&f, ATTN_STEP_EXPONENTIALS, "exp", ATTN_OP_EXP, 1, &b, 1, 2, x);
+  explain(0, 120);
+  has("z = e - max(e) (1×2");
+  has("0 - 3 = -3\n");
+}
+
+static void test_tanh(void **state) {
+  (void)state;
+  static const double s[] = {0, 3};
+  const double t[] = {0, tanh(3)};
+  fixture_begin(&f, "");
+  int a = fixture_given(&f, ATTN_STEP_OTHER, "s", 1, 2, s);
+  fixture_step(&f, ATTN_STEP_OTHER, "t", ATTN_OP_TANH, 1, &a, 1, 2, t);
+  explain(0, 120);
+  has("t = tanh(s) (1×2");
+  has("tanh(0) = 0\n");
+}
+
 static void test_large_exponents_are_shifted(void **state) {
   (void)state;
   static const double s[] = {512, 0}, w[] = {1, 0};
@@ -317,7 +452,7 @@ static void test_differences_are_marked(void **state) {
   cells[1].value = 5, cells[1].lo = 4.5, cells[1].hi = 5.5;
   explain(0, 120);
   has("    1  0*\n    0  1\n");
-  has("* The document prints another value here:\n     Q[0,1]: the document prints 5, right is "
+  has("* The document prints another value here:\n     Q[0,1]: the document prints 5, correct is "
       "0\n");
   has("Q[0,0] = X[0,:]·W_Q[:,0] = 1×1 + 0×0 = 1\n"); /* what is explained is always right */
 }
@@ -340,11 +475,11 @@ static void test_cell_back_to_the_givens(void **state) {
                       "Queries: Q = X W^Q\n"
                       "  Q[は,0] = X[は,:]·W_Q[:,0] = 0×1 + 1×0 = 0\n"
                       "  Q[は,1] = X[は,:]·W_Q[:,1] = 0×0 + 1×1 = 1\n"
-                      "Given by the document: X, W^Q, W^K\n");
+                      "Given: X, W^Q, W^K\n");
   cell("output[1,1]"); /* needs the whole row of weights, so all of the scores' row */
   has("output[は,1] = weights[は,:]·V[:,1] = 0.3302×0 + 0.6698×4 = 2.6790\n");
   has("weights[は,私] = e^0 / (e^0 + e^0.7071) = 1 / 3.0281 = 0.3302\n");
-  has("Given by the document: X, W^Q, W^K, W^V\n");
+  has("Given: X, W^Q, W^K, W^V\n");
   has_not("Q[私"); /* nothing that it does not need */
 }
 
@@ -394,7 +529,10 @@ static void test_steps_go_by_what_documents_call_them(void **state) {
     assert_non_null(strstr(cell(*name), "weights[a,b] = "));
   assert_non_null(strstr(cell("x[0,1]"), "X[a,1] = "));
   assert_non_null(strstr(cell_problem("ouptut[0,0]"), "did you mean output?"));
+  assert_non_null(strstr(cell_problem("softmx[0,0]"), "did you mean softmax?"));
+  assert_non_null(strstr(cell_problem("quries[0,0]"), "did you mean queries?"));
   assert_null(strstr(cell_problem("zebra[0,0]"), "did you mean"));
+  assert_null(strstr(cell_problem("maks[0,0]"), "did you mean")); /* there is no mask */
 }
 
 static void test_problems_with_cells(void **state) {
@@ -561,12 +699,20 @@ int main(void) {
       cmocka_unit_test(test_japanese),
       cmocka_unit_test(test_causal),
       cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_what_the_mask_hides_is_not_an_ordinary_zero),
+      cmocka_unit_test(test_many_equal_values_are_one_line),
+      cmocka_unit_test(test_titles_are_not_doubled),
+      cmocka_unit_test(test_formulas_have_no_echo_of_the_prose),
+      cmocka_unit_test(test_heads_are_numbered_once),
+      cmocka_unit_test(test_why_scores_are_scaled),
       cmocka_unit_test(test_attention),
       cmocka_unit_test(test_long_sentences_stay_short),
       cmocka_unit_test(test_general_and_additive),
       cmocka_unit_test(test_heads),
       cmocka_unit_test(test_positions),
       cmocka_unit_test(test_exponentials_apart),
+      cmocka_unit_test(test_exponentials_less_the_largest),
+      cmocka_unit_test(test_tanh),
       cmocka_unit_test(test_large_exponents_are_shifted),
       cmocka_unit_test(test_fill_of_a_mask),
       cmocka_unit_test(test_differences_are_marked),

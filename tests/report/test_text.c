@@ -128,6 +128,8 @@ static void test_the_nearest_name(void **state) {
   assert_string_equal(attn_text_nearest("wieghts", names, 4), "weights");
   assert_string_equal(attn_text_nearest("WEIGHT", names, 4), "weights");
   assert_string_equal(attn_text_nearest("x", names, 4), "X");
+  assert_string_equal(attn_text_nearest("scroe", names, 4), "scores"); /* a swap is one edit */
+  assert_string_equal(attn_text_nearest("ewihgts", names, 4), "weights");
   assert_null(attn_text_nearest("A", names, 4));
   assert_null(attn_text_nearest("", names, 4));
   assert_null(attn_text_nearest("wxyzhts", names, 4));

@@ -1,0 +1,374 @@
+/* assign.c -- a beam search over the blocks in the order of the document, in four settings. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "role_search.h"
+
+enum {
+  BEAM = 28, /* states that are kept after each block; fewer in long documents */
+  BEAM_LONG = 12,
+  BEAM_LONGEST = 5,
+  LONG = 30, /* blocks */
+  LONGEST = 60,
+};
+static const double WORK = 1.2e8; /* of a document at most, in about nanoseconds */
+
+/* A state of the beam. */
+struct beam_state {
+  struct attn_state state;
+  uint64_t hash;                 /* of the nodes in their roles */
+  const struct attn_state *kept; /* a copy that states of later examples refer to; NULL: none yet */
+};
+
+/* A state that would follow. */
+struct beam_successor {
+  double score;
+  uint64_t hash;
+  int parent, order; /* order: in which they were found */
+  struct attn_option option;
+};
+
+enum { SUCCESSORS = BEAM * ATTN_OPTIONS, SLOTS = 1024 }; /* SLOTS: a power of two, sparse */
+
+struct beam_search {
+  struct attn_relations *relations;
+  struct attn_pool *pool; /* of this search only */
+  struct attn_budget *budget;
+  int width, members, successors;
+  struct beam_state *beam, *next;
+  struct beam_successor *successor;
+  int16_t slot[SLOTS]; /* by hash: index of a successor + 1; 0: free */
+};
+
+/* ---- Identical states ---- */
+
+static uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/* head -1: shared. Hashes of what a state contains add up to the state's. */
+static uint64_t slot_hash(int head, int role, int id) {
+  uint64_t slot = (uint64_t)(head + 1) * (ATTN_ROLES + 1) + (uint64_t)role;
+  return mix(mix(slot) + (uint64_t)id);
+}
+
+static uint64_t row_hash(int head, int row) {
+  return row < 0 ? 0 : slot_hash(head, ATTN_ROLES, row);
+}
+
+static uint64_t example_hash(int examples) { return mix((uint64_t)examples); }
+
+static int adds_node(const struct attn_option *o) {
+  return o->role != ATTN_ROLE_OTHER && !o->is_copy;
+}
+
+static uint64_t hash_after(const struct beam_state *m, const struct attn_option *o) {
+  uint64_t hash = o->new_example ? example_hash(m->state.examples + 1) : m->hash;
+  if (!adds_node(o)) return hash;
+  hash += slot_hash(attn_role_is_shared(o->role) ? -1 : o->head, o->role, o->node->id);
+  if (o->relation && o->relation->row >= 0)
+    hash += row_hash(o->head, o->relation->row) - row_hash(o->head, m->state.head[o->head].row);
+  return hash;
+}
+
+/* ---- One block ---- */
+
+/* The successor of this hash; a new one, of the worst score, if there is none. */
+static struct beam_successor *find_successor(struct beam_search *s, uint64_t hash) {
+  size_t at = hash & (SLOTS - 1);
+  for (; s->slot[at]; at = (at + 1) & (SLOTS - 1))
+    if (s->successor[s->slot[at] - 1].hash == hash) return &s->successor[s->slot[at] - 1];
+  struct beam_successor *found = &s->successor[s->successors];
+  *found = (struct beam_successor){.score = -INFINITY, .hash = hash, .order = s->successors};
+  s->slot[at] = (int16_t)++s->successors;
+  return found;
+}
+
+static void add_successors(struct beam_search *s, int parent, const struct attn_options *options) {
+  const struct beam_state *m = &s->beam[parent];
+  for (int i = 0; i < options->count; i++) {
+    const struct attn_option *o = &options->at[i];
+    struct beam_successor *to = find_successor(s, hash_after(m, o));
+    double score = m->state.score + o->bits;
+    if (!(score > to->score)) continue;
+    to->score = score;
+    to->parent = parent;
+    to->option = *o;
+  }
+}
+
+static int by_score(const void *a, const void *b) {
+  const struct beam_successor *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+static const struct attn_state *keep_state(struct beam_search *s, struct beam_state *m) {
+  if (m->kept) return m->kept;
+  struct attn_state *copy = attn_pool_take(s->pool, sizeof *copy);
+  if (copy) *copy = m->state;
+  return m->kept = copy;
+}
+
+static struct attn_placement *place(struct beam_search *s, const struct attn_option *o,
+                                    const struct attn_state *from, int block) {
+  struct attn_placement *p = attn_pool_take(s->pool, sizeof *p);
+  if (!p) return NULL;
+  *p = (struct attn_placement){.before = from->last,
+                               .block = block,
+                               .role = o->role,
+                               .is_copy = o->is_copy,
+                               .head = o->head,
+                               .example = from->examples + o->new_example,
+                               .relation = o->relation,
+                               .node = o->node,
+                               .bits = o->bits};
+  return p;
+}
+
+static void set_role(struct attn_state *state, const struct attn_option *o) {
+  if (!adds_node(o)) return;
+  if (attn_role_is_shared(o->role)) {
+    state->shared.at[o->role] = o->node;
+    return;
+  }
+  if (o->head == state->heads) state->heads++;
+  state->head[o->head].at[o->role] = o->node;
+  if (o->relation && o->relation->row >= 0) state->head[o->head].row = o->relation->row;
+}
+
+/* Returns 0, or -1: no memory. */
+static int follow(struct beam_search *s, const struct beam_successor *by, int block,
+                  struct beam_state *to) {
+  struct beam_state *from = &s->beam[by->parent];
+  const struct attn_placement *last = place(s, &by->option, &from->state, block);
+  if (!last) return -1;
+  if (by->option.new_example) {
+    attn_state_start(&to->state);
+    to->state.examples = from->state.examples + 1;
+    to->state.finished = keep_state(s, from);
+    if (!to->state.finished) return -1;
+  } else {
+    to->state = from->state;
+  }
+  set_role(&to->state, &by->option);
+  to->state.score = by->score;
+  to->state.last = last;
+  to->hash = by->hash;
+  to->kept = NULL;
+  return 0;
+}
+
+static int advance(struct beam_search *s, const struct attn_candidate *c) {
+  struct attn_options options;
+  s->successors = 0;
+  memset(s->slot, 0, sizeof s->slot);
+  for (int i = 0; i < s->members; i++) {
+    attn_expand(s->relations, &s->beam[i].state, c, s->budget, &options);
+    add_successors(s, i, &options);
+  }
+  qsort(s->successor, (size_t)s->successors, sizeof *s->successor, by_score);
+  int members = s->successors < s->width ? s->successors : s->width;
+  for (int i = 0; i < members; i++)
+    if (follow(s, &s->successor[i], c->block, &s->next[i])) return -1;
+  struct beam_state *beam = s->beam;
+  s->beam = s->next;
+  s->next = beam;
+  s->members = members;
+  return 0;
+}
+
+/* ---- One setting ---- */
+
+static struct beam_search *start_search(struct attn_relations *relations,
+                                        struct attn_budget *budget, struct attn_pool *pool,
+                                        int blocks) {
+  struct beam_search *s = attn_pool_take(pool, sizeof *s);
+  if (!s) return NULL;
+  s->relations = relations;
+  s->pool = pool;
+  s->budget = budget;
+  s->width = blocks > LONGEST ? BEAM_LONGEST : blocks > LONG ? BEAM_LONG : BEAM;
+  s->beam = attn_pool_take(pool, BEAM * sizeof *s->beam);
+  s->next = attn_pool_take(pool, BEAM * sizeof *s->next);
+  s->successor = attn_pool_take(pool, SUCCESSORS * sizeof *s->successor);
+  if (!s->beam || !s->next || !s->successor) return NULL;
+  s->members = 1;
+  attn_state_start(&s->beam[0].state);
+  s->beam[0].hash = example_hash(0);
+  return s;
+}
+
+/* The document with its candidates, one for each block that is searched. */
+struct searched_document {
+  struct attn_scan *scan;
+  struct attn_relations *relations;
+  int blocks;
+  struct attn_candidate *candidate;
+  const struct attn_grid **grid; /* the likely reading of each block */
+  struct attn_evidence *evidence;
+  struct attn_budget budget;
+};
+
+static int set_grids(struct searched_document *d, struct attn_candidate *c, int columns,
+                     int transposed) {
+  for (int i = 0; i < c->readings; i++) {
+    int all = columns == ATTN_COLUMNS_ALL, scores = columns != ATTN_COLUMNS_NONE;
+    c->grid[i] = attn_grid_of(d->relations, d->scan, c->block, i, all);
+    c->weights[i] = attn_grid_of(d->relations, d->scan, c->block, i, all ^ transposed);
+    c->scores[i] = attn_grid_of(d->relations, d->scan, c->block, i, scores);
+    if (!c->grid[i] || !c->weights[i] || !c->scores[i]) return -1;
+  }
+  c->hints.transposed_weights = transposed;
+  return 0;
+}
+
+static int set_candidates(struct searched_document *d, int columns, int transposed) {
+  for (int i = 0; i < d->blocks; i++) {
+    if (set_grids(d, &d->candidate[i], columns, transposed)) return -1;
+    d->grid[i] = d->candidate[i].grid[0];
+  }
+  attn_find_evidence(d->grid, d->blocks, d->evidence);
+  for (int i = 0; i < d->blocks; i++) d->candidate[i].evidence = d->evidence[i];
+  return 0;
+}
+
+/* The state after the last block, of the memory of pool; NULL: no memory. */
+static const struct attn_state *search_document(struct searched_document *d,
+                                                struct attn_pool *pool) {
+  struct beam_search *s = start_search(d->relations, &d->budget, pool, d->blocks);
+  if (!s) return NULL;
+  for (int i = 0; i < d->blocks; i++)
+    if (advance(s, &d->candidate[i])) return NULL;
+  return attn_relations_failed(d->relations) ? NULL : &s->beam[0].state;
+}
+
+/* ---- The reading ---- */
+
+static int copy_placements(struct searched_document *d, const struct attn_state *last,
+                           struct attn_reading *out) {
+  struct attn_pool *pool = d->scan->pool;
+  int n = d->scan->blocks;
+  struct attn_placement *all = attn_pool_take(pool, (size_t)n * sizeof *all);
+  out->placement = attn_pool_take(pool, (size_t)n * sizeof *out->placement);
+  if (!all || !out->placement) return -1;
+  for (const struct attn_placement *p = last->last; p; p = p->before) all[p->block] = *p;
+  for (int i = 0; i < n; i++) {
+    if (i >= d->blocks)
+      all[i] =
+          (struct attn_placement){.block = i, .role = ATTN_ROLE_OTHER, .example = last->examples};
+    all[i].before = i > 0 ? &all[i - 1] : NULL;
+    out->placement[i] = &all[i];
+  }
+  out->placements = n;
+  return 0;
+}
+
+static int copy_states(struct searched_document *d, const struct attn_state *last,
+                       struct attn_reading *out) {
+  struct attn_pool *pool = d->scan->pool;
+  int n = last->examples + 1;
+  struct attn_state *all = attn_pool_take(pool, (size_t)n * sizeof *all);
+  out->example = attn_pool_take(pool, (size_t)n * sizeof *out->example);
+  if (!all || !out->example) return -1;
+  for (const struct attn_state *s = last; s; s = s->finished) {
+    struct attn_state *copy = &all[s->examples];
+    *copy = *s;
+    if (s->last) copy->last = out->placement[s->last->block];
+    if (s->finished) copy->finished = &all[s->finished->examples];
+    out->example[s->examples] = copy;
+  }
+  out->examples = n;
+  return 0;
+}
+
+/* The settings. A setting that is not the usual one has its price in bits. */
+static const struct search_setting {
+  int columns, transposed_weights;
+  double price;
+} SETTING[] = {{ATTN_COLUMNS_NONE, 0, 0},
+               {ATTN_COLUMNS_SCORES, 0, 6},
+               {ATTN_COLUMNS_ALL, 0, 6},
+               {ATTN_COLUMNS_NONE, 1, 6},
+               {ATTN_COLUMNS_ALL, 1, 14}};
+
+static int try_setting(struct searched_document *d, const struct search_setting *setting,
+                       struct attn_pool *pool, struct attn_reading *best) {
+  if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
+  const struct attn_state *last = search_document(d, pool);
+  if (!last) return -1;
+  double score = last->score - setting->price;
+  if (best->examples && score <= best->score) return 0;
+  best->columns = setting->columns;
+  best->transposed_weights = setting->transposed_weights;
+  best->score = score;
+  best->exhausted = d->budget.exhausted;
+  return copy_placements(d, last, best) || copy_states(d, last, best) ? -1 : 0;
+}
+
+static int is_orientation_slip(const struct attn_relation *r) {
+  return r && (r->cause == ATTN_CAUSE_TRANSPOSED_WEIGHTS || r->cause == ATTN_CAUSE_SWAPPED_QK ||
+               r->cause == ATTN_CAUSE_SOFTMAX_OVER_COLUMNS);
+}
+
+/* Constants of a reading that no other setting would improve. */
+static const double FITS = .4;            /* of the cells of a block that is explained */
+static const int EXPLAINED = 3;           /* blocks */
+static const double EXPLAINED_SHARE = .3; /* or of all blocks */
+
+static int is_clear(const struct searched_document *d, const struct attn_reading *r) {
+  int explained = 0;
+  for (int i = 0; i < d->blocks; i++) {
+    const struct attn_placement *p = r->placement[i];
+    if (p->role == ATTN_ROLE_OTHER && d->scan->block[i].reading[0].rows > 1) return 0;
+    if (is_orientation_slip(p->relation)) return 0;
+    if ((p->relation || p->is_copy) && p->node->share >= FITS) explained++;
+  }
+  return explained >= EXPLAINED || explained >= EXPLAINED_SHARE * d->blocks;
+}
+
+static int try_settings(struct searched_document *d, struct attn_reading *out) {
+  for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; i++) {
+    struct attn_pool *pool = attn_pool_new();
+    int failed = !pool || try_setting(d, &SETTING[i], pool, out);
+    attn_pool_free(pool);
+    if (failed) return -1;
+    if (d->budget.exhausted || (i == 0 && is_clear(d, out))) return 0;
+  }
+  return 0;
+}
+
+static int set_document(struct searched_document *d, const struct attn_priors *priors) {
+  struct attn_pool *pool = d->scan->pool;
+  int all = d->scan->blocks, n = all < ATTN_SEARCHED_MAX ? all : ATTN_SEARCHED_MAX;
+  d->blocks = n;
+  d->budget = (struct attn_budget){.left = WORK};
+  d->candidate = attn_pool_take(pool, (size_t)n * sizeof *d->candidate);
+  d->grid = attn_pool_take(pool, (size_t)n * sizeof *d->grid);
+  d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
+  if (!d->candidate || !d->grid || !d->evidence) return -1;
+  int causal = attn_mentions_causal(d->scan, d->scan->text);
+  for (int i = 0; i < n; i++) {
+    struct attn_candidate *c = &d->candidate[i];
+    c->block = i;
+    c->readings = d->scan->block[i].readings;
+    c->priors = &priors[i];
+    c->hints.causal = causal;
+    if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
+  }
+  return 0;
+}
+
+attn_status attn_assign(struct attn_scan *scan, struct attn_relations *relations,
+                        const struct attn_priors *priors, struct attn_reading *out) {
+  struct searched_document d = {.scan = scan, .relations = relations};
+  memset(out, 0, sizeof *out);
+  if (set_document(&d, priors) || try_settings(&d, out)) return ATTN_ERR_MEMORY;
+  if (scan->blocks > d.blocks) out->exhausted = 1;
+  return ATTN_OK;
+}

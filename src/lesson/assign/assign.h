@@ -1,0 +1,50 @@
+/* assign.h -- which block has which role: the reading with the shortest description. */
+#ifndef ATTN_LESSON_ASSIGN_H
+#define ATTN_LESSON_ASSIGN_H
+
+#include "relation.h"
+
+/* words.c: bits for each role from what is written near a block; 0: not named. Numbers decide:
+ * these only break ties. */
+struct attn_priors {
+  double bits[ATTN_ROLES];
+  double best;
+};
+
+/* One block in its role. */
+struct attn_placement {
+  const struct attn_placement *before; /* of the document, NULL: the first */
+  int block;
+  int role;    /* ATTN_ROLE_OTHER: not read */
+  int is_copy; /* the numbers of that role again */
+  int head, example;
+  const struct attn_relation *relation; /* NULL: given, a copy or not read */
+  const struct attn_node *node;         /* NULL: not read */
+  double bits;
+};
+
+/* Grids are transposed so that a query is a row. */
+enum attn_columns {
+  ATTN_COLUMNS_NONE,   /* a query is a row on the page, too */
+  ATTN_COLUMNS_ALL,    /* a column in every matrix: Q = W X */
+  ATTN_COLUMNS_SCORES, /* a row in X and Q, a column in the scores and weights: K Q^T */
+};
+
+struct attn_reading {
+  int columns;            /* attn_columns: how queries are laid out on the page */
+  int transposed_weights; /* 1: weights were, too */
+  double score;
+  int placements;
+  const struct attn_placement **placement; /* in the order of the document */
+  int examples;
+  const struct attn_state **example; /* the last state of each */
+  int exhausted;                     /* 1: the search stopped before the last block */
+};
+
+/* words.c */
+void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out);
+/* assign.c. Memory from the pool of relations. ATTN_ERR_MEMORY only. */
+attn_status attn_assign(struct attn_scan *scan, struct attn_relations *relations,
+                        const struct attn_priors *priors, struct attn_reading *out);
+
+#endif

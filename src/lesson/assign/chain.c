@@ -1,0 +1,263 @@
+/* chain.c -- the operations of a relation: their shapes, and their value over intervals. */
+#include <math.h>
+#include <string.h>
+
+#include "relations.h"
+
+static const double RELATION_WORK = 4e6, DOCUMENT_WORK = 2e8; /* multiplications */
+static const double NUMBER_WORK = 16; /* of every number that is kept: bounds memory as well */
+
+struct shape {
+  int rows, cols;
+};
+
+int attn_relations_afford(struct attn_relations *r, double work) {
+  r->work += work;
+  return r->work <= DOCUMENT_WORK;
+}
+
+/* ---- shapes ---- */
+
+static struct shape shape_of(const attn_matrix *m) { return (struct shape){m->rows, m->cols}; }
+
+static double product3(int a, int b, int c) { return (double)a * b * c; }
+
+/* Each returns 1 if the operands go together; *work: multiplications. */
+static int product_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                         double *work) {
+  int ta = u->op == ATTN_OP_MATMUL_TN, tb = u->op == ATTN_OP_MATMUL_NT;
+  int inner = ta ? a[0].rows : a[0].cols;
+  *out = (struct shape){ta ? a[0].cols : a[0].rows, tb ? a[1].rows : a[1].cols};
+  *work = product3(out->rows, inner, out->cols);
+  return inner == (tb ? a[1].cols : a[1].rows);
+}
+
+static int same_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                      double *work) {
+  *out = a[0];
+  *work = product3(a[0].rows, a[0].cols, u->op == ATTN_OP_SHIFT ? a[0].cols : 4);
+  return 1;
+}
+
+static int transposed_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                            double *work) {
+  (void)u, (void)work;
+  *out = (struct shape){a[0].cols, a[0].rows};
+  return 1;
+}
+
+/* b may be one row, one column or one value. */
+static int fits_in(struct shape b, struct shape a) {
+  return (b.rows == a.rows || b.rows == 1) && (b.cols == a.cols || b.cols == 1);
+}
+
+static int mask_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                      double *work) {
+  (void)u, (void)work;
+  *out = a[0];
+  return fits_in(a[1], a[0]);
+}
+
+static int add_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                     double *work) {
+  int turned = a[0].rows == 1 && a[1].rows > 1;
+  (void)u, (void)work;
+  *out = a[turned];
+  return fits_in(a[!turned], a[turned]);
+}
+
+static int sum_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                     double *work) {
+  (void)work;
+  *out = (struct shape){u->axis ? a[0].rows : 1, u->axis ? 1 : a[0].cols};
+  return 1;
+}
+
+static int quotient_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                          double *work) {
+  (void)work;
+  *out = a[0];
+  return a[1].rows == (u->axis ? a[0].rows : 1) && a[1].cols == (u->axis ? 1 : a[0].cols);
+}
+
+static int append_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                        double *work) {
+  (void)work;
+  *out = a[0];
+  for (int n = 1; n < u->operands; n++) {
+    if (a[n].rows != a[0].rows) return 0;
+    out->cols += a[n].cols;
+  }
+  return 1;
+}
+
+static int general_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                         double *work) {
+  (void)u;
+  *out = (struct shape){a[0].rows, a[1].rows};
+  *work = product3(a[0].rows, a[2].rows, a[2].cols) + product3(a[0].rows, a[2].cols, a[1].rows);
+  return a[0].cols == a[2].rows && a[2].cols == a[1].cols;
+}
+
+/* The last term: tanh, and the memory of each sum. */
+static int additive_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                          double *work) {
+  struct shape w = a[2], up = a[3], v = a[4];
+  (void)u;
+  *out = (struct shape){a[0].rows, a[1].rows};
+  *work = product3(a[0].rows, w.rows, w.cols) + product3(a[1].rows, up.rows, up.cols) +
+          product3(a[0].rows, a[1].rows, w.rows) * 8 * NUMBER_WORK;
+  return a[0].cols == w.cols && a[1].cols == up.cols && w.rows == up.rows &&
+         (v.rows == 1 || v.cols == 1) && (double)v.rows * v.cols == w.rows;
+}
+
+typedef int shape_rule(const struct attn_use *u, const struct shape *a, struct shape *out,
+                       double *work);
+
+static shape_rule *const rules[ATTN_OP_COUNT] = {
+    [ATTN_OP_MATMUL] = product_shape,    [ATTN_OP_MATMUL_NT] = product_shape,
+    [ATTN_OP_MATMUL_TN] = product_shape, [ATTN_OP_TRANSPOSE] = transposed_shape,
+    [ATTN_OP_DIVIDE] = same_shape,       [ATTN_OP_MASK] = mask_shape,
+    [ATTN_OP_SOFTMAX] = same_shape,      [ATTN_OP_EXP] = same_shape,
+    [ATTN_OP_SUM] = sum_shape,           [ATTN_OP_QUOTIENT] = quotient_shape,
+    [ATTN_OP_ADD] = add_shape,           [ATTN_OP_APPEND] = append_shape,
+    [ATTN_OP_GENERAL] = general_shape,   [ATTN_OP_ADDITIVE] = additive_shape,
+    [ATTN_OP_TANH] = same_shape,         [ATTN_OP_SHIFT] = same_shape,
+};
+
+static int use_shape(const struct attn_relation *x, int n, struct shape *result, double *work) {
+  const struct attn_use *u = &x->use[n];
+  struct shape operand[ATTN_HEADS_MAX];
+  double multiplications = 0;
+  for (int k = 0; k < u->operands; k++)
+    operand[k] = u->operand[k] >= 0 ? shape_of(&x->operand[u->operand[k]]->carried.lo)
+                                    : result[-1 - u->operand[k]];
+  if (u->op == ATTN_OP_GIVEN)
+    result[n] = shape_of(&u->constant);
+  else if (!rules[u->op] || !rules[u->op](u, operand, &result[n], &multiplications))
+    return 0;
+  *work += multiplications + NUMBER_WORK * result[n].rows * result[n].cols;
+  return *work <= RELATION_WORK;
+}
+
+int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double *work) {
+  struct shape result[ATTN_USES_MAX];
+  *work = 0;
+  for (int n = 0; n < x->uses; n++)
+    if (!use_shape(x, n, result, work)) return 0;
+  if (x->uses < 1) return 0;
+  *rows = result[x->uses - 1].rows;
+  *cols = result[x->uses - 1].cols;
+  return 1;
+}
+
+/* ---- identities ---- */
+
+enum { KEY_MAX = 1 + ATTN_HEADS_MAX + 1 + ATTN_USES_MAX * (5 + ATTN_HEADS_MAX) };
+
+static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
+  size_t n = 0;
+  key[n++] = (uint64_t)x->operands;
+  for (int k = 0; k < x->operands; k++) key[n++] = (uint64_t)x->operand[k]->id;
+  for (int i = 0; i < x->uses; i++) {
+    const struct attn_use *u = &x->use[i];
+    key[n++] = (uint64_t)u->op;
+    key[n++] = (uint64_t)u->axis;
+    memcpy(&key[n++], &u->scalar, sizeof u->scalar);
+    key[n++] = (uint64_t)(uintptr_t)u->constant.at; /* one for each content */
+    key[n++] = (uint64_t)u->operands;
+    for (int k = 0; k < u->operands; k++) key[n++] = (uint64_t)(int64_t)u->operand[k];
+  }
+  return n * sizeof *key;
+}
+
+static struct attn_chain *chain_of(struct attn_relations *r, const struct attn_relation *x,
+                                   double work) {
+  uint64_t key[KEY_MAX];
+  size_t bytes = chain_key(x, key);
+  struct attn_memo_entry *e = attn_memo_at(r->pool, &r->chain, key, bytes);
+  if (!e || e->value) return e ? e->value : NULL;
+  struct attn_chain *chain = attn_pool_take(r->pool, sizeof *chain);
+  if (chain) chain->id = ++r->chains, chain->work = work;
+  return e->value = chain;
+}
+
+int attn_relation_intern(struct attn_relations *r, struct attn_relation *x, double work) {
+  struct attn_chain *chain = chain_of(r, x, work);
+  const int key[] = {x->role, x->row, chain ? chain->id : 0};
+  struct attn_memo_entry *e = chain ? attn_memo_at(r->pool, &r->id, key, sizeof key) : NULL;
+  int *id = e && !e->value ? attn_pool_take(r->pool, sizeof *id) : NULL;
+  if (id && !attn_pool_grow(r->pool, (void **)&r->chain_of, (size_t)r->ids, sizeof chain)) {
+    r->chain_of[r->ids++] = chain;
+    *id = r->ids;
+    e->value = id;
+  }
+  if (!e || !e->value) r->failed = 1;
+  if (e && e->value) x->id = *(const int *)e->value;
+  return e && e->value;
+}
+
+attn_matrix attn_relations_constant(struct attn_relations *r, int rows, int cols,
+                                    const double *numbers) {
+  size_t count = (size_t)rows * (size_t)cols;
+  if (!attn_relations_afford(r, NUMBER_WORK * (double)count)) return (attn_matrix){0, 0, NULL};
+  double *key = attn_pool_take(r->pool, (count + 2) * sizeof *key);
+  struct attn_memo_entry *e = NULL;
+  if (key) {
+    key[0] = rows, key[1] = cols;
+    memcpy(key + 2, numbers, count * sizeof *numbers);
+    e = attn_memo_at(r->pool, &r->constant, key, (count + 2) * sizeof *key);
+  }
+  if (!e) r->failed = 1;
+  return (attn_matrix){rows, cols, e ? e->key + 2 : NULL};
+}
+
+/* ---- values ---- */
+
+static attn_status evaluate(struct attn_relations *r, const struct attn_relation *x, int n,
+                            struct attn_interval_matrix *result) {
+  const struct attn_use *u = &x->use[n];
+  const struct attn_interval_matrix *operand[ATTN_HEADS_MAX];
+  char none[] = "";
+  attn_step step = {.name = u->name, .op = u->op, .axis = u->axis, .operands = u->operands};
+  step.scalar = u->scalar, step.scaled_by = u->scaled_by, step.symbol = none;
+  if (u->op == ATTN_OP_GIVEN) {
+    result[n] = (struct attn_interval_matrix){u->constant, u->constant};
+    return ATTN_OK;
+  }
+  for (int k = 0; k < u->operands; k++)
+    operand[k] =
+        u->operand[k] >= 0 ? &x->operand[u->operand[k]]->carried : &result[-1 - u->operand[k]];
+  return attn_interval_step(&step, operand, 0, r->pool, &result[n], NULL);
+}
+
+/* A query that sees nothing: documents print zeros, equal parts or anything. */
+static void free_empty_lines(struct attn_interval_matrix *m, int axis) {
+  int lines = axis ? m->lo.rows : m->lo.cols, length = axis ? m->lo.cols : m->lo.rows;
+  size_t across = axis ? (size_t)m->lo.cols : 1, along = axis ? 1 : (size_t)m->lo.cols;
+  for (int l = 0; l < lines; l++) {
+    int empty = 1;
+    for (int k = 0; k < length; k++)
+      empty &= !(m->hi.at[(size_t)l * across + (size_t)k * along] > 0);
+    for (int k = 0; empty && k < length; k++) m->hi.at[(size_t)l * across + (size_t)k * along] = 1;
+  }
+}
+
+const struct attn_interval_matrix *attn_chain_value(struct attn_relations *r,
+                                                    const struct attn_relation *x) {
+  struct attn_interval_matrix result[ATTN_USES_MAX];
+  if (x->id < 1 || x->id > r->ids) return NULL;
+  struct attn_chain *chain = r->chain_of[x->id - 1];
+  if (chain->evaluated) return &chain->value;
+  if (!attn_relations_afford(r, chain->work)) return NULL;
+  for (int n = 0; n < x->uses; n++) {
+    attn_status status = evaluate(r, x, n, result);
+    if (status == ATTN_ERR_MEMORY) r->failed = 1;
+    if (status) return NULL;
+  }
+  chain->value = result[x->uses - 1];
+  const struct attn_use *last = &x->use[x->uses - 1];
+  if (last->op == ATTN_OP_SOFTMAX) free_empty_lines(&chain->value, last->axis);
+  chain->evaluated = 1;
+  return &chain->value;
+}

@@ -1,0 +1,66 @@
+/* copies.c -- a block as numbers that the document has printed before. */
+#include <math.h>
+
+#include "role_search.h"
+
+/* The constants of the score, in bits. */
+static const struct {
+  double copy, transposed; /* numbers once more; and transposed */
+  double contrary;         /* words name another role */
+  double share;            /* of the cells: a copy has at least so many in common */
+} PRICE = {.copy = 5, .transposed = 2, .contrary = 4, .share = .6};
+
+/* Work, in about nanoseconds: to compare a cell; to make one. */
+static const double COMPARE = 5, MAKE = 60;
+
+/* May the numbers of two cells be the same? Wider than what a node decides. */
+static int may_fit(const struct attn_grid *a, int at, const struct attn_grid *b, int bt) {
+  double x = a->value[at], y = b->value[bt];
+  if (!isfinite(x) || !isfinite(y)) return 1;
+  return fabs(x - y) <= 1.001 * (a->half[at] + b->half[bt]) + 1e-8;
+}
+
+/* A first look at the numbers, so that a node is made only for what may be a copy. */
+static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
+                       const struct attn_grid *of, int transposed) {
+  int misses = 0;
+  if (g->rows != (transposed ? of->cols : of->rows)) return 0;
+  if (g->cols != (transposed ? of->rows : of->cols)) return 0;
+  for (int i = 0; i < g->rows; i++)
+    for (int j = 0; j < g->cols; j++) {
+      int at = i * g->cols + j;
+      misses += !may_fit(g, at, of, transposed ? j * of->cols + i : at);
+      if (misses > (1 - PRICE.share) * g->rows * g->cols + 1e-9) {
+        attn_spend(e->budget, (at + 1) * COMPARE);
+        return 0;
+      }
+    }
+  return attn_spend(e->budget, g->rows * g->cols * COMPARE);
+}
+
+static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
+                      int transposed) {
+  const struct attn_candidate *c = e->candidate;
+  const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
+  if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
+  const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
+  attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
+  if (!node || node->share < PRICE.share) return;
+  double bits = node->bits - PRICE.copy - (transposed ? PRICE.transposed : 0);
+  if (c->priors->best > 0 && c->priors->bits[role] <= 0) bits -= PRICE.contrary;
+  attn_push_option(
+      e->out,
+      &(struct attn_option){.bits = bits, .role = role, .is_copy = 1, .head = head, .node = node});
+}
+
+void attn_expand_copies(struct attn_expansion *e) {
+  const struct attn_state *s = e->state;
+  for (int h = -1; h < s->heads; h++) {
+    const struct attn_roles *roles = h < 0 ? &s->shared : &s->head[h];
+    for (int r = 0; r < ATTN_ROLES; r++) {
+      if (!roles->at[r]) continue;
+      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 0);
+      push_copy(e, roles->at[r], r, h < 0 ? 0 : h, 1);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+/* givens.c -- a block as something that the document gives. */
+#include <math.h>
+
+#include "role_search.h"
+
+/* The constants of the score, in bits. */
+static const struct {
+  double contrary;               /* of other words' bits where there is evidence for the role */
+  double disorder;               /* a given after what it should come before */
+  double head, head_named;       /* a further head; where a head is mentioned */
+  double example, example_named; /* a further example */
+  double late_input;             /* inputs after the weights are known */
+  double output_weights;         /* W_O before there is anything to project */
+  double sum_one, sum_not;       /* given weights: each row */
+  double projected;              /* the weights are known that should explain it */
+} PRICE = {
+    .contrary = .3,
+    .disorder = 3,
+    .head = 4,
+    .head_named = 1,
+    .example = 7,
+    .example_named = 3,
+    .late_input = 8,
+    .output_weights = 4,
+    .sum_one = 4,
+    .sum_not = -6,
+    .projected = 5,
+};
+
+static const double WORK = 50; /* of a role and a head, in about nanoseconds */
+
+/* How a role takes a given block. */
+static const struct given_role {
+  double bits;    /* that a given saves: below 0; 0: it never is given */
+  double alone;   /* its price where neither of `after` is known */
+  int after[2];   /* the role that comes first */
+  int unnamed;    /* 1: a word or evidence need not name it */
+  int rounded;    /* 1: its numbers are rounded, not exact */
+  int weights;    /* 1: transposed where a document prints weights so */
+  int opens_head; /* 1: may be the first of a further head; 2: only after a head that has one */
+  int opens_example;
+  int projected_by; /* the weights that explain it; OTHER: none */
+} GIVEN[ATTN_ROLES] = {
+#define NO ATTN_ROLE_OTHER
+    /* bits, alone, after, unnamed, rounded, weights, opens_head, opens_example, projected_by */
+    [ATTN_ROLE_X] = {-1, 0, {NO, NO}, 1, 0, 0, 0, 1, NO},
+    [ATTN_ROLE_Y] = {-4, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
+    [ATTN_ROLE_POSITION_TABLE] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
+    [ATTN_ROLE_W_Q] = {-1, 0, {NO, NO}, 1, 0, 1, 1, 0, NO},
+    [ATTN_ROLE_W_K] = {-1, 1, {ATTN_ROLE_W_Q, ATTN_ROLE_W_Q}, 1, 0, 1, 2, 0, NO},
+    [ATTN_ROLE_W_V] = {-1, 1, {ATTN_ROLE_W_K, ATTN_ROLE_W_K}, 1, 0, 1, 2, 0, NO},
+    [ATTN_ROLE_W_O] = {-3, 0, {NO, NO}, 0, 0, 1, 0, 0, NO},
+    [ATTN_ROLE_W_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
+    [ATTN_ROLE_U_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
+    [ATTN_ROLE_V_A] = {-5, 0, {NO, NO}, 0, 0, 0, 0, 0, NO},
+    [ATTN_ROLE_Q] = {-3, 0, {NO, NO}, 1, 0, 0, 1, 1, ATTN_ROLE_W_Q},
+    [ATTN_ROLE_K] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0, ATTN_ROLE_W_K},
+    [ATTN_ROLE_V] = {-3, 2, {ATTN_ROLE_Q, ATTN_ROLE_W_Q}, 1, 0, 0, 2, 0, ATTN_ROLE_W_V},
+    [ATTN_ROLE_W_A_Q] = {-9, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
+    [ATTN_ROLE_SCORES] = {-6, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
+    [ATTN_ROLE_SCALED] = {-8, 0, {NO, NO}, 0, 1, 0, 0, 0, NO},
+    [ATTN_ROLE_WEIGHTS] = {-5, 0, {NO, NO}, 1, 1, 0, 0, 0, NO},
+#undef NO
+};
+
+static const struct attn_node *known(const struct attn_state *s, int head, int role) {
+  const struct attn_node *n = s->head[head].at[role];
+  return n ? n : s->shared.at[role];
+}
+
+/* May a further head begin with this role? */
+static int opens_head(const struct attn_state *s, int role) {
+  const struct attn_roles *last = &s->head[s->heads - 1];
+  if (!GIVEN[role].opens_head || s->heads == ATTN_HEADS_MAX) return 0;
+  if (role == ATTN_ROLE_Q && last->at[ATTN_ROLE_W_Q]) return 0;
+  return last->at[role] || (GIVEN[role].opens_head == 1 && last->at[ATTN_ROLE_OUTPUT]);
+}
+
+static int cols_of(const struct attn_node *n) { return n ? n->grid->cols : 0; }
+
+/* W_Q, W_K or W_V after X, Y and the other projections. */
+static int is_projection_shape(const struct attn_state *s, int head, int role,
+                               const struct attn_grid *g) {
+  const struct attn_node *x = known(s, head, ATTN_ROLE_POSITIONED);
+  if (!x) x = known(s, head, ATTN_ROLE_X);
+  int d_x = cols_of(x), d_y = cols_of(known(s, head, ATTN_ROLE_Y));
+  if (g->rows == 1 && g->cols > 1 && d_x != 1) return 0;
+  if ((d_x || d_y) && g->rows != d_x && g->rows != d_y) return 0;
+  int d_k = cols_of(known(s, head, ATTN_ROLE_W_Q));
+  return role != ATTN_ROLE_W_K || !d_k || d_k == g->cols;
+}
+
+static int has_no_negative(const struct attn_grid *g) {
+  for (int i = 0; i < g->rows * g->cols; i++)
+    if (isfinite(g->value[i]) && g->value[i] < -1e-9) return 0;
+  return 1;
+}
+
+/* May a block of this shape be given as the role? */
+static int fits_shape(const struct attn_state *s, int head, int role, const struct attn_grid *g) {
+  const struct attn_node *k;
+  switch (role) {
+    case ATTN_ROLE_W_Q:
+    case ATTN_ROLE_W_K:
+    case ATTN_ROLE_W_V:
+      return is_projection_shape(s, head, role, g);
+    case ATTN_ROLE_V:
+      k = known(s, head, ATTN_ROLE_K);
+      return !k || k->grid->rows == g->rows;
+    case ATTN_ROLE_POSITION_TABLE:
+      k = known(s, head, ATTN_ROLE_POSITIONED);
+      return cols_of(k ? k : known(s, head, ATTN_ROLE_X)) == g->cols;
+    case ATTN_ROLE_WEIGHTS:
+      return has_no_negative(g);
+    case ATTN_ROLE_V_A:
+      return g->rows == 1 || g->cols == 1;
+    default:
+      return 1;
+  }
+}
+
+/* Integers are exact: rows of 1 and 0, not of 1 and 1. */
+static double row_sum_bits(const struct attn_grid *g) {
+  double bits = 0, half = g->decimals > 0 ? g->half[0] : 0;
+  for (int i = 0; i < g->rows; i++) {
+    double sum = 0;
+    for (int j = 0; j < g->cols; j++) sum += g->value[i * g->cols + j];
+    int is_one = fabs(sum - 1) <= half * g->cols + 1e-9;
+    bits += is_one ? PRICE.sum_one : PRICE.sum_not;
+  }
+  return bits;
+}
+
+/* What a given costs that comes after something later, or before what it needs. */
+static double order_price(const struct attn_expansion *e, int head, int role) {
+  const struct given_role *given = &GIVEN[role];
+  const struct attn_state *s = e->state;
+  const struct attn_node *const *at = s->head[head].at;
+  double price = 0;
+  if (!attn_role_is_shared(role) && attn_role_order(role) < e->progress[head] - 1)
+    price += PRICE.disorder;
+  int is_input = role == ATTN_ROLE_X || role == ATTN_ROLE_Y || role == ATTN_ROLE_POSITION_TABLE;
+  if (is_input && attn_any_head_has(s, ATTN_ROLE_WEIGHTS)) price += PRICE.late_input;
+  if (given->alone > 0 && !at[given->after[0]] && !at[given->after[1]]) price += given->alone;
+  if (given->projected_by != ATTN_ROLE_OTHER && at[given->projected_by]) price += PRICE.projected;
+  if (role == ATTN_ROLE_W_O && !attn_any_head_has(s, ATTN_ROLE_OUTPUT) &&
+      !attn_any_head_has(s, ATTN_ROLE_WEIGHTS) && !attn_any_head_has(s, ATTN_ROLE_W_Q))
+    price += PRICE.output_weights;
+  return price;
+}
+
+static double given_words(const struct attn_candidate *c, int role) {
+  double evidence = c->evidence.bits[role];
+  return evidence + attn_word_bits(c->priors, role, evidence > 0 ? PRICE.contrary : 1);
+}
+
+static const struct attn_grid *grid_of(const struct attn_candidate *c, int role, int reading) {
+  if (attn_role_is_of_scores(role)) return c->scores[reading];
+  return GIVEN[role].weights ? c->weights[reading] : c->grid[reading];
+}
+
+const struct attn_node *attn_option_given(const struct attn_expansion *e,
+                                          const struct attn_option *o) {
+  const struct attn_grid *g = grid_of(e->candidate, o->role, o->reading);
+  return attn_node_given(e->relations, g, GIVEN[o->role].rounded);
+}
+
+/* In a head of the state, or in one more. */
+static void push_given(struct attn_expansion *e, int role, int head) {
+  const struct attn_candidate *c = e->candidate;
+  const struct attn_grid *g = grid_of(c, role, e->reading);
+  if (!attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
+  double bits =
+      GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
+  if (head == e->state->heads) bits -= c->names_head ? PRICE.head_named : PRICE.head;
+  if (e->new_example) bits -= c->names_example ? PRICE.example_named : PRICE.example;
+  if (role == ATTN_ROLE_WEIGHTS) bits += row_sum_bits(g);
+  attn_push_option(e->out, &(struct attn_option){.bits = bits,
+                                                 .role = role,
+                                                 .head = head,
+                                                 .new_example = e->new_example,
+                                                 .reading = e->reading});
+}
+
+static int is_candidate(const struct attn_expansion *e, int role) {
+  const double *named = e->candidate->priors->bits;
+  const struct given_role *given = &GIVEN[role];
+  if (given->bits >= 0 || (e->new_example && !given->opens_example)) return 0;
+  if (role == ATTN_ROLE_Y && !e->state->shared.at[ATTN_ROLE_X] && named[role] <= 0) return 0;
+  return given->unnamed || named[role] > 0;
+}
+
+void attn_expand_givens(struct attn_expansion *e) {
+  const struct attn_state *s = e->state;
+  for (int role = 0; role < ATTN_ROLES; role++) {
+    if (!is_candidate(e, role)) continue;
+    int heads = attn_role_is_shared(role) || e->new_example ? 1 : s->heads;
+    for (int h = 0; h < heads; h++)
+      if (attn_is_free(s, h, role)) push_given(e, role, h);
+    if (!e->new_example && opens_head(s, role)) push_given(e, role, s->heads);
+  }
+}

@@ -1,0 +1,67 @@
+/* hints.c -- the few words that the search itself depends on. */
+#include <string.h>
+
+#include "role_search.h"
+
+enum { TEXT_CHARACTERS = 400, SEPARATOR_BYTES = 3, PARTS = ATTN_CAPTIONS + 2 };
+
+static const char CAUSAL[] =
+    "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the diagonal|対角線"
+    "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
+static const char NO_MASK[] = "(?i)\\b(?:no|without) (?:causal )?mask|マスクなし";
+static const char HEAD[] = "(?i)head|ヘッド";
+static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
+
+int attn_mentions_causal(struct attn_scan *scan, const char *text) {
+  return attn_occurs(scan->patterns, CAUSAL, text);
+}
+
+static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+
+/* The last characters of a text, at most `most`. */
+static const char *tail_of(const char *text, size_t bytes, size_t most) {
+  size_t at = bytes;
+  while (at > 0 && most > 0)
+    if (is_first_byte(text[--at])) most--;
+  return text + at;
+}
+
+/* The end of a part, so that a long line is not copied for each block. */
+static const char *end_of(const char *text) { return tail_of(text, strlen(text), TEXT_CHARACTERS); }
+
+/* Captions, name and header: the last characters of them all. */
+static const char *text_of(struct attn_scan *scan, const struct attn_block *b) {
+  const char *part[PARTS];
+  size_t bytes = 0;
+  int parts = 0;
+  for (int i = 0; i < b->captions; i++) part[parts++] = end_of(b->caption[i]);
+  part[parts++] = end_of(b->name);
+  part[parts++] = end_of(b->header);
+  for (int i = 0; i < parts; i++) bytes += strlen(part[i]) + SEPARATOR_BYTES;
+  char *text = attn_pool_take(scan->pool, bytes + 1), *at = text;
+  if (!text) return NULL;
+  for (int i = 0; i < parts; i++) {
+    at = stpcpy(at, i >= b->captions ? " " : i > 0 ? " \n " : "");
+    at = stpcpy(at, part[i]);
+  }
+  return tail_of(text, (size_t)(at - text), TEXT_CHARACTERS);
+}
+
+static int captions_mention(struct attn_scan *scan, const struct attn_block *b,
+                            const char *pattern) {
+  for (int i = 0; i < b->captions; i++)
+    if (attn_occurs(scan->patterns, pattern, end_of(b->caption[i]))) return 1;
+  return attn_occurs(scan->patterns, pattern, end_of(b->heading));
+}
+
+int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
+                    struct attn_candidate *out) {
+  out->hints.text = text_of(scan, block);
+  if (!out->hints.text) return -1;
+  out->hints.causal_here = attn_mentions_causal(scan, out->hints.text) &&
+                           !attn_occurs(scan->patterns, NO_MASK, out->hints.text);
+  out->names_head =
+      captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
+  out->names_example = captions_mention(scan, block, EXAMPLE);
+  return 0;
+}

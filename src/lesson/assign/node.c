@@ -1,0 +1,202 @@
+/* node.c -- a block read as something: what it is expected to be, which cells fit, what follows
+ * from it. */
+#include <math.h>
+
+#include "relations.h"
+
+/* Bits. */
+static const double MISFIT = 5, MISFITS_MAX = 14; /* a cell that does not fit; all of them */
+static const double FEW_FIT = 5;                  /* less than two fifths of the cells */
+static const double NOTHING = 1e-15;              /* the unit of an exact number */
+static const double HIDDEN = -1e8;                /* a score below: as good as masked */
+
+enum node_kind { GIVEN_EXACT, GIVEN_ROUNDED, COPIED, COPIED_TRANSPOSED, RELATED };
+
+static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (size_t)g->cols; }
+
+/* The entry of a node; its value is NULL until the node is made. */
+static struct attn_memo_entry *entry_of(struct attn_relations *r, const struct attn_grid *grid,
+                                        int kind, int of) {
+  const int key[] = {grid->block, grid->reading, grid->transposed, kind, of};
+  struct attn_memo_entry *e = attn_memo_at(r->pool, &r->node, key, sizeof key);
+  if (!e) r->failed = 1;
+  return e;
+}
+
+static struct attn_node *new_node(struct attn_relations *r, const struct attn_grid *g) {
+  struct attn_node *node = attn_pool_take(r->pool, sizeof *node);
+  unsigned char *fits = attn_pool_take(r->pool, 2 * cells_of(g));
+  double *carried = attn_pool_take(r->pool, 2 * cells_of(g) * sizeof *carried);
+  if (!node || !fits || !carried) {
+    r->failed = 1;
+    return NULL;
+  }
+  *node = (struct attn_node){.id = ++r->nodes, .grid = g, .share = 1};
+  node->fits = fits, node->loose = fits + cells_of(g);
+  node->carried.lo = (attn_matrix){g->rows, g->cols, carried};
+  node->carried.hi = (attn_matrix){g->rows, g->cols, carried + cells_of(g)};
+  return node;
+}
+
+const struct attn_node *attn_node_given(struct attn_relations *r, const struct attn_grid *grid,
+                                        int rounded) {
+  struct attn_memo_entry *e = entry_of(r, grid, rounded ? GIVEN_ROUNDED : GIVEN_EXACT, 0);
+  if (!e || e->value) return e ? e->value : NULL;
+  struct attn_node *node = new_node(r, grid);
+  if (!node) return NULL;
+  for (size_t n = 0; n < cells_of(grid); n++) {
+    double half = rounded && grid->decimals > 0 ? grid->half[n] : 0;
+    node->carried.lo.at[n] = grid->value[n] - half;
+    node->carried.hi.at[n] = grid->value[n] + half;
+    node->fits[n] = node->loose[n] = 1;
+  }
+  return e->value = node;
+}
+
+/* ---- a grid and what it is expected to be ---- */
+
+/* A masked score, printed and expected. */
+static int both_hidden(double printed, struct attn_interval x) {
+  int none = x.lo == -(double)INFINITY;
+  return (printed == -(double)INFINITY && (none || x.hi < HIDDEN)) || (none && printed < HIDDEN);
+}
+
+static int within(double printed, double half, double more, struct attn_interval x) {
+  return printed + half + more >= x.lo && printed - half - more <= x.hi;
+}
+
+static int is_hidden_weight(const struct attn_grid *g, size_t n, struct attn_interval x) {
+  return g->blank[n] && x.lo == 0 && x.hi == 0;
+}
+
+static int cell_fits(const struct attn_grid *g, size_t n, double more, struct attn_interval x) {
+  if (is_hidden_weight(g, n, x)) return 1;
+  if (isinf(g->value[n]) || isinf(x.lo)) return both_hidden(g->value[n], x);
+  return within(g->value[n], g->half[n], more, x);
+}
+
+/* The bits of a number that what is expected leaves open. */
+static double open_bits(const struct attn_grid *g, size_t n, struct attn_interval x) {
+  double bits = log2(1 + (x.hi - x.lo) / (2 * g->half[n] + NOTHING));
+  return isfinite(bits) ? bits : 0;
+}
+
+/* Carried on: the printed number, or anything of the expected interval that prints so. */
+static void carry(struct attn_node *node, size_t n, struct attn_interval x) {
+  const struct attn_grid *g = node->grid;
+  double printed = is_hidden_weight(g, n, x) ? 0 : g->value[n], lo = printed, hi = printed;
+  if (node->fits[n] && isfinite(printed)) {
+    double from = fmax(x.lo, printed - g->half[n]), to = fmin(x.hi, printed + g->half[n]);
+    if (from <= to) lo = fmin(printed, from), hi = fmax(printed, to);
+  }
+  node->carried.lo.at[n] = lo;
+  node->carried.hi.at[n] = hi;
+}
+
+static void compare(struct attn_node *node) {
+  const struct attn_grid *g = node->grid;
+  size_t fit = 0;
+  double gain = 0;
+  for (size_t n = 0; n < cells_of(g); n++) {
+    struct attn_interval x = {node->expected.lo.at[n], node->expected.hi.at[n]};
+    double more = 1e-9 + 2e-7 * g->half[n];
+    node->fits[n] = (unsigned char)cell_fits(g, n, more, x);
+    node->loose[n] =
+        node->fits[n] || (isfinite(x.lo) && within(g->value[n], g->half_own[n], more, x));
+    if (node->fits[n]) fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
+    carry(node, n, x);
+  }
+  size_t misfits = cells_of(g) - fit;
+  node->share = (double)fit / (double)cells_of(g);
+  /* After a slip an author may continue from the right numbers, which are not on the page. */
+  double most = node->slipped ? MISFIT : MISFITS_MAX;
+  node->bits = gain - fmin(most, MISFIT * (double)misfits) -
+               (node->share < .4 && !node->slipped ? FEW_FIT : 0);
+  node->slipped |= misfits > 0;
+}
+
+/* ---- copies and relations ---- */
+
+static struct attn_interval_matrix expected_copy(struct attn_relations *r,
+                                                 const struct attn_grid *grid,
+                                                 const struct attn_grid *of, int transposed) {
+  size_t count = cells_of(grid), n = 0;
+  double *at = attn_pool_take(r->pool, 2 * count * sizeof *at);
+  struct attn_interval_matrix x = {{grid->rows, grid->cols, at},
+                                   {grid->rows, grid->cols, at ? at + count : NULL}};
+  for (int i = 0; at && i < grid->rows; i++)
+    for (int j = 0; j < grid->cols; j++, n++) {
+      size_t from = transposed ? (size_t)j * (size_t)of->cols + (size_t)i : n;
+      double half = grid->decimals > of->decimals ? of->half[from] : 0;
+      x.lo.at[n] = of->value[from] - half, x.hi.at[n] = of->value[from] + half;
+    }
+  return x;
+}
+
+const struct attn_node *attn_node_copy(struct attn_relations *r, const struct attn_grid *grid,
+                                       const struct attn_node *of, int transposed) {
+  const struct attn_grid *g = of->grid;
+  if (grid->rows != (transposed ? g->cols : g->rows)) return NULL;
+  if (grid->cols != (transposed ? g->rows : g->cols)) return NULL;
+  struct attn_memo_entry *e = entry_of(r, grid, transposed ? COPIED_TRANSPOSED : COPIED, of->id);
+  if (!e || e->value) return e ? e->value : NULL;
+  struct attn_node *node = new_node(r, grid);
+  if (!node) return NULL;
+  node->expected = expected_copy(r, grid, g, transposed);
+  if (!node->expected.lo.at) {
+    r->failed = 1;
+    return NULL;
+  }
+  compare(node);
+  return e->value = node;
+}
+
+/* The chain's value as the grid has it: the whole, or one row. 0: another size. */
+static int cut_out(const struct attn_interval_matrix *from, int row, const struct attn_grid *grid,
+                   struct attn_interval_matrix *out) {
+  *out = *from;
+  if (row >= from->lo.rows) return 0;
+  if (row >= 0) {
+    out->lo.rows = out->hi.rows = 1;
+    out->lo.at += (size_t)row * (size_t)from->lo.cols;
+    out->hi.at += (size_t)row * (size_t)from->lo.cols;
+  }
+  return out->lo.rows == grid->rows && out->lo.cols == grid->cols;
+}
+
+/* An author who makes a slip may continue from the numbers that should have been there. */
+static void add_right(struct attn_relations *r, struct attn_node *node,
+                      const struct attn_relation *relation) {
+  struct attn_interval_matrix right = node->expected;
+  if (relation->cause != ATTN_CAUSE_NONE) {
+    const struct attn_relation *standard = relation->standard;
+    const struct attn_interval_matrix *whole = standard ? attn_chain_value(r, standard) : NULL;
+    if (!whole || !cut_out(whole, standard->row, node->grid, &right)) return;
+  }
+  if (!attn_relations_afford(r, 8 * (double)cells_of(node->grid))) return;
+  struct attn_node *shadow = new_node(r, node->grid);
+  if (!shadow) return;
+  shadow->carried = right;
+  shadow->slipped = 1;
+  shadow->shadow_of = node;
+  node->right = shadow;
+}
+
+const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn_grid *grid,
+                                     const struct attn_relation *relation) {
+  struct attn_memo_entry *e = entry_of(r, grid, RELATED, relation->id);
+  struct attn_interval_matrix expected;
+  if (!e || e->value) return e ? e->value : NULL;
+  const struct attn_interval_matrix *whole = attn_chain_value(r, relation);
+  if (!whole || !cut_out(whole, relation->row, grid, &expected)) return NULL;
+  if (!attn_relations_afford(r, 8 * (double)cells_of(grid))) return NULL;
+  struct attn_node *node = new_node(r, grid);
+  if (!node) return NULL;
+  node->expected = expected;
+  for (int n = 0; n < relation->operands; n++) node->slipped |= relation->operand[n]->slipped;
+  compare(node);
+  int slip = relation->cause != ATTN_CAUSE_NONE;
+  node->slipped |= slip;
+  if (slip || (node->share < 1 && node->bits > 0)) add_right(r, node, relation);
+  return e->value = node;
+}

@@ -1,0 +1,344 @@
+/* relation.c -- lists of relations, each made once. */
+#include <math.h>
+#include <string.h>
+
+#include "relations.h"
+
+static const double LISTED_WORK = 1000; /* of one relation: bounds memory */
+enum { ROWS_MAX = 12 };                 /* of which a block may be one alone */
+
+/* ---- roles ---- */
+
+enum { SHARED = 1, DERIVED = 2 };
+
+static const struct {
+  double order; /* along the computation */
+  int flags;
+} roles[ATTN_ROLES] = {
+    [ATTN_ROLE_X] = {0, SHARED},
+    [ATTN_ROLE_Y] = {0, SHARED},
+    [ATTN_ROLE_POSITION_TABLE] = {.5, SHARED},
+    [ATTN_ROLE_POSITIONED] = {.7, SHARED | DERIVED},
+    [ATTN_ROLE_W_Q] = {1, 0},
+    [ATTN_ROLE_W_K] = {1, 0},
+    [ATTN_ROLE_W_V] = {1, 0},
+    [ATTN_ROLE_W_A] = {1, 0},
+    [ATTN_ROLE_U_A] = {1, 0},
+    [ATTN_ROLE_V_A] = {1, 0},
+    [ATTN_ROLE_Q] = {2, DERIVED},
+    [ATTN_ROLE_K] = {2, DERIVED},
+    [ATTN_ROLE_V] = {2, DERIVED},
+    [ATTN_ROLE_W_A_Q] = {2.5, DERIVED},
+    [ATTN_ROLE_U_A_K] = {2.5, DERIVED},
+    [ATTN_ROLE_TANH] = {2.7, DERIVED},
+    [ATTN_ROLE_SCORES] = {3, DERIVED},
+    [ATTN_ROLE_SCALED] = {4, DERIVED},
+    [ATTN_ROLE_MASKED] = {5, DERIVED},
+    [ATTN_ROLE_EXPONENTIALS] = {6, DERIVED},
+    [ATTN_ROLE_ROW_SUM] = {7, DERIVED},
+    [ATTN_ROLE_WEIGHTS] = {8, DERIVED},
+    [ATTN_ROLE_OUTPUT] = {9, DERIVED},
+    [ATTN_ROLE_CONCAT] = {10, SHARED | DERIVED},
+    [ATTN_ROLE_W_O] = {10.5, SHARED},
+    [ATTN_ROLE_PROJECTED] = {11, SHARED | DERIVED},
+};
+
+static int has(int role, int flag) {
+  return role >= 0 && role < ATTN_ROLES && (roles[role].flags & flag) != 0;
+}
+
+int attn_role_is_shared(int role) { return has(role, SHARED); }
+int attn_role_is_derived(int role) { return has(role, DERIVED); }
+double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles[role].order : 0; }
+
+/* ---- how a role may come about ---- */
+
+#define BIT(role) (1u << ATTN_ROLE_##role)
+#define SOURCES (BIT(X) | BIT(POSITIONED) | BIT(Y))
+#define SIZES (BIT(Q) | BIT(K) | BIT(V) | SOURCES) /* of which a divisor may be the root */
+#define SCORES_OF_ALL_KINDS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
+#define PROJECTION (SOURCES | BIT(W_Q) | BIT(W_K) | BIT(W_V))
+
+static const struct {
+  void (*list)(struct attn_listing *l);
+  uint32_t reads; /* the roles that its relations depend on */
+  int of_heads;   /* and on the outputs of all heads */
+} ways[ATTN_ROLES] = {
+    [ATTN_ROLE_POSITIONED] = {attn_list_positioned, BIT(X) | BIT(POSITION_TABLE), 0},
+    [ATTN_ROLE_Q] = {attn_list_projections, PROJECTION, 0},
+    [ATTN_ROLE_K] = {attn_list_projections, PROJECTION, 0},
+    [ATTN_ROLE_V] = {attn_list_projections, PROJECTION, 0},
+    [ATTN_ROLE_W_A_Q] = {attn_list_rules, BIT(Q) | BIT(W_A), 0},
+    [ATTN_ROLE_U_A_K] = {attn_list_rules, BIT(K) | BIT(U_A) | BIT(X) | BIT(POSITIONED), 0},
+    [ATTN_ROLE_TANH] = {attn_list_rules, BIT(W_A_Q) | BIT(U_A_K), 0},
+    [ATTN_ROLE_SCORES] = {attn_list_rules,
+                          BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(TANH) |
+                              BIT(X) | BIT(POSITIONED),
+                          0},
+    [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | SIZES, 0},
+    [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED), 0},
+    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, SCORES_OF_ALL_KINDS | BIT(Q) | BIT(K), 0},
+    [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
+    [ATTN_ROLE_WEIGHTS] = {attn_list_weights,
+                           SCORES_OF_ALL_KINDS | BIT(EXPONENTIALS) | BIT(ROW_SUM) | SIZES, 0},
+    [ATTN_ROLE_OUTPUT] = {attn_list_rules,
+                          BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | BIT(X) | BIT(POSITIONED), 0},
+    [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 1},
+    [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O), 1},
+};
+
+/* ---- operands ---- */
+
+static const struct attn_node *node_at(const struct attn_state *s, int head, int role) {
+  return attn_role_is_shared(role) ? s->shared.at[role] : s->head[head].at[role];
+}
+
+/* The first of two roles that there is. */
+static const struct attn_node *either(const struct attn_listing *l, int role, int other) {
+  const struct attn_node *node = attn_listing_node(l, role);
+  return node ? node : attn_listing_node(l, other);
+}
+
+const struct attn_node *attn_listing_node(const struct attn_listing *l, int role) {
+  if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
+  if (role != ATTN_ROLE_LOGITS) return node_at(l->state, l->head, role);
+  const struct attn_node *masked = attn_listing_node(l, ATTN_ROLE_MASKED);
+  return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);
+}
+
+int attn_listing_width(const struct attn_listing *l) {
+  const struct attn_node *node = either(l, ATTN_ROLE_K, ATTN_ROLE_Q);
+  return node ? node->grid->cols : 0;
+}
+
+/* ---- making relations ---- */
+
+struct attn_relation attn_relation_over(const struct attn_listing *l, const struct attn_node *a,
+                                        const struct attn_node *b, int cause, double cost) {
+  struct attn_relation x;
+  memset(&x, 0, sizeof x);
+  x.role = l->role, x.cause = cause, x.cost = cost, x.row = -1, x.divided_by = 1;
+  x.operands = b ? 2 : 1;
+  x.operand[0] = a, x.operand[1] = b;
+  return x;
+}
+
+static int takes_two(int op) {
+  switch (op) {
+    case ATTN_OP_MATMUL:
+    case ATTN_OP_MATMUL_NT:
+    case ATTN_OP_MATMUL_TN:
+    case ATTN_OP_MASK:
+    case ATTN_OP_QUOTIENT:
+    case ATTN_OP_ADD:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+int attn_relation_use(struct attn_relation *x, int op, int name, int axis, int a, int b) {
+  struct attn_use *u = &x->use[x->uses++];
+  u->op = op, u->name = name, u->axis = axis;
+  u->operands = takes_two(op) ? 2 : 1;
+  u->operand[0] = (int8_t)a, u->operand[1] = (int8_t)(u->operands > 1 ? b : 0);
+  return -x->uses;
+}
+
+int attn_relation_constant(struct attn_relation *x, int name, attn_matrix constant) {
+  struct attn_use *u = &x->use[x->uses++];
+  u->op = ATTN_OP_GIVEN, u->name = name, u->constant = constant;
+  return -x->uses;
+}
+
+/* ---- the list ---- */
+
+/* Room for one more; 0: no memory. */
+static int make_room(struct attn_relations *r, int count) {
+  if (count < r->room) return 1;
+  int room = r->room ? 2 * r->room : 32;
+  struct attn_relation *grown = attn_pool_take(r->pool, (size_t)room * sizeof *grown);
+  if (!grown) return 0;
+  if (count) memcpy(grown, r->scratch, (size_t)count * sizeof *grown);
+  r->scratch = grown;
+  r->room = room;
+  return 1;
+}
+
+/* Has the block the size of the result, or of the one row? */
+static int has_size(const struct attn_grid *g, const struct attn_relation *x, int rows, int cols) {
+  if (cols != g->cols) return 0;
+  return x->row < 0 ? rows == g->rows : g->rows == 1 && x->row < rows;
+}
+
+void attn_list(struct attn_listing *l, const struct attn_relation *x) {
+  struct attn_relations *r = l->memo;
+  struct attn_relation relation = *x;
+  int rows, cols;
+  double work;
+  for (int n = 0; n < x->uses; n++)
+    if (x->use[n].op == ATTN_OP_GIVEN && !x->use[n].constant.at) return;
+  if (!attn_chain_shape(x, &rows, &cols, &work) || !has_size(l->grid, x, rows, cols)) return;
+  if (!attn_relations_afford(r, LISTED_WORK) || !attn_relation_intern(r, &relation, work)) return;
+  if (make_room(r, l->count))
+    r->scratch[l->count++] = relation;
+  else
+    r->failed = 1;
+}
+
+void attn_list_rows(struct attn_listing *l, const struct attn_relation *x) {
+  int rows = x->operand[0]->grid->rows;
+  attn_list(l, x);
+  if (l->grid->rows != 1 || rows < 2) return;
+  struct attn_relation one = *x;
+  one.cost += 1.5;
+  for (one.row = 0; one.row < rows && one.row < ROWS_MAX; one.row++) attn_list(l, &one);
+}
+
+/* The numbers of a grid with fewer decimals. */
+static attn_matrix rounded(struct attn_relations *r, const struct attn_grid *g, int decimals) {
+  size_t count = (size_t)g->rows * (size_t)g->cols;
+  double unit = pow(10, decimals), *at = attn_pool_take(r->pool, count * sizeof *at);
+  for (size_t n = 0; at && n < count; n++) at[n] = rint(g->value[n] * unit) / unit;
+  if (!at) r->failed = 1;
+  return at ? attn_relations_constant(r, g->rows, g->cols, at) : (attn_matrix){0, 0, NULL};
+}
+
+/* A relation of one operation, its first operand rounded. */
+static void list_coarse(struct attn_listing *l, struct attn_relation x, int decimals) {
+  struct attn_use use = x.use[0];
+  x.cause = ATTN_CAUSE_ROUNDING_TOO_COARSE, x.cost = 7, x.coarse = decimals, x.uses = 0;
+  use.operand[0] = (int8_t)attn_relation_constant(&x, ATTN_STEP_OTHER,
+                                                  rounded(l->memo, x.operand[0]->grid, decimals));
+  x.use[x.uses++] = use;
+  attn_list(l, &x);
+}
+
+static void list_all_coarse(struct attn_listing *l) {
+  if (l->coarse < 0 || l->coarse >= l->count || l->grid->decimals < 3) return;
+  struct attn_relation x = l->memo->scratch[l->coarse];
+  for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, x, k);
+}
+
+/* ---- the memo ---- */
+
+struct kept_list {
+  int count;
+  struct attn_relation *relation;
+};
+
+enum { KEY_MAX = 16 + ATTN_ROLES + ATTN_HEADS_MAX };
+
+/* Is anything known that the list's relations may be over? */
+static int has_operand(const struct attn_listing *l) {
+  const struct attn_state *s = l->state;
+  const uint32_t reads = ways[l->role].reads;
+  for (int role = 0; reads >> role; role++)
+    if (reads >> role & 1 && node_at(s, l->head, role)) return 1;
+  for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
+    if (s->head[head].at[ATTN_ROLE_OUTPUT]) return 1;
+  return 0;
+}
+
+/* All that a list depends on. The text of a block does not change. */
+static size_t list_key(const struct attn_listing *l, int *key) {
+  const struct attn_state *s = l->state;
+  const struct attn_grid *g = l->grid;
+  const struct attn_node *node;
+  size_t n = 0;
+  const int first[] = {g->block,         g->reading, g->transposed,         l->role,
+                       l->hints->causal, s->heads,   l->hints->causal_here, s->head[l->head].row};
+  for (; n < sizeof first / sizeof *first; n++) key[n] = first[n];
+  for (int role = 0; role < ATTN_ROLES; role++)
+    if (ways[l->role].reads >> role & 1)
+      node = node_at(s, l->head, role), key[n++] = node ? node->id : 0;
+  for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
+    node = s->head[head].at[ATTN_ROLE_OUTPUT], key[n++] = node ? node->id : 0;
+  return n * sizeof *key;
+}
+
+enum { FROM_RIGHT = 2 }; /* bits: the numbers after a slip are computed from the right ones */
+
+static int uses_node(const struct attn_relation *x, const struct attn_node *node) {
+  for (int n = 0; n < x->operands; n++)
+    if (x->operand[n] == node) return 1;
+  return 0;
+}
+
+/* The right relations over a node that is not on the page. */
+static void list_from(struct attn_listing *l, int role, const struct attn_node *right) {
+  struct attn_state state = *l->state;
+  struct attn_listing other = *l;
+  struct attn_roles *known_as = attn_role_is_shared(role) ? &state.shared : &state.head[l->head];
+  known_as->at[role] = right;
+  other.state = &state;
+  ways[l->role].list(&other);
+  struct attn_relation *list = l->memo->scratch;
+  for (int n = l->count; n < other.count; n++) {
+    if (list[n].cause != ATTN_CAUSE_NONE || !uses_node(&list[n], right)) continue;
+    list[l->count] = list[n];
+    list[l->count++].cost += FROM_RIGHT;
+  }
+}
+
+static void list_from_right(struct attn_listing *l) {
+  for (int role = 0; role < ATTN_ROLES; role++) {
+    const struct attn_node *node =
+        ways[l->role].reads >> role & 1 ? node_at(l->state, l->head, role) : NULL;
+    if (node && node->right) list_from(l, role, node->right);
+  }
+}
+
+static void set_standards(struct kept_list *list) {
+  for (int n = 0; n < list->count; n++)
+    for (int k = 0; list->relation[n].cause && k < list->count && !list->relation[n].standard; k++)
+      if (!list->relation[k].cause && list->relation[k].row == list->relation[n].row)
+        list->relation[n].standard = &list->relation[k];
+}
+
+static struct kept_list *make_list(struct attn_listing *l) {
+  struct attn_relations *r = l->memo;
+  struct kept_list *list = attn_pool_take(r->pool, sizeof *list);
+  if (!list) return NULL;
+  ways[l->role].list(l);
+  list_all_coarse(l);
+  list_from_right(l);
+  if (!l->count) return list;
+  list->relation = attn_pool_take(r->pool, (size_t)l->count * sizeof *list->relation);
+  if (!list->relation) return NULL;
+  memcpy(list->relation, r->scratch, (size_t)l->count * sizeof *list->relation);
+  list->count = l->count;
+  set_standards(list);
+  return list;
+}
+
+int attn_relations_list(struct attn_relations *r, const struct attn_state *s, int head, int role,
+                        const struct attn_grid *grid, const struct attn_hints *hints,
+                        const struct attn_relation **list) {
+  int key[KEY_MAX];
+  struct attn_listing l = {r, s, head, role, grid, hints, 0, -1};
+  *list = NULL;
+  if (!attn_role_is_derived(role) || !has_operand(&l)) return 0;
+  size_t bytes = list_key(&l, key);
+  struct attn_memo_entry *e = attn_memo_at(r->pool, &r->list, key, bytes);
+  if (e && !e->value) e->value = make_list(&l);
+  if (!e || !e->value) {
+    r->failed = 1;
+    return 0;
+  }
+  const struct kept_list *made = e->value;
+  *list = made->relation;
+  return made->count;
+}
+
+struct attn_relations *attn_relations_new(struct attn_pool *pool, struct attn_patterns *patterns) {
+  struct attn_relations *r = attn_pool_take(pool, sizeof *r);
+  if (r) r->pool = pool, r->patterns = patterns;
+  return r;
+}
+
+int attn_role_is_of_scores(int role) {
+  return role >= ATTN_ROLE_SCORES && role <= ATTN_ROLE_WEIGHTS;
+}
+
+int attn_relations_failed(const struct attn_relations *r) { return r->failed; }

@@ -1,0 +1,178 @@
+/* relation_masked.c -- scores that a mask hides: causal, of padding, as the page has it. */
+#include <math.h>
+
+#include "relations.h"
+
+static const double HIDDEN = -1e8; /* a score below: masked */
+
+static size_t cells_of(const struct attn_grid *g) { return (size_t)g->rows * (size_t)g->cols; }
+
+/* Memory for a mask of the grid's size. */
+static double *new_mask(const struct attn_listing *l) {
+  double *keep = attn_pool_take(l->memo->pool, cells_of(l->grid) * sizeof *keep);
+  if (!keep) l->memo->failed = 1;
+  return keep;
+}
+
+/* NULL keep: no memory. */
+static attn_matrix mask_of(const struct attn_listing *l, const double *keep) {
+  if (!keep) return (attn_matrix){0, 0, NULL};
+  return attn_relations_constant(l->memo, l->grid->rows, l->grid->cols, keep);
+}
+
+/* first: the query of the first row. */
+static double *triangle(const struct attn_listing *l, int first, int offset) {
+  const struct attn_grid *g = l->grid;
+  double *keep = new_mask(l);
+  size_t n = 0;
+  for (int i = 0; keep && i < g->rows; i++)
+    for (int j = 0; j < g->cols; j++) keep[n++] = j <= i + first + offset;
+  return keep;
+}
+
+/* A single row is that of the head's one query. */
+static double *causal(const struct attn_listing *l, int offset) {
+  int row = l->state->head[l->head].row;
+  return triangle(l, row > 0 ? row : 0, offset);
+}
+
+attn_matrix attn_causal_mask(const struct attn_listing *l) { return mask_of(l, triangle(l, 0, 0)); }
+
+static int hides_something(const struct attn_listing *l, const double *keep) {
+  for (size_t n = 0; keep && n < cells_of(l->grid); n++)
+    if (keep[n] == 0) return 1;
+  return 0;
+}
+
+static void add(const struct attn_listing *l, struct attn_masks *masks, const double *keep,
+                int kind, int cause, double cost) {
+  if (!hides_something(l, keep)) return;
+  struct attn_mask m = {mask_of(l, keep), kind, cause, cost};
+  if (m.keep.at) masks->at[masks->count++] = m;
+}
+
+static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
+  int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
+  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : 1.5;
+  add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
+  add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
+  add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
+  double *keep = l->state->head[l->head].row < 0 ? causal(l, -1) : NULL;
+  if (keep) keep[0] = 1;
+  if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
+}
+
+/* Sets keep to 0 in the columns that are hidden in every row. Returns how many these are. */
+static int hide_columns(const struct attn_grid *g, const unsigned char *hidden, double *keep) {
+  int count = 0;
+  for (int j = 0; j < g->cols; j++) {
+    int all = 1;
+    for (int i = 0; i < g->rows; i++) all &= hidden[(size_t)i * (size_t)g->cols + (size_t)j];
+    for (int i = 0; all && i < g->rows; i++) keep[(size_t)i * (size_t)g->cols + (size_t)j] = 0;
+    count += all;
+  }
+  return count;
+}
+
+static void add_padding(const struct attn_listing *l, const unsigned char *hidden,
+                        struct attn_masks *masks) {
+  const struct attn_grid *g = l->grid;
+  double *keep = new_mask(l);
+  if (!keep) return;
+  for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
+  int columns = hide_columns(g, hidden, keep);
+  if (!columns) return;
+  double cost = g->rows > 1 ? 2.5 : 12; /* in one row, any zero looks like padding */
+  if (columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
+  double *both = g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
+  if (!both) return;
+  hide_columns(g, hidden, both);
+  add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
+}
+
+void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
+                   struct attn_masks *out) {
+  const struct attn_grid *g = l->grid;
+  int one_query = l->state->head[l->head].row >= 0;
+  out->count = 0;
+  if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, out);
+  add_padding(l, hidden, out);
+}
+
+int attn_relation_mask(struct attn_relation *x, const struct attn_mask *m, int from) {
+  int keep = attn_relation_constant(x, ATTN_STEP_MASK, m->keep);
+  int ref = attn_relation_use(x, ATTN_OP_MASK, ATTN_STEP_MASKED, 0, from, keep);
+  x->use[x->uses - 1].scalar = -(double)INFINITY;
+  x->mask = m->kind;
+  return ref;
+}
+
+static void list_masked(struct attn_listing *l, const struct attn_node *from,
+                        const struct attn_mask *m) {
+  struct attn_relation x = attn_relation_over(l, from, NULL, m->cause, m->cost);
+  attn_relation_mask(&x, m, 0);
+  attn_list(l, &x);
+}
+
+/* The cells that look hidden; any: whether there are some. */
+static unsigned char *hidden_cells(const struct attn_listing *l, int *any) {
+  unsigned char *hidden = attn_pool_take(l->memo->pool, cells_of(l->grid));
+  if (!hidden) l->memo->failed = 1;
+  for (size_t n = 0; hidden && n < cells_of(l->grid); n++)
+    *any |= hidden[n] = l->grid->value[n] < HIDDEN;
+  return hidden;
+}
+
+/* Every cell that is hidden costs its place. */
+static void list_as_printed(struct attn_listing *l, const struct attn_node *from,
+                            const unsigned char *hidden) {
+  double *keep = new_mask(l);
+  for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
+  struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
+                        6 + (double)cells_of(l->grid)};
+  if (m.keep.at) list_masked(l, from, &m);
+}
+
+/* Scaled and masked in one step. */
+static void list_scaled_and_masked(struct attn_listing *l, const struct attn_node *scores,
+                                   const struct attn_mask *m) {
+  struct attn_divisors d;
+  attn_divisors_of(l, attn_listing_width(l), 0, &d);
+  for (int n = 0; n < d.count && n < 3; n++) {
+    if (d.at[n].kind == ATTN_DIVISOR_ONE) continue;
+    int cause = m->cause ? m->cause : d.at[n].cause;
+    struct attn_relation x = attn_relation_over(l, scores, NULL, cause, m->cost + d.at[n].cost + 1);
+    attn_relation_mask(&x, m, attn_relation_divide(&x, &d.at[n], 0));
+    attn_list(l, &x);
+  }
+}
+
+/* Called masked, and nothing is. */
+static void list_unmasked(struct attn_listing *l, const struct attn_node *from) {
+  struct attn_relation x = attn_relation_over(l, from, NULL, ATTN_CAUSE_MASK_IGNORED, 7);
+  attn_relation_use(&x, ATTN_OP_DIVIDE, ATTN_STEP_MASKED, 0, 0, 0);
+  x.use[x.uses - 1].scalar = 1;
+  attn_list(l, &x);
+}
+
+void attn_list_masked(struct attn_listing *l) {
+  const struct attn_node *from = attn_listing_node(l, ATTN_ROLE_SCALED);
+  int scaled = from != NULL;
+  struct attn_masks masks;
+  int any = 0;
+  if (!from) from = attn_listing_node(l, ATTN_ROLE_SCORES);
+  const unsigned char *hidden = from ? hidden_cells(l, &any) : NULL;
+  if (!hidden) return;
+  attn_masks_of(l, hidden, &masks);
+  if (!any) {
+    for (int n = 0; n < masks.count; n++)
+      if (masks.at[n].kind == ATTN_MASK_CAUSAL) list_masked(l, from, &masks.at[n]);
+    list_unmasked(l, from);
+    return;
+  }
+  for (int n = 0; n < masks.count; n++) {
+    list_masked(l, from, &masks.at[n]);
+    if (!scaled && attn_listing_width(l)) list_scaled_and_masked(l, from, &masks.at[n]);
+  }
+  list_as_printed(l, from, hidden);
+}

@@ -1,0 +1,107 @@
+/* relation_projections.c -- products with weights: Q, K, V, the projected heads; what joins inputs.
+ */
+#include "relations.h"
+
+/* ---- Q, K, V ---- */
+
+static const int weights[] = {ATTN_ROLE_W_Q, ATTN_ROLE_W_K, ATTN_ROLE_W_V};
+
+static int step_of(int role) {
+  return role == ATTN_ROLE_Q ? ATTN_STEP_Q : role == ATTN_ROLE_K ? ATTN_STEP_K : ATTN_STEP_V;
+}
+
+static int own_weights(int role) {
+  return role == ATTN_ROLE_Q ? ATTN_ROLE_W_Q : role == ATTN_ROLE_K ? ATTN_ROLE_W_K : ATTN_ROLE_W_V;
+}
+
+/* x w, or x w^T. Only queries are shown one at a time. */
+static void list_product(struct attn_listing *l, const struct attn_node *x,
+                         const struct attn_node *w, int op, int cause, double cost) {
+  struct attn_relation product = attn_relation_over(l, x, w, cause, cost);
+  attn_relation_use(&product, op, step_of(l->role), 0, 0, 1);
+  if (l->role == ATTN_ROLE_Q && op == ATTN_OP_MATMUL)
+    attn_list_rows(l, &product);
+  else
+    attn_list(l, &product);
+}
+
+/* extra: bits, for keys and values of the queries' source. */
+static void list_products(struct attn_listing *l, const struct attn_node *x, double extra) {
+  const struct attn_node *own = attn_listing_node(l, own_weights(l->role));
+  for (int n = 0; n < 3; n++) {
+    const struct attn_node *w = attn_listing_node(l, weights[n]);
+    if (w && weights[n] == own_weights(l->role)) {
+      list_product(l, x, w, ATTN_OP_MATMUL, ATTN_CAUSE_NONE, extra);
+      list_product(l, x, w, ATTN_OP_MATMUL_NT, ATTN_CAUSE_TRANSPOSED_WEIGHTS, 7);
+    } else if (w && w != own) {
+      list_product(l, x, w, ATTN_OP_MATMUL, ATTN_CAUSE_SWAPPED_QK, 8 + extra);
+    }
+  }
+}
+
+void attn_list_projections(struct attn_listing *l) {
+  const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_SOURCE);
+  const struct attn_node *y = attn_listing_node(l, ATTN_ROLE_Y);
+  if (x) list_products(l, x, 0);
+  if (y) list_products(l, y, l->role == ATTN_ROLE_Q ? 0 : 1);
+}
+
+/* ---- positions ---- */
+
+/* A table of more positions than there are inputs: its first rows. */
+void attn_list_positioned(struct attn_listing *l) {
+  const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_X);
+  const struct attn_node *table = attn_listing_node(l, ATTN_ROLE_POSITION_TABLE);
+  if (!x || !table) return;
+  struct attn_relation sum = attn_relation_over(l, x, table, ATTN_CAUSE_NONE, 0);
+  int p = 1;
+  if (table->grid->rows > x->grid->rows)
+    p = attn_relation_constant(
+        &sum, ATTN_STEP_POSITIONS,
+        attn_relations_constant(l->memo, x->grid->rows, table->grid->cols, table->grid->value));
+  attn_relation_use(&sum, ATTN_OP_ADD, ATTN_STEP_POSITIONS, 0, 0, p);
+  attn_list(l, &sum);
+}
+
+/* ---- all heads ---- */
+
+/* The outputs that there are as the relation's operands. */
+static void take_outputs(const struct attn_listing *l, struct attn_relation *x) {
+  for (int head = 0; head < l->state->heads; head++) {
+    const struct attn_node *output = l->state->head[head].at[ATTN_ROLE_OUTPUT];
+    if (output) x->operand[x->operands++] = output;
+  }
+}
+
+static int append_outputs(struct attn_relation *x) {
+  struct attn_use *use = &x->use[x->uses];
+  int ref = attn_relation_use(x, ATTN_OP_APPEND, ATTN_STEP_CONCAT, 0, 0, 0);
+  use->operands = x->operands;
+  for (int n = 0; n < x->operands; n++) use->operand[n] = (int8_t)n;
+  return ref;
+}
+
+void attn_list_concat(struct attn_listing *l) {
+  struct attn_relation x = attn_relation_over(l, NULL, NULL, ATTN_CAUSE_NONE, 0);
+  x.operands = 0;
+  take_outputs(l, &x);
+  if (x.operands < 2) return;
+  append_outputs(&x);
+  attn_list(l, &x);
+}
+
+void attn_list_projected(struct attn_listing *l) {
+  const struct attn_node *concat = attn_listing_node(l, ATTN_ROLE_CONCAT);
+  const struct attn_node *w = attn_listing_node(l, ATTN_ROLE_W_O);
+  struct attn_relation x = attn_relation_over(l, concat, NULL, ATTN_CAUSE_NONE, 0);
+  if (!concat) x.operands = 0, take_outputs(l, &x);
+  if (!w || !x.operands) return;
+  int heads = x.operands > 1 ? append_outputs(&x) : 0;
+  x.operand[x.operands++] = w;
+  struct attn_relation turned = x;
+  attn_relation_use(&x, ATTN_OP_MATMUL, ATTN_STEP_PROJECTED, 0, heads, x.operands - 1);
+  attn_list(l, &x);
+  turned.cause = ATTN_CAUSE_TRANSPOSED_WEIGHTS, turned.cost = 7;
+  attn_relation_use(&turned, ATTN_OP_MATMUL_NT, ATTN_STEP_PROJECTED, 0, heads, x.operands - 1);
+  attn_list(l, &turned);
+}

@@ -1,0 +1,171 @@
+/* relation_rules.c -- relations that follow from the roles of their operands alone. */
+#include <string.h>
+
+#include "relations.h"
+
+enum {
+  ROWS = 1,          /* the block may be one row of the result */
+  COARSE = 2,        /* try rounded operands as well */
+  SQUARE = 4,        /* the first operand is square and the block has several rows */
+  SECOND_IS_ROW = 8, /* the second operand is a row, not a column or one number */
+  V_IS_NOT_K = 16,
+};
+
+enum { FIRST = -1, SECOND = -2 };
+
+struct rule_use {
+  int op, name, axis, operands;
+  int8_t operand[5]; /* of the rule; FIRST, SECOND: the results of these uses */
+};
+
+struct rule {
+  int role;
+  int operands, operand[5];
+  int uses;
+  struct rule_use use[3];
+  int cause;
+  double cost;
+  int flags;
+  uint32_t with, without; /* roles that must or must not be known */
+};
+
+#define COUNT(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+#define OF1(a) \
+  1, { ATTN_ROLE_##a }
+#define OF2(a, b) \
+  2, { ATTN_ROLE_##a, ATTN_ROLE_##b }
+#define OF3(a, b, c) \
+  3, { ATTN_ROLE_##a, ATTN_ROLE_##b, ATTN_ROLE_##c }
+#define OF_ADDITIVE \
+  5, { ATTN_ROLE_Q, ATTN_ROLE_K, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
+#define OF_ADDITIVE_INPUTS \
+  5, { ATTN_ROLE_Q, ATTN_ROLE_SOURCE, ATTN_ROLE_W_A, ATTN_ROLE_U_A, ATTN_ROLE_V_A }
+#define USE(op, name, ...)                                                 \
+  {                                                                        \
+    ATTN_OP_##op, ATTN_STEP_##name, 1, COUNT(__VA_ARGS__), { __VA_ARGS__ } \
+  }
+#define CAUSE(cause) ATTN_CAUSE_##cause
+#define WITH(role) (1u << ATTN_ROLE_##role), 0
+#define WITHOUT(role) 0, (1u << ATTN_ROLE_##role)
+
+/* clang-format off */
+static const struct rule rules[] = {
+    /* scores */
+    {ATTN_ROLE_SCORES, OF2(Q, K), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 0, ROWS | COARSE, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(K, Q), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, CAUSE(SWAPPED_QK), 7, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(Q, K), 1, {USE(MATMUL, SCORES, 0, 1)}, CAUSE(TRANSPOSED_WEIGHTS), 9, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(Q, V), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, CAUSE(UNKNOWN), 9, V_IS_NOT_K, WITH(K)},
+    /* inputs that serve as keys */
+    {ATTN_ROLE_SCORES, OF2(Q, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 3, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF2(SOURCE, SOURCE), 1, {USE(MATMUL_NT, SCORES, 0, 1)}, 0, 4, 0,
+     0, 1u << ATTN_ROLE_Q | 1u << ATTN_ROLE_K},
+    /* general */
+    {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 1, {USE(GENERAL, SCORES, 0, 1, 2)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF3(Q, K, W_A), 2, {USE(TRANSPOSE, W_A, 2), USE(GENERAL, SCORES, 0, 1, FIRST)},
+     CAUSE(TRANSPOSED_WEIGHTS), 7, 0, 0, 0},
+    /* additive: W and U for upright vectors, or for rows */
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 1, {USE(ADDITIVE, SCORES, 0, 1, 2, 3, 4)}, 0, 1, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 2, {USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, 2, FIRST, 4)},
+     0, 2, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 2, {USE(TRANSPOSE, W_A, 2), USE(ADDITIVE, SCORES, 0, 1, FIRST, 3, 4)},
+     0, 2, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE, 3,
+     {USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)}, 0, 3, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 1, {USE(ADDITIVE, SCORES, 0, 1, 2, 3, 4)}, 0, 3, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 2, {USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, 2, FIRST, 4)},
+     0, 4, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 2, {USE(TRANSPOSE, W_A, 2), USE(ADDITIVE, SCORES, 0, 1, FIRST, 3, 4)},
+     0, 4, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF_ADDITIVE_INPUTS, 3,
+     {USE(TRANSPOSE, W_A, 2), USE(TRANSPOSE, U_A, 3), USE(ADDITIVE, SCORES, 0, 1, FIRST, SECOND, 4)}, 0, 5, 0, WITHOUT(K)},
+    {ATTN_ROLE_SCORES, OF2(TANH, V_A), 2, {USE(MATMUL, OTHER, 0, 1), USE(TRANSPOSE, SCORES, FIRST)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_SCORES, OF2(TANH, V_A), 2, {USE(MATMUL_NT, OTHER, 0, 1), USE(TRANSPOSE, SCORES, FIRST)}, 0, 0,
+     SECOND_IS_ROW, 0, 0},
+    {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL_NT, Q, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_W_A_Q, OF2(Q, W_A), 1, {USE(MATMUL, Q, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 0, ROWS, 0, 0},
+    {ATTN_ROLE_U_A_K, OF2(K, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 1, ROWS, 0, 0},
+    {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL_NT, K, 0, 1)}, 0, 2, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_U_A_K, OF2(SOURCE, U_A), 1, {USE(MATMUL, K, 0, 1)}, 0, 3, ROWS, WITHOUT(K)},
+    {ATTN_ROLE_TANH, OF2(W_A_Q, U_A_K), 2, {USE(ADD, OTHER, 0, 1), USE(TANH, SCORES, FIRST)}, 0, 0, 0, 0, 0},
+    /* softmax in steps */
+    {ATTN_ROLE_EXPONENTIALS, OF1(LOGITS), 1, {USE(EXP, EXPONENTIALS, 0)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_EXPONENTIALS, OF1(SCORES), 1, {USE(EXP, EXPONENTIALS, 0)}, CAUSE(MISSING_SCALE), 6, 0, WITH(SCALED)},
+    {ATTN_ROLE_EXPONENTIALS, OF1(LOGITS), 2, {USE(SHIFT, OTHER, 0), USE(EXP, EXPONENTIALS, FIRST)}, 0, 2, 0, 0, 0},
+    {ATTN_ROLE_ROW_SUM, OF1(EXPONENTIALS), 1, {USE(SUM, ROW_SUM, 0)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_ROW_SUM, OF1(EXPONENTIALS), 2, {USE(SUM, ROW_SUM, 0), USE(TRANSPOSE, ROW_SUM, FIRST)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_ROW_SUM, OF1(WEIGHTS), 1, {USE(SUM, ROW_SUM, 0)}, 0, 2, 0, 0, 0},
+    {ATTN_ROLE_ROW_SUM, OF1(WEIGHTS), 2, {USE(SUM, ROW_SUM, 0), USE(TRANSPOSE, ROW_SUM, FIRST)}, 0, 2, 0, 0, 0},
+    {ATTN_ROLE_WEIGHTS, OF2(EXPONENTIALS, ROW_SUM), 1, {USE(QUOTIENT, WEIGHTS, 0, 1)}, 0, 0, 0, 0, 0},
+    {ATTN_ROLE_WEIGHTS, OF2(EXPONENTIALS, ROW_SUM), 2,
+     {USE(TRANSPOSE, ROW_SUM, 1), USE(QUOTIENT, WEIGHTS, 0, FIRST)}, 0, 0, SECOND_IS_ROW, 0, 0},
+    {ATTN_ROLE_WEIGHTS, OF1(EXPONENTIALS), 2, {USE(SUM, ROW_SUM, 0), USE(QUOTIENT, WEIGHTS, 0, FIRST)}, 0, .5, 0, 0, 0},
+    /* output: of the values; of keys or inputs that serve as values; of the wrong matrix */
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 0, COARSE, 0, 0},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, V), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 7, SQUARE, 0, 0},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 2, 0, WITHOUT(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 9, SQUARE, WITHOUT(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL, OUTPUT, 0, 1)}, 0, 3, 0,
+     0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, X), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(SWAPPED_QK), 10, SQUARE,
+     0, 1u << ATTN_ROLE_V | 1u << ATTN_ROLE_K},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 7, 0, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, K), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(K_INSTEAD_OF_V), 14, SQUARE, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, Q), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 9, 0, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, Q), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 16, SQUARE, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, SOURCE), 1, {USE(MATMUL, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 9, 0, WITH(V)},
+    {ATTN_ROLE_OUTPUT, OF2(WEIGHTS, SOURCE), 1, {USE(MATMUL_TN, OUTPUT, 0, 1)}, CAUSE(UNKNOWN), 16, SQUARE, WITH(V)},
+};
+/* clang-format on */
+
+/* Are all of these roles known? any: is one of them? */
+static int known(const struct attn_listing *l, uint32_t set, int any) {
+  for (int role = 0; role < ATTN_ROLES; role++)
+    if (set >> role & 1 && any == (attn_listing_node(l, role) != NULL)) return any;
+  return !any;
+}
+
+static int is_row(const struct attn_node *node) {
+  return node->grid->rows == 1 && node->grid->cols > 1;
+}
+
+static int applies(const struct attn_listing *l, const struct rule *rule,
+                   const struct attn_relation *x) {
+  const struct attn_grid *a = x->operand[0]->grid;
+  if (rule->flags & SQUARE && (a->rows != a->cols || l->grid->rows < 2)) return 0;
+  if (rule->flags & SECOND_IS_ROW && !is_row(x->operand[1])) return 0;
+  if (rule->flags & V_IS_NOT_K && x->operand[1] == attn_listing_node(l, ATTN_ROLE_K)) return 0;
+  return known(l, rule->with, 0) && !known(l, rule->without, 1);
+}
+
+static void fill_in(struct attn_relation *x, const struct rule *rule) {
+  x->uses = rule->uses;
+  for (int n = 0; n < rule->uses; n++) {
+    const struct rule_use *from = &rule->use[n];
+    struct attn_use *use = &x->use[n];
+    use->op = from->op, use->name = from->name, use->axis = from->axis;
+    use->operands = from->operands;
+    memcpy(use->operand, from->operand, sizeof from->operand);
+  }
+}
+
+static void list_rule(struct attn_listing *l, const struct rule *rule) {
+  for (int n = 0; n < rule->operands; n++)
+    if (!attn_listing_node(l, rule->operand[n])) return;
+  struct attn_relation x = attn_relation_over(l, NULL, NULL, rule->cause, rule->cost);
+  x.operands = rule->operands;
+  for (int n = 0; n < rule->operands; n++) x.operand[n] = attn_listing_node(l, rule->operand[n]);
+  if (!applies(l, rule, &x)) return;
+  fill_in(&x, rule);
+  int at = l->count;
+  if (rule->flags & ROWS)
+    attn_list_rows(l, &x);
+  else
+    attn_list(l, &x);
+  if (rule->flags & COARSE && l->count > at && l->memo->scratch[at].row < 0) l->coarse = at;
+}
+
+void attn_list_rules(struct attn_listing *l) {
+  for (size_t n = 0; n < sizeof rules / sizeof *rules; n++)
+    if (rules[n].role == l->role) list_rule(l, &rules[n]);
+}

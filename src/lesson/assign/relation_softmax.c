@@ -1,0 +1,184 @@
+/* relation_softmax.c -- exponentials and attention weights, from scores in any state of scaling. */
+#include <math.h>
+
+#include "relations.h"
+
+/* ---- exponentials ---- */
+
+/* Of scores that are scaled on the way. */
+static void list_exp_of_scaled(struct attn_listing *l) {
+  const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
+  int d_k = attn_listing_width(l);
+  if (!scores || !d_k || attn_listing_node(l, ATTN_ROLE_SCALED)) return;
+  struct attn_divided d = {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 1};
+  struct attn_relation x = attn_relation_over(l, scores, NULL, d.cause, d.cost);
+  int scaled = attn_relation_divide(&x, &d, 0);
+  attn_relation_use(&x, ATTN_OP_EXP, ATTN_STEP_EXPONENTIALS, 0, scaled, 0);
+  attn_list(l, &x);
+}
+
+void attn_list_exponentials(struct attn_listing *l) {
+  attn_list_rules(l);
+  list_exp_of_scaled(l);
+}
+
+/* ---- weights ---- */
+
+/* What softmax may be taken of. */
+struct source {
+  const struct attn_node *from;
+  struct attn_divided divided; /* kind NONE or ONE: by nothing */
+  int may_hide;                /* try masks as well */
+  int is_plain;                /* the last step before, as it is */
+};
+
+struct weights {
+  struct attn_listing *l;
+  struct attn_masks masks; /* none: no weight is 0 */
+  int any_zero;
+};
+
+static struct attn_relation begin(struct attn_listing *l, const struct source *s, int cause,
+                                  double more, int *ref) {
+  int first = s->divided.cause ? s->divided.cause : cause;
+  struct attn_relation x = attn_relation_over(l, s->from, NULL, first, s->divided.cost + more);
+  int kind = s->divided.kind;
+  *ref = 0;
+  if (kind == ATTN_DIVISOR_NONE || kind == ATTN_DIVISOR_ONE)
+    x.divisor = kind;
+  else
+    *ref = attn_relation_divide(&x, &s->divided, 0);
+  return x;
+}
+
+/* mask: NULL where nothing is hidden */
+static void list_softmax(struct attn_listing *l, const struct source *s, int axis,
+                         const struct attn_mask *mask, int cause, double more) {
+  int ref;
+  struct attn_relation x = begin(l, s, cause, more, &ref);
+  if (mask) ref = attn_relation_mask(&x, mask, ref);
+  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
+  attn_list(l, &x);
+}
+
+/* 1 where a node is finite; at NULL: everywhere, or no memory. */
+static attn_matrix finite_cells(struct attn_listing *l, const struct attn_node *node) {
+  const attn_matrix *lo = &node->carried.lo, *hi = &node->carried.hi;
+  size_t count = (size_t)lo->rows * (size_t)lo->cols, finite = 0;
+  double *keep = attn_pool_take(l->memo->pool, count * sizeof *keep);
+  if (!keep) l->memo->failed = 1;
+  for (size_t n = 0; keep && n < count; n++) {
+    int is_finite = isfinite(lo->at[n]) && isfinite(hi->at[n]);
+    keep[n] = is_finite;
+    finite += (size_t)is_finite;
+  }
+  if (!keep || finite == count) return (attn_matrix){0, 0, NULL};
+  return attn_relations_constant(l->memo, lo->rows, lo->cols, keep);
+}
+
+/* x / sum x; hidden scores count as 0. */
+static void list_quotient(struct attn_listing *l, const struct source *s) {
+  int ref;
+  attn_matrix finite = finite_cells(l, s->from);
+  struct attn_relation x = begin(l, s, ATTN_CAUSE_SOFTMAX_WITHOUT_EXP, 6, &ref);
+  if (finite.at) {
+    int keep = attn_relation_constant(&x, ATTN_STEP_MASK, finite);
+    ref = attn_relation_use(&x, ATTN_OP_MASK, ATTN_STEP_OTHER, 0, ref, keep);
+  }
+  int sum = attn_relation_use(&x, ATTN_OP_SUM, ATTN_STEP_ROW_SUM, 1, ref, 0);
+  attn_relation_use(&x, ATTN_OP_QUOTIENT, ATTN_STEP_WEIGHTS, 1, ref, sum);
+  attn_list(l, &x);
+}
+
+static void list_down_columns(struct weights *w, const struct source *s) {
+  struct attn_listing *l = w->l;
+  if (l->grid->rows < 2) return;
+  list_softmax(l, s, 0, NULL, ATTN_CAUSE_SOFTMAX_OVER_COLUMNS, 6);
+  if (!w->any_zero || l->grid->rows != l->grid->cols) return;
+  if (attn_listing_node(l, ATTN_ROLE_MASKED)) return;
+  struct attn_mask causal = {attn_causal_mask(l), ATTN_MASK_CAUSAL, 0, 0};
+  if (causal.keep.at) list_softmax(l, s, 0, &causal, ATTN_CAUSE_SOFTMAX_OVER_COLUMNS, 9);
+}
+
+static void list_source(struct weights *w, const struct source *s) {
+  int at = w->l->count;
+  list_softmax(w->l, s, 1, NULL, ATTN_CAUSE_NONE, 0);
+  if (s->is_plain && w->l->count > at) w->l->coarse = at;
+  for (int n = 0; s->may_hide && n < w->masks.count; n++) {
+    const struct attn_mask *m = &w->masks.at[n];
+    list_softmax(w->l, s, 1, m, m->cause, m->cost + 1);
+  }
+  list_down_columns(w, s);
+  list_quotient(w->l, s);
+}
+
+/* Raw scores, divided on the way by the first few divisors. */
+static void list_scaled_sources(struct weights *w, const struct attn_node *scores, int d_k) {
+  enum { FEW = 7 };
+  struct attn_divisors d;
+  attn_divisors_of(w->l, d_k, 1, &d);
+  for (int n = 0; n < d.count && n < FEW; n++) {
+    if (d.at[n].kind == ATTN_DIVISOR_ONE) continue;
+    struct source s = {scores, d.at[n], 1, 0};
+    s.divided.cost += 1.5;
+    list_source(w, &s);
+  }
+}
+
+/* Scores that were scaled or masked, and softmax is taken of others. */
+static void list_passed_sources(struct weights *w, int d_k) {
+  const struct attn_listing *l = w->l;
+  const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
+  const struct attn_node *scaled = attn_listing_node(l, ATTN_ROLE_SCALED);
+  int masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
+  struct source raw = {scores, {1, ATTN_DIVISOR_ONE, 0, ATTN_CAUSE_MISSING_SCALE, 6}, 1, 0};
+  struct source past = {scores, {sqrt(d_k), ATTN_DIVISOR_ROOT, d_k, ATTN_CAUSE_NONE, 4}, 1, 0};
+  struct source bare = {scaled ? scaled : scores, {1, 0, 0, ATTN_CAUSE_MASK_IGNORED, 6}, 0, 0};
+  if (scaled && scores && !masked) list_source(w, &raw);
+  if (scaled && scores && !masked && d_k) list_source(w, &past);
+  if (masked && bare.from) list_source(w, &bare);
+}
+
+/* softmax(Q K^T / c) at once: a divisor that is missing may have been meant */
+static void list_at_once(struct attn_listing *l, int d_k) {
+  enum { FEW = 3 };
+  const struct attn_node *q = attn_listing_node(l, ATTN_ROLE_Q);
+  const struct attn_node *k = attn_listing_node(l, ATTN_ROLE_K);
+  struct attn_divisors d;
+  if (!q || !k) return;
+  attn_divisors_of(l, d_k, 0, &d);
+  for (int n = 0; n < d.count && n < FEW; n++) {
+    int cause = d.at[n].kind == ATTN_DIVISOR_ONE ? ATTN_CAUSE_NONE : d.at[n].cause;
+    struct attn_relation x = attn_relation_over(l, q, k, cause, d.at[n].cost + 3);
+    int scores = attn_relation_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
+    int scaled = attn_relation_divide(&x, &d.at[n], scores);
+    attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, scaled, 0);
+    attn_list_rows(l, &x);
+  }
+}
+
+/* Which weights are 0 or blank; any: whether there are some. NULL: no memory. */
+static unsigned char *zeros(struct attn_listing *l, int *any) {
+  const struct attn_grid *g = l->grid;
+  size_t count = (size_t)g->rows * (size_t)g->cols;
+  unsigned char *zero = attn_pool_take(l->memo->pool, count);
+  if (!zero) l->memo->failed = 1;
+  for (size_t n = 0; zero && n < count; n++)
+    *any |= zero[n] = g->value[n] == 0 || g->value[n] == -(double)INFINITY;
+  return zero;
+}
+
+void attn_list_weights(struct attn_listing *l) {
+  struct weights w = {.l = l};
+  struct source plain = {attn_listing_node(l, ATTN_ROLE_LOGITS), {1, 0, 0, 0, 0}, 1, 1};
+  const struct attn_node *scores = attn_listing_node(l, ATTN_ROLE_SCORES);
+  int d_k = attn_listing_width(l), masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
+  const unsigned char *zero = zeros(l, &w.any_zero);
+  attn_list_rules(l);
+  if (zero && w.any_zero && !masked && plain.from) attn_masks_of(l, zero, &w.masks);
+  if (!plain.from && d_k) list_at_once(l, d_k);
+  if (plain.from) list_source(&w, &plain);
+  if (scores && d_k && !masked && !attn_listing_node(l, ATTN_ROLE_SCALED))
+    list_scaled_sources(&w, scores, d_k);
+  list_passed_sources(&w, d_k);
+}

@@ -1,0 +1,162 @@
+/* relations.h -- what the files of relations share. */
+#ifndef ATTN_LESSON_RELATIONS_H
+#define ATTN_LESSON_RELATIONS_H
+
+#include "relation.h"
+
+/* ---- memo.c: a table from bytes to anything ---- */
+
+struct attn_memo_entry {
+  struct attn_memo_entry *next;
+  uint64_t hash;
+  size_t bytes;
+  void *value; /* NULL at first */
+  double key[];
+};
+
+struct attn_memo {
+  size_t used, buckets;
+  struct attn_memo_entry **bucket;
+};
+
+/* The entry of the key, which is copied on first use. Entries never move. NULL: no memory. */
+struct attn_memo_entry *attn_memo_at(struct attn_pool *pool, struct attn_memo *memo,
+                                     const void *key, size_t bytes);
+
+/* ---- chain.c: operations over nodes, each chain evaluated once ---- */
+
+struct attn_chain {
+  int id;
+  int evaluated;
+  double work; /* multiplications */
+  struct attn_interval_matrix value;
+};
+
+struct attn_relations {
+  struct attn_pool *pool;
+  struct attn_patterns *patterns;
+  int failed; /* out of memory */
+  int nodes, chains, ids;
+  double work; /* so far */
+  struct attn_memo grid, node, list, constant, chain, id;
+  struct attn_chain **chain_of; /* of relation id n at n - 1; ids of them */
+  int room;                     /* the list that is being made: capacity of scratch */
+  struct attn_relation *scratch;
+};
+
+/* Counts work. Returns 0 where a document asks for too much in all: relations end there. */
+int attn_relations_afford(struct attn_relations *r, double work);
+
+/* Rows and columns of the result of a chain, and its multiplications. 0: the shapes do not go
+ * together, or it is too much work. */
+int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double *work);
+
+/* Sets x->id. 0: no memory. */
+int attn_relation_intern(struct attn_relations *r, struct attn_relation *x, double work);
+
+/* The value of a relation's chain, all rows. NULL: no memory, or too much work in all. */
+const struct attn_interval_matrix *attn_chain_value(struct attn_relations *r,
+                                                    const struct attn_relation *x);
+
+/* A matrix with these numbers, one for each content. at NULL: no memory, or too much work. */
+attn_matrix attn_relations_constant(struct attn_relations *r, int rows, int cols,
+                                    const double *numbers);
+
+/* ---- relation.c: making a list ---- */
+
+struct attn_listing {
+  struct attn_relations *memo;
+  const struct attn_state *state;
+  int head, role;
+  const struct attn_grid *grid;
+  const struct attn_hints *hints;
+  int count;
+  int coarse; /* of the list: the relation that is tried over rounded operands, too; -1: none */
+};
+
+/* Operands that are one of several roles. */
+enum {
+  ATTN_ROLE_SOURCE = ATTN_ROLES + 1, /* X, with its positions where they were added */
+  ATTN_ROLE_LOGITS, /* what softmax is taken of: masked, else scaled, else scores */
+};
+
+/* The node with a role: of the head or shared. NULL: none. */
+const struct attn_node *attn_listing_node(const struct attn_listing *l, int role);
+
+/* The width of queries and keys. 0: not known. */
+int attn_listing_width(const struct attn_listing *l);
+
+/* A relation of the list's role over one or two operands (b may be NULL), without operations. */
+struct attn_relation attn_relation_over(const struct attn_listing *l, const struct attn_node *a,
+                                        const struct attn_node *b, int cause, double cost);
+
+/* A use of operands a and b, of which the operation takes one or two; returns what refers to the
+ * result: -1 - n. */
+int attn_relation_use(struct attn_relation *x, int op, int name, int axis, int a, int b);
+int attn_relation_constant(struct attn_relation *x, int name, attn_matrix constant);
+
+/* Adds it to the list if the shapes fit. */
+void attn_list(struct attn_listing *l, const struct attn_relation *x);
+/* And the block as each row of it alone. */
+void attn_list_rows(struct attn_listing *l, const struct attn_relation *x);
+
+/* relation_rules.c: what follows from nothing but the operands' roles */
+void attn_list_rules(struct attn_listing *l);
+
+/* relation_projections.c, relation_scaled.c, relation_masked.c, relation_softmax.c */
+void attn_list_projections(struct attn_listing *l); /* Q, K, V */
+void attn_list_positioned(struct attn_listing *l);
+void attn_list_concat(struct attn_listing *l);
+void attn_list_projected(struct attn_listing *l);
+void attn_list_scaled(struct attn_listing *l);
+void attn_list_masked(struct attn_listing *l);
+void attn_list_exponentials(struct attn_listing *l);
+void attn_list_weights(struct attn_listing *l);
+
+/* ---- relation_scaled.c: what scores may be divided by ---- */
+
+enum { ATTN_DIVISORS_MAX = 24 };
+
+struct attn_divisors {
+  int count;
+  struct attn_divided {
+    double by;
+    int kind;    /* attn_divisor */
+    int root_of; /* n if it is its square root, else 0 */
+    int cause;
+    double cost;
+  } at[ATTN_DIVISORS_MAX];
+};
+
+/* d_k: the width of the keys. other_sizes: 1 to try the roots of other sizes as well. */
+void attn_divisors_of(const struct attn_listing *l, int d_k, int other_sizes,
+                      struct attn_divisors *out);
+
+/* Divides `from` (a reference) and notes how. */
+int attn_relation_divide(struct attn_relation *x, const struct attn_divided *d, int from);
+
+/* ---- relation_masked.c: masks worth a try ---- */
+
+enum { ATTN_MASKS_MAX = 6 };
+
+struct attn_masks {
+  int count;
+  struct attn_mask {
+    attn_matrix keep; /* 1: visible, 0: hidden */
+    int kind;         /* attn_mask_kind */
+    int cause;
+    double cost;
+  } at[ATTN_MASKS_MAX];
+};
+
+/* hidden: which cells of the grid look masked. */
+void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
+                   struct attn_masks *out);
+
+/* A causal mask of the grid's size, from the first query on. */
+attn_matrix attn_causal_mask(const struct attn_listing *l);
+
+/* Hides cells of `from` (a reference). */
+int attn_relation_mask(struct attn_relation *x, const struct attn_mask *m, int from);
+
+#endif

@@ -1,0 +1,100 @@
+/* role_search.h -- between the files of assign.c: what the search knows of a block, and the ways in
+ * which it may be read. */
+#ifndef ATTN_LESSON_ROLE_SEARCH_H
+#define ATTN_LESSON_ROLE_SEARCH_H
+
+#include "assign.h"
+
+enum {
+  ATTN_OPTIONS = 12,        /* ways to read a block that one state may follow */
+  ATTN_SEARCHED_MAX = 120,  /* blocks of a document; the rest are not read */
+  ATTN_EVIDENCE_MAX = 40,   /* blocks; in longer documents products are not looked for beforehand */
+  ATTN_EVIDENCE_CELLS = 400 /* of a block that takes part in it */
+};
+
+/* evidence.c: bits for a role because blocks of the right shapes multiply to another; 0: none. */
+struct attn_evidence {
+  double bits[ATTN_ROLES];
+};
+void attn_find_evidence(const struct attn_grid *const *grid, int blocks, struct attn_evidence *out);
+
+/* A block in one setting of the search. */
+struct attn_candidate {
+  int block, readings;
+  const struct attn_grid *grid[ATTN_READINGS];
+  const struct attn_grid *weights[ATTN_READINGS]; /* as W_Q, W_K, W_V or W_O */
+  const struct attn_grid *scores[ATTN_READINGS];  /* as scores, weights and what is between them */
+  const struct attn_priors *priors;
+  struct attn_evidence evidence;
+  struct attn_hints hints;
+  int names_head, names_example; /* the text mentions a head; an example or a problem */
+};
+
+/* hints.c */
+int attn_mentions_causal(struct attn_scan *scan, const char *text);
+int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
+                    struct attn_candidate *out); /* -1: no memory */
+
+/* One way to read it. */
+struct attn_option {
+  double bits;
+  int role, is_copy, head;
+  int new_example; /* it is the first block of another example */
+  int reading;
+  const struct attn_relation *relation;
+  const struct attn_node *node;
+};
+
+/* The best ways, best first; of equals, the one found first. */
+struct attn_options {
+  int count;
+  struct attn_option at[ATTN_OPTIONS];
+};
+
+/* Work that is left to the search of a document, in about nanoseconds. */
+struct attn_budget {
+  double left;
+  int newest; /* the highest id of a node so far: higher ones are new */
+  int exhausted;
+};
+
+/* ---- expand.c: the ways to read a candidate in a state ---- */
+
+/* A block that is read after a state, or as the first of a new example. */
+struct attn_expansion {
+  struct attn_relations *relations;
+  const struct attn_state *state;
+  const struct attn_candidate *candidate;
+  struct attn_budget *budget;
+  int new_example, reading;
+  double progress[ATTN_HEADS_MAX + 1]; /* how far along the computation a head is; 0: a new one */
+  struct attn_options *out;
+};
+
+void attn_expand(struct attn_relations *relations, const struct attn_state *state,
+                 const struct attn_candidate *candidate, struct attn_budget *budget,
+                 struct attn_options *out);
+void attn_state_start(struct attn_state *state); /* nothing is known */
+
+/* Counts work. Returns 0 where the budget does not allow it. */
+int attn_spend(struct attn_budget *budget, double work);
+/* And the work for a node, if it is new. */
+void attn_spend_node(struct attn_budget *budget, const struct attn_node *node, double work);
+void attn_push_option(struct attn_options *out, const struct attn_option *option);
+/* Is the role not taken yet? */
+int attn_is_free(const struct attn_state *s, int head, int role);
+int attn_any_head_has(const struct attn_state *s, int role);
+/* The price of a reading that is not the likely one, in bits. */
+double attn_reading_price(const struct attn_expansion *e);
+/* Bits for a role from the words near the block. weight: of words that name another role, 0 to 1.
+ */
+double attn_word_bits(const struct attn_priors *p, int role, double weight);
+
+/* givens.c, copies.c. The nodes of givens are left NULL, */
+void attn_expand_givens(struct attn_expansion *e);
+/* and made for the options that remain. NULL: no memory. */
+const struct attn_node *attn_option_given(const struct attn_expansion *e,
+                                          const struct attn_option *o);
+void attn_expand_copies(struct attn_expansion *e);
+
+#endif

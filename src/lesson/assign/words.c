@@ -1,0 +1,226 @@
+/* words.c -- what is written near a block, as bits for each role. Numbers decide; words break ties.
+ */
+#include <string.h>
+
+#include "assign.h"
+
+/* In bits: how much a name of each kind tells. */
+static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation's bits */
+static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
+
+#define END "(?![A-Za-z])"
+
+/* A phrase that names a role. A longer match hides the shorter ones inside it. */
+struct word {
+  int role;
+  const char *pattern;
+};
+
+/* Symbols, and English. */
+static const struct word WORDS[] = {
+    {ATTN_ROLE_W_Q,
+     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?Q|quer(?:y|ies)[ -](?:weight |projection "
+     ")?(?:matrix|weights)"},
+    {ATTN_ROLE_W_K,
+     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?K|key[ -](?:weight |projection )?(?:matrix|weights)"},
+    {ATTN_ROLE_W_V,
+     "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?V|value[ -](?:weight |projection )?(?:matrix|weights)"},
+    {ATTN_ROLE_W_O, "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?O" END "|output projection|projection matrix"},
+    {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?d_?k"},
+    {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
+    {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b|e\\^"},
+    {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
+    {ATTN_ROLE_SCORES,
+     "(*UCP)(?i)scores?" END "|q\\w*\\s*[·@*.×]?\\s*k\\w*\\s*(?:\\^?\\s*T|'|\\.T)|q\\w*\\s*[·*.] "
+     "?k|dot product|"
+     "inner product|logit|energ|similarit|align|\\b[eS]\\d?" END},
+    {ATTN_ROLE_WEIGHTS,
+     "(*UCP)(?i)softmax|weights?\\b(?! "
+     "matri)|attn|α|alpha|probab|\\ba_?\\d|\\bA\\d?\\b|normali[sz]"},
+    {ATTN_ROLE_OUTPUT,
+     "(*UCP)(?i)output|context|weighted "
+     "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b|\\bo_?\\d|"
+     "\\bz_?\\d|\\bc_?\\d"},
+    {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
+    {ATTN_ROLE_PROJECTED,
+     "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
+    {ATTN_ROLE_POSITIONED, "(*UCP)(?i)X ?\\+ ?P|positioned|with position"},
+    {ATTN_ROLE_POSITION_TABLE, "(*UCP)(?i)\\bPE?\\b|positional"},
+    {ATTN_ROLE_Y, "(*UCP)(?i)\\bY\\b|decoder|target"},
+    {ATTN_ROLE_X, "(*UCP)(?i)\\bX\\b|input|embedd|x_?\\d|tokens?\\b|encoder|states?"},
+    {ATTN_ROLE_Q, "(*UCP)(?i)quer(?:y|ies)|\\bq" END "|decoder state"},
+    {ATTN_ROLE_K, "(*UCP)(?i)\\bkeys?" END "|\\bk" END "|encoder state"},
+    {ATTN_ROLE_V, "(*UCP)(?i)\\bvalues?" END "|\\bv" END},
+    {ATTN_ROLE_W_A, "(*UCP)(?i)\\bW(?:_?[as])?" END},
+    {ATTN_ROLE_U_A, "(*UCP)(?i)\\bU\\b|\\bW_?h" END},
+    {ATTN_ROLE_V_A, "(*UCP)(?i)\\bv" END},
+    {ATTN_ROLE_W_A_Q, "(*UCP)(?i)\\bW ?[qs]" END},
+    {ATTN_ROLE_U_A_K, "(*UCP)(?i)\\bU ?[kh]" END},
+    {ATTN_ROLE_TANH, "(*UCP)(?i)tanh|\\bt_?\\d"},
+};
+
+/* Only in text with characters beyond ASCII. */
+static const struct word JAPANESE_WORDS[] = {
+    {ATTN_ROLE_W_Q, "クエリ(?:用)?の?(?:重み|射影)"},
+    {ATTN_ROLE_W_K, "キー(?:用)?の?(?:重み|射影)"},
+    {ATTN_ROLE_W_V, "バリュー(?:用)?の?(?:重み|射影)"},
+    {ATTN_ROLE_W_O, "出力(?:の)?射影"},
+    {ATTN_ROLE_SCALED, "スケー|平方根|割"},
+    {ATTN_ROLE_MASKED, "マスク"},
+    {ATTN_ROLE_EXPONENTIALS, "指数"},
+    {ATTN_ROLE_ROW_SUM, "合計|分母"},
+    {ATTN_ROLE_SCORES, "内積|スコア"},
+    {ATTN_ROLE_WEIGHTS, "ソフトマックス|注意重み|重み(?!行列|を|に|付)|確率"},
+    {ATTN_ROLE_OUTPUT, "出力|文脈|コンテキスト|加重"},
+    {ATTN_ROLE_CONCAT, "連結"},
+    {ATTN_ROLE_PROJECTED, "最終"},
+    {ATTN_ROLE_POSITIONED, "足した"},
+    {ATTN_ROLE_POSITION_TABLE, "位置"},
+    {ATTN_ROLE_Y, "デコーダ"},
+    {ATTN_ROLE_X, "入力|埋め込み|語ベクトル|エンコーダ"},
+    {ATTN_ROLE_Q, "クエリ|デコーダの"},
+    {ATTN_ROLE_K, "キー|エンコーダの"},
+    {ATTN_ROLE_V, "バリュー|値(?!を)"},
+    {ATTN_ROLE_V_A, "ベクトル v"},
+    {ATTN_ROLE_TANH, "双曲"},
+};
+
+enum { HITS_MAX = 64, TEXT_MAX = 2000 };
+
+struct hit {
+  size_t begin, end;
+  int role;
+};
+
+struct hits {
+  int count;
+  struct hit hit[HITS_MAX];
+};
+
+/* In order of the text; of two at one place the longer first. */
+static void insert(struct hits *h, struct hit new) {
+  if (h->count == HITS_MAX) return;
+  int at = h->count++;
+  for (; at > 0; at--) {
+    const struct hit *before = &h->hit[at - 1];
+    if (before->begin < new.begin || (before->begin == new.begin && before->end >= new.end)) break;
+    h->hit[at] = *before;
+  }
+  h->hit[at] = new;
+}
+
+static int is_hidden(const struct hits *h, const struct hit *one) {
+  for (int n = 0; n < h->count; n++)
+    if (h->hit[n].begin <= one->begin && one->end <= h->hit[n].end &&
+        h->hit[n].end - h->hit[n].begin > one->end - one->begin)
+      return 1;
+  return 0;
+}
+
+static void find_each(struct attn_patterns *p, const struct word *words, size_t count,
+                      const char *text, size_t bytes, struct hits *all) {
+  struct attn_match m;
+  for (size_t n = 0; n < count; n++)
+    for (size_t at = 0; attn_find(p, words[n].pattern, text, bytes, at, &m); at = m.group[0].end) {
+      if (m.group[0].end <= m.group[0].begin) break;
+      insert(all, (struct hit){m.group[0].begin, m.group[0].end, words[n].role});
+    }
+}
+
+static int is_ascii(const char *text, size_t bytes) {
+  for (size_t n = 0; n < bytes; n++)
+    if ((unsigned char)text[n] > 127) return 0;
+  return 1;
+}
+
+static void find_words(struct attn_patterns *p, const char *text, size_t bytes, struct hits *out) {
+  struct hits all = {.count = 0};
+  find_each(p, WORDS, sizeof WORDS / sizeof *WORDS, text, bytes, &all);
+  if (!is_ascii(text, bytes))
+    find_each(p, JAPANESE_WORDS, sizeof JAPANESE_WORDS / sizeof *JAPANESE_WORDS, text, bytes, &all);
+  out->count = 0;
+  for (int n = 0; n < all.count; n++)
+    if (!is_hidden(&all, &all.hit[n])) out->hit[out->count++] = all.hit[n];
+}
+
+static void raise(struct attn_priors *p, int role, double bits) {
+  if (bits > p->bits[role]) p->bits[role] = bits;
+  if (bits > p->best) p->best = bits;
+}
+
+/* Of blocks side by side, the n-th role that the line names is that of the n-th block. */
+static void add_in_order(const struct attn_block *b, const struct hits *h, double bits,
+                         struct attn_priors *out) {
+  int role[HITS_MAX], count = 0, main_roles = 0;
+  for (int n = 0; n < h->count; n++)
+    if (!count || role[count - 1] != h->hit[n].role) role[count++] = h->hit[n].role;
+  for (int n = 0; n < count; n++) {
+    int r = role[n];
+    if (r == ATTN_ROLE_Q || r == ATTN_ROLE_K || r == ATTN_ROLE_V || r == ATTN_ROLE_X)
+      role[main_roles++] = r;
+  }
+  if (main_roles) count = main_roles;
+  int first = b->siblings && count >= b->siblings ? count - b->siblings : 0;
+  if (first + b->ordinal < count) raise(out, role[first + b->ordinal], bits);
+}
+
+static void add_each(const struct hits *h, double bits, struct attn_priors *out) {
+  for (int n = 0; n < h->count; n++) {
+    double place = n == 0 || n == h->count - 1 ? 1 : 0.6;
+    raise(out, h->hit[n].role, bits * place * (h->count < 3 ? 1 : 0.85));
+  }
+}
+
+static void add_hits(const struct attn_block *b, const struct hits *h, double bits,
+                     struct attn_priors *out) {
+  if (b->ordinal || b->siblings)
+    add_in_order(b, h, bits, out);
+  else
+    add_each(h, bits, out);
+}
+
+/* Adds what a text names; 1 if it names anything. Of "S = S / √2" the left side counts most. */
+static int add(struct attn_scan *scan, const struct attn_block *b, const char *text, double bits,
+               struct attn_priors *out) {
+  static const char EQUALS[] = "(?<![<>!])=", WORD[] = "(*UCP)\\w";
+  struct hits h = {.count = 0};
+  struct attn_match m;
+  size_t bytes = strlen(text) < TEXT_MAX ? strlen(text) : TEXT_MAX;
+  while (bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80) bytes--; /* not inside a character */
+  int equation = attn_find(scan->patterns, EQUALS, text, bytes, 0, &m);
+  size_t left = equation ? m.group[0].begin : bytes;
+  if (equation && !attn_find(scan->patterns, WORD, text, left, 0, NULL)) left = bytes;
+  find_words(scan->patterns, text, left, &h);
+  int named = h.count > 0;
+  add_hits(b, &h, bits, out);
+  if (!equation || left == bytes) return named;
+  find_words(scan->patterns, text + left, bytes - left, &h);
+  add_hits(b, &h, bits * (named ? RIGHT_SIDE : RIGHT_SIDE_ALONE), out);
+  return named || h.count > 0;
+}
+
+/* Labels such as q1 name the block where nothing else does. */
+static int add_label(struct attn_scan *scan, const struct attn_block *b, struct attn_priors *out) {
+  int indexed = 0;
+  for (int n = 0; n < b->labels && !indexed; n++)
+    indexed = b->label[n] && attn_label_is_indexed(b->label[n]);
+  if (!indexed || b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_TURNS || !b->label[0])
+    return 0;
+  if (b->source != ATTN_BLOCK_ROWS) return add(scan, b, b->label[0], OWN_NAME * 0.8, out);
+  add(scan, b, b->label[0], 3, out);
+  return 0;
+}
+
+void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *out) {
+  const struct attn_block *b = &scan->block[block];
+  const char *nearest = b->captions > 0 ? b->caption[b->captions - 1] : NULL;
+  const char *above = b->captions > 1 ? b->caption[b->captions - 2] : NULL;
+  memset(out, 0, sizeof *out);
+  int own = add(scan, b, b->name, OWN_NAME, out);
+  if (!own) own = add_label(scan, b, out);
+  int named = nearest && add(scan, b, nearest, own ? CAPTION * 0.4 : CAPTION, out);
+  if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8, out);
+  if (above) add(scan, b, above, LINE_ABOVE, out);
+  if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
+  if (*b->header) add(scan, b, b->header, HEADER, out);
+}

@@ -1,0 +1,345 @@
+#include "blocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cell.h"
+#include "error.h"
+
+/* "## Scores", "\section{Scores}" without its braces, "== Scores ==" */
+static const char HEADING[] = "\\s*#{1,6}\\s|\\s*\\\\?(?:sub)*section|=+ ";
+/* "|---|", "| :-- |", "--- | ---", "-+-": the rule of a table's header */
+static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
+static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
+
+/* What R and Julia print above a matrix: "     [,1] [,2]", "2x2 Matrix{Int64}:" */
+static const char PRINTED_HEADER[] =
+    "\\s*(?:\\[,\\d+\\]\\s*)++$|\\s*\\d+(?:[x\\x{D7}]\\d+|-element) [^=]*"
+    "(?:Matrix|Array|Vector|Adjoint|Transpose)\\b[^=]*:\\s*$";
+
+/* ---- the state ---- */
+
+int attn_group_no_memory(struct attn_grouping *g) {
+  if (g->status == ATTN_OK)
+    g->status = attn_fail(g->scan->err, ATTN_ERR_MEMORY, NULL, "no memory for the document");
+  return 0;
+}
+
+struct attn_source_position attn_group_place(const struct attn_grouping *g,
+                                             const struct attn_scan_line *line, size_t at) {
+  return attn_source_place(&g->scan->source, line->origin[at]);
+}
+
+int attn_group_is_value(const struct attn_grouping *g, int value) {
+  return value >= 0 && value < g->lines->values && g->lines->value[value].grids > 0;
+}
+
+int attn_group_cell(struct attn_grouping *g, const struct attn_scan_line *line,
+                    struct attn_part part, attn_cell *cell) {
+  if (!attn_scan_number(g->scan, line->text + part.begin, part.end - part.begin, cell)) return 0;
+  struct attn_source_position place = attn_group_place(g, line, part.begin);
+  cell->line = place.line;
+  cell->column = place.column;
+  return 1;
+}
+
+char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_part part) {
+  char *copy = attn_pool_take(g->scan->pool, part.end - part.begin + 1);
+  size_t bytes = 0, mark, end;
+  if (!copy) return attn_group_no_memory(g), NULL;
+  while ((end = attn_next_value(text, part, &mark, NULL)) != 0) {
+    memcpy(copy + bytes, text + part.begin, mark - part.begin);
+    bytes += mark - part.begin;
+    part.begin = end;
+  }
+  memcpy(copy + bytes, text + part.begin, part.end - part.begin);
+  bytes += part.end - part.begin;
+  struct attn_part kept = attn_part_trim(copy, (struct attn_part){0, bytes});
+  copy[kept.end] = 0;
+  return copy + kept.begin;
+}
+
+void attn_group_above(struct attn_grouping *g, char *text) {
+  if (!text) return;
+  if (g->aboves == ATTN_CAPTIONS) {
+    memmove(g->above, g->above + 1, (ATTN_CAPTIONS - 1) * sizeof *g->above);
+    g->aboves--;
+  }
+  g->above[g->aboves++] = text;
+}
+
+/* ---- one block ---- */
+
+struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int line, char *name) {
+  struct attn_block *b = attn_pool_take(g->scan->pool, sizeof *b);
+  if (!b || !name) return attn_group_no_memory(g), NULL;
+  b->source = source;
+  b->line = b->end = line;
+  b->name = name;
+  b->heading = g->heading;
+  b->header = "";
+  b->readings = 1;
+  for (int n = 0; n < g->aboves; n++)
+    if (g->above[n][0]) b->caption[b->captions++] = g->above[n];
+  return b;
+}
+
+static int add_text(struct attn_grouping *g, char ***list, int *count, const char *text) {
+  if (attn_pool_grow(g->scan->pool, (void **)list, (size_t)*count, sizeof **list))
+    return attn_group_no_memory(g);
+  (*list)[(*count)++] = (char *)text;
+  return 1;
+}
+
+static int too_many_cells(struct attn_grouping *g, const struct attn_block *b) {
+  if (g->status == ATTN_OK)
+    g->status =
+        attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, b->line, 1,
+                     "a matrix of more than %d numbers: show a smaller one", ATTN_CELLS_MAX);
+  return 0;
+}
+
+/* Space for more cells at the end of reading 0. */
+static attn_cell *add_cells(struct attn_grouping *g, struct attn_block *b, int more) {
+  attn_printing *p = &b->reading[0];
+  size_t had = (size_t)p->rows * (size_t)p->cols;
+  if (had + (size_t)more > ATTN_CELLS_MAX) return too_many_cells(g, b), NULL;
+  for (size_t n = had; n < had + (size_t)more; n++)
+    if (attn_pool_grow(g->scan->pool, (void **)&p->cells, n, sizeof *p->cells))
+      return attn_group_no_memory(g), NULL;
+  return p->cells + had;
+}
+
+attn_cell *attn_block_add_row(struct attn_grouping *g, struct attn_block *b, int cols,
+                              const char *label) {
+  attn_cell *cells = b ? add_cells(g, b, cols) : NULL;
+  if (!cells || !add_text(g, &b->label, &b->labels, label)) return NULL;
+  b->reading[0].rows++;
+  b->reading[0].cols = cols;
+  return cells;
+}
+
+int attn_block_copy_row(struct attn_grouping *g, struct attn_block *b, const attn_cell *cells,
+                        int cols, const char *label) {
+  attn_cell *row = attn_block_add_row(g, b, cols, label);
+  if (row) memcpy(row, cells, (size_t)cols * sizeof *row);
+  return row != NULL;
+}
+
+int attn_block_widen(struct attn_grouping *g, struct attn_block *b, const attn_cell *cell,
+                     const char *label) {
+  attn_cell *added = add_cells(g, b, 1);
+  if (!added) return 0;
+  *added = *cell;
+  b->reading[0].cols++;
+  return attn_block_label_column(g, b, label);
+}
+
+int attn_block_label_column(struct attn_grouping *g, struct attn_block *b, const char *label) {
+  return add_text(g, &b->column_label, &b->column_labels, label);
+}
+
+void attn_block_add_reading(struct attn_block *b, int rows, int cols, attn_cell *cells) {
+  if (b->readings == ATTN_READINGS || rows < 1 || cols < 1) return;
+  b->reading[b->readings++] = (attn_printing){
+      .rows = rows, .cols = cols, .line = cells[0].line, .column = cells[0].column, .cells = cells};
+}
+
+void attn_block_add_shapes(struct attn_block *b, int most) {
+  attn_printing *p = &b->reading[0];
+  int cells = p->rows * p->cols;
+  for (int rows = 2; rows <= most && b->readings < ATTN_READINGS; rows++)
+    if (cells % rows == 0) attn_block_add_reading(b, rows, cells / rows, p->cells);
+}
+
+int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place, int cols,
+                      int other) {
+  if (g->status == ATTN_OK)
+    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
+                             "a row of %d numbers after a row of %d: give all rows of a matrix "
+                             "the same length",
+                             other, cols);
+  return 0;
+}
+
+static int check_finite(struct attn_grouping *g, const attn_printing *p) {
+  for (int n = 0; n < p->rows * p->cols; n++) {
+    const attn_cell *cell = &p->cells[n];
+    if (cell->kind != ATTN_CELL_NUMBER || isfinite(cell->value)) continue;
+    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, cell->line, cell->column,
+                             "%s: write a number that a double can hold, or -inf if masked",
+                             isnan(cell->value) ? "NaN" : "a number that is too large");
+    return 0;
+  }
+  return 1;
+}
+
+int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line) {
+  attn_printing *p = &b->reading[0];
+  if (g->status != ATTN_OK) return 0;
+  if (p->rows == 0 || p->cols == 0) return 1;
+  b->end = last_line;
+  p->line = p->cells[0].line;
+  p->column = p->cells[0].column;
+  if (!check_finite(g, p)) return 0;
+  if (attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block))
+    return attn_group_no_memory(g);
+  g->block[g->blocks++] = b;
+  return 1;
+}
+
+/* ---- lines ---- */
+
+/* Only signs, as in a line that underlines or divides: "---", "|===|", "+--+". */
+static int is_rule(const char *text) {
+  size_t bytes = strspn(text, RULE_CHARACTERS);
+  return text[bytes] == 0 && strpbrk(text, "-=+|_") != NULL;
+}
+
+/* A rule below the only row of a table so far: that row was the header. */
+static void read_rule(struct attn_grouping *g, const char *text) {
+  struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
+  if (g->rows != 1 || g->row[0].style != ATTN_ROW_PIPES) return;
+  if (!strstr(text, "==") &&
+      (text[p.begin] == '+' || !attn_occurs(g->scan->patterns, HEADER_RULE, text)))
+    return;
+  g->header = g->row[0];
+  g->header_is_ruled = 1;
+  g->rows = 0;
+}
+
+/* A blank line ends a table or columns; labelled numbers may continue. */
+static void read_blank(struct attn_grouping *g) {
+  if (g->rows == 0) return;
+  const struct attn_row *first = &g->row[0];
+  int labelled = first->style == ATTN_ROW_VALUES || first->style == ATTN_ROW_COLON ||
+                 first->style == ATTN_ROW_EQUALS;
+  if (!labelled || first->items != 1 || !first->label.stem) attn_run_flush(g);
+}
+
+static int has_word(struct attn_grouping *g, const char *text) {
+  return attn_occurs(g->scan->patterns, "(*UCP)\\w", text);
+}
+
+static void add_grid(struct attn_grouping *g, int line, const attn_printing *grid, char *name) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_GRID, line, name);
+  if (!b) return;
+  b->reading[0] = *grid;
+  attn_block_end(g, b, line);
+}
+
+/* One matrix of a line, named by the text in front of it. */
+static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int index,
+                       struct attn_part front) {
+  struct attn_scan_value *value = &g->lines->value[index];
+  char *name = attn_group_text(g, line->text, front);
+  if (name && !has_word(g, name)) name = "";
+  for (int n = 0; name && n < value->grids && g->status == ATTN_OK; n++)
+    add_grid(g, line->line, &value->grid[n], name);
+  value->used = 1;
+}
+
+/* A line with matrices in brackets. 0: it has none. */
+static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part all = {0, line->bytes}, rest = all, front = all;
+  size_t at, end;
+  int value, found = 0;
+  while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
+    rest.begin = end;
+    if (!attn_group_is_value(g, value) || g->lines->value[value].is_vector) continue;
+    if (!found) attn_run_flush(g);
+    found = 1;
+    front.end = at;
+    add_matrix(g, line, value, front);
+    front.begin = end;
+  }
+  if (!found) return 0;
+  front.end = rest.end;
+  char *tail = attn_group_text(g, line->text, front);
+  g->aboves = 0;
+  if (tail && has_word(g, tail)) attn_group_above(g, tail);
+  attn_stray_text(g, line, all, NULL, 0);
+  return 1;
+}
+
+static int read_heading(struct attn_grouping *g, const char *text) {
+  if (strstr(text, ATTN_MARK_VALUE)) return 0;
+  if (!attn_match_at(g->scan->patterns, HEADING, text, strlen(text), 0, NULL)) return 0;
+  attn_run_flush(g);
+  char *heading = attn_group_text(g, text, (struct attn_part){0, strlen(text)});
+  if (!heading) return 1;
+  g->heading = heading;
+  g->aboves = 0;
+  attn_group_above(g, heading);
+  return 1;
+}
+
+static int is_printed_header(struct attn_grouping *g, const char *text) {
+  size_t at = strspn(text, " \t");
+  if (text[at] != '[' && (text[at] < '0' || text[at] > '9')) return 0;
+  return attn_match_at(g->scan->patterns, PRINTED_HEADER, text, strlen(text), 0, NULL);
+}
+
+static void read_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  int is_blank = line->text[strspn(line->text, " \t\r\f\v")] == 0;
+  struct attn_row row;
+  if (attn_drawn_line(g, line)) return;
+  if (g->drawns) {
+    attn_drawn_end(g, line->line - 1);
+    if (is_blank) g->aboves = 0;
+  }
+  if (is_blank) {
+    read_blank(g);
+    g->text_line = NULL;
+  } else if (is_printed_header(g, line->text)) {
+    attn_run_flush(g);
+  } else if (is_rule(line->text)) {
+    read_rule(g, line->text);
+  } else if (!read_matrices(g, line) && !read_heading(g, line->text)) {
+    if (attn_row_read(g, line, &row) && attn_run_add(g, &row)) return;
+    attn_run_flush(g);
+    attn_sentence(g, line);
+    g->text_line = line;
+  }
+}
+
+static void read_lines(struct attn_grouping *g) {
+  struct attn_scan_lines *lines = g->lines;
+  for (int n = 0; n < lines->lines && g->status == ATTN_OK; n++) {
+    struct attn_scan_line line = lines->line[n];
+    int joined = 0;
+    while (n + 1 < lines->lines && attn_paragraph_goes_on(g, &line, &lines->line[n + 1]) &&
+           attn_paragraph_join(g, &line, &lines->line[n + 1])) {
+      lines->line[n].text += strlen(lines->line[n].text); /* nothing of it is left */
+      lines->line[n].bytes = 0;
+      n++;
+      joined = 1;
+    }
+    if (joined) line.bytes = strlen(line.text), lines->line[n] = line;
+    read_line(g, &lines->line[n]);
+  }
+}
+
+static int set_result(struct attn_grouping *g) {
+  struct attn_scan *scan = g->scan;
+  scan->block = attn_pool_take(scan->pool, (size_t)g->blocks * sizeof *scan->block);
+  if (!scan->block) return attn_group_no_memory(g);
+  for (int n = 0; n < g->blocks; n++) scan->block[n] = *g->block[n];
+  scan->blocks = g->blocks;
+  scan->stray = g->stray;
+  scan->strays = g->strays;
+  return 1;
+}
+
+attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines) {
+  struct attn_grouping g = {.scan = scan, .lines = lines, .heading = ""};
+  int last = lines->lines ? lines->line[lines->lines - 1].line : 0;
+  read_lines(&g);
+  if (g.status == ATTN_OK) attn_run_flush(&g);
+  if (g.status == ATTN_OK) attn_drawn_end(&g, last);
+  if (g.status == ATTN_OK) attn_turns_merge(&g);
+  if (g.status == ATTN_OK) attn_stray_finish(&g);
+  if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);
+  if (g.status == ATTN_OK) set_result(&g);
+  return g.status;
+}

@@ -1,0 +1,206 @@
+/* blocks.h -- what the files share that turn lines into blocks. */
+#ifndef ATTN_LESSON_BLOCKS_H
+#define ATTN_LESSON_BLOCKS_H
+
+#include "scan.h"
+
+/* A number without its sign: 12, 0.5, .5, 3., 1e-3, 2 x 10^(-4). Unambiguous only where what
+ * follows is checked. */
+#define ATTN_NUMBER              \
+  "(?:\\d+\\.\\d*|\\.\\d+|\\d+)" \
+  "(?:[eE][-+]?\\d+|\\s?(?:\\x{D7}|x|\\x{B7})\\s?10\\^\\(?[-+]?\\d+\\)?)?"
+#define ATTN_VALUE "\\x{25A3}\\d+\\x{25A3}"
+
+enum { ATTN_NAME_CHARACTERS = 60, ATTN_LABEL_CHARACTERS = 24 };
+
+/* ---- part.c: parts of a line ---- */
+
+struct attn_part {
+  size_t begin, end; /* bytes */
+};
+
+int attn_is_blank(char c);
+struct attn_part attn_part_trim(const char *text, struct attn_part part);
+/* Without the trailing characters that are in the set; a full stop of Japanese, too, if the set has
+ * a full stop. */
+struct attn_part attn_part_chop(const char *text, struct attn_part part, const char *set);
+/* The last characters only. */
+struct attn_part attn_part_last(const char *text, struct attn_part part, int characters);
+/* The end of the mark of a value at `at`, or 0. value may be NULL. */
+size_t attn_value_mark(const char *text, size_t at, size_t end, int *value);
+/* The next mark of a value in the part: *at is its begin. Returns its end, or 0. */
+size_t attn_next_value(const char *text, struct attn_part part, size_t *at, int *value);
+int attn_part_has(const char *text, struct attn_part part, const char *word);
+
+/* ---- label.c: q_12 is the stem q and the index 12 ---- */
+
+struct attn_label {
+  char *text;       /* never NULL */
+  const char *stem; /* NULL: not a name with an index */
+  long index;       /* its last number, -1: none */
+};
+int attn_label_read(struct attn_pool *pool, char *text, struct attn_label *label);
+int attn_same_stem(const struct attn_label *a, const struct attn_label *b);
+
+/* ---- row.c: one line of numbers ---- */
+
+enum attn_row_style {
+  ATTN_ROW_PIPES,
+  ATTN_ROW_TABS,
+  ATTN_ROW_COMMAS,
+  ATTN_ROW_COLON,
+  ATTN_ROW_EQUALS,
+  ATTN_ROW_ARROW,
+  ATTN_ROW_SPACES,
+  ATTN_ROW_VALUES, /* a label and vectors */
+};
+
+enum attn_formula { ATTN_FORMULA_NONE, ATTN_FORMULA_SUM, ATTN_FORMULA_OTHER };
+
+enum attn_item_kind { ATTN_ITEM_TEXT, ATTN_ITEM_CELL, ATTN_ITEM_VALUE };
+
+struct attn_row_item {
+  unsigned char kind;  /* attn_item_kind */
+  unsigned char used;  /* in a block, or a label */
+  int value;           /* VALUE: its index */
+  uint32_t begin, end; /* bytes of the line */
+  uint32_t unit;       /* CELL: where its unit begins, 0: it has none */
+  attn_cell cell;      /* CELL */
+};
+
+struct attn_row {
+  const struct attn_scan_line *line;
+  int style;
+  struct attn_label label;
+  int formula; /* attn_formula: the values in front of the row are its operands */
+  int items;
+  struct attn_row_item *item;
+};
+
+/* ---- blocks.c ---- */
+
+struct attn_drawn; /* drawn.c */
+
+enum { ATTN_RESULT_GROUPS = 8 };
+
+/* The numbers of one sentence, in groups of a kind: for the sentence in the next line. */
+struct attn_result_line {
+  int line, groups;
+  struct attn_result_group {
+    int kind, count;
+    int is_list;
+    const char *name;
+    struct attn_block *block;
+  } group[ATTN_RESULT_GROUPS];
+};
+
+struct attn_grouping {
+  struct attn_scan *scan;
+  struct attn_scan_lines *lines;
+  attn_status status;         /* the first error; nothing is done after it */
+  char *above[ATTN_CAPTIONS]; /* the lines of text above, the nearest last */
+  int aboves;
+  char *heading;
+  struct attn_row header;                 /* of a table; items 0: none */
+  struct attn_row super;                  /* a header above the header */
+  int header_is_ruled;                    /* a rule follows it: its numbers may be a row */
+  const struct attn_scan_line *text_line; /* the last line of text; NULL: a blank line follows it */
+  struct attn_row before;                 /* the last row before the run; items 0: none */
+  struct attn_row *row;                   /* a run of lines that look alike */
+  int rows;
+  int drop_first; /* the first column counts rows: its header is one item short */
+  struct attn_drawn *drawn;
+  int drawns;
+  struct attn_block **block;
+  int blocks;
+  struct attn_stray *stray;
+  int strays;
+  struct attn_result_line results; /* of the last sentence that had some */
+};
+
+/* The first error stays. Returns 0. */
+int attn_group_no_memory(struct attn_grouping *g);
+struct attn_source_position attn_group_place(const struct attn_grouping *g,
+                                             const struct attn_scan_line *line, size_t at);
+/* The cell that a part of a line is, in its place. 0: it is words. */
+int attn_group_cell(struct attn_grouping *g, const struct attn_scan_line *line,
+                    struct attn_part part, attn_cell *cell);
+/* A copy without marks of values, trimmed. Never NULL unless memory is short. */
+char *attn_group_text(struct attn_grouping *g, const char *text, struct attn_part part);
+void attn_group_above(struct attn_grouping *g, char *text);
+int attn_group_is_value(const struct attn_grouping *g, int value); /* its index is in range */
+
+/* Reports rows of different lengths. Returns 0. */
+int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place, int cols,
+                      int other);
+
+/* A block begins, with the captions of this moment; it is part of nothing yet. NULL: no memory. */
+struct attn_block *attn_block_begin(struct attn_grouping *g, int source, int line, char *name);
+/* The cells of another row of reading 0, to be filled in; cols as the rows before. NULL: no memory,
+ * or b is NULL. */
+attn_cell *attn_block_add_row(struct attn_grouping *g, struct attn_block *b, int cols,
+                              const char *label);
+int attn_block_copy_row(struct attn_grouping *g, struct attn_block *b, const attn_cell *cells,
+                        int cols, const char *label);
+/* Another column of a block of one row. */
+int attn_block_widen(struct attn_grouping *g, struct attn_block *b, const attn_cell *cell,
+                     const char *label);
+int attn_block_label_column(struct attn_grouping *g, struct attn_block *b, const char *label);
+/* Another shape; cells may be shared. Without effect if the block has ATTN_READINGS. */
+void attn_block_add_reading(struct attn_block *b, int rows, int cols, attn_cell *cells);
+/* All shapes of the cells of 2 rows to `most`. */
+void attn_block_add_shapes(struct attn_block *b, int most);
+/* The block is finished: checks its numbers, makes it the last one. Returns 0: an error. */
+int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line);
+
+/* The row of a line: 0: it is prose. */
+int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line, struct attn_row *row);
+
+/* run.c: rows that look alike -> blocks. */
+void attn_run_flush(struct attn_grouping *g);
+/* Adds a row to the run, or begins another one. 0: it is prose. */
+int attn_run_add(struct attn_grouping *g, const struct attn_row *row);
+
+/* drawn.c: a matrix whose brackets are drawn over several lines. */
+int attn_drawn_opens(const char *text, struct attn_part part);
+int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line);
+void attn_drawn_end(struct attn_grouping *g, int last_line);
+
+/* sentence.c: vectors and numbers in a sentence. */
+void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line);
+/* Is the vector between the parts a term of a sum or product that is worked out? */
+int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part front,
+                 struct attn_part rest);
+/* Do the last characters of the part match? */
+int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
+                      struct attn_part p, int characters);
+
+/* paragraph.c: does the sentence go on in the next line? join: line is then both. 0: no memory */
+int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
+                           const struct attn_scan_line *next);
+int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
+                        const struct attn_scan_line *next);
+
+/* results.c: the numbers of a sentence: results, lists, sums. */
+void attn_results(struct attn_grouping *g, const struct attn_scan_line *line);
+/* The same but for digits and signs? */
+int attn_same_letters(const char *a, const char *b);
+/* Does the part end in the name of a size or a divisor: "d_k", "sqrt(2)"? */
+int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part front);
+
+/* stray.c */
+/* What is named directly before `at`: the words since the last comma or sign of equality. */
+struct attn_part attn_name_before(const char *text, size_t at);
+void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
+/* Values that no block has; sorts all strays. */
+void attn_stray_finish(struct attn_grouping *g);
+
+/* mention.c: the numbers of a part of a sentence, except those that begin at one of the places:
+ * strays. */
+void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
+                     struct attn_part part, const size_t *except, int excepts);
+
+/* turn.c: parts of one matrix -> the matrix; blocks that recur with a period -> matrices. */
+void attn_turns_merge(struct attn_grouping *g);
+
+#endif

@@ -1,0 +1,157 @@
+#include <string.h>
+
+#include "blocks.h"
+#include "cell.h"
+
+/* A matrix whose brackets are drawn, one row a line:
+ *     Q = ⎡ 1 0 ⎤   K = ⎡ 1 2 ⎤
+ *         ⎣ 0 1 ⎦       ⎣ 3 4 ⎦
+ */
+enum { PIECE_BYTES = 3, NAME_BYTES = 240 };
+
+struct attn_drawn {
+  struct attn_block *block;
+  char *name; /* the text in front of it, of all lines */
+  size_t name_bytes;
+  int cols;                          /* of the first row */
+  int ragged;                        /* the length of a row that differs, 0: none */
+  struct attn_source_position place; /* of that row */
+};
+
+/* U+239B .. U+239D and U+23A1 .. U+23A3 open, U+239E .. U+23A0 and U+23A4 .. U+23A6 close. */
+static int piece(const char *text, size_t at, size_t end) {
+  const unsigned char *s = (const unsigned char *)text + at;
+  if (end - at < PIECE_BYTES || s[0] != 0xE2 || s[1] != 0x8E) return 0;
+  if ((s[2] >= 0x9B && s[2] <= 0x9D) || (s[2] >= 0xA1 && s[2] <= 0xA3)) return '[';
+  return (s[2] >= 0x9E && s[2] <= 0xA0) || (s[2] >= 0xA4 && s[2] <= 0xA6) ? ']' : 0;
+}
+
+/* The next piece of this kind (0: any), or end. */
+static size_t next_piece(const char *text, struct attn_part p, int kind) {
+  for (; p.begin < p.end; p.begin++) {
+    const char *found = memchr(text + p.begin, 0xE2, p.end - p.begin);
+    if (!found) return p.end;
+    p.begin = (size_t)(found - text);
+    int has = piece(text, p.begin, p.end);
+    if (has && (!kind || has == kind)) return p.begin;
+  }
+  return p.end;
+}
+
+int attn_drawn_opens(const char *text, struct attn_part part) {
+  return next_piece(text, part, '[') < part.end;
+}
+
+static size_t cell_end(const char *text, size_t at, size_t end) {
+  while (at < end && !attn_is_blank(text[at]) && text[at] != ',') at++;
+  return at;
+}
+
+/* The cells of a row; their count, -1: there are words in it. */
+static int read_cells(struct attn_grouping *g, const struct attn_scan_line *line,
+                      struct attn_part body, attn_cell **cells) {
+  int count = 0;
+  *cells = NULL;
+  for (size_t at = body.begin, end; at < body.end; at = end + (end == at)) {
+    end = cell_end(line->text, at, body.end);
+    if (end == at) continue;
+    if (attn_pool_grow(g->scan->pool, (void **)cells, (size_t)count, sizeof **cells))
+      return attn_group_no_memory(g) - 1;
+    if (!attn_group_cell(g, line, (struct attn_part){at, end}, &(*cells)[count++])) return -1;
+  }
+  return count;
+}
+
+/* One more; the first ones of a line may have had words in them. */
+static int new_drawn(struct attn_grouping *g, int line) {
+  if (attn_pool_grow(g->scan->pool, (void **)&g->drawn, (size_t)g->drawns, sizeof *g->drawn))
+    return attn_group_no_memory(g);
+  struct attn_drawn *d = &g->drawn[g->drawns];
+  *d = (struct attn_drawn){.block = attn_block_begin(g, ATTN_BLOCK_GRID, line, "")};
+  return d->block ? ++g->drawns : 0;
+}
+
+static void extend_name(struct attn_grouping *g, struct attn_drawn *d, const char *text,
+                        struct attn_part p) {
+  p = attn_part_trim(text, p);
+  size_t bytes = p.end - p.begin;
+  if (bytes == 0 || d->name_bytes + bytes + 2 > NAME_BYTES) return;
+  if (!d->name) d->name = attn_pool_take(g->scan->pool, NAME_BYTES);
+  if (!d->name) {
+    attn_group_no_memory(g);
+    return;
+  }
+  if (d->name_bytes) d->name[d->name_bytes++] = ' ';
+  memcpy(d->name + d->name_bytes, text + p.begin, bytes);
+  d->name_bytes += bytes;
+  d->block->name = d->name;
+}
+
+/* A matrix of several columns is an error later; numbers one below another are not a matrix. */
+static void add_ragged(struct attn_grouping *g, struct attn_drawn *d, const attn_cell *cells,
+                       int count) {
+  if (!d->ragged) {
+    d->ragged = count;
+    d->place = (struct attn_source_position){cells[0].line, cells[0].column};
+  }
+  if (d->cols > 1) return;
+  for (int n = 0; n < count && g->status == ATTN_OK; n++)
+    attn_stray_cell(g, d->block->name, &cells[n], 1);
+}
+
+static void add_row(struct attn_grouping *g, const struct attn_scan_line *line, int index,
+                    struct attn_part name, struct attn_part body) {
+  attn_cell *cells;
+  int count = read_cells(g, line, body, &cells);
+  if (count < 0) {
+    if (g->status == ATTN_OK) attn_stray_text(g, line, body, NULL, 0);
+    return;
+  }
+  while (g->drawns <= index)
+    if (!new_drawn(g, line->line)) return;
+  struct attn_drawn *d = &g->drawn[index];
+  extend_name(g, d, line->text, name);
+  if (count == 0) return;
+  if (!d->cols) d->cols = count;
+  if (count == d->cols)
+    attn_block_copy_row(g, d->block, cells, count, "");
+  else
+    add_ragged(g, d, cells, count);
+}
+
+int attn_drawn_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part rest = {0, line->bytes};
+  int found = 0;
+  for (;;) {
+    struct attn_part name = rest, body = rest;
+    name.end = next_piece(line->text, rest, 0);
+    if (name.end == rest.end) break;
+    rest.begin = name.end + PIECE_BYTES;
+    if (piece(line->text, name.end, rest.end) == ']') continue;
+    body.begin = rest.begin;
+    body.end = next_piece(line->text, rest, ']');
+    if (body.end == rest.end) break;
+    if (!found) attn_run_flush(g);
+    add_row(g, line, found++, name, body);
+    rest.begin = body.end + PIECE_BYTES;
+  }
+  return found > 0;
+}
+
+static void end_matrix(struct attn_grouping *g, struct attn_drawn *d, int last_line) {
+  const attn_printing *p = &d->block->reading[0];
+  d->block->labels = 0;
+  if (!d->ragged)
+    attn_block_end(g, d->block, last_line);
+  else if (d->cols > 1)
+    attn_group_ragged(g, d->place, d->cols, d->ragged);
+  else
+    for (int n = 0; n < p->rows * p->cols && g->status == ATTN_OK; n++)
+      attn_stray_cell(g, d->block->name, &p->cells[n], 1);
+}
+
+void attn_drawn_end(struct attn_grouping *g, int last_line) {
+  for (int n = 0; n < g->drawns && g->status == ATTN_OK; n++)
+    end_matrix(g, &g->drawn[n], last_line);
+  g->drawns = 0;
+}

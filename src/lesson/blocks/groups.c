@@ -1,0 +1,134 @@
+/* groups.c -- the numbers of a sentence -> blocks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "results.h"
+
+enum { VECTORS_MAX = 64 };
+
+int attn_same_letters(const char *a, const char *b) {
+  static const char others[] = " \t0123456789.,:;-+*/()[]_^>=";
+  for (;; a++, b++) {
+    a += strspn(a, others);
+    b += strspn(b, others);
+    if (*a != *b) return 0;
+    if (!*a) return 1;
+  }
+}
+
+static int in_order(const void *a, const void *b) {
+  const struct attn_result *x = a, *y = b;
+  if (x->at != y->at) return x->at < y->at ? -1 : 1;
+  return y->kind - x->kind;
+}
+
+static void sort_results(struct attn_results *r) {
+  int kept = 0;
+  if (r->count > 1) qsort(r->item, (size_t)r->count, sizeof *r->item, in_order);
+  for (int n = 0; n < r->count; n++)
+    if (kept == 0 || r->item[n].at >= r->item[kept - 1].end) r->item[kept++] = r->item[n];
+  r->count = kept;
+}
+
+/* "3 + 1 = 4 and 3 + 0.5 = 3.5, so x = [4, 3.5]": once is enough. */
+static void drop_vector(struct attn_results *r, const attn_printing *vector) {
+  int cells = vector->rows * vector->cols;
+  for (int n = 0; n + cells <= r->count; n++) {
+    int same = 0;
+    while (same < cells && r->item[n + same].cell.value == vector->cells[same].value) same++;
+    for (int k = 0; same == cells && k < cells; k++) r->item[n + k].kind = ATTN_RESULT_DROPPED;
+  }
+}
+
+static void drop_vectors(struct attn_grouping *g, const struct attn_scan_line *line,
+                         struct attn_results *r) {
+  struct attn_part rest = {0, line->bytes};
+  size_t at;
+  int value;
+  for (int n = 0; n < VECTORS_MAX && r->count <= VECTORS_MAX; n++) {
+    if ((rest.begin = attn_next_value(line->text, rest, &at, &value)) == 0) return;
+    if (attn_group_is_value(g, value)) drop_vector(r, &g->lines->value[value].grid[0]);
+  }
+}
+
+/* ---- blocks ---- */
+
+static void add_group(struct attn_grouping *g, int line, const struct attn_result *first,
+                      struct attn_result_group *group) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_SCALARS, line, first->name);
+  attn_cell *row = attn_block_add_row(g, b, group->count, first->name);
+  if (!row) return;
+  for (int n = 0; n < group->count; n++) {
+    row[n] = first[n].cell;
+    if (!attn_block_label_column(g, b, first[n].name)) return;
+  }
+  if (attn_block_end(g, b, line)) group->block = b;
+}
+
+/* The group of the line above goes on: with a row, or with one more number. */
+static void extend_group(struct attn_grouping *g, int line, const struct attn_result *first,
+                         struct attn_result_group *group) {
+  struct attn_block *b = group->block;
+  if (group->count == 1) {
+    attn_block_widen(g, b, &first->cell, first->name);
+  } else {
+    attn_cell *row = attn_block_add_row(g, b, group->count, first->name);
+    for (int n = 0; row && n < group->count; n++) row[n] = first[n].cell;
+  }
+  b->end = line;
+}
+
+/* Consecutive results of one kind are a group. 0: too many groups. */
+static int find_groups(const struct attn_results *r, struct attn_result_line *out) {
+  out->groups = 0;
+  for (int n = 0; n < r->count; n++) {
+    const struct attn_result *item = &r->item[n];
+    if (n == 0 || item->kind != item[-1].kind) {
+      if (out->groups == ATTN_RESULT_GROUPS) return 0;
+      out->group[out->groups++] = (struct attn_result_group){
+          .kind = item->kind, .is_list = item->is_list, .name = item->name};
+    }
+    out->group[out->groups - 1].count++;
+  }
+  return 1;
+}
+
+/* Lists that nothing tells apart have the same name. */
+static int same_group(const struct attn_result_group *a, const struct attn_result_group *b) {
+  if (a->kind != b->kind || a->count != b->count || a->is_list != b->is_list) return 0;
+  return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
+}
+
+static int is_alike(const struct attn_result_line *a, const struct attn_result_line *b) {
+  if (a->groups != b->groups || a->line != b->line - 1) return 0;
+  for (int n = 0; n < a->groups; n++)
+    if (!same_group(&a->group[n], &b->group[n])) return 0;
+  return 1;
+}
+
+static void add_groups(struct attn_grouping *g, int line, struct attn_results *r) {
+  struct attn_result_line now = {.line = line};
+  if (!find_groups(r, &now)) {
+    for (int n = 0; n < r->count; n++) r->item[n].kind = ATTN_RESULT_OTHER;
+    find_groups(r, &now);
+  }
+  int alike = is_alike(&g->results, &now), at = 0;
+  for (int n = 0; n < now.groups && g->status == ATTN_OK; n++) {
+    const struct attn_result *first = r->item + at;
+    at += now.group[n].count;
+    if (first->kind == ATTN_RESULT_DROPPED) continue;
+    now.group[n].block = alike ? g->results.group[n].block : NULL;
+    if (now.group[n].block)
+      extend_group(g, line, first, &now.group[n]);
+    else
+      add_group(g, line, first, &now.group[n]);
+  }
+  g->results = now;
+}
+
+void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
+                        struct attn_results *r) {
+  sort_results(r);
+  drop_vectors(g, line, r);
+  add_groups(g, line->line, r);
+}

@@ -1,0 +1,244 @@
+/* header.c -- what the columns of a table are called. */
+#include <string.h>
+
+#include "table.h"
+
+/* Between the words of a header are at least so many blanks, and between matrices side by side. */
+enum { HEADER_BYTES = 180, WORD_GAP = 2, PART_GAP = 3, LINES_ABOVE = 2 };
+
+int attn_header_may_be_row(const struct attn_table *t) {
+  if (!t->header_is_ruled || t->header.items != t->cols) return 0;
+  for (int n = 0; n < t->numbers; n++)
+    if (!attn_item_is_number(&t->header.item[t->number[n]])) return 0;
+  return 1;
+}
+
+static char *header_words(struct attn_grouping *g, const struct attn_table *t) {
+  char *words = attn_pool_take(g->scan->pool, HEADER_BYTES + 1);
+  size_t end = 0;
+  if (!words) return attn_group_no_memory(g), NULL;
+  for (int n = 0; n < t->header.items; n++) {
+    const char *word =
+        t->header.item[n].kind == ATTN_ITEM_TEXT ? attn_item_text(g, &t->header, n) : "";
+    size_t bytes = word ? strlen(word) : 0;
+    if (bytes == 0 || end + bytes + 1 > HEADER_BYTES) continue;
+    if (end) words[end++] = ' ';
+    memcpy(words + end, word, bytes);
+    end += bytes;
+  }
+  return words;
+}
+
+/* The header may have no cell above the labels. */
+void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
+                     int skip) {
+  int same = t->header.items == t->cols, shorter = t->header.items == t->numbers - skip;
+  if (t->header.items == 0) return;
+  b->header = header_words(g, t);
+  for (int n = skip; b->header && (same || shorter) && n < t->numbers; n++) {
+    char *label = attn_item_text(g, &t->header, same ? t->number[n] : n - skip);
+    if (!label || !attn_block_label_column(g, b, label)) return;
+  }
+}
+
+/* ---- the line above columns that blanks separate ---- */
+
+static size_t gap_at(const char *text, size_t at) { return strspn(text + at, " \t"); }
+
+static size_t phrase_end(const char *text, size_t at, size_t gap) {
+  for (size_t blanks; text[at]; at += blanks) {
+    while (text[at] && !attn_is_blank(text[at])) at++;
+    blanks = gap_at(text, at);
+    if (blanks >= gap || !text[at + blanks]) return at;
+  }
+  return at;
+}
+
+/* The phrases of a line: `gap` blanks are between. Returns how many, most + 1: more. */
+static int split_line(const char *text, size_t gap, struct attn_part *phrase, int most) {
+  int count = 0;
+  for (size_t at = gap_at(text, 0), end; text[at]; at = end + gap_at(text, end)) {
+    if (count == most) return most + 1;
+    end = phrase_end(text, at, gap);
+    struct attn_part part = {at, end};
+    phrase[count++] = attn_part_trim(text, part);
+  }
+  return count;
+}
+
+/* Words one blank apart: each is above its own number. */
+static int is_aligned(const struct attn_table *t, const struct attn_part *word) {
+  const struct attn_row *row = &t->row[0];
+  for (int n = 0; n < t->cols; n++) {
+    const struct attn_row_item *item = &row->item[n];
+    if (word[n].begin >= item->end || item->begin >= word[n].end) return 0;
+    if (n > 0 && word[n].begin < row->item[n - 1].end) return 0;
+    if (n + 1 < t->cols && word[n].end > row->item[n + 1].begin) return 0;
+  }
+  return 1;
+}
+
+static int has_number(struct attn_grouping *g, const struct attn_scan_line *line,
+                      const struct attn_part *part, int parts) {
+  attn_cell cell;
+  for (int n = 0; n < parts; n++)
+    if (attn_group_cell(g, line, part[n], &cell)) return 1;
+  return 0;
+}
+
+/* The words become the header; they are no caption. */
+static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word) {
+  struct attn_row_item *item = attn_pool_take(g->scan->pool, (size_t)t->cols * sizeof *item);
+  if (!item) {
+    attn_group_no_memory(g);
+    return;
+  }
+  for (int n = 0; n < t->cols; n++)
+    item[n] = (struct attn_row_item){
+        .kind = ATTN_ITEM_TEXT, .begin = (uint32_t)word[n].begin, .end = (uint32_t)word[n].end};
+  t->header =
+      (struct attn_row){.line = g->text_line, .style = t->style, .items = t->cols, .item = item};
+  if (g->aboves) g->aboves--;
+}
+
+/* Is the gap after number n of the row wider than all that are not between parts? */
+static size_t gap_after(const struct attn_row *row, int n) {
+  return row->item[n + 1].begin - row->item[n].end;
+}
+
+/* Where parts begin in this row: at its widest gaps. 0: they are not wider than the others. */
+static int row_parts(const struct attn_row *row, int parts, int *begin) {
+  int found = 0;
+  size_t widest = 0;
+  for (int n = 0; n + 1 < row->items; n++)
+    if (gap_after(row, n) > widest) widest = gap_after(row, n);
+  for (int n = 0; n + 1 < row->items; n++) {
+    if (2 * gap_after(row, n) <= widest || gap_after(row, n) < PART_GAP) continue;
+    if (++found == parts) return 0;
+    begin[found] = n + 1;
+  }
+  return found == parts - 1;
+}
+
+static void set_parts(struct attn_grouping *g, struct attn_table *t, const struct attn_part *phrase,
+                      int parts, const int *begin) {
+  t->part = attn_pool_take(g->scan->pool, (size_t)parts * sizeof *t->part);
+  for (int n = 0; t->part && n < parts; n++) {
+    t->part[n].begin = begin[n];
+    t->part[n].end = n + 1 < parts ? begin[n + 1] : t->numbers;
+    t->part[n].name = attn_group_text(g, g->text_line->text, phrase[n]);
+  }
+  if (!t->part) attn_group_no_memory(g);
+  if (g->status != ATTN_OK) return;
+  t->parts = parts;
+  if (g->aboves) g->aboves--;
+}
+
+/* "Q        K" above "1 0      2 1". */
+static void find_side_by_side(struct attn_grouping *g, struct attn_table *t,
+                              const struct attn_part *phrase, int parts) {
+  int *begin = attn_pool_take(g->scan->pool, 2 * (size_t)parts * sizeof *begin);
+  if (!begin) {
+    attn_group_no_memory(g);
+    return;
+  }
+  for (int r = 0; r < t->rows; r++) {
+    if (!row_parts(&t->row[r], parts, r ? begin + parts : begin)) return;
+    if (r && memcmp(begin, begin + parts, (size_t)parts * sizeof *begin) != 0) return;
+  }
+  set_parts(g, t, phrase, parts, begin);
+}
+
+static void find_words(struct attn_grouping *g, struct attn_table *t) {
+  const struct attn_scan_line *line = g->text_line;
+  int most = t->cols + 1;
+  struct attn_part *word = attn_pool_take(g->scan->pool, (size_t)most * sizeof *word);
+  if (!word) {
+    attn_group_no_memory(g);
+    return;
+  }
+  int words = split_line(line->text, WORD_GAP, word, most);
+  if (words > most || has_number(g, line, word, words)) return;
+  if (words >= t->cols) {
+    set_words(g, t, word + (words - t->cols));
+  } else if (words > 1) {
+    find_side_by_side(g, t, word, words);
+  } else if (split_line(line->text, 1, word, most) == t->cols && is_aligned(t, word)) {
+    set_words(g, t, word);
+  }
+}
+
+/* ---- headers that name parts ---- */
+
+/* A part for each column of the header where a name begins; blank cells go on with it. */
+static int find_spans(struct attn_grouping *g, struct attn_table *t,
+                      const struct attn_row *header) {
+  int widest = 0, parts = 0;
+  if (header->items != t->cols) return 0;
+  for (int n = t->skip; n < t->numbers; n++) {
+    const struct attn_row_item *item = &header->item[t->number[n]];
+    if (item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK) return 0;
+    if (item->kind == ATTN_ITEM_TEXT) {
+      t->part[parts] = (struct attn_table_part){n, n, attn_item_text(g, header, t->number[n])};
+      if (!t->part[parts++].name) return 0;
+    }
+    if (parts == 0) return 0;
+    t->part[parts - 1].end = n + 1;
+    if (n + 1 - t->part[parts - 1].begin > widest) widest = n + 1 - t->part[parts - 1].begin;
+  }
+  return parts > 1 && widest > 1 ? parts : 0;
+}
+
+/* "q1 | q2 | k1 | k2": a part for each stem. */
+static int find_stems(struct attn_grouping *g, struct attn_table *t) {
+  struct attn_label last = {.index = -1}, label;
+  int parts = 0, several = 0;
+  if (t->header.items != t->cols) return 0;
+  for (int n = t->skip; n < t->numbers; n++) {
+    char *text = attn_item_text(g, &t->header, t->number[n]);
+    if (text) text[strcspn(text, "[(")] = 0; /* its unit */
+    if (!text || !attn_label_read(g->scan->pool, text, &label)) return attn_group_no_memory(g);
+    int goes_on = parts > 0 && label.index >= 0 && last.index >= 0 && attn_same_stem(&label, &last);
+    if (!goes_on) t->part[parts++] = (struct attn_table_part){n, n, text};
+    t->part[parts - 1].end = n + 1;
+    several += goes_on && n - t->part[parts - 1].begin == 1;
+    last = label;
+  }
+  return several > 1 ? parts : 0;
+}
+
+/* ", 1, 2, 1, 2" below the names of parts: the numbers of their columns. */
+static int counts_columns(const struct attn_table *t) {
+  const struct attn_row *row = &t->row[0];
+  if (t->rows < 2 || row->item[t->number[t->part[0].begin]].kind != ATTN_ITEM_CELL) return 0;
+  double first = row->item[t->number[t->part[0].begin]].cell.value;
+  if (first != 0 && first != 1) return 0;
+  for (int p = 0; p < t->parts; p++)
+    for (int n = t->part[p].begin; n < t->part[p].end; n++) {
+      const struct attn_row_item *item = &row->item[t->number[n]];
+      if (item->cell.decimals != 0 || item->cell.value != first + n - t->part[p].begin) return 0;
+    }
+  return 1;
+}
+
+static void drop_row(struct attn_table *t) {
+  for (int n = 0; n < t->cols; n++) t->row[0].item[n].used = 1;
+  t->row++;
+  t->rows--;
+}
+
+void attn_header_find(struct attn_grouping *g, struct attn_table *t) {
+  if (t->style == ATTN_ROW_SPACES && t->header.items == 0 && !t->skip && t->rows > 1 &&
+      t->cols > 1 && g->text_line && g->text_line->line >= t->line - LINES_ABOVE)
+    find_words(g, t);
+  if (t->parts || t->header.items == 0 || g->status != ATTN_OK) return;
+  t->part = attn_pool_take(g->scan->pool, (size_t)t->numbers * sizeof *t->part);
+  if (!t->part) {
+    attn_group_no_memory(g);
+    return;
+  }
+  if (t->super.items) t->parts = find_spans(g, t, &t->super);
+  if (!t->parts) t->parts = find_spans(g, t, &t->header);
+  if (t->parts && counts_columns(t)) drop_row(t);
+  if (!t->parts) t->parts = find_stems(g, t);
+}

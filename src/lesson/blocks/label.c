@@ -1,0 +1,118 @@
+#include <string.h>
+
+#include "blocks.h"
+
+enum { STEM_BYTES_MAX = 60, INDEX_MAX = 1000000000 };
+
+static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c & 0x80); }
+
+/* The end of the letter of a name at `at` (Latin, or alpha to omega), or `at`. */
+static size_t name_letter(const char *text, size_t at, size_t end) {
+  if (at < end && is_letter(text[at])) return at + 1;
+  if (end - at < 2) return at;
+  unsigned char a = (unsigned char)text[at], b = (unsigned char)text[at + 1];
+  return (a == 0xCE && b >= 0xB1) || (a == 0xCF && b <= 0x89) ? at + 2 : at;
+}
+
+static size_t skip_letters(const char *text, size_t at, size_t end) {
+  while (at < end && is_letter(text[at])) at++;
+  return at;
+}
+
+static size_t skip_digits(const char *text, size_t at, size_t end) {
+  while (at < end && is_digit(text[at])) at++;
+  return at;
+}
+
+static size_t skip_one(const char *text, size_t at, size_t end, const char *set) {
+  return at < end && text[at] && strchr(set, text[at]) ? at + 1 : at;
+}
+
+/* q1, W_Q2, k_12,3, alpha 1: the stem is the letters: q, WQ. Returns its bytes in stem, or 0. */
+static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
+  size_t at = p.begin, next, bytes;
+  while ((next = name_letter(text, at, p.end)) != at || (at < p.end && text[at] == '~'))
+    at = next != at ? next : at + 1;
+  if (at == p.begin) return 0;
+  bytes = at - p.begin;
+  memcpy(stem, text + p.begin, bytes);
+  at = skip_one(text, at, p.end, "_^");
+  next = skip_letters(text, at, p.end);
+  memcpy(stem + bytes, text + at, next - at);
+  bytes += next - at;
+  at = skip_one(text, next, p.end, "_ ");
+  next = skip_digits(text, at, p.end);
+  if (next == at) return 0;
+  at = skip_digits(text, skip_one(text, next, p.end, ",_"), p.end);
+  return at == p.end ? bytes : 0;
+}
+
+/* q_cat: the stem is the letter. */
+static size_t worded_name(const char *text, struct attn_part p, char *stem) {
+  size_t at = name_letter(text, p.begin, p.end);
+  size_t bytes = at - p.begin;
+  if (bytes == 0 || p.end - at < 2 || text[at] != '_' || !is_letter(text[at + 1])) return 0;
+  for (size_t i = at + 1; i < p.end; i++)
+    if (!is_word(text[i])) return 0;
+  memcpy(stem, text + p.begin, bytes);
+  return bytes;
+}
+
+/* Is it a letter, or letters with a number: "x", "q_1"? */
+static int is_short_name(const char *text, struct attn_part p) {
+  size_t at = skip_letters(text, p.begin, p.end);
+  if (at == p.begin) return 0;
+  if (at == p.end) return at - p.begin == 1;
+  at = skip_one(text, at, p.end, "_^");
+  return at < p.end && skip_digits(text, at, p.end) == p.end;
+}
+
+/* The label without trailing signs; its last word if that is a short name: "token x_1". */
+static struct attn_part name_of(const char *text) {
+  struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
+  p = attn_part_chop(text, p, " \t\r\f\v*:=");
+  struct attn_part word = p;
+  for (size_t at = p.begin; at < p.end; at++)
+    if (attn_is_blank(text[at])) word.begin = at + 1;
+  return word.begin > p.begin && is_short_name(text, word) ? word : p;
+}
+
+static long last_number(const char *text) {
+  size_t end = strlen(text), at;
+  long number = 0;
+  while (end > 0 && !is_digit(text[end - 1])) end--;
+  if (end == 0) return -1;
+  for (at = end; at > 0 && is_digit(text[at - 1]);) at--;
+  for (; at < end && number < INDEX_MAX; at++) number = number * 10 + (text[at] - '0');
+  return number;
+}
+
+/* The bytes of the label's stem, in stem; 0: it has none. */
+static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
+  struct attn_part p = name_of(text);
+  if (p.end - p.begin > STEM_BYTES_MAX || p.begin == p.end) return 0;
+  stem[0] = text[p.begin];
+  if (p.end - p.begin == 1 && is_letter(text[p.begin])) return 1;
+  size_t bytes = indexed_name(text, p, stem);
+  return bytes ? bytes : worded_name(text, p, stem);
+}
+
+int attn_label_is_indexed(const char *label) {
+  char stem[STEM_BYTES_MAX];
+  return stem_of(label, stem) > 0;
+}
+
+int attn_label_read(struct attn_pool *pool, char *text, struct attn_label *label) {
+  char stem[STEM_BYTES_MAX];
+  *label = (struct attn_label){.text = text, .index = last_number(text)};
+  size_t bytes = stem_of(text, stem);
+  if (!bytes) return 1;
+  label->stem = attn_pool_text(pool, stem, bytes);
+  return label->stem != NULL;
+}
+
+int attn_same_stem(const struct attn_label *a, const struct attn_label *b) {
+  return a->stem && b->stem && strcmp(a->stem, b->stem) == 0;
+}

@@ -1,0 +1,207 @@
+#include <string.h>
+
+#include "blocks.h"
+
+/* Numbers mentioned in a sentence. Digits that are not a number of the example are left out: sizes
+ * (d_k = 2), numbering (step 3), indices (q1, W_2, k_1,2, S(1, 2), x[0], [,1]), shapes (4x2) and
+ * terms of sums that are worked out. */
+
+/* "3. We divide", "(2) We divide", "- 4) We divide" */
+static const char NUMBERING[] = "\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s";
+/* 4x2, 4 by 2, a date, 1.2.3, 12:30, 2nd */
+static const char NO_NUMBER[] =
+    "\\d+\\s?(?:x|\\x{D7}|\\*|by)\\s?\\d+(?![.\\d^])|\\d{4}-\\d\\d-\\d\\d|\\d+(?:\\.\\d+){2,9}|"
+    "\\d+:\\d+|\\d+(?:st|nd|rd|th)\\b";
+/* 0.5, -2, 1/2, 50% */
+static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?%?(?![A-Za-z0-9_])";
+/* After an opening parenthesis or bracket of a name: "1, 2)". */
+static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
+/* After _ or ^: "12", "1,2", "0.5". */
+static const char SCRIPT[] = "\\d[\\d.]*(?:,\\d+){0,9}";
+static const char ROOT[] = "\u221A";
+
+/* The number after one of these is its number. In English also with a plural s. */
+static const char *const NUMBERED[] = {
+    "step",
+    "table",
+    "fig",
+    "figure",
+    "section",
+    "example",
+    "problem",
+    "head",
+    "token",
+    "query",
+    "key",
+    "row",
+    "column",
+    "position",
+    "layer",
+    "word",
+    "part",
+    "page",
+    "exercise",
+    "question",
+    "lecture",
+    "chapter",
+    "week",
+    "quiz",
+    "equation",
+    "eq",
+    "no",
+    "\u30B9\u30C6\u30C3\u30D7", /* step */
+    "\u30C8\u30FC\u30AF\u30F3", /* token */
+    "\u30D8\u30C3\u30C9",       /* head */
+    "\u4F8B",                   /* example */
+    "\u554F",                   /* question */
+    "\u56F3",                   /* figure */
+    "\u8868",                   /* table */
+    "\u5F0F",                   /* equation */
+    "\u7B2C",                   /* number */
+};
+enum { WORDS = sizeof NUMBERED / sizeof NUMBERED[0] };
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+static size_t back_over(const char *text, size_t at, const char *set) {
+  while (at > 0 && text[at - 1] && strchr(set, text[at - 1])) at--;
+  return at;
+}
+
+/* Does the text in front of `at` end so? Letters in any case. */
+static int ends_with(const char *text, size_t at, const char *word) {
+  size_t bytes = strlen(word);
+  if (at < bytes) return 0;
+  for (size_t n = 0; n < bytes; n++) {
+    char c = text[at - bytes + n];
+    if (c != word[n] && !(c >= 'A' && c <= 'Z' && c - 'A' + 'a' == word[n])) return 0;
+  }
+  return at == bytes || !is_letter(word[0]) || !is_letter(text[at - bytes - 1]);
+}
+
+/* "step 3", "heads 1 and", "No. 4", "#2" */
+static int is_numbered(const char *text, size_t at) {
+  at = back_over(text, at, " \t");
+  if (at > 0 && text[at - 1] == '#') return 1;
+  at = back_over(text, at, ".(");
+  size_t singular = at > 1 && (text[at - 1] | ' ') == 's' ? at - 1 : at;
+  for (int n = 0; n < WORDS; n++)
+    if (ends_with(text, at, NUMBERED[n]) || ends_with(text, singular, NUMBERED[n])) return 1;
+  return 0;
+}
+
+/* Greek of two bytes: U+0370 .. U+03FF. */
+static int ends_in_greek(const char *text, size_t at) {
+  unsigned char lead = at > 1 ? (unsigned char)text[at - 2] : 0;
+  return lead >= 0xCD && lead <= 0xCF;
+}
+
+/* Where the digits at `at` end if they are an index, else `at`. */
+static size_t skip_index(struct attn_grouping *g, const char *text, size_t at, size_t end) {
+  struct attn_match m;
+  char before = at > 0 ? text[at - 1] : 0, name = at > 1 ? text[at - 2] : 0;
+  const char *pattern = NULL;
+  size_t next = at;
+  if (before == '_' || before == '^') pattern = SCRIPT;
+  if ((before == '(' || before == '[') && (is_letter(name) || name == '_')) pattern = INDICES;
+  if (before == ',' && name == '[') pattern = INDICES;
+  if (pattern && attn_match_at(g->scan->patterns, pattern, text, end, at, &m))
+    return m.group[0].end;
+  if (!is_letter(before) && before != '\'' && !ends_in_greek(text, at)) return at;
+  while (next < end && is_digit(text[next])) next++;
+  return next;
+}
+
+/* The bytes of an operator at `at`: + * / "- " and the two signs of products. */
+static size_t operator_at(const char *text, size_t at, size_t end) {
+  const unsigned char *s = (const unsigned char *)text + at;
+  if (at >= end) return 0;
+  if (*s == '+' || *s == '*' || *s == '/') return 1;
+  if (end - at < 2) return 0;
+  if (*s == '-') return attn_is_blank(text[at + 1]) ? 1 : 0;
+  return (s[0] == 0xC3 && s[1] == 0x97) || (s[0] == 0xC2 && s[1] == 0xB7) ? 2 : 0;
+}
+
+/* A number of a sum or product that is worked out is not a result: "1 * 2 + 0.5". */
+static int is_operand(const char *text, struct attn_part p, size_t end) {
+  size_t before = back_over(text, p.begin, " \t"), after = p.end;
+  while (after < end && attn_is_blank(text[after])) after++;
+  if (operator_at(text, after, end) || ends_with(text, before, ROOT)) return 1;
+  if (before > 0 && operator_at(text, before - 1, before + 1)) return 1;
+  return before > 1 && operator_at(text, before - 2, before) == 2;
+}
+
+/* After a sign of equality: 1; of a size: -1; else 0. */
+static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
+  at = back_over(text, at, " \t");
+  if (at == 0 || text[at - 1] != '=') return 0;
+  return attn_is_size(g, text, (struct attn_part){0, back_over(text, at, " \t=")}) ? -1 : 1;
+}
+
+static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
+                       struct attn_part p, size_t end) {
+  const char *text = line->text;
+  attn_cell cell;
+  int assigned = is_assigned(g, text, p.begin);
+  if (is_operand(text, p, end) || !attn_group_cell(g, line, p, &cell)) return;
+  if (cell.decimals == 0 && (assigned < 0 || is_numbered(text, p.begin))) return;
+  char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
+  attn_stray_cell(g, name, &cell, assigned > 0);
+}
+
+/* The number that the digit at `at` begins, with its sign and a leading point. */
+static struct attn_part number_at(struct attn_grouping *g, const char *text, size_t at,
+                                  size_t end) {
+  struct attn_match m;
+  struct attn_part none = {at, at};
+  if (at > 0 && text[at - 1] == '.' && (at < 2 || !is_digit(text[at - 2]))) at--;
+  size_t sign = at > 0 && (text[at - 1] == '-' || text[at - 1] == '+') ? at - 1 : at;
+  if (sign > 0 && (is_digit(text[sign - 1]) || text[sign - 1] == ')')) sign = at;
+  if (!attn_match_at(g->scan->patterns, NUMBER, text, end, sign, &m)) return none;
+  return (struct attn_part){m.group[0].begin, m.group[0].end};
+}
+
+static int is_excepted(struct attn_part p, const size_t *except, int excepts, int *next) {
+  while (*next < excepts && except[*next] < p.begin) ++*next;
+  return *next < excepts && except[*next] < p.end;
+}
+
+/* Where what the digits at `at` are a part of ends, if it is not a number; else `at`. */
+static size_t skip_other(struct attn_grouping *g, const char *text, size_t at, size_t end) {
+  struct attn_match m;
+  size_t mark = sizeof ATTN_MARK_VALUE - 1;
+  size_t next = at >= mark ? attn_value_mark(text, at - mark, end, NULL) : 0;
+  if (next) return next;
+  next = skip_index(g, text, at, end);
+  if (next > at) return next;
+  return attn_match_at(g->scan->patterns, NO_NUMBER, text, end, at, &m) ? m.group[0].end : at;
+}
+
+static size_t next_digit(const char *text, size_t at, size_t end) {
+  while (at < end && !is_digit(text[at])) at++;
+  return at;
+}
+
+static size_t skip_digits(const char *text, size_t at, size_t end) {
+  while (at < end && is_digit(text[at])) at++;
+  return at;
+}
+
+void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
+                     struct attn_part part, const size_t *except, int excepts) {
+  const char *text = line->text;
+  size_t end = part.end, at = next_digit(text, part.begin, end);
+  struct attn_match m;
+  int next = 0;
+  if (at == end) return;
+  if (part.begin == 0 && attn_match_at(g->scan->patterns, NUMBERING, text, end, 0, &m))
+    at = m.group[0].end;
+  while (g->status == ATTN_OK && (at = next_digit(text, at, end)) < end) {
+    size_t other = skip_other(g, text, at, end);
+    struct attn_part p = number_at(g, text, at, end);
+    if (other == at && p.end > p.begin && !is_excepted(p, except, excepts, &next))
+      add_number(g, line, p, end);
+    at = other > at ? other : p.end > at ? p.end : skip_digits(text, at, end);
+  }
+}

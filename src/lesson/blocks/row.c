@@ -1,0 +1,400 @@
+#include <string.h>
+
+#include "blocks.h"
+#include "cell.h"
+
+/* In front of a row: "> > 1 2", "- a: 1 2" but not "- 1 2", "3. 1 2". */
+static const char QUOTE[] = "\\s*(?:>(?!>)\\s*)+";
+static const char BULLET[] = "\\s*[-*+]\\s+(?=\\S)(?!\\d*\\.?\\d+\\s+[-\\d.])";
+static const char ORDINAL[] =
+    "\\s*\\d{1,2}[.)]\\s+(?=[-(\\[]?\\s?[\\d.\\x{25A3}][^\\n]*[\\d\\x{25A3}])";
+/* "3. 0.5": a table of an index and a number, no list */
+static const char INDEX_AND_NUMBER[] = "\\s*\\d+\\.\\s+[-\\d.]+\\s*$";
+/* Two words: a sentence with commas, no row of them. */
+static const char WORDS[] = "[A-Za-z\\x{3040}-\\x{9FFF}]\\s+[A-Za-z]";
+/* "= 0.5," or "= 0.5 and": two of them are a sentence */
+static const char ASSIGNMENT[] =
+    "(?:=\\s*(?:" ATTN_VALUE "|-?" ATTN_NUMBER ")|:\\s+-?\\d+\\.\\d+)\\s*(?=,|;|\\.?$|and\\b)";
+/* "0, 1, ...", "0.25, 0.25 and 0.50", '"it" has 0.5,' */
+static const char ENUMERATION[] =
+    "\\d\\s*,\\s*(?:\\x{2026}|\\.\\.+)|\\d\\s+(?:and|or|und)\\s+-?[\\d.]|\\d\\s*\\x{3068}\\s*-?\\d"
+    "|[\"\\x{201D}\\x{300D}][^\",]{0,20}[^\",\\d.-]-?\\d+(?:\\.\\d+)?\\s*[,.]";
+/* At the end of a label: the factor of a vector in a sum that is worked out */
+static const char FACTOR[] = "[-+(\\s]*[\\d.\\x{221A}/]*\\)?\\s*[\\x{B7}\\x{D7}*]\\s*$";
+/* 10^(-3): the power of a number in scientific notation */
+static const char POWER[] = "10\\^\\([-+]?\\d+\\)$";
+static const char NUMBER_TOKEN[] =
+    "[-+]?(?:" ATTN_NUMBER "%?|\\x{221E}|nan|\\d+/\\d+|\\x{221A}\\d+)$";
+/* "1/2", "(1+2)/3", "2*0.5": worked out */
+static const char SUM_TOKEN[] = "[-+\\x{221A}\\d./()\\x{D7}*]+$";
+/* A number and a unit of it: "1.5 mV", "2 m^2", "20 C" with its sign of degrees */
+static const char MEASURE[] =
+    "(-?" ATTN_NUMBER
+    ")\\s?((?:\\x{B0}|\\x{B5}|\\x{3BC})?[A-Za-z]{1,3}(?:\\^-?\\d)?(?:/[a-z]{1,2})?)$";
+static const char ARROW[] = "\u2192";
+static const char FULL_STOP[] = "\u3002"; /* of Japanese */
+
+static const char INFINITY_SIGN[] = "\u221E";
+enum { MEASURE_BYTES = 40, FACTOR_CHARACTERS = 40, TAIL_CHARACTERS = 24, LABEL_WORDS = 3 };
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static int match_in(struct attn_grouping *g, const char *pattern, const char *text,
+                    struct attn_part p, struct attn_match *match) {
+  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, match);
+}
+
+static int find_in(struct attn_grouping *g, const char *pattern, const char *text,
+                   struct attn_part p) {
+  return attn_find(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
+}
+
+/* Without marks of quotations and lists. */
+static struct attn_part row_body(struct attn_grouping *g, const char *text) {
+  struct attn_match m;
+  struct attn_part p = {0, strlen(text)};
+  if (match_in(g, QUOTE, text, p, &m)) p.begin = m.group[0].end;
+  if (match_in(g, BULLET, text, p, &m)) p.begin = m.group[0].end;
+  if (!match_in(g, INDEX_AND_NUMBER, text, p, NULL) && match_in(g, ORDINAL, text, p, &m))
+    p.begin = m.group[0].end;
+  return p;
+}
+
+static struct attn_row_item *new_item(struct attn_grouping *g, struct attn_row *row, int kind,
+                                      struct attn_part part) {
+  if (attn_pool_grow(g->scan->pool, (void **)&row->item, (size_t)row->items, sizeof *row->item)) {
+    attn_group_no_memory(g);
+    return NULL;
+  }
+  struct attn_row_item *item = &row->item[row->items++];
+  *item = (struct attn_row_item){
+      .kind = (unsigned char)kind, .begin = (uint32_t)part.begin, .end = (uint32_t)part.end};
+  return item;
+}
+
+static int add_cell(struct attn_grouping *g, struct attn_row *row, struct attn_part part,
+                    const attn_cell *cell) {
+  struct attn_row_item *item = new_item(g, row, ATTN_ITEM_CELL, part);
+  if (item) item->cell = *cell;
+  return item != NULL;
+}
+
+static int add_value(struct attn_grouping *g, struct attn_row *row, struct attn_part part,
+                     int value) {
+  if (!attn_group_is_value(g, value)) return 0;
+  struct attn_row_item *item = new_item(g, row, ATTN_ITEM_VALUE, part);
+  if (item) item->value = value;
+  return item != NULL;
+}
+
+/* ---- cells between pipes, tabs or commas ---- */
+
+/* Is the part only values, with arrows and commas between? The last one counts. */
+static int values_only(const char *text, struct attn_part part, int *value) {
+  int values = 0;
+  for (size_t at = part.begin; at < part.end;) {
+    size_t end = attn_value_mark(text, at, part.end, value);
+    if (end)
+      values++, at = end;
+    else if (attn_is_blank(text[at]) || text[at] == ',' || text[at] == '=')
+      at++;
+    else if (part.end - at >= sizeof ARROW - 1 && memcmp(text + at, ARROW, sizeof ARROW - 1) == 0)
+      at += sizeof ARROW - 1;
+    else
+      return 0;
+  }
+  return values > 0;
+}
+
+/* "1.5 mV": a number and its unit. */
+static int add_measure(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
+  struct attn_match m;
+  attn_cell cell;
+  if (part.end - part.begin > MEASURE_BYTES || !match_in(g, MEASURE, row->line->text, part, &m) ||
+      m.group[2].begin == 0)
+    return 0;
+  struct attn_part number = {m.group[1].begin, m.group[1].end};
+  if (!attn_group_cell(g, row->line, number, &cell) || !add_cell(g, row, part, &cell)) return 0;
+  row->item[row->items - 1].unit = (uint32_t)m.group[2].begin;
+  return 1;
+}
+
+static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn_part part) {
+  const char *text = row->line->text;
+  attn_cell cell = attn_cell_blank();
+  int value;
+  part = attn_part_trim(text, part);
+  while (part.begin < part.end && text[part.begin] == '"') part.begin++;
+  while (part.begin < part.end && text[part.end - 1] == '"') part.end--;
+  if (values_only(text, part, &value) && add_value(g, row, part, value)) return;
+  if (part.begin == part.end) {
+    struct attn_source_position place = attn_group_place(g, row->line, part.begin);
+    cell.line = place.line;
+    cell.column = place.column;
+    add_cell(g, row, part, &cell);
+  } else if (attn_group_cell(g, row->line, part, &cell)) {
+    add_cell(g, row, part, &cell);
+  } else if (!add_measure(g, row, part)) {
+    new_item(g, row, ATTN_ITEM_TEXT, part);
+  }
+}
+
+static int is_two_assignments(struct attn_grouping *g, const char *text, struct attn_part p) {
+  struct attn_match m;
+  for (int found = 0; found < 2; found++) {
+    if (!attn_find(g->scan->patterns, ASSIGNMENT, text, p.end, p.begin, &m)) return 0;
+    p.begin = m.group[0].end;
+  }
+  return 1;
+}
+
+static int has_commas_only(struct attn_grouping *g, const char *text, struct attn_part p) {
+  return attn_part_has(text, p, ",") && !attn_part_has(text, p, FULL_STOP) &&
+         !is_two_assignments(g, text, p) && !find_in(g, ENUMERATION, text, p) &&
+         !attn_part_has(text, p, ATTN_MARK_VALUE) && !attn_part_has(text, p, "[") &&
+         !attn_part_has(text, p, ":") &&
+         (attn_part_has(text, p, ",,") || !find_in(g, WORDS, text, p));
+}
+
+static int delimiter_of(struct attn_grouping *g, const char *text, struct attn_part p) {
+  if (attn_part_has(text, p, "|")) return ATTN_ROW_PIPES;
+  if (attn_part_has(text, attn_part_trim(text, p), "\t")) return ATTN_ROW_TABS;
+  return has_commas_only(g, text, p) ? ATTN_ROW_COMMAS : -1;
+}
+
+static struct attn_part without_border(const char *text, struct attn_part p) {
+  p = attn_part_trim(text, p);
+  while (p.begin < p.end && text[p.begin] == '|') p.begin++;
+  while (p.begin < p.end && text[p.end - 1] == '|') p.end--;
+  return p;
+}
+
+static int read_fields(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  static const char delimiters[] = "|\t,";
+  const char *text = row->line->text;
+  char delimiter = delimiters[row->style];
+  int doubled = row->style == ATTN_ROW_PIPES && attn_part_has(text, p, "||");
+  if (row->style == ATTN_ROW_PIPES) p = without_border(text, p);
+  for (size_t at = p.begin; at <= p.end && g->status == ATTN_OK;) {
+    const char *found = memchr(text + at, delimiter, p.end - at);
+    size_t end = found ? (size_t)(found - text) : p.end;
+    if (!doubled || end > at) add_field(g, row, (struct attn_part){at, end});
+    at = end + 1;
+  }
+  return row->items > (row->style == ATTN_ROW_PIPES ? 0 : 1);
+}
+
+/* ---- a label, and numbers or values ---- */
+
+/* 12, -0.5, 3.: what nearly all are, without a search. */
+static int is_plain_number(const char *text, struct attn_part p) {
+  int digits = 0, points = 0;
+  if (text[p.begin] == '-' || text[p.begin] == '+') p.begin++;
+  for (; p.begin < p.end; p.begin++) {
+    char c = text[p.begin];
+    if (c != '.' && !is_digit(c)) return 0;
+    points += c == '.';
+    digits += c != '.';
+  }
+  return digits > 0 && points < 2;
+}
+
+static int is_number_token(struct attn_grouping *g, const char *text, struct attn_part p) {
+  return p.begin < p.end && (is_plain_number(text, p) || match_in(g, NUMBER_TOKEN, text, p, NULL));
+}
+
+static int has_digit(const char *text, struct attn_part p) {
+  for (; p.begin < p.end; p.begin++)
+    if (is_digit(text[p.begin])) return 1;
+  return 0;
+}
+
+static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  const char *text = row->line->text;
+  attn_cell cell;
+  if (!is_number_token(g, text, p) &&
+      !(has_digit(text, p) && match_in(g, SUM_TOKEN, text, p, NULL)))
+    return 0;
+  if (!attn_group_cell(g, row->line, p, &cell) || cell.kind == ATTN_CELL_BLANK) return 0;
+  return add_cell(g, row, p, &cell);
+}
+
+/* The bytes of a separator of tokens at `at`, 0: it is none. */
+static size_t separator(const char *text, size_t at, size_t end, const char *set) {
+  if (attn_is_blank(text[at])) return 1;
+  if (text[at] && strchr(set, text[at])) return 1;
+  size_t arrow = sizeof ARROW - 1;
+  return end - at >= arrow && memcmp(text + at, ARROW, arrow) == 0 ? arrow : 0;
+}
+
+static size_t token_end(const char *text, size_t at, size_t end, const char *set) {
+  while (at < end && !separator(text, at, end, set) && !attn_value_mark(text, at, end, NULL)) at++;
+  return at;
+}
+
+/* Reads the part as numbers and values. 0: there is something else in it, or nothing. */
+static int read_items(struct attn_grouping *g, struct attn_row *row, struct attn_part p,
+                      const char *separators) {
+  const char *text = row->line->text;
+  row->items = 0;
+  row->item = NULL;
+  for (size_t at = p.begin; at < p.end;) {
+    int value;
+    size_t next = separator(text, at, p.end, separators);
+    if (next) {
+      at += next;
+      continue;
+    }
+    next = attn_value_mark(text, at, p.end, &value);
+    int good = next ? add_value(g, row, (struct attn_part){at, next}, value) : 1;
+    if (!next) {
+      next = token_end(text, at, p.end, separators);
+      good = add_token(g, row, (struct attn_part){at, next});
+    }
+    if (!good) return 0;
+    at = next;
+  }
+  return row->items > 0;
+}
+
+static int set_label(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  p = attn_part_trim(row->line->text, p);
+  char *label = attn_pool_text(g->scan->pool, row->line->text + p.begin, p.end - p.begin);
+  if (!label || !attn_label_read(g->scan->pool, label, &row->label)) return attn_group_no_memory(g);
+  return 1;
+}
+
+/* The last place of a separator in the part, SIZE_MAX: none. */
+static size_t last_separator(const char *text, struct attn_part p, const char *sign) {
+  size_t bytes = strlen(sign);
+  for (size_t at = p.end; at >= p.begin + bytes; at--)
+    if (memcmp(text + at - bytes, sign, bytes) == 0) return at - bytes;
+  return SIZE_MAX;
+}
+
+/* Does the first value after the label belong to a sum that is worked out? */
+static int is_sum(struct attn_grouping *g, const char *text, struct attn_part label) {
+  struct attn_part rest = {label.end, strlen(text)};
+  size_t at;
+  rest.begin = attn_next_value(text, rest, &at, NULL);
+  return attn_is_term(g, text, label, rest);
+}
+
+/* "z1 = 0.5 x [1, 0] + ..": the label is in front of the sum that is worked out. */
+static struct attn_part skip_factor(struct attn_grouping *g, const char *text,
+                                    struct attn_part label) {
+  struct attn_part window = attn_part_last(text, label, FACTOR_CHARACTERS);
+  struct attn_match m;
+  if (attn_find(g->scan->patterns, FACTOR, text, window.end, window.begin, &m))
+    label.end = m.group[0].begin;
+  return label;
+}
+
+/* "scores: 1 2", "q1 = [1, 0] -> [0, 1]": the label ends at the last separator, or at the first
+ * value in front of it. */
+static int read_after(struct attn_grouping *g, struct attn_row *row, struct attn_part p,
+                      const char *sign, int style) {
+  const char *text = row->line->text;
+  size_t at = last_separator(text, p, sign), value;
+  if (at == SIZE_MAX) return 0;
+  struct attn_part label = {p.begin, at}, tail = {at + strlen(sign), p.end};
+  tail = attn_part_chop(text, attn_part_trim(text, tail), ".,;");
+  if (!read_items(g, row, tail, ",;|")) return 0;
+  row->style = style;
+  if (style != ATTN_ROW_COLON && attn_next_value(text, label, &value, NULL)) {
+    label.end = value;
+    row->style = ATTN_ROW_VALUES;
+    if (!read_items(g, row, (struct attn_part){value, p.end}, ",;|:=")) {
+      read_items(g, row, tail, ",;|");
+      row->formula = is_sum(g, text, label) ? ATTN_FORMULA_SUM : ATTN_FORMULA_OTHER;
+      label = skip_factor(g, text, label);
+    }
+  }
+  return set_label(g, row, label);
+}
+
+/* "q1 [1, 0]" */
+static int read_values(struct attn_grouping *g, struct attn_row *row, struct attn_part p,
+                       size_t value) {
+  const char *text = row->line->text;
+  struct attn_part rest = attn_part_chop(text, (struct attn_part){value, p.end}, ".,;");
+  row->style = ATTN_ROW_VALUES;
+  return read_items(g, row, rest, ",;|") && set_label(g, row, (struct attn_part){p.begin, value});
+}
+
+/* Where the numbers at the end of the part begin. */
+static size_t numbers_begin(struct attn_grouping *g, const char *text, struct attn_part p) {
+  size_t begin = p.end;
+  for (size_t end = p.end;;) {
+    while (end > p.begin && attn_is_blank(text[end - 1])) end--;
+    size_t at = end;
+    while (at > p.begin && !attn_is_blank(text[at - 1])) at--;
+    struct attn_part token = {at, end};
+    if (at == end || !is_number_token(g, text, attn_part_chop(text, token, ",;"))) return begin;
+    begin = end = at;
+  }
+}
+
+/* A label in front of columns has at most three words, or ends in a colon. */
+static int is_column_label(const char *text, struct attn_part p) {
+  int words = 0;
+  p = attn_part_trim(text, p);
+  if (p.begin == p.end || text[p.end - 1] == ':' || text[p.end - 1] == '=') return 1;
+  for (size_t at = p.begin; at < p.end && words <= LABEL_WORDS; at++)
+    words += !attn_is_blank(text[at]) && (at == p.begin || attn_is_blank(text[at - 1]));
+  return words <= LABEL_WORDS;
+}
+
+static int read_columns(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  const char *text = row->line->text;
+  p = attn_part_chop(text, p, ".,;");
+  size_t at = numbers_begin(g, text, p);
+  struct attn_part label = {p.begin, at};
+  row->style = ATTN_ROW_SPACES;
+  if (!is_column_label(text, label)) return 0;
+  return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
+}
+
+static int ends_with(const char *text, struct attn_part p, const char *word) {
+  size_t bytes = strlen(word);
+  return p.end - p.begin >= bytes && memcmp(text + p.end - bytes, word, bytes) == 0;
+}
+
+/* Can the part end in a number or value? It does in a digit, "2.", "5%", "10^(-3)", " -", nan,
+ * infinity or a value, and perhaps a full stop or comma. */
+static int ends_in_item(struct attn_grouping *g, const char *text, struct attn_part p) {
+  struct attn_part full = p;
+  p = attn_part_trim(text, attn_part_chop(text, p, ".,;"));
+  if (p.begin == p.end) return 0;
+  char last = text[p.end - 1], before = p.end - p.begin > 1 ? text[p.end - 2] : 0;
+  if (last == '%') return is_digit(before) || before == '.';
+  if (last == '-') return full.end == p.end && attn_is_blank(before);
+  if (last == ')') return find_in(g, POWER, text, attn_part_last(text, p, TAIL_CHARACTERS));
+  return is_digit(last) || ends_with(text, p, "nan") || ends_with(text, p, INFINITY_SIGN) ||
+         ends_with(text, p, ATTN_MARK_VALUE);
+}
+
+static int read_labelled(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
+  static const struct {
+    const char *sign;
+    int style;
+  } signs[] = {{":", ATTN_ROW_COLON}, {"=", ATTN_ROW_EQUALS}, {ARROW, ATTN_ROW_ARROW}};
+  const char *text = row->line->text;
+  size_t value;
+  p = attn_part_trim(text, p);
+  if (p.begin == p.end || !ends_in_item(g, text, p) || is_two_assignments(g, text, p)) return 0;
+  for (size_t n = 0; n < sizeof signs / sizeof signs[0]; n++)
+    if (read_after(g, row, p, signs[n].sign, signs[n].style)) return 1;
+  if (attn_next_value(text, p, &value, NULL)) return read_values(g, row, p, value);
+  return read_columns(g, row, p);
+}
+
+int attn_row_read(struct attn_grouping *g, const struct attn_scan_line *line,
+                  struct attn_row *row) {
+  struct attn_part body = row_body(g, line->text);
+  *row = (struct attn_row){.line = line, .label = {.text = "", .index = -1}};
+  if (attn_drawn_opens(line->text, body)) return 0;
+  row->style = delimiter_of(g, line->text, body);
+  if (row->style >= 0) return read_fields(g, row, body);
+  return read_labelled(g, row, body);
+}

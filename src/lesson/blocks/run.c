@@ -1,0 +1,235 @@
+#include <string.h>
+
+#include "blocks.h"
+
+/* "total 3", "row-1 0.5": a label of one number */
+static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s]{1,16}$";
+/* "d_k", "sqrt(d": sizes and divisors are not results */
+static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
+static const char TWO_WORDS[] = "[A-Za-z]\\s+[A-Za-z]";
+enum { VALUE_LABEL_MAX = 40, NUMBER_LABEL_MAX = 60, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
+
+static int is_delimited(const struct attn_row *row) { return row->style <= ATTN_ROW_COMMAS; }
+
+static int is_number(const struct attn_row_item *item) {
+  return item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK;
+}
+
+static int count_texts(const struct attn_row *row) {
+  int count = 0;
+  for (int n = 0; n < row->items; n++) count += row->item[n].kind == ATTN_ITEM_TEXT;
+  return count;
+}
+
+static int count_numbers(const struct attn_row *row) {
+  int count = 0;
+  for (int n = 0; n < row->items; n++)
+    count += row->item[n].kind == ATTN_ITEM_VALUE || is_number(&row->item[n]);
+  return count;
+}
+
+static struct attn_part whole(const char *text) { return (struct attn_part){0, strlen(text)}; }
+
+/* Longer than so many characters? */
+static int is_longer(const char *text, int characters) {
+  return attn_part_last(text, whole(text), characters).begin > 0;
+}
+
+/* ---- a row or prose? ---- */
+
+static int is_size(struct attn_grouping *g, const char *label) {
+  struct attn_part end = attn_part_last(label, whole(label), SIZE_CHARACTERS);
+  return attn_occurs(g->scan->patterns, SIZE_LABEL, label + end.begin);
+}
+
+/* "We get 0.5", "d_k = 2" */
+static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
+  const char *label = row->label.text;
+  int texts = is_delimited(row) ? count_texts(row) : 0;
+  if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
+  if (row->items != 1) return 0;
+  if (row->style == ATTN_ROW_SPACES)
+    return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
+  if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
+  return row->style == ATTN_ROW_EQUALS && is_number(&row->item[0]) &&
+         (is_longer(label, NUMBER_LABEL_MAX) || is_size(g, label));
+}
+
+/* ---- the header of a table ---- */
+
+static char *join_texts(struct attn_grouping *g, const struct attn_row *row) {
+  size_t bytes = row->line->bytes, end = 0;
+  char *text = attn_pool_take(g->scan->pool, bytes + (size_t)row->items + 1);
+  if (!text) return attn_group_no_memory(g), NULL;
+  for (int n = 0; n < row->items; n++) {
+    const struct attn_row_item *item = &row->item[n];
+    if (item->kind != ATTN_ITEM_TEXT) continue;
+    if (end) text[end++] = ' ';
+    memcpy(text + end, row->line->text + item->begin, item->end - item->begin);
+    end += item->end - item->begin;
+  }
+  return text;
+}
+
+/* ",cat,dog,1,2" below a header of as many cells: one more. */
+static int is_second_header(const struct attn_grouping *g, const struct attn_row *row) {
+  return g->rows == 0 && g->header.items == row->items && g->header.style == row->style &&
+         count_texts(row) > count_numbers(row);
+}
+
+/* A row of words alone: the header of what follows, and perhaps a line of text. */
+static int read_header(struct attn_grouping *g, const struct attn_row *row) {
+  if (!is_delimited(row) || (count_numbers(row) > 0 && !is_second_header(g, row))) return 0;
+  struct attn_row above = g->rows == 0 ? g->header : (struct attn_row){.items = 0};
+  attn_run_flush(g);
+  if (above.items == row->items && above.style == row->style) g->super = above;
+  if (row->style != ATTN_ROW_COMMAS || strstr(row->line->text, ",,") ||
+      (row->items > 2 && !attn_occurs(g->scan->patterns, TWO_WORDS, row->line->text)))
+    g->header = *row;
+  if (row->style != ATTN_ROW_PIPES) attn_group_above(g, join_texts(g, row));
+  return 1;
+}
+
+/* ---- rows that look alike ---- */
+
+static int is_labelled(int style) {
+  return style == ATTN_ROW_VALUES || style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS;
+}
+
+/* The length of the vector that an item is, 0: it is none. */
+static int item_length(const struct attn_grouping *g, const struct attn_row_item *item) {
+  return item->kind == ATTN_ITEM_VALUE ? g->lines->value[item->value].grid[0].cols : 0;
+}
+
+/* "q2 = [..]" then "q1 = [..]": the next matrix begins. */
+static int begins_again(const struct attn_row *last, const struct attn_row *row) {
+  return row->items == 1 && row->item[0].kind == ATTN_ITEM_VALUE &&
+         attn_same_stem(&row->label, &last->label) && row->label.index >= 0 &&
+         last->label.index >= 0 && row->label.index <= last->label.index;
+}
+
+static int is_bare(const struct attn_row *row) { return *row->label.text == 0; }
+
+/* "Q = 1 0" above "    0 1": more of the same matrix. */
+static int goes_on(const struct attn_row *last, const struct attn_row *row) {
+  return row->style == ATTN_ROW_SPACES && is_bare(row) && row->items > 1 &&
+         (last->style == ATTN_ROW_EQUALS || last->style == ATTN_ROW_COLON) &&
+         attn_is_blank(row->line->text[0]) && row->line->line == last->line->line + 1;
+}
+
+/* "K = [..]" after rows without a name, the first of which has one. */
+static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
+  return g->rows > 1 && !is_delimited(row) && !is_bare(row) && is_bare(&g->row[g->rows - 1]) &&
+         !is_bare(&g->row[0]);
+}
+
+/* z1 and z2, "row 1" and "row 2" */
+static int same_name(const struct attn_row *a, const struct attn_row *b) {
+  return attn_same_stem(&a->label, &b->label) || attn_same_letters(a->label.text, b->label.text);
+}
+
+static int looks_alike(const struct attn_grouping *g, const struct attn_row *last,
+                       const struct attn_row *row) {
+  if (last->items != row->items || begins_next(g, row)) return 0;
+  if (goes_on(last, row)) return 1;
+  if (last->formula != row->formula) return 0;
+  if (row->formula == ATTN_FORMULA_OTHER && !same_name(last, row)) return 0;
+  if (last->style != row->style && !(is_labelled(last->style) && is_labelled(row->style))) return 0;
+  for (int n = 0; n < row->items; n++)
+    if (item_length(g, &last->item[n]) != item_length(g, &row->item[n])) return 0;
+  return !begins_again(last, row);
+}
+
+static int is_integer(const struct attn_row_item *item, int value) {
+  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
+         item->cell.decimals == 0 && item->cell.value == value;
+}
+
+/* "  0 1" above "0 0.5 0.2": column numbers of a printed table, whose rows are numbered, too. */
+static int is_numbered_header(const struct attn_row *header, const struct attn_row *row) {
+  int first;
+  if (row->style != header->style || row->items != header->items + 1 || *row->label.text) return 0;
+  first = is_integer(&header->item[0], 1);
+  for (int n = 0; n < header->items; n++)
+    if (!is_integer(&header->item[n], first + n)) return 0;
+  return is_integer(&row->item[0], first);
+}
+
+/* A table whose row has one cell more or less is a mistake. */
+static int is_ragged(const struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = &g->row[g->rows - 1];
+  int more = row->items - last->items;
+  return g->rows > 1 && last->style == ATTN_ROW_PIPES && row->style == ATTN_ROW_PIPES &&
+         (more == 1 || more == -1) && count_texts(row) == 0 && count_numbers(row) > 0 &&
+         !strstr(row->line->text, ATTN_MARK_VALUE);
+}
+
+/* Rows of numbers in consecutive lines. */
+static int is_consecutive(const struct attn_row *last, const struct attn_row *row) {
+  return last->style == ATTN_ROW_SPACES && row->style == ATTN_ROW_SPACES && is_bare(last) &&
+         is_bare(row) && row->line->line == last->line->line + 1;
+}
+
+/* One row of another length between rows of the same: "1 2", "3", "4 5". Returns the odd row. */
+static const struct attn_row *odd_row(const struct attn_grouping *g, const struct attn_row *row) {
+  if (g->rows != 1 || !g->before.items || g->before.items != row->items) return NULL;
+  const struct attn_row *odd = &g->row[0];
+  return is_consecutive(&g->before, odd) && is_consecutive(odd, row) ? odd : NULL;
+}
+
+static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *odd = odd_row(g, row);
+  if (odd)
+    attn_group_ragged(g, attn_group_place(g, odd->line, odd->item[0].begin), row->items,
+                      odd->items);
+}
+
+static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
+  if (!is_ragged(g, row)) return;
+  struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
+  attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
+}
+
+/* "Q = [1, 0], [0, 1]": the rows of one matrix, if a symbol is in front. */
+static int is_matrix_row(const struct attn_grouping *g, const struct attn_row *row) {
+  if (row->style != ATTN_ROW_EQUALS || row->items < 2 || !row->label.stem || row->label.index >= 0)
+    return 0;
+  for (int n = 0; n < row->items; n++)
+    if (!item_length(g, &row->item[n]) ||
+        item_length(g, &row->item[n]) != item_length(g, &row->item[0]))
+      return 0;
+  return !strstr(row->line->text, "\u2192");
+}
+
+static int add_matrix_row(struct attn_grouping *g, const struct attn_row *row) {
+  attn_run_flush(g);
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, row->line->line, row->label.text);
+  for (int n = 0; b && n < row->items; n++) {
+    struct attn_scan_value *value = &g->lines->value[row->item[n].value];
+    value->used = 1;
+    if (!attn_block_copy_row(g, b, value->grid[0].cells, value->grid[0].cols, "")) return 1;
+  }
+  if (b) attn_block_end(g, b, row->line->line);
+  g->aboves = 0;
+  return 1;
+}
+
+int attn_run_add(struct attn_grouping *g, const struct attn_row *row) {
+  if (read_header(g, row)) return 1;
+  if (is_matrix_row(g, row)) return add_matrix_row(g, row);
+  if (is_prose(g, row)) return 0;
+  check_odd_row(g, row);
+  if (g->rows == 1 && is_numbered_header(&g->row[0], row)) {
+    g->rows = 0;
+    g->drop_first = 1;
+  } else if (g->rows > 0 && !looks_alike(g, &g->row[g->rows - 1], row)) {
+    check_ragged(g, row);
+    struct attn_row before = g->row[g->rows - 1];
+    attn_run_flush(g);
+    g->before = before;
+  }
+  if (attn_pool_grow(g->scan->pool, (void **)&g->row, (size_t)g->rows, sizeof *g->row))
+    return attn_group_no_memory(g);
+  g->row[g->rows++] = *row;
+  return 1;
+}

@@ -1,0 +1,186 @@
+#include <string.h>
+
+#include "blocks.h"
+
+/* In front of and after a term of a sum that is worked out: "0.5 · [1, 0] + 0.5 · [0, 1]". */
+static const char OPERATOR_BEFORE[] = "(?:[\\x{D7}\\x{B7}*+]|\\+\\s*[\\d.]+)\\s*$";
+static const char FACTOR_BEFORE[] = "[\\d.]\\s*$";
+static const char OPERATOR_AFTER[] = "\\s*[+\\x{D7}\\x{B7}*]";
+static const char RESULT_AFTER[] = "\\s*[+=]";
+/* Between two vectors of a list: ", ", "for *it* and". */
+static const char GOES_ON[] =
+    "\\s*(?:(?:for|of|to|at)\\s[^,;]{1,30})?\\s*(?:,\\s*(?:and|or|und)?|;|\\b(?:and|or|und)|\\x{"
+    "3068})"
+    "\\s*$";
+/* The last quoted word in front of a vector, and the rest: "'it' is", the same for all of a list.
+ */
+static const char QUOTED[] =
+    "(?s).*[\\x{300C}\\x{201C}\"*'](.{1,30})[\\x{300D}\\x{201D}\"*']([^,;=]{0,20})$";
+/* "hello = [..], world =": words in front of the vectors of a list, but no names of quantities. */
+static const char WORD_EQUALS[] =
+    "(?:^|.*[\\s,])(?!(?i:quer(?:y|ies)|keys?|values?|scores?|weights?|outputs?|inputs?|context|"
+    "sum|"
+    "exp|softmax|scaled|masked)\\b)([A-Za-z]{3,20})\\s*=\\s*$";
+/* A name, or a word of Japanese. */
+static const char WORD[] = "(*UCP)[A-Za-z\\x{3B1}-\\x{3C9}~]+[_^]?\\w*|[\\x{3040}-\\x{9FFF}]+";
+enum { TERM_CHARACTERS = 60, LIST_BYTES = 160, BLOCKS_BACK = 6 };
+
+int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
+                      struct attn_part p, int characters) {
+  p = attn_part_last(text, p, characters);
+  return attn_find(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
+}
+
+static int begins_with(struct attn_grouping *g, const char *pattern, const char *text,
+                       struct attn_part p) {
+  return attn_match_at(g->scan->patterns, pattern, text, p.end, p.begin, NULL);
+}
+
+/* ---- vectors ---- */
+
+int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part front,
+                 struct attn_part rest) {
+  return attn_part_ends_in(g, OPERATOR_BEFORE, text, front, TERM_CHARACTERS) ||
+         begins_with(g, OPERATOR_AFTER, text, rest) ||
+         (attn_part_ends_in(g, FACTOR_BEFORE, text, front, TERM_CHARACTERS) &&
+          begins_with(g, RESULT_AFTER, text, rest));
+}
+
+/* The last word of the part: what a vector is called. */
+static int last_word(struct attn_grouping *g, const char *text, struct attn_part p,
+                     struct attn_label *label) {
+  struct attn_match m;
+  struct attn_part word = {p.begin, p.begin};
+  while (attn_find(g->scan->patterns, WORD, text, p.end, p.begin, &m)) {
+    word = (struct attn_part){m.group[0].begin, m.group[0].end};
+    p.begin = word.end;
+  }
+  char *copy = attn_group_text(g, text, word);
+  return (copy && attn_label_read(g->scan->pool, copy, label)) || attn_group_no_memory(g);
+}
+
+/* The last block of this source; blocks of numbers in sentences may follow it. */
+static struct attn_block *last_block(const struct attn_grouping *g, int source) {
+  for (int n = g->blocks - 1; n >= 0 && n >= g->blocks - BLOCKS_BACK; n--) {
+    if (g->block[n]->source == source) return g->block[n];
+    if (g->block[n]->source != ATTN_BLOCK_SCALARS) return NULL;
+  }
+  return NULL;
+}
+
+/* Does q2 = [..] continue the block that ends in q1 = [..]? */
+static int continues(struct attn_grouping *g, const struct attn_block *b, int cols,
+                     const struct attn_label *label) {
+  struct attn_label last;
+  if (!b || b->reading[0].cols != cols) return 0;
+  if (!attn_label_read(g->scan->pool, b->label[b->labels - 1], &last))
+    return attn_group_no_memory(g);
+  if (!attn_same_stem(label, &last)) return 0;
+  return (label->index < 0 ? 0 : label->index) > (last.index > 0 ? last.index : -1);
+}
+
+/* The same words in front of a vector of the line above: "row 2: .. weights [..]". */
+static int recurs(const struct attn_block *b, const struct attn_scan_line *line, int cols,
+                  const char *name) {
+  return b && b->end == line->line - 1 && b->reading[0].cols == cols && *name &&
+         attn_same_letters(b->name, name);
+}
+
+/* The vector before, in the same line. */
+struct vector_before {
+  int is_one;
+  struct attn_part suffix; /* after its quoted label; empty: it has none */
+  int has_word;            /* its label is a word: "hello = [1, 0]" */
+};
+
+/* The word that a vector is of: after a comma, or anywhere for the first vector. */
+static int word_label(struct attn_grouping *g, const char *text, struct attn_part front,
+                      int is_first, struct attn_part *label) {
+  struct attn_match m;
+  struct attn_part p = attn_part_trim(text, attn_part_last(text, front, ATTN_NAME_CHARACTERS));
+  if (!is_first && (p.begin == p.end || text[p.begin] != ',')) return 0;
+  if (!attn_match_at(g->scan->patterns, WORD_EQUALS, text, p.end, p.begin, &m)) return 0;
+  *label = (struct attn_part){m.group[1].begin, m.group[1].end};
+  for (size_t at = p.begin + 1; !is_first && at < label->begin; at++)
+    if (!attn_is_blank(text[at])) return 0;
+  return 1;
+}
+
+/* The word in quotation marks that a vector is of. 0: there is none. */
+static int quoted_label(struct attn_grouping *g, const char *text, struct attn_part front,
+                        struct attn_part *label, struct attn_part *suffix) {
+  struct attn_match m;
+  front = attn_part_last(text, front, ATTN_NAME_CHARACTERS);
+  if (!attn_match_at(g->scan->patterns, QUOTED, text, front.end, front.begin, &m)) return 0;
+  *label = (struct attn_part){m.group[1].begin, m.group[1].end};
+  *suffix = attn_part_trim(text, (struct attn_part){m.group[2].begin, m.group[2].end});
+  return suffix->end > suffix->begin;
+}
+
+/* Is the vector one more of the list that the one before is in? Its label is then in label. */
+static int is_of_list(struct attn_grouping *g, const char *text, struct attn_part front,
+                      const struct vector_before *before, struct attn_part *label) {
+  struct attn_part suffix;
+  *label = (struct attn_part){front.end, front.end};
+  if (!before->is_one || front.end - front.begin > LIST_BYTES) return 0;
+  if (begins_with(g, GOES_ON, text, front)) return 1;
+  if (before->has_word && word_label(g, text, front, 0, label)) return 1;
+  size_t bytes = before->suffix.end - before->suffix.begin;
+  return bytes && quoted_label(g, text, front, label, &suffix) &&
+         suffix.end - suffix.begin == bytes &&
+         memcmp(text + suffix.begin, text + before->suffix.begin, bytes) == 0;
+}
+
+static void add_vector(struct attn_grouping *g, const struct attn_scan_line *line,
+                       struct attn_part front, int index, const struct vector_before *before) {
+  struct attn_scan_value *value = &g->lines->value[index];
+  const attn_printing *vector = &value->grid[0];
+  struct attn_block *b = last_block(g, ATTN_BLOCK_INLINE);
+  struct attn_label label;
+  struct attn_part quoted;
+  if (!last_word(g, line->text, front, &label)) return;
+  value->used = 1;
+  int of_list =
+      b && b->reading[0].cols == vector->cols && is_of_list(g, line->text, front, before, &quoted);
+  front = attn_part_last(line->text, front, ATTN_NAME_CHARACTERS);
+  char *name = attn_group_text(g, line->text, front);
+  char *text = of_list ? attn_group_text(g, line->text, quoted) : label.text;
+  if (!name || !text) return;
+  if (of_list || continues(g, b, vector->cols, &label) || recurs(b, line, vector->cols, name)) {
+    attn_block_copy_row(g, b, vector->cells, vector->cols, text);
+    b->end = line->line;
+    return;
+  }
+  b = attn_block_begin(g, ATTN_BLOCK_INLINE, line->line, name);
+  if (b && attn_block_copy_row(g, b, vector->cells, vector->cols, label.text))
+    attn_block_end(g, b, line->line);
+}
+
+static void read_vectors(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part rest = {0, line->bytes}, front = rest, label;
+  struct vector_before before = {.is_one = 0};
+  size_t at, end;
+  int value;
+  while (g->status == ATTN_OK && (end = attn_next_value(line->text, rest, &at, &value)) != 0) {
+    rest.begin = end;
+    if (!attn_group_is_value(g, value)) continue;
+    front.end = at;
+    if (attn_is_term(g, line->text, front, rest)) {
+      before.is_one = 0;
+    } else {
+      add_vector(g, line, front, value, &before);
+      before.has_word = word_label(g, line->text, front, !before.is_one, &label);
+      before.is_one = 1;
+      if (!quoted_label(g, line->text, front, &label, &before.suffix))
+        before.suffix = (struct attn_part){0, 0};
+    }
+    front.begin = end;
+  }
+}
+
+void attn_sentence(struct attn_grouping *g, const struct attn_scan_line *line) {
+  size_t bytes = line->bytes;
+  read_vectors(g, line);
+  if (g->status == ATTN_OK) attn_results(g, line);
+  attn_group_above(g, attn_group_text(g, line->text, (struct attn_part){0, bytes}));
+}

@@ -1,0 +1,62 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+
+struct attn_part attn_name_before(const char *text, size_t at) {
+  struct attn_part p = attn_part_chop(text, (struct attn_part){0, at}, " \t\r\f\v=:");
+  size_t least = attn_part_last(text, p, ATTN_NAME_CHARACTERS).begin;
+  p.begin = p.end;
+  while (p.begin > least && !strchr("=,;", text[p.begin - 1])) p.begin--;
+  return attn_part_last(text, attn_part_trim(text, p), ATTN_LABEL_CHARACTERS);
+}
+
+void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result) {
+  if (cell->kind == ATTN_CELL_BLANK || !isfinite(cell->value)) return;
+  if (!name ||
+      attn_pool_grow(g->scan->pool, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray)) {
+    attn_group_no_memory(g);
+    return;
+  }
+  g->stray[g->strays++] = (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell};
+}
+
+/* The argument of a function is not a result: softmax([0, 1]). */
+static void add_value(struct attn_grouping *g, const struct attn_scan_line *line,
+                      struct attn_part front, const struct attn_scan_value *value) {
+  char *name = attn_group_text(g, line->text, attn_name_before(line->text, front.end));
+  int is_result = front.end == 0 || line->text[front.end - 1] != '(';
+  for (int n = 0; n < value->grids; n++) {
+    const attn_printing *grid = &value->grid[n];
+    for (int c = 0; c < grid->rows * grid->cols && g->status == ATTN_OK; c++)
+      attn_stray_cell(g, name, &grid->cells[c], is_result);
+  }
+}
+
+static void add_values(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part rest = {0, line->bytes}, front = rest;
+  size_t end;
+  int index;
+  while (g->status == ATTN_OK &&
+         (end = attn_next_value(line->text, rest, &front.end, &index)) != 0) {
+    rest.begin = end;
+    if (attn_group_is_value(g, index) && !g->lines->value[index].used &&
+        !attn_is_term(g, line->text, front, rest))
+      add_value(g, line, front, &g->lines->value[index]);
+    front.begin = end;
+  }
+}
+
+static int in_order(const void *a, const void *b) {
+  const attn_cell *x = &((const struct attn_stray *)a)->cell,
+                  *y = &((const struct attn_stray *)b)->cell;
+  if (x->line != y->line) return x->line < y->line ? -1 : 1;
+  return (x->column > y->column) - (x->column < y->column);
+}
+
+void attn_stray_finish(struct attn_grouping *g) {
+  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
+    add_values(g, &g->lines->line[n]);
+  if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, in_order);
+}

@@ -1,0 +1,338 @@
+#include <string.h>
+
+#include "table.h"
+#include "error.h"
+
+static int is_delimited(int style) { return style <= ATTN_ROW_COMMAS; }
+static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
+
+struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col) {
+  return &t->row[row].item[col];
+}
+
+char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item) {
+  struct attn_part part = {row->item[item].begin, row->item[item].end};
+  return attn_group_text(g, row->line->text, part);
+}
+
+int attn_item_is_number(const struct attn_row_item *item) {
+  return item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK;
+}
+
+static int is_integer(const struct attn_row_item *item, int value) {
+  return item->kind == ATTN_ITEM_CELL && item->cell.kind == ATTN_CELL_NUMBER &&
+         item->cell.decimals == 0 && item->cell.value == value;
+}
+
+/* ---- columns ---- */
+
+int attn_table_count(const struct attn_table *t, int col, int kind) {
+  int count = 0;
+  for (int r = 0; r < t->rows; r++) count += attn_table_item(t, r, col)->kind == kind;
+  return count;
+}
+
+int attn_table_group_end(const struct attn_table *t, int begin) {
+  int end = begin + 1;
+  while (end < t->rows && attn_same_stem(&t->row[begin].label, &t->row[end].label)) end++;
+  return end;
+}
+
+/* A word in a column of numbers between pipes is a mistake; in columns of other styles it is not
+ * known what it is. */
+static void check_words(struct attn_grouping *g, const struct attn_table *t, int col) {
+  int r = 0;
+  while (attn_table_item(t, r, col)->kind != ATTN_ITEM_TEXT) r++;
+  struct attn_row_item *item = attn_table_item(t, r, col);
+  struct attn_source_position p = attn_group_place(g, t->row[r].line, item->begin);
+  char *word = attn_item_text(g, &t->row[r], col);
+  if (word && g->status == ATTN_OK)
+    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, p.line, p.column,
+                             "\"%s\" is not a number: a column of numbers has only numbers", word);
+}
+
+/* "Q | 1 | 0" above " | 0 | 1": titles of rows, each with blanks below. */
+static int has_titles(const struct attn_table *t, int col) {
+  int texts = 0, blanks = 0, blanks_below = 0;
+  if (!is_delimited(t->style) || col != 0 || t->cols < 2) return 0;
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_row_item *item = attn_table_item(t, r, col);
+    int is_blank = item->kind == ATTN_ITEM_CELL && item->begin == item->end;
+    if (item->kind != ATTN_ITEM_TEXT && !is_blank) return 0;
+    texts += !is_blank;
+    blanks += is_blank;
+    blanks_below += is_blank && texts > 0;
+  }
+  return texts > 0 && blanks > 0 && blanks_below >= texts;
+}
+
+static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
+  int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
+  if (has_titles(t, col)) return COLUMN_TITLES;
+  if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
+  if (2 * texts > t->rows) return COLUMN_TEXT;
+  if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
+  return COLUMN_NUMBERS;
+}
+
+static int is_blank_column(const struct attn_table *t, int col) {
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_row_item *item = attn_table_item(t, r, col);
+    if (item->kind != ATTN_ITEM_CELL || attn_item_is_number(item)) return 0;
+  }
+  return 1;
+}
+
+static int same_text(const struct attn_table *t, int row, int col, const struct attn_row_item *b) {
+  const struct attn_row_item *a = attn_table_item(t, row, col);
+  size_t bytes = b->end - b->unit;
+  return a->unit && a->end - a->unit == bytes &&
+         memcmp(t->row[row].line->text + a->unit, t->row[0].line->text + b->unit, bytes) == 0;
+}
+
+/* In a single row, another column has the unit, too. */
+static int has_unit_twice(const struct attn_table *t, int col) {
+  for (int c = 0; c < t->cols; c++)
+    if (c != col && same_text(t, 0, c, attn_table_item(t, 0, col))) return 1;
+  return 0;
+}
+
+/* Numbers of different units in a column, or of one in a single row, are text: "1st", "2nd". */
+static void check_units(struct attn_table *t, int col) {
+  int same = t->rows > 1 || has_unit_twice(t, col);
+  for (int r = 0; r < t->rows; r++)
+    if (!same_text(t, r, col, attn_table_item(t, 0, col))) same = 0;
+  for (int r = 0; r < t->rows && !same; r++)
+    if (attn_table_item(t, r, col)->unit) attn_table_item(t, r, col)->kind = ATTN_ITEM_TEXT;
+}
+
+static int read_columns(struct attn_grouping *g, struct attn_table *t) {
+  t->kind = attn_pool_take(g->scan->pool, (size_t)t->cols);
+  t->number = attn_pool_take(g->scan->pool, (size_t)t->cols * sizeof *t->number);
+  if (!t->kind || !t->number) return attn_group_no_memory(g);
+  t->labels = -1;
+  for (int c = 0; c < t->cols; c++) {
+    check_units(t, c);
+    t->kind[c] = (unsigned char)kind_of_column(g, t, c);
+    if (t->kind[c] == COLUMN_TITLES) t->titles = 1;
+    if (t->kind[c] == COLUMN_TEXT && t->labels < 0 && is_delimited(t->style)) t->labels = c;
+    if (t->kind[c] == COLUMN_NUMBERS && !is_blank_column(t, c)) t->number[t->numbers++] = c;
+  }
+  return g->status == ATTN_OK;
+}
+
+static char *label_of(struct attn_grouping *g, const struct attn_table *t, int row) {
+  return t->labels < 0 ? t->row[row].label.text : attn_item_text(g, &t->row[row], t->labels);
+}
+
+static int read_labels(struct attn_grouping *g, struct attn_table *t) {
+  for (int r = 0; t->labels >= 0 && r < t->rows; r++) {
+    char *text = label_of(g, t, r);
+    if (!text || !attn_label_read(g->scan->pool, text, &t->row[r].label))
+      return attn_group_no_memory(g);
+  }
+  return 1;
+}
+
+/* ---- columns of numbers ---- */
+
+static int has_only_numbers(const struct attn_table *t) {
+  for (int r = 0; r < t->rows; r++)
+    for (int n = 0; n < t->numbers; n++)
+      if (attn_table_item(t, r, t->number[n])->kind != ATTN_ITEM_CELL) return 0;
+  return 1;
+}
+
+/* Is the column called q1, x2: one of several, and so no count of rows? */
+static int has_indexed_header(struct attn_grouping *g, const struct attn_table *t, int col) {
+  if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return 0;
+  char *text = attn_item_text(g, &t->header, col);
+  return text && attn_label_is_indexed(text);
+}
+
+/* Does the first column only count: 0, 1, .. or 1, 2, ..? */
+static int has_index_column(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->numbers < 2 || t->rows < 2 || t->style == ATTN_ROW_SPACES) return 0;
+  if (t->labels >= 0 && t->labels < t->number[0]) return 0; /* "cat | 1 | 2" */
+  int first = is_integer(attn_table_item(t, 0, t->number[0]), 1);
+  for (int r = 0; r < t->rows; r++)
+    if (!is_integer(attn_table_item(t, r, t->number[0]), first + r)) return 0;
+  return !has_indexed_header(g, t, t->number[0]);
+}
+
+static void copy_cells(const struct attn_row *row, const int *number, int count, attn_cell *out) {
+  for (int n = 0; n < count; n++) {
+    row->item[number[n]].used = 1;
+    out[n] = row->item[number[n]].cell;
+  }
+}
+
+static const char *row_label(struct attn_grouping *g, const struct attn_table *t, int row,
+                             int skip) {
+  const char *label = t->row[row].label.text;
+  return skip && !*label ? attn_item_text(g, &t->row[row], t->number[0]) : label;
+}
+
+/* The numbers of rows begin .. end, without the first `skip` columns. */
+static struct attn_block *rows_block(struct attn_grouping *g, const struct attn_table *t, int begin,
+                                     int end, int skip, char *name) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_ROWS, t->row[begin].line->line, name);
+  int count = t->numbers - skip;
+  for (int r = begin; b && r < end; r++) {
+    attn_cell *row = attn_block_add_row(g, b, count, row_label(g, t, r, skip));
+    if (!row) return NULL;
+    copy_cells(&t->row[r], t->number + skip, count, row);
+    if (skip) attn_table_item(t, r, t->number[0])->used = 1;
+  }
+  return b;
+}
+
+/* The rows once more: with all columns, and with the header as a row if there is one to add. */
+static void add_table_reading(struct attn_grouping *g, const struct attn_table *t,
+                              struct attn_block *b, const struct attn_row *header) {
+  int rows = t->rows + (header ? 1 : 0);
+  size_t count = (size_t)rows * (size_t)t->numbers;
+  attn_cell *cells = attn_pool_take(g->scan->pool, count * sizeof *cells), *row = cells;
+  if (!cells) {
+    attn_group_no_memory(g);
+    return;
+  }
+  if (header) copy_cells(header, t->number, t->numbers, row), row += t->numbers;
+  for (int r = 0; r < t->rows; r++, row += t->numbers)
+    copy_cells(&t->row[r], t->number, t->numbers, row);
+  attn_block_add_reading(b, rows, t->numbers, cells);
+}
+
+/* One number in each line: a column, a row, or any shape between. */
+static void add_scalar_shapes(struct attn_block *b) {
+  attn_printing *p = &b->reading[0];
+  attn_block_add_reading(b, 1, p->rows, p->cells);
+  attn_block_add_shapes(b, p->rows - 1);
+}
+
+/* "Q = 1 0" alone, or above rows without a name. */
+static int first_label_names(const struct attn_table *t) {
+  return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
+}
+
+static void add_table(struct attn_grouping *g, const struct attn_table *t) {
+  struct attn_block *b =
+      rows_block(g, t, 0, t->rows, t->skip, first_label_names(t) ? t->row[0].label.text : "");
+  if (!b) return;
+  if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
+  if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
+  if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
+  attn_header_set(g, t, b, t->skip);
+  attn_block_end(g, b, t->last_line);
+}
+
+static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
+  for (int n = 0; n < t->parts && g->status == ATTN_OK; n++) {
+    const struct attn_table_part *p = &t->part[n];
+    struct attn_table only = *t;
+    only.number = t->number + p->begin;
+    only.numbers = p->end - p->begin;
+    struct attn_block *b = rows_block(g, &only, 0, t->rows, 0, p->name);
+    if (!b) return;
+    if (only.numbers == 1 && t->rows > 1) add_scalar_shapes(b);
+    attn_header_set(g, &only, b, 0);
+    attn_block_end(g, b, t->last_line);
+  }
+}
+
+/* "q1: 1 0", "q2: 0 1", "k1: 1 1": a block for each stem. */
+static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
+  if (t->rows < 2 || !(is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
+  if (attn_table_group_end(t, 0) == t->rows) return 0;
+  for (int r = 0; r < t->rows; r++)
+    if (!t->row[r].label.stem) return 0;
+  for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
+    end = attn_table_group_end(t, r);
+    struct attn_block *b = rows_block(g, t, r, end, 0, t->row[r].label.text);
+    if (b) attn_block_end(g, b, t->row[end - 1].line->line);
+  }
+  return 1;
+}
+
+/* Rows from one title to the next are a block. */
+static void add_titled(struct attn_grouping *g, const struct attn_table *t) {
+  for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
+    int is_title = attn_table_item(t, r, 0)->kind == ATTN_ITEM_TEXT;
+    for (end = r + 1; end < t->rows && attn_table_item(t, end, 0)->kind != ATTN_ITEM_TEXT;) end++;
+    char *name = is_title ? attn_item_text(g, &t->row[r], 0) : "";
+    struct attn_block *b = rows_block(g, t, r, end, 0, name);
+    if (!b) return;
+    attn_header_set(g, t, b, 0);
+    attn_block_end(g, b, t->row[end - 1].line->line);
+  }
+}
+
+static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
+  int is_scalar = t->numbers == 1 && t->rows == 1 && is_assigned(t->style);
+  if (t->numbers == 0 || is_scalar || !has_only_numbers(t)) return;
+  if (t->titles) {
+    add_titled(g, t);
+    return;
+  }
+  t->skip = (t->drop_first && t->numbers > 1) || has_index_column(g, t);
+  attn_header_find(g, t);
+  if (t->parts)
+    add_parts(g, t);
+  else if (!add_groups(g, t))
+    add_table(g, t);
+}
+
+/* ---- the run ---- */
+
+static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->row[r].items; c++) {
+      const struct attn_row_item *item = attn_table_item(t, r, c);
+      if (attn_item_is_number(item) && !item->used)
+        attn_stray_cell(g, t->row[r].label.text, &item->cell, 1);
+    }
+}
+
+/* "total 3" is text. */
+static int is_one_number(const struct attn_table *t) {
+  return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
+}
+
+static struct attn_table take_run(struct attn_grouping *g) {
+  struct attn_table t = {.row = g->row,
+                         .rows = g->rows,
+                         .header = g->header,
+                         .super = g->super,
+                         .header_is_ruled = g->header_is_ruled,
+                         .drop_first = g->drop_first};
+  if (g->rows) {
+    t.cols = t.row[0].items;
+    t.style = t.row[0].style;
+    t.line = t.row[0].line->line;
+    t.last_line = t.row[t.rows - 1].line->line;
+  }
+  g->rows = 0;
+  g->row = NULL;
+  g->header.items = g->super.items = g->before.items = 0;
+  g->header_is_ruled = g->drop_first = 0;
+  return t;
+}
+
+static void add_text(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct attn_part all = {0, line->bytes};
+  attn_group_above(g, attn_group_text(g, line->text, all));
+  attn_stray_text(g, line, all, NULL, 0);
+}
+
+void attn_run_flush(struct attn_grouping *g) {
+  struct attn_table t = take_run(g);
+  int blocks = g->blocks;
+  if (t.rows == 0) return;
+  if (is_one_number(&t)) {
+    add_text(g, t.row[0].line);
+    return;
+  }
+  if (read_columns(g, &t) && read_labels(g, &t) && !attn_table_vectors(g, &t)) add_numbers(g, &t);
+  if (g->status == ATTN_OK) add_strays(g, &t);
+  if (g->blocks > blocks) g->aboves = 0;
+}

@@ -1,0 +1,48 @@
+/* table.h -- between table.c, vectors.c and header.c: the rows of a run as a table. */
+#ifndef ATTN_LESSON_TABLE_H
+#define ATTN_LESSON_TABLE_H
+
+#include "blocks.h"
+
+enum column_kind { COLUMN_NUMBERS, COLUMN_TEXT, COLUMN_VALUES, COLUMN_TITLES };
+
+/* The rows of a run as a table. */
+struct attn_table {
+  struct attn_row *row;
+  int rows, cols, style, line, last_line;
+  struct attn_row header; /* items 0: none */
+  struct attn_row super;  /* the header above it, of several columns each; items 0: none */
+  int header_is_ruled, drop_first;
+  unsigned char *kind; /* column_kind */
+  int *number;         /* the columns of numbers */
+  int numbers;
+  int labels; /* the column of labels, -1: the text in front */
+  int titles; /* 1: the first column has titles, with blanks below each */
+  int skip;   /* 1: the first column of numbers counts the rows */
+  int parts;  /* matrices side by side, each with its name above; 0: it is one matrix */
+  struct attn_table_part {
+    int begin, end; /* columns of numbers */
+    char *name;
+  } * part;
+};
+
+/* table.c */
+struct attn_row_item *attn_table_item(const struct attn_table *t, int row, int col);
+char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int item);
+int attn_item_is_number(const struct attn_row_item *item);
+int attn_table_count(const struct attn_table *t, int col, int kind); /* column_kind's items */
+/* The rows from begin on whose labels have one stem end here. */
+int attn_table_group_end(const struct attn_table *t, int begin);
+
+/* vectors.c: columns of vectors -> blocks. 0: the table has none. */
+int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t);
+
+/* header.c. The header's words, and what each column after the first `skip` is called. */
+void attn_header_set(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
+                     int skip);
+/* A header of numbers with a rule below may be the first row. */
+int attn_header_may_be_row(const struct attn_table *t);
+/* Words above columns that blanks separate are their header; a header may name parts. */
+void attn_header_find(struct attn_grouping *g, struct attn_table *t);
+
+#endif

@@ -1,0 +1,97 @@
+/* vectors.c -- the columns of a table that are vectors. */
+#include <string.h>
+
+#include "table.h"
+
+/* More groups of one vector each, with long names, are one matrix. */
+enum { GROUPS_MAX = 3 };
+
+static const attn_printing *value_at(struct attn_grouping *g, const struct attn_table *t, int row,
+                                     int col) {
+  struct attn_row_item *item = attn_table_item(t, row, col);
+  return item->kind == ATTN_ITEM_VALUE ? &g->lines->value[item->value].grid[0] : NULL;
+}
+
+static int add_value(struct attn_grouping *g, const struct attn_table *t, struct attn_block *b,
+                     int row, int col) {
+  const attn_printing *vector = value_at(g, t, row, col);
+  g->lines->value[attn_table_item(t, row, col)->value].used = 1;
+  return attn_block_copy_row(g, b, vector->cells, vector->cols, t->row[row].label.text);
+}
+
+/* The vectors of rows begin .. end of a column as one block. */
+static void add_vectors(struct attn_grouping *g, const struct attn_table *t, int col, int begin,
+                        int end, char *name, int ordinal) {
+  struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_VECTORS, t->row[begin].line->line, name);
+  for (int r = begin; b && r < end; r++)
+    if (value_at(g, t, r, col) && !add_value(g, t, b, r, col)) return;
+  if (!b) return;
+  b->ordinal = ordinal;
+  attn_block_end(g, b, t->row[end - 1].line->line);
+}
+
+/* One character. */
+static int is_letter(const char *stem) {
+  struct attn_part p = {0, strlen(stem)};
+  return attn_part_last(stem, p, 1).begin == 0;
+}
+
+/* Do labels part the rows: q1, q2, k1, k2? Not so if the labels have all different long names, as
+ * tokens do. */
+static int has_groups(const struct attn_table *t) {
+  int groups = 0, longest = 0, letters = 1;
+  for (int r = 0, end; r < t->rows; r = end, groups++) {
+    if (!t->row[r].label.stem) return 0;
+    end = attn_table_group_end(t, r);
+    if (end - r > longest) longest = end - r;
+    if (!is_letter(t->row[r].label.stem)) letters = 0;
+  }
+  return groups > 1 && (longest > 1 || groups <= GROUPS_MAX || letters);
+}
+
+static int same_lengths(struct attn_grouping *g, const struct attn_table *t, int col) {
+  int length = 0;
+  for (int r = 0; r < t->rows; r++) {
+    const attn_printing *vector = value_at(g, t, r, col);
+    if (vector && length && vector->cols != length) return 0;
+    if (vector) length = vector->cols;
+  }
+  return length > 0;
+}
+
+/* What the header calls a column, "": nothing. */
+static char *header_text(struct attn_grouping *g, const struct attn_table *t, int col) {
+  if (t->header.items != t->cols || t->header.item[col].kind != ATTN_ITEM_TEXT) return "";
+  return attn_item_text(g, &t->header, col);
+}
+
+static void add_value_column(struct attn_grouping *g, const struct attn_table *t, int col,
+                             int columns, int ordinal) {
+  char *header = header_text(g, t, col), *label = t->row[0].label.text;
+  int vectors = attn_table_count(t, col, ATTN_ITEM_VALUE);
+  if (!header) return;
+  if (!same_lengths(g, t, col)) {
+    for (int r = 0; r < t->rows && g->status == ATTN_OK; r++)
+      if (value_at(g, t, r, col))
+        add_vectors(g, t, col, r, r + 1, *t->row[r].label.text ? t->row[r].label.text : header, 0);
+  } else if (columns == 1 && has_groups(t)) {
+    for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end)
+      add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
+  } else {
+    int goes_on = t->rows > 1 && !*t->row[1].label.text; /* only the first one has a name */
+    int is_named = vectors == 1 || (columns == 1 && (t->row[0].label.stem || goes_on));
+    add_vectors(g, t, col, 0, t->rows,
+                *header    ? header
+                : is_named ? label
+                           : "",
+                columns > 1 && !*header ? ordinal : 0);
+  }
+}
+
+int attn_table_vectors(struct attn_grouping *g, const struct attn_table *t) {
+  int columns = 0, ordinal = 0;
+  for (int c = 0; c < t->cols; c++) columns += t->kind[c] == COLUMN_VALUES;
+  for (int c = 0; c < t->cols && g->status == ATTN_OK; c++)
+    if (t->kind[c] == COLUMN_VALUES) add_value_column(g, t, c, columns, ordinal++);
+  return columns > 0;
+}

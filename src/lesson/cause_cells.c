@@ -1,0 +1,303 @@
+/* cause_cells.c -- slips in single numbers: a row that is another one's, an operand misread, a
+ * sign, digits exchanged, a number rounded too early. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "causes.h"
+
+/* From the author's own numbers, and the right one. */
+static double follows(const struct attn_cause_search *h, size_t n) {
+  return h->judged->followed.at[n];
+}
+static double exact(const struct attn_cause_search *h, size_t n) { return h->step->exact.at[n]; }
+
+static int is_output(const struct attn_cause_search *h) {
+  return h->step->name == ATTN_STEP_OUTPUT;
+}
+
+/* ---- Another row or column ----------------------------------------------------------------- */
+
+/* Is what is printed at n the number of another place, however exact the author had that? */
+static int is_that_of(const struct attn_cause_search *h, size_t n, size_t other) {
+  return attn_cause_fits(h, n, follows(h, other)) || attn_cause_fits(h, n, exact(h, other));
+}
+
+/* The same number is printed there, and right. */
+static int is_printed_as(const struct attn_cause_search *h, size_t n, size_t other) {
+  const attn_cell *cell = h->judged->printed[n], *its = h->judged->printed[other];
+  return its && h->judged->verdict[other] != ATTN_JUDGED_WRONG && its->value == cell->value &&
+         its->decimals == cell->decimals;
+}
+
+/* Another row or column of the result. */
+static int of_another_place(const struct attn_cause_search *h, size_t n) {
+  size_t cols = (size_t)h->step->exact.cols, row = n / cols * cols;
+  for (size_t at = row; at < row + cols; at++)
+    if (at != n && is_that_of(h, n, at)) return 1;
+  for (size_t at = n % cols; at < h->cells; at += cols)
+    if (at != n && is_that_of(h, n, at)) return 1;
+  return 0;
+}
+
+/* All that is printed of the line is what the line that begins at `from` is, two numbers or more.
+ */
+static int line_is_that_of(const struct attn_cause_search *h, struct attn_cell_line l,
+                           size_t from) {
+  size_t printed = 0;
+  for (size_t n = 0; n < l.count; n++) {
+    size_t at = l.first + n * l.stride, other = from + n * l.stride;
+    if (!h->judged->printed[at]) continue;
+    if (!is_that_of(h, at, other) && !is_printed_as(h, at, other)) return 0;
+    printed++;
+  }
+  return printed > 1;
+}
+
+int attn_cause_of_other_line(const struct attn_cause_search *h, struct attn_cell_line line) {
+  size_t lines = h->cells / line.count, next = line.stride == 1 ? line.count : 1;
+  int weights = line.is_query && (is_output(h) || h->step->name == ATTN_STEP_WEIGHTS);
+  if (!weights && !attn_cause_is_product(h->step->op)) return ATTN_CAUSE_NONE;
+  for (size_t l = 0; l < lines; l++)
+    if (l * next != line.first && line_is_that_of(h, line, l * next))
+      return weights ? ATTN_CAUSE_WRONG_WEIGHT_ROW : ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
+  return ATTN_CAUSE_NONE;
+}
+
+/* ---- Digits --------------------------------------------------------------------------------- */
+
+/* Two digits of value change places. */
+static int digits_swapped(const struct attn_cause_search *h, size_t n, double value) {
+  const attn_cell *cell = h->judged->printed[n];
+  char right[48], got[48];
+  int places = h->judged->decimals;
+  if (cell->kind != ATTN_CELL_NUMBER || fabs(value) > 1e12 || fabs(cell->value) > 1e12) return 0;
+  snprintf(right, sizeof right, "%.*f", places, value);
+  snprintf(got, sizeof got, "%.*f", places, cell->value);
+  if (strlen(right) != strlen(got)) return 0;
+  size_t differ = 0, first = 0, second = 0;
+  for (size_t k = 0; right[k]; k++)
+    if (right[k] != got[k]) second = differ ? k : second, first = differ++ ? first : k;
+  return differ == 2 && right[first] == got[second] && right[second] == got[first];
+}
+
+static int copied_wrongly(struct attn_cause_search *h, size_t n) {
+  return digits_swapped(h, n, follows(h, n)) || digits_swapped(h, n, exact(h, n));
+}
+
+enum { DIGITS_MAX = 12 };
+
+/* x, printed with so many decimals, with two digits exchanged that are next or next but one to each
+ * other: the one at place / 2, counted from the last. x itself where there are none. */
+static double exchanged(double x, int decimals, int place) {
+  int64_t digits = (int64_t)round(fabs(x) * pow(10, decimals)), low = 1, near, far;
+  for (int k = 0; k < place / 2; k++) low *= 10;
+  int64_t high = low * (place % 2 ? 100 : 10);
+  near = digits / low % 10, far = digits / high % 10;
+  if (digits / high == 0 && high > (int64_t)pow(10, decimals)) return x; /* no digit there */
+  double value = (double)(digits + (near - far) * (high - low)) / pow(10, decimals);
+  return x < 0 ? -value : value;
+}
+
+/* The author rounded, or cut, at fewer digits than he prints. */
+static int rounded_early(struct attn_cause_search *h, size_t n) {
+  const attn_cell *cell = h->judged->printed[n];
+  double value = follows(h, n);
+  for (int d = h->judged->decimals; d >= 1; d--) {
+    double unit = pow(10, d);
+    if (fabs(round(value * unit) / unit - cell->value) < 1e-12 ||
+        fabs(trunc(value * unit) / unit - cell->value) < 1e-12)
+      return 1;
+  }
+  return 0;
+}
+
+/* ---- One operand misread ----------------------------------------------------------------------
+ */
+
+/* The ways to misread a number x that is printed with so many decimals. */
+enum misreading { WITH_OTHER_SIGN, WITH_DIGITS_EXCHANGED, WITH_FEWER_DIGITS };
+
+/* The n-th such number; 0: there are no more. */
+static int misread(enum misreading how, double x, int decimals, int n, double *value) {
+  if (!isfinite(x) || fabs(x) > 1e6 || decimals > 8) return 0;
+  *value = x;
+  switch (how) {
+    case WITH_OTHER_SIGN:
+      return *value = -x, n < 1;
+    case WITH_DIGITS_EXCHANGED:
+      return *value = exchanged(x, decimals, n), n < 2 * DIGITS_MAX;
+    default: {
+      double unit = pow(10, decimals - 1 - n);
+      return *value = round(x * unit) / unit, n < decimals;
+    }
+  }
+}
+
+/* Factor a_ik or b_kj of a product, and where it is in its matrix. */
+static size_t place_of(const struct attn_cause_search *h, int side, size_t line, size_t k) {
+  const attn_matrix *m = attn_cause_operand(h, h->step, side);
+  int upright = side ? h->step->op != ATTN_OP_MATMUL_NT : h->step->op == ATTN_OP_MATMUL_TN;
+  size_t cols = (size_t)m->cols;
+  return upright ? k * cols + line : line * cols + k;
+}
+
+static double factor(const struct attn_cause_search *h, int side, size_t line, size_t k) {
+  return attn_cause_operand(h, h->step, side)->at[place_of(h, side, line, k)];
+}
+
+static size_t inner(const struct attn_cause_search *h) {
+  const attn_matrix *a = attn_cause_operand(h, h->step, 0);
+  return (size_t)(h->step->op == ATTN_OP_MATMUL_TN ? a->rows : a->cols);
+}
+
+/* The sum of products that belongs at cell n. */
+static double sum_at(const struct attn_cause_search *h, size_t n) {
+  size_t cols = (size_t)h->step->exact.cols, count = inner(h);
+  double sum = 0;
+  for (size_t k = 0; k < count; k++) sum += factor(h, 0, n / cols, k) * factor(h, 1, n % cols, k);
+  return sum;
+}
+
+/* Factor k of the line (of a row: of its left factor), more by delta: does that explain all that is
+ * printed of the line? */
+static int delta_explains(const struct attn_cause_search *h, struct attn_cell_line l, int side,
+                          size_t k, double delta, const double *sum) {
+  size_t cols = (size_t)h->step->exact.cols;
+  for (size_t n = 0; n < l.count; n++) {
+    size_t at = l.first + n * l.stride, other = side ? at / cols : at % cols;
+    double value = sum[n] + delta * factor(h, !side, other, k);
+    if (h->judged->printed[at] && !attn_judged_fits(h->judged, at, value)) return 0;
+  }
+  return 1;
+}
+
+/* One factor of the line misread so. */
+static int factor_misread(const struct attn_cause_search *h, struct attn_cell_line l, int side,
+                          enum misreading how, const double *sum) {
+  size_t cols = (size_t)h->step->exact.cols, count = inner(h);
+  size_t line = side ? l.first % cols : l.first / cols;
+  const struct attn_judged *from = &h->all[h->step->operand[side]];
+  for (size_t k = 0; k < count; k++) {
+    double x = factor(h, side, line, k), value;
+    if (how != WITH_OTHER_SIGN && !from->printed[place_of(h, side, line, k)]) continue;
+    for (int n = 0; misread(how, x, from->decimals, n, &value); n++)
+      if (fabs(value - x) > 1e-9 && delta_explains(h, l, side, k, value - x, sum)) return 1;
+  }
+  return 0;
+}
+
+/* In a row its left factor may be misread, in a column its right one; a single cell has both. */
+static int line_misread(struct attn_cause_search *h, struct attn_cell_line l, enum misreading how) {
+  int found = 0;
+  double *sum = attn_pool_take(h->pool, l.count * sizeof *sum);
+  if (!sum) return h->out_of_memory = 1, 0;
+  for (h->as_printed = 0; h->as_printed < 4 && !found; h->as_printed++) {
+    if (!attn_cause_afford(h, (double)l.count * (double)inner(h), 2 * DIGITS_MAX)) break;
+    for (size_t n = 0; n < l.count; n++) sum[n] = sum_at(h, l.first + n * l.stride);
+    for (int side = 0; side < 2 && !found; side++)
+      if (l.count == 1 || side == (l.stride != 1)) found = factor_misread(h, l, side, how, sum);
+  }
+  h->as_printed = 0;
+  return found;
+}
+
+int attn_cause_of_operand(struct attn_cause_search *h, struct attn_cell_line line) {
+  if (!attn_cause_is_product(h->step->op)) return ATTN_CAUSE_NONE;
+  if (line_misread(h, line, WITH_OTHER_SIGN)) return ATTN_CAUSE_SIGN_SLIP;
+  if (line_misread(h, line, WITH_DIGITS_EXCHANGED)) return ATTN_CAUSE_TRANSCRIPTION;
+  return line_misread(h, line, WITH_FEWER_DIGITS) ? ATTN_CAUSE_ROUNDING_TOO_COARSE
+                                                  : ATTN_CAUSE_NONE;
+}
+
+/* Of a step that computes each cell from one: that one misread. */
+static int source_misread(struct attn_cause_search *h, size_t n, enum misreading how) {
+  const attn_step *s = h->step;
+  if (s->op != ATTN_OP_DIVIDE && s->op != ATTN_OP_EXP) return 0;
+  const struct attn_judged *from = &h->all[s->operand[0]];
+  if (!from->printed[n]) return 0;
+  double x = from->carried.at[n], value;
+  for (int m = 0; misread(how, x, from->decimals, m, &value); m++) {
+    double result = s->op == ATTN_OP_EXP ? exp(value) : value / s->scalar;
+    if (fabs(value - x) > 1e-9 && attn_judged_fits(h->judged, n, result)) return 1;
+  }
+  return 0;
+}
+
+/* The root of d_k, or one over it, with one or two decimals for this cell alone. */
+static int divisor_rounded(struct attn_cause_search *h, size_t n) {
+  const attn_step *s = h->step;
+  if (s->op != ATTN_OP_DIVIDE || s->scalar == 0) return 0;
+  for (double unit = 10; unit < 1000; unit *= 10) {
+    double by = round(s->scalar * unit) / unit, times = round(unit / s->scalar) / unit;
+    const double x[] = {h->all[s->operand[0]].carried.at[n],
+                        h->example->step[s->operand[0]].exact.at[n]};
+    for (int k = 0; k < 2; k++)
+      if ((by != 0 && attn_judged_fits(h->judged, n, x[k] / by)) ||
+          attn_judged_fits(h->judged, n, x[k] * times))
+        return 1;
+  }
+  return 0;
+}
+
+/* ---- One cell -----------------------------------------------------------------------------------
+ */
+
+/* The whole cell, or one term of its sum, with the other sign. */
+static int of_another_sign(struct attn_cause_search *h, size_t n) {
+  double value = follows(h, n);
+  int found = value != 0 && attn_cause_fits(h, n, -value);
+  if (!attn_cause_is_product(h->step->op)) return found;
+  size_t cols = (size_t)h->step->exact.cols;
+  for (h->as_printed = 0; h->as_printed < 4 && !found; h->as_printed++) {
+    if (!attn_cause_afford(h, (double)inner(h), 4)) break;
+    double sum = sum_at(h, n);
+    for (size_t k = 0; k < inner(h) && !found; k++) {
+      double term = factor(h, 0, n / cols, k) * factor(h, 1, n % cols, k);
+      found = term != 0 && attn_cause_fits(h, n, sum - 2 * term);
+    }
+  }
+  h->as_printed = 0;
+  return found;
+}
+
+static int rounded_before(struct attn_cause_search *h, size_t n) {
+  return rounded_early(h, n) || divisor_rounded(h, n) || source_misread(h, n, WITH_FEWER_DIGITS);
+}
+
+static int copied_before(struct attn_cause_search *h, size_t n) {
+  return copied_wrongly(h, n) || source_misread(h, n, WITH_DIGITS_EXCHANGED);
+}
+
+static int each_wrong(struct attn_cause_search *h,
+                      int (*explains)(struct attn_cause_search *, size_t)) {
+  for (size_t n = 0; n < h->cells; n++)
+    if (h->judged->verdict[n] == ATTN_JUDGED_WRONG && !explains(h, n)) return 0;
+  return 1;
+}
+
+int attn_cause_of_rounding(struct attn_cause_search *h) {
+  return each_wrong(h, rounded_before) ? ATTN_CAUSE_ROUNDING_TOO_COARSE : ATTN_CAUSE_NONE;
+}
+
+int attn_cause_of_each_cell(struct attn_cause_search *h) {
+  if (each_wrong(h, of_another_sign)) return ATTN_CAUSE_SIGN_SLIP;
+  return each_wrong(h, copied_before) ? ATTN_CAUSE_TRANSCRIPTION : ATTN_CAUSE_NONE;
+}
+
+/* A few units of the last digit: exponentials with too few digits. */
+static int is_near(const struct attn_cause_search *h, size_t n) {
+  double units = fabs(h->judged->printed[n]->value - exact(h, n)) * pow(10, h->judged->decimals);
+  return h->step->name == ATTN_STEP_WEIGHTS && h->judged->decimals > 2 && units <= 6;
+}
+
+int attn_cause_of_cell(struct attn_cause_search *h, size_t n) {
+  const struct attn_cell_line cell = {n, 1, 1, 0};
+  int product = attn_cause_is_product(h->step->op);
+  if (rounded_before(h, n)) return ATTN_CAUSE_ROUNDING_TOO_COARSE;
+  if (of_another_sign(h, n)) return ATTN_CAUSE_SIGN_SLIP;
+  if (copied_before(h, n)) return ATTN_CAUSE_TRANSCRIPTION;
+  if (product && of_another_place(h, n)) return ATTN_CAUSE_WRONG_ROW_OR_COLUMN;
+  if (product && line_misread(h, cell, WITH_DIGITS_EXCHANGED)) return ATTN_CAUSE_TRANSCRIPTION;
+  return is_near(h, n) ? ATTN_CAUSE_ROUNDING_TOO_COARSE : ATTN_CAUSE_NONE;
+}

@@ -1,0 +1,221 @@
+/* accuse.c -- a slip is one only where the document states what it departs from. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reading.h"
+#include "role_search.h"
+
+static const char ROOT[] =
+    "(*UCP)(?i)√|sqrt|\\broot|平方根|ルート|\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
+static const char SOFTMAX[] = "(?i)soft|ソフト|exp";
+static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
+static const char BY_ROWS[] =
+    "(?i)each row|every row|per row|row-?wise|rows? sums?|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "
+    "?-?1";
+static const char NOT_SCALED[] =
+    "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
+    "|do |we )?(?:scal|divi)|"
+    "unscaled|スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
+static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
+static const char MASK[] = "(?i)mask|マスク";
+
+/* "divide by 1.4", "√2 ≈ 1.41", "1.41で割る": the author chose the rounded root. */
+static int states_number(struct attn_scan *scan, double number) {
+  struct attn_match m;
+  static const char STATED[] =
+      "(*UCP)(?:by |[=≈] ?)(\\d+\\.\\d+)(?!\\d)|(?<![\\d.])(\\d+\\.\\d+)\\s*(?:で割|に丸め)";
+  size_t bytes = strlen(scan->text);
+  for (size_t at = 0; attn_find(scan->patterns, STATED, scan->text, bytes, at, &m);
+       at = m.group[0].end) {
+    int g = m.group[1].end > m.group[1].begin ? 1 : 2;
+    attn_cell cell;
+    if (attn_scan_number(scan, scan->text + m.group[g].begin, m.group[g].end - m.group[g].begin,
+                         &cell) &&
+        fabs(cell.value - number) < 1e-9)
+      return 1;
+  }
+  return 0;
+}
+
+static enum attn_accusation accuse_divisor(struct attn_scan *scan, const struct attn_priors *priors,
+                                           const struct attn_placement *p, int cause) {
+  if (p->relation->divisor == ATTN_DIVISOR_STATED) return ATTN_EXCUSED;
+  if (cause == ATTN_CAUSE_ROUNDING_TOO_COARSE)
+    return states_number(scan, p->relation->divided_by) ? ATTN_EXCUSED : ATTN_ACCUSED;
+  if (p->role == ATTN_ROLE_WEIGHTS && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
+  if (attn_occurs(scan->patterns, ROOT, scan->text)) return ATTN_ACCUSED;
+  int called_scaled = p->role == ATTN_ROLE_SCALED && priors[p->block].bits[p->role] > 5;
+  if (called_scaled && cause == ATTN_CAUSE_MISSING_SCALE) return ATTN_ACCUSED;
+  return cause == ATTN_CAUSE_MISSING_SCALE ? ATTN_EXCUSED : ATTN_UNCERTAIN;
+}
+
+static int is_near(struct attn_scan *scan, const struct attn_block *b, const char *pattern) {
+  int found = attn_occurs(scan->patterns, pattern, b->name);
+  for (int n = 0; n < b->captions && !found; n++)
+    found = attn_occurs(scan->patterns, pattern, b->caption[n]);
+  return found;
+}
+
+/* softmax(scores) under the text "softmax(S / √d_k)". */
+static int forgets_stated_scale(struct attn_scan *scan, const struct attn_roles *head,
+                                const struct attn_placement *p) {
+  const struct attn_relation *r = p->relation;
+  const struct attn_block *b = &scan->block[p->block];
+  return p->role == ATTN_ROLE_WEIGHTS && r->uses == 1 && r->use[0].op == ATTN_OP_SOFTMAX &&
+         !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_EXPONENTIALS] &&
+         r->operand[0] == head->at[ATTN_ROLE_SCORES] &&
+         (is_near(scan, b, SCALED_SOFTMAX) ||
+          (is_near(scan, b, ROOT) && !attn_occurs(scan->patterns, NOT_SCALED, scan->text)));
+}
+
+/* ---- A mask that is neither causal nor of padding: which one was meant? ---- */
+
+static int causal_cell(const attn_matrix *keep, int i, int j) {
+  (void)keep;
+  return j <= i;
+}
+
+/* Visible to most queries. */
+static int padding_cell(const attn_matrix *keep, int i, int j) {
+  int visible = 0;
+  (void)i;
+  for (int row = 0; row < keep->rows; row++) visible += keep->at[row * keep->cols + j] != 0;
+  return 2 * visible > keep->rows;
+}
+
+typedef int mask_rule(const attn_matrix *keep, int i, int j);
+
+/* In how many cells keep departs from a rule; the first such row. */
+static int departures(const attn_matrix *keep, mask_rule *rule, int *first_row) {
+  int count = 0;
+  for (int i = 0; i < keep->rows; i++)
+    for (int j = 0; j < keep->cols; j++)
+      if ((keep->at[i * keep->cols + j] != 0) != rule(keep, i, j) && !count++) *first_row = i;
+  return count;
+}
+
+static mask_rule *meant_rule(const attn_matrix *keep, int *count, int *row) {
+  int padding_row = 0, padding = departures(keep, padding_cell, &padding_row);
+  mask_rule *rule = causal_cell;
+  *count = keep->rows == keep->cols ? departures(keep, rule, row) : padding + 1;
+  if (padding < *count) rule = padding_cell, *count = padding, *row = padding_row;
+  return rule;
+}
+
+static const attn_matrix *mask_of(const struct attn_relation *r) {
+  for (int n = 0; n < r->uses; n++)
+    if (r->use[n].op == ATTN_OP_GIVEN) return &r->use[n].constant;
+  return NULL;
+}
+
+static int row_is_open(const attn_matrix *keep, int row) {
+  for (int j = 0; j < keep->cols; j++)
+    if (keep->at[row * keep->cols + j] == 0) return 0;
+  return 1;
+}
+
+static enum attn_accusation accuse_mask(struct attn_scan *scan, const struct attn_relation *r,
+                                        int *cause) {
+  const attn_matrix *keep = mask_of(r);
+  int count, row = 0;
+  if (!keep) return ATTN_EXCUSED;
+  meant_rule(keep, &count, &row);
+  int most = keep->rows * keep->cols / 3 > keep->cols ? keep->rows * keep->cols / 3 : keep->cols;
+  if (!count || count > most) return ATTN_EXCUSED;
+  *cause = row_is_open(keep, row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
+  static const char PADDING[] = "(?i)pad|パディング";
+  return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
+             ? ATTN_ACCUSED
+             : ATTN_UNCERTAIN;
+}
+
+/* The relation with the mask that was meant. NULL: no memory. */
+static const struct attn_relation *with_meant_mask(struct attn_pool *pool,
+                                                   const struct attn_relation *r) {
+  const attn_matrix *keep = mask_of(r);
+  struct attn_relation *right = attn_pool_take(pool, sizeof *right);
+  attn_matrix meant = attn_matrix_new(pool, keep->rows, keep->cols);
+  int count, row = 0;
+  if (!right || !meant.at) return NULL;
+  mask_rule *rule = meant_rule(keep, &count, &row);
+  for (int i = 0; i < keep->rows; i++)
+    for (int j = 0; j < keep->cols; j++) meant.at[i * keep->cols + j] = rule(keep, i, j);
+  *right = *r;
+  for (int n = 0; n < r->uses; n++)
+    if (r->use[n].op == ATTN_OP_GIVEN) right->use[n].constant = meant;
+  return right;
+}
+
+enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
+                                 const struct attn_roles *head, const struct attn_placement *p,
+                                 int *cause) {
+  const struct attn_relation *r = p->relation;
+  *cause = r->cause;
+  switch (r->cause) {
+    case ATTN_CAUSE_NONE:
+      if (r->mask == ATTN_MASK_AS_PRINTED) return accuse_mask(scan, r, cause);
+      if (!forgets_stated_scale(scan, head, p)) return ATTN_EXCUSED;
+      *cause = ATTN_CAUSE_MISSING_SCALE;
+      return ATTN_ACCUSED;
+    case ATTN_CAUSE_SCALE_BY_DK:
+    case ATTN_CAUSE_SCALE_WRONG_DIM:
+    case ATTN_CAUSE_MISSING_SCALE:
+      return accuse_divisor(scan, priors, p, r->cause);
+    case ATTN_CAUSE_ROUNDING_TOO_COARSE:
+      return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
+    case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
+      return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
+                     !attn_occurs(scan->patterns, BY_ROWS, scan->text)
+                 ? ATTN_EXCUSED
+                 : ATTN_ACCUSED;
+    case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
+      return attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
+                     priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5
+                 ? ATTN_ACCUSED
+                 : ATTN_EXCUSED;
+    case ATTN_CAUSE_SWAPPED_QK: /* K Q^T is right where queries are columns */
+      if (p->role > ATTN_ROLE_V && attn_occurs(scan->patterns, BY_COLUMNS, scan->text))
+        return ATTN_EXCUSED;
+      return p->role <= ATTN_ROLE_V && priors[p->block].bits[p->role] < 3 ? ATTN_UNCERTAIN
+                                                                          : ATTN_ACCUSED;
+    case ATTN_CAUSE_MASK_OFF_BY_ONE:
+      return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, MASK, scan->text)
+                 ? ATTN_ACCUSED
+                 : ATTN_UNCERTAIN;
+    default:
+      return ATTN_ACCUSED;
+  }
+}
+
+static int may_replace(const struct attn_relation *right, const struct attn_placement *p, int cause,
+                       const struct attn_roles *head) {
+  if (right->cause != ATTN_CAUSE_NONE || right->row != p->relation->row) return 0;
+  int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING;
+  if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && !head->at[ATTN_ROLE_MASKED]) return 0;
+  if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && !causal) return 0;
+  return p->relation->cause != ATTN_CAUSE_NONE || right->divided_by != 1;
+}
+
+const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
+                                                const struct attn_reading *reading,
+                                                const struct attn_placement *p, int cause) {
+  const struct attn_state *s = reading->example[p->example];
+  const struct attn_relation *list, *best = NULL;
+  struct attn_candidate c = {.block = p->block};
+  double share = -1;
+  if (p->relation->mask == ATTN_MASK_AS_PRINTED) {
+    return with_meant_mask(scan->pool, p->relation);
+  }
+  if (attn_read_hints(scan, &scan->block[p->block], &c)) return NULL;
+  c.hints.causal = attn_mentions_causal(scan, scan->text);
+  c.hints.transposed_weights = reading->transposed_weights;
+  int count = attn_relations_list(r, s, p->head, p->role, p->node->grid, &c.hints, &list);
+  for (int n = 0; n < count; n++) {
+    if (!may_replace(&list[n], p, cause, &s->head[p->head])) continue;
+    const struct attn_node *node = attn_node_of(r, p->node->grid, &list[n]);
+    if (node && node->share > share) share = node->share, best = &list[n];
+  }
+  if (attn_relations_failed(r)) return NULL;
+  return best ? best : p->relation;
+}

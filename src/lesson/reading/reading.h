@@ -1,0 +1,43 @@
+/* reading.h -- from the roles of blocks to the steps of examples. */
+#ifndef ATTN_LESSON_READING_H
+#define ATTN_LESSON_READING_H
+
+#include "assign.h"
+
+/* What a relation that is a slip counts as. */
+enum attn_accusation {
+  ATTN_ACCUSED,   /* the right relation is stated or implied: the document is wrong */
+  ATTN_EXCUSED,   /* the document states the relation that it uses */
+  ATTN_UNCERTAIN, /* nothing is stated: neither right nor wrong */
+};
+
+/* accuse.c. Is the relation of a placement a slip, given what the document states? */
+enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
+                                 const struct attn_roles *head, const struct attn_placement *p,
+                                 int *cause);
+/* The relation that should have been used, or the placement's own. NULL: no memory. */
+const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
+                                                const struct attn_reading *reading,
+                                                const struct attn_placement *p, int cause);
+
+/* steps_of_reading.c. Adds the examples of a reading to lesson (memory from pool) and lists what is not read.
+ * Errors: ATTN_ERR_MEMORY. */
+attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
+                              const struct attn_reading *reading, const struct attn_priors *priors,
+                              struct attn_pool *pool, attn_lesson *lesson, attn_error *err);
+
+/* account.c. Lists the numbers of the document that no step of lesson shows: lesson->unread. */
+attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
+                             attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
+
+/* numbers.c: a document read by its numbers: scan, priors, search, steps. */
+struct attn_numbers;
+/* *lesson is owned by the caller, *numbers too; both are NULL on failure. */
+attn_status attn_read_numbers(const char *text, size_t bytes, const char *file,
+                              struct attn_numbers **numbers, attn_lesson **lesson, attn_error *err);
+/* attn_account_for with the scan of numbers. */
+attn_status attn_list_unread(struct attn_numbers *numbers, attn_lesson *lesson,
+                             struct attn_pool *pool, attn_error *err);
+void attn_numbers_free(struct attn_numbers *numbers);
+
+#endif

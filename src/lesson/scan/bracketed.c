@@ -1,0 +1,156 @@
+/* value.c -- which brackets are values: vectors, matrices and tensors. */
+#include <string.h>
+
+#include "brackets.h"
+#include "error.h"
+
+enum { MATRIX = 0x27E6, ROW_END = 0x23CE, ROOT = 0x221A, INFINITE = 0x221E };
+
+static int is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 1; }
+
+static uint32_t character(const struct attn_value_reader *p, size_t at, size_t *next) {
+  return attn_code_point(p->text->text, at, p->text->bytes, next);
+}
+
+/* f(1, 2) is a call; 2(3), and a bracket after Japanese words, may be values. */
+static int is_call(const struct attn_value_reader *p, size_t at) {
+  const char *text = p->text->text;
+  size_t begin = at, next;
+  if (at == 0 || text[at] != '(') return 0;
+  do begin--;
+  while (begin > 0 && ((unsigned char)text[begin] & 0xC0) == 0x80);
+  uint32_t c = character(p, begin, &next);
+  if (c < 0x80) return c == '_' || (c | 32) - 'a' < 26;
+  return c <= 0x2FFF &&
+         attn_match_at(p->scan->patterns, "\\p{L}", text, p->text->bytes, begin, NULL);
+}
+
+static size_t skip_spaces(const struct attn_value_reader *p, size_t at, size_t most) {
+  size_t end = p->text->bytes - at > most ? at + most : p->text->bytes;
+  while (at < end && is_space((unsigned char)p->text->text[at])) at++;
+  return at < end ? at : p->text->bytes;
+}
+
+/* Does it begin as numbers do? */
+static int may_be_value(const struct attn_value_reader *p, size_t at) {
+  size_t next;
+  uint32_t c = character(p, at, &next);
+  if (!attn_bracket_mate(c) || is_call(p, at)) return 0;
+  at = skip_spaces(p, next, 40);
+  if (at == p->text->bytes) return 0;
+  const char *text = p->text->text + at;
+  c = character(p, at, &next);
+  if (attn_bracket_mate(c) || c - '0' < 10 || c == ROOT || c == INFINITE || c == ROW_END) return 1;
+  if (c == '-' || c == '+' || c == '.') return 1;
+  return attn_match_at(p->scan->patterns, "(?i)nan|inf", text, p->text->bytes - at, 0, NULL);
+}
+
+/* [1] alone is a reference, = [1] is a vector. */
+static int follows_equals(const struct attn_value_reader *p, size_t at) {
+  const char *text = p->text->text;
+  size_t begin = at;
+  while (begin > 0 && at - begin < 6 && is_space((unsigned char)text[begin - 1])) begin--;
+  return begin > 0 && at - begin < 6 && (text[begin - 1] == '=' || text[begin - 1] == ':');
+}
+
+/* All grids of one row each are the rows of one grid. */
+static void join_rows(struct attn_value_reader *p) {
+  for (size_t g = 0; g < p->grids; g++)
+    if (p->grid[g].count != 1) return;
+  p->grid[0].count = p->rows;
+  p->grids = 1;
+}
+
+/* Rows of one number, of which one has more: not a matrix. */
+static int is_list(const struct attn_value_reader *p) {
+  for (size_t g = 0; g < p->grids; g++)
+    if (p->row[p->grid[g].first].count == 1 &&
+        attn_rows_differ(p, p->grid[g].first, p->grid[g].count))
+      return 1;
+  return 0;
+}
+
+static int check_widths(struct attn_value_reader *p, const struct attn_range *grid) {
+  size_t width = p->row[grid->first].count;
+  for (size_t r = grid->first + 1; r < grid->first + grid->count; r++) {
+    const struct attn_range *row = &p->row[r];
+    const attn_cell *cell = &p->cell[row->first];
+    if (row->count == width) continue;
+    p->status = attn_fail_at(p->scan->err, ATTN_ERR_FORMAT, cell->line, cell->column,
+                             "rows of different lengths: %zu here, %zu in the first one",
+                             row->count, width);
+    return 0;
+  }
+  return 1;
+}
+
+/* The cells of a grid are consecutive. 0: an error. */
+static int copy_grid(struct attn_value_reader *p, const struct attn_range *grid, size_t origin,
+                     attn_printing *out) {
+  struct attn_source_position place = attn_source_place(&p->scan->source, origin);
+  size_t columns = p->row[grid->first].count, cells = columns * grid->count;
+  if (!check_widths(p, grid)) return 0;
+  out->rows = (int32_t)grid->count;
+  out->cols = (int32_t)columns;
+  out->line = place.line;
+  out->column = place.column;
+  out->cells = attn_pool_take(p->scan->pool, cells * sizeof *out->cells);
+  if (!out->cells) return p->status = attn_scan_no_memory(p->scan), 0;
+  memcpy(out->cells, &p->cell[p->row[grid->first].first], cells * sizeof *out->cells);
+  return 1;
+}
+
+static int copy_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value) {
+  size_t next;
+  memset(value, 0, sizeof *value);
+  value->grid = attn_pool_take(p->scan->pool, p->grids * sizeof *value->grid);
+  if (!value->grid) return p->status = attn_scan_no_memory(p->scan), 0;
+  if (is_list(p)) return 1;
+  value->grids = (int)p->grids;
+  for (size_t g = 0; g < p->grids; g++)
+    if (!copy_grid(p, &p->grid[g], p->text->origin[at], &value->grid[g])) return 0;
+  uint32_t c = character(p, at, &next);
+  int is_row = p->grids == 1 && p->grid[0].count == 1 && c != MATRIX;
+  value->is_vector = is_row && !attn_bracket_mate(character(p, skip_spaces(p, next, 40), &next));
+  return 1;
+}
+
+/* What was read in vain is read again, from the next bracket on: only so often. */
+static int charge(struct attn_value_reader *p, size_t at) {
+  size_t bytes = p->reached > at ? p->reached - at : 0;
+  if (bytes <= p->budget) return p->budget -= bytes, 0;
+  p->status = attn_scan_fail(p->scan, p->text->origin[at],
+                             "too many brackets that are not closed: close this one");
+  return 0;
+}
+
+static int is_value(struct attn_value_reader *p, size_t at, enum attn_shape shape) {
+  if (shape == ATTN_SHAPE_WORDS || p->mixed) return 0;
+  join_rows(p);
+  char c = p->text->text[at];
+  return p->cells >= 2 || (c != '(' && c != '{' && follows_equals(p, at));
+}
+
+int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value,
+                    size_t *end) {
+  if (!may_be_value(p, at)) return 0;
+  p->cells = p->rows = p->grids = 0;
+  p->mixed = 0;
+  p->reached = at;
+  enum attn_shape shape = attn_read_brackets(p, at, 0, end);
+  if (p->status != ATTN_OK) return 0;
+  return is_value(p, at, shape) ? copy_value(p, at, value) : charge(p, at);
+}
+
+attn_status attn_value_status(const struct attn_value_reader *p) { return p->status; }
+
+struct attn_value_reader *attn_value_reader_new(struct attn_scan *scan,
+                                                const struct attn_canonical *text) {
+  struct attn_value_reader *p = attn_pool_take(scan->pool, sizeof *p);
+  if (!p) return NULL;
+  p->scan = scan;
+  p->text = text;
+  p->from = SIZE_MAX;
+  p->budget = text->bytes * 4 + 65536;
+  return p;
+}

@@ -1,0 +1,115 @@
+/* character.c -- one character: the plain one that a typographic variant is read as. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+struct variant {
+  uint32_t code;
+  const char *plain;
+};
+
+/* Sorted by code point. */
+static const struct variant variants[] = {
+    {'\r', " "},        {0x0085, " "},      {0x00A0, " "}, {0x00B4, "'"},      {0x00BC, "1/4"},
+    {0x00BD, "1/2"},    {0x00BE, "3/4"},    {0x02C6, "^"}, {0x1D37, "K"},      {0x1D40, "T"},
+    {0x1D60, "Q"},      {0x2010, "-"},      {0x2011, "-"}, {0x2012, "-"},      {0x2013, "-"},
+    {0x2014, "-"},      {0x2019, "'"},      {0x2022, "*"}, {0x2028, " "},      {0x2029, " "},
+    {0x202F, " "},      {0x205F, " "},      {0x207B, "-"}, {0x208B, "-"},      {0x2153, "1/3"},
+    {0x2154, "2/3"},    {0x21D2, "\u2192"}, {0x2212, "-"}, {0x2219, "\u00B7"}, {0x2243, "="},
+    {0x2245, "="},      {0x2248, "="},      {0x2252, "="}, {0x22A4, "T"},      {0x22C5, "\u00B7"},
+    {0x2502, "|"},      {0x2503, "|"},      {0x2551, "|"}, {0x25A3, "\u25A0"}, /* a mark of ours */
+    {0x27A1, "\u2192"}, {0x27E8, "["},      {0x27E9, "]"}, {0x27F6, "\u2192"}, {0x2C7D, "V"},
+    {0x3000, " "},      {0x3001, ","},      {0x3008, "["}, {0x3009, "]"},      {0x3010, "\n"},
+    {0x3011, ":"},      {0x30FB, "\u00B7"}, {0xFE0E, ""},  {0xFE0F, ""},       {0xFE63, "-"},
+    {0xFEFF, " "},
+};
+
+static int compare_variant(const void *key, const void *item) {
+  uint32_t c = *(const uint32_t *)key, code = ((const struct variant *)item)->code;
+  return c < code ? -1 : c > code;
+}
+
+const char *attn_plain_character(uint32_t c, char *buffer) {
+  if (c < 0x80 && c != '\r') return NULL;
+  buffer[1] = 0;
+  if (c >= 0xFF01 && c <= 0xFF5D) return buffer[0] = (char)(c - 0xFEE0), buffer; /* full-width */
+  if (c >= 0x2080 && c <= 0x2089) return buffer[0] = (char)('0' + c - 0x2080), buffer;
+  if (c >= 0x2000 && c <= 0x200B) return " ";
+  const struct variant *v =
+      bsearch(&c, variants, sizeof variants / sizeof *variants, sizeof *variants, compare_variant);
+  return v ? v->plain : NULL;
+}
+
+char attn_superscript(uint32_t c) {
+  static const char signs[] =
+      "0\0\0\0"
+      "456789+-=()";
+  if (c == 0xB9) return '1';
+  if (c == 0xB2 || c == 0xB3) return c == 0xB2 ? '2' : '3';
+  return c >= 0x2070 && c <= 0x207B ? signs[c - 0x2070] : 0;
+}
+
+size_t attn_scan_put_character(uint32_t c, char *out) {
+  if (c < 0x80) return out[0] = (char)c, 1;
+  size_t bytes = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t n = bytes - 1; n > 0; n--, c >>= 6) out[n] = (char)(0x80 | (c & 0x3F));
+  out[0] = (char)(0xF0u << (4 - bytes) | c);
+  return bytes;
+}
+
+struct entity {
+  char name[10];
+  uint32_t code;
+};
+
+/* Those that tables of numbers and formulas have; lt is no sign that a tag begins with. Sorted by
+ * name, in ASCII order. */
+static const struct entity entities[] = {
+    {"Sigma", 0x3A3},   {"alpha", 0x3B1},  {"amp", '&'},       {"apos", '\''},    {"asymp", 0x2248},
+    {"beta", 0x3B2},    {"bull", 0x2022},  {"cdot", 0xB7},     {"delta", 0x3B4},  {"emsp", 0x2003},
+    {"ensp", 0x2002},   {"equals", '='},   {"epsilon", 0x3B5}, {"frac12", 0xBD},  {"gamma", 0x3B3},
+    {"ge", 0x2265},     {"gt", '>'},       {"hellip", 0x2026}, {"infin", 0x221E}, {"lambda", 0x3BB},
+    {"langle", 0x27E8}, {"larr", 0x2190},  {"lbrace", '{'},    {"lbrack", '['},   {"ldquo", 0x201C},
+    {"le", 0x2264},     {"lowbar", '_'},   {"lsqb", '['},      {"lsquo", 0x2018}, {"lt", 0x2039},
+    {"mdash", 0x2014},  {"middot", 0xB7},  {"minus", 0x2212},  {"nbsp", 0xA0},    {"ndash", 0x2013},
+    {"ne", 0x2260},     {"num", '#'},      {"percnt", '%'},    {"plus", '+'},     {"quot", '"'},
+    {"rArr", 0x21D2},   {"radic", 0x221A}, {"rangle", 0x27E9}, {"rarr", 0x2192},  {"rbrace", '}'},
+    {"rbrack", ']'},    {"rdquo", 0x201D}, {"rsqb", ']'},      {"rsquo", 0x2019}, {"sdot", 0x22C5},
+    {"sigma", 0x3C3},   {"sum", 0x2211},   {"thinsp", 0x2009}, {"times", 0xD7},   {"top", 0x22A4},
+    {"verbar", '|'},    {"zwnj", 0x200C},
+};
+
+static int compare_entity(const void *key, const void *item) {
+  return strcmp(key, ((const struct entity *)item)->name);
+}
+
+/* &#8722; &#x2212; */
+static uint32_t numeric_entity(const char *digits, size_t count) {
+  uint32_t c = 0, base = count && (digits[0] | 32) == 'x' ? 16 : 10;
+  for (size_t n = base == 16; n < count; n++) {
+    char d = digits[n];
+    uint32_t value = d >= '0' && d <= '9'                 ? (uint32_t)(d - '0')
+                     : (d | 32) >= 'a' && (d | 32) <= 'f' ? (uint32_t)((d | 32) - 'a' + 10)
+                                                          : 99;
+    if (value >= base) return 0;
+    c = c * base + value;
+    if (c > 0x10FFFF) return 0;
+  }
+  if (c >= 0xD800 && c <= 0xDFFF) return 0;
+  return c < 0x20 && c != '\t' && c != '\n' ? 0 : c;
+}
+
+uint32_t attn_entity(const char *text, size_t bytes, size_t *length) {
+  char name[10];
+  size_t end = 1;
+  while (end < bytes && end < sizeof name && text[end] != ';') end++;
+  if (end >= bytes || text[end] != ';' || end < 3) return 0;
+  *length = end + 1;
+  if (text[1] == '#') return numeric_entity(text + 2, end - 2);
+  memcpy(name, text + 1, end - 1);
+  name[end - 1] = 0;
+  const struct entity *e =
+      bsearch(name, entities, sizeof entities / sizeof *entities, sizeof *entities, compare_entity);
+  return e ? e->code : 0;
+}

@@ -1,0 +1,263 @@
+/* notation.c -- notations as a table: a pattern and the marks that replace it. */
+#include <string.h>
+
+#include "text.h"
+
+/* A text without the characters that a pattern needs cannot match. */
+static int may_match(const struct attn_canonical *text, const char *needs) {
+  if (!needs) return 1;
+  for (; *needs; needs++)
+    if (memchr(text->text, *needs, text->bytes)) return 1;
+  return 0;
+}
+
+static size_t count_newlines(const char *text, size_t begin, size_t end) {
+  size_t count = 0;
+  for (size_t at = begin; at < end; at++) count += text[at] == '\n';
+  return count;
+}
+
+/* The last `count` newlines of [begin, end). */
+static void keep_newlines(struct attn_text *out, const struct attn_canonical *from, size_t begin,
+                          size_t end, size_t count) {
+  size_t skip = count_newlines(from->text, begin, end) - count;
+  for (size_t at = begin; at < end; at++) {
+    if (from->text[at] != '\n') continue;
+    if (skip)
+      skip--;
+    else
+      attn_text_copy(out, from, at, at + 1);
+  }
+}
+
+static void add_replacement(struct attn_text *out, const struct attn_canonical *from,
+                            const struct attn_match *m, const char *replacement) {
+  size_t begin = m->group[0].begin, end = m->group[0].end, before = out->now.bytes;
+  for (const char *c = replacement; *c; c++) {
+    if (*c != '$') {
+      attn_text_add(out, c, 1, from->origin[begin]);
+    } else {
+      int n = *++c - '0';
+      if (m->group[n].begin < m->group[n].end)
+        attn_text_copy(out, from, m->group[n].begin, m->group[n].end);
+    }
+  }
+  size_t had = count_newlines(from->text, begin, end);
+  size_t has = out->failed ? 0 : count_newlines(out->now.text, before, out->now.bytes);
+  if (had > has) keep_newlines(out, from, begin, end, had - has);
+}
+
+static void add_without_commas(struct attn_text *out, const struct attn_canonical *from,
+                               const struct attn_match *m) {
+  for (size_t at = m->group[0].begin; at < m->group[0].end; at++)
+    if (from->text[at] != ',') attn_text_copy(out, from, at, at + 1);
+}
+
+static void rewrite(struct attn_rewrite *r, const char *pattern, const char *replacement,
+                    const char *needs) {
+  const struct attn_canonical *from = &r->text->now;
+  struct attn_text *out = r->spare;
+  struct attn_match m;
+  size_t done = 0;
+  if (r->text->failed || out->failed || from->bytes == 0 || !may_match(from, needs)) return;
+  if (!attn_find(r->scan->patterns, pattern, from->text, from->bytes, 0, &m)) return;
+  attn_text_clear(out);
+  do {
+    attn_text_copy(out, from, done, m.group[0].begin);
+    if (replacement)
+      add_replacement(out, from, &m, replacement);
+    else
+      add_without_commas(out, from, &m);
+    done = m.group[0].end;
+  } while (m.group[0].end > m.group[0].begin &&
+           attn_find(r->scan->patterns, pattern, from->text, from->bytes, done, &m));
+  attn_text_copy(out, from, done, from->bytes);
+  attn_text_end(out, from->origin[from->bytes]);
+  r->spare = r->text;
+  r->text = out;
+}
+
+void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
+                      const char *needs) {
+  rewrite(r, pattern, replacement, needs);
+}
+
+void attn_rewrite_without_commas(struct attn_rewrite *r, const char *pattern) {
+  rewrite(r, pattern, NULL, ",");
+}
+
+struct notation {
+  const char *pattern, *replacement;
+  int kind; /* only in documents of this kind; 0: in all */
+  const char *needs;
+};
+
+/* The parts of patterns. Repeats are possessive or bounded: hostile text stays cheap. */
+#define BRACED "\\{([^{}]*+)\\}"
+#define BRACED_TWICE "\\{((?:[^{}]++|\\{[^{}]*+\\})*+)\\}"
+/* Numbers with an operator or a product between: 4 root 3, 1+2. */
+#define TERMS                                                                            \
+  "((?=[^{}]{0,80}(?:\\d\\s*(?:\\x{221A}|\\\\times|\\\\cdot|[-+*/])|[-+]\\s*\\x{221A}))" \
+  "(?:[\\d\\s.+*/()\\x{221A}-]|\\\\times|\\\\cdot)++)"
+#define OPTION "(?:\\[[^\\]\\n]{0,80}\\])?"
+#define END "(?![a-zA-Z])" /* of a command */
+#define BLANKS "[\\s\\x01]*+"
+#define FONTS                                                                                     \
+  "(?:text|mathrm|mathbf|mathsf|mathit|operatorname|boldsymbol|bm|textbf|emph|hat|tilde|bar|vec|" \
+  "mathbb)"
+#define MATRICES "[bpvVB]?matrix\\*?|smallmatrix|cases"
+#define ARRAYS "array|tabularx?|tabular\\*|longtable"
+
+enum {
+  HTML = ATTN_NOTATION_HTML,
+  TEX = ATTN_NOTATION_TEX,
+  OCTAVE = ATTN_NOTATION_OCTAVE,
+  TYPST = ATTN_NOTATION_TYPST,
+  PYTHON = ATTN_NOTATION_PYTHON,
+  PROMPTS = ATTN_NOTATION_PROMPTS,
+  WIKI = ATTN_NOTATION_WIKI,
+  ASCIIDOC = ATTN_NOTATION_ASCIIDOC,
+};
+
+/* In this order: each is applied to what the ones above have left. */
+static const struct notation notations[] = {
+    /* prompts */
+    {"(?m)^[ \\t]*+\\.{3,}+:?(?=[ \\t\\n]|$)", "", PYTHON, "."},
+    {"(?m)^[ \\t]*+(?:In|Out) ?\\[\\d+\\](?://\\w+)?+:?=?", "", PROMPTS, "["},
+    {"(?m)^octave:\\d+>", "", OCTAVE, ">"},
+
+    /* comments */
+    {"(?m)^[ \\t]*%[^\\n]*$", " ", TEX, "%"},
+    {"(?m)(?<=[\\s\\]\\d;])%[^\\n%]*$", " ", OCTAVE, "%"},
+
+    /* LaTeX: matrices */
+    {"\\\\begin\\{(?:" MATRICES ")\\}" OPTION, ATTN_MARK_OPEN, 0, "\\"},
+    {"\\\\begin\\{(?:array|tabular|longtable|tabular[x*]\\}\\s*+\\{[^{}]*+)\\}" OPTION
+     "\\s*+" BRACED_TWICE,
+     ATTN_MARK_OPEN, 0, "\\"},
+    {"\\\\end\\{(?:" MATRICES "|" ARRAYS ")\\}", ATTN_MARK_CLOSE, 0, "\\"},
+    {"\\\\\\\\(?:\\[[^\\]\\n]{0,80}\\])?", ATTN_MARK_ROW, 0, "\\"},
+    {"\\\\\\n", ATTN_MARK_ROW "\n", 0, "\\"},
+    {"\\\\cr" END, ATTN_MARK_ROW, 0, "\\"},
+    {"\\\\(?:hline|toprule|midrule|bottomrule)" END, " ", 0, "\\"},
+    {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
+
+    /* LaTeX: delimiters and formulas */
+    {"\\\\left\\s*+\\\\?([\\[({])", " $1 ", 0, "\\"},
+    {"\\\\right\\s*+\\\\?([\\])}])", " $1 ", 0, "\\"},
+    {"\\\\(?:left|right)\\s*+[.|]", " ", 0, "\\"},
+    {"\\\\[\\[\\]()]|\\$++", " ", 0, "\\$"},
+    {"\\\\[dt]?frac\\s*+(\\d)\\s*+(\\d)", "$1/$2", 0, "\\"},
+    {"\\\\sqrt\\s*+(\\d)", "\u221A$1", 0, "\\"},
+    {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
+    {"\\\\(?:mathsf|mathrm)" END, " ", 0, "\\"},
+    {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+\\{" TERMS "\\}", "($1)/($2)", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+\\{" TERMS "\\}\\s*+" BRACED, "($1)/$2", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+" BRACED "\\s*+" BRACED, "$1/$2", 0, "\\"},
+    {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
+    {"([_^])" BRACED, "$1$2", 0, "{"},
+
+    /* LaTeX: symbols */
+    {"\\\\(?:times|ast)" END, "\u00D7", 0, "\\"},
+    {"\\\\cdot" END, "\u00B7", 0, "\\"},
+    {"\\\\infty" END, "\u221E", 0, "\\"},
+    {"\\\\(?:approx|simeq|cong|doteq)" END, "=", 0, "\\"},
+    {"\\^\\s*+\\\\?(?:top|intercal)" END "|\\\\top" END, "^T", 0, "^\\"},
+    {"\\\\alpha" END, "\u03B1", 0, "\\"},
+    {"\\\\tanh" END, "tanh", 0, "\\"},
+    {"\\\\exp" END, "exp", 0, "\\"},
+    {"\\\\(?:to|rightarrow|Rightarrow|mapsto|longrightarrow)" END, "\u2192", 0, "\\"},
+    {"\\\\[cdlv]?dots" END, "\u2026", 0, "\\"},
+    {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
+    {"\\\\[,;:! ]", " ", 0, "\\"},
+    {"\\\\([_#%&{}])", "$1", 0, "\\"},
+
+    /* MathML and HTML */
+    {"(?i)<math\\b[^<>]*+>|</math>", " ", HTML, "<"},
+    {"(?i)<mtable[^<>]*+>", ATTN_MARK_OPEN, HTML, "<"},
+    {"(?i)</mtable>", ATTN_MARK_CLOSE, HTML, "<"},
+    {"(?i)</mtr>", ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)</mtd>", ATTN_MARK_CELL, HTML, "<"},
+    {"(?i)</t[hd]>|</?t(?:head|body|foot)>|</?col(?:group)?\\b[^<>]*+>", "", HTML, "<"},
+    {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?2[^<>]*+>", " | |", HTML, "<"},
+    {"(?i)<t[hd]\\b[^<>]*colspan=[\"']?3[^<>]*+>", " | | |", HTML, "<"},
+    {"(?i)<t[hd]\\b[^<>]*+>", " |", HTML, "<"},
+    {"(?i)<tr\\b[^<>]*+>", ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)</tr>", " |", HTML, "<"},
+    {"(?i)<br\\s*/?>", " ", 0, "<"},
+    {"(?i)</?(?:table|caption|figcaption|figure|title|blockquote|dt|dd|section|p|h\\d|li|ul|ol|div|"
+     "pre)\\b[^<>]*+>",
+     ATTN_MARK_ROW, HTML, "<"},
+    {"(?i)<sup>(?=[-\\w(.])", "^", 0, "<"},
+    {"(?i)</?(?:sub|sup|b|i|u|em|strong|code|tt|kbd|span|small|big|font|mark|var|nowiki)\\b"
+     "[^<>\\n]{0,200}>",
+     "", 0, "<"},
+    {"(?i)</?[a-zA-Z!][^<>]*+>", "", HTML, "<"},
+
+    /* wikis */
+    {"'{2,}", "", WIKI, "'"},
+    {"\\[\\[(?=[^\\W\\d]|:)(?:[^\\]|\\n]*+\\|)?([^\\]\\n]*+)\\]\\]", "$1", WIKI, "["},
+    {"~(\\w{1,20}+)~", "$1", ASCIIDOC, "~"},
+    {"\\^(\\w{1,20}+)\\^", "^$1", ASCIIDOC, "^"},
+
+    /* programs and their output */
+    {"(?i)\\b(?:np|numpy|torch|jnp|tf|mx)?\\.?(?:array|tensor|matrix|constant|asarray)\\s*+\\(",
+     " (", 0, "("},
+    {",\\s*+dtype\\s*+=\\s*+[\\w.]++|(?:,\\s*+)?device=\\S{1,80}\\)", " ", 0, "="},
+    {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
+     "^,\\n;]++),)*+",
+     ATTN_MARK_OPEN, TYPST, "("},
+    {"\"(-?(?:inf(?:inity)?|\u221E|nan|[\\d.]++))\"", "$1", 0, "\""},
+    {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},
+    {"(?i)-\\s?inf(?:inity|ty|\\.)?\\b|-\\s?\u221E|-1e\\+?0?9\\b|-1\\.0*+e\\+?0?[79]\\b|-oo\\b",
+     "-\u221E", 0, "-"},
+};
+
+void attn_rewrite_notations(struct attn_rewrite *r, int kinds) {
+  for (size_t n = 0; n < sizeof notations / sizeof *notations; n++)
+    if (!notations[n].kind || notations[n].kind & kinds)
+      rewrite(r, notations[n].pattern, notations[n].replacement, notations[n].needs);
+}
+
+/* ---- commas ---- */
+
+static int count_matches(struct attn_rewrite *r, const char *pattern) {
+  const struct attn_canonical *text = &r->text->now;
+  struct attn_match m;
+  int count = 0;
+  for (size_t at = 0; count < 1000; count++, at = m.group[0].end)
+    if (!attn_find(r->scan->patterns, pattern, text->text, text->bytes, at, &m)) break;
+  return count;
+}
+
+/* 0,67: at least two numbers below one with two decimals or more, no decimal point, and fewer lists
+ * of digits without a space. */
+static int has_decimal_commas(struct attn_rewrite *r) {
+  if (r->scan->japanese || r->text->failed) return 0;
+  if (!memchr(r->text->now.text, ',', r->text->now.bytes)) return 0;
+  if (count_matches(r, "[0-9]\\.[0-9]")) return 0;
+  int numbers = count_matches(r, "(?<![\\w.]|\\d,)0,\\d\\d++(?!\\w|,\\d)");
+  return numbers >= 2 && numbers > count_matches(r, "\\d,\\d++(?:,\\d++)++");
+}
+
+#define THOUSANDS "[ \\t]{0,40}+[-+]?[1-9]\\d{0,2}"
+
+void attn_rewrite_commas(struct attn_rewrite *r) {
+  attn_rewrite_all(r, "(\\d)\\{,\\}(?=\\d)", "$1.", "{");
+  if (has_decimal_commas(r)) {
+    attn_rewrite_all(r, "(?<![\\d.]|\\d,)(\\d++),(\\d++)(?!,\\d)", "$1.$2", ",");
+    if (!count_matches(r, "\\[[^\\]\\n;]{0,200}?\\d[ \\t]++[-+]?\\d"))
+      attn_rewrite_all(r, "(?<=\\d)[ \\t]*+;[ \\t]*+(?=[-+]?\\d)", ", ", ";");
+    return;
+  }
+  /* 1,234.5: a cell of its own, or the result of an equation */
+  attn_rewrite_without_commas(
+      r, "(?m)(?:(?<=[|&\u00A6\\t\u23CE])|^(?=[ \\t\\d,.+-]{1,60}+[|\\t&]))" THOUSANDS
+         "(?:,\\d{3})++(?:\\.\\d++)?(?=[ \\t]{0,40}(?:[|&\u00A6\\t\u23CE]|$))");
+  attn_rewrite_without_commas(r, "=" THOUSANDS
+                                 "(?:,\\d{3}(?:\\.\\d++)?|(?:,\\d{3})++\\.\\d++)"
+                                 "(?![\\w,]|\\.\\d|[ \\t]{0,40}[,;])");
+}

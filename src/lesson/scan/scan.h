@@ -1,0 +1,140 @@
+/* scan.h -- text to blocks: grids of numbers, with their names, labels and the text around them.
+ *
+ * Knows notations, not attention. One pass:
+ *
+ *   notebook.c           the cells of a Jupyter notebook -> text
+ *   text.c, character.c  bytes -> canonical text: characters one to one, then markup.c and typst.c
+ *                        (tables -> rows between pipes) and notation.c, the table of notations;
+ *                        each byte keeps the offset that it comes from
+ *   number.c             one cell: a literal, -inf, blank, a fraction, a root, a sum
+ *   bracketed.c, brackets.c  brackets -> values: matrices and vectors
+ *   line.c               the lines that are left, which refer to values
+ *   blocks.c             lines -> blocks: what kind of line each is
+ *   row.c, run.c         one line -> a label and items, or prose; rows that look alike
+ *   table.c, header.c, vectors.c  rows that look alike -> blocks, by columns and headers
+ *   drawn.c              brackets drawn over several lines
+ *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
+ *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
+ *   turn.c               rows that recur token by token -> matrices
+ *   mention.c, stray.c   the numbers that are in no block
+ */
+#ifndef ATTN_LESSON_SCAN_H
+#define ATTN_LESSON_SCAN_H
+
+#include "attn/lesson.h"
+#include "pattern.h"
+#include "pool.h"
+#include "source.h"
+
+enum attn_block_source {
+  ATTN_BLOCK_GRID,    /* a matrix in brackets, a drawn matrix, a LaTeX environment */
+  ATTN_BLOCK_VECTORS, /* lines of one vector each: q1 = [1, 0] */
+  ATTN_BLOCK_ROWS,    /* lines of numbers: a table, columns */
+  ATTN_BLOCK_INLINE,  /* vectors in a sentence */
+  ATTN_BLOCK_SCALARS, /* numbers in a sentence: q1.k2 = -1 */
+  ATTN_BLOCK_TURNS,   /* rows that were regrouped */
+};
+
+enum { ATTN_CAPTIONS = 4, ATTN_READINGS = 8 };
+
+struct attn_block {
+  int line, end; /* its first and last line */
+  int source;    /* attn_block_source */
+  char *name;    /* the text in front of the numbers, never NULL */
+  char
+      *caption[ATTN_CAPTIONS]; /* the lines of text before it, the nearest last; captions of them */
+  int captions;
+  char *heading; /* of the section, never NULL */
+  char *header;  /* the cells of a table's header, never NULL */
+  int labels;
+  char **label; /* of its rows */
+  int column_labels;
+  char **column_label;
+  int ordinal;  /* of the blocks of one line without a name: 0, 1, .. */
+  int siblings; /* how many blocks of one line without a name; 0: it has its own line or name */
+  int readings;
+  attn_printing
+      reading[ATTN_READINGS]; /* [0] the likely one; the others where the shape is in doubt */
+};
+
+/* A number of a sentence, and every other that is in no block: for the account. */
+struct attn_stray {
+  char *name;    /* the words in front of it, never NULL */
+  int is_result; /* 1: after a sign of equality, or in a line of numbers; 0: in passing */
+  attn_cell cell;
+};
+
+struct attn_scan {
+  struct attn_pool *pool;
+  struct attn_patterns *patterns;
+  struct attn_source source;
+  int japanese;
+  char *text; /* canonical, 0-terminated */
+  int blocks;
+  struct attn_block *block;
+  int strays;
+  struct attn_stray *stray;
+  attn_error *err; /* of the caller, may be NULL */
+};
+
+/* Scans a document. file: its name, for the notation that an extension implies (.tex, .m, .typ);
+ * may be NULL. Everything is allocated from scan->pool, which the caller owns, as well as
+ * scan->patterns; both are set by the caller, and so is err.
+ *
+ * Errors: ATTN_ERR_FORMAT with line and column: not UTF-8, empty, rows of different lengths, not a
+ * number, not a finite number, nested too deeply, an unterminated matrix. ATTN_ERR_MEMORY. */
+attn_status attn_scan_document(struct attn_scan *scan, const char *text, size_t bytes,
+                               const char *file);
+
+/* ---- between the files of scan ---- */
+
+/* The canonical text, and where each byte comes from. */
+struct attn_canonical {
+  char *text;
+  size_t bytes;
+  uint32_t *origin; /* offsets into the source; bytes + 1 */
+};
+
+/* text.c. Marks of the canonical text, each one character: */
+#define ATTN_MARK_OPEN "\u27E6"  /* a matrix begins */
+#define ATTN_MARK_CLOSE "\u27E7" /* ends */
+#define ATTN_MARK_ROW "\u23CE"   /* a row ends */
+#define ATTN_MARK_CELL "\u00A6"  /* a cell ends */
+#define ATTN_MARK_VALUE "\u25A3" /* around the index of a value: in lines only */
+attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
+                                struct attn_canonical *out);
+
+/* number.c: the cell that text[0, bytes) is, without line and column; 0: it is words. A number
+ * beyond the range of a double has the value +-infinity and kind NUMBER; NaN has the value NaN and
+ * kind NUMBER; a printed infinity is EXACT. A literal with an exponent is SCIENTIFIC. */
+int attn_scan_number(struct attn_scan *scan, const char *text, size_t bytes, attn_cell *cell);
+
+/* line.c, bracketed.c: values in brackets, and the lines with values replaced by marks and indices.
+ */
+struct attn_scan_value {
+  int grids;           /* 0: rows of different lengths, the first of one number: not a matrix */
+  attn_printing *grid; /* several: a tensor, or one for each head */
+  int is_vector;       /* one row, and no bracket of a matrix */
+  int used;            /* set by attn_scan_blocks: it is part of a block */
+};
+struct attn_scan_line {
+  int line;         /* of the source */
+  char *text;       /* canonical, 0-terminated; values as ATTN_MARK_VALUE index ATTN_MARK_VALUE */
+  size_t bytes;     /* of text */
+  uint32_t *origin; /* of each byte of text, bytes + 1: offsets into the source */
+};
+struct attn_scan_lines {
+  int lines, values;
+  struct attn_scan_line *line;
+  struct attn_scan_value *value;
+};
+attn_status attn_scan_lines(struct attn_scan *scan, const struct attn_canonical *text,
+                            struct attn_scan_lines *out);
+
+/* label.c: is it a name with an index, or a letter: q1, W_Q2, x? */
+int attn_label_is_indexed(const char *label);
+
+/* blocks.c, with the files that it names above */
+attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines);
+
+#endif

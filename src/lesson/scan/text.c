@@ -1,0 +1,195 @@
+/* text.c -- bytes to canonical text: variants of characters, entities, notations. */
+#include "text.h"
+
+#include <string.h>
+
+static int has_room(struct attn_text *t, size_t more) {
+  if (t->failed) return 0;
+  size_t needed = t->now.bytes + more + 1;
+  if (needed <= t->capacity) return 1;
+  size_t capacity = needed + needed / 2 + 64;
+  char *text = attn_pool_take(t->pool, capacity);
+  uint32_t *origin = attn_pool_take(t->pool, capacity * sizeof *origin);
+  if (!text || !origin) return t->failed = 1, 0;
+  if (t->now.bytes) {
+    memcpy(text, t->now.text, t->now.bytes);
+    memcpy(origin, t->now.origin, t->now.bytes * sizeof *origin);
+  }
+  t->now.text = text;
+  t->now.origin = origin;
+  t->capacity = capacity;
+  return 1;
+}
+
+void attn_text_add(struct attn_text *t, const char *text, size_t bytes, uint32_t origin) {
+  if (!has_room(t, bytes)) return;
+  for (size_t n = 0; n < bytes; n++) {
+    t->now.text[t->now.bytes + n] = text[n];
+    t->now.origin[t->now.bytes + n] = origin;
+  }
+  t->now.bytes += bytes;
+}
+
+void attn_text_copy(struct attn_text *t, const struct attn_canonical *from, size_t begin,
+                    size_t end) {
+  size_t bytes = end - begin;
+  if (bytes == 0 || !has_room(t, bytes)) return;
+  memcpy(t->now.text + t->now.bytes, from->text + begin, bytes);
+  memcpy(t->now.origin + t->now.bytes, from->origin + begin, bytes * sizeof *from->origin);
+  t->now.bytes += bytes;
+}
+
+void attn_text_clear(struct attn_text *t) { t->now.bytes = 0; }
+
+void attn_text_end(struct attn_text *t, uint32_t origin) {
+  if (!has_room(t, 0)) return;
+  t->now.text[t->now.bytes] = 0;
+  t->now.origin[t->now.bytes] = origin;
+}
+
+/* ---- characters ---- */
+
+static void add_plain(struct attn_text *t, uint32_t c, const char *as_it_is, size_t bytes,
+                      uint32_t origin) {
+  char buffer[2];
+  const char *plain = attn_plain_character(c, buffer);
+  attn_text_add(t, plain ? plain : as_it_is, plain ? strlen(plain) : bytes, origin);
+}
+
+/* Raised digits after a sign of power; 1 half after a 1: a sum. */
+static void add_character(struct attn_text *out, uint32_t c, uint32_t before, const char *as_it_is,
+                          size_t bytes, uint32_t origin) {
+  char raised[3] = {'^', attn_superscript(c), 0};
+  int is_digit = before >= '0' && before <= '9';
+  if (raised[1]) {
+    int goes_on = attn_superscript(before) != 0;
+    attn_text_add(out, raised + goes_on, (size_t)(2 - goes_on), origin);
+    return;
+  }
+  if (is_digit && (c == 0xBC || c == 0xBD || c == 0xBE)) attn_text_add(out, "+", 1, origin);
+  add_plain(out, c, as_it_is, bytes, origin);
+}
+
+static void read_source(const struct attn_source *source, struct attn_text *out) {
+  size_t next;
+  uint32_t before = 0;
+  for (size_t at = 0; at < source->size; at = next) {
+    uint32_t c = attn_code_point(source->text, at, source->size, &next);
+    add_character(out, c, before, source->text + at, next - at, (uint32_t)at);
+    before = c;
+  }
+}
+
+static void swap_texts(struct attn_rewrite *r) {
+  struct attn_text *other = r->spare;
+  attn_text_end(other, (uint32_t)r->scan->source.size);
+  r->spare = r->text;
+  r->text = other;
+}
+
+static void replace_entities(struct attn_rewrite *r) {
+  const struct attn_canonical *from = &r->text->now;
+  char utf8[4];
+  size_t done = 0, length;
+  if (r->text->failed || !memchr(from->text, '&', from->bytes)) return;
+  attn_text_clear(r->spare);
+  for (size_t at = 0; at < from->bytes; at++) {
+    uint32_t c =
+        from->text[at] == '&' ? attn_entity(from->text + at, from->bytes - at, &length) : 0;
+    if (!c) continue;
+    attn_text_copy(r->spare, from, done, at);
+    add_plain(r->spare, c, utf8, attn_scan_put_character(c, utf8), from->origin[at]);
+    done = at + length;
+    at = done - 1;
+  }
+  attn_text_copy(r->spare, from, done, from->bytes);
+  swap_texts(r);
+}
+
+/* A row of a table in the source has several lines: makes them one. */
+static void join_lines(struct attn_text *out, const struct attn_canonical *from, size_t begin,
+                       size_t end) {
+  for (size_t at = begin; at < end; at++) {
+    size_t next = at;
+    while (next < end && (from->text[next] == ' ' || from->text[next] == '\t')) next++;
+    if (next < end && from->text[next] == '\n') {
+      attn_text_add(out, ATTN_MARK_NEWLINE, 1, from->origin[next]);
+      at = next;
+      while (at + 1 < end && (from->text[at + 1] == ' ' || from->text[at + 1] == '\t')) at++;
+    } else {
+      attn_text_copy(out, from, at, next > at ? next : at + 1);
+      at = next > at ? next - 1 : at;
+    }
+  }
+}
+
+static void join_table_rows(struct attn_rewrite *r) {
+  const struct attn_canonical *from = &r->text->now;
+  struct attn_patterns *p = r->scan->patterns;
+  struct attn_match begin, end;
+  size_t done = 0;
+  if (r->text->failed) return;
+  attn_text_clear(r->spare);
+  while (attn_find(p, "(?i)<table", from->text, from->bytes, done, &begin) &&
+         attn_find(p, "(?i)</table>", from->text, from->bytes, begin.group[0].end, &end)) {
+    attn_text_copy(r->spare, from, done, begin.group[0].begin);
+    join_lines(r->spare, from, begin.group[0].begin, end.group[0].end);
+    done = end.group[0].end;
+  }
+  attn_text_copy(r->spare, from, done, from->bytes);
+  swap_texts(r);
+}
+
+/* ---- which notations a document has ---- */
+
+static int has_extension(const char *file, const char *extension) {
+  const char *dot = file ? strrchr(file, '.') : NULL;
+  if (!dot) return 0;
+  for (dot++; *dot && *extension; dot++, extension++)
+    if ((*dot >= 'A' && *dot <= 'Z' ? *dot + 32 : *dot) != *extension) return 0;
+  return *dot == *extension;
+}
+
+/* Does the pattern occur? needs: one of these characters is in any match. */
+static int occurs(struct attn_rewrite *r, const char *pattern, const char *needs) {
+  return strpbrk(r->text->now.text, needs) &&
+         attn_occurs(r->scan->patterns, pattern, r->text->now.text);
+}
+
+static int find_kinds(struct attn_rewrite *r, const char *file) {
+  const char *text = r->text->now.text;
+  int kinds = 0;
+  if (occurs(r, "(?i)<t[dr]\\b|<p>|<html|<mtable|<table", "<")) kinds |= ATTN_NOTATION_HTML;
+  if (has_extension(file, "tex") || has_extension(file, "latex") || strstr(text, "\\begin{"))
+    kinds |= ATTN_NOTATION_TEX;
+  if (has_extension(file, "m") || occurs(r, "(?m)^>>(?!>)|^octave:\\d", ">:"))
+    kinds |= ATTN_NOTATION_OCTAVE;
+  if (has_extension(file, "typ") || strstr(text, "mat(") || strstr(text, "#table("))
+    kinds |= ATTN_NOTATION_TYPST;
+  if (occurs(r, "(?m)^[ \\t]*+(?:>>> |In \\[\\d)", ">[")) kinds |= ATTN_NOTATION_PYTHON;
+  if (occurs(r, "(?m)^[ \\t]*+In ?\\[\\d+\\]:", "[")) kinds |= ATTN_NOTATION_PROMPTS;
+  if (occurs(r, "(?m)^[ \\t]*+\\{\\|", "{")) kinds |= ATTN_NOTATION_WIKI;
+  if (strstr(text, "|===") && occurs(r, "(?m)^\\|={3}", "|")) kinds |= ATTN_NOTATION_ASCIIDOC;
+  return kinds;
+}
+
+attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
+                                struct attn_canonical *out) {
+  struct attn_text a = {.pool = scan->pool}, b = {.pool = scan->pool};
+  struct attn_rewrite r = {.scan = scan, .text = &a, .spare = &b};
+  read_source(&scan->source, &a);
+  attn_text_end(&a, (uint32_t)scan->source.size);
+  if (a.failed) return attn_scan_no_memory(scan);
+  int kinds = find_kinds(&r, file);
+  if (kinds & ATTN_NOTATION_HTML) {
+    replace_entities(&r);
+    join_table_rows(&r);
+  }
+  if (kinds & ATTN_NOTATION_TYPST) attn_typst_tables(&r);
+  attn_markup_tables(&r, kinds);
+  attn_rewrite_notations(&r, kinds);
+  attn_rewrite_commas(&r);
+  if (a.failed || b.failed) return attn_scan_no_memory(scan);
+  *out = r.text->now;
+  return ATTN_OK;
+}

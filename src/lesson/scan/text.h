@@ -1,0 +1,92 @@
+/* text.h -- between text.c, notation.c, bracketed.c and scan.c: text that grows and remembers where
+ * each byte comes from. */
+#ifndef ATTN_LESSON_TEXT_H
+#define ATTN_LESSON_TEXT_H
+
+#include "scan.h"
+
+/* In canonical text: a newline of the source inside a row of an HTML table. Blank, and removed from
+ * lines. */
+#define ATTN_MARK_NEWLINE "\x01"
+
+enum attn_notation_kind {
+  ATTN_NOTATION_HTML = 1,
+  ATTN_NOTATION_TEX = 2,
+  ATTN_NOTATION_OCTAVE = 4,
+  ATTN_NOTATION_TYPST = 8,
+  ATTN_NOTATION_PYTHON = 16,
+  ATTN_NOTATION_PROMPTS = 32, /* In[1]:= */
+  ATTN_NOTATION_WIKI = 64,
+  ATTN_NOTATION_ASCIIDOC = 128,
+};
+
+struct attn_text {
+  struct attn_pool *pool;
+  struct attn_canonical now; /* 0-terminated once attn_text_end was called */
+  size_t capacity;
+  int failed; /* out of memory: everything that is added is lost */
+};
+
+/* Adds bytes that all come from the same offset. */
+void attn_text_add(struct attn_text *t, const char *text, size_t bytes, uint32_t origin);
+/* Adds [begin, end) of another text with its origins. */
+void attn_text_copy(struct attn_text *t, const struct attn_canonical *from, size_t begin,
+                    size_t end);
+void attn_text_clear(struct attn_text *t);
+/* Ends the text in 0; origin: of the end. */
+void attn_text_end(struct attn_text *t, uint32_t origin);
+
+/* Rewrites text: to[0] is the text, and to[1] is of use while it changes. Both change roles.
+ * notation.c */
+struct attn_rewrite {
+  struct attn_scan *scan;
+  struct attn_text *text, *spare;
+};
+/* Replaces each match of the pattern; $1 to $9 in `replacement` are its groups. Newlines of the
+ * match that are not in the groups are kept after it. needs: characters, at least one of which any
+ * match contains, NULL: unknown. */
+void attn_rewrite_all(struct attn_rewrite *r, const char *pattern, const char *replacement,
+                      const char *needs);
+/* Removes commas inside each match. */
+void attn_rewrite_without_commas(struct attn_rewrite *r, const char *pattern);
+/* LaTeX, HTML, MathML, arrays of programs: all to marks. kinds: bits of attn_notation_kind. */
+void attn_rewrite_notations(struct attn_rewrite *r, int kinds);
+/* Decimal commas and separators of thousands. */
+void attn_rewrite_commas(struct attn_rewrite *r);
+
+/* markup.c: the tables of wikis, of AsciiDoc and of nested lists -> rows between pipes. */
+void attn_markup_tables(struct attn_rewrite *r, int kinds);
+
+/* typst.c: the tables of Typst -> rows between pipes. */
+void attn_typst_tables(struct attn_rewrite *r);
+
+/* character.c: the code point as plain text where it is a variant of a plainer one, else NULL.
+ * buffer: at least 2 bytes, for the result. */
+const char *attn_plain_character(uint32_t c, char *buffer);
+/* The digit or sign that is raised: 2 of a square, - of 10 to the -3; 0: c is another character. */
+char attn_superscript(uint32_t c);
+/* The code point of the HTML entity at text ("&minus;"); *length is what it takes. 0: none. */
+uint32_t attn_entity(const char *text, size_t bytes, size_t *length);
+/* Writes c as UTF-8; returns the bytes, at most 4. */
+size_t attn_scan_put_character(uint32_t c, char *out);
+
+/* bracketed.c: one reader for a text. attn_read_value: 1: a value begins at `at` and ends before
+ * *end; 0: none, or an error, which attn_value_status then returns. */
+struct attn_value_reader;
+struct attn_value_reader *attn_value_reader_new(struct attn_scan *scan,
+                                                const struct attn_canonical *text);
+int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value,
+                    size_t *end);
+attn_status attn_value_status(const struct attn_value_reader *p);
+
+/* notebook.c: replaces the text of a notebook by that of its cells, and the file name by one that
+ * fits; leaves any other text as it is. */
+attn_status attn_notebook_text(struct attn_scan *scan, const char **text, size_t *bytes,
+                               const char **file);
+
+/* scan.c: fails with the line and column of a byte of the source. */
+attn_status attn_scan_fail(struct attn_scan *scan, size_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+attn_status attn_scan_no_memory(struct attn_scan *scan);
+
+#endif

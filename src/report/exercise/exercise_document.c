@@ -1,0 +1,381 @@
+/* exercise_document.c -- the document of a new lesson: headings, one sentence per step, tables. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "number_text.h"
+#include "exercise.h"
+#include "text_layout.h"
+#include "text_writer.h"
+
+enum {
+  TOKEN_BYTES = 64,
+  TITLE_BYTES = 2 * ATTN_EXERCISE_TOKENS * TOKEN_BYTES,
+  NAME_BYTES = 16,
+  ONE_LINE = 100000
+};
+
+#define FROM_X "Q = X W_Q, K = X W_K, V = X W_V"
+#define FROM_Y "Q = Y W_Q, K = X W_K, V = X W_V"
+#define FROM_PLACED "Q = (X + PE) W_Q, K = (X + PE) W_K, V = (X + PE) W_V"
+
+struct writer {
+  const struct attn_exercise *sheet;
+  struct attn_out *out;
+  int32_t head; /* of several, or -1 */
+};
+
+struct markdown_table {
+  const char *name;
+  const double *at;
+  int32_t rows, cols;
+  const struct attn_exercise_names *row_names, *col_names; /* NULL: numbered */
+  int decimals;
+  int is_answer;     /* left blank in an exercise */
+  int is_transposed; /* stored by columns */
+};
+
+/* ---- Cells ---- */
+
+static const char *name_of(const struct attn_exercise_names *names, char letter, int32_t n,
+                           char text[TOKEN_BYTES]) {
+  if (!names || !names->count) return snprintf(text, TOKEN_BYTES, "%c%d", letter, (int)n + 1), text;
+  memcpy(text, names->at[n].text, names->at[n].bytes);
+  text[names->at[n].bytes] = 0;
+  return text;
+}
+
+static const char *number_of(const struct markdown_table *t, int32_t i, int32_t j,
+                             char text[ATTN_NUMBER_BYTES]) {
+  double value = t->at[t->is_transposed ? j * t->rows + i : i * t->cols + j];
+  if (isinf(value)) return "-inf";
+  return attn_number_fixed(value, t->decimals, text);
+}
+
+static int widen(int width, const char *text) {
+  int own = attn_text_width(text);
+  return own > width ? own : width;
+}
+
+static int name_width(const struct markdown_table *t, const char *corner) {
+  char text[TOKEN_BYTES];
+  int width = widen(2, corner);
+  for (int32_t i = 0; i < t->rows; i++) width = widen(width, name_of(t->row_names, 'r', i, text));
+  return width;
+}
+
+/* One width for all columns. */
+static int cell_width(const struct markdown_table *t) {
+  char text[TOKEN_BYTES], number[ATTN_NUMBER_BYTES];
+  int width = 2;
+  for (int32_t j = 0; j < t->cols; j++) {
+    width = widen(width, name_of(t->col_names, 'c', j, text));
+    for (int32_t i = 0; i < t->rows; i++) width = widen(width, number_of(t, i, j, number));
+  }
+  return width;
+}
+
+static void pad(const struct writer *w, const char *with, int count) {
+  for (int n = 0; n < count; n++) attn_out_text(w->out, with);
+}
+
+static void put_left(const struct writer *w, const char *text, int width) {
+  attn_out_text(w->out, text);
+  pad(w, " ", width - attn_text_width(text));
+}
+
+static void put_right(const struct writer *w, const char *text, int width) {
+  attn_out_text(w->out, " | ");
+  pad(w, " ", width - attn_text_width(text));
+  attn_out_text(w->out, text);
+}
+
+/* ---- Tables ---- */
+
+static void put_table_head(const struct writer *w, const struct markdown_table *t,
+                           const char *corner, int names, int cells) {
+  char text[TOKEN_BYTES];
+  attn_out_text(w->out, "| ");
+  put_left(w, corner, names);
+  for (int32_t j = 0; j < t->cols; j++) put_right(w, name_of(t->col_names, 'c', j, text), cells);
+  attn_out_text(w->out, " |\n|");
+  pad(w, "-", names + 2);
+  for (int32_t j = 0; j < t->cols; j++) {
+    attn_out_text(w->out, "|");
+    pad(w, "-", cells + 1);
+    attn_out_text(w->out, ":");
+  }
+  attn_out_text(w->out, "|\n");
+}
+
+static void put_table(const struct writer *w, const struct markdown_table *t) {
+  int language = w->out->style.language;
+  const char *corner = t->row_names ? attn_message_text(MESSAGE_NEW_TOKEN, language) : "";
+  int names = name_width(t, corner), cells = cell_width(t);
+  char text[TOKEN_BYTES], number[ATTN_NUMBER_BYTES];
+  attn_out_text(w->out, t->name);
+  if (w->head >= 0)
+    snprintf(text, sizeof text, "_%d", (int)w->head + 1), attn_out_text(w->out, text);
+  attn_out_text(w->out, ":\n\n");
+  put_table_head(w, t, corner, names, cells);
+  for (int32_t i = 0; i < t->rows; i++) {
+    attn_out_text(w->out, "| ");
+    put_left(w, name_of(t->row_names, 'r', i, text), names);
+    for (int32_t j = 0; j < t->cols; j++)
+      put_right(w, w->sheet->config.blank && t->is_answer ? "…" : number_of(t, i, j, number),
+                cells);
+    attn_out_text(w->out, " |\n");
+  }
+  attn_out_text(w->out, "\n");
+}
+
+/* ---- Sentences ---- */
+
+static void put_sentence(const struct writer *w, int message, const char *a, const char *b) {
+  attn_out_message(w->out, message, a, b, NULL);
+  attn_out_line(w->out, 0);
+  attn_out_text(w->out, "\n");
+}
+
+static void put_heading(const struct writer *w, const char *marks, int message, const char *a) {
+  int32_t width = w->out->style.width;
+  w->out->style.width = ONE_LINE;
+  attn_out_text(w->out, marks);
+  put_sentence(w, message, a, NULL);
+  w->out->style.width = width;
+}
+
+static void append(char text[TITLE_BYTES], const char *more) {
+  size_t used = strlen(text);
+  snprintf(text + used, TITLE_BYTES - used, "%s", more);
+}
+
+static void append_names(const struct attn_exercise_names *names, char text[TITLE_BYTES]) {
+  char name[TOKEN_BYTES];
+  for (int32_t n = 0; n < names->count; n++) {
+    if (n) append(text, " ");
+    append(text, name_of(names, 0, n, name));
+  }
+}
+
+static void put_title(const struct writer *w) {
+  const struct attn_exercise *s = w->sheet;
+  const char *sentence = s->question.sentence;
+  char title[TITLE_BYTES] = "", keys[TITLE_BYTES] = "";
+  int32_t kind = s->config.kind;
+  append_names(&s->keys, keys);
+  if (kind == ATTN_TEMPLATE_CROSS) {
+    append_names(&s->queries, title);
+    append(title, " → ");
+  }
+  append_names(&s->keys, title);
+  put_heading(w, "# ", MESSAGE_NEW_TITLE + kind,
+              kind == ATTN_TEMPLATE_QUESTION ? s->question.text : title);
+  put_sentence(w, MESSAGE_NEW_IDEA + kind, sentence ? sentence : keys, NULL);
+  put_sentence(w, s->config.blank ? MESSAGE_NEW_BLANK : MESSAGE_NEW_SOLVED, NULL, NULL);
+  if (s->has_own_inputs || kind == ATTN_TEMPLATE_SCALING) return;
+  attn_out_text(w->out, "tokens: ");
+  attn_out_text(w->out, keys);
+  attn_out_text(w->out, "\n\n");
+}
+
+/* ---- Steps ---- */
+
+static const struct attn_exercise_names *columns_of_features(const struct writer *w) {
+  const struct attn_exercise_names *labels = &w->sheet->question.labels;
+  return labels->count ? labels : NULL;
+}
+
+static void put_inputs(const struct writer *w) {
+  const struct attn_exercise *s = w->sheet;
+  const struct attn_exercise_names *columns = columns_of_features(w);
+  put_sentence(w,
+               s->has_own_inputs  ? MESSAGE_NEW_INPUTS_CROSS
+               : s->has_attention ? MESSAGE_NEW_INPUTS
+                                  : MESSAGE_NEW_INPUTS_ONLY,
+               NULL, NULL);
+  if (s->has_own_inputs)
+    put_table(w, &(struct markdown_table){"Y", s->y, s->queries.count, s->model, &s->queries,
+                                          columns, s->x_decimals, 0, 0});
+  put_table(w, &(struct markdown_table){"X", s->x, s->keys.count, s->model, &s->keys, columns,
+                                        s->x_decimals, 0, 0});
+}
+
+static void put_weight_matrices(const struct writer *w, const struct attn_exercise_head *h) {
+  static const char *const names[] = {"W_Q", "W_K", "W_V"};
+  for (int m = 0; m < 3; m++)
+    put_table(w, &(struct markdown_table){names[m], h->w[m], w->sheet->model, w->sheet->key, NULL,
+                                          NULL, w->sheet->w_decimals, 0, 0});
+}
+
+/* The first `count` of Q, K and V. */
+static void put_vectors(const struct writer *w, const struct attn_exercise_head *h, int count,
+                        int is_answer) {
+  static const char *const names[] = {"Q", "K", "V"};
+  const struct attn_exercise *s = w->sheet;
+  for (int m = 0; m < count; m++)
+    put_table(w, &(struct markdown_table){names[m], h->qkv[m], m ? s->keys.count : s->queries.count,
+                                          s->key, m ? &s->keys : &s->queries,
+                                          m < 2 && !is_answer ? columns_of_features(w) : NULL,
+                                          s->qkv_decimals, is_answer, 0});
+}
+
+/* A table of queries and keys. */
+static void put_square(const struct writer *w, const char *name, const double *at, int decimals,
+                       int is_answer) {
+  const struct attn_exercise *s = w->sheet;
+  const struct attn_exercise_names *q = &s->queries, *k = &s->keys;
+  int flip = s->config.kind == ATTN_TEMPLATE_COLUMNS;
+  put_table(
+      w, &(struct markdown_table){name, at, flip ? k->count : q->count, flip ? q->count : k->count,
+                                  flip ? k : q, flip ? q : k, decimals, is_answer, flip});
+}
+
+static void put_scores(const struct writer *w, const struct attn_exercise_head *h) {
+  int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
+  put_sentence(w, flip ? MESSAGE_NEW_SCORES_COLUMNS : MESSAGE_NEW_SCORES, NULL, NULL);
+  put_square(w, "scores", h->scores, w->sheet->score_decimals, 1);
+}
+
+static void put_scaled(const struct writer *w, const struct attn_exercise_head *h) {
+  char width[NAME_BYTES], root[ATTN_NUMBER_BYTES];
+  snprintf(width, sizeof width, "%d", (int)w->sheet->key);
+  attn_number_text(sqrt(w->sheet->key), ATTN_EXERCISE_DECIMALS, root);
+  put_sentence(w, MESSAGE_NEW_SCALED, width, root);
+  put_square(w, "scaled", h->scaled, ATTN_EXERCISE_DECIMALS, 1);
+}
+
+static void put_masked(const struct writer *w, const struct attn_exercise_head *h) {
+  put_sentence(w, MESSAGE_NEW_MASK, NULL, NULL);
+  put_square(w, "mask", w->sheet->mask, 0, 0);
+  put_sentence(w, MESSAGE_NEW_MASKED, NULL, NULL);
+  put_square(w, "masked", h->masked, ATTN_EXERCISE_DECIMALS, 1);
+}
+
+static void put_weights(const struct writer *w, const double *weights) {
+  int flip = w->sheet->config.kind == ATTN_TEMPLATE_COLUMNS;
+  put_sentence(w, flip ? MESSAGE_NEW_WEIGHTS_COLUMNS : MESSAGE_NEW_WEIGHTS, NULL, NULL);
+  put_square(w, "weights", weights, ATTN_EXERCISE_DECIMALS, 1);
+}
+
+/* From the scores to the output. */
+static void put_attention(const struct writer *w, const struct attn_exercise_head *h) {
+  const struct attn_exercise *s = w->sheet;
+  int flip = s->config.kind == ATTN_TEMPLATE_COLUMNS;
+  put_scores(w, h);
+  put_scaled(w, h);
+  if (s->config.kind == ATTN_TEMPLATE_CAUSAL) put_masked(w, h);
+  put_weights(w, h->weights);
+  put_sentence(w, flip ? MESSAGE_NEW_OUTPUT_COLUMNS : MESSAGE_NEW_OUTPUT, NULL, NULL);
+  put_table(w, &(struct markdown_table){"output", h->output, s->queries.count, s->key, &s->queries,
+                                        NULL, ATTN_EXERCISE_DECIMALS, 1, 0});
+}
+
+/* Formulas have a line of their own, which is never broken. */
+static void put_projected(const struct writer *w, const struct attn_exercise_head *h, int message,
+                          const char *formulas) {
+  put_sentence(w, message, NULL, NULL);
+  attn_out_text(w->out, formulas);
+  attn_out_text(w->out, "\n\n");
+  put_vectors(w, h, 3, 1);
+  put_attention(w, h);
+}
+
+/* ---- Kinds ---- */
+
+static void put_heads(struct writer *w) {
+  const struct attn_exercise *s = w->sheet;
+  int32_t tokens = s->keys.count, width = s->heads * s->key;
+  char number[NAME_BYTES];
+  put_table(
+      w, &(struct markdown_table){"W_O", s->w_o, width, s->model, NULL, NULL, s->w_decimals, 0, 0});
+  for (w->head = 0; w->head < s->heads; w->head++) {
+    snprintf(number, sizeof number, "%d", (int)w->head + 1);
+    put_heading(w, "## ", MESSAGE_NEW_HEADING_HEAD, number);
+    put_weight_matrices(w, &s->head[w->head]);
+    put_projected(w, &s->head[w->head], MESSAGE_NEW_PROJECT, FROM_X);
+  }
+  w->head = -1;
+  put_heading(w, "## ", MESSAGE_NEW_HEADING_JOIN, NULL);
+  put_sentence(w, MESSAGE_NEW_CONCAT, NULL, NULL);
+  put_table(w, &(struct markdown_table){"concat", s->concat, tokens, width, &s->keys, NULL,
+                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+  put_sentence(w, MESSAGE_NEW_PROJECTED, NULL, NULL);
+  put_table(w, &(struct markdown_table){"projected", s->projected, tokens, s->model, &s->keys, NULL,
+                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+}
+
+static void put_positions(const struct writer *w) {
+  const struct attn_exercise *s = w->sheet;
+  put_sentence(w, MESSAGE_NEW_POSITIONS,
+               s->model == 2 ? "(sin(t), cos(t))" : "(sin(t), cos(t), sin(t/100), cos(t/100))",
+               NULL);
+  put_table(w, &(struct markdown_table){"PE", s->positions, s->keys.count, s->model, &s->keys, NULL,
+                                        ATTN_EXERCISE_DECIMALS, 1, 0});
+  put_sentence(w, MESSAGE_NEW_PLACED, NULL, NULL);
+  put_table(w, &(struct markdown_table){"X + PE", s->placed, s->keys.count, s->model, &s->keys,
+                                        NULL, ATTN_EXERCISE_DECIMALS, 1, 0});
+  if (s->has_attention) put_projected(w, s->head, MESSAGE_NEW_PROJECT_PLACED, FROM_PLACED);
+}
+
+/* Two examples, as the weights of a single one are either scaled or not. */
+static void put_scaling(const struct writer *w) {
+  const struct attn_exercise_head *h = w->sheet->head;
+  put_heading(w, "## ", MESSAGE_NEW_HEADING_UNSCALED, NULL);
+  put_vectors(w, h, 2, 0);
+  put_scores(w, h);
+  put_sentence(w, MESSAGE_NEW_UNSCALED, NULL, NULL);
+  put_weights(w, h->unscaled);
+  put_heading(w, "## ", MESSAGE_NEW_HEADING_SCALED, NULL);
+  put_sentence(w, MESSAGE_NEW_SAME, NULL, NULL);
+  put_vectors(w, h, 2, 0);
+  put_scores(w, h);
+  put_scaled(w, h);
+  put_weights(w, h->weights);
+  put_sentence(w, MESSAGE_NEW_COMPARE, NULL, NULL);
+}
+
+static void put_question(const struct writer *w) {
+  const struct attn_exercise *s = w->sheet;
+  char answer[TOKEN_BYTES];
+  put_sentence(w, MESSAGE_NEW_FEATURES, NULL, NULL);
+  if (s->model) {
+    put_inputs(w);
+    put_weight_matrices(w, s->head);
+    put_projected(w, s->head, MESSAGE_NEW_PROJECT_CROSS, FROM_Y);
+  } else {
+    put_vectors(w, s->head, 3, 0);
+    put_attention(w, s->head);
+  }
+  put_sentence(w, s->config.blank ? MESSAGE_NEW_ASK : MESSAGE_NEW_ANSWER,
+               name_of(&s->keys, 0, s->question.word[0], answer), NULL);
+}
+
+static void put_plain(const struct writer *w) {
+  int is_cross = w->sheet->has_own_inputs;
+  put_weight_matrices(w, w->sheet->head);
+  put_projected(w, w->sheet->head, is_cross ? MESSAGE_NEW_PROJECT_CROSS : MESSAGE_NEW_PROJECT,
+                is_cross ? FROM_Y : FROM_X);
+}
+
+void attn_exercise_print(const struct attn_exercise *s, struct attn_out *out) {
+  struct writer w = {s, out, -1};
+  put_title(&w);
+  if (s->config.kind == ATTN_TEMPLATE_QUESTION) {
+    put_question(&w);
+    return;
+  }
+  if (s->config.kind == ATTN_TEMPLATE_SCALING) {
+    put_scaling(&w);
+    return;
+  }
+  put_inputs(&w);
+  if (s->config.kind == ATTN_TEMPLATE_POSITIONS) {
+    if (s->has_attention) put_weight_matrices(&w, s->head);
+    put_positions(&w);
+  } else if (s->config.kind == ATTN_TEMPLATE_HEADS) {
+    put_heads(&w);
+  } else {
+    put_plain(&w);
+  }
+}

@@ -1,0 +1,93 @@
+"""attn check on documents by other hands: 62 blind ones in 31 layouts, and small ones that were once read wrongly."""
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from conftest import ATTN, SOURCE
+
+DOCUMENTS = SOURCE / "tests/lesson/documents"
+SMALL = tomllib.loads((DOCUMENTS / "small.toml").read_text())
+CAUSES = {  # of the key, by the names of attn check
+    "arithmetic-slip": "arithmetic_cell", "sign-slip": "sign_slip", "digits-swapped": "transcription", "scaled-by-dk": "scale_by_dk",
+    "wrong-row-or-column": "wrong_row_or_column", "scaled-wrong-dim": "scale_wrong_dim", "rounding-too-coarse": "rounding_too_coarse",
+    "other-row-weights": "wrong_weight_row", "mask-off-by-one": "mask_off_by_one", "softmax-over-columns": "softmax_over_columns",
+    "qk-swapped": "swapped_qk", "softmax-without-exp": "softmax_without_exp", "no-scaling": "missing_scale",
+    "softmax-one-row": "softmax_cell", "transposed-weight": "transposed_weights", "output-with-K": "k_instead_of_v",
+    "mask-ignored-row": "mask_ignored",
+}
+
+
+def reports(folder, files):
+    done = subprocess.run([ATTN, "check", "--json", *files], cwd=folder, capture_output=True, text=True, timeout=60)
+    return dict(zip(files, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+def first_wrong(report):
+    return next((e["first_wrong"] for e in report["examples"] if e["first_wrong"]), None) if report["verdict"] == "wrong" else None
+
+
+@pytest.fixture(scope="module")
+def blind(tmp_path_factory):
+    """(the truth, the reports) of the blind documents. The truth is computed twice, by programs that share no code."""
+    folder = tmp_path_factory.mktemp("blind")
+    for source in DOCUMENTS.glob("*.py"):
+        shutil.copy(source, folder)
+    for program in ("generate.py", "verify.py"):
+        subprocess.run([sys.executable, program], cwd=folder, check=True, capture_output=True, timeout=120)
+    key = json.loads((folder / "documents/key.json").read_text())
+    return key, reports(folder / "documents", sorted(key))
+
+
+def of(key, verdict):
+    return [f for f, truth in key.items() if truth["verdict"] == verdict]
+
+
+def is_placed(truth, found):
+    cells = [tuple(c) for c in truth["cells"] + truth["doubtful_cells"]] + [(truth["row"], truth["col"]), (truth.get("row_printed"), truth["col"])]
+    return bool(found) and found["step"] == truth["step"] and (found["row"], found["col"]) in cells
+
+
+def test_right_documents_are_correct(blind):
+    key, report = blind
+    verdicts = [report[f]["verdict"] for f in of(key, "correct")]
+    print(f"{verdicts.count('correct')} of {len(verdicts)} right documents are correct")
+    assert "wrong" not in verdicts and verdicts.count("correct") >= 25
+
+
+def test_slips_are_placed_and_named(blind):
+    key, report = blind
+    slips = of(key, "wrong")
+    placed = [f for f in slips if is_placed(key[f], first_wrong(report[f]))]
+    named = [f for f in placed if first_wrong(report[f])["cause"] in {CAUSES[c] for c in [key[f]["cause"], *key[f]["cause_also"]]}]
+    print(f"{len(placed)} of {len(slips)} slips are placed, {len(named)} named")
+    assert len(placed) >= 29 and len(named) >= 29
+    assert all(report[f]["verdict"] != "correct" for f in slips)
+
+
+def test_what_cannot_be_checked_is_refused(blind):
+    key, report = blind
+    refused = [f for f in of(key, "bad_input") if report[f]["verdict"] in ("bad_input", "nothing_to_check")
+               or (key[f]["reason"] == "missing-matrix" and report[f]["verdict"] != "wrong")]
+    print(f"{len(refused)} of {len(of(key, 'bad_input'))} are refused")
+    assert len(refused) >= 5 and all(report[f]["verdict"] != "correct" for f in of(key, "bad_input"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    for name, document in SMALL.items():
+        (folder / name).write_text(document["text"])
+    return reports(folder, list(SMALL))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_documents(small, name):
+    report, truth = small[name], SMALL[name]
+    found = first_wrong(report)
+    assert report["verdict"] == truth["verdict"]
+    assert [found[k] for k in ("step", "row", "col", "cause")] == truth["first"] if "first" in truth else found is None
+    assert [u["line"] for u in report["unread"]] == truth.get("unread", [])

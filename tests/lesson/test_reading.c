@@ -1,0 +1,438 @@
+/* test_reading.c -- from roles to a lesson: steps, what is called a slip, what is left unread, and
+ * which of two readings a document gets. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h> /* needs those above */
+/* clang-format on */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "one_head.h"
+#include "page.h"
+#include "reading.h"
+
+struct words {
+  char text[4000];
+  size_t size;
+};
+
+static void put(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct words *w, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int n = vsnprintf(w->text + w->size, sizeof w->text - w->size, format, arguments);
+  va_end(arguments);
+  assert_true(n >= 0 && (size_t)n < sizeof w->text - w->size);
+  w->size += (size_t)n;
+}
+
+/* ---- slips: accused, excused or uncertain ---- */
+
+#define SCALED_BY_2 "[[1.00, 1.50, 2.50], [0.50, 0.50, 1.00], [1.50, 2.00, 3.50]]\n\n"
+#define WEIGHTS_UNSCALED "[[0.042, 0.114, 0.844], [0.212, 0.212, 0.576], [0.017, 0.047, 0.936]]\n\n"
+#define WEIGHTS_BY_COLUMNS \
+  "[[0.284, 0.306, 0.191], [0.140, 0.074, 0.023], [0.576, 0.620, 0.786]]\n\n"
+#define WEIGHTS_WITHOUT_EXP \
+  "[[0.200, 0.300, 0.500], [0.250, 0.250, 0.500], [0.214, 0.286, 0.500]]\n\n"
+#define GIVEN "Q = " Q "K = " K "V = " V
+
+/* The slip of the first block with this role, as the document has it. */
+static const char *slip_in(const char *text, int role) {
+  static const char *const NAMES[] = {"accused", "excused", "uncertain"};
+  static struct words w;
+  struct page p;
+  w.size = 0;
+  assert_true(page_begin(&p));
+  assert_int_equal(page_read(&p, text), ATTN_OK);
+  for (int n = 0; n < p.reading.placements && !w.size; n++) {
+    const struct attn_placement *b = p.reading.placement[n];
+    int cause;
+    if (b->role != role || !b->relation) continue;
+    const struct attn_roles *head = &p.reading.example[b->example]->head[b->head];
+    enum attn_accusation accusation = attn_accuse(&p.scan, p.priors, head, b, &cause);
+    put(&w, "%s: %s", NAMES[accusation], attn_cause_label(cause));
+  }
+  if (!w.size) put(&w, "no such block");
+  page_free(&p);
+  return w.text;
+}
+
+static void expect_slip(const char *text, int role, const char *slip) {
+  assert_string_equal(slip_in(text, role), slip);
+}
+
+/* ---- a check in words ---- */
+
+static void put_check(struct words *w, const attn_lesson *lesson) {
+  static const char *const JUDGED[] = {"not given", "ok", "doubtful", "carried", "wrong"};
+  attn_check *check = NULL;
+  assert_int_equal(attn_lesson_check(lesson, &check, NULL), ATTN_OK);
+  w->size = 0;
+  put(w, "%s", JUDGED[check->judgement]);
+  for (int e = 0; e < check->examples; e++)
+    for (int n = 0; n < check->example[e].verdicts; n++) {
+      const attn_step_verdict *v = &check->example[e].verdict[n];
+      const attn_step *s = &lesson->example[e].step[v->step];
+      if (v->judgement <= ATTN_JUDGED_OK) continue;
+      put(w, "; %s %s", attn_step_label(s->name), JUDGED[v->judgement]);
+      if (v->cause) put(w, " (%s)", attn_cause_label(v->cause));
+    }
+  for (int n = 0; n < lesson->unreads; n++)
+    put(w, "; unread %dx%d at %d", (int)lesson->unread[n].rows, (int)lesson->unread[n].cols,
+        (int)lesson->unread[n].line);
+  attn_check_free(check);
+}
+
+/* Read by its numbers alone. */
+static void expect_by_numbers(const char *text, const char *check) {
+  struct attn_numbers *numbers;
+  attn_lesson *lesson;
+  attn_error err;
+  static struct words w;
+  assert_int_equal(attn_read_numbers(text, strlen(text), "test.md", &numbers, &lesson, &err),
+                   ATTN_OK);
+  struct attn_pool *pool = attn_pool_new();
+  assert_int_equal(attn_list_unread(numbers, lesson, pool, &err), ATTN_OK);
+  put_check(&w, lesson);
+  attn_numbers_free(numbers);
+  attn_lesson_free(lesson);
+  attn_pool_free(pool);
+  assert_string_equal(w.text, check);
+}
+
+/* Read both ways. */
+static void expect_verdict(const char *text, const char *check) {
+  attn_lesson *lesson;
+  attn_error err = {0};
+  static struct words w;
+  if (attn_lesson_read(text, strlen(text), "test.md", &lesson, &err)) fail_msg("%s", err.message);
+  put_check(&w, lesson);
+  attn_lesson_free(lesson);
+  assert_string_equal(w.text, check);
+}
+
+/* ---- divisors ---- */
+
+static void test_no_scaling_is_mentioned(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "A = softmax(S) = " WEIGHTS_UNSCALED, ATTN_ROLE_WEIGHTS,
+              "excused: none");
+}
+
+static void test_a_stated_scaling_is_forgotten(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "A = softmax(S / √2) = " WEIGHTS_UNSCALED, ATTN_ROLE_WEIGHTS,
+              "accused: missing_scale");
+  expect_slip(GIVEN "S = " SCORES "We scale by √d_k, then softmax:\n\n" WEIGHTS_UNSCALED,
+              ATTN_ROLE_WEIGHTS, "accused: missing_scale");
+  expect_slip(GIVEN "S = " SCORES "We do not scale by √d_k. softmax:\n\n" WEIGHTS_UNSCALED,
+              ATTN_ROLE_WEIGHTS, "excused: none");
+}
+
+static void test_scaled_scores_that_are_not(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "scaled = " SCORES, ATTN_ROLE_SCALED, "accused: missing_scale");
+  expect_slip(GIVEN "S = " SCORES "scaled = " SCALED "A = " WEIGHTS_UNSCALED, ATTN_ROLE_WEIGHTS,
+              "accused: missing_scale");
+}
+
+static void test_division_by_d_k(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "S / √d_k = " SCALED_BY_2, ATTN_ROLE_SCALED,
+              "accused: scale_by_dk");
+  expect_slip(GIVEN "S = " SCORES "divide by 2: " SCALED_BY_2, ATTN_ROLE_SCALED,
+              "excused: scale_by_dk");
+  expect_slip(GIVEN "S = " SCORES "then: " SCALED_BY_2, ATTN_ROLE_SCALED, "uncertain: scale_by_dk");
+}
+
+#define SCALED_BY_1_4 \
+  "[[1.4286, 2.1429, 3.5714], [0.7143, 0.7143, 1.4286], [2.1429, 2.8571, 5.0000]]\n\n"
+
+static void test_a_rounded_root(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "S / √d_k = " SCALED_BY_1_4, ATTN_ROLE_SCALED,
+              "accused: rounding_too_coarse");
+  expect_slip("We take √2 ≈ 1.4 throughout.\n\n" GIVEN "S = " SCORES "S / √d_k = " SCALED_BY_1_4,
+              ATTN_ROLE_SCALED, "excused: rounding_too_coarse");
+}
+
+/* ---- softmax ---- */
+
+static void test_softmax_by_columns(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "scaled = " SCALED "softmax: " WEIGHTS_BY_COLUMNS
+                    "O = [[3.14, 0.50], [0.36, 0.10], [4.13, 1.41]]\n",
+              ATTN_ROLE_WEIGHTS, "accused: softmax_over_columns");
+  expect_slip(GIVEN "S = " SCORES "scaled = " SCALED "softmax of each column: " WEIGHTS_BY_COLUMNS,
+              ATTN_ROLE_WEIGHTS, "excused: softmax_over_columns");
+}
+
+static void test_softmax_without_exponentials(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES "scaled = " SCALED "A = softmax: " WEIGHTS_WITHOUT_EXP,
+              ATTN_ROLE_WEIGHTS, "accused: softmax_without_exp");
+  expect_slip(GIVEN "S = " SCORES SCALED "Divide by the total:\n\n" WEIGHTS_WITHOUT_EXP,
+              ATTN_ROLE_WEIGHTS, "excused: softmax_without_exp");
+}
+
+/* ---- masks ---- */
+
+#define SCALED_FINE \
+  "[[1.4142, 2.1213, 3.5355], [0.7071, 0.7071, 1.4142], [2.1213, 2.8284, 4.9497]]\n\n"
+#define MASKED_LATE "[[1.41, 2.12, -inf], [0.71, 0.71, 1.41], [2.12, 2.83, 4.95]]\n\n"
+
+static void test_a_mask_one_key_late(void **state) {
+  (void)state;
+  expect_slip(GIVEN "S = " SCORES SCALED "causal mask: " MASKED_LATE, ATTN_ROLE_MASKED,
+              "accused: mask_off_by_one");
+  expect_slip(GIVEN "S = " SCORES SCALED "then: " MASKED_LATE, ATTN_ROLE_MASKED,
+              "uncertain: mask_off_by_one");
+}
+
+/* Neither causal nor of padding: a slip where one of the two is meant. */
+static void test_an_odd_mask(void **state) {
+  static const char ODD[] =
+      "[[1.4142, -inf, 3.5355], [0.7071, -inf, -inf], [2.1213, 2.8284, 4.9497]]\n\n";
+  char text[1000];
+  (void)state;
+  snprintf(text, sizeof text, "%scausal mask: %s", GIVEN "S = " SCORES SCALED_FINE, ODD);
+  expect_slip(text, ATTN_ROLE_MASKED, "accused: mask_off_by_one");
+  snprintf(text, sizeof text, "%sthen: %s", GIVEN "S = " SCORES SCALED_FINE, ODD);
+  expect_slip(text, ATTN_ROLE_MASKED, "uncertain: mask_off_by_one");
+}
+
+/* The mask was forgotten for one query. */
+static void test_a_mask_with_an_open_row(void **state) {
+  (void)state;
+  expect_slip(
+      "Causal attention.\n\nscores = [[1.25, 0.50, 2.75, 0.25], [0.75, 1.50, 0.25, 2.25], "
+      "[2.50, 0.75, 1.25, 1.75], [0.25, 1.75, 2.25, 0.50]]\n\n"
+      "masked = [[1.25, 0.50, 2.75, 0.25], [0.75, 1.50, -inf, -inf], "
+      "[2.50, 0.75, 1.25, -inf], [0.25, 1.75, 2.25, 0.50]]\n\n",
+      ATTN_ROLE_MASKED, "accused: mask_ignored");
+}
+
+/* ---- other slips are always slips, except where names tell too little ---- */
+
+static void test_keys_instead_of_values(void **state) {
+  (void)state;
+  expect_slip(GIVEN "A = " WEIGHTS "O = [[0.912, 1.734], [0.752, 1.503], [0.950, 1.848]]\n\n",
+              ATTN_ROLE_OUTPUT, "accused: k_instead_of_v");
+}
+
+static void test_queries_from_the_weights_of_keys(void **state) {
+  (void)state;
+  expect_slip("X = " X "W_Q = " W_Q "W_K = " W_K "Q = " K, ATTN_ROLE_Q, "accused: swapped_qk");
+}
+
+/* ---- verdicts ---- */
+
+#define DOCUMENT "X = " X "W_Q = " W_Q "W_K = " W_K "W_V = " W_V GIVEN
+
+static void test_a_correct_document(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES "S / √2 = " SCALED "A = " WEIGHTS "O = " OUTPUT, "ok");
+  expect_by_numbers(X W_Q W_K W_V Q K V SCORES SCALED WEIGHTS OUTPUT, "ok");
+}
+
+static void test_a_wrong_number(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = [[2, 3, 5], [1, 1, 2], [3, 9, 7]]\n\n",
+                    "wrong; scores wrong (arithmetic_cell)");
+}
+
+/* What is accused is judged as the right relation. */
+static void test_an_accused_slip_is_wrong(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES "S / √d_k = " SCALED_BY_2,
+                    "wrong; scaled wrong (scale_by_dk)");
+}
+
+static void test_an_uncertain_slip_is_doubtful(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES "then: " SCALED_BY_2, "doubtful");
+}
+
+static void test_an_excused_slip_is_right(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES "A = softmax(S) = " WEIGHTS_UNSCALED, "ok");
+}
+
+/* Once more, in the same numbers or rounded further: right. Other numbers: wrong. */
+static void test_a_result_is_printed_again(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT
+                    "S = " SCORES "S / √2 = " SCALED
+                    "Again, S / √2 = [[1.4, 2.1, 3.5], [0.7, 0.7, 1.4], [2.1, 2.8, 4.9]]\n\n",
+                    "ok");
+  expect_by_numbers(
+      DOCUMENT "S = " SCORES "S / √2 = " SCALED
+               "Again, S / √2 = [[1.41, 2.12, 3.54], [0.71, 0.71, 1.41], [2.12, 8.23, 4.95]]\n\n",
+      "wrong; scaled wrong (transcription)");
+}
+
+/* ---- causes of slips that names read, too ---- */
+
+#define MASK_TABLE "Mask = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]\n\nA = softmax of the masked scores = "
+
+static void test_causes(void **state) {
+  static const struct {
+    const char *text, *verdict;
+  } CASES[] = {
+      {DOCUMENT "S = Q K^T = [[2, 1, 3], [3, 1, 4], [5, 2, 7]]\n\nA = softmax(S / √2) = "
+                "[[0.284, 0.140, 0.576], [0.306, 0.074, 0.620], [0.191, 0.023, 0.786]]\n\n",
+       "wrong; scores wrong (swapped_qk); weights carried"},
+      {DOCUMENT "S = " SCORES "S / √2 = " SCORES, "wrong; scaled wrong (missing_scale)"},
+      {DOCUMENT "S = " SCORES "S / √2 = " SCALED_BY_2, "wrong; scaled wrong (scale_by_dk)"},
+      {DOCUMENT "S = " SCORES "S / √2 = " SCALED "A = softmax(S / √2) = " WEIGHTS_BY_COLUMNS,
+       "wrong; weights wrong (softmax_over_columns)"},
+      /* one key late, and one early, seen in the weights alone */
+      {DOCUMENT "S = " SCORES "S / √2 = " SCALED MASK_TABLE
+                "[[0.330, 0.670, 0], [0.248, 0.248, 0.503], [0.050, 0.102, 0.848]]\n\n",
+       "wrong; weights wrong (mask_off_by_one)"},
+      {DOCUMENT "S = " SCORES "S / √2 = " SCALED MASK_TABLE
+                "[[1, 0, 0], [1, 0, 0], [0.330, 0.670, 0]]\n\n",
+       "wrong; weights wrong (mask_off_by_one)"},
+  };
+  (void)state;
+  for (size_t n = 0; n < sizeof CASES / sizeof *CASES; n++)
+    expect_verdict(CASES[n].text, CASES[n].verdict);
+}
+
+/* ---- the account ---- */
+
+static void test_a_block_without_a_role_is_unread(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "Losses: [[9.31, 7.2, 5.5, 4.1, 3.3]]\n",
+                    "doubtful; unread 1x5 at 15");
+}
+
+static void test_counts_and_indices_are_prose(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "See pages [1, 2, 3, 4] of the book.\n", "ok");
+}
+
+static void test_a_row_in_a_sentence_is_a_mention(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES "S / √2 = " SCALED
+                             "The first row [1.41, 2.12, 3.54] is largest at the end.\n",
+                    "ok");
+  expect_by_numbers(DOCUMENT "S = " SCORES "S / √2 = " SCALED
+                             "The first row [1.41, 2.12, 9.54] is largest at the end.\n",
+                    "doubtful; unread 1x3 at 19");
+}
+
+static void test_a_mask_in_numbers_is_read(void **state) {
+  (void)state;
+  expect_by_numbers(DOCUMENT "S = " SCORES SCALED
+                             "Causal mask:\n\n[[1, 0, 0], [1, 1, 0], [1, 1, 1]]\n\nmasked: [[1.41, "
+                             "-inf, -inf], [0.71, 0.71, -inf], [2.12, 2.83, 4.95]]\n\n",
+                    "ok");
+}
+
+/* A table of the mask is no attention weights, though rows of it may be: it is not judged. */
+static void test_a_mask_table_is_no_step(void **state) {
+  static const char *const NAMES[] = {"Causal mask: M = ", "Mask = ", "The mask:\n\n"};
+  char text[2000];
+  (void)state;
+  for (size_t n = 0; n < sizeof NAMES / sizeof *NAMES; n++) {
+    snprintf(text, sizeof text, "%s%s[[1, 0, 0], [1, 1, 0], [1, 1, 1]]\n\nMasked scores = %s",
+             DOCUMENT "S = " SCORES "S / √2 = " SCALED, NAMES[n],
+             "[[1.41, -inf, -inf], [0.71, 0.71, -inf], [2.12, 2.83, 4.95]]\n\n");
+    expect_verdict(text, "ok");
+  }
+}
+
+/* ---- two readings ---- */
+
+static void test_the_reading_that_explains_more(void **state) {
+  (void)state;
+  expect_verdict("A = " X "B = " W_Q "C = " W_K "D = " W_V "E = " Q "F = " K "G = " V "H = " SCORES,
+                 "ok");
+}
+
+/* Refused in this line. */
+static void expect_refused(const char *text, int line, const char *message) {
+  attn_lesson *lesson;
+  attn_error err = {0};
+  assert_int_equal(attn_lesson_read(text, strlen(text), "test.md", &lesson, &err), ATTN_ERR_FORMAT);
+  assert_null(lesson);
+  assert_int_equal(err.line, line);
+  assert_non_null(strstr(err.message, message));
+}
+
+/* A given once more: the same numbers are fine, others are a mistake of the document. */
+static void test_given_twice(void **state) {
+  (void)state;
+  expect_verdict("X = " X "W_Q = " W_Q "Q = " Q "Again, X = " X, "ok");
+  expect_refused("X = " X "W_Q = " W_Q "Q = " Q "X = [[1, 0], [0, 1], [1, 2]]\n\n", 7,
+                 "X is given twice");
+}
+
+static void test_given_twice_by_numbers(void **state) {
+  static const char TEXT[] = "X = [[1.0, 0.5], [0.2, 1.0]]\n\nW_Q = " W_Q
+                             "Q = [[1.0, 2.5], [0.2, 1.4]]\n\nX = [[1.0, 0.5], [0.2, 1.7]]\n\n";
+  struct attn_numbers *numbers;
+  attn_lesson *lesson;
+  attn_error err = {0};
+  (void)state;
+  assert_int_equal(attn_read_numbers(TEXT, strlen(TEXT), NULL, &numbers, &lesson, &err),
+                   ATTN_ERR_FORMAT);
+  assert_true(!numbers && !lesson);
+  assert_int_equal(err.line, 7);
+}
+
+/* Where neither reading finds an example, there is nothing to check, or an error in its place. */
+static void test_neither_reading(void **state) {
+  (void)state;
+  expect_verdict("Only prose, and the number 3.\n", "not given");
+  expect_refused("X = [[1, 2], [3]]\n", 1, "1 numbers");
+}
+
+static void test_arguments(void **state) {
+  attn_lesson *lesson;
+  attn_error err;
+  (void)state;
+  assert_int_equal(attn_lesson_read(NULL, 3, NULL, &lesson, &err), ATTN_ERR_ARGUMENT);
+  assert_null(lesson);
+  assert_int_equal(attn_lesson_read("x", 1, NULL, NULL, &err), ATTN_ERR_ARGUMENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_scaling_is_mentioned),
+      cmocka_unit_test(test_a_stated_scaling_is_forgotten),
+      cmocka_unit_test(test_scaled_scores_that_are_not),
+      cmocka_unit_test(test_division_by_d_k),
+      cmocka_unit_test(test_a_rounded_root),
+      cmocka_unit_test(test_softmax_by_columns),
+      cmocka_unit_test(test_softmax_without_exponentials),
+      cmocka_unit_test(test_a_mask_one_key_late),
+      cmocka_unit_test(test_an_odd_mask),
+      cmocka_unit_test(test_a_mask_with_an_open_row),
+      cmocka_unit_test(test_keys_instead_of_values),
+      cmocka_unit_test(test_queries_from_the_weights_of_keys),
+      cmocka_unit_test(test_a_correct_document),
+      cmocka_unit_test(test_a_wrong_number),
+      cmocka_unit_test(test_an_accused_slip_is_wrong),
+      cmocka_unit_test(test_an_uncertain_slip_is_doubtful),
+      cmocka_unit_test(test_an_excused_slip_is_right),
+      cmocka_unit_test(test_a_result_is_printed_again),
+      cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_a_block_without_a_role_is_unread),
+      cmocka_unit_test(test_counts_and_indices_are_prose),
+      cmocka_unit_test(test_a_row_in_a_sentence_is_a_mention),
+      cmocka_unit_test(test_a_mask_in_numbers_is_read),
+      cmocka_unit_test(test_a_mask_table_is_no_step),
+      cmocka_unit_test(test_the_reading_that_explains_more),
+      cmocka_unit_test(test_given_twice),
+      cmocka_unit_test(test_given_twice_by_numbers),
+      cmocka_unit_test(test_neither_reading),
+      cmocka_unit_test(test_arguments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
