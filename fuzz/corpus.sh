@@ -136,6 +136,7 @@ done
 found() { printf '%s' "$3" | base64 -d >"$corpus/$1/$2"; } # found FUZZER NAME BASE64: a former crash
 found sdpa vector-of-no-width AGj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+PgABQMBAf4EpQ==
 found sdpa cut-of-no-elements AykCBgEBBAH7HBwcHBwIAAAAABwcHBwcHBwcHBwDKQIGAQEEAfscHBwcHAgAAAAAHBwc
+found lesson no-rows-before 77u/DQoNLTAuIA0KCQ0K
 
 cp "$here"/../examples/lessons/* "$here"/../tests/lesson/*/*.md "$corpus/lesson/" 2>/dev/null || true
 [ -z "${ATTN_SEEDS:-}" ] || cp "$ATTN_SEEDS"/*.txt "$corpus/lesson/" 2>/dev/null || true

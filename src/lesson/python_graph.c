@@ -10,9 +10,15 @@ static const value UNKNOWN = {ATTN_VALUE_UNKNOWN, 0, 0, -1, 0};
 
 /* ---- variables ---- */
 
+static int *list_of(struct attn_py_scope *scope, const char *name) {
+  unsigned hash = 0;
+  for (; *name; name++) hash = hash * 31 + (unsigned char)*name;
+  return &scope->first[hash % ATTN_PY_LISTS];
+}
+
 static struct attn_py_variable *find(struct attn_py_scope *scope, const char *name) {
-  for (int i = scope->variables - 1; i >= 0; i--)
-    if (strcmp(scope->variable[i].name, name) == 0) return &scope->variable[i];
+  for (int i = *list_of(scope, name); i; i = scope->variable[i - 1].next)
+    if (strcmp(scope->variable[i - 1].name, name) == 0) return &scope->variable[i - 1];
   return NULL;
 }
 
@@ -31,6 +37,9 @@ static void set_variable(struct attn_py_follower *f, const char *name, value v) 
       f->status = attn_no_memory(f->a);
       return;
     }
+    int *list = list_of(f->scope, name);
+    old->next = *list;
+    *list = f->scope->variables;
   }
   old->value = v;
   old->example = f->number;

@@ -22,13 +22,17 @@ struct attn_py_variable {
   const char *name;
   int example; /* that has its step */
   struct attn_py_value value;
+  int next; /* in its list: index + 1 */
 };
+
+enum { ATTN_PY_LISTS = 256 };
 
 /* Lives through all snippets of a document. */
 struct attn_py_scope {
   struct attn_py_variable *variable;
   int variables;
-  double work; /* multiplications so far: ones(1000, 1000) is cheap to write */
+  int first[ATTN_PY_LISTS]; /* by a hash of the name: index + 1; 0: none */
+  double work;              /* multiplications so far: ones(1000, 1000) is cheap to write */
 };
 
 struct attn_py_import {

@@ -321,11 +321,21 @@ static const double FITS = .4;            /* of the cells of a block that is exp
 static const int EXPLAINED = 3;           /* blocks */
 static const double EXPLAINED_SHARE = .3; /* or of all blocks */
 
+/* A table of the mask: in no setting it is a step. */
+static int is_mask_table(const struct searched_document *d, int block) {
+  const struct attn_grid *g = d->grid[block];
+  if (d->candidate[block].priors->bits[ATTN_ROLE_MASKED] <= 0) return 0;
+  for (int n = 0; n < g->rows * g->cols; n++)
+    if (g->value[n] != 0 && g->value[n] != 1 && !isinf(g->value[n])) return 0;
+  return 1;
+}
+
 static int is_clear(const struct searched_document *d, const struct attn_reading *r) {
   int explained = 0;
   for (int i = 0; i < d->blocks; i++) {
     const struct attn_placement *p = r->placement[i];
-    if (p->role == ATTN_ROLE_OTHER && d->scan->block[i].reading[0].rows > 1) return 0;
+    if (p->role == ATTN_ROLE_OTHER && d->scan->block[i].reading[0].rows > 1 && !is_mask_table(d, i))
+      return 0;
     if (is_orientation_slip(p->relation)) return 0;
     if ((p->relation || p->is_copy) && p->node->share >= FITS) explained++;
   }

@@ -3,6 +3,8 @@
 #include "table.h"
 #include "error.h"
 
+enum { UNIT_COLUMNS = 64 }; /* that are compared */
+
 static int is_delimited(int style) { return style <= ATTN_ROW_COMMAS; }
 static int is_assigned(int style) { return style == ATTN_ROW_COLON || style == ATTN_ROW_EQUALS; }
 
@@ -92,13 +94,16 @@ static int same_text(const struct attn_table *t, int row, int col, const struct 
 
 /* In a single row, another column has the unit, too. */
 static int has_unit_twice(const struct attn_table *t, int col) {
-  for (int c = 0; c < t->cols; c++)
+  for (int c = 0; c < t->cols && c < UNIT_COLUMNS; c++)
     if (c != col && same_text(t, 0, c, attn_table_item(t, 0, col))) return 1;
   return 0;
 }
 
 /* Numbers of different units in a column, or of one in a single row, are text: "1st", "2nd". */
 static void check_units(struct attn_table *t, int col) {
+  int units = 0;
+  for (int r = 0; r < t->rows; r++) units |= attn_table_item(t, r, col)->unit != 0;
+  if (!units) return;
   int same = t->rows > 1 || has_unit_twice(t, col);
   for (int r = 0; r < t->rows; r++)
     if (!same_text(t, r, col, attn_table_item(t, 0, col))) same = 0;

@@ -68,7 +68,7 @@ static int is_given(struct account *a, const attn_example *e, int32_t name, int3
 static int has_step(struct account *a, const attn_example *e, int32_t name, int32_t head) {
   for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
     if (e->step[n].name == name && (e->step[n].head == head || e->step[n].head < 0)) return 1;
-  return 0;
+  return a->work >= WORK_MAX;
 }
 
 /* Scores or weights that do not follow from the queries and keys of their example. */
