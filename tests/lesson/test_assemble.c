@@ -14,23 +14,10 @@
 
 #include "assemble.h"
 #include "attn/lesson.h"
+#include "failing_calloc.h"
+#include "words.h"
 
 /* ---- a lesson in words ---- */
-
-struct words {
-  char text[16384];
-  size_t size;
-};
-
-static void put(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct words *w, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int n = vsnprintf(w->text + w->size, sizeof w->text - w->size, format, arguments);
-  va_end(arguments);
-  assert_true(n >= 0 && (size_t)n < sizeof w->text - w->size);
-  w->size += (size_t)n;
-}
 
 static const char *const OPS[] = {"given",  "MATMUL",  "NT",       "TN",       "T",        "DIVIDE",
                                   "MASK",   "SOFTMAX", "EXP",      "SUM",      "QUOTIENT", "ADD",
@@ -314,17 +301,6 @@ static void test_arguments(void **state) {
 }
 
 /* ---- memory ---- */
-
-/* The pool takes all memory by calloc; the linker sends those calls here. */
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-static long calls_left = -1; /* -1: never fail */
-
-void *__wrap_calloc(size_t count, size_t size) {
-  if (calls_left == 0) return NULL;
-  if (calls_left > 0) calls_left--;
-  return __real_calloc(count, size);
-}
 
 static void test_every_allocation_may_fail(void **state) {
   static const char *const NAMES[] = {"plain", "heads", "snippets", "columns"};

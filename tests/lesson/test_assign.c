@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failing_calloc.h"
 #include "one_head.h"
 #include "page.h"
 
@@ -325,16 +326,6 @@ static void test_the_same_twice(void **state) {
 }
 
 /* ---- memory ---- */
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-static long calls_left = -1; /* -1: never fail */
-
-void *__wrap_calloc(size_t count, size_t size) {
-  if (calls_left == 0) return NULL;
-  if (calls_left > 0) calls_left--;
-  return __real_calloc(count, size);
-}
 
 static void test_every_allocation_may_fail(void **state) {
   attn_status status = ATTN_ERR_MEMORY;

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "failing_calloc.h"
 #include "known.h"
 
 /* ---- grids ---- */
@@ -268,16 +269,6 @@ static void test_work_of_a_document_is_limited(void **state) {
 }
 
 /* ---- memory ---- */
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-static long calls_left = -1; /* -1: never fail */
-
-void *__wrap_calloc(size_t count, size_t size) {
-  if (calls_left == 0) return NULL;
-  if (calls_left > 0) calls_left--;
-  return __real_calloc(count, size);
-}
 
 /* Without memory a relation has no node, and that is noted. */
 static void test_a_failed_allocation_is_noted(void **state) {

@@ -14,21 +14,7 @@
 #include "one_head.h"
 #include "page.h"
 #include "reading.h"
-
-struct words {
-  char text[4000];
-  size_t size;
-};
-
-static void put(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct words *w, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int n = vsnprintf(w->text + w->size, sizeof w->text - w->size, format, arguments);
-  va_end(arguments);
-  assert_true(n >= 0 && (size_t)n < sizeof w->text - w->size);
-  w->size += (size_t)n;
-}
+#include "words.h"
 
 /* ---- slips: accused, excused or uncertain ---- */
 

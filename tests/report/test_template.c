@@ -11,13 +11,7 @@
 #include <string.h>
 
 #include "attn/lesson.h"
-
-static int is_scarce; /* no memory */
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes) {
-  return is_scarce ? NULL : __real_calloc(count, bytes);
-}
+#include "failing_calloc.h"
 
 struct page {
   size_t bytes, limit;
@@ -94,9 +88,9 @@ static void test_failures(void **state) {
   assert_string_equal(err.argument, "style");
   page.limit = 100;
   assert_int_equal(write_page(NULL, NULL, &page, &err), ATTN_ERR_FILE);
-  is_scarce = 1;
+  calls_left = 0;
   attn_status status = write_page(NULL, NULL, &page, &err);
-  is_scarce = 0;
+  calls_left = -1;
   assert_int_equal(status, ATTN_ERR_MEMORY);
 }
 

@@ -15,6 +15,7 @@
 
 #include "page.h"
 #include "relations.h"
+#include "words.h"
 
 /* ---- a page with what is known so far ---- */
 
@@ -95,22 +96,6 @@ static inline struct found find_in(struct known *k, int head, int role, const st
 
 static inline struct found find(struct known *k, int role, const char *numbers) {
   return find_in(k, 0, role, grid(k, numbers));
-}
-
-struct words {
-  char text[400];
-  size_t size;
-};
-
-static inline void put(struct words *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static inline void put(struct words *w, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int n = vsnprintf(w->text + w->size, sizeof w->text - w->size, format, arguments);
-  va_end(arguments);
-  assert_true(n >= 0 && (size_t)n < sizeof w->text - w->size);
-  w->size += (size_t)n;
 }
 
 static const char *const OPS[ATTN_OP_COUNT] = {
