@@ -7,13 +7,10 @@
 #include "reader.h"
 
 int attn_reader_fail(struct attn_reader *r, size_t offset, const char *format, ...) {
-  char message[256];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  r->status = attn_source_fail(&r->source, offset, r->err, format, arguments);
   va_end(arguments);
-  struct attn_source_position place = attn_source_place(&r->source, offset);
-  r->status = attn_fail_at(r->err, ATTN_ERR_FORMAT, place.line, place.column, "%s", message);
   return ATTN_FAILED;
 }
 

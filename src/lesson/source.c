@@ -1,5 +1,6 @@
 #include "source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -165,4 +166,22 @@ struct attn_source_position attn_source_place(const struct attn_source *source, 
     if (c == '\n') m.line++, m.line_begins = m.characters;
   }
   return (struct attn_source_position){(int)m.line, (int)(m.characters - m.line_begins) + 1};
+}
+
+int attn_source_is_japanese(const struct attn_source *s) {
+  size_t japanese = 0, letters = 0, next;
+  for (size_t at = 0; at < s->size; at = next) {
+    uint32_t c = attn_code_point(s->text, at, s->size, &next);
+    japanese += (c >= 0x3041 && c <= 0x30FF) || (c >= 0x4E00 && c <= 0x9FFF);
+    letters += c > 127 || (c | 32) - 'a' < 26;
+  }
+  return japanese > 0 && japanese * 10 >= letters;
+}
+
+attn_status attn_source_fail(const struct attn_source *s, size_t offset, attn_error *err,
+                             const char *format, va_list arguments) {
+  char message[256];
+  vsnprintf(message, sizeof message, format, arguments);
+  struct attn_source_position place = attn_source_place(s, offset);
+  return attn_fail_at(err, ATTN_ERR_FORMAT, place.line, place.column, "%s", message);
 }

@@ -2,6 +2,7 @@
 #ifndef ATTN_LESSON_SOURCE_H
 #define ATTN_LESSON_SOURCE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,9 +21,9 @@ enum {
 struct attn_mark;
 
 struct attn_source {
-  const char *text; /* behind the BOM */
+  const char *text; /* after the byte order mark */
   size_t size;
-  struct attn_mark *marks; /* what line and column stand at every 64th byte */
+  struct attn_mark *marks; /* line and column of every 64th byte */
 };
 
 struct attn_source_position {
@@ -37,10 +38,17 @@ attn_status attn_source_open(struct attn_source *source, const char *text, size_
 struct attn_source_position attn_source_place(const struct attn_source *source, size_t offset);
 
 /* The character at offset, with full-width forms, minus signs, crosses and spaces of all kinds as
- * the ASCII character they stand for. *next is the offset behind it. */
+ * the ASCII character that they look like. *next is the offset after it. */
 uint32_t attn_glyph(const char *text, size_t at, size_t end, size_t *next);
 
 /* The same without that: the code point itself. */
 uint32_t attn_code_point(const char *text, size_t at, size_t end, size_t *next);
+
+/* Mostly Japanese: kana and kanji are at least a tenth of the letters. */
+int attn_source_is_japanese(const struct attn_source *source);
+
+/* Sets err to a format error with the line and column of offset. Returns ATTN_ERR_FORMAT. */
+attn_status attn_source_fail(const struct attn_source *source, size_t offset, attn_error *err,
+                             const char *format, va_list arguments);
 
 #endif

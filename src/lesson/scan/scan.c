@@ -11,28 +11,15 @@
 enum { DIGITS_MAX = 400 };
 
 attn_status attn_scan_fail(struct attn_scan *scan, size_t offset, const char *format, ...) {
-  char message[256];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  attn_status status = attn_source_fail(&scan->source, offset, scan->err, format, arguments);
   va_end(arguments);
-  struct attn_source_position place = attn_source_place(&scan->source, offset);
-  return attn_fail_at(scan->err, ATTN_ERR_FORMAT, place.line, place.column, "%s", message);
+  return status;
 }
 
 attn_status attn_scan_no_memory(struct attn_scan *scan) {
   return attn_fail(scan->err, ATTN_ERR_MEMORY, NULL, "no memory for the document");
-}
-
-/* Mostly Japanese: kana and kanji are at least a tenth of the letters. */
-static int is_japanese(const struct attn_source *s) {
-  size_t japanese = 0, letters = 0, next;
-  for (size_t at = 0; at < s->size; at = next) {
-    uint32_t c = attn_code_point(s->text, at, s->size, &next);
-    japanese += (c >= 0x3041 && c <= 0x30FF) || (c >= 0x4E00 && c <= 0x9FFF);
-    letters += c > 127 || (c | 32) - 'a' < 26;
-  }
-  return japanese > 0 && japanese * 10 >= letters;
 }
 
 /* ---- checks of the source ---- */
@@ -100,7 +87,7 @@ static attn_status check_environments(struct attn_scan *scan) {
 static attn_status scan_source(struct attn_scan *scan, const char *file) {
   struct attn_canonical text;
   struct attn_scan_lines lines;
-  scan->japanese = is_japanese(&scan->source);
+  scan->japanese = attn_source_is_japanese(&scan->source);
   attn_status status = check_digits(scan);
   if (status == ATTN_OK) status = check_environments(scan);
   if (status == ATTN_OK) status = attn_canonical_text(scan, file, &text);
