@@ -48,7 +48,7 @@ def functions():
         yield "attn.hf", lambda: attention_forward(module, *tensors, None), lambda: theirs(*tensors, is_causal=True)
     except ImportError:
         pass
-    cache, one = attn.KVCache(heads=1, width=16, capacity=64), [x[:, :, :1].copy() for x in (q, k, v)]
+    cache, one = attn.KVCache(num_kv_heads=1, head_dim=16, capacity=64), [x[:, :, :1].copy() for x in (q, k, v)]
     cache.append(k, v)
 
     def step():

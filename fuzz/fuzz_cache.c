@@ -79,8 +79,8 @@ static attn_cache *open_cache(struct input *in, attn_cache_config *c) {
   attn_cache *cache = NULL;
   static const attn_dtype types[] = {ATTN_F32, ATTN_F16, ATTN_BF16, ATTN_I8};
   *c = (attn_cache_config)ATTN_CACHE_CONFIG_INIT;
-  c->heads = around(in, 1 + below(in, 2)), c->width = around(in, 1 + below(in, 5));
-  c->value_width = around(in, 1 + below(in, 5)), c->sequences = around(in, SEQUENCES);
+  c->num_kv_heads = around(in, 1 + below(in, 2)), c->head_dim = around(in, 1 + below(in, 5));
+  c->value_head_dim = around(in, 1 + below(in, 5)), c->sequences = around(in, SEQUENCES);
   c->capacity = around(in, 1 + below(in, 200)), c->page_size = around(in, below(in, 50));
   c->pages = around(in, below(in, 9)), c->dtype = types[take(in) % 4];
   if (c->capacity > 1000 || c->page_size > 1000) c->capacity = c->page_size = INT64_MAX;
@@ -97,8 +97,8 @@ static void call_cache(struct input *in, attn_cache *cache, const attn_cache_con
   int64_t length = attn_cache_length(cache, list[0]);
   switch (take(in) % 5) {
     case 0: {
-      attn_tensor *k = draw4(in, type_of(in), count, c->heads, tokens, c->width);
-      attn_tensor *v = draw4(in, type_of(in), count, c->heads, tokens, c->value_width);
+      attn_tensor *k = draw4(in, type_of(in), count, c->num_kv_heads, tokens, c->head_dim);
+      attn_tensor *v = draw4(in, type_of(in), count, c->num_kv_heads, tokens, c->value_head_dim);
       attn_cache_append(cache, named, count, k, v, NULL);
       break;
     }
@@ -111,14 +111,15 @@ static void call_cache(struct input *in, attn_cache *cache, const attn_cache_con
       break;
     case 3: {
       attn_dtype type = type_of(in);
-      int64_t heads = c->heads * (1 + below(in, 3)), rows = below(in, 4);
-      attn_tensor *q = draw4(in, type, count, heads, rows, c->width);
-      attn_tensor *o = draw4(in, type, count, heads, rows, c->value_width);
+      int64_t heads = c->num_kv_heads * (1 + below(in, 3)), rows = below(in, 4);
+      attn_tensor *q = draw4(in, type, count, heads, rows, c->head_dim);
+      attn_tensor *o = draw4(in, type, count, heads, rows, c->value_head_dim);
       attn_sdpa_forward_cached(&desc, q, cache, named, count, o, NULL);
       break;
     }
     default: {
-      const int64_t k[] = {c->heads, length, c->width}, v[] = {c->heads, length, c->value_width};
+      const int64_t k[] = {c->num_kv_heads, length, c->head_dim},
+                    v[] = {c->num_kv_heads, length, c->value_head_dim};
       attn_tensor *tk = draw(in, ATTN_F32, 3, k), *tv = draw(in, ATTN_F32, 3, v);
       attn_cache_read(cache, list[0], tk, tv, NULL);
     }

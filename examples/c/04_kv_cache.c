@@ -42,7 +42,7 @@ static attn_status decode(const attn_cache *cache, int64_t sequences, attn_error
 
 int main(void) {
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
-  config.heads = HEADS, config.width = config.value_width = WIDTH;
+  config.num_kv_heads = HEADS, config.head_dim = config.value_head_dim = WIDTH;
   config.sequences = BEAMS, config.capacity = 64, config.page_size = 16;
   config.dtype = ATTN_I8;
   attn_error err;

@@ -516,7 +516,8 @@ ATTN_API attn_status attn_sdpa_forward_paged(const attn_sdpa *desc, const attn_t
 /** The sizes of a cache. */
 typedef struct attn_cache_config {
   size_t struct_size;                /* sizeof(attn_cache_config) */
-  int64_t heads, width, value_width; /* H, E, Ev; at least 1 */
+  int64_t num_kv_heads;              /* H, heads of keys and values, at least 1 */
+  int64_t head_dim, value_head_dim;  /* E of a key, Ev of a value, at least 1 */
   int64_t sequences;                 /* the number of sequences, at least 1 */
   int64_t capacity;                  /* the maximum number of tokens of one sequence, at least 1 */
   int64_t page_size;                 /* T, tokens per page; 0: capacity, one contiguous page per

@@ -15,14 +15,14 @@ class KVCache:
 
     Parameters
     ----------
-    heads : int
+    num_kv_heads : int
         H, heads of keys and values.
-    width : int
+    head_dim : int
         E, elements per head of a key.
     capacity : int
         Maximum tokens per sequence.
-    value_width : int, optional
-        Ev, elements per head of a value; defaults to width.
+    value_head_dim : int, optional
+        Ev, elements per head of a value; defaults to head_dim.
     sequences : int
         Number of sequences, which are addressed as 0 .. sequences - 1.
     page_size : int
@@ -33,11 +33,12 @@ class KVCache:
         Storage type. int8 has a scale for each token and head.
     """
 
-    def __init__(self, *, heads: int, width: int, capacity: int, value_width: int = None, sequences: int = 1,
-                 page_size: int = 0, pages: int = 0, dtype: str = "float32"):
+    def __init__(self, *, num_kv_heads: int, head_dim: int, capacity: int, value_head_dim: int = None,
+                 sequences: int = 1, page_size: int = 0, pages: int = 0, dtype: str = "float32"):
         config, handle, error = ffi.new("attn_cache_config *"), ffi.new("attn_cache **"), new_error()
         config.struct_size, config.dtype = ffi.sizeof("attn_cache_config"), choose(_TYPES, dtype, "dtype")
-        sizes = {"heads": heads, "width": width, "value_width": width if value_width is None else value_width,
+        sizes = {"num_kv_heads": num_kv_heads, "head_dim": head_dim,
+                 "value_head_dim": head_dim if value_head_dim is None else value_head_dim,
                  "sequences": sequences, "capacity": capacity, "page_size": page_size, "pages": pages}
         for name, size in sizes.items():
             setattr(config, name, integer(size, name))
@@ -45,12 +46,13 @@ class KVCache:
         check(core.attn_cache_measure(config, size, error), error)
         check(core.attn_cache_new(config, handle, error), error)
         self._cache = ffi.gc(handle[0], core.attn_cache_free, size[0])
-        self.heads, self.width, self.value_width = config.heads, config.width, config.value_width
+        self.num_kv_heads, self.head_dim = config.num_kv_heads, config.head_dim
+        self.value_head_dim = config.value_head_dim
         self.sequences, self.capacity, self.dtype, self.nbytes = config.sequences, config.capacity, dtype, size[0]
 
     def __repr__(self):
-        return (f"KVCache({self.sequences} sequences of {self.heads} heads, {self.width} + {self.value_width} wide, "
-                f"{self.dtype}; lengths {self.lengths}, {self.pages_free} pages free, {self.nbytes} bytes)")
+        return (f"KVCache({self.sequences} sequences of {self.num_kv_heads} heads of {self.head_dim} and "
+                f"{self.value_head_dim} elements, {self.dtype}; lengths {self.lengths}, {self.pages_free} pages free, {self.nbytes} bytes)")
 
     @staticmethod
     def _sequences(sequences, array):
@@ -108,7 +110,7 @@ class KVCache:
         call, error = _Descriptor(causal=causal, align=align, offset=offset, **features), new_error()
         tq = view(q, "q")
         numbers, count = self._sequences(sequences, q)
-        results = [out if out is not None else empty_like(q, (*q.shape[:-1], self.value_width))]
+        results = [out if out is not None else empty_like(q, (*q.shape[:-1], self.value_head_dim))]
         if return_lse:
             results.append(empty_like(q, tuple(q.shape[:-1]), _lse_type(tq)))
             call.desc.lse = call.view(results[-1], "lse")
@@ -157,7 +159,7 @@ class KVCache:
     def read(self, sequence: int):
         """Returns k (H, length, E) and v (H, length, Ev) of a sequence as NumPy float32 arrays."""
         tokens, call, error = self.length(sequence), _Descriptor(), new_error()
-        k = np.empty((self.heads, tokens, self.width), np.float32)
-        v = np.empty((self.heads, tokens, self.value_width), np.float32)
+        k = np.empty((self.num_kv_heads, tokens, self.head_dim), np.float32)
+        v = np.empty((self.num_kv_heads, tokens, self.value_head_dim), np.float32)
         check(core.attn_cache_read(self._cache, sequence, call.view(k, "k"), call.view(v, "v"), error), error)
         return k, v

@@ -5,10 +5,10 @@
 #include "error.h"
 
 static attn_status report(struct attn_watch *w, const int64_t now[2], attn_error *err) {
-  if (!w || !w->stop) return ATTN_OK;
+  if (!w || !w->progress) return ATTN_OK;
   if (!w->stopped && !atomic_flag_test_and_set(&w->reporting)) {
     if (now) w->done = now[0], w->total = now[1];
-    if (w->stop(w->context, w->done, w->total)) w->stopped = 1;
+    if (w->progress(w->context, w->done, w->total)) w->stopped = 1;
     atomic_flag_clear(&w->reporting);
   }
   if (!w->stopped) return ATTN_OK;

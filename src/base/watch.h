@@ -7,8 +7,8 @@
 #include "attn/attn.h"
 
 struct attn_watch {
-  /* Progress function: NULL, or called with the work done and in total; nonzero: stop. */
-  int (*stop)(void *context, int64_t done, int64_t total);
+  /* NULL, or called with the work done and in total; nonzero: stop. */
+  int (*progress)(void *context, int64_t done, int64_t total);
   void *context;
   const char *name; /* name of the caller's argument, for attn_error; may be NULL */
   /* private; initialized to zero */
@@ -18,8 +18,8 @@ struct attn_watch {
 };
 
 /* Reports progress to watch, which may be NULL. If several threads report at once, one of them
- * calls stop and the others continue without reporting. Returns ATTN_ERR_INTERRUPTED once stop has
- * returned nonzero. */
+ * calls progress and the others continue without reporting. Returns ATTN_ERR_INTERRUPTED once it
+ * has returned nonzero. */
 attn_status attn_watch_report(struct attn_watch *watch, int64_t done, int64_t total,
                               attn_error *err);
 

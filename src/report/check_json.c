@@ -63,7 +63,7 @@ static void put_first_wrong(struct attn_json *json, const attn_example *e,
   const attn_finding *f = v->finding;
   while (f < v->finding + v->findings && f->judgement != ATTN_JUDGED_WRONG) f++;
   if (f == v->finding + v->findings) {
-    attn_json_word(json, "first_wrong", "null");
+    attn_json_literal(json, "first_wrong", "null");
     return;
   }
   const attn_step *s = &e->step[v->step];
@@ -96,7 +96,7 @@ static void put_example(struct attn_json *json, const attn_example *e,
   if (v->first_wrong >= 0)
     put_first_wrong(json, e, &v->verdict[v->first_wrong]);
   else
-    attn_json_word(json, "first_wrong", "null");
+    attn_json_literal(json, "first_wrong", "null");
   attn_json_close(json, '}');
 }
 
@@ -113,7 +113,7 @@ static void put_unread(struct attn_json *json, const attn_lesson *lesson) {
     attn_json_close(json, '}');
   }
   attn_json_close(json, ']');
-  if (lesson->incomplete) attn_json_word(json, "incomplete", "true");
+  if (lesson->incomplete) attn_json_literal(json, "incomplete", "true");
 }
 
 /* ---- How numbers were read ---- */

@@ -79,8 +79,8 @@ static void put_step(const struct check_printer *p, int32_t index) {
 /* ---- One number ---- */
 
 /* Enough digits to show the printed number unchanged and the other one as different. */
-static void put_pair(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
-                     char b[ATTN_NUMBER_BYTES]) {
+static void distinct_numbers(double printed, double right, int precision, char a[ATTN_NUMBER_BYTES],
+                             char b[ATTN_NUMBER_BYTES]) {
   int digits = precision;
   while (digits < 12 && fabs(printed) < 1e3 &&
          fabs(printed - round(printed * pow(10, digits)) / pow(10, digits)) > 1e-13)
@@ -111,7 +111,7 @@ static void put_finding(const struct check_printer *p, const attn_step *s, const
   char address[ATTN_ADDRESS_BYTES + 200];
   int from = p->example->one_based != 0; /* the address counts from 0, the document from 1 */
   attn_address(p->example, s, f->row, f->col, address);
-  put_pair(f->printed, other, p->out->style.precision, printed, right);
+  distinct_numbers(f->printed, other, p->out->style.precision, printed, right);
   snprintf(row, sizeof row, "%d", (int)f->row + from);
   snprintf(col, sizeof col, "%d", (int)f->col + from);
   put_place(p, f);

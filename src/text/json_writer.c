@@ -46,15 +46,15 @@ void attn_json_string(struct attn_json *json, const char *key, const char *text)
 void attn_json_integer(struct attn_json *json, const char *key, int64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)value);
-  attn_json_word(json, key, text);
+  attn_json_literal(json, key, text);
 }
 
 void attn_json_number(struct attn_json *json, const char *key, double value) {
   char text[ATTN_NUMBER_BYTES];
-  attn_json_word(json, key, attn_number_json(value, text));
+  attn_json_literal(json, key, attn_number_json(value, text));
 }
 
-void attn_json_word(struct attn_json *json, const char *key, const char *word) {
+void attn_json_literal(struct attn_json *json, const char *key, const char *word) {
   lead(json, key);
   put(json, word);
 }

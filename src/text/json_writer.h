@@ -21,6 +21,6 @@ void attn_json_integer(struct attn_json *json, const char *key, int64_t value);
 /* null if not finite. */
 void attn_json_number(struct attn_json *json, const char *key, double value);
 /* word: "true", "false" or "null". */
-void attn_json_word(struct attn_json *json, const char *key, const char *word);
+void attn_json_literal(struct attn_json *json, const char *key, const char *word);
 
 #endif

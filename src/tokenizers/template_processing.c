@@ -13,7 +13,7 @@ static const char shape[] =
 
 static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
   size_t bytes;
-  return attn_intern_key(&t->words, (size_t)id, &bytes);
+  return attn_intern_key(&t->tokens, (size_t)id, &bytes);
 }
 
 int attn_template_is(const json_t *part) {
@@ -67,7 +67,7 @@ json_t *attn_template_write(const struct attn_tokenizer *t, int32_t begin, int32
 static int32_t part_token(const struct attn_tokenizer *t, const json_t *part) {
   const char *name =
       json_string_value(json_object_get(json_object_get(part, "SpecialToken"), "id"));
-  int32_t id = name ? attn_intern_find(&t->words, name, strlen(name)) : -1;
+  int32_t id = name ? attn_intern_find(&t->tokens, name, strlen(name)) : -1;
   return id >= 0 && t->special[id] ? id : -1;
 }
 

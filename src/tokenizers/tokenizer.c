@@ -21,13 +21,13 @@ const char *attn_tokenizer_kind_name(const struct attn_tokenizer *t) {
 }
 
 int64_t attn_tokenizer_vocab_size(const struct attn_tokenizer *t) {
-  return (int64_t)t->words.count;
+  return (int64_t)t->tokens.count;
 }
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *t, int32_t id) {
   size_t bytes;
-  if (id < 0 || (size_t)id >= t->words.count) return NULL;
-  return attn_intern_key(&t->words, (size_t)id, &bytes);
+  if (id < 0 || (size_t)id >= t->tokens.count) return NULL;
+  return attn_intern_key(&t->tokens, (size_t)id, &bytes);
 }
 
 int32_t attn_tokenizer_special_token(const struct attn_tokenizer *t,
@@ -36,10 +36,12 @@ int32_t attn_tokenizer_special_token(const struct attn_tokenizer *t,
 }
 
 int attn_tokenizer_is_special(const struct attn_tokenizer *t, int32_t id) {
-  return id >= 0 && (size_t)id < t->words.count && t->special[id];
+  return id >= 0 && (size_t)id < t->tokens.count && t->special[id];
 }
 
-int64_t attn_tokenizer_max_length(const struct attn_tokenizer *t) { return t->pieces.max_length; }
+int64_t attn_tokenizer_max_length(const struct attn_tokenizer *t) {
+  return t->wordpiece.max_length;
+}
 
 /* ---- Encoding ---- */
 
@@ -72,7 +74,7 @@ static attn_status encode_characters(const struct attn_tokenizer *t, const char 
   for (size_t at = 0, bytes; at < length; at += bytes) {
     bytes = attn_utf8_read(text + at, length - at, &code);
     if (!bytes) return attn_fail_invalid_utf8(text, at, err);
-    int32_t id = attn_intern_find(&t->words, text + at, bytes);
+    int32_t id = attn_intern_find(&t->tokens, text + at, bytes);
     if (id < 0)
       attn_token_output_put_unknown(out, t->unknown, at, bytes);
     else
@@ -85,7 +87,7 @@ static attn_status encode_spaced(const struct attn_tokenizer *t, const char *tex
                                  struct attn_token_output *out, attn_error *err) {
   size_t at = 0;
   for (size_t bytes; (bytes = attn_next_word(text, length, &at)); at += bytes) {
-    int32_t id = attn_intern_find(&t->words, text + at, bytes);
+    int32_t id = attn_intern_find(&t->tokens, text + at, bytes);
     if (id < 0 || t->special[id])
       attn_token_output_put_unknown(out, t->unknown, at, bytes);
     else
@@ -168,7 +170,7 @@ static void decode_word(const struct attn_tokenizer *t, int32_t id, char *text, 
                         size_t *length) {
   size_t bytes, step;
   int32_t code;
-  const char *word = attn_intern_key(&t->words, (size_t)id, &bytes);
+  const char *word = attn_intern_key(&t->tokens, (size_t)id, &bytes);
   int letters = t->kind == ATTN_TOKENIZER_BPE && is_letters(word, bytes);
   size_t skipped = 0;
   int space = t->kind == ATTN_TOKENIZER_WORD;
@@ -185,10 +187,10 @@ attn_status attn_tokenizer_decode(const struct attn_tokenizer *t, const int32_t 
                                   char *text, size_t capacity, size_t *length, attn_error *err) {
   *length = 0;
   for (size_t n = 0; n < count; n++)
-    if (ids[n] < 0 || (size_t)ids[n] >= t->words.count)
+    if (ids[n] < 0 || (size_t)ids[n] >= t->tokens.count)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "ids",
                        "ids[%zu]: token %d is outside the vocabulary (size %zu)", n, (int)ids[n],
-                       t->words.count);
+                       t->tokens.count);
   for (size_t n = 0; n < count; n++) {
     if (t->special[ids[n]]) continue;
     decode_word(t, ids[n], text, capacity, length);

@@ -273,7 +273,7 @@ static int split(const json_t *merge, struct merge_pair *h) {
 
 /* The id of a token that is not special, or -1. */
 static int32_t plain(const struct attn_tokenizer *t, const char *word, size_t bytes) {
-  int32_t n = attn_intern_find(&t->words, word, bytes);
+  int32_t n = attn_intern_find(&t->tokens, word, bytes);
   return n >= 0 && t->special[n] ? -1 : n;
 }
 
@@ -363,7 +363,7 @@ static attn_status read_kind(const json_t *root, int pretrained, enum attn_token
 static attn_status read_unknown(struct attn_tokenizer *t, const json_t *model, attn_error *err) {
   const json_t *token = json_object_get(model, "unk_token");
   const char *text = json_string_value(token);
-  int32_t id = text ? attn_intern_find(&t->words, text, strlen(text)) : -1;
+  int32_t id = text ? attn_intern_find(&t->tokens, text, strlen(text)) : -1;
   if (t->kind == ATTN_TOKENIZER_BPE && (!token || json_is_null(token))) {
     t->unknown = t->pretrained ? -1 : ATTN_UNK_ID;
     return ATTN_OK;

@@ -15,7 +15,8 @@ static attn_status no_memory(attn_error *err) {
 
 /* Not for every text: most are short. */
 static attn_status report(struct attn_watch *watch, size_t done, size_t total, attn_error *err) {
-  return done % REPORT_EVERY ? ATTN_OK : attn_watch_report(watch, (int64_t)done, (int64_t)total, err);
+  return done % REPORT_EVERY ? ATTN_OK
+                             : attn_watch_report(watch, (int64_t)done, (int64_t)total, err);
 }
 
 static int add_special(struct attn_tokenizer *t) {
@@ -93,7 +94,7 @@ static attn_status add_words(struct attn_tokenizer *t, const struct attn_intern 
   attn_status status = sorted ? ATTN_OK : no_memory(err);
   for (size_t n = 0; n < words->count && !status; n++) {
     sorted[n] = attn_intern_key(words, n, &bytes);
-    if (strlen(sorted[n]) < bytes || attn_intern_find(&t->words, sorted[n], bytes) >= 0)
+    if (strlen(sorted[n]) < bytes || attn_intern_find(&t->tokens, sorted[n], bytes) >= 0)
       status = attn_fail(err, ATTN_ERR_ARGUMENT, "texts",
                          "the word \"%.40s\" is a special token or contains a NUL; remove it",
                          sorted[n]);
@@ -290,15 +291,15 @@ static int merge_everywhere(struct bpe_trainer *g, int32_t n, int32_t left, int3
  * are not spelled by merges. */
 static int join(struct attn_tokenizer *t, int32_t left, int32_t right, int32_t *made) {
   size_t a, b;
-  const char *one = attn_intern_key(&t->words, (size_t)left, &a);
-  const char *two = attn_intern_key(&t->words, (size_t)right, &b);
+  const char *one = attn_intern_key(&t->tokens, (size_t)left, &a);
+  const char *two = attn_intern_key(&t->tokens, (size_t)right, &b);
   char *word = malloc(a + b);
   if (!word) return 0;
   memcpy(word, one, a);
   memcpy(word + a, two, b);
-  *made = attn_intern_find(&t->words, word, a + b);
+  *made = attn_intern_find(&t->tokens, word, a + b);
   int whole = *made >= 0 || attn_vocabulary_add(t, word, a + b, 0);
-  if (*made < 0) *made = (int32_t)t->words.count - 1;
+  if (*made < 0) *made = (int32_t)t->tokens.count - 1;
   free(word);
   return whole;
 }
@@ -314,9 +315,9 @@ static int merge(struct bpe_trainer *g, int32_t n, int32_t left, int32_t right) 
 }
 
 static int merge_all(struct bpe_trainer *g, size_t words) {
-  while (g->heap.count && g->tokenizer->words.count < words) {
+  while (g->heap.count && g->tokenizer->tokens.count < words) {
     g->stopped =
-        attn_watch_report(g->watch, (int64_t)g->tokenizer->words.count, (int64_t)words, g->err);
+        attn_watch_report(g->watch, (int64_t)g->tokenizer->tokens.count, (int64_t)words, g->err);
     if (g->stopped) return 0;
     struct attn_heap_item top = attn_heap_pop(&g->heap);
     int32_t left = (int32_t)(top.second >> 32), right = (int32_t)(uint32_t)top.second;

@@ -12,7 +12,7 @@
 
 static const char *word(const struct attn_tokenizer *t, size_t n) {
   size_t bytes;
-  return attn_intern_key(&t->words, n, &bytes);
+  return attn_intern_key(&t->tokens, n, &bytes);
 }
 
 /* Each of these returns NULL if out of memory; jansson rejects a NULL member. */
@@ -25,7 +25,7 @@ static json_t *whole(json_t *made, int failed) {
 static json_t *added_tokens(const struct attn_tokenizer *t) {
   json_t *list = json_array();
   int failed = !list;
-  for (size_t n = 0; n < t->words.count && !failed; n++)
+  for (size_t n = 0; n < t->tokens.count && !failed; n++)
     if (t->special[n])
       failed = json_array_append_new(
           list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)n, "content",
@@ -37,7 +37,7 @@ static json_t *added_tokens(const struct attn_tokenizer *t) {
 static json_t *vocab(const struct attn_tokenizer *t) {
   json_t *object = json_object();
   int failed = !object;
-  for (size_t n = 0; n < t->words.count && !failed; n++)
+  for (size_t n = 0; n < t->tokens.count && !failed; n++)
     failed = json_object_set_new(object, word(t, n), json_integer((json_int_t)n));
   return whole(object, failed);
 }
@@ -46,8 +46,8 @@ static char *merge_text(const struct attn_tokenizer *t, size_t number) {
   int32_t pair[2];
   size_t bytes, left, right;
   memcpy(pair, attn_intern_key(&t->merges, number, &bytes), sizeof pair);
-  const char *one = attn_intern_key(&t->words, (size_t)pair[0], &left);
-  const char *two = attn_intern_key(&t->words, (size_t)pair[1], &right);
+  const char *one = attn_intern_key(&t->tokens, (size_t)pair[0], &left);
+  const char *two = attn_intern_key(&t->tokens, (size_t)pair[1], &right);
   char *text = malloc(left + right + 2);
   if (!text) return NULL;
   memcpy(text, one, left);

@@ -19,16 +19,16 @@ struct attn_tokenizer *attn_vocabulary_new(enum attn_tokenizer_kind kind) {
 
 void attn_tokenizer_free(struct attn_tokenizer *t) {
   if (!t) return;
-  attn_intern_free(&t->words);
+  attn_intern_free(&t->tokens);
   attn_intern_free(&t->merges);
-  free(t->special), free(t->merge), free(t->pieces.prefix), free(t);
+  free(t->special), free(t->merge), free(t->wordpiece.prefix), free(t);
 }
 
 int attn_vocabulary_add(struct attn_tokenizer *t, const char *word, size_t bytes, int special) {
-  size_t n = t->words.count;
+  size_t n = t->tokens.count;
   int32_t code;
   if (!attn_grow((void **)&t->special, &t->special_capacity, n + 1, 1) ||
-      attn_intern_add(&t->words, word, bytes) < 0)
+      attn_intern_add(&t->tokens, word, bytes) < 0)
     return 0;
   t->special[n] = (unsigned char)special;
   int byte =

@@ -33,15 +33,15 @@ struct attn_tokenizer {
   enum attn_tokenizer_kind kind;
   int pretrained;              /* the file's own special tokens, not those four */
   int32_t begin, end, unknown; /* -1: none */
-  struct attn_intern words;    /* tokens by id, spelled as in the file: GPT-2's letters for bytes */
-  unsigned char *special;      /* (words) */
+  struct attn_intern tokens;   /* by id, spelled as in the file: GPT-2's letters for bytes */
+  unsigned char *special;      /* (tokens) */
   size_t special_capacity;
   int32_t byte[256];         /* BPE: the ids of single bytes, -1: none */
   struct attn_intern merges; /* BPE: keys are pairs of ids */
   struct attn_bpe_merge *merge;
   size_t merge_capacity;
   int32_t ranks;
-  struct attn_wordpiece pieces; /* WORDPIECE */
+  struct attn_wordpiece wordpiece;
 };
 
 extern const char *const attn_special_tokens[ATTN_SPECIAL_TOKENS];

@@ -56,7 +56,7 @@ static int class_of(int32_t c) { return utf8proc_get_property(c)->combining_clas
 /* ---- A word into pieces ---- */
 
 static int32_t find(const struct attn_tokenizer *t, const char *piece, size_t bytes) {
-  int32_t id = attn_intern_find(&t->words, piece, bytes);
+  int32_t id = attn_intern_find(&t->tokens, piece, bytes);
   return id >= 0 && t->special[id] ? -1 : id;
 }
 
@@ -164,7 +164,7 @@ static void take(struct wordpiece_encoder *c, int32_t code) {
 
 attn_status attn_wordpiece_encode(const struct attn_tokenizer *t, const char *text, size_t length,
                                   struct attn_token_output *out, attn_error *err) {
-  struct wordpiece_encoder c = {.t = t, .w = &t->pieces, .out = out};
+  struct wordpiece_encoder c = {.t = t, .w = &t->wordpiece, .out = out};
   size_t letters = (size_t)c.w->max_word_chars, at = 0, bytes;
   int32_t code;
   c.word = malloc(letters * sizeof *c.word);
@@ -199,7 +199,7 @@ static int attaches(const char *word, size_t bytes) {
 
 size_t attn_wordpiece_join(const struct attn_tokenizer *t, const char *word, size_t bytes,
                            int *space) {
-  const struct attn_wordpiece *w = &t->pieces;
+  const struct attn_wordpiece *w = &t->wordpiece;
   size_t prefix = w->prefix_bytes;
   int continues = bytes >= prefix && !memcmp(word, w->prefix ? w->prefix : "", prefix);
   *space = !continues && !(w->cleanup && attaches(word, bytes));

@@ -49,7 +49,7 @@ static int flag(const json_t *object, const char *name) {
 
 static const char *name_of(const struct attn_tokenizer *t, int32_t id) {
   size_t bytes;
-  return attn_intern_key(&t->words, (size_t)id, &bytes);
+  return attn_intern_key(&t->tokens, (size_t)id, &bytes);
 }
 
 /* ---- Reading ---- */
@@ -67,14 +67,14 @@ static attn_status read_normalizer(struct attn_wordpiece *w, const json_t *part,
 
 static void measure(struct attn_tokenizer *t) {
   size_t bytes;
-  for (size_t n = 0; n < t->words.count; n++) {
-    attn_intern_key(&t->words, n, &bytes);
-    if (bytes > t->pieces.max_token_bytes) t->pieces.max_token_bytes = bytes;
+  for (size_t n = 0; n < t->tokens.count; n++) {
+    attn_intern_key(&t->tokens, n, &bytes);
+    if (bytes > t->wordpiece.max_token_bytes) t->wordpiece.max_token_bytes = bytes;
   }
 }
 
 static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn_error *err) {
-  struct attn_wordpiece *w = &t->pieces;
+  struct attn_wordpiece *w = &t->wordpiece;
   attn_status status = CHECK(part, "model", model_schema, err);
   if (status) return status;
   const json_t *max_chars = json_object_get(part, "max_input_chars_per_word");
@@ -86,7 +86,7 @@ static attn_status read_model(struct attn_tokenizer *t, const json_t *part, attn
                                   "must be between 1 and 4096");
   if (!prefix)
     return attn_tokenizer_invalid(err, "model.continuing_subword_prefix", "expected a string");
-  t->unknown = unknown ? attn_intern_find(&t->words, unknown, strlen(unknown)) : -1;
+  t->unknown = unknown ? attn_intern_find(&t->tokens, unknown, strlen(unknown)) : -1;
   if (t->unknown < 0)
     return attn_tokenizer_invalid(err, "model.unk_token", "expected a token of model.vocab");
   measure(t);
@@ -114,7 +114,7 @@ static attn_status read_truncation(struct attn_wordpiece *w, const json_t *part,
 }
 
 attn_status attn_wordpiece_read(struct attn_tokenizer *t, const json_t *root, attn_error *err) {
-  struct attn_wordpiece *w = &t->pieces;
+  struct attn_wordpiece *w = &t->wordpiece;
   attn_status status = read_model(t, json_object_get(root, "model"), err);
   if (!status) status = read_normalizer(w, json_object_get(root, "normalizer"), err);
   if (!status)
@@ -129,13 +129,13 @@ attn_status attn_wordpiece_read(struct attn_tokenizer *t, const json_t *root, at
 /* ---- Writing ---- */
 
 json_t *attn_wordpiece_truncation(const struct attn_tokenizer *t) {
-  if (!t->pieces.max_length) return json_null();
+  if (!t->wordpiece.max_length) return json_null();
   return json_pack("{s:s, s:I, s:s, s:i}", "direction", "Right", "max_length",
-                   (json_int_t)t->pieces.max_length, "strategy", "LongestFirst", "stride", 0);
+                   (json_int_t)t->wordpiece.max_length, "strategy", "LongestFirst", "stride", 0);
 }
 
 json_t *attn_wordpiece_normalizer(const struct attn_tokenizer *t) {
-  const struct attn_wordpiece *w = &t->pieces;
+  const struct attn_wordpiece *w = &t->wordpiece;
   return json_pack("{s:s, s:b, s:b, s:b, s:b}", "type", "BertNormalizer", "clean_text",
                    w->clean_text, "handle_chinese_chars", w->handle_chinese_chars, "strip_accents",
                    w->strip_accents, "lowercase", w->lowercase);
@@ -146,13 +146,13 @@ json_t *attn_wordpiece_pre_tokenizer(void) {
 }
 
 json_t *attn_wordpiece_decoder(const struct attn_tokenizer *t) {
-  return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->pieces.prefix, "cleanup",
-                   t->pieces.cleanup);
+  return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix, "cleanup",
+                   t->wordpiece.cleanup);
 }
 
 json_t *attn_wordpiece_model(const struct attn_tokenizer *t, json_t *vocab) {
   return json_pack("{s:s, s:s, s:s, s:I, s:o}", "type", "WordPiece", "unk_token",
-                   name_of(t, t->unknown), "continuing_subword_prefix", t->pieces.prefix,
-                   "max_input_chars_per_word", (json_int_t)t->pieces.max_word_chars, "vocab",
+                   name_of(t, t->unknown), "continuing_subword_prefix", t->wordpiece.prefix,
+                   "max_input_chars_per_word", (json_int_t)t->wordpiece.max_word_chars, "vocab",
                    vocab);
 }

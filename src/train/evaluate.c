@@ -140,7 +140,7 @@ attn_status attn_model_evaluate(const attn_model *model, const char *name, int64
   struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
   if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
   r->model = model, r->task = task, r->seed = seed ^ 0x65786d, r->examples = examples;
-  r->watch.stop = progress, r->watch.context = progress_context, r->watch.name = "progress";
+  r->watch.progress = progress, r->watch.context = progress_context, r->watch.name = "progress";
   r->config = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;
   r->config.threads = threads, r->config.batch_size = GROUP / 4;
   r->config.progress = report, r->config.progress_context = r;

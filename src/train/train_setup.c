@@ -37,7 +37,7 @@ static int report(void *run, int64_t done, int64_t total) {
 
 struct attn_watch *attn_train_run_phase(struct attn_train_run *r, enum attn_train_phase phase) {
   r->state.phase = (int32_t)phase, r->state.validated = 0;
-  r->watch.stop = report, r->watch.context = r, r->watch.name = "progress";
+  r->watch.progress = report, r->watch.context = r, r->watch.name = "progress";
   return &r->watch;
 }
 

@@ -78,7 +78,7 @@ static attn_status decode_group(struct validation_group *g, const struct attn_da
                                             .eos = ATTN_TOKEN_END,
                                             .batch_size = GROUP / 4,
                                             .threads = t->threads,
-                                            .stop = report_group,
+                                            .progress = report_group,
                                             .context = g};
   const struct attn_search_results found = {.tokens = g->outputs, .token_counts = g->output_counts};
   const struct attn_token_batch *text = d->decoder_only ? &g->prompts->target : &g->prompts->source;

@@ -185,7 +185,7 @@ static void reports_progress_and_stops(void **state) {
   static struct search_output f;
   struct progress w = {0};
   struct attn_search_config how = plain;
-  how.stop = report, how.context = &w, how.threads = 1;
+  how.progress = report, how.context = &w, how.threads = 1;
   open_network(encoders[0], WORDS, 5);
   search(&source, &how, &f);
   assert_true(w.calls == SOURCES && w.done == SOURCES && w.of == SOURCES);

@@ -542,7 +542,7 @@ static void reports_progress_and_stops(void **state) {
   struct progress w = {0};
   struct attn_search_config how = ways[1];
   const struct attn_search_results found = all_of(&f);
-  how.stop = report, how.context = &w, how.threads = 1;
+  how.progress = report, how.context = &w, how.threads = 1;
   open_network("", WORDS, 5);
   assert_int_equal(attn_search_run(network, &source, &how, &found, NULL), ATTN_OK);
   assert_int_equal(w.done, SOURCES);

@@ -165,7 +165,8 @@ static void input_structs_of_all_sizes(void **state) {
   attn_rotary rotary = ATTN_ROTARY_INIT;
   size_t old = offsetof(attn_sdpa_gradients, d_additive);
   summary.column_sums = &sum, norm_gradients.d_x = &y;
-  config.heads = config.width = config.value_width = config.sequences = config.capacity = 1;
+  config.num_kv_heads = config.head_dim = config.value_head_dim = config.sequences =
+      config.capacity = 1;
   config.dtype = ATTN_F32;
 #define KIND(argument, call, good, least) \
   { #good, argument, call, sizeof good, least, &good }

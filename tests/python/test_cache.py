@@ -15,7 +15,7 @@ def tokens(t, count=2, h=2, e=8, ev=6, dtype="f4"):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("page_size", [0, 4])
 def test_decoding_equals_prefill(dtype, page_size):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=20, page_size=page_size, dtype=dtype)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=2, capacity=20, page_size=page_size, dtype=dtype)
     q = RNG.normal(size=(2, 4, 15, 8)).astype("f4")
     steps = []
     for i in range(15):
@@ -32,7 +32,7 @@ def test_decoding_equals_prefill(dtype, page_size):
 
 @pytest.mark.parametrize("dtype, bound", [("float32", 0), ("float16", 2.0 ** -11), ("bfloat16", 2.0 ** -8)])
 def test_read_returns_appended_tokens(dtype, bound):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, page_size=7, dtype=dtype)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, capacity=30, page_size=7, dtype=dtype)
     k, v = tokens(19, count=1)
     cache.append(k[:, :, :4], v[:, :, :4])
     cache.append(k[0, :, 4:], v[0, :, 4:])          # one sequence of rank 3, strided
@@ -41,7 +41,7 @@ def test_read_returns_appended_tokens(dtype, bound):
 
 
 def test_int8_rounding():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=30, dtype="int8")
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, capacity=30, dtype="int8")
     k, v = tokens(30, count=1)
     cache.append(k, v)
     for got, exact in zip(cache.read(0), (k[0], v[0])):
@@ -50,7 +50,7 @@ def test_int8_rounding():
 
 
 def test_fork_shares_pages():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=40, page_size=8, pages=6)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=3, capacity=40, page_size=8, pages=6)
     cache.append(*tokens(20, count=1))
     cache.fork(0, 1)
     cache.fork(0, 2)
@@ -70,7 +70,7 @@ def test_fork_shares_pages():
 
 def test_torch_tensors_in_place():
     torch = pytest.importorskip("torch")
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=9, dtype="bfloat16")
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=2, capacity=9, dtype="bfloat16")
     k, v = (torch.from_numpy(x).bfloat16() for x in tokens(5))
     cache.append(k, v)
     q = torch.randn(2, 4, 1, 8).bfloat16()
@@ -78,17 +78,17 @@ def test_torch_tensors_in_place():
 
 
 @pytest.mark.parametrize("change, argument", [
-    (dict(heads=0), "heads"), (dict(width=-1), "width"), (dict(capacity=0), "capacity"), (dict(sequences=0), "sequences"),
+    (dict(num_kv_heads=0), "num_kv_heads"), (dict(head_dim=-1), "head_dim"), (dict(capacity=0), "capacity"), (dict(sequences=0), "sequences"),
     (dict(page_size=-1), "page_size"), (dict(pages=-1), "pages"), (dict(dtype="float64"), "dtype"),
     (dict(capacity=2 ** 62), "capacity")])
 def test_invalid_caches(change, argument):
     with pytest.raises(attn.AttnError) as error:
-        attn.KVCache(**{**dict(heads=2, width=8, capacity=4), **change})
+        attn.KVCache(**{**dict(num_kv_heads=2, head_dim=8, capacity=4), **change})
     assert error.value.argument == argument
 
 
 def test_errors_name_the_argument_and_change_nothing():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=6, page_size=2, pages=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=2, capacity=6, page_size=2, pages=4)
     k, v = tokens(3)
     cache.append(k, v)
     held = [cache.read(n)[0] for n in range(2)]
@@ -120,7 +120,7 @@ ACTIONS = st.lists(st.tuples(st.sampled_from(["append", "fork", "truncate", "att
 @given(actions=ACTIONS, page_size=st.integers(0, 5), pages=st.integers(0, 12), dtype=st.sampled_from(["float32", "int8"]))
 def test_random_operations(actions, page_size, pages, dtype):
     """Random operations give results or typed errors, and consistent lengths."""
-    cache = attn.KVCache(heads=1, width=4, sequences=3, capacity=9, page_size=page_size, pages=pages, dtype=dtype)
+    cache = attn.KVCache(num_kv_heads=1, head_dim=4, sequences=3, capacity=9, page_size=page_size, pages=pages, dtype=dtype)
     lengths = [0, 0, 0]
     for what, a, b in actions:
         try:
@@ -141,7 +141,7 @@ def test_random_operations(actions, page_size, pages, dtype):
 
 
 def test_queries_are_the_last_tokens():
-    cache, q = attn.KVCache(heads=2, width=8, value_width=6, capacity=12), RNG.normal(size=(1, 4, 3, 8)).astype("f4")
+    cache, q = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, capacity=12), RNG.normal(size=(1, 4, 3, 8)).astype("f4")
     k, v = tokens(9, count=1)
     cache.append(k, v)
     last = {"align": "bottom-right"}
@@ -155,7 +155,7 @@ def test_queries_are_the_last_tokens():
 
 
 def test_weights_are_0_after_the_end():
-    cache, q = attn.KVCache(heads=2, width=8, value_width=6, sequences=3, capacity=12), RNG.normal(size=(3, 4, 2, 8)).astype("f4")
+    cache, q = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=3, capacity=12), RNG.normal(size=(3, 4, 2, 8)).astype("f4")
     for n, length in enumerate((5, 9, 0)):
         cache.append(*tokens(length, count=1), sequences=[n])
     o, lse, weights = cache.attend(q, sequences=[1, 0, 2], return_lse=True, return_weights=True)
@@ -175,7 +175,7 @@ def test_weights_are_0_after_the_end():
 @pytest.mark.parametrize("sequences", [[0.9], ["1"], [True], [float("nan")], [None], [2**63], [2**70], [[0]], "0", {0}, {0: 1},
                                        np.array([[0]]), np.array([0.0]), np.array([True]), np.array([2**64 - 1], "u8"), 0.5])
 def test_invalid_sequences(sequences):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=2, capacity=4)
     k, v = tokens(1, count=1)
     for call in (lambda: cache.append(k, v, sequences=sequences), lambda: cache.attend(k, sequences=sequences)):
         with pytest.raises(attn.AttnError) as error:
@@ -185,13 +185,13 @@ def test_invalid_sequences(sequences):
 
 @pytest.mark.parametrize("sequences", [1, np.int64(1), [1], (1,), range(1, 2), np.array([1]), np.array(1), iter([1])])
 def test_sequences_of_any_kind(sequences):
-    cache = attn.KVCache(heads=2, width=8, value_width=6, sequences=2, capacity=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, sequences=2, capacity=4)
     cache.append(*tokens(1, count=1), sequences=sequences)
     assert cache.lengths == [0, 1]
 
 
 def test_wrong_types_name_the_argument():
-    cache = attn.KVCache(heads=2, width=8, value_width=6, capacity=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=8, value_head_dim=6, capacity=4)
     k, v = tokens(1, count=1)
     q = np.ones((1, 4, 1, 8), "f4")
     cache.append(k, v)
@@ -200,10 +200,10 @@ def test_wrong_types_name_the_argument():
             ("q", lambda: cache.attend([1.0])), ("window", lambda: cache.attend(q, window=3)),
             ("out", lambda: cache.attend(q, out=np.ones((1, 4, 1, 5), "f4"))), ("sequence", lambda: cache.length(0.5)),
             ("length", lambda: cache.truncate(0, None)), ("target", lambda: cache.fork(0, 1.5)),
-            ("heads", lambda: attn.KVCache(heads="a", width=8, capacity=4)),
-            ("width", lambda: attn.KVCache(heads=1, width=1.5, capacity=4)),
-            ("capacity", lambda: attn.KVCache(heads=1, width=1, capacity=2**63)),
-            ("dtype", lambda: attn.KVCache(heads=1, width=1, capacity=4, dtype=None))]:
+            ("num_kv_heads", lambda: attn.KVCache(num_kv_heads="a", head_dim=8, capacity=4)),
+            ("head_dim", lambda: attn.KVCache(num_kv_heads=1, head_dim=1.5, capacity=4)),
+            ("capacity", lambda: attn.KVCache(num_kv_heads=1, head_dim=1, capacity=2**63)),
+            ("dtype", lambda: attn.KVCache(num_kv_heads=1, head_dim=1, capacity=4, dtype=None))]:
         with pytest.raises(attn.AttnError) as error:
             call()
         assert error.value.argument == argument, str(error.value)

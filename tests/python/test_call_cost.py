@@ -33,7 +33,7 @@ Q, K, V = (RNG.normal(size=(1, 1, 16, 16)).astype("f4") for _ in range(3))
 TENSORS = [torch.from_numpy(x) for x in (Q, K, V)]
 LEAVES = [t.clone().requires_grad_() for t in TENSORS]
 MASKS = torch.ones(16, 16, dtype=torch.bool), torch.zeros(16, 16)
-CACHE = attn.KVCache(heads=1, width=16, capacity=64)
+CACHE = attn.KVCache(num_kv_heads=1, head_dim=16, capacity=64)
 MODULE = types.SimpleNamespace(is_causal=True)
 CALLS = {
     "NumPy": (lambda: attn.sdpa(Q, K, V), 45),

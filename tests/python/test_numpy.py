@@ -261,7 +261,7 @@ def outputs_that_cannot_be(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*writeable")
 def test_read_only_outputs(tmp_path):
-    cache, x = attn.KVCache(heads=2, width=4, capacity=4), RNG.normal(size=(2, 4)).astype("f4")
+    cache, x = attn.KVCache(num_kv_heads=2, head_dim=4, capacity=4), RNG.normal(size=(2, 4)).astype("f4")
     cache.append(x[:, None], x[:, None])
     cos, sin = attn.nn.rotary_tables(2, 4)
     calls = [lambda out: attn.sdpa(x, x, x, out=out), lambda out: attn.score(x, x, x, out=out),

@@ -351,7 +351,7 @@ def test_negative_views():
     assert torch.equal(attn.sdpa(n, k, v), attn.sdpa(plain, k, v))
     assert torch.equal(scaled_dot_product_attention(n, k, v), attn.sdpa(plain, k, v))
     assert torch.equal(nn.rms_norm(n), nn.rms_norm(plain))
-    cache = attn.KVCache(heads=2, width=4, capacity=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=4, capacity=4)
     cache.append(n, n)
     np.testing.assert_array_equal(cache.read(0)[0], plain[0].numpy())
 
@@ -370,7 +370,7 @@ def test_read_only_tensors():
 
 def test_out_increments_the_version():
     k, (cos, sin) = torch.randn(2, 4), nn.rotary_tables(2, 4)
-    cache = attn.KVCache(heads=1, width=4, capacity=2)
+    cache = attn.KVCache(num_kv_heads=1, head_dim=4, capacity=2)
     cache.append(k[None], k[None])
     where = np.zeros((1, 2), "i4")
     for call in (lambda out: attn.sdpa(k, k, k, out=out), lambda out: attn.score(k, k, k, out=out),
@@ -389,7 +389,7 @@ def test_out_increments_the_version():
 
 def test_inputs_that_require_grad():
     q, k = torch.randn(1, 2, 3, 4, requires_grad=True), torch.randn(1, 2, 3, 4)
-    cache = attn.KVCache(heads=2, width=4, capacity=4)
+    cache = attn.KVCache(num_kv_heads=2, head_dim=4, capacity=4)
     cache.append(k, k)
     calls = [("q", lambda q: attn.sdpa(q, k, k)), ("v", lambda q: attn.sdpa(k, k, q)), ("q", lambda q: attn.score(q, k, k)),
              ("q", lambda q: cache.attend(q)), ("k", lambda q: cache.append(q[:, :, :1], k[:, :, :1])),

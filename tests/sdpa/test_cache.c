@@ -143,7 +143,7 @@ static void int8_stores_non_finite_rows_as_nan(void **state) {
 static void callers_memory_is_enough_to_the_byte(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
-  config.heads = H, config.width = E, config.value_width = EV, config.dtype = ATTN_I8;
+  config.num_kv_heads = H, config.head_dim = E, config.value_head_dim = EV, config.dtype = ATTN_I8;
   config.sequences = 2, config.capacity = 33, config.page_size = 5;
   size_t bytes = 0;
   assert_int_equal(attn_cache_measure(&config, &bytes, NULL), ATTN_OK);
@@ -170,16 +170,16 @@ static void callers_memory_is_enough_to_the_byte(void **state) {
 static void invalid_configurations_are_rejected(void **state) {
   (void)state;
   attn_cache_config good = ATTN_CACHE_CONFIG_INIT, bad;
-  good.heads = H, good.width = E, good.value_width = EV, good.dtype = ATTN_F32;
+  good.num_kv_heads = H, good.head_dim = E, good.value_head_dim = EV, good.dtype = ATTN_F32;
   good.sequences = 2, good.capacity = 10;
   attn_cache *cache = NULL;
   attn_error err;
 #define REFUSED(change, status, name) \
   bad = good, change, expect(attn_cache_new(&bad, &cache, &err), &err, status, name)
   REFUSED(bad.struct_size = 8, ATTN_ERR_ARGUMENT, "config");
-  REFUSED(bad.heads = 0, ATTN_ERR_ARGUMENT, "heads");
-  REFUSED(bad.width = -1, ATTN_ERR_ARGUMENT, "width");
-  REFUSED(bad.value_width = 0, ATTN_ERR_ARGUMENT, "value_width");
+  REFUSED(bad.num_kv_heads = 0, ATTN_ERR_ARGUMENT, "num_kv_heads");
+  REFUSED(bad.head_dim = -1, ATTN_ERR_ARGUMENT, "head_dim");
+  REFUSED(bad.value_head_dim = 0, ATTN_ERR_ARGUMENT, "value_head_dim");
   REFUSED(bad.sequences = 0, ATTN_ERR_ARGUMENT, "sequences");
   REFUSED(bad.capacity = 0, ATTN_ERR_ARGUMENT, "capacity");
   REFUSED(bad.page_size = -1, ATTN_ERR_ARGUMENT, "page_size");
@@ -236,7 +236,7 @@ static void a_failed_append_changes_nothing(void **state) {
 static void arguments_must_not_overlap_the_cache(void **state) {
   (void)state;
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
-  config.heads = HQ, config.width = config.value_width = E, config.dtype = ATTN_F32;
+  config.num_kv_heads = HQ, config.head_dim = config.value_head_dim = E, config.dtype = ATTN_F32;
   config.sequences = 1, config.capacity = 9;
   size_t bytes = 0;
   attn_cache *cache = NULL;
@@ -280,7 +280,8 @@ static void memory_comes_from_the_allocator(void **state) {
   int fails = 1;
   attn_allocator host = {&fails, take, give};
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
-  config.heads = config.width = config.value_width = config.sequences = 1, config.capacity = 3;
+  config.num_kv_heads = config.head_dim = config.value_head_dim = config.sequences = 1,
+  config.capacity = 3;
   config.dtype = ATTN_F32, config.allocator = &host;
   attn_cache *cache = NULL;
   attn_error err;

@@ -18,7 +18,8 @@ static const struct {
 /* What a cache reads as after value was appended to it. */
 static double cached(attn_dtype dtype, double value) {
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
-  config.heads = config.width = config.value_width = config.sequences = config.capacity = 1;
+  config.num_kv_heads = config.head_dim = config.value_head_dim = config.sequences =
+      config.capacity = 1;
   config.dtype = dtype;
   attn_cache *cache = NULL;
   float k, v;

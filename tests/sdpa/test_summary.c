@@ -146,8 +146,7 @@ static void check_list(const struct call *c, int64_t b, int64_t h, int64_t i) {
     int64_t j = key_of(c, b, h, i, n), before = n ? key_of(c, b, h, i, n - 1) : -1;
     double w = real_of(c, TOP_WEIGHTS, b, h, i, n);
     if (j < 0 || j >= c->s || x->listed[j]++ || x->scores[j] == -(double)INFINITY)
-      fail_msg("%s: key %d of row %d: %d is hidden or listed twice", where, (int)n, (int)i,
-               (int)j);
+      fail_msg("%s: key %d of row %d: %d is hidden or listed twice", where, (int)n, (int)i, (int)j);
     near(c, TOP_WEIGHTS, w, x->p[j], x->bound[j], "a weight");
     if (n && w == w) {
       double earlier = real_of(c, TOP_WEIGHTS, b, h, i, n - 1);

@@ -29,7 +29,7 @@ static inline struct twin twin_new(attn_dtype dtype, int64_t capacity, int64_t p
   struct twin t = {.capacity = capacity};
   attn_cache_config config = ATTN_CACHE_CONFIG_INIT;
   attn_error err;
-  config.heads = H, config.width = E, config.value_width = EV, config.dtype = dtype;
+  config.num_kv_heads = H, config.head_dim = E, config.value_head_dim = EV, config.dtype = dtype;
   config.sequences = SEQUENCES, config.capacity = capacity;
   config.page_size = page_size, config.pages = pages;
   if (attn_cache_new(&config, &t.cache, &err)) fail_msg("%s", err.message);

@@ -114,7 +114,7 @@ static void test_interrupt_at_any_layer(void **state) {
   hidden = 1 << 15;
   for (int at = 0; at < 40; at += 1 + 2 * at) { /* at 0: no interruption */
     struct stop stop = {0, at};
-    struct attn_watch watch = {.stop = count_calls, .context = &stop};
+    struct attn_watch watch = {.progress = count_calls, .context = &stop};
     struct attn_trainer *t[2];
     for (int k = 0; k < 2; k++) {
       t[k] = open_trainer("", 2, 1e-3);

@@ -58,8 +58,8 @@ static int is_suppressed(const struct attn_search_config *config, int64_t token)
   return found;
 }
 
-static attn_status measure(const struct attn_beam_state *s, struct logits_row *row,
-                           attn_error *err) {
+static attn_status summarize_logits(const struct attn_beam_state *s, struct logits_row *row,
+                                    attn_error *err) {
   const float *x = row->x;
   int64_t top = 0, best = -1;
   int has_nan = 0;
@@ -132,7 +132,7 @@ attn_status attn_beam_state_select(struct attn_beam_state *s, const float *logit
   if (s->config->force_eos && s->num_steps + 1 == s->max_new_tokens) return force_eos(s), ATTN_OK;
   for (int64_t n = 0; n < s->num_open; n++) {
     struct logits_row row = {.x = logits + n * s->vocab_size};
-    attn_status status = measure(s, &row, err);
+    attn_status status = summarize_logits(s, &row, err);
     if (status) return status;
     if (s->config->num_beams == 1)
       add_candidate(s, n, &row, choose_token(s, &row));
@@ -225,7 +225,7 @@ attn_status attn_beam_state_advance(struct attn_beam_state *s, struct attn_decod
 
 /* ---- Results ---- */
 
-struct attn_search_results attn_search_results_of(const struct attn_search_results *f,
+struct attn_search_results attn_search_results_at(const struct attn_search_results *f,
                                                   const struct attn_search_config *config,
                                                   int64_t sequence) {
   int64_t at = sequence * config->num_return_sequences, wide = at * config->max_new_tokens;

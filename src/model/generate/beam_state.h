@@ -64,7 +64,7 @@ attn_status attn_beam_state_advance(struct attn_beam_state *state, struct attn_d
                                     int64_t first, int64_t stride, attn_error *err);
 
 /* The part of the results that belongs to one sequence. */
-struct attn_search_results attn_search_results_of(const struct attn_search_results *results,
+struct attn_search_results attn_search_results_at(const struct attn_search_results *results,
                                                   const struct attn_search_config *config,
                                                   int64_t sequence);
 

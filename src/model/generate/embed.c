@@ -81,8 +81,8 @@ static attn_status encode_all(struct embedding_run *r, attn_error *err) {
                                                .threads = r->config.threads,
                                                .take = pool,
                                                .context = r,
-                                               .stop = r->config.progress,
-                                               .stop_context = r->config.progress_context};
+                                               .progress = r->config.progress,
+                                               .progress_context = r->config.progress_context};
   return attn_encoder_batches_run(&batches, err);
 }
 

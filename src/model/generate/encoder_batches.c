@@ -38,6 +38,6 @@ attn_status attn_encoder_batches_run(const struct attn_encoder_batches *e, attn_
       .threads = e->threads,
       .work = encode_batch,
       .argument = &r,
-      .watch = {.stop = e->stop, .context = e->stop_context, .name = "progress"}};
+      .watch = {.progress = e->progress, .context = e->progress_context, .name = "progress"}};
   return attn_parallel_batches_run(&r.batches, err);
 }

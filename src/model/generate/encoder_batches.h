@@ -21,8 +21,8 @@ struct attn_encoder_batches {
   void *context;
   /* NULL, or called after batches, by one thread at a time, with the texts done and in all; nonzero
    * stops with ATTN_ERR_INTERRUPTED. */
-  int (*stop)(void *context, int64_t done, int64_t of);
-  void *stop_context;
+  int (*progress)(void *context, int64_t done, int64_t of);
+  void *progress_context;
 };
 
 /* Returns the failure of the first batch that failed; later batches may not have started. */

@@ -93,7 +93,7 @@ static attn_status search(struct generation_run *r, attn_error *err) {
   if (c->length_penalty != 0) s.length_penalty = c->length_penalty;
   s.temperature = c->temperature, s.top_p = c->top_p, s.top_k = c->top_k;
   s.seed = c->seed, s.batch_size = c->batch_size, s.threads = c->threads, s.pack = pack;
-  s.stop = c->progress, s.context = c->progress_context;
+  s.progress = c->progress, s.context = c->progress_context;
   return attn_search_run(r->model->network, &r->sources, &s, &r->found, err);
 }
 

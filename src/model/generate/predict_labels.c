@@ -31,7 +31,7 @@ static attn_status check(const struct attn_network *network,
 static attn_status predict(void *context, int64_t index, const float *logits, int64_t positions,
                            int64_t vocab_size, attn_error *err) {
   const struct label_prediction *p = context;
-  const struct attn_search_results results = attn_search_results_of(p->results, p->config, index);
+  const struct attn_search_results results = attn_search_results_at(p->results, p->config, index);
   struct attn_beam_state state;
   attn_status status =
       attn_beam_state_init(&state, p->config, vocab_size, p->config->first_sequence + index,
@@ -60,8 +60,8 @@ attn_status attn_predict_labels(const struct attn_network *network,
                                                .logits = 1,
                                                .take = predict,
                                                .context = &prediction,
-                                               .stop = config->stop,
-                                               .stop_context = config->context};
+                                               .progress = config->progress,
+                                               .progress_context = config->context};
   attn_status status = check(network, config, err);
   return status ? status : attn_encoder_batches_run(&batches, err);
 }

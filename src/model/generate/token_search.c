@@ -235,7 +235,7 @@ static attn_status search_batch(void *search, int64_t first, int64_t count, attn
   }
   for (int64_t n = 0; n < count && !status && !s->batches.stopped; n++) {
     const struct attn_search_results results =
-        attn_search_results_of(s->results, &s->config, first + n);
+        attn_search_results_at(s->results, &s->config, first + n);
     attn_beam_state_write(&b.states[n], &results);
   }
   close_batch(&b);
@@ -259,6 +259,6 @@ attn_status attn_search_run(const struct attn_network *network,
       .threads = config->threads,
       .work = search_batch,
       .argument = &s,
-      .watch = {.stop = config->stop, .context = config->context, .name = "progress"}};
+      .watch = {.progress = config->progress, .context = config->context, .name = "progress"}};
   return attn_parallel_batches_run(&s.batches, err);
 }

@@ -52,7 +52,7 @@ struct attn_search_config {
   const struct attn_packed_weights *pack; /* the network's, or NULL */
   /* NULL, or called after steps, by one thread at a time, with the sequences done and in all;
    * nonzero stops with ATTN_ERR_INTERRUPTED. */
-  int (*stop)(void *context, int64_t done, int64_t of);
+  int (*progress)(void *context, int64_t done, int64_t of);
   void *context;
 };
 

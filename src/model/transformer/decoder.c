@@ -125,9 +125,9 @@ static attn_status new_cache(const struct attn_decoder *d, int64_t sequences, in
                              attn_cache **cache, attn_error *err) {
   const struct attn_model_config *c = &d->network->config;
   const attn_cache_config config = {.struct_size = sizeof config,
-                                    .heads = c->num_kv_heads,
-                                    .width = c->head_dim,
-                                    .value_width = c->value_head_dim,
+                                    .num_kv_heads = c->num_kv_heads,
+                                    .head_dim = c->head_dim,
+                                    .value_head_dim = c->value_head_dim,
                                     .sequences = sequences,
                                     .capacity = tokens,
                                     .page_size = PAGE_TOKENS < tokens ? PAGE_TOKENS : tokens,

@@ -45,11 +45,11 @@ static int add_part(size_t *total, size_t *at, size_t size, int64_t a, int64_t b
 
 static int lay_out(const attn_cache_config *c, int64_t columns, struct cache_layout *l) {
   size_t size = attn_dtype_size(c->dtype), start;
-  int64_t p = c->pages, h = c->heads, t = c->page_size, scaled = c->dtype == ATTN_I8 ? p : 0;
+  int64_t p = c->pages, h = c->num_kv_heads, t = c->page_size, scaled = c->dtype == ATTN_I8 ? p : 0;
   l->total = 0;
   if (add_part(&l->total, &start, sizeof(attn_cache), 1, 1, 1, 1) ||
-      add_part(&l->total, &l->k, size, p, h, t, c->width) ||
-      add_part(&l->total, &l->v, size, p, h, t, c->value_width) ||
+      add_part(&l->total, &l->k, size, p, h, t, c->head_dim) ||
+      add_part(&l->total, &l->v, size, p, h, t, c->value_head_dim) ||
       add_part(&l->total, &l->k_scales, sizeof(float), scaled, h, t, 1) ||
       add_part(&l->total, &l->v_scales, sizeof(float), scaled, h, t, 1) ||
       add_part(&l->total, &l->table, sizeof(int32_t), c->sequences, columns, 1, 1) ||
@@ -68,9 +68,9 @@ static attn_status check_sizes(const attn_cache_config *c, attn_error *err) {
   const struct {
     int64_t value, least;
     const char *name;
-  } all[] = {{c->heads, 1, "heads"},
-             {c->width, 1, "width"},
-             {c->value_width, 1, "value_width"},
+  } all[] = {{c->num_kv_heads, 1, "num_kv_heads"},
+             {c->head_dim, 1, "head_dim"},
+             {c->value_head_dim, 1, "value_head_dim"},
              {c->sequences, 1, "sequences"},
              {c->capacity, 1, "capacity"},
              {c->page_size, 0, "page_size"},
@@ -123,12 +123,13 @@ static attn_cache *lay_out_cache(char *memory, const attn_cache_config *c, int64
   attn_cache *cache = (attn_cache *)(void *)base;
   memset(cache, 0, sizeof *cache);
   cache->config = *c, cache->columns = columns;
-  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->heads, c->page_size, c->width);
-  cache->v =
-      attn_tensor_dense(c->dtype, base + l->v, c->pages, c->heads, c->page_size, c->value_width);
+  cache->k = attn_tensor_dense(c->dtype, base + l->k, c->pages, c->num_kv_heads, c->page_size,
+                               c->head_dim);
+  cache->v = attn_tensor_dense(c->dtype, base + l->v, c->pages, c->num_kv_heads, c->page_size,
+                               c->value_head_dim);
   struct attn_paging *g = &cache->paging;
   g->k_scales =
-      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->heads, c->page_size, 1);
+      attn_tensor_dense(ATTN_F32, base + l->k_scales, c->pages, c->num_kv_heads, c->page_size, 1);
   g->k_scales.rank = 3;
   g->v_scales = g->k_scales, g->v_scales.data = base + l->v_scales;
   g->tokens = c->page_size;
@@ -322,11 +323,11 @@ static attn_status check_tokens(const attn_cache *c, const attn_tensor *t, const
   memcpy(wide->shape + missing, t->shape, (size_t)t->rank * sizeof *t->shape);
   memcpy(wide->strides + missing, t->strides, (size_t)t->rank * sizeof *t->strides);
   const int64_t *shape = wide->shape;
-  if (shape[0] == count && shape[1] == c->config.heads && shape[3] == width) return ATTN_OK;
+  if (shape[0] == count && shape[1] == c->config.num_kv_heads && shape[3] == width) return ATTN_OK;
   return attn_fail(
       err, ATTN_ERR_SHAPE, name, "%s is (%lld, %lld, %lld, %lld); it must be (%lld, %lld, T, %lld)",
       name, (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)shape[3],
-      (long long)count, (long long)c->config.heads, (long long)width);
+      (long long)count, (long long)c->config.num_kv_heads, (long long)width);
 }
 
 static int64_t sequence_at(const int64_t *sequences, int64_t n) {
@@ -403,8 +404,8 @@ attn_status attn_cache_append(attn_cache *c, const int64_t *sequences, int64_t c
                               const attn_tensor *k, const attn_tensor *v, attn_error *err) {
   attn_tensor wide_k, wide_v;
   attn_status status = check_count(c, count, err);
-  if (!status) status = check_tokens(c, k, "k", count, c->config.width, &wide_k, err);
-  if (!status) status = check_tokens(c, v, "v", count, c->config.value_width, &wide_v, err);
+  if (!status) status = check_tokens(c, k, "k", count, c->config.head_dim, &wide_k, err);
+  if (!status) status = check_tokens(c, v, "v", count, c->config.value_head_dim, &wide_v, err);
   if (status) return status;
   if (wide_v.shape[2] != wide_k.shape[2])
     return attn_fail(err, ATTN_ERR_SHAPE, "v", "v has %lld tokens, but k has %lld",
@@ -421,7 +422,7 @@ attn_status attn_cache_append(attn_cache *c, const int64_t *sequences, int64_t c
 
 static attn_status check_output(const attn_cache *c, const attn_tensor *t, const char *name,
                                 int64_t length, int64_t width, attn_tensor *wide, attn_error *err) {
-  const attn_tensor like = {.rank = 4, .shape = {1, c->config.heads, length, width}};
+  const attn_tensor like = {.rank = 4, .shape = {1, c->config.num_kv_heads, length, width}};
   return t ? attn_tensor_check_like(t, name, &like, 3, ATTN_F32, wide, err) : ATTN_OK;
 }
 
@@ -440,8 +441,8 @@ attn_status attn_cache_read(const attn_cache *c, int64_t sequence, const attn_te
   attn_status status = check_sequence(c, sequence, "sequence", err);
   if (status) return status;
   int64_t length = c->lengths[sequence];
-  status = check_output(c, k, "k", length, c->config.width, &wide_k, err);
-  if (!status) status = check_output(c, v, "v", length, c->config.value_width, &wide_v, err);
+  status = check_output(c, k, "k", length, c->config.head_dim, &wide_k, err);
+  if (!status) status = check_output(c, v, "v", length, c->config.value_head_dim, &wide_v, err);
   if (!status) status = check_no_overlap(c, k, "k", err);
   if (!status) status = check_no_overlap(c, v, "v", err);
   if (!status && attn_views_overlap(k, v))
