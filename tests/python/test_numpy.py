@@ -222,6 +222,14 @@ def test_lessons():
         attn.check("X\n1 2\n3\n")
 
 
+def test_a_judgement_is_true_only_if_correct():
+    right = "Q = [[1, 0], [0, 1]]\nK = [[1, 0], [0, 1]]\nscores = [[1, 0], [0, 1]]\n"
+    unread = "T = [[8, 3, 5], [4, 9, 7]]\n"
+    assert attn.check(right)
+    assert attn.check(right + unread).verdict == "doubtful" and not attn.check(right + unread)
+    assert attn.check("no numbers\n").verdict == "nothing_to_check" and not attn.check("no numbers\n")
+
+
 @pytest.mark.parametrize("argument,call", [
     ("document", lambda: attn.check(7)), ("document", lambda: attn.explain(b"X\n")), ("cell", lambda: attn.explain("X\n", cell=3)),
     ("lang", lambda: attn.check("X\n", lang="fr")), ("precision", lambda: attn.check("X\n", precision="4")),

@@ -321,9 +321,24 @@ def test_fallback():
         scaled_dot_product_attention(q, q, q)
     with pytest.raises(AttnError):
         scaled_dot_product_attention(torch.randn(3), torch.randn(3), torch.randn(3))
-    whole = torch.ones(1, 1, 3, 4, dtype=torch.int64)
-    with swapped(), pytest.raises(TypeError):
-        F.scaled_dot_product_attention(whole, whole, whole)
+    with swapped(), pytest.raises(TypeError, match="complex64"):
+        F.scaled_dot_product_attention(q, q, q)
+    with swapped(fallback=True), pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+        F.scaled_dot_product_attention(q, q, q)  # PyTorch's own error
+
+
+def test_grouped_heads_need_enable_gqa():
+    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 5, 8)
+    for attention in (scaled_dot_product_attention, F.scaled_dot_product_attention):
+        with pytest.raises(RuntimeError):  # 2 heads do not broadcast to 4
+            attention(q, k, k)
+        assert attention(q, k, k, enable_gqa=True).shape == q.shape
+
+
+def test_a_mask_excludes_is_causal():
+    q = torch.randn(1, 4, 3, 8)
+    with pytest.raises(RuntimeError, match="is_causal"):
+        scaled_dot_product_attention(q, q, q, attn_mask=torch.ones(3, 3), is_causal=True)
 
 
 def test_dropout_seed():
