@@ -88,7 +88,7 @@ static int copied_wrongly(struct attn_cause_search *h, size_t n) {
 enum { DIGITS_MAX = 12 };
 
 /* x, printed with so many decimals, with two digits exchanged that are next or next but one to each
- * other: the one at place / 2, counted from the last. x itself where there are none. */
+ * other: the one at place / 2, counted from the last. x itself if it has none. */
 static double exchanged(double x, int decimals, int place) {
   int64_t digits = (int64_t)round(fabs(x) * pow(10, decimals)), low = 1, near, far;
   for (int k = 0; k < place / 2; k++) low *= 10;

@@ -96,8 +96,8 @@ static int sees(const attn_matrix *mask, int32_t i, int32_t j) {
   return mask->at[(size_t)row * (size_t)mask->cols + (size_t)col] != 0;
 }
 
-/* The mask `by` columns on; a row that would see nothing keeps its own. end: the last column goes
- * on past the end. */
+/* The mask `by` columns on; a row that would see nothing keeps its own. end: the last column
+ * continues past the end. */
 static void move_row(const attn_matrix *mask, int32_t i, int32_t by, int end, attn_matrix *moved) {
   int32_t cols = moved->cols, seen = 0;
   double *row = &moved->at[(size_t)i * (size_t)cols];
@@ -364,7 +364,7 @@ static struct chain chain_of(const struct attn_cause_search *h) {
   return c;
 }
 
-/* A step from another value of its first operand; sums of that one are added anew. */
+/* A step from another value of its first operand; sums of that one are computed again. */
 static enum outcome pass_on(struct attn_cause_search *h, const attn_step *s,
                             const attn_matrix *value, attn_matrix *out) {
   if (s->op == ATTN_OP_QUOTIENT) return normalize(h, s, s->axis, value, out);

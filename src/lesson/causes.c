@@ -138,7 +138,7 @@ static int has_right_query(const struct attn_cause_search *h) {
   return 0;
 }
 
-/* Hidden where it is to be seen, or seen where it is to be hidden. */
+/* Hidden where the mask shows it, or visible where the mask hides it. */
 static int mask_differs(const struct attn_cause_search *h, size_t n) {
   const attn_matrix *mask = &h->example->step[h->step->operand[1]].exact;
   size_t cols = (size_t)h->step->exact.cols, i = mask->rows == 1 ? 0 : n / cols;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_KEPT = 770 }; /* more cannot change which double is nearest, but for a sticky one */
+enum {
+  DIGITS_KEPT = 770
+}; /* more do not change which double is nearest, except for a sticky one */
 
 double attn_decimal(const char *digits, size_t count, long exponent) {
   char buffer[DIGITS_KEPT + 32];

@@ -13,7 +13,7 @@
 attn_status attn_eval_step(const attn_step *step, const attn_matrix *const *operand,
                            struct attn_pool *pool, attn_matrix *out, attn_error *err);
 
-/* A zeroed rows x cols matrix from pool; at is NULL where there is no memory. */
+/* A zeroed rows x cols matrix from pool; at is NULL if out of memory. */
 attn_matrix attn_matrix_new(struct attn_pool *pool, int32_t rows, int32_t cols);
 
 #endif

@@ -51,7 +51,7 @@ static attn_status multiply(intervals a, int ta, intervals b, int tb, double sla
       struct attn_interval sum = {0, 0};
       for (int32_t k = 0; k < inner; k++) {
         struct attn_interval x = get(a, ta, i, k), y = get(b, tb, k, j), p = times(x, y);
-        /* A product with 0 or 1, or one that is a whole number, is not rounded by anybody. */
+        /* A product with 0 or 1, or one that is a whole number, is not rounded. */
         int plain = (x.lo == x.hi && (x.lo == 0 || fabs(x.lo) == 1)) ||
                     (y.lo == y.hi && (y.lo == 0 || fabs(y.lo) == 1)) ||
                     (x.lo == x.hi && y.lo == y.hi && p.lo == floor(p.lo));

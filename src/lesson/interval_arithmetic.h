@@ -1,4 +1,4 @@
-/* interval_arithmetic.h -- a step evaluated over intervals: every value that honest rounding may
+/* interval_arithmetic.h -- a step evaluated over intervals: every value that rounding may
  * give. */
 #ifndef ATTN_LESSON_INTERVAL_ARITHMETIC_H
 #define ATTN_LESSON_INTERVAL_ARITHMETIC_H

@@ -1,4 +1,4 @@
-/* judge.c -- is each printed number right? docs/check.md tells the rules. */
+/* judge.c -- is each printed number right? The rules: docs/check.md. */
 #include "judge.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static int is_literal(const attn_cell *cell) {
   return cell->kind == ATTN_CELL_NUMBER || cell->kind == ATTN_CELL_SCIENTIFIC;
 }
 
-/* A literal tells more than a sum, many digits more than few. */
+/* A literal before a sum, many digits before few. */
 static int better(const attn_cell *a, const attn_cell *than) {
   if (!than) return 1;
   int literal = is_literal(a), other = is_literal(than);
@@ -65,7 +65,7 @@ static void overlay(struct attn_judged *j, const attn_step *s) {
         j->printed[n] && s->op != ATTN_OP_GIVEN ? j->printed[n]->value : j->followed.at[n];
 }
 
-/* What a printed cell may stand for when the next step is computed from it. An integer among
+/* What a printed cell may mean when the next step is computed from it. An integer among
  * numbers with digits is one of those, its zeros dropped; one that is the computed number itself
  * hides no more than its operands leave open; only a lonely integer may hide half a unit. */
 static struct attn_interval stands_for(const struct attn_judged *j, size_t n, double exact) {
@@ -92,7 +92,7 @@ static struct attn_interval stands_for(const struct attn_judged *j, size_t n, do
   return (struct attn_interval){fmin(value, lo), fmax(value, hi)};
 }
 
-/* The interval of a cell as an operand: what was printed, or the honest range behind it. */
+/* The interval of a cell as an operand: what was printed, or the range that rounds to it. */
 static void spread(struct attn_judged *j, const attn_step *s) {
   for (size_t n = 0; n < (size_t)s->exact.rows * (size_t)s->exact.cols; n++) {
     const attn_cell *cell = j->printed[n];
@@ -128,7 +128,7 @@ static double half_unit(const struct attn_judged *j, const attn_cell *cell) {
   return fmin(own, fmax(half, counted));
 }
 
-/* Does rounding value honestly give what is printed? */
+/* Is the printed number a rounding of value? */
 static int rounds_to(const struct attn_judged *j, const attn_cell *cell, double value) {
   if (value == cell->value) return 1;
   if (isinf(value) || isinf(cell->value)) return 0;
@@ -246,7 +246,7 @@ static attn_status explain_all(const struct example_judgement *g, int32_t index,
   return explain_with(g, index, s->scalar, explained);
 }
 
-/* The honest ranges: from the right numbers, and from the author's own. */
+/* The ranges with rounding: from the right numbers, and from the author's own. */
 static attn_status ranges(const struct example_judgement *g, int32_t index,
                           struct attn_interval_matrix *right, struct attn_interval_matrix *author) {
   const attn_step *s = &g->example->step[index];

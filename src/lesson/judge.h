@@ -4,20 +4,20 @@
 
 #include "interval_arithmetic.h"
 
-/* One step: what is printed, what it may honestly be, and what became of each cell. Arrays have
- * a cell for each of the step's matrix. */
+/* One step: what is printed, what it may be with rounding, and what became of each cell. Arrays
+ * have a cell for each of the step's matrix. */
 struct attn_judged {
   const attn_cell **printed; /* the best printing, or NULL */
-  int decimals;              /* the most digits behind the point that a literal shows */
+  int decimals;              /* the most decimals of a literal */
   int significant;           /* the most digits that count */
   int *verdict;              /* attn_judgement; NOT_GIVEN where nothing is printed */
-  int rounded_divisor; /* DIVIDE: the author divided by a rounded root */
+  int rounded_divisor;       /* DIVIDE: the author divided by a rounded root */
   int worst;
   int tainted;                        /* wrong, or computed from something wrong */
   attn_matrix followed;               /* computed from the author's own numbers */
   attn_matrix carried;                /* the author's numbers: printed, or followed */
-  struct attn_interval_matrix range;  /* honest values, from the right numbers */
-  struct attn_interval_matrix open;   /* honest values, from the author's own numbers */
+  struct attn_interval_matrix range;  /* values with rounding, from the right numbers */
+  struct attn_interval_matrix open;   /* values with rounding, from the author's own numbers */
   struct attn_interval_matrix right;  /* this step as an operand of right steps */
   struct attn_interval_matrix author; /* and as the author has it */
 };
@@ -26,7 +26,7 @@ struct attn_judged {
 attn_status attn_judge_example(const attn_example *example, struct attn_pool *pool,
                                struct attn_judged **judged, attn_error *err);
 
-/* Does value, rounded honestly, give what cell n of the step prints? */
+/* Is what cell n of the step prints a rounding of value? */
 int attn_judged_fits(const struct attn_judged *judged, size_t n, double value);
 
 /* causes.c: the likely cause of a wrong step. */

@@ -62,7 +62,7 @@ char *attn_pool_text(struct attn_pool *pool, const char *text, size_t bytes) {
 }
 
 int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size) {
-  if (count & (count - 1)) return 0; /* between powers of two there is room */
+  if (count & (count - 1)) return 0; /* between powers of two there is capacity */
   if (count > SIZE_MAX / 4 / size) return -1;
   void *grown = attn_pool_take(pool, (count ? count * 2 : 1) * size);
   if (!grown) return -1;

@@ -1,4 +1,4 @@
-/* pool.h -- memory that lives as long as a document or a lesson does, freed at once. */
+/* pool.h -- memory with the lifetime of a document or a lesson, freed at once. */
 #ifndef ATTN_LESSON_POOL_H
 #define ATTN_LESSON_POOL_H
 
@@ -13,7 +13,7 @@ void *attn_pool_take(struct attn_pool *pool,
 char *attn_pool_text(struct attn_pool *pool, const char *text,
                      size_t bytes); /* a copy that ends in 0 */
 
-/* Grows an array that the pool owns: *array holds count items of size; makes room for one more.
+/* Grows an array that the pool owns: *array holds count items of size; adds capacity for one more.
  * Capacity is the next power of two, so no extra field is needed. Returns 0, or -1: no memory. */
 int attn_pool_grow(struct attn_pool *pool, void **array, size_t count, size_t size);
 

@@ -195,7 +195,7 @@ static const struct attn_expr *argument(const struct attn_expr *e, int i) {
   return i < e->arguments ? e->argument[i] : NULL;
 }
 
-/* 1: along rows, 0: down columns, -1: not said, -2: cannot tell. */
+/* 1: along rows, 0: down columns, -1: not given, -2: unknown. */
 static int axis_of(struct attn_py_follower *f, const struct attn_expr *e, int position) {
   const struct attn_expr *said = keyword(e, "dim");
   if (!said) said = keyword(e, "axis");

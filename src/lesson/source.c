@@ -90,7 +90,7 @@ static int is_control(unsigned char c) {
 struct scan {
   struct attn_mark now;
   size_t line_offset;
-  int seen; /* something that is no white space */
+  int seen; /* something other than white space */
 };
 
 static attn_status check_character(struct scan *scan, const unsigned char *text, size_t at,

@@ -153,7 +153,7 @@ int attn_relation_constant(struct attn_relation *x, int name, attn_matrix consta
 
 /* ---- the list ---- */
 
-/* Room for one more; 0: no memory. */
+/* Capacity for one more; 0: no memory. */
 static int make_room(struct attn_relations *r, int count) {
   if (count < r->room) return 1;
   int room = r->room ? 2 * r->room : 32;

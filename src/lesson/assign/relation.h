@@ -138,7 +138,7 @@ struct attn_state {
   const struct attn_placement *last; /* assign.h */
 };
 
-/* What the text says that relations depend on: set by the search for each block. */
+/* What relations take from the text: set by the search for each block. */
 struct attn_hints {
   const char *text;       /* name, caption and header of the block: stated divisors */
   int causal;             /* a causal mask is mentioned in the document */

@@ -44,7 +44,7 @@ struct attn_relations {
   struct attn_relation *scratch;
 };
 
-/* Counts work. Returns 0 where a document asks for too much in all: relations end there. */
+/* Counts work. Returns 0 where a document needs too much in all: no more relations. */
 int attn_relations_afford(struct attn_relations *r, double work);
 
 /* Rows and columns of the result of a chain, and its multiplications. 0: the shapes do not go

@@ -4,7 +4,7 @@
 
 #include "assign.h"
 
-/* In bits: how much a name of each kind tells. */
+/* The weight of a name of each kind, in bits. */
 static const double RIGHT_SIDE = 0.4, RIGHT_SIDE_ALONE = 0.7; /* of an equation's bits */
 static const double OWN_NAME = 9, CAPTION = 6, HEADING = 1.5, HEADER = 3, LINE_ABOVE = 2;
 

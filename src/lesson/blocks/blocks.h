@@ -175,7 +175,8 @@ int attn_is_term(struct attn_grouping *g, const char *text, struct attn_part fro
 int attn_part_ends_in(struct attn_grouping *g, const char *pattern, const char *text,
                       struct attn_part p, int characters);
 
-/* paragraph.c: does the sentence go on in the next line? join: line is then both. 0: no memory */
+/* paragraph.c: does the sentence continue in the next line? join: line is then both. 0: no memory
+ */
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next);
 int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
@@ -183,7 +184,7 @@ int attn_paragraph_join(struct attn_grouping *g, struct attn_scan_line *line,
 
 /* results.c: the numbers of a sentence: results, lists, sums. */
 void attn_results(struct attn_grouping *g, const struct attn_scan_line *line);
-/* The same but for digits and signs? */
+/* Equal except for digits and signs? */
 int attn_same_letters(const char *a, const char *b);
 /* Does the part end in the name of a size or a divisor: "d_k", "sqrt(2)"? */
 int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part front);

@@ -65,7 +65,7 @@ static void add_group(struct attn_grouping *g, int line, const struct attn_resul
   if (attn_block_end(g, b, line)) group->block = b;
 }
 
-/* The group of the line above goes on: with a row, or with one more number. */
+/* The group of the line above continues: with a row, or with one more number. */
 static void extend_group(struct attn_grouping *g, int line, const struct attn_result *first,
                          struct attn_result_group *group) {
   struct attn_block *b = group->block;
@@ -93,7 +93,7 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
   return 1;
 }
 
-/* Lists that nothing tells apart have the same name. */
+/* Lists that nothing distinguishes have the same name. */
 static int same_group(const struct attn_result_group *a, const struct attn_result_group *b) {
   if (a->kind != b->kind || a->count != b->count || a->is_list != b->is_list) return 0;
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);

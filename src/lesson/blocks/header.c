@@ -86,7 +86,7 @@ static int has_number(struct attn_grouping *g, const struct attn_scan_line *line
   return 0;
 }
 
-/* The words become the header; they are no caption. */
+/* The words become the header; they are not a caption. */
 static void set_words(struct attn_grouping *g, struct attn_table *t, const struct attn_part *word) {
   struct attn_row_item *item = attn_pool_take(g->scan->pool, (size_t)t->cols * sizeof *item);
   if (!item) {
@@ -170,7 +170,7 @@ static void find_words(struct attn_grouping *g, struct attn_table *t) {
 
 /* ---- headers that name parts ---- */
 
-/* A part for each column of the header where a name begins; blank cells go on with it. */
+/* A part for each column of the header where a name begins; blank cells continue it. */
 static int find_spans(struct attn_grouping *g, struct attn_table *t,
                       const struct attn_row *header) {
   int widest = 0, parts = 0;

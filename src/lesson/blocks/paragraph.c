@@ -1,4 +1,4 @@
-/* paragraph.c -- sentences that go on in the next line, between a name and its numbers. */
+/* paragraph.c -- sentences that continue in the next line, between a name and its numbers. */
 #include <string.h>
 
 #include "blocks.h"

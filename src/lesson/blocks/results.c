@@ -39,7 +39,7 @@ static const char COUNTED[] =
     "rates?|temperatures?|or|by|of|from|than|with|at)|\\x{7AE0}|\\x{7BC0}|\\x{56F3}|\\x{8868}|"
     "\\x{5F0F}|,)\\s*$";
 static const char ONLY_AND[] = "(?:^|,)\\s*(?:and|or|und)$";
-/* A list that begins a sentence is no result. */
+/* A list that begins a sentence is not a result. */
 static const char SENTENCE_END[] = "(?:[.!?]|\\x{3002})\\s*$";
 /* "sum 6.14", "a total of 6.14" */
 static const char SUM[] =
@@ -165,7 +165,7 @@ static void end_list(struct attn_results *r, int from, int is_good) {
 
 static int is_decimal(const struct attn_result *r) { return r->cell.decimals > 0; }
 
-/* Integers need a verb in front of them; what is counted or numbered is no list of results. */
+/* Integers need a verb in front of them; what is counted or numbered is not a list of results. */
 static int is_list(struct attn_grouping *g, const char *text, size_t begin,
                    const struct attn_result *first, int count) {
   struct attn_part front = {0, begin};
@@ -198,7 +198,7 @@ static char *list_name(struct attn_grouping *g, const char *text, size_t at) {
   return attn_group_text(g, above, end);
 }
 
-/* The same with all words of the sentence, where the nearest ones tell nothing. */
+/* The same with all words of the sentence, where the nearest ones decide nothing. */
 static char *sentence_name(struct attn_grouping *g, const char *text, size_t at, char *name) {
   struct attn_part p = attn_part_last(text, (struct attn_part){0, at}, ATTN_NAME_CHARACTERS);
   struct attn_match m;
@@ -244,7 +244,7 @@ static int same_part(const char *text, struct attn_part a, struct attn_part b) {
          memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
 }
 
-/* The items of a list that goes on from `from`. */
+/* The items of a list that continues at `from`. */
 static size_t add_quoted(struct attn_grouping *g, struct attn_results *r,
                          const struct attn_scan_line *line, size_t from) {
   struct attn_part first = {0, 0};

@@ -29,7 +29,7 @@ struct attn_results {
   size_t bytes; /* of the line */
 };
 
-/* groups.c: those of one kind next to each other are a block, or go on with one of the line above;
+/* groups.c: those of one kind next to each other are a block, or continue one of the line above;
  * what the vectors of the line repeat is dropped. Sorts the results. */
 void attn_results_group(struct attn_grouping *g, const struct attn_scan_line *line,
                         struct attn_results *r);

@@ -20,8 +20,8 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
                                                 const struct attn_reading *reading,
                                                 const struct attn_placement *p, int cause);
 
-/* steps_of_reading.c. Adds the examples of a reading to lesson (memory from pool) and lists what is not read.
- * Errors: ATTN_ERR_MEMORY. */
+/* steps_of_reading.c. Adds the examples of a reading to lesson (memory from pool) and lists what is
+ * not read. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);

@@ -319,7 +319,7 @@ static void add_computed(struct builder *b, const struct attn_placement *p) {
   if (!r) b->status = attn_no_memory(&b->memory);
   if (!r) return;
   int step = add_relation(b, r, STEP_OF_ROLE[p->role], head_of(b, p), p);
-  if (b->status == ATTN_ERR_SHAPE) { /* cannot be said with our operations: given */
+  if (b->status == ATTN_ERR_SHAPE) { /* not an operation of a lesson: given */
     b->status = ATTN_OK;
     b->ex->steps = before;
     step = add_given(b, STEP_OF_ROLE[p->role], head_of(b, p), printing_of(b, p->node));

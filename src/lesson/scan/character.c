@@ -63,7 +63,7 @@ struct entity {
   uint32_t code;
 };
 
-/* Those that tables of numbers and formulas have; lt is no sign that a tag begins with. Sorted by
+/* Those that tables of numbers and formulas have; a tag does not begin with lt. Sorted by
  * name, in ASCII order. */
 static const struct entity entities[] = {
     {"Sigma", 0x3A3},   {"alpha", 0x3B1},  {"amp", '&'},       {"apos", '\''},    {"asymp", 0x2248},
