@@ -59,15 +59,18 @@ function(attn_module name)
   target_include_directories(module_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   attn_grant_includes(module_${name} ${name} ${MODULE_DEPENDS})
   target_link_libraries(module_${name} PRIVATE attn_flags attn_frames ${MODULE_LINKS})
+  set_target_properties(module_${name} PROPERTIES ATTN_LINKS "${MODULE_LINKS}")
 endfunction()
 
-# attn_use_modules(TARGET module...): links a program with the modules' objects and gives it their
-# internal headers.
+# attn_use_modules(TARGET module...): links a program with the modules' objects and with what they
+# link, and gives it their internal headers.
 function(attn_use_modules target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   attn_grant_includes(${target} ${ARGN})
   foreach(module ${ARGN})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:module_${module}>)
+    get_target_property(links module_${module} ATTN_LINKS)
+    target_link_libraries(${target} PRIVATE ${links})
   endforeach()
 endfunction()
 

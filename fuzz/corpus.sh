@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,tokenizer,lesson,sdpa,cache,config,checkpoint,folder,data}
+mkdir -p "$corpus"/{npy,safetensors,png,tokenizer,lesson,sdpa,cache,config,checkpoint,folder,data}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -37,6 +37,39 @@ tensors other '{"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"b":{"d
 tensors no-object '{"a":1}' ''
 tensors valid-then-not '{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"shape":0}}' ''
 tensors wraps '{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}' ''
+
+# PNG files after a size and a type to scale to: colour type and depth, rows in hexadecimal, each
+# with its filter. The CRCs are 0: fuzz_png.c corrects them.
+hex() { printf '%b' "$(sed 's/ //g; s/../\\x&/g' <<<"$1")"; }
+big() { printf '%08x' "$1"; }
+chunk() { printf '%s%s%s00000000' "$(big $((${#2} / 2)))" "$(printf '%s' "$1" | od -An -tx1 | tr -d ' \n')" "$2"; } # chunk TYPE HEX
+deflated() { # deflated HEX: a zlib stream of one stored block
+  local a=1 b=0 i size=$((${#1} / 2))
+  for ((i = 0; i < ${#1}; i += 2)); do a=$(((a + 16#${1:i:2}) % 65521)) && b=$(((b + a) % 65521)); done
+  printf '780101%02x%02x%02x%02x%s%04x%04x' $((size & 255)) $((size >> 8)) $((~size & 255)) $((~size >> 8 & 255)) "$1" $b $a
+}
+png() { # png FILE WIDTH HEIGHT DEPTH COLOR INTERLACED ROWS [CHUNKS]
+  hex "05070189504e470d0a1a0a$(chunk IHDR "$(big "$2")$(big "$3")$(printf '%02x%02x0000%02x' "$4" "$5" "$6")")${8:-}$(chunk IDAT "$(deflated "${7// /}")")$(chunk IEND '')" >"$corpus/png/$1"
+}
+png grey-1 9 2 1 0 0 '00aa80 01ff00'
+png grey-2-key 5 1 2 0 0 '001b80' "$(chunk tRNS 0002)"
+png grey-4 3 1 4 0 0 '001ff0'
+png grey-16 2 2 16 0 0 '00123480ff 02ffff0001'
+png grey-alpha 2 1 8 4 0 '00ff80 1040'
+png grey-alpha-16 1 1 16 4 0 '0012345678'
+png palette 4 1 2 3 0 '001b' "$(chunk PLTE 000000ff000000ff00ffffff)$(chunk tRNS 00408000)"
+png palette-missing 4 1 8 3 0 '0000010203' "$(chunk PLTE 102030)"
+png rgb 2 2 8 2 0 '03010203040506 04010203040506'
+png rgb-key 2 1 8 2 0 '00010203040506' "$(chunk tRNS 000100020003)"
+png rgb-16 1 1 16 2 0 '00010203040506' "$(chunk gAMA 0000b18f)"
+png rgba 2 1 8 6 0 '000102038004050600'
+png rgba-16 1 1 16 6 0 '000102030405060708'
+png interlaced 3 3 8 0 1 '0001 0002 0003 000405 0006 0007 00080901'
+png interlaced-rgb 2 2 8 2 1 '00010203 00040506 00070809010203'
+png large 32768 2048 8 6 1 '00'
+png larger 32769 2048 8 6 0 '00'
+png short 9 9 8 2 0 '00010203'
+hex "050701$(printf '\x89PNG' | od -An -tx1 | tr -d ' \n')" >"$corpus/png/signature"
 
 # A tokenizer, a NUL, and a text. The byte-level ones are incomplete, which unk_token permits.
 added='"added_tokens":['

@@ -1,5 +1,5 @@
 /**
- * io.h -- tensor files: npy and safetensors. Part of libattn-model.
+ * io.h -- tensor files: npy and safetensors; images: PNG. Part of libattn-model.
  *
  * Every length in a file is checked against the file's size before it is used.
  */
@@ -149,6 +149,73 @@ ATTN_API attn_status attn_array_convert(attn_array *array, attn_dtype dtype, att
 
 /** Releases the memory and empties the array; NULL and an empty array are fine. */
 ATTN_API void attn_array_free(attn_array *array);
+
+/* ---- Images -------------------------------------------------------------- */
+
+#define ATTN_IMAGE_SIDE_MAX 32768
+#define ATTN_IMAGE_PIXELS_MAX 67108864
+
+/** The size and the type of an image to be read. All members except struct_size may be 0. */
+typedef struct attn_image_config {
+  size_t struct_size;    /* sizeof(attn_image_config) */
+  int32_t height, width; /* in pixels, each 1 to ATTN_IMAGE_SIDE_MAX, their product at most
+                            ATTN_IMAGE_PIXELS_MAX; both 0: those of the source */
+  int32_t dtype;         /* attn_dtype: ATTN_U8 (or 0): 0 to 255; ATTN_F32: 0 to 1 */
+} attn_image_config;
+
+#ifdef __cplusplus
+#define ATTN_IMAGE_CONFIG_INIT { sizeof(attn_image_config) }
+#else
+#define ATTN_IMAGE_CONFIG_INIT { .struct_size = sizeof(attn_image_config) }
+#endif
+
+/**
+ * Reads a PNG file as RGB.
+ *
+ *   config  in   NULL: the file's size, ATTN_U8
+ *   image   out  (height, width, 3), dense: red, green, blue. The caller releases it with
+ *                attn_array_free
+ *
+ * Reads every PNG: grey, grey with alpha, palette, RGB, RGBA; 1 to 16 bits; interlaced. Transparent
+ * pixels are composed on white. Gamma and colour profiles are ignored: values are those of the file,
+ * which is sRGB unless it states otherwise. Scales as attn_image_resize.
+ *
+ * Errors    ATTN_ERR_FILE; ATTN_ERR_FORMAT (with the byte offset): not a PNG, damaged or truncated;
+ *           ATTN_ERR_SHAPE: a side above ATTN_IMAGE_SIDE_MAX or more than ATTN_IMAGE_PIXELS_MAX
+ *           pixels, found before the pixels are allocated; ATTN_ERR_ARGUMENT, ATTN_ERR_TYPE (config);
+ *           ATTN_ERR_MEMORY. *image is left empty.
+ * Accuracy  8-bit values are exact. Before scaling, 16-bit values and composed pixels are rounded to
+ *           8 bits: an error of at most 0.5 of 255, for a 16-bit pixel with alpha 1.5.
+ * Cost      linear in the file's bytes and the pixels of both sizes; 4 bytes per pixel of the file,
+ *           and at most 16 MiB for decompression.
+ * Threads   may be called concurrently.
+ */
+ATTN_API attn_status attn_image_read(const char *path, const attn_image_config *config,
+                                     attn_array *image, attn_error *err);
+
+/** Parses a PNG file in memory, as attn_image_read does. */
+ATTN_API attn_status attn_image_parse(const void *bytes, size_t size,
+                                      const attn_image_config *config, attn_array *image,
+                                      attn_error *err);
+
+/**
+ * Scales an image. Along an axis that shrinks, a pixel is the average of the area that it covers;
+ * along one that grows, it is interpolated linearly between the centres of pixels (PyTorch's
+ * bilinear with align_corners=False). The aspect ratio is not kept. Values are averaged as they are,
+ * without gamma.
+ *
+ *   image    in   (height, width, 3), ATTN_U8 (0 to 255) or ATTN_F32 (0 to 1), any strides
+ *   config   in   size and type of the result; NULL: a dense ATTN_U8 copy
+ *   resized  out  dense. The caller releases it with attn_array_free
+ *
+ * Errors    ATTN_ERR_SHAPE, ATTN_ERR_TYPE (image), ATTN_ERR_ARGUMENT, ATTN_ERR_MEMORY: *resized is
+ *           left empty.
+ * Accuracy  sums in double, rounded once to nearest; values outside the range of ATTN_U8 are clamped.
+ * Cost      linear in the pixels of both sizes.
+ * Threads   may be called concurrently.
+ */
+ATTN_API attn_status attn_image_resize(const attn_tensor *image, const attn_image_config *config,
+                                       attn_array *resized, attn_error *err);
 
 /**
  * Writes a file atomically, as attn_array_write does. An existing file is replaced and keeps its

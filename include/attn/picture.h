@@ -2,10 +2,11 @@
  * picture.h -- matrices, attention maps and vectors as pictures. Part of libattn-model.
  *
  * A picture is a list of panels. A panel is a matrix with row and column labels, shown as numbers, as a
- * heat map of weights, or as arrows in the plane. One call draws all panels:
+ * heat map of weights, as arrows in the plane, or as heat over an image. One call draws all panels:
  *
  *     panels   -> a sink                         attn_panels_draw
  *     a lesson -> a panel per step -> a sink     attn_lesson_draw
+ *     an image -> PNG -> a sink                  attn_image_write
  *
  * ATTN_PICTURE_TEXT  for a terminal: shades and numbers; colours if style->color is set
  * ATTN_PICTURE_SVG   one standalone image in the style's language; follows the viewer's light or dark
@@ -18,7 +19,8 @@
  *
  * Heat maps encode weights by lightness (L of OKLab), linear from the page's colour at 0, so that they
  * are readable without colour vision and in grey. Numbers on them are black or white, with a contrast
- * of at least 4.5 to 1.
+ * of at least 4.5 to 1. Over an image, heat is a mixture of the darkened grey image and a light
+ * green, linear in the weight: more weight is lighter on every image, in every theme.
  */
 #ifndef ATTN_PICTURE_H
 #define ATTN_PICTURE_H
@@ -40,6 +42,7 @@ typedef enum attn_panel_kind {
   ATTN_PANEL_MATRIX = 0, /* numbers between brackets */
   ATTN_PANEL_HEAT = 1,   /* weights of 0 to 1 as colour; their numbers too up to 400 cells */
   ATTN_PANEL_ARROWS = 2, /* rows (x, y) as arrows from the origin, in one or two groups */
+  ATTN_PANEL_IMAGE = 3,  /* weights of a grid that covers an image, as heat over the grey image */
 } attn_panel_kind;
 
 /** A text in two languages, UTF-8. NULL: the other is used for both; both NULL: none. */
@@ -47,7 +50,14 @@ typedef struct attn_bilingual_text {
   const char *english, *japanese;
 } attn_bilingual_text;
 
-/** One matrix to draw. All members except struct_size, rows, cols and at may be 0: plain numbers. */
+/**
+ * One matrix to draw. All members except struct_size, rows, cols and at may be 0: plain numbers.
+ *
+ * IMAGE: cell (0, 0) covers the upper left corner of the image. Its numbers and labels are not drawn,
+ * except in the table of an HTML page; TEXT has no note. at NULL: the image itself, in colour; rows and
+ * cols are ignored. For a caption: one panel of the image, then one per word, titled by the word, all
+ * with the same full_heat if words are to be compared.
+ */
 typedef struct attn_panel {
   size_t struct_size;    /* sizeof(attn_panel) */
   int32_t kind;          /* attn_panel_kind */
@@ -62,6 +72,12 @@ typedef struct attn_panel {
   attn_bilingual_text note;       /* small, below the title: a formula, a size */
   attn_bilingual_text row_axis;   /* the name of the rows: "query"; ARROWS: of the first group */
   attn_bilingual_text col_axis;   /* the name of the columns: "key"; ARROWS: of the second group */
+  const attn_tensor *image; /* IMAGE: (height, width, 3), ATTN_U8, sRGB, any strides; each side at most
+                               ATTN_IMAGE_SIDE_MAX */
+  double full_heat;         /* IMAGE: the weight of the brightest colour, finite, 0 or more; 0: the
+                               largest of `at` */
+  int32_t smooth;           /* IMAGE: 1: interpolates the weights linearly between the centres of
+                               cells; 0: one colour per cell */
 } attn_panel;
 
 #ifdef __cplusplus
@@ -84,17 +100,23 @@ typedef struct attn_panel {
  *                       and width for TEXT. NULL: defaults
  *   sink           in   takes the bytes, in order
  *
+ * An IMAGE panel in TEXT is 24 columns wide: half blocks in 24-bit colours if style->color is set, else
+ * shades of the weights (of the image: of its brightness). In the other formats its longer side is 144
+ * units, 288 pixels. A weight that is negative or not finite is 0 there.
+ *
  * Labels are untrusted text: control characters, bidirectional controls and invalid UTF-8 become
  * U+FFFD; long labels are cut with an ellipsis. A weight outside 0..1 has the colour of the nearer end
  * and shows its number; an arrow with a coordinate that is not finite, or beyond 1e150, is omitted.
  * Matrices too wide for a page continue below. A heat map of more than 64 cells shows a tiny weight as
  * 0.0000, of more than 400 cells only colours; of more than 10000 cells, the HTML page has no table.
  *
- * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first or struct_size,
- *         at NULL), ATTN_ERR_SHAPE (rows, cols; a PNG of more than 2^26 pixels), each before the
- *         first byte is written; ATTN_ERR_MEMORY; ATTN_ERR_FILE: the sink has stopped after part of the
- *         picture. To write a file atomically, collect the bytes and call attn_file_write (io.h).
- * Cost    linear in the cells; memory for PNG three bytes per pixel, else a few bytes per panel.
+ * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first, full_heat, smooth or
+ *         struct_size, at or image NULL), ATTN_ERR_TYPE (image), ATTN_ERR_SHAPE (rows, cols, image; a
+ *         PNG of more than 2^26 pixels), each before the first byte is written; ATTN_ERR_MEMORY;
+ *         ATTN_ERR_FILE: the sink has stopped after part of the picture. To write a file atomically,
+ *         collect the bytes and call attn_file_write (io.h).
+ * Cost    linear in the cells and in the pixels of images; memory for PNG three bytes per pixel, else
+ *         a few bytes per panel, and three per pixel of one IMAGE panel.
  * Threads may be called concurrently. Equal panels give equal bytes.
  */
 ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
@@ -110,6 +132,22 @@ ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
  */
 ATTN_API attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format format,
                                       const attn_style *style, const attn_sink *sink,
+                                      attn_error *err);
+
+/**
+ * Writes an image as PNG, 8-bit RGB.
+ *
+ *   image  in  (height, width, 3), ATTN_U8, sRGB, any strides; each side at most ATTN_IMAGE_SIDE_MAX, at
+ *              most ATTN_IMAGE_PIXELS_MAX pixels
+ *   sink   in  takes the bytes, in order
+ *
+ * attn_image_read (io.h) of the file returns the same pixels.
+ *
+ * Errors  ATTN_ERR_ARGUMENT, ATTN_ERR_SHAPE, ATTN_ERR_TYPE: before the first byte is written;
+ *         ATTN_ERR_MEMORY; ATTN_ERR_FILE: the sink has stopped.
+ * Threads may be called concurrently. Equal images give equal bytes.
+ */
+ATTN_API attn_status attn_image_write(const attn_tensor *image, const attn_sink *sink,
                                       attn_error *err);
 
 #ifdef __cplusplus

@@ -25,13 +25,20 @@ struct attn_canvas {
   int language;  /* attn_language of bilingual text */
   int bilingual; /* 1: draws both languages, and the page hides one */
   int plain;     /* 1: only characters of the built-in font */
+  int no_memory; /* 1: an image could not be drawn */
   void (*rect)(struct attn_canvas *c, double x, double y, double w, double h, int paint);
   void (*line)(struct attn_canvas *c, const double from[2], const double to[2], double width,
                int paint, int dashed);
   void (*triangle)(struct attn_canvas *c, const double corner[3][2], int paint);
   void (*text)(struct attn_canvas *c, double x, double y, const char *text,
                const struct attn_text_style *as);
+  /* The image of a panel, with its heat. */
+  void (*image)(struct attn_canvas *c, double x, double y, double w, double h, const attn_panel *p);
 };
+
+/* The colour of a part of an IMAGE panel: the average of the image's pixels there, with the heat at
+ * its centre. The panel is 1 wide and 1 high; its full_heat is set. */
+struct attn_rgb attn_panel_image_color(const attn_panel *p, double x, double y, double w, double h);
 
 /* The width of text in units, an upper estimate. */
 double attn_text_units(const char *text, int size);

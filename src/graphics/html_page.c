@@ -176,7 +176,8 @@ static void put_size(struct attn_out *out, const struct attn_panel_layout *f) {
   put(out, "\">\n");
 }
 
-static void put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
+/* Returns whether there was no memory for it. */
+static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   struct attn_svg svg;
   attn_svg_begin(&svg, out, 1);
   struct attn_panel_layout f = attn_panel_measure(p, &svg.canvas, out->style.precision);
@@ -192,9 +193,10 @@ static void put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   put_size(out, &f);
   attn_panel_draw(p, &f, &svg.canvas, 0, 0, out->style.precision);
   put(out, "</svg></div>\n");
+  return svg.canvas.no_memory;
 }
 
-static void put_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
+static int put_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
   put(out, "<figure>\n<figcaption id=\"panel-");
   put_integer(out, n + 1);
   put(out, "\"><b>");
@@ -202,13 +204,14 @@ static void put_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
   put(out, "</b><span class=\"note\">");
   put_words(out, &p->note);
   put(out, "</span></figcaption>\n");
-  put_drawing(out, p, n);
-  if ((int64_t)p->rows * p->cols <= ATTN_TABLE_CELLS) put_table(out, p);
+  int no_memory = put_drawing(out, p, n);
+  if (p->at && (int64_t)p->rows * p->cols <= ATTN_TABLE_CELLS) put_table(out, p);
   put(out, "</figure>\n");
+  return no_memory;
 }
 
-static void put_panels(struct attn_out *out, const struct attn_picture *p) {
-  int open = 0;
+static int put_panels(struct attn_out *out, const struct attn_picture *p) {
+  int open = 0, no_memory = 0;
   for (int32_t n = 0; n < p->panels && !out->failed; n++) {
     int heading = attn_picture_has_heading(p, n);
     if (open && heading) put(out, "</div></section>\n"), open = 0;
@@ -220,9 +223,10 @@ static void put_panels(struct attn_out *out, const struct attn_picture *p) {
     }
     if (!open) put(out, "<div class=\"panels\">\n");
     open = 1;
-    put_panel(out, &p->panel[n], n);
+    no_memory |= put_panel(out, &p->panel[n], n);
   }
   put(out, "</div></section>\n");
+  return no_memory;
 }
 
 static const char script[] =
@@ -231,7 +235,7 @@ static const char script[] =
     "  one.addEventListener('change', () => { document.documentElement.lang = one.id.slice(3) })\n"
     "</script>\n";
 
-void attn_picture_html(struct attn_out *out, const struct attn_picture *p) {
+attn_status attn_picture_html(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
   const attn_bilingual_text nameless = attn_message_bilingual(MESSAGE_PICTURE);
   const attn_bilingual_text *title = *attn_text_in(&p->title, 0) ? &p->title : &nameless;
   put_head(out, title, out->style.language);
@@ -240,9 +244,10 @@ void attn_picture_html(struct attn_out *out, const struct attn_picture *p) {
   put(out, "<main>\n<h1>");
   put_words(out, title);
   put(out, "</h1>\n");
-  put_panels(out, p);
+  int no_memory = put_panels(out, p);
   put(out, "</main>\n");
   /* "=>" in the script is valid XML, too. */
   put(out, script);
   put(out, "</body>\n</html>\n");
+  return no_memory ? attn_picture_no_memory(err) : ATTN_OK;
 }

@@ -138,7 +138,7 @@ attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p,
   draw_sheet(&s, &svg.canvas, out->style.precision);
   put(out, "</svg>\n");
   free(s.spot);
-  return ATTN_OK;
+  return svg.canvas.no_memory ? attn_picture_no_memory(err) : ATTN_OK;
 }
 
 /* ---- PNG ---- */

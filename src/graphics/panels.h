@@ -47,9 +47,25 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision);
 
-/* The same for arrows (arrow_plot.c), called by attn_panel_measure and attn_panel_draw. */
+/* The same for arrows (arrow_plot.c) and images (image_panel.c), called by attn_panel_measure and
+ * attn_panel_draw. */
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c);
 void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
                           struct attn_canvas *c, double x, double y);
+struct attn_panel_layout attn_image_panel_measure(const attn_panel *p);
+void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *f,
+                           struct attn_canvas *c, double x, double y, int precision);
+
+/* Whether it is (height, width, 3) of ATTN_U8 within the limits. */
+attn_status attn_image_check(const attn_tensor *image, const char *name, attn_error *err);
+
+/* Checks an IMAGE panel except its rows and cols, and sets its full_heat. */
+attn_status attn_image_panel_prepare(attn_panel *p, int32_t n, attn_error *err);
+
+/* The weight of a cell as a share of full_heat, 0 to 1. */
+double attn_image_panel_share(const attn_panel *p, int32_t i, int32_t j);
+
+/* "max 0.25", the scale of the heat; "" without weights. Returns text. */
+const char *attn_image_panel_scale(const attn_panel *p, int precision, char text[ATTN_NAME_BYTES]);
 
 #endif

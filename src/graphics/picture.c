@@ -22,12 +22,16 @@ static attn_status check_size(const attn_panel *p, int32_t n, attn_error *err) {
   return ATTN_OK;
 }
 
-static attn_status check_panel(const attn_panel *p, int32_t n, attn_error *err) {
-  if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_ARROWS)
+static attn_status check_panel(attn_panel *p, int32_t n, attn_error *err) {
+  if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_IMAGE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: unknown panel kind %d", (int)n,
                      (int)p->kind);
-  if (!p->at) return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: at is NULL", (int)n);
-  attn_status status = check_size(p, n, err);
+  int alone = p->kind == ATTN_PANEL_IMAGE && !p->at;
+  if (alone) p->rows = p->cols = 0;
+  if (!p->at && !alone)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: at is NULL", (int)n);
+  attn_status status = alone ? ATTN_OK : check_size(p, n, err);
+  if (!status && p->kind == ATTN_PANEL_IMAGE) status = attn_image_panel_prepare(p, n, err);
   if (status) return status;
   if (p->split < 0 || p->split > p->rows || (p->split && p->kind != ATTN_PANEL_ARROWS))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
@@ -47,7 +51,8 @@ static attn_status take_panels(const attn_panel *from, int32_t count, attn_panel
   for (int32_t n = 0; n < count; n++) {
     const char *one = (const char *)from + (size_t)n * stride;
     size_t size;
-    attn_status status = attn_descriptor_copy(one, &to[n], sizeof *to, sizeof *to, "panels", err);
+    attn_status status =
+        attn_descriptor_copy(one, &to[n], sizeof *to, offsetof(attn_panel, image), "panels", err);
     if (status) return status;
     memcpy(&size, one, sizeof size);
     if (size != stride)
@@ -71,13 +76,17 @@ int attn_picture_has_heading(const struct attn_picture *p, int32_t n) {
          !same_text(now->japanese, before->japanese);
 }
 
+attn_status attn_picture_no_memory(attn_error *err) {
+  return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to draw an image");
+}
+
 /* ---- Drawing -------------------------------------------------------------------------------- */
 
 static attn_status draw(struct attn_out *out, const struct attn_picture *p,
                         attn_picture_format format, attn_error *err) {
   attn_status status = ATTN_OK;
   if (format == ATTN_PICTURE_TEXT) attn_picture_text(out, p);
-  if (format == ATTN_PICTURE_HTML) attn_picture_html(out, p);
+  if (format == ATTN_PICTURE_HTML) status = attn_picture_html(out, p, err);
   if (format == ATTN_PICTURE_SVG) status = attn_picture_svg(out, p, err);
   if (format == ATTN_PICTURE_PNG) status = attn_picture_png(out, p, err);
   return status ? status : attn_out_end(out, err);

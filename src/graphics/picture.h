@@ -16,6 +16,15 @@ int attn_picture_has_heading(const struct attn_picture *p, int32_t n);
 void attn_picture_text(struct attn_out *out, const struct attn_picture *p);
 attn_status attn_picture_svg(struct attn_out *out, const struct attn_picture *p, attn_error *err);
 attn_status attn_picture_png(struct attn_out *out, const struct attn_picture *p, attn_error *err);
-void attn_picture_html(struct attn_out *out, const struct attn_picture *p);
+attn_status attn_picture_html(struct attn_out *out, const struct attn_picture *p, attn_error *err);
+
+attn_status attn_picture_no_memory(attn_error *err);
+
+/* Writes the IMAGE panels from n on side by side, up to the next panel of another kind or heading.
+ * Returns their number. */
+int32_t attn_terminal_images(struct attn_out *out, const struct attn_picture *p, int32_t n);
+
+/* The character of a level of heat on a terminal without colours. */
+const char *attn_terminal_shade(int level);
 
 #endif

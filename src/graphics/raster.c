@@ -7,7 +7,9 @@
 
 #include "canvas.h"
 #include "error.h"
+#include "panels.h"
 #include "text_layout.h"
+#include "view.h"
 
 static const double PIXELS_MAX = 67108864; /* 2^26: 192 MiB of memory */
 
@@ -111,6 +113,20 @@ static void triangle(struct attn_canvas *c, const double corner[3][2], int paint
       blend(r, x, y, color, inside((const double(*)[2])at, (double)x + 0.5, (double)y + 0.5) + 0.5);
 }
 
+static void image(struct attn_canvas *c, double x, double y, double w, double h,
+                  const attn_panel *p) {
+  struct attn_raster *r = raster_of(c);
+  const double s = ATTN_RASTER_SCALE;
+  struct pixel_area a =
+      area_of(r, round(x * s), round(y * s), round((x + w) * s), round((y + h) * s));
+  for (size_t i = a.y0; i < a.y1; i++)
+    for (size_t j = a.x0; j < a.x1; j++)
+      blend(r, j, i,
+            attn_panel_image_color(p, (double)(j - a.x0) / (w * s), (double)(i - a.y0) / (h * s),
+                                   1 / (w * s), 1 / (h * s)),
+            1);
+}
+
 /* ---- Letters -------------------------------------------------------------------------------- */
 
 struct text_pen {
@@ -168,7 +184,8 @@ static void text(struct attn_canvas *c, double x, double y, const char *words,
 /* ---- PNG ------------------------------------------------------------------------------------ */
 
 attn_status attn_raster_begin(struct attn_raster *r, double width, double height, attn_error *err) {
-  *r = (struct attn_raster){.canvas = {ATTN_LANGUAGE_ENGLISH, 0, 1, rect, line, triangle, text}};
+  *r = (struct attn_raster){
+      .canvas = {ATTN_LANGUAGE_ENGLISH, 0, 1, 0, rect, line, triangle, text, image}};
   width = ceil(width * ATTN_RASTER_SCALE), height = ceil(height * ATTN_RASTER_SCALE);
   if (!(width * height <= PIXELS_MAX))
     return attn_fail(
@@ -244,4 +261,24 @@ attn_status attn_raster_write(const struct attn_raster *r, const attn_sink *sink
   if (w.done) return ATTN_OK;
   if (w.stopped) return attn_fail(err, ATTN_ERR_FILE, "sink", "the picture could not be written");
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to compress the picture");
+}
+
+/* ---- An image alone ---------------------------------------------------------------------------
+ */
+
+attn_status attn_image_write(const attn_tensor *image, const attn_sink *sink, attn_error *err) {
+  attn_status status = attn_image_check(image, "image", err);
+  if (status) return status;
+  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
+  struct attn_raster r = {.width = (size_t)image->shape[1], .height = (size_t)image->shape[0]};
+  r.rgb = malloc(3 * r.width * r.height);
+  if (!r.rgb)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu x %zu pixels", r.width,
+                     r.height);
+  for (int64_t n = 0; n < (int64_t)(3 * r.width * r.height); n++)
+    r.rgb[n] =
+        *(unsigned char *)attn_view_at(image, attn_view_offset(image->shape, image->strides, 3, n));
+  status = attn_raster_write(&r, sink, err);
+  attn_raster_end(&r);
+  return status;
 }

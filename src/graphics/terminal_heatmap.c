@@ -57,13 +57,13 @@ static void set_colors(struct attn_out *out, int level) {
   attn_out_color(out, code);
 }
 
-static const char *shade(int level) {
+const char *attn_terminal_shade(int level) {
   static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
   return shades[(level * 4 + ATTN_HEAT_LEVELS / 2) / (ATTN_HEAT_LEVELS - 1)];
 }
 
 static const char *mark_of(const struct terminal_table *t, double value) {
-  return isnan(value) || t->out->style.color ? " " : shade(attn_heat_level(value));
+  return isnan(value) || t->out->style.color ? " " : attn_terminal_shade(attn_heat_level(value));
 }
 
 /* Empty for NaN. */
@@ -180,6 +180,10 @@ void attn_picture_text(struct attn_out *out, const struct attn_picture *p) {
       attn_out_line(out, 0);
     }
     attn_out_line(out, 0);
+    if (panel->kind == ATTN_PANEL_IMAGE) {
+      n += attn_terminal_images(out, p, n) - 1;
+      continue;
+    }
     put_words(out, &panel->title, 1);
     if (*attn_text_in(&panel->note, 0)) attn_out_flow(out, "  ");
     put_words(out, &panel->note, 0);

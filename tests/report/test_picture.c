@@ -1,118 +1,23 @@
 /* test_picture.c -- a picture is well-formed for any input, shows what it is given and
  * nothing else, can be read, and returns an error if it cannot be finished. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h> /* needs those above */
-/* clang-format on */
+#include "drawing.h"
 
 #include <float.h>
 #include <math.h>
-#include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attn/picture.h"
 #include "canvas.h"
 #include "fixture.h"
 
-/* ---- A growing sink; any allocation of the library can be made to fail ---- */
+/* ---- Any allocation of the library can be made to fail ---- */
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes) {
   if (calloc_fails_at > 0 && --calloc_fails_at == 0) return NULL;
   return __real_malloc(bytes);
-}
-
-struct page {
-  char *text;
-  size_t bytes, capacity;
-  long left; /* calls that go well; -1: all */
-};
-
-static int grow(void *context, const char *text, size_t bytes) {
-  struct page *p = context;
-  if (p->left == 0) return 1;
-  if (p->left > 0) p->left--;
-  if (p->bytes + bytes + 1 > p->capacity) {
-    p->capacity = (p->capacity + bytes + 1) * 2;
-    p->text = realloc(p->text, p->capacity);
-    assert_non_null(p->text);
-  }
-  memcpy(p->text + p->bytes, text, bytes);
-  p->bytes += bytes;
-  p->text[p->bytes] = 0;
-  return 0;
-}
-
-static const attn_style plain_style = {sizeof(attn_style), 0, 0, 80, 4};
-
-static attn_status draw(struct page *to, const attn_panel *panels, int32_t count, int format,
-                        attn_error *err) {
-  const attn_sink sink = {to, grow};
-  const attn_bilingual_text title = {"A <title> & more", "題 \"名\""};
-  return attn_panels_draw(panels, count, &title, (attn_picture_format)format, &plain_style, &sink,
-                          err);
-}
-
-/* ---- Well-formed XML: tags nest, attributes are quoted, special characters are escaped ---- */
-
-enum { DEPTH = 64, NAME = 32 };
-
-static int is_entity(const char *at) {
-  static const char *const known[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-  for (size_t n = 0; n < sizeof known / sizeof *known; n++)
-    if (!strncmp(at, known[n], strlen(known[n]))) return 1;
-  return 0;
-}
-
-static const char *end_of_tag(const char *at) {
-  for (char quote = 0; *at; at++) {
-    if (quote ? *at == quote : *at == '"') quote = quote ? 0 : *at;
-    assert_true(*at != '<');
-    if (*at == '&') assert_true(is_entity(at));
-    if (*at == '>' && !quote) return at;
-  }
-  fail_msg("a tag does not end");
-  return at;
-}
-
-static void assert_well_formed(const char *text) {
-  char open[DEPTH][NAME];
-  int depth = 0;
-  if (!strncmp(text, "<!DOCTYPE html>", 15)) text += 15;
-  for (const char *at = text; *at; at++) {
-    assert_true((unsigned char)*at >= 0x20 || *at == '\n');
-    assert_false(!strncmp(at, "\xEF\xBF\xBE", 3) || !strncmp(at, "\xEF\xBF\xBF", 3));
-    if (*at == '&') assert_true(is_entity(at));
-    if (*at != '<') continue;
-    const char *end = end_of_tag(at + 1);
-    int closing = at[1] == '/', size = (int)strcspn(at + 1 + closing, " />\n");
-    assert_true(size > 0 && size < NAME);
-    if (closing) {
-      assert_true(depth > 0);
-      depth--;
-      if (strncmp(open[depth], at + 2, (size_t)size) || open[depth][size])
-        fail_msg("<%s> is closed by </%.*s>", open[depth], size, at + 2);
-    } else if (end[-1] != '/') {
-      assert_true(depth < DEPTH);
-      snprintf(open[depth++], NAME, "%.*s", size, at + 1);
-    }
-    at = end;
-  }
-  assert_int_equal(depth, 0);
-}
-
-/* NaN and infinity may be in a cell, never in a coordinate. */
-static void assert_coordinates(const char *text) {
-  assert_null(strstr(text, "=\"NaN"));
-  assert_null(strstr(text, "=\"∞"));
-  assert_null(strstr(text, "=\"-∞"));
-  assert_null(strstr(text, "inf"));
 }
 
 /* ---- Panels of every kind ---- */
@@ -123,14 +28,8 @@ static void assert_coordinates(const char *text) {
 /* NaN, infinities, the largest and smallest values. */
 static const double wild[] = {0, 1, nan_, 0.5, -1, 2, inf_, -inf_, 1e308, -1e308, 5e-324, 0.25};
 
-static attn_panel panel_of(int kind, int32_t rows, int32_t cols, const double *at) {
-  attn_panel p = ATTN_PANEL_INIT;
-  p.kind = kind;
-  p.rows = rows;
-  p.cols = cols;
-  p.at = at;
-  return p;
-}
+static unsigned char photo_rgb[60 * 3] = {7, 8, 9, 255};
+static const attn_tensor photo = {photo_rgb, ATTN_U8, 3, {1, 60, 3}, {180, 3, 1}};
 
 static int assorted(attn_panel *p) {
   static const char *const hostile[] = {
@@ -166,6 +65,13 @@ static int assorted(attn_panel *p) {
   p[n] = panel_of(ATTN_PANEL_ARROWS, 6, 2, wild);
   p[n].row_label = hostile;
   p[n++].row_axis.english = hostile[0];
+  p[n] = panel_of(ATTN_PANEL_IMAGE, 3, 4, wild);
+  p[n].title = (attn_bilingual_text){hostile[1], hostile[2]};
+  p[n].note.english = hostile[0];
+  p[n++].image = &photo;
+  p[n] = panel_of(ATTN_PANEL_IMAGE, -7, 0, NULL);
+  p[n].title.english = hostile[2];
+  p[n++].image = &photo;
   return n;
 }
 
@@ -292,17 +198,6 @@ static void more_weight_is_evenly_more_colour(void **state) {
 
 /* ---- PNG ---- */
 
-static png_bytep decoded(const struct page *page, png_image *image) {
-  memset(image, 0, sizeof *image);
-  image->version = PNG_IMAGE_VERSION;
-  assert_true(png_image_begin_read_from_memory(image, page->text, page->bytes));
-  image->format = PNG_FORMAT_RGB;
-  png_bytep pixels = malloc(PNG_IMAGE_SIZE(*image));
-  assert_non_null(pixels);
-  assert_true(png_image_finish_read(image, NULL, pixels, 0, NULL));
-  return pixels;
-}
-
 static size_t pixels_of(const png_image *image, png_const_bytep at, int paint) {
   struct attn_rgb c = attn_paint_color(paint, ATTN_LIGHT);
   size_t count = 0;
@@ -412,7 +307,7 @@ static void bad_input_is_refused_before_the_first_byte(void **state) {
   bad[n].rows = INT32_MAX, bad[n++].cols = INT32_MAX;
   bad[n].kind = ATTN_PANEL_ARROWS, bad[n++].cols = 3;
   shapes = n;
-  bad[n++].kind = 3;
+  bad[n++].kind = 4;
   bad[n++].kind = -1;
   bad[n++].at = NULL;
   bad[n++].split = 1;
