@@ -11,6 +11,7 @@ int attn_cmd_info(int argc, char **argv);
 int attn_cmd_new(int argc, char **argv);
 int attn_cmd_run(int argc, char **argv);
 int attn_cmd_show(int argc, char **argv);
+int attn_cmd_study(int argc, char **argv);
 int attn_cmd_train(int argc, char **argv);
 
 /* Exit statuses, as of grep and diff. FOUND: a wrong number, or a result outside the error bound.

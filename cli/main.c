@@ -19,6 +19,7 @@ static const struct {
     {"show", "show the attention weights of a model on a text", attn_cmd_show},
     {"embed", "compute text embeddings and their cosine similarities", attn_cmd_embed},
     {"export", "export a model as a Hugging Face folder", attn_cmd_export},
+    {"study", "repeat a claim about attention as an experiment", attn_cmd_study},
     {"info", "describe the machine, a model or a tensor file", attn_cmd_info},
 };
 

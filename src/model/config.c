@@ -25,10 +25,10 @@ static const char *const positions[] = {"sinusoidal", "learned",           "rota
                                         "none",       "sinusoidal_halves", NULL};
 static const char *const position_modes[] = {"add", "concatenate", NULL};
 static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "swiglu", "silu", NULL};
-static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
+static const char *const norms[] = {"layer_norm", "rms_norm", "none", NULL};
 static const char *const heads[] = {"linear", "transform", "none", NULL};
 
-enum member_type { CHOICE, INTEGER, FLAG, REAL };
+enum member_type { CHOICE, INTEGER, FLAG, REAL, SCALE };
 
 #define AT(member) offsetof(struct attn_model_config, member)
 static const struct config_member {
@@ -60,12 +60,14 @@ static const struct config_member {
     {"norm_first", FLAG, AT(norm_first), NULL, 0, 0},
     {"final_norm", FLAG, AT(final_norm), NULL, 0, 0},
     {"bias", FLAG, AT(bias), NULL, 0, 0},
+    {"residual", FLAG, AT(residual), NULL, 0, 0},
     {"share_encoder_decoder_embeddings", FLAG, AT(share_encoder_decoder_embeddings), NULL, 0, 0},
     {"tie_word_embeddings", FLAG, AT(tie_word_embeddings), NULL, 0, 0},
     {"scale_embedding", FLAG, AT(scale_embedding), NULL, 0, 0},
     {"normalize_embedding", FLAG, AT(normalize_embedding), NULL, 0, 0},
     {"output_bias", FLAG, AT(output_bias), NULL, 0, 0},
     {"rotary_base", REAL, AT(rotary_base), NULL, 0, 0},
+    {"scale", SCALE, AT(scale), NULL, 0, 0},
     {"norm_eps", REAL, AT(norm_eps), NULL, 0, 0},
     {"dropout", REAL, AT(dropout), NULL, 0, 0}};
 
@@ -140,6 +142,18 @@ static attn_status read_integer(const struct config_member *m, const json_t *val
   return expected(m, value, range, err);
 }
 
+/* "default", "none" or a number. */
+static attn_status read_scale(const struct config_member *m, const json_t *value,
+                              struct attn_model_config *config, attn_error *err) {
+  const char *text = json_string_value(value);
+  double scale = json_number_value(value);
+  if (text && !strcmp(text, "none")) scale = 1;
+  if (!(scale > 0 && isfinite(scale)) && !(text && !strcmp(text, "default")))
+    return expected(m, value, "a number above 0, \"none\" or \"default\"", err);
+  *MEMBER(config, double, m->offset) = scale;
+  return ATTN_OK;
+}
+
 static attn_status read_member(const char *name, const json_t *value,
                                struct attn_model_config *config, attn_error *err) {
   const struct config_member *m = members;
@@ -147,6 +161,7 @@ static attn_status read_member(const char *name, const json_t *value,
   if (m == members + COUNT(members)) return wrong(err, name, "is an unknown member");
   if (m->type == CHOICE) return read_choice(m, value, config, err);
   if (m->type == INTEGER) return read_integer(m, value, config, err);
+  if (m->type == SCALE) return read_scale(m, value, config, err);
   if (m->type == FLAG) {
     if (!json_is_boolean(value)) return expected(m, value, "true or false", err);
     *MEMBER(config, int, m->offset) = json_is_true(value);
@@ -257,6 +272,7 @@ static const struct attn_model_config defaults = {.d_model = 512,
                                                   .norm_first = 1,
                                                   .final_norm = 1,
                                                   .bias = 1,
+                                                  .residual = 1,
                                                   .output_bias = UNSET,
                                                   .scale_embedding = 1,
                                                   .norm_eps = 1e-5,
@@ -289,7 +305,9 @@ static json_t *member_value(const struct attn_model_config *c, const struct conf
   if (m->type == CHOICE) return json_string(m->choices[chosen]);
   if (m->type == INTEGER) return json_integer(*MEMBER(c, const int64_t, m->offset));
   if (m->type == FLAG) return json_boolean(chosen);
-  return json_real(*MEMBER(c, const double, m->offset));
+  double real = *MEMBER(c, const double, m->offset);
+  if (m->type == SCALE && real == 0) return json_string("default");
+  return json_real(real);
 }
 
 char *attn_model_config_write(const struct attn_model_config *config) {

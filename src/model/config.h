@@ -17,7 +17,7 @@ enum attn_position_encoding {
   ATTN_POSITIONS_SINUSOIDAL_HALVES, /* all sines before all cosines, as in Marian */
 };
 
-enum attn_norm_type { ATTN_LAYER_NORM, ATTN_RMS_NORM };
+enum attn_norm_type { ATTN_LAYER_NORM, ATTN_RMS_NORM, ATTN_NO_NORM };
 
 /* From the last hidden vectors to the output. */
 enum attn_output_head {
@@ -41,9 +41,11 @@ struct attn_model_config {
   enum attn_position_mode position_mode; /* added to the token's vector, or concatenated */
   int64_t position_dim; /* width of the position's vector if concatenated; else d_model */
   double rotary_base;
+  double scale; /* of scores; 0: 1 / sqrt(head_dim). "none" in JSON is 1 */
   enum attn_activation activation;
   enum attn_norm_type norm;
   int norm_first, final_norm, bias;
+  int residual; /* 0: a sublayer replaces its input instead of adding to it */
   int share_encoder_decoder_embeddings;
   int tie_word_embeddings; /* the output layer's weights are the target embedding */
   int scale_embedding;     /* by sqrt(d_model) */

@@ -56,7 +56,7 @@ static const char *const variants[] = {
     "\"num_kv_heads\": 2, \"head_dim\": 6, \"value_head_dim\": 5, \"positions\": \"alibi\"",
     ("\"normalize_embedding\": true, \"head\": \"transform\", \"activation\": \"silu\", "
      "\"positions\": \"sinusoidal_halves\", \"tie_word_embeddings\": true, \"output_bias\": true"),
-    "\"num_kv_heads\": 1, \"position_mode\": \"concatenate\", \"position_dim\": 6",
+    "\"num_kv_heads\": 1, \"position_mode\": \"concatenate\", \"position_dim\": 6, \"scale\": 0.7",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

@@ -46,6 +46,26 @@ static void reads_what_it_writes(void **state) {
   free(text), free(twice);
 }
 
+/* "none" is a factor of 1, "default" 1 / sqrt(head_dim), which is written as such. */
+static void reads_and_writes_the_scale(void **state) {
+  (void)state;
+  static const struct {
+    const char *json, *written;
+    double scale;
+  } cases[] = {{"{\"vocab_size\": 9}", "\"scale\":\"default\"", 0},
+               {"{\"vocab_size\": 9, \"scale\": \"default\"}", "\"scale\":\"default\"", 0},
+               {"{\"vocab_size\": 9, \"scale\": \"none\"}", "\"scale\":1.0", 1},
+               {"{\"vocab_size\": 9, \"scale\": 0.5}", "\"scale\":0.5", 0.5}};
+  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+    struct attn_model_config c;
+    assert_int_equal(parse(cases[n].json, &c, NULL), ATTN_OK);
+    assert_true(c.scale == cases[n].scale);
+    char *text = attn_model_config_write(&c);
+    assert_non_null(strstr(text, cases[n].written));
+    free(text);
+  }
+}
+
 static void rejects_invalid_configurations_by_name(void **state) {
   (void)state;
   static const struct {
@@ -71,6 +91,9 @@ static void rejects_invalid_configurations_by_name(void **state) {
       {"{\"vocab_size\": 9, \"dropout\": 1}", "dropout"},
       {"{\"vocab_size\": 9, \"dropout\": \"0\"}", "dropout"},
       {"{\"vocab_size\": 9, \"norm_eps\": -1}", "norm_eps"},
+      {"{\"vocab_size\": 9, \"scale\": 0}", "scale"},
+      {"{\"vocab_size\": 9, \"scale\": \"sqrt\"}", "scale"},
+      {"{\"vocab_size\": 9, \"residual\": 0}", "residual"},
       {"{\"vocab_size\": 9, \"head_dim\": 3, \"positions\": \"rotary\"}", "head_dim"},
       {"{\"vocab_size\": 9, \"source_vocab_size\": 8, \"share_encoder_decoder_embeddings\": true}",
        "share_encoder"},
@@ -178,6 +201,7 @@ static void parameters_have_pytorch_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_depend_on_other_members),
                                      cmocka_unit_test(reads_what_it_writes),
+                                     cmocka_unit_test(reads_and_writes_the_scale),
                                      cmocka_unit_test(rejects_invalid_configurations_by_name),
                                      cmocka_unit_test(reads_former_names),
                                      cmocka_unit_test(rejects_a_nul_anywhere),

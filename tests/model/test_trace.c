@@ -51,6 +51,7 @@ static attn_status trace(void (*hold)(const struct attn_traced_attention *), int
 static void hold_row(const struct attn_traced_attention *s, int64_t h, int64_t i) {
   double scores[SAID], top = -INFINITY, most = 0, sum = 0, all = 0;
   int64_t group = s->heads / s->kv_heads, visible = s->causal ? i + 1 : s->keys;
+  const double set = network->config.scale, scale = set > 0 ? set : 1 / sqrt((double)s->width);
   const float *w = s->weights + (h * s->queries + i) * s->keys;
   for (int64_t j = 0; j < visible; j++) {
     double dot = 0, size = 0;
@@ -60,8 +61,8 @@ static void hold_row(const struct attn_traced_attention *s, int64_t h, int64_t i
       dot += term, size += fabs(term);
     }
     double far = s->slopes ? (double)s->slopes[h] * fabs((double)(i - j)) : 0;
-    scores[j] = dot / sqrt((double)s->width) - far, top = fmax(top, scores[j]);
-    most = fmax(most, size / sqrt((double)s->width) + far);
+    scores[j] = dot * scale - far, top = fmax(top, scores[j]);
+    most = fmax(most, size * scale + far);
   }
   for (int64_t j = 0; j < visible; j++) sum += exp(scores[j] - top);
   double c = ceil(log2((double)s->keys)) + 1, n = (double)visible;

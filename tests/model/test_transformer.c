@@ -105,6 +105,8 @@ static const char *const variants[] = {
     "\"output_bias\": true",
     "\"positions\": \"sinusoidal_halves\", \"activation\": \"silu\", \"output_bias\": false",
     "\"head\": \"transform\", \"activation\": \"swiglu\"",
+    "\"residual\": false, \"scale\": 0.3",
+    "\"norm\": \"none\", \"scale\": 0.1, \"dropout\": 0.2",
 };
 
 /* ---- Gradients ---- */

@@ -18,7 +18,7 @@ struct attn_traced_attention {
   int64_t heads, kv_heads, width;            /* Hq, H, E; head h has key/value head h / (Hq / H) */
   int64_t queries, keys;                     /* L, S */
   int causal;                                /* query i attends to keys 0 .. i */
-  double scale;                              /* 1 / sqrt(E) */
+  double scale;                              /* 1 / sqrt(E) by default */
   const float *slopes;                       /* (Hq) of ALiBi, or NULL */
   const float *weights;                      /* (Hq, L, S), each row sums to 1 */
   struct attn_row_view q /* (L, Hq E) */, k; /* (S, H E); rotated already if positions are rotary */

@@ -1,4 +1,5 @@
 /* write_lesson.c -- attn_model_write_lesson: the attention of one head as a lesson. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,6 +113,17 @@ static void put_weights(struct lesson_writer *w, const struct attn_traced_attent
   }
 }
 
+/* Returns the name of the scores that the mask and the softmax take. */
+static const char *put_scale(struct lesson_writer *w, const struct attn_traced_attention *s) {
+  put(w, "scores = Q K^T\n\n");
+  if (s->scale == 1) return "scores";
+  if (s->scale == 1 / sqrt((double)s->width))
+    put(w, "scaled = scores / sqrt(%lld)\n\n", (long long)s->width);
+  else
+    put(w, "scaled = scores / %.17g\n\n", 1 / s->scale);
+  return "scaled";
+}
+
 static void write_attention(struct lesson_writer *w, const struct attn_traced_attention *s) {
   static const char *const kinds[] = {"Encoder self-attention", "Decoder self-attention",
                                       "Cross-attention"};
@@ -121,11 +133,10 @@ static void write_attention(struct lesson_writer *w, const struct attn_traced_at
       (long long)w->head + 1);
   put_rows(w, "Q", &s->q, w->head * s->width, s->width, queries);
   put_rows(w, "K", &s->k, w->head / (s->heads / s->kv_heads) * s->width, s->width, keys);
-  put(w, "scores = Q K^T\n\nscaled = scores / sqrt(%lld)\n\n", (long long)s->width);
+  const char *scores = put_scale(w, s);
   put_mask(w, s, queries, keys);
-  put(w, "%s\n\n",
-      s->causal ? "masked: minus infinity hides\n\nweights = softmax(masked)"
-                : "weights = softmax(scaled)");
+  if (s->causal) put(w, "masked: minus infinity hides\n\n");
+  put(w, "weights = softmax(%s)\n\n", s->causal ? "masked" : scores);
   put_weights(w, s, queries, keys);
 }
 

@@ -23,7 +23,7 @@ static struct attn_tape_variable *norm(const struct attn_pass *p, struct attn_ta
 /* ---- A block ---- */
 
 /* A sublayer f is x + f(norm(x)), or norm(x + f(x)) [Xiong20]: pre_norm before it, add_residual
- * after it. */
+ * after it. Without residual connections x is left out. */
 static struct attn_tape_variable *pre_norm(const struct attn_pass *p, struct attn_tape_variable *x,
                                            struct attn_norm_weights w) {
   return p->c->norm_first ? norm(p, x, w) : x;
@@ -33,7 +33,9 @@ static struct attn_tape_variable *add_residual(const struct attn_pass *p,
                                                struct attn_tape_variable *x,
                                                struct attn_tape_variable *f,
                                                struct attn_norm_weights w) {
-  struct attn_tape_variable *y = attn_tape_add(p->tape, x, f, p->c->dropout);
+  struct attn_tape_variable *y = f;
+  if (p->c->residual || p->c->dropout > 0)
+    y = attn_tape_add(p->tape, p->c->residual ? x : NULL, f, p->c->dropout);
   return p->c->norm_first ? y : norm(p, y, w);
 }
 

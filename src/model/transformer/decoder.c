@@ -53,6 +53,8 @@ static struct attn_tape_variable *attend(const struct attn_pass *p, const struct
                           .threads = t->host.threads,
                           .workspace = d->workspace,
                           .workspace_bytes = d->workspace_bytes,
+                          .flags = c->scale != 0 ? ATTN_SDPA_SCALE : 0,
+                          .scale = c->scale,
                           .alibi = with_alibi ? &slopes : NULL};
   if (attn_tape_is_computing(t))
     t->status = attn_sdpa_forward_cached(&desc, &tq, cache, sequences, q->n, &ty, &t->error);

@@ -49,6 +49,7 @@ static struct attn_norm_weights norm(struct network_builder *b, const char *name
   const struct attn_model_config *c = &b->n->config;
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
+  if (c->norm == ATTN_NO_NORM) return w;
   snprintf(full, sizeof full, "%s.weight", name);
   w.scale = add(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
   snprintf(full, sizeof full, "%s.bias", name);

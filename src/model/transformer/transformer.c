@@ -24,6 +24,7 @@ static struct attn_tape_variable *attend(const struct attn_pass *p,
       .cu_seqlens_q = a->queries->starts,
       .cu_seqlens_k = keys->starts,
       .causal = is_self && a->causal,
+      .scale = c->scale,
       .alibi = is_self && c->positions == ATTN_POSITIONS_ALIBI ? p->n->slopes : NULL};
   struct attn_columns v = {k.of, k.from + c->num_kv_heads * c->head_dim};
   return attn_tape_attend(p->tape, &m, q, k, v, c->dropout);
