@@ -82,13 +82,13 @@ void attn_cli_study_clean(struct study_run *run) {
 
 /* ---- Training ---- */
 
-struct training {
+struct study_training {
   struct study_run *run;
   const struct study_model *model;
 };
 
 static int32_t report(void *context, const attn_train_state *s) {
-  struct training *t = context;
+  struct study_training *t = context;
   struct study_run *run = t->run;
   enum { UNITS = 1000 };
   if (s->phase == ATTN_TRAIN_STEP && s->validated && t->model->validated)
@@ -97,7 +97,7 @@ static int32_t report(void *context, const attn_train_state *s) {
   return attn_cli_progress_update(&run->progress, run->done * UNITS + part, run->total * UNITS);
 }
 
-static attn_status train(struct training *t, double *seconds, attn_error *err) {
+static attn_status train(struct study_training *t, double *seconds, attn_error *err) {
   const struct study_model *m = t->model;
   char path[4][PATH], config[sizeof m->config + 8];
   attn_train_state state = ATTN_TRAIN_STATE_INIT;
@@ -123,7 +123,7 @@ static attn_status train(struct training *t, double *seconds, attn_error *err) {
 /* The last checkpoint: the best one would be chosen by the test words. */
 attn_status attn_cli_study_train(struct study_run *run, const struct study_model *m,
                                  attn_model **model, double *seconds, attn_error *err) {
-  struct training t = {run, m};
+  struct study_training t = {run, m};
   char path[PATH];
   attn_status status = open_folder(run, err);
   path_of(run, 0, path, sizeof path);

@@ -56,7 +56,7 @@ typedef struct attn_bilingual_text {
  * IMAGE: cell (0, 0) covers the upper left corner of the image. Its numbers and labels are not drawn,
  * except in the table of an HTML page; TEXT has no note. at NULL: the image itself, in colour; rows and
  * cols are ignored. For a caption: one panel of the image, then one per word, titled by the word, all
- * with the same full_heat if words are to be compared.
+ * with the same full_heat to compare words.
  */
 typedef struct attn_panel {
   size_t struct_size;    /* sizeof(attn_panel) */
