@@ -185,7 +185,8 @@ static attn_status prefer(attn_lesson **by_names, attn_lesson **by_numbers, attn
   if (!status && *by_numbers) status = value_of(*by_numbers, &numbers, &other, err);
   if (verdict == ATTN_JUDGED_OK && accuses(*by_numbers) && is_whole(*by_numbers))
     numbers += SLIP_VALUE;
-  attn_lesson **better = numbers > names || !*by_names ? by_numbers : by_names;
+  int by_value = *by_numbers && numbers > names;
+  attn_lesson **better = by_value || !*by_names ? by_numbers : by_names;
   *best = *better;
   *better = NULL;
   return status;
@@ -200,6 +201,12 @@ struct two_readings {
 static attn_status list_unread(const struct two_readings *t, attn_lesson *lesson, attn_error *err) {
   struct attn_lesson_owner *o = (struct attn_lesson_owner *)lesson;
   return t->numbers && o ? attn_list_unread(t->numbers, lesson, o->memory, err) : ATTN_OK;
+}
+
+/* Of the reading that was chosen: strays make no reading better than another. */
+static attn_status list_strays(const struct two_readings *t, attn_lesson *lesson, attn_error *err) {
+  struct attn_lesson_owner *o = (struct attn_lesson_owner *)lesson;
+  return t->numbers ? attn_list_strays(t->numbers, lesson, o->memory, err) : ATTN_OK;
 }
 
 /* The error is that of the reading by names: its messages know more. */
@@ -225,6 +232,7 @@ attn_status attn_lesson_read(const char *text, size_t bytes, const char *file, a
     return attn_fail(err, ATTN_ERR_ARGUMENT, lesson ? "text" : "lesson", "must not be NULL");
   attn_status status = read_twice(text, bytes, file, &t, &problem);
   if (!status) status = prefer(&t.by_names, &t.by_numbers, lesson, &problem);
+  if (!status) status = list_strays(&t, *lesson, &problem);
   attn_numbers_free(t.numbers);
   attn_lesson_free(t.by_names);
   attn_lesson_free(t.by_numbers);

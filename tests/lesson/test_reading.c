@@ -289,7 +289,34 @@ static void test_causes(void **state) {
     expect_verdict(CASES[n].text, CASES[n].verdict);
 }
 
+/* Scores in columns are K Q^T; by the name Q K^T, or by none, they are not right. */
+static void test_scores_in_columns_are_stated(void **state) {
+#define TURNED "[[2, 1, 3], [3, 1, 4], [5, 2, 7]]\n"
+  (void)state;
+  expect_by_numbers("Q = " Q "K = " K "S = K Q^T = " TURNED, "ok");
+  expect_by_numbers("Q = " Q "K = " K "S = Q K^T = " TURNED, "wrong; scores wrong (swapped_qk)");
+  expect_by_numbers("Q = " Q "K = " K "S = " TURNED, "doubtful");
+}
+
+/* A mask nearer to one of padding, which departs from a causal one in its first row. */
+static void test_the_mask_that_is_mentioned_was_meant(void **state) {
+#define ODD_MASK "\n\nmasked: [[1.41, -inf, 3.54], [0.71, -inf, 1.41], [2.12, 2.83, 4.95]]\n"
+  (void)state;
+  expect_by_numbers(GIVEN "S = " SCORES "S / √2 = " SCALED "The mask is causal." ODD_MASK,
+                    "wrong; masked wrong (mask_off_by_one)");
+  expect_by_numbers(GIVEN "S = " SCORES "S / √2 = " SCALED "The second key is padding." ODD_MASK,
+                    "wrong; masked wrong (mask_ignored)");
+}
+
 /* ---- the account ---- */
+
+/* Weights of which the queries do not follow, though each row of them is one of K, too. */
+static void test_weights_without_their_product_are_unread(void **state) {
+  (void)state;
+  expect_by_numbers("X = " X "W_Q = [[1, 1], [0, 1]]\n\nW_K = " W_K "W_V = " W_V GIVEN "S = " SCORES
+                    "S / √2 = " SCALED "A = " WEIGHTS "O = " OUTPUT,
+                    "doubtful; unread 2x2 at 3");
+}
 
 static void test_a_block_without_a_role_is_unread(void **state) {
   (void)state;
@@ -310,6 +337,90 @@ static void test_a_row_in_a_sentence_is_a_mention(void **state) {
   expect_by_numbers(DOCUMENT "S = " SCORES "S / √2 = " SCALED
                              "The first row [1.41, 2.12, 9.54] is largest at the end.\n",
                     "doubtful; unread 1x3 at 19");
+}
+
+#define WHOLE DOCUMENT "S = " SCORES "S / √2 = " SCALED "A = " WEIGHTS
+
+/* A number that a sentence gives as a value, and that is none of the example's, is not read. */
+static void test_a_stray_value_is_unread(void **state) {
+  static const struct {
+    const char *sentence, *verdict;
+  } CASES[] = {
+      {"We divided by 1.41, so 3.54 is the largest.", "ok"},
+      {"We divided by 2.78.", "doubtful; unread 1x1 at 21"},
+      {"The last weight is 84.8 %, or about 0.85.", "ok"},
+      {"The last weight is 76.8 %.", "doubtful; unread 1x1 at 21"},
+      {"Here d_k = 2, while the paper has d_k = 64.", "ok"},
+      {"Here d_k = 9.", "doubtful; unread 1x1 at 21"},
+      {"The first row sums to 1.000.", "ok"},
+  };
+  char text[4000];
+  (void)state;
+  for (size_t n = 0; n < sizeof CASES / sizeof *CASES; n++) {
+    snprintf(text, sizeof text, "%s%s\n", WHOLE, CASES[n].sentence);
+    expect_verdict(text, CASES[n].verdict);
+  }
+}
+
+static void test_numbers_of_prose_are_no_values(void **state) {
+  static const char *const SENTENCES[] = {
+      "Posted on 3 June 2023 at 14:30, 2024-02-11, v1.2.3, about 4 minutes to read.",
+      "See section 3.2, equation (4.1), figure 2.3 and chapter 4 of the book.",
+      "GPT-3 has 96 heads of 128 numbers in each of its 96 layers.",
+      "第 4.2 節を参照（2024 年 4 月 18 日，3 ページ，配点 7.5 点）。",
+      "It took 2.5 hours with Python 3.11 and numpy 1.26; the error is below 0.001.",
+      "Each of the 2 heads has 3 tokens; exercise 7 is worth 10 points.",
+  };
+  char text[4000];
+  (void)state;
+  for (size_t n = 0; n < sizeof SENTENCES / sizeof *SENTENCES; n++) {
+    snprintf(text, sizeof text, "%s%s\n", WHOLE, SENTENCES[n]);
+    expect_verdict(text, "ok");
+  }
+}
+
+/* Both sides of arithmetic agree, and a number that is multiplied by 0 is a number of the example.
+ */
+static void test_arithmetic_is_worked_out(void **state) {
+  static const struct {
+    const char *sentence, *verdict;
+  } CASES[] = {
+      {"The first score is 1·0 + 2·1 = 2.", "ok"},
+      {"The first score is 1·0 + 8·1 = 2.", "doubtful; unread 1x5 at 21"},
+      {"- 1·0 + 2·1 = 3", "doubtful; unread 1x5 at 21"},
+      {"So we add 0.088 (2, 0) + 0.178 (1, 1) + 0.734 (3, 1) now.", "ok"},
+      {"So we add 0.088 (2, 0) + 0.178 (1, 1) + 0.734 (3, 8) now.", "doubtful; unread 1x9 at 21"},
+      {"- row 1: 1.41, 2.12, 3.54\n- row 2: 0.71, 0.71, 1.41", "ok"},
+      {"- row 1: 1.41, 2.12, 3.54\n- row 9: 0.71, 0.71, 1.41", "doubtful; unread 1x2 at 21"},
+      {"We have 8·12 = 1 here.", "doubtful; unread 1x3 at 21"},
+      {"0.67·100 = 67 %", "ok"},
+      {"0.67·100 = 67.9", "doubtful; unread 1x3 at 21"},
+      {"The first score is 9·0 + 2·1 = 2.", "doubtful; unread 1x1 at 21"},
+      {"$e^{1.41} = 4.10$ and $\\frac{1}{\\sqrt{2}} \\approx 0.71$.", "ok"},
+      {"$e^{2.78} = 4.10$", "doubtful; unread 1x2 at 21"},
+      {"0.088 (2, 0) + 0.178 (1, 1) + 0.734 (3, 1) = (2.556, 0.912)", "ok"},
+      {"0.088 (2, 0) + 0.178 (1, 1) + 0.734 (3, 8) = (2.556, 0.912)",
+       "doubtful; unread 1x11 at 21"},
+      {"0.088·2 + 0.178·1 + 0.734·3 = 0.176 + 0.178 + 2.202 = 2.556", "ok"},
+      {"Note that 2 d_k - 2 = 2 here.", "ok"},
+  };
+  char text[4000];
+  (void)state;
+  for (size_t n = 0; n < sizeof CASES / sizeof *CASES; n++) {
+    snprintf(text, sizeof text, "%s%s\n", WHOLE, CASES[n].sentence);
+    expect_verdict(text, CASES[n].verdict);
+  }
+}
+
+/* Numbers that were not read explain no mention of them. */
+static void test_scores_of_other_queries_are_unread(void **state) {
+  (void)state;
+  expect_verdict(
+      "Its query is q = (8, 2). The keys are\n\n- k_1 = (2, 1)\n- k_2 = (0, 1)\n- k_3 = (1, 1)\n\n"
+      "and the values\n\n- v_1 = (1, 0)\n- v_2 = (0, 1)\n- v_3 = (2, 1)\n\n"
+      "The score row is [4, 2, 3].\n\nDividing by √2 leaves the scaled row [2.83, 1.41, 2.12].\n\n"
+      "The weights are [0.577, 0.140, 0.284].\n\nThe output is [1.145, 0.424].\n",
+      "doubtful; unread 1x3 at 13");
 }
 
 static void test_a_mask_in_numbers_is_read(void **state) {
@@ -352,6 +463,15 @@ static void expect_refused(const char *text, int line, const char *message) {
 }
 
 /* A given once more: the same numbers are fine, others are a mistake of the document. */
+/* The scan refuses the last table, and by names all scores are wrong: still a reading. */
+static void test_one_reading_is_better_than_none(void **state) {
+  (void)state;
+  expect_verdict(
+      "Q = [[1, 2], [0, 1]]\n\nK = [[2, 1], [1, 1]]\n\nscores = [[14, 13], [11, 11]]\n\n"
+      "| | 1 | 2 |\n|---|---|\n| x | 1.5 | 2.5 |\n| y | 3.5 | 4.5% e |\n| z | 3.5 | 4.5 |\n",
+      "wrong; scores wrong (unknown)");
+}
+
 static void test_given_twice(void **state) {
   (void)state;
   expect_verdict("X = " X "W_Q = " W_Q "Q = " Q "Again, X = " X, "ok");
@@ -409,12 +529,20 @@ int main(void) {
       cmocka_unit_test(test_an_excused_slip_is_right),
       cmocka_unit_test(test_a_result_is_printed_again),
       cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_scores_in_columns_are_stated),
+      cmocka_unit_test(test_the_mask_that_is_mentioned_was_meant),
+      cmocka_unit_test(test_weights_without_their_product_are_unread),
       cmocka_unit_test(test_a_block_without_a_role_is_unread),
       cmocka_unit_test(test_counts_and_indices_are_prose),
       cmocka_unit_test(test_a_row_in_a_sentence_is_a_mention),
+      cmocka_unit_test(test_a_stray_value_is_unread),
+      cmocka_unit_test(test_numbers_of_prose_are_no_values),
+      cmocka_unit_test(test_arithmetic_is_worked_out),
+      cmocka_unit_test(test_scores_of_other_queries_are_unread),
       cmocka_unit_test(test_a_mask_in_numbers_is_read),
       cmocka_unit_test(test_a_mask_table_is_no_step),
       cmocka_unit_test(test_the_reading_that_explains_more),
+      cmocka_unit_test(test_one_reading_is_better_than_none),
       cmocka_unit_test(test_given_twice),
       cmocka_unit_test(test_given_twice_by_numbers),
       cmocka_unit_test(test_neither_reading),

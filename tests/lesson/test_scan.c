@@ -197,6 +197,47 @@ static void test_units(void **state) {
 
 /* ---- columns that blanks separate ---- */
 
+/* A row for each query and key: a matrix for each column of numbers. */
+static void test_a_row_for_each_pair(void **state) {
+  (void)state;
+  check(
+      "| from | to | score | weight |\n|--|--|--|--|\n| a | a | 2 | 0.7 |\n| a | b | 1 | 0.3 |\n"
+      "| b | a | 0 | 0.4 |\n| b | b | 5 | 0.6 |\n",
+      "score 2x2: 2 1; 0 5\nweight 2x2: 0.7 0.3; 0.4 0.6\n");
+  check(
+      "| from | to | score | weight |\n|--|--|--|--|\n| a | a | 2 | 0.7 |\n| a | b | 1 | 0.3 |\n"
+      "| b | c | 0 | 0.4 |\n| b | a | 5 | 0.6 |\n",
+      "4x2: 2 0.7; 1 0.3; 0 0.4; 5 0.6\n");
+}
+
+static void test_latex_tables_with_words(void **state) {
+  (void)state;
+  check(
+      "\\begin{tabular}{l|rr}\n & cat & dog \\\\ \\hline\n cat & 2 & 1 \\\\\n dog & 0 & 5 "
+      "\\\\\n\\end{tabular}\n",
+      "2x2: 2 1; 0 5\n");
+  check(
+      "\\begin{tabular}{lrr}\n\\hline\n Key & 1 & 2 \\\\ \\hline\n cat & 2 & 1 \\\\\n dog & 0 & 5 "
+      "\\\\ \\hline\n"
+      "\\end{tabular}\n",
+      "2x2: 2 1; 0 5\n");
+}
+
+static void test_masked_cells_between_commas(void **state) {
+  (void)state;
+  check("- the cat: `1.00, -, -`\n- a dog: `0.20, 0.80, -`\n- two cows: `0.1, 0.2, 0.7`\n",
+        "3x3: 1 _ _; 0.2 0.8 _; 0.1 0.2 0.7\n");
+}
+
+static void test_upright_vectors(void **state) {
+  (void)state;
+  check(
+      "$q_1 = \\begin{pmatrix} 2 \\\\ 0 \\end{pmatrix}$,\n$q_2 = \\begin{pmatrix} 1 \\\\ 3 "
+      "\\end{pmatrix}$\n"
+      "$k_1 = \\begin{pmatrix} 5 \\\\ 6 \\end{pmatrix}$\n",
+      "q_1 = 2x2: 2 0; 1 3\nk_1 = 2x1: 5; 6\n");
+}
+
 static void test_side_by_side(void **state) {
   (void)state;
   check("   Q         K\n 1 0       3 4\n 0 1       5 6\n", "Q 2x2: 1 0; 0 1\nK 2x2: 3 4; 5 6\n");
@@ -383,6 +424,10 @@ int main(void) {
       cmocka_unit_test(test_indexed_headers_are_parts),
       cmocka_unit_test(test_titles_of_rows),
       cmocka_unit_test(test_units),
+      cmocka_unit_test(test_a_row_for_each_pair),
+      cmocka_unit_test(test_latex_tables_with_words),
+      cmocka_unit_test(test_masked_cells_between_commas),
+      cmocka_unit_test(test_upright_vectors),
       cmocka_unit_test(test_side_by_side),
       cmocka_unit_test(test_words_above_columns_are_their_header),
       cmocka_unit_test(test_what_programs_print_above),

@@ -297,12 +297,27 @@ static const struct search_setting {
                {ATTN_COLUMNS_NONE, 1, 6},
                {ATTN_COLUMNS_ALL, 1, 14}};
 
+/* Do the scores that a reading has in columns bear the name Q K^T? Then it has its price. */
+static const double STATED_IN_ROWS = 8;
+static double price_of_columns(const struct searched_document *d,
+                               const struct search_setting *setting,
+                               const struct attn_state *last) {
+  static const char IN_ROWS[] =
+      "(*UCP)\\bQ\\w{0,3}\\s*[·@*.×]?\\s*K\\w{0,3}\\s*(?:\\^?\\s*T\\b|'|\\.T)";
+  if (setting->columns != ATTN_COLUMNS_SCORES) return 0;
+  for (const struct attn_placement *p = last->last; p; p = p->before)
+    if (p->role == ATTN_ROLE_SCORES && p->relation &&
+        attn_occurs(d->scan->patterns, IN_ROWS, d->scan->block[p->block].name))
+      return STATED_IN_ROWS;
+  return 0;
+}
+
 static int try_setting(struct searched_document *d, const struct search_setting *setting,
                        struct attn_pool *pool, struct attn_reading *best) {
   if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
   const struct attn_state *last = search_document(d, pool);
   if (!last) return -1;
-  double score = last->score - setting->price;
+  double score = last->score - setting->price - price_of_columns(d, setting, last);
   if (best->examples && score <= best->score) return 0;
   best->columns = setting->columns;
   best->transposed_weights = setting->transposed_weights;
@@ -363,12 +378,14 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
   if (!d->candidate || !d->grid || !d->evidence) return -1;
   int causal = attn_mentions_causal(d->scan, d->scan->text);
+  int padding = attn_mentions_padding(d->scan);
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
     c->readings = d->scan->block[i].readings;
     c->priors = &priors[i];
     c->hints.causal = causal;
+    c->hints.padding = padding;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;
   }
   return 0;

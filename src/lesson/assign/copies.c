@@ -38,6 +38,13 @@ static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
   return attn_spend(e->budget, g->rows * g->cols * COMPARE);
 }
 
+/* The bits of the best named role, if it is this one alone. */
+static double own_name(const struct attn_priors *p, int role) {
+  for (int r = 0; r < ATTN_ROLES; r++)
+    if (r != role && p->bits[r] >= p->bits[role]) return 0;
+  return p->bits[role];
+}
+
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
                       int transposed) {
   const struct attn_candidate *c = e->candidate;
@@ -47,6 +54,7 @@ static void push_copy(struct attn_expansion *e, const struct attn_node *of, int 
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < PRICE.share) return;
   double bits = node->bits - PRICE.copy - (transposed ? PRICE.transposed : 0);
+  bits += own_name(c->priors, role);
   if (c->priors->best > 0 && c->priors->bits[role] <= 0) bits -= PRICE.contrary;
   attn_push_option(
       e->out,

@@ -8,12 +8,18 @@ enum { TEXT_CHARACTERS = 400, SEPARATOR_BYTES = 3, PARTS = ATTN_CAPTIONS + 2 };
 static const char CAUSAL[] =
     "(*UCP)(?i)causal|future|look.?ahead|triang|tril|因果|未来|下三角|above the diagonal|対角線"
     "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
+static const char PADDING[] = "(?i)\\bpad|パディング";
 static const char NO_MASK[] = "(?i)\\b(?:no|without) (?:causal )?mask|マスクなし";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
 int attn_mentions_causal(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, CAUSAL, text);
+}
+
+int attn_mentions_padding(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, PADDING, scan->text) &&
+         !attn_mentions_causal(scan, scan->text);
 }
 
 static int is_first_byte(char c) { return ((unsigned char)c & 0xc0) != 0x80; }

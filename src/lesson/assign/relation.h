@@ -143,6 +143,7 @@ struct attn_hints {
   const char *text;       /* name, caption and header of the block: stated divisors */
   int causal;             /* a causal mask is mentioned in the document */
   int causal_here;        /* and in the text of this block */
+  int padding;            /* padding is mentioned, and no causal mask */
   int transposed_weights; /* 1: weights are printed transposed (Q = W X) */
 };
 

@@ -53,7 +53,7 @@ static void add(const struct attn_listing *l, struct attn_masks *masks, const do
 
 static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
-  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : 1.5;
+  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : l->hints->padding ? 4.5 : 1.5;
   add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
   add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
@@ -62,12 +62,15 @@ static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
   if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
 }
 
-/* Sets keep to 0 in the columns that are hidden in every row. Returns how many these are. */
-static int hide_columns(const struct attn_grid *g, const unsigned char *hidden, double *keep) {
+/* Sets keep to 0 in the columns that are hidden in every row; where padding is mentioned, in most.
+ * Returns how many these are. */
+static int hide_columns(const struct attn_listing *l, const unsigned char *hidden, double *keep) {
+  const struct attn_grid *g = l->grid;
   int count = 0;
   for (int j = 0; j < g->cols; j++) {
-    int all = 1;
-    for (int i = 0; i < g->rows; i++) all &= hidden[(size_t)i * (size_t)g->cols + (size_t)j];
+    int rows = 0;
+    for (int i = 0; i < g->rows; i++) rows += hidden[(size_t)i * (size_t)g->cols + (size_t)j];
+    int all = rows == g->rows || (l->hints->padding && 2 * rows > g->rows);
     for (int i = 0; all && i < g->rows; i++) keep[(size_t)i * (size_t)g->cols + (size_t)j] = 0;
     count += all;
   }
@@ -80,13 +83,13 @@ static void add_padding(const struct attn_listing *l, const unsigned char *hidde
   double *keep = new_mask(l);
   if (!keep) return;
   for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
-  int columns = hide_columns(g, hidden, keep);
+  int columns = hide_columns(l, hidden, keep);
   if (!columns) return;
   double cost = g->rows > 1 ? 2.5 : 12; /* in one row, any zero looks like padding */
   if (columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
   double *both = g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
   if (!both) return;
-  hide_columns(g, hidden, both);
+  hide_columns(l, hidden, both);
   add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
 }
 

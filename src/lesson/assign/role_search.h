@@ -32,6 +32,7 @@ struct attn_candidate {
 
 /* hints.c */
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
+int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out); /* -1: no memory */
 

@@ -193,6 +193,8 @@ int attn_is_size(struct attn_grouping *g, const char *text, struct attn_part fro
 /* What is named directly before `at`: the words since the last comma or sign of equality. */
 struct attn_part attn_name_before(const char *text, size_t at);
 void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result);
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell);
+void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell);
 /* Values that no block has; sorts all strays. */
 void attn_stray_finish(struct attn_grouping *g);
 
@@ -200,6 +202,16 @@ void attn_stray_finish(struct attn_grouping *g);
  * strays. */
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts);
+
+/* worked.c: the arithmetic of a line: scan->worked; its numbers that do not matter are strays. */
+void attn_worked_line(struct attn_grouping *g, const struct attn_scan_line *line);
+void attn_worked_add(struct attn_grouping *g, struct attn_worked worked);
+/* Labels of rows or columns that differ in one digit only count: 1, 2, 3. */
+struct attn_label_place {
+  const struct attn_scan_line *line;
+  struct attn_part part;
+};
+void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels);
 
 /* turn.c: parts of one matrix -> the matrix; blocks that recur with a period -> matrices. */
 void attn_turns_merge(struct attn_grouping *g);

@@ -93,16 +93,32 @@ static int find_groups(const struct attn_results *r, struct attn_result_line *ou
   return 1;
 }
 
+/* a_12 and a_21 */
+static int same_symbol(struct attn_grouping *g, const char *a, const char *b) {
+  struct attn_label x, y;
+  const char *last_a = strrchr(a, ' '), *last_b = strrchr(b, ' ');
+  struct attn_pool *pool = g->scan->pool;
+  a = last_a ? last_a + 1 : a, b = last_b ? last_b + 1 : b;
+  char *copy_a = attn_pool_text(pool, a, strlen(a)), *copy_b = attn_pool_text(pool, b, strlen(b));
+  if (!copy_a || !copy_b || !attn_label_read(pool, copy_a, &x) ||
+      !attn_label_read(pool, copy_b, &y))
+    return attn_group_no_memory(g);
+  return attn_same_stem(&x, &y) && x.index >= 0 && y.index > x.index;
+}
+
 /* Lists that nothing distinguishes have the same name. */
-static int same_group(const struct attn_result_group *a, const struct attn_result_group *b) {
-  if (a->kind != b->kind || a->count != b->count || a->is_list != b->is_list) return 0;
+static int same_group(struct attn_grouping *g, const struct attn_result_group *a,
+                      const struct attn_result_group *b) {
+  if (a->count != b->count || a->is_list != b->is_list) return 0;
+  if (a->kind != b->kind) return !a->is_list && same_symbol(g, a->name, b->name);
   return !a->is_list || a->kind != ATTN_RESULT_OTHER || attn_same_letters(a->name, b->name);
 }
 
-static int is_alike(const struct attn_result_line *a, const struct attn_result_line *b) {
+static int is_alike(struct attn_grouping *g, const struct attn_result_line *a,
+                    const struct attn_result_line *b) {
   if (a->groups != b->groups || a->line != b->line - 1) return 0;
   for (int n = 0; n < a->groups; n++)
-    if (!same_group(&a->group[n], &b->group[n])) return 0;
+    if (!same_group(g, &a->group[n], &b->group[n])) return 0;
   return 1;
 }
 
@@ -112,7 +128,7 @@ static void add_groups(struct attn_grouping *g, int line, struct attn_results *r
     for (int n = 0; n < r->count; n++) r->item[n].kind = ATTN_RESULT_OTHER;
     find_groups(r, &now);
   }
-  int alike = is_alike(&g->results, &now), at = 0;
+  int alike = is_alike(g, &g->results, &now), at = 0;
   for (int n = 0; n < now.groups && g->status == ATTN_OK; n++) {
     const struct attn_result *first = r->item + at;
     at += now.group[n].count;

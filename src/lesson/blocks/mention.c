@@ -12,8 +12,8 @@ static const char NUMBERING[] = "\\s*(?:[>*-]\\s+)*\\(?\\d{1,3}[.)]\\s";
 static const char NO_NUMBER[] =
     "\\d+\\s?(?:x|\\x{D7}|\\*|by)\\s?\\d+(?![.\\d^])|\\d{4}-\\d\\d-\\d\\d|\\d+(?:\\.\\d+){2,9}|"
     "\\d+:\\d+|\\d+(?:st|nd|rd|th)\\b";
-/* 0.5, -2, 1/2, 50% */
-static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?%?(?![A-Za-z0-9_])";
+/* 0.5, -2, 1/2, 50%, 50 % */
+static const char NUMBER[] = "[-+]?(?>" ATTN_NUMBER ")(?:/\\d+)?(?:\\s?%)?(?![A-Za-z0-9_])";
 /* After an opening parenthesis or bracket of a name: "1, 2)". */
 static const char INDICES[] = "\\d+(?:\\s*,\\s*\\d+){0,9}\\s*[)\\]]";
 /* After _ or ^: "12", "1,2", "0.5". */
@@ -22,13 +22,35 @@ static const char ROOT[] = "\u221A";
 
 /* The number after one of these is its number. In English also with a plural s. */
 static const char *const NUMBERED[] = {
-    "step",
+    /* also with decimals: section 3.2 */
     "table",
+    "tab",
     "fig",
     "figure",
     "section",
+    "sec",
     "example",
     "problem",
+    "exercise",
+    "question",
+    "lecture",
+    "chapter",
+    "equation",
+    "eq",
+    "version",
+    "room",
+    "part",
+    "unit",
+    "python",
+    "numpy",
+    "\u4F8B", /* example */
+    "\u554F", /* question */
+    "\u56F3", /* figure */
+    "\u8868", /* table */
+    "\u5F0F", /* equation */
+    "\u7B2C", /* number */
+    "\u00A7",
+    "step",
     "head",
     "token",
     "query",
@@ -38,28 +60,20 @@ static const char *const NUMBERED[] = {
     "position",
     "layer",
     "word",
-    "part",
     "page",
-    "exercise",
-    "question",
-    "lecture",
-    "chapter",
     "week",
     "quiz",
-    "equation",
-    "eq",
     "no",
     "\u30B9\u30C6\u30C3\u30D7", /* step */
     "\u30C8\u30FC\u30AF\u30F3", /* token */
     "\u30D8\u30C3\u30C9",       /* head */
-    "\u4F8B",                   /* example */
-    "\u554F",                   /* question */
-    "\u56F3",                   /* figure */
-    "\u8868",                   /* table */
-    "\u5F0F",                   /* equation */
-    "\u7B2C",                   /* number */
 };
-enum { WORDS = sizeof NUMBERED / sizeof NUMBERED[0] };
+enum {
+  WORDS = sizeof NUMBERED / sizeof NUMBERED[0],
+  WORDS_OF_PARTS = 27,
+  WIDTH_CHARACTERS = 16,
+  DIVISOR_CHARACTERS = 40
+};
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -81,12 +95,12 @@ static int ends_with(const char *text, size_t at, const char *word) {
 }
 
 /* "step 3", "heads 1 and", "No. 4", "#2" */
-static int is_numbered(const char *text, size_t at) {
+static int is_numbered(const char *text, size_t at, int is_integer) {
   at = back_over(text, at, " \t");
   if (at > 0 && text[at - 1] == '#') return 1;
   at = back_over(text, at, ".(");
   size_t singular = at > 1 && (text[at - 1] | ' ') == 's' ? at - 1 : at;
-  for (int n = 0; n < WORDS; n++)
+  for (int n = 0; n < (is_integer ? WORDS : WORDS_OF_PARTS); n++)
     if (ends_with(text, at, NUMBERED[n]) || ends_with(text, singular, NUMBERED[n])) return 1;
   return 0;
 }
@@ -132,6 +146,25 @@ static int is_operand(const char *text, struct attn_part p, size_t end) {
   return before > 1 && operator_at(text, before - 2, before) == 2;
 }
 
+/* "divided by 1.41", "1.41 で割る" */
+static int is_divisor(struct attn_grouping *g, const char *text, struct attn_part p, size_t end) {
+  static const char BY[] = "(?i)(?:divid|scal)[a-z]*\\s(?:[^.=\\d]{0,20}\\s)?by\\s+(?:about\\s+)?$";
+  static const char DIVIDED[] = "\\s*\\x{3067}\\x{5272}";
+  return attn_part_ends_in(g, BY, text, (struct attn_part){0, p.begin}, DIVISOR_CHARACTERS) ||
+         attn_match_at(g->scan->patterns, DIVIDED, text, end, p.end, NULL);
+}
+
+/* A unit after a number: "7.5 points", "2.5 hours", "4.2 節". */
+static int has_unit(struct attn_grouping *g, const char *text, size_t at, size_t end) {
+  static const char UNIT[] =
+      "\\s?(?:points?|hours?|h|min(?:utes?)?|s|ms|sec(?:onds?)?|days?|weeks?|years?|[KMGT]i?B|k?m|"
+      "cm|mm|kg|Hz|"
+      "GHz|pages?|epochs?|million|billion)\\b|\\s?[\\x{70B9}\\x{7BC0}\\x{7AE0}\\x{6642}\\x{5206}"
+      "\\x{79D2}"
+      "\\x{5E74}\\x{6708}\\x{65E5}\\x{4EBA}\\x{5186}\\x{6B73}\\x{9031}\\x{56DE}\\x{9801}]";
+  return attn_match_at(g->scan->patterns, UNIT, text, end, at, NULL);
+}
+
 /* After a sign of equality: 1; of a size: -1; else 0. */
 static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
   at = back_over(text, at, " \t");
@@ -139,15 +172,27 @@ static int is_assigned(struct attn_grouping *g, const char *text, size_t at) {
   return attn_is_size(g, text, (struct attn_part){0, back_over(text, at, " \t=")}) ? -1 : 1;
 }
 
+/* "d_k = 2", "\u221A2": how many columns a matrix has. */
+static int is_width(struct attn_grouping *g, const char *text, size_t at) {
+  static const char WIDTH[] =
+      "(*UCP)\\bd_?\\{?(?:k|v|q)[^=\\w]{0,3}=\\s*$|\\b[nm]\\s?=\\s?$|sqrt\\(\\s*$|\u221A\\s*$";
+  return attn_part_ends_in(g, WIDTH, text, (struct attn_part){0, at}, WIDTH_CHARACTERS);
+}
+
 static void add_number(struct attn_grouping *g, const struct attn_scan_line *line,
                        struct attn_part p, size_t end) {
   const char *text = line->text;
   attn_cell cell;
   int assigned = is_assigned(g, text, p.begin);
-  if (is_operand(text, p, end) || !attn_group_cell(g, line, p, &cell)) return;
-  if (cell.decimals == 0 && (assigned < 0 || is_numbered(text, p.begin))) return;
+  if (!attn_group_cell(g, line, p, &cell)) return;
   char *name = attn_group_text(g, text, attn_name_before(text, p.begin));
-  attn_stray_cell(g, name, &cell, assigned > 0);
+  if (cell.decimals == 0 && is_width(g, text, p.begin)) attn_stray_size(g, name, &cell);
+  if (is_operand(text, p, end)) return;
+  if (is_numbered(text, p.begin, cell.decimals == 0)) return;
+  if (cell.decimals == 0 && assigned < 0) return;
+  if (assigned <= 0 && has_unit(g, text, p.end, end)) return;
+  int is_result = assigned > 0 || (cell.decimals > 0 && is_divisor(g, text, p, end));
+  attn_stray_cell(g, name, &cell, is_result);
 }
 
 /* The number that the digit at `at` begins, with its sign and a leading point. */

@@ -11,6 +11,7 @@ static const struct {
 } breaks[] = {
     {"[A-Za-z\\d]\\s*=\\s*$", "\\s*" ITEM "\\s*(?:[,.]\\s|and\\b)"},
     {"[\\d\\x{25A3}]\\s*,?\\s*$", "\\s*(?:and|or)\\s+" ITEM "(?![A-Za-z])"},
+    {"[\\d\\x{25A3}]\\s+(?:and|or)\\s*$", "\\s*" ITEM "\\s*[,.;]"},
     {"[\\d\\x{25A3}],\\s*$", "\\s*" ITEM "(?:\\s*,\\s*" ITEM ")*+\\s*,?\\s+and\\s"},
 };
 /* Both lines are prose: words next to each other. */
@@ -36,7 +37,7 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
   struct attn_match m;
   if (all.end == 0 || all.end > JOINED_BYTES || next->bytes > JOINED_BYTES) return 0;
   char last = line->text[all.end - 1];
-  if (!strchr("=,0123456789 ", last) && !attn_next_value(line->text, all, &(size_t){0}, NULL))
+  if (!strchr("=,0123456789 dr", last) && !attn_next_value(line->text, all, &(size_t){0}, NULL))
     return 0;
   for (size_t n = 0; n < sizeof breaks / sizeof *breaks; n++)
     if (attn_match_at(g->scan->patterns, breaks[n].begin, next->text, next->bytes, 0, &m) &&

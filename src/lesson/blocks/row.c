@@ -209,9 +209,18 @@ static int has_digit(const char *text, struct attn_part p) {
   return 0;
 }
 
+/* "1.00, -, -": a masked cell of a row with commas. */
+static int follows_comma(const char *text, struct attn_part p) {
+  while (p.begin > 0 && attn_is_blank(text[p.begin - 1])) p.begin--;
+  return p.begin > 0 && text[p.begin - 1] == ',';
+}
+
 static int add_token(struct attn_grouping *g, struct attn_row *row, struct attn_part p) {
   const char *text = row->line->text;
   attn_cell cell;
+  if (follows_comma(text, p) && attn_group_cell(g, row->line, p, &cell) &&
+      cell.kind == ATTN_CELL_BLANK)
+    return add_cell(g, row, p, &cell);
   if (!is_number_token(g, text, p) &&
       !(has_digit(text, p) && match_in(g, SUM_TOKEN, text, p, NULL)))
     return 0;
@@ -351,7 +360,7 @@ static int read_columns(struct attn_grouping *g, struct attn_row *row, struct at
   size_t at = numbers_begin(g, text, p);
   struct attn_part label = {p.begin, at};
   row->style = ATTN_ROW_SPACES;
-  if (!is_column_label(text, label)) return 0;
+  if (!is_column_label(text, label) || find_in(g, "\\d\\.\\d+\\s", text, label)) return 0;
   return read_items(g, row, (struct attn_part){at, p.end}, ",;") && set_label(g, row, label);
 }
 

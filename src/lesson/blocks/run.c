@@ -6,6 +6,11 @@
 static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s]{1,16}$";
 /* "d_k", "sqrt(d": sizes and divisors are not results */
 static const char SIZE_LABEL[] = "d_?\\{?(?:k|v|model|head)|\\x{221A}|sqrt";
+/* Of a configuration: "version: 2", "tolerance: 0.001" */
+static const char SETTING_LABEL[] =
+    "(?i)[-\\s*]*(?:version|tol(?:erance)?|eps(?:ilon)?|seed|lr|learning "
+    "rate|epochs?|steps|temperature|dropout|"
+    "precision|[ar]tol|issue|page|date)$";
 static const char TWO_WORDS[] = "[A-Za-z]\\s+[A-Za-z]";
 enum { VALUE_LABEL_MAX = 40, NUMBER_LABEL_MAX = 60, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
 
@@ -48,6 +53,9 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   int texts = is_delimited(row) ? count_texts(row) : 0;
   if (texts > WORDS_MAX && texts > count_numbers(row)) return 1;
   if (row->items != 1) return 0;
+  if (row->style != ATTN_ROW_VALUES &&
+      attn_match_at(g->scan->patterns, SETTING_LABEL, label, strlen(label), 0, NULL))
+    return 1;
   if (row->style == ATTN_ROW_SPACES)
     return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
   if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
@@ -87,6 +95,8 @@ static int read_header(struct attn_grouping *g, const struct attn_row *row) {
       (row->items > 2 && !attn_occurs(g->scan->patterns, TWO_WORDS, row->line->text)))
     g->header = *row;
   if (row->style != ATTN_ROW_PIPES) attn_group_above(g, join_texts(g, row));
+  if (row->style == ATTN_ROW_COMMAS)
+    attn_stray_text(g, row->line, (struct attn_part){0, row->line->bytes}, NULL, 0);
   return 1;
 }
 

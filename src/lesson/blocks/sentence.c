@@ -11,7 +11,7 @@ static const char RESULT_AFTER[] = "\\s*[+=]";
 static const char GOES_ON[] =
     "\\s*(?:(?:for|of|to|at)\\s[^,;]{1,30})?\\s*(?:,\\s*(?:and|or|und)?|;|\\b(?:and|or|und)|\\x{"
     "3068})"
-    "\\s*$";
+    "(?:\\s*that\\s+of\\s[^,;]{1,30}\\s(?:is|=))?\\s*$";
 /* The last quoted word in front of a vector, and the rest: "'it' is", the same for all of a list.
  */
 static const char QUOTED[] =

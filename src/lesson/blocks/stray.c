@@ -12,14 +12,21 @@ struct attn_part attn_name_before(const char *text, size_t at) {
   return attn_part_last(text, attn_part_trim(text, p), ATTN_LABEL_CHARACTERS);
 }
 
-void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result) {
-  if (cell->kind == ATTN_CELL_BLANK || !isfinite(cell->value)) return;
-  if (!name ||
-      attn_pool_grow(g->scan->pool, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray)) {
+static void add_stray(struct attn_grouping *g, struct attn_stray stray) {
+  if (stray.cell.kind == ATTN_CELL_BLANK || !isfinite(stray.cell.value)) return;
+  if (!stray.name ||
+      attn_pool_grow(g->scan->pool, (void **)&g->stray, (size_t)g->strays, sizeof *g->stray))
     attn_group_no_memory(g);
-    return;
-  }
-  g->stray[g->strays++] = (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell};
+  else
+    g->stray[g->strays++] = stray;
+}
+
+void attn_stray_cell(struct attn_grouping *g, char *name, const attn_cell *cell, int is_result) {
+  add_stray(g, (struct attn_stray){.name = name, .is_result = is_result, .cell = *cell});
+}
+
+void attn_stray_size(struct attn_grouping *g, char *name, const attn_cell *cell) {
+  add_stray(g, (struct attn_stray){.name = name, .is_size = 1, .cell = *cell});
 }
 
 /* The argument of a function is not a result: softmax([0, 1]). */
@@ -48,15 +55,30 @@ static void add_values(struct attn_grouping *g, const struct attn_scan_line *lin
   }
 }
 
-static int in_order(const void *a, const void *b) {
-  const attn_cell *x = &((const struct attn_stray *)a)->cell,
-                  *y = &((const struct attn_stray *)b)->cell;
+void attn_stray_idle(struct attn_grouping *g, char *name, const attn_cell *cell) {
+  add_stray(g, (struct attn_stray){.name = name, .is_result = 1, .is_idle = 1, .cell = *cell});
+}
+
+static int in_order(const attn_cell *x, const attn_cell *y) {
   if (x->line != y->line) return x->line < y->line ? -1 : 1;
   return (x->column > y->column) - (x->column < y->column);
 }
 
+static int strays_in_order(const void *a, const void *b) {
+  return in_order(&((const struct attn_stray *)a)->cell, &((const struct attn_stray *)b)->cell);
+}
+
+static int worked_in_order(const void *a, const void *b) {
+  return in_order(&((const struct attn_worked *)a)->first, &((const struct attn_worked *)b)->first);
+}
+
 void attn_stray_finish(struct attn_grouping *g) {
-  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
+  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++) {
     add_values(g, &g->lines->line[n]);
-  if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, in_order);
+    attn_worked_line(g, &g->lines->line[n]);
+  }
+  if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, strays_in_order);
+  struct attn_scan *scan = g->scan;
+  if (scan->workeds > 1)
+    qsort(scan->worked, (size_t)scan->workeds, sizeof *scan->worked, worked_in_order);
 }

@@ -220,10 +220,21 @@ static int first_label_names(const struct attn_table *t) {
   return is_assigned(t->style) && (t->rows == 1 || *t->row[1].label.text == 0);
 }
 
+/* "W_Q | 1 | 2" above "a | 0.5 | 0.1": the first row may be a header that names and counts. */
+static int first_row_counts(const struct attn_table *t) {
+  if (!is_delimited(t->style) || t->labels < 0 || t->rows < 2 || t->header.items) return 0;
+  for (int n = 0; n < t->numbers; n++)
+    if (!is_integer(attn_table_item(t, 0, t->number[n]), n + 1)) return 0;
+  return t->numbers > 1;
+}
+
 static void add_table(struct attn_grouping *g, const struct attn_table *t) {
-  struct attn_block *b =
-      rows_block(g, t, 0, t->rows, t->skip, first_label_names(t) ? t->row[0].label.text : "");
+  int counts = first_row_counts(t), names = first_label_names(t) || counts;
+  struct attn_block *b = rows_block(g, t, 0, t->rows, t->skip, names ? t->row[0].label.text : "");
   if (!b) return;
+  if (counts)
+    attn_block_add_reading(b, t->rows - 1, b->reading[0].cols,
+                           b->reading[0].cells + b->reading[0].cols);
   if (t->skip && !t->drop_first) add_table_reading(g, t, b, NULL);
   if (attn_header_may_be_row(t)) add_table_reading(g, t, b, &t->header);
   if (t->numbers == 1 && t->rows > 1) add_scalar_shapes(b);
@@ -275,6 +286,7 @@ static void add_titled(struct attn_grouping *g, const struct attn_table *t) {
 static void add_numbers(struct attn_grouping *g, struct attn_table *t) {
   int is_scalar = t->numbers == 1 && t->rows == 1 && is_assigned(t->style);
   if (t->numbers == 0 || is_scalar || !has_only_numbers(t)) return;
+  if (attn_table_pairs(g, t)) return;
   if (t->titles) {
     add_titled(g, t);
     return;
@@ -301,6 +313,32 @@ static void add_strays(struct attn_grouping *g, const struct attn_table *t) {
 /* "total 3" is text. */
 static int is_one_number(const struct attn_table *t) {
   return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
+}
+
+static struct attn_label_place place_of_item(const struct attn_row *row, int item) {
+  return (struct attn_label_place){row->line, {row->item[item].begin, row->item[item].end}};
+}
+
+static struct attn_label_place place_of_label(const struct attn_table *t, int row) {
+  const struct attn_row *r = &t->row[row];
+  if (t->labels >= 0) return place_of_item(r, t->labels);
+  const char *at = *r->label.text ? strstr(r->line->text, r->label.text) : NULL;
+  size_t begin = at ? (size_t)(at - r->line->text) : 0;
+  return (struct attn_label_place){r->line, {begin, begin + (at ? strlen(r->label.text) : 0)}};
+}
+
+/* Labels of rows, and of the columns of numbers, that only count. */
+static void check_labels(struct attn_grouping *g, const struct attn_table *t) {
+  int most = t->rows > t->numbers ? t->rows : t->numbers;
+  struct attn_label_place *label = attn_pool_take(g->scan->pool, (size_t)most * sizeof *label);
+  if (!label) attn_group_no_memory(g);
+  if (!label) return;
+  for (int r = 0; r < t->rows; r++) label[r] = place_of_label(t, r);
+  attn_worked_labels(g, label, t->rows);
+  int first = t->header.items - t->numbers;
+  if (first < 0) return;
+  for (int n = 0; n < t->numbers; n++) label[n] = place_of_item(&t->header, first + n);
+  attn_worked_labels(g, label, t->numbers);
 }
 
 static struct attn_table take_run(struct attn_grouping *g) {
@@ -338,6 +376,7 @@ void attn_run_flush(struct attn_grouping *g) {
     return;
   }
   if (read_columns(g, &t) && read_labels(g, &t) && !attn_table_vectors(g, &t)) add_numbers(g, &t);
+  if (g->status == ATTN_OK) check_labels(g, &t);
   if (g->status == ATTN_OK) add_strays(g, &t);
   if (g->blocks > blocks) g->aboves = 0;
 }

@@ -26,6 +26,45 @@ static int is_next_row(struct attn_grouping *g, const struct attn_block *a,
          (first.index > 0 ? first.index : 0) == (last.index > 0 ? last.index : 0) + 1;
 }
 
+/* The symbol in front of the first sign of equality. 0: no memory. */
+static int read_symbol(struct attn_grouping *g, const struct attn_block *b,
+                       struct attn_label *label) {
+  struct attn_part p = {0, strcspn(b->name, "=:")};
+  char *text = attn_group_text(g, b->name, p);
+  return text && read_label(g, text, label);
+}
+
+static int is_column(const struct attn_block *b, int rows) {
+  const attn_printing *p = &b->reading[0];
+  return b->source == ATTN_BLOCK_GRID && p->cols == 1 && p->rows == rows;
+}
+
+static int make_vector(struct attn_grouping *g, struct attn_block *b,
+                       const struct attn_label *label) {
+  attn_printing *p = &b->reading[0];
+  if (attn_pool_grow(g->scan->pool, (void **)&b->label, 0, sizeof *b->label))
+    return attn_group_no_memory(g);
+  b->label[0] = label->text;
+  b->labels = 1;
+  b->source = ATTN_BLOCK_VECTORS;
+  p->cols = p->rows, p->rows = 1;
+  return 1;
+}
+
+/* Upright vectors q_1 = .., q_2 = ..: vectors as in lines of their own. 0: no memory. */
+static int turn_columns(struct attn_grouping *g, struct attn_block *a, struct attn_block *b) {
+  struct attn_label first, next;
+  int rows = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].cols : a->reading[0].rows;
+  if (rows < 2 || !is_column(b, rows) || (a->source != ATTN_BLOCK_VECTORS && !is_column(a, rows)))
+    return 1;
+  if (!read_symbol(g, a, &first) || !read_symbol(g, b, &next)) return 0;
+  int count = a->source == ATTN_BLOCK_VECTORS ? a->reading[0].rows : 1;
+  if (first.index < 0 || !attn_same_stem(&first, &next) || next.index != first.index + count)
+    return 1;
+  return (count > 1 || a->source == ATTN_BLOCK_VECTORS || make_vector(g, a, &first)) &&
+         make_vector(g, b, &next);
+}
+
 static int append(struct attn_grouping *g, struct attn_block *a, const struct attn_block *b) {
   const attn_printing *p = &b->reading[0];
   for (int r = 0; r < p->rows; r++)
@@ -51,7 +90,7 @@ static void merge_parts(struct attn_grouping *g) {
     if (!is_single(g, b)) {
       if (b->source == ATTN_BLOCK_SCALARS && b->reading[0].rows == 1)
         attn_block_add_shapes(b, b->reading[0].cols);
-      if (last && is_next_row(g, last, b))
+      if (last && turn_columns(g, last, b) && is_next_row(g, last, b))
         append(g, last, b);
       else
         g->block[kept++] = b;

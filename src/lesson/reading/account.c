@@ -1,4 +1,5 @@
 /* account.c -- every number of a document is placed in a step, or is listed as unread. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,14 @@ static int is_unexplained(struct account *a, const attn_example *e, const attn_s
   return has_step(a, e, ATTN_STEP_Q, s->head) && keys;
 }
 
+/* Is anything computed of this head? */
+static int is_followed(struct account *a, const attn_example *e, int32_t head) {
+  if (head < 0 || e->heads < 2) return 1;
+  for (int32_t n = 0; n < e->steps && a->work < WORK_MAX; n++, a->work++)
+    if (e->step[n].head == head && e->step[n].op != ATTN_OP_GIVEN) return 1;
+  return a->work >= WORK_MAX;
+}
+
 /* A given that nothing is computed from is read among the inputs of an example. Weights are not, if
  * their product is printed and does not follow from them. */
 static int is_read(struct account *a, const attn_example *e, const struct flow *f, int32_t step) {
@@ -86,7 +95,7 @@ static int is_read(struct account *a, const attn_example *e, const struct flow *
   if (s->op != ATTN_OP_GIVEN) return 1;
   if (is_unexplained(a, e, s)) return 0;
   if (f->is_operand[step]) return 1;
-  if (step > f->first || s->name > ATTN_STEP_V) return 0;
+  if (step > f->first || s->name > ATTN_STEP_V || !is_followed(a, e, s->head)) return 0;
   int32_t of = s->name - ATTN_STEP_W_Q + ATTN_STEP_Q;
   return s->name < ATTN_STEP_W_Q || s->name > ATTN_STEP_W_V || !is_given(a, e, of, s->head);
 }
@@ -134,6 +143,29 @@ static int is_prose(const struct account *a, int block) {
   return p->rows * p->cols < 3 && !decimals && !named;
 }
 
+/* Is the number one of arithmetic? That is listed as a whole if its sides differ. */
+static int is_worked_out(const struct attn_scan *scan, const attn_cell *cell) {
+  uint64_t place = place_of(cell->line, cell->column);
+  int low = 0, high = scan->workeds;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    const attn_cell *first = &scan->worked[middle].first;
+    if (place_of(first->line, first->column) <= place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const struct attn_worked *w = low > 0 ? &scan->worked[low - 1] : NULL;
+  return w && place <= place_of(w->last.line, w->last.column);
+}
+
+/* The results of arithmetic in a sentence, and nothing else. */
+static int block_is_worked_out(const struct account *a, const attn_printing *p) {
+  for (int32_t n = 0; n < p->rows * p->cols; n++)
+    if (!is_worked_out(a->scan, &p->cells[n])) return 0;
+  return 1;
+}
+
 static int block_is_placed(const struct account *a, const attn_printing *p) {
   int32_t placed = 0, numbers = 0;
   for (int32_t n = 0; n < p->rows * p->cols; n++) {
@@ -144,15 +176,23 @@ static int block_is_placed(const struct account *a, const attn_printing *p) {
   return 2 * placed >= numbers;
 }
 
-/* Does a row of numbers that a step shows equal this one? Then a sentence mentions it. */
-static int is_row_of(const attn_printing *shown, const attn_printing *row) {
-  for (int32_t i = 0; i < shown->rows && shown->cols == row->cols; i++) {
+/* Does a row of numbers that a step shows equal this one? */
+static int is_row_of(const attn_printing *shown, const attn_cell *row) {
+  for (int32_t i = 0; i < shown->rows; i++) {
     int32_t same = 0;
-    for (int32_t j = 0; j < row->cols; j++)
-      same += shown->cells[i * shown->cols + j].value == row->cells[j].value;
-    if (same == row->cols) return 1;
+    for (int32_t j = 0; j < shown->cols; j++)
+      same += shown->cells[i * shown->cols + j].value == row[j].value;
+    if (same == shown->cols) return 1;
   }
   return 0;
+}
+
+/* And all rows of the block? Then it mentions them. */
+static int has_rows_of(const attn_printing *shown, const attn_printing *p) {
+  if (shown->cols != p->cols) return 0;
+  for (int32_t i = 0; i < p->rows; i++)
+    if (!is_row_of(shown, p->cells + i * p->cols)) return 0;
+  return 1;
 }
 
 /* Does a table of 0 and 1, or of 0 and minus infinity, show the mask of a step? */
@@ -182,28 +222,40 @@ static int is_mask(struct account *a, int block) {
   return 0;
 }
 
+static int is_read_printing(const struct account *a, const attn_printing *p) {
+  return p->rows * p->cols > 0 && is_placed(a, &p->cells[0]);
+}
+
 static int is_mention(struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_lesson *l = a->lesson;
-  if (b->source != ATTN_BLOCK_INLINE || b->reading[0].rows != 1) return 0;
+  const attn_printing *q = &b->reading[0];
+  int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
+  if (!is_list && (q->cols < 2 || !has_decimals(q)))
+    return 0; /* small integers are the same by chance */
   for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
-    for (int32_t s = 0; s < l->example[i].steps; s++, a->work++)
+    for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
-        if (is_row_of(&l->example[i].step[s].printing[p], &b->reading[0])) return 1;
+        if (is_read_printing(a, &l->example[i].step[s].printing[p]) &&
+            has_rows_of(&l->example[i].step[s].printing[p], q))
+          return 1;
+  return 0;
+}
+
+static int list(struct account *a, const attn_cell *first, int rows, int cols, const char *words) {
+  attn_lesson *l = a->lesson;
+  if (attn_pool_grow(a->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
+    return -1;
+  char *name = attn_pool_text(a->pool, words, strlen(words));
+  if (!name) return -1;
+  l->unread[l->unreads++] = (attn_unread){first->line, first->column, rows, cols, name};
   return 0;
 }
 
 static int list_block(struct account *a, int block) {
   const struct attn_block *b = &a->scan->block[block];
   const attn_printing *p = &b->reading[0];
-  attn_lesson *l = a->lesson;
-  if (attn_pool_grow(a->pool, (void **)&l->unread, (size_t)l->unreads, sizeof *l->unread))
-    return -1;
-  char *name = attn_pool_text(a->pool, b->name, strlen(b->name));
-  if (!name) return -1;
-  l->unread[l->unreads++] =
-      (attn_unread){p->cells[0].line, p->cells[0].column, p->rows, p->cols, name};
-  return 0;
+  return list(a, &p->cells[0], p->rows, p->cols, b->name);
 }
 
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
@@ -212,7 +264,83 @@ attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *p
   int failed = collect_places(&a);
   for (int n = 0; n < scan->blocks && !failed; n++)
     if (!is_prose(&a, n) && !block_is_placed(&a, &scan->block[n].reading[0]) &&
-        !is_mention(&a, n) && !is_mask(&a, n))
+        !is_mention(&a, n) && !is_mask(&a, n) &&
+        !block_is_worked_out(&a, &scan->block[n].reading[0]))
       failed = list_block(&a, n);
   return failed ? attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson") : ATTN_OK;
+}
+
+/* ---- numbers of sentences ---- */
+
+/* Integers in passing are prose, and so are numbers with more or fewer decimals than those of the
+ * example; after a sign of equality they are a result. */
+static int is_explained(const struct account *a, const struct attn_known *known,
+                        const struct attn_stray *s) {
+  if (s->is_size) return attn_is_known_size(known, s->cell.value);
+  if (!s->is_result && !attn_has_decimals(known, s->cell.decimals)) return 1;
+  return is_placed(a, &s->cell) || (!s->is_idle && is_worked_out(a->scan, &s->cell)) ||
+         attn_is_known(known, &s->cell);
+}
+
+/* Is a row of any step, or a column, within the intervals? */
+static int is_line_of(const attn_matrix *m, int by_rows, const attn_cell *value, int values) {
+  int lines = by_rows ? m->rows : m->cols, length = by_rows ? m->cols : m->rows;
+  for (int i = 0; i < lines && length == values; i++) {
+    int k = 0;
+    for (; k < values; k++) {
+      double x = m->at[by_rows ? i * m->cols + k : k * m->cols + i], more = 1e-9 * (1 + fabs(x));
+      if (!(x >= value[k].lo - more && x <= value[k].hi + more)) break;
+    }
+    if (k == values) return 1;
+  }
+  return 0;
+}
+
+static int is_row_of_any_step(struct account *a, const attn_cell *value, int values) {
+  const attn_lesson *l = a->lesson;
+  for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
+    for (int32_t s = 0; s < l->example[i].steps; s++) {
+      const attn_matrix *m = &l->example[i].step[s].exact;
+      a->work += (int64_t)m->rows * m->cols;
+      if (is_line_of(m, 1, value, values) || is_line_of(m, 0, value, values)) return 1;
+    }
+  return a->work >= WORK_MAX;
+}
+
+static int list_strays(struct account *a, const struct attn_known *known) {
+  for (int n = 0; n < a->scan->strays; n++) {
+    const struct attn_stray *s = &a->scan->stray[n];
+    if (!is_explained(a, known, s) && list(a, &s->cell, 1, 1, s->name)) return -1;
+  }
+  for (int n = 0; n < a->scan->workeds; n++) {
+    const struct attn_worked *w = &a->scan->worked[n];
+    int unknown = w->differs;
+    if (w->values) unknown |= !is_row_of_any_step(a, w->value, w->values);
+    if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
+  }
+  return 0;
+}
+
+static int in_order(const void *a, const void *b) {
+  const attn_unread *x = a, *y = b;
+  if (x->line != y->line) return x->line < y->line ? -1 : 1;
+  return (x->column > y->column) - (x->column < y->column);
+}
+
+static int has_python(const attn_lesson *lesson) {
+  for (int32_t n = 0; n < lesson->examples; n++)
+    if (lesson->example[n].from_python) return 1;
+  return 0;
+}
+
+attn_status attn_account_for_strays(struct attn_scan *scan, attn_lesson *lesson,
+                                    struct attn_pool *pool, attn_error *err) {
+  struct account a = {.scan = scan, .lesson = lesson, .pool = pool};
+  if (!lesson->examples || has_python(lesson)) return ATTN_OK;
+  struct attn_known *known = attn_known_of(lesson, pool);
+  if (!known || collect_places(&a) || list_strays(&a, known))
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
+  if (lesson->unreads > 1)
+    qsort(lesson->unread, (size_t)lesson->unreads, sizeof *lesson->unread, in_order);
+  return ATTN_OK;
 }

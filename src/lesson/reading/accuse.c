@@ -1,4 +1,5 @@
 /* accuse.c -- a slip is one only where the document states what it departs from. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static const char NOT_SCALED[] =
     "unscaled|スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
 static const char MASK[] = "(?i)mask|マスク";
+static const char PADDING[] = "(?i)pad|パディング";
 
 /* "divide by 1.4", "√2 ≈ 1.41", "1.41で割る": the author chose the rounded root. */
 static int states_number(struct attn_scan *scan, double number) {
@@ -95,11 +97,17 @@ static int departures(const attn_matrix *keep, mask_rule *rule, int *first_row) 
   return count;
 }
 
-static mask_rule *meant_rule(const attn_matrix *keep, int *count, int *row) {
+/* The kind that the text mentions; if both or none, the nearer one. */
+static mask_rule *meant_rule(struct attn_scan *scan, const attn_matrix *keep, int *count,
+                             int *row) {
   int padding_row = 0, padding = departures(keep, padding_cell, &padding_row);
+  int only_padding = attn_mentions_padding(scan);
+  int only_causal = !only_padding && !attn_occurs(scan->patterns, PADDING, scan->text) &&
+                    attn_mentions_causal(scan, scan->text);
   mask_rule *rule = causal_cell;
-  *count = keep->rows == keep->cols ? departures(keep, rule, row) : padding + 1;
-  if (padding < *count) rule = padding_cell, *count = padding, *row = padding_row;
+  *count = keep->rows == keep->cols ? departures(keep, rule, row) : INT_MAX;
+  if (only_padding || *count == INT_MAX || (!only_causal && padding < *count))
+    rule = padding_cell, *count = padding, *row = padding_row;
   return rule;
 }
 
@@ -107,6 +115,13 @@ static const attn_matrix *mask_of(const struct attn_relation *r) {
   for (int n = 0; n < r->uses; n++)
     if (r->use[n].op == ATTN_OP_GIVEN) return &r->use[n].constant;
   return NULL;
+}
+
+/* Is the mask one that no relation stands for: an odd one, or a causal one moved by a key where
+ * only padding is mentioned? */
+static int is_own_mask(struct attn_scan *scan, const struct attn_relation *r) {
+  if (r->mask == ATTN_MASK_AS_PRINTED) return 1;
+  return r->cause == ATTN_CAUSE_MASK_OFF_BY_ONE && mask_of(r) && attn_mentions_padding(scan);
 }
 
 static int row_is_open(const attn_matrix *keep, int row) {
@@ -120,25 +135,25 @@ static enum attn_accusation accuse_mask(struct attn_scan *scan, const struct att
   const attn_matrix *keep = mask_of(r);
   int count, row = 0;
   if (!keep) return ATTN_EXCUSED;
-  meant_rule(keep, &count, &row);
+  meant_rule(scan, keep, &count, &row);
   int most = keep->rows * keep->cols / 3 > keep->cols ? keep->rows * keep->cols / 3 : keep->cols;
   if (!count || count > most) return ATTN_EXCUSED;
   *cause = row_is_open(keep, row) ? ATTN_CAUSE_MASK_IGNORED : ATTN_CAUSE_MASK_OFF_BY_ONE;
-  static const char PADDING[] = "(?i)pad|パディング";
   return attn_mentions_causal(scan, scan->text) || attn_occurs(scan->patterns, PADDING, scan->text)
              ? ATTN_ACCUSED
              : ATTN_UNCERTAIN;
 }
 
 /* The relation with the mask that was meant. NULL: no memory. */
-static const struct attn_relation *with_meant_mask(struct attn_pool *pool,
+static const struct attn_relation *with_meant_mask(struct attn_scan *scan,
                                                    const struct attn_relation *r) {
+  struct attn_pool *pool = scan->pool;
   const attn_matrix *keep = mask_of(r);
   struct attn_relation *right = attn_pool_take(pool, sizeof *right);
   attn_matrix meant = attn_matrix_new(pool, keep->rows, keep->cols);
   int count, row = 0;
   if (!right || !meant.at) return NULL;
-  mask_rule *rule = meant_rule(keep, &count, &row);
+  mask_rule *rule = meant_rule(scan, keep, &count, &row);
   for (int i = 0; i < keep->rows; i++)
     for (int j = 0; j < keep->cols; j++) meant.at[i * keep->cols + j] = rule(keep, i, j);
   *right = *r;
@@ -152,9 +167,9 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
                                  int *cause) {
   const struct attn_relation *r = p->relation;
   *cause = r->cause;
+  if (is_own_mask(scan, r)) return accuse_mask(scan, r, cause);
   switch (r->cause) {
     case ATTN_CAUSE_NONE:
-      if (r->mask == ATTN_MASK_AS_PRINTED) return accuse_mask(scan, r, cause);
       if (!forgets_stated_scale(scan, head, p)) return ATTN_EXCUSED;
       *cause = ATTN_CAUSE_MISSING_SCALE;
       return ATTN_ACCUSED;
@@ -204,11 +219,10 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
   const struct attn_relation *list, *best = NULL;
   struct attn_candidate c = {.block = p->block};
   double share = -1;
-  if (p->relation->mask == ATTN_MASK_AS_PRINTED) {
-    return with_meant_mask(scan->pool, p->relation);
-  }
+  if (is_own_mask(scan, p->relation)) return with_meant_mask(scan, p->relation);
   if (attn_read_hints(scan, &scan->block[p->block], &c)) return NULL;
   c.hints.causal = attn_mentions_causal(scan, scan->text);
+  c.hints.padding = attn_mentions_padding(scan);
   c.hints.transposed_weights = reading->transposed_weights;
   int count = attn_relations_list(r, s, p->head, p->role, p->node->grid, &c.hints, &list);
   for (int n = 0; n < count; n++) {

@@ -74,3 +74,8 @@ attn_status attn_list_unread(struct attn_numbers *numbers, attn_lesson *lesson,
                              struct attn_pool *pool, attn_error *err) {
   return attn_account_for(&numbers->scan, numbers->priors, lesson, pool, err);
 }
+
+attn_status attn_list_strays(struct attn_numbers *numbers, attn_lesson *lesson,
+                             struct attn_pool *pool, attn_error *err) {
+  return attn_account_for_strays(&numbers->scan, lesson, pool, err);
+}

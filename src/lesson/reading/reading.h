@@ -30,6 +30,18 @@ attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
                              attn_lesson *lesson, struct attn_pool *pool, attn_error *err);
 
+/* Adds the numbers of sentences that nothing explains, and arithmetic whose sides differ. */
+attn_status attn_account_for_strays(struct attn_scan *scan, attn_lesson *lesson,
+                                    struct attn_pool *pool, attn_error *err);
+
+/* known_values.c: all that a number in a sentence may refer to. NULL: no memory. */
+struct attn_known;
+struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *pool);
+int attn_is_known(const struct attn_known *known, const attn_cell *cell);
+/* Has a printed number so many? */
+int attn_has_decimals(const struct attn_known *known, int decimals);
+int attn_is_known_size(const struct attn_known *known, double size);
+
 /* numbers.c: a document read by its numbers: scan, priors, search, steps. */
 struct attn_numbers;
 /* *lesson is owned by the caller, *numbers too; both are NULL on failure. */
@@ -37,6 +49,8 @@ attn_status attn_read_numbers(const char *text, size_t bytes, const char *file,
                               struct attn_numbers **numbers, attn_lesson **lesson, attn_error *err);
 /* attn_account_for with the scan of numbers. */
 attn_status attn_list_unread(struct attn_numbers *numbers, attn_lesson *lesson,
+                             struct attn_pool *pool, attn_error *err);
+attn_status attn_list_strays(struct attn_numbers *numbers, attn_lesson *lesson,
                              struct attn_pool *pool, attn_error *err);
 void attn_numbers_free(struct attn_numbers *numbers);
 

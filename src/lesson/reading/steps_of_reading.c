@@ -417,6 +417,18 @@ static void name_tokens(struct builder *b, const struct attn_placement *p) {
     ex->query_tokens = count, ex->query_token = label;
 }
 
+/* Scores that are K Q^T, which nothing says and nothing after them shows. */
+static int is_turned_silently(const struct builder *b, const attn_example *ex) {
+  static const char TURNED[] = "(*UCP)(?i)\\bK\\w{0,3}\\s*[·@*.×]?\\s*Q|columns?|列";
+  int turned = 0;
+  for (int n = 0; n < ex->steps; n++) {
+    if (ex->step[n].name > ATTN_STEP_SCORES && ex->step[n].printings) return 0;
+    turned |= ex->step[n].name == ATTN_STEP_SCORES && ex->step[n].op != ATTN_OP_GIVEN;
+  }
+  return turned && b->reading->columns == ATTN_COLUMNS_SCORES &&
+         !attn_occurs(b->scan->patterns, TURNED, b->scan->text);
+}
+
 /* A heading without its marks. */
 static char *title_of(char *heading) { return heading + strspn(heading, " #=*"); }
 
@@ -435,6 +447,7 @@ static attn_status build_example(struct builder *b, int index) {
     name_tokens(b, p);
   }
   if (b->status || !is_computed(&ex)) return b->status;
+  ex.uncertain |= is_turned_silently(b, &ex);
   if (attn_pool_grow(b->memory.pool, (void **)&b->lesson->example, (size_t)b->lesson->examples,
                      sizeof *b->lesson->example))
     return attn_no_memory(&b->memory);

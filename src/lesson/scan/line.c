@@ -10,6 +10,33 @@ static void add_mark(struct attn_text *out, int index, uint32_t origin) {
   attn_text_add(out, mark, (size_t)length, origin);
 }
 
+/* ---- LaTeX tables with words in them: rows between pipes ---- */
+
+/* The end of the matrix that opens at `at`, 0: it has no cells, or another one is inside. */
+static size_t table_end(const struct attn_canonical *text, size_t at) {
+  size_t mark = strlen(ATTN_MARK_OPEN);
+  if (strncmp(text->text + at, ATTN_MARK_OPEN, mark) != 0) return 0;
+  const char *begin = text->text + at + mark, *end = strstr(begin, ATTN_MARK_CLOSE);
+  const char *inner = strstr(begin, ATTN_MARK_OPEN), *cell = strchr(begin, '&');
+  if (!end || (inner && inner < end) || !cell || cell > end) return 0;
+  return (size_t)(end - text->text) + strlen(ATTN_MARK_CLOSE);
+}
+
+static void add_table(struct attn_text *out, const struct attn_canonical *text, size_t at,
+                      size_t end) {
+  size_t mark = strlen(ATTN_MARK_OPEN);
+  attn_text_add(out, "\n\n", 2, text->origin[at]);
+  for (size_t n = at + mark; n < end - mark; n++) {
+    if (text->text[n] == '&')
+      attn_text_add(out, "|", 1, text->origin[n]);
+    else if (text->text[n] == *ATTN_MARK_RULE)
+      attn_text_add(out, "\n|---|\n", 7, text->origin[n]);
+    else
+      attn_text_copy(out, text, n, n + 1);
+  }
+  attn_text_add(out, "\n\n", 2, text->origin[end - 1]);
+}
+
 static int is_bracket(unsigned char c) { return c == '[' || c == '(' || c == '{' || c == 0xE2; }
 
 /* The text with values replaced by marks. */
@@ -23,6 +50,11 @@ static attn_status take_values(struct attn_scan *scan, const struct attn_canonic
     if (!is_bracket((unsigned char)text->text[at])) continue;
     if (!attn_read_value(reader, at, &value, &end)) {
       if (attn_value_status(reader) != ATTN_OK) return attn_value_status(reader);
+      if ((end = table_end(text, at)) == 0) continue;
+      attn_text_copy(out, text, done, at);
+      add_table(out, text, at, end);
+      done = end;
+      at = end - 1;
       continue;
     }
     if (attn_pool_grow(scan->pool, (void **)&lines->value, (size_t)lines->values, sizeof value))

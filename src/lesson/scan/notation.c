@@ -139,7 +139,7 @@ static const struct notation notations[] = {
     {"\\\\\\\\(?:\\[[^\\]\\n]{0,80}\\])?", ATTN_MARK_ROW, 0, "\\"},
     {"\\\\\\n", ATTN_MARK_ROW "\n", 0, "\\"},
     {"\\\\cr" END, ATTN_MARK_ROW, 0, "\\"},
-    {"\\\\(?:hline|toprule|midrule|bottomrule)" END, " ", 0, "\\"},
+    {"\\\\(?:hline|toprule|midrule|bottomrule)" END, ATTN_MARK_RULE, 0, "\\"},
     {"\\\\(?:cline|cmidrule)(?:\\([a-z]*+\\))?\\{[^{}]*+\\}", " ", 0, "\\"},
 
     /* LaTeX: delimiters and formulas */
@@ -149,6 +149,7 @@ static const struct notation notations[] = {
     {"\\\\[\\[\\]()]|\\$++", " ", 0, "\\$"},
     {"\\\\[dt]?frac\\s*+(\\d)\\s*+(\\d)", "$1/$2", 0, "\\"},
     {"\\\\sqrt\\s*+(\\d)", "\u221A$1", 0, "\\"},
+    {"\\\\q?quad" END, " ", 0, "\\"},
     {"\\\\" FONTS "\\*?\\s*+" BRACED, "$1", 0, "\\"},
     {"\\\\(?:mathsf|mathrm)" END, " ", 0, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
@@ -174,6 +175,7 @@ static const struct notation notations[] = {
     {"\\\\[a-zA-Z]++\\*?", " ", 0, "\\"},
     {"\\\\[,;:! ]", " ", 0, "\\"},
     {"\\\\([_#%&{}])", "$1", 0, "\\"},
+    {"&\\s*+(?==)|(?<=[=,;])[ \\t]*+&", " ", TEX, "&"},
 
     /* MathML and HTML */
     {"(?i)<math\\b[^<>]*+>|</math>", " ", HTML, "<"},
@@ -210,6 +212,7 @@ static const struct notation notations[] = {
     {"\\bmat\\((?:\\s*+(?:delim|gap|align|augment|row-gap|column-gap)\\s*+:\\s*+(?:\"[^\"\\n]*+\"|["
      "^,\\n;]++),)*+",
      ATTN_MARK_OPEN, TYPST, "("},
+    {"\\bapprox\\b", "=", TYPST, "x"},
     {"\"(-?(?:inf(?:inity)?|\u221E|nan|[\\d.]++))\"", "$1", 0, "\""},
     {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},
     {"(?i)-\\s?inf(?:inity|ty|\\.)?\\b|-\\s?\u221E|-1e\\+?0?9\\b|-1\\.0*+e\\+?0?[79]\\b|-oo\\b",

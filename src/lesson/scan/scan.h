@@ -11,12 +11,13 @@
  *   line.c               the lines that are left, which refer to values
  *   blocks.c             lines -> blocks: what kind of line each is
  *   row.c, run.c         one line -> a label and items, or prose; rows that look alike
- *   table.c, header.c, vectors.c  rows that look alike -> blocks, by columns and headers
+ *   table.c, header.c, vectors.c, pairs.c  rows that look alike -> blocks, by columns and headers
  *   drawn.c              brackets drawn over several lines
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
  *   turn.c               rows that recur token by token -> matrices
  *   mention.c, stray.c   the numbers that are in no block
+ *   worked.c             arithmetic in a line: do its sides agree?
  */
 #ifndef ATTN_LESSON_SCAN_H
 #define ATTN_LESSON_SCAN_H
@@ -61,7 +62,19 @@ struct attn_block {
 struct attn_stray {
   char *name;    /* the words in front of it, never NULL */
   int is_result; /* 1: after a sign of equality, or in a line of numbers; 0: in passing */
+  int is_size;   /* 1: of matrices: d_k = 2, √2 */
+  int is_idle;   /* 1: of arithmetic that multiplies it by 0 */
   attn_cell cell;
+};
+
+/* Arithmetic of a line: 1·2 + 2·1 = 4; a sum of vectors without a result; indices that do not count. */
+struct attn_worked {
+  char *name;      /* the words in front of it, never NULL */
+  attn_cell first, last; /* its first number, and the last one */
+  int numbers;
+  int differs; /* 1: two of its sides differ by more than rounding */
+  int values;  /* of a sum without a result: numbers of the example */
+  attn_cell *value;
 };
 
 struct attn_scan {
@@ -74,6 +87,8 @@ struct attn_scan {
   struct attn_block *block;
   int strays;
   struct attn_stray *stray;
+  int workeds;
+  struct attn_worked *worked;
   attn_error *err; /* of the caller, may be NULL */
 };
 

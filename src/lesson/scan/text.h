@@ -9,6 +9,9 @@
  * lines. */
 #define ATTN_MARK_NEWLINE "\x01"
 
+/* A rule of a LaTeX table. Blank elsewhere. */
+#define ATTN_MARK_RULE "\f"
+
 enum attn_notation_kind {
   ATTN_NOTATION_HTML = 1,
   ATTN_NOTATION_TEX = 2,

@@ -302,7 +302,7 @@ def environment(p, g, shown):
 
 
 def main():
-    import pages_en, pages_ja
+    import pages_en, pages_ja, pages_more
     key, side = {}, {}
     docs = HERE / "documents"
     docs.mkdir(exist_ok=True)

@@ -187,3 +187,23 @@ def wiki(M, rows=None, cols=None, corner=""):
         else:
             out.append("| " + " || ".join(r))
     return "\n".join(out + ["|}"])
+
+
+def typ(M):
+    return "mat(" + "; ".join(", ".join(r) for r in M) + ")"
+
+
+def quoted(M):
+    return "\n".join(">" + line for line in columns(M, 6).split("\n"))
+
+
+def rows(M):
+    return r" \\ ".join(" & ".join(r) for r in M)
+
+
+def yaml(M):
+    return "\n".join(f"  - {inline([r])[1:-1]}" for r in M)
+
+
+def tabular(labels, M):
+    return "\n".join(" & ".join([t, *r]) + r" \\" for t, r in zip(labels, M))

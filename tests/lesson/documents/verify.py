@@ -261,7 +261,8 @@ def in_document(f, e, sides):
         text = re.sub(r"(?<=\d),(?=\d)", ".", text)
     found = [D(x) for x in re.findall(r"-?\d+(?:\.\d+)?", text)]
     seen = set(found)
-    loose = e["recipe"]["mask"] or e["layout"] in ("one product per pair", "every sum shown", "narrative, one token", "fractions and roots")
+    loose = e["recipe"]["mask"] or e["layout"] in ("one product per pair", "every sum shown", "narrative, one token", "fractions and roots", "a row per query and key",
+                                            "column vectors in LaTeX")
     for step, s in sides.items():
         for row in [] if loose else tr(s["rows"]) if e["recipe"]["columns"] else s["rows"]:  # a row stands in one piece
             want = [[D(c) * k for c in row] for k in (1, 100)]

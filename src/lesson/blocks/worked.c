@@ -1,0 +1,431 @@
+/* worked.c -- arithmetic that a line works out: 1·2 + 2·1 = 4, 0.3 (1, 0) + 0.7 (0, 1) = (0.3,
+ * 0.7). Do its sides agree? */
+#include <math.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "cell.h"
+
+enum { COLS_MAX = 16, DEPTH_MAX = 12, LITERALS_MAX = 64, NUMBER_BYTES = 40, SIDES_MAX = 12 };
+static const double UNITS = 1.5; /* of the last digit that a side may be off: rounded on the way */
+
+/* A number or a vector. */
+struct side {
+  int cols;
+  attn_cell at[COLS_MAX];
+};
+
+struct worked_literal {
+  attn_cell cell;
+  int idle; /* multiplied by 0: its value does not matter */
+};
+
+struct worked_reader {
+  struct attn_grouping *g;
+  const struct attn_scan_line *line;
+  const char *text;
+  size_t at, end;
+  int depth, operators, sums, percents, literals;
+  struct worked_literal literal[LITERALS_MAX];
+};
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+static void skip_blanks(struct worked_reader *r) {
+  while (r->at < r->end && attn_is_blank(r->text[r->at])) r->at++;
+}
+
+static int take(struct worked_reader *r, const char *word) {
+  size_t bytes = strlen(word);
+  if (r->end - r->at < bytes || memcmp(r->text + r->at, word, bytes) != 0) return 0;
+  r->at += bytes;
+  return 1;
+}
+
+/* ---- operations on numbers and vectors ---- */
+
+static int apply(char operation, struct side *a, const struct side *b) {
+  int cols = a->cols > b->cols ? a->cols : b->cols, sum = operation == '+' || operation == '-';
+  if (a->cols != b->cols && (sum || (a->cols > 1 && b->cols > 1))) return 0;
+  if (operation != '*' && b->cols > 1 && !sum) return 0;
+  for (int n = cols - 1; n >= 0; n--) {
+    a->at[n] = attn_cell_binary(operation, a->at[a->cols > 1 ? n : 0], b->at[b->cols > 1 ? n : 0]);
+    if (a->at[n].kind == ATTN_CELL_BLANK || !isfinite(a->at[n].lo) || !isfinite(a->at[n].hi))
+      return 0;
+  }
+  a->cols = cols;
+  return 1;
+}
+
+/* (1, 2)·(3, 4) */
+static int dot(struct side *a, const struct side *b) {
+  struct side sum = {1, {attn_cell_exact(0)}};
+  for (int n = 0; n < a->cols; n++)
+    sum.at[0] = attn_cell_binary('+', sum.at[0], attn_cell_binary('*', a->at[n], b->at[n]));
+  *a = sum;
+  return isfinite(a->at[0].lo) && isfinite(a->at[0].hi);
+}
+
+static int multiply(struct side *a, const struct side *b) {
+  return a->cols > 1 && a->cols == b->cols ? dot(a, b) : apply('*', a, b);
+}
+
+static int is_zero(const struct side *s) {
+  for (int n = 0; n < s->cols; n++)
+    if (s->at[n].value != 0) return 0;
+  return 1;
+}
+
+static int call(double (*function)(double), struct side *s) {
+  if (s->cols != 1) return 0;
+  s->at[0] = attn_cell_function(function, s->at[0]);
+  return s->at[0].kind != ATTN_CELL_BLANK && isfinite(s->at[0].lo) && isfinite(s->at[0].hi);
+}
+
+/* ---- what is written ---- */
+
+static int read_sum(struct worked_reader *r, struct side *out);
+static int read_factor(struct worked_reader *r, struct side *out);
+
+static int add_literal(struct worked_reader *r, const attn_cell *cell) {
+  if (r->literals == LITERALS_MAX) return 0;
+  r->literal[r->literals++] = (struct worked_literal){*cell, 0};
+  return 1;
+}
+
+static int read_number(struct worked_reader *r, struct side *out) {
+  size_t begin = r->at, at = begin, points = 0;
+  for (; at < r->end && at - begin < NUMBER_BYTES; at++) {
+    int point = r->text[at] == '.' && !points && at + 1 < r->end && is_digit(r->text[at + 1]);
+    if (!is_digit(r->text[at]) && !point) break;
+    points += (size_t)point;
+  }
+  struct attn_part p = {begin, at};
+  if (at == begin || !attn_group_cell(r->g, r->line, p, &out->at[0]) ||
+      !add_literal(r, &out->at[0]))
+    return 0;
+  out->cols = 1;
+  r->at = at;
+  skip_blanks(r);
+  if (take(r, "%"))
+    out->at[0] = attn_cell_percent(out->at[0]), r->percents++;
+  else
+    r->at = at;
+  return 1;
+}
+
+static int read_vector(struct worked_reader *r, struct side *out) {
+  int index;
+  size_t end = attn_value_mark(r->text, r->at, r->end, &index);
+  if (!end || !attn_group_is_value(r->g, index) || r->g->lines->value[index].grids != 1) return 0;
+  const attn_printing *p = r->g->lines->value[index].grid;
+  if ((p->rows > 1 && p->cols > 1) || p->rows * p->cols > COLS_MAX) return 0;
+  out->cols = p->rows * p->cols;
+  for (int n = 0; n < out->cols; n++) {
+    out->at[n] = p->cells[n];
+    if (p->cells[n].kind == ATTN_CELL_BLANK || !isfinite(p->cells[n].value)) return 0;
+    if (!add_literal(r, &p->cells[n])) return 0;
+  }
+  r->at = end;
+  return 1;
+}
+
+static int read_bracket(struct worked_reader *r, struct side *out) {
+  if (!take(r, "(") || !read_sum(r, out)) return 0;
+  skip_blanks(r);
+  return take(r, ")");
+}
+
+/* e^1.41, e^(-2), e^-2 */
+static int read_exponential(struct worked_reader *r, struct side *out) {
+  r->operators++;
+  int negative = take(r, "-");
+  if (!negative && r->at < r->end && r->text[r->at] == '(') {
+    if (!read_bracket(r, out)) return 0;
+  } else if (!read_vector(r, out)) {
+    if (!read_number(r, out)) return 0;
+    if (r->at < r->end && r->text[r->at] == '/') return 0; /* of the exponent, or of it all? */
+  }
+  if (out->cols == 1 && negative) out->at[0] = attn_cell_negate(out->at[0]);
+  return call(exp, out);
+}
+
+static int read_root(struct worked_reader *r, struct side *out) {
+  r->operators++;
+  skip_blanks(r);
+  int bracket = r->at < r->end && r->text[r->at] == '(';
+  if (bracket ? !read_bracket(r, out) : !read_vector(r, out) && !read_number(r, out)) return 0;
+  return call(sqrt, out);
+}
+
+static int read_primary(struct worked_reader *r, struct side *out) {
+  if (r->at < r->end && is_digit(r->text[r->at])) return read_number(r, out);
+  if (take(r, "\u221A") || take(r, "np.sqrt") || take(r, "math.sqrt") || take(r, "sqrt"))
+    return read_root(r, out);
+  if (take(r, "e^") || take(r, "np.exp") || take(r, "math.exp") || take(r, "exp"))
+    return read_exponential(r, out);
+  if (r->at < r->end && r->text[r->at] == '(') return read_bracket(r, out);
+  return read_vector(r, out);
+}
+
+static int read_power(struct worked_reader *r, struct side *out) {
+  struct side power;
+  if (!read_primary(r, out)) return 0;
+  if (!take(r, "^") && !take(r, "**")) return 1;
+  r->operators++;
+  return out->cols == 1 && read_factor(r, &power) && power.cols == 1 && apply('^', out, &power);
+}
+
+static int read_factor(struct worked_reader *r, struct side *out) {
+  skip_blanks(r);
+  int negative = take(r, "-");
+  if (!negative) take(r, "+");
+  if (++r->depth > DEPTH_MAX || !read_power(r, out)) return 0;
+  r->depth--;
+  for (int n = 0; negative && n < out->cols; n++) out->at[n] = attn_cell_negate(out->at[n]);
+  return 1;
+}
+
+/* 0: the product ends here. '(': without a sign, 2√3, 0.5 (1, 0). */
+static char next_operation(struct worked_reader *r) {
+  size_t before = r->at;
+  skip_blanks(r);
+  if (take(r, "\u00D7") || take(r, "\u00B7") || take(r, "*")) return '*';
+  if (take(r, "/") || take(r, "\u00F7")) return '/';
+  if (r->at > before && r->end - r->at > 1 && r->text[r->at] == 'x' &&
+      attn_is_blank(r->text[r->at + 1]))
+    return r->at++, '*';
+  int next =
+      r->at < r->end && (r->text[r->at] == '(' || attn_value_mark(r->text, r->at, r->end, NULL) ||
+                         strncmp(r->text + r->at, "\u221A", 3) == 0);
+  if (next) return '(';
+  r->at = before;
+  return 0;
+}
+
+static int read_product(struct worked_reader *r, struct side *out) {
+  struct side next;
+  int first = r->literals;
+  if (!read_factor(r, out)) return 0;
+  for (char operation; (operation = next_operation(r)) != 0;) {
+    if (operation == '(' && out->cols > 1) return 1; /* two vectors */
+    r->operators++;
+    if (!read_factor(r, &next)) return 0;
+    if (operation == '/' ? !apply('/', out, &next) : !multiply(out, &next)) return 0;
+  }
+  for (int n = first; is_zero(out) && n < r->literals; n++)
+    r->literal[n].idle = r->literal[n].cell.value != 0;
+  return 1;
+}
+
+static int read_sum(struct worked_reader *r, struct side *out) {
+  struct side next;
+  if (++r->depth > DEPTH_MAX || !read_product(r, out)) return 0;
+  for (;;) {
+    size_t before = r->at;
+    skip_blanks(r);
+    char operation = r->at < r->end ? r->text[r->at] : 0;
+    if (operation != '+' && operation != '-') {
+      r->at = before;
+      break;
+    }
+    r->at++, r->operators++, r->sums++;
+    if (!read_product(r, &next) || !apply(operation, out, &next)) return 0;
+  }
+  r->depth--;
+  return 1;
+}
+
+/* ---- sides ---- */
+
+/* Does something go on after a side that is not arithmetic of ours: "2 d_k", "0.5 · v"? */
+static int goes_on(const struct worked_reader *r) {
+  size_t at = r->at;
+  if (at < r->end && (is_letter(r->text[at]) || strchr("_^%'", r->text[at]))) return 1;
+  while (at < r->end && attn_is_blank(r->text[at])) at++;
+  if (at == r->end) return 0;
+  char c = r->text[at], next = at + 1 < r->end ? r->text[at + 1] : 0;
+  if (strchr("+-*/^([{<>", c) || strncmp(r->text + at, "\u00B7", 2) == 0 ||
+      strncmp(r->text + at, "\u00D7", 2) == 0 || strncmp(r->text + at, "\u221A", 3) == 0 ||
+      strncmp(r->text + at, "\u2026", 3) == 0)
+    return 1;
+  return is_letter(c) && !is_letter(next);
+}
+
+static int take_equals(struct worked_reader *r) {
+  size_t before = r->at;
+  skip_blanks(r);
+  if (take(r, "=") && (r->at == r->end || r->text[r->at] != '=')) return 1;
+  r->at = before;
+  return 0;
+}
+
+static double unit_of(const attn_cell *cell) {
+  return cell->kind == ATTN_CELL_NUMBER && cell->decimals > 0 ? cell->hi - cell->lo : 0;
+}
+
+static int meets(const attn_cell *a, const attn_cell *b, double factor) {
+  double unit = fmax(factor * unit_of(a), unit_of(b));
+  double slack = (UNITS - .5) * unit + 1e-9 * (1 + fabs(b->value));
+  return factor * a->lo - slack <= b->hi && factor * a->hi + slack >= b->lo;
+}
+
+/* Within rounding; 0.67 · 100 is 67 %, too. */
+static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b) {
+  if (a->cols != b->cols) return 0;
+  for (int n = 0; n < a->cols; n++) {
+    const attn_cell *x = &a->at[n], *y = &b->at[n];
+    if (!meets(x, y, 1) && !(r->percents && (meets(x, y, 100) || meets(x, y, .01)))) return 0;
+  }
+  return 1;
+}
+
+/* ---- a chain of sides ---- */
+
+struct chain {
+  int sides, differs;
+  struct side last;
+};
+
+/* The sides from r->at on; r->at is then after the last one. */
+static struct chain read_chain(struct worked_reader *r) {
+  struct chain c = {.sides = 0};
+  struct side side;
+  while (c.sides < SIDES_MAX) {
+    size_t before = r->at;
+    int literals = r->literals, operators = r->operators;
+    r->depth = 0;
+    if (!read_sum(r, &side) || goes_on(r)) {
+      if (c.sides) r->at = before, r->literals = literals, r->operators = operators;
+      return c;
+    }
+    if (c.sides > 0) c.differs |= !same_side(r, &c.last, &side);
+    c.last = side;
+    c.sides++;
+    if (!take_equals(r)) return c;
+  }
+  return c;
+}
+
+/* May arithmetic begin here, or is this the middle of something? */
+static int may_begin(const char *text, size_t at) {
+  size_t front = at;
+  char before = at ? text[at - 1] : 0;
+  if (is_letter(before) || is_digit(before) || (before && strchr("_.^)]}'\"\\", before))) return 0;
+  if (before && strchr("([{", before) && at > 1 && (is_letter(text[at - 2]) || text[at - 2] == '_'))
+    return 0; /* an argument */
+  while (front > 0 && attn_is_blank(text[front - 1])) front--;
+  if (!front) return 1;
+  char last = text[front - 1], other = front > 1 ? text[front - 2] : 0;
+  int is_bullet = strchr("-*+", last) && front - 1 == strspn(text, " \t") && front < at;
+  if (is_bullet) return 1;
+  if (strchr("+-*/^)]}", last) || is_digit(last)) return 0;
+  if (front > 1 &&
+      (memcmp(text + front - 2, "\u00B7", 2) == 0 || memcmp(text + front - 2, "\u00D7", 2) == 0))
+    return 0;
+  if (front > 2 &&
+      (memcmp(text + front - 3, "\u221A", 3) == 0 || memcmp(text + front - 3, "\u2026", 3) == 0))
+    return 0;
+  return !is_letter(last) || is_letter(other); /* "v 2": a product */
+}
+
+static int may_be_first(const struct worked_reader *r, size_t at) {
+  char c = r->text[at];
+  return is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
+         strncmp(r->text + at, "\u221A", 3) == 0 || attn_value_mark(r->text, at, r->end, NULL);
+}
+
+static attn_cell *copy_side(struct attn_grouping *g, const struct side *side) {
+  attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)side->cols * sizeof *cells);
+  if (cells) memcpy(cells, side->at, (size_t)side->cols * sizeof *cells);
+  if (!cells) attn_group_no_memory(g);
+  return cells;
+}
+
+void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
+  struct attn_scan *scan = g->scan;
+  if (!worked.name || attn_pool_grow(scan->pool, (void **)&scan->worked, (size_t)scan->workeds,
+                                     sizeof *scan->worked))
+    attn_group_no_memory(g);
+  else
+    scan->worked[scan->workeds++] = worked;
+}
+
+/* With two sides, or a sum of vectors that has none yet. */
+static int is_worked(const struct worked_reader *r, const struct chain *c) {
+  return (c->sides > 1 && r->operators) || (c->sides == 1 && r->sums && c->last.cols > 1);
+}
+
+static void add_worked(struct worked_reader *r, size_t begin, const struct chain *c) {
+  struct attn_worked worked = {.first = r->literal[0].cell,
+                               .last = r->literal[r->literals - 1].cell,
+                               .numbers = r->literals,
+                               .differs = c->differs};
+  worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
+  if (c->sides == 1) worked.values = c->last.cols, worked.value = copy_side(r->g, &c->last);
+  attn_worked_add(r->g, worked);
+  for (int n = 0; n < r->literals && !c->differs; n++)
+    if (r->literal[n].idle) attn_stray_idle(r->g, worked.name, &r->literal[n].cell);
+}
+
+void attn_worked_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+  struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
+  if (!strpbrk(line->text, "=+")) return;
+  for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
+    if (!may_be_first(&r, at) || !may_begin(line->text, at)) {
+      at++;
+      continue;
+    }
+    r.at = at, r.literals = r.operators = r.sums = r.percents = 0;
+    struct chain c = read_chain(&r);
+    if (is_worked(&r, &c) && r.literals) add_worked(&r, at, &c);
+    at = c.sides && r.at > at ? r.at : at + 1;
+  }
+}
+
+/* ---- numbers that count ---- */
+
+/* The only number of a label, of at most two digits: q1, "row 2", 10. 0: it has none, or several.
+ */
+static int only_number(const struct attn_label_place *p, struct attn_part *number) {
+  const char *text = p->line->text;
+  size_t at = p->part.begin;
+  while (at < p->part.end && !is_digit(text[at])) at++;
+  number->begin = at;
+  while (at < p->part.end && is_digit(text[at])) at++;
+  number->end = at;
+  for (; at < p->part.end; at++)
+    if (is_digit(text[at])) return 0;
+  return number->end > number->begin && number->end <= number->begin + 2;
+}
+
+/* The same but for the number. */
+static int same_words(const struct attn_label_place *a, struct attn_part x,
+                      const struct attn_label_place *b, struct attn_part y) {
+  size_t front = x.begin - a->part.begin, rear = a->part.end - x.end;
+  return front == y.begin - b->part.begin && rear == b->part.end - y.end &&
+         memcmp(a->line->text + a->part.begin, b->line->text + b->part.begin, front) == 0 &&
+         memcmp(a->line->text + x.end, b->line->text + y.end, rear) == 0;
+}
+
+void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels) {
+  struct attn_part first, number;
+  int gaps = 0, last = 0, small = 0;
+  attn_cell cell, other;
+  if (labels < 2 || !only_number(&label[0], &first) ||
+      !attn_group_cell(g, label[0].line, first, &cell))
+    return;
+  for (int n = 0; n < labels; n++) {
+    if (!only_number(&label[n], &number) || !same_words(&label[0], first, &label[n], number) ||
+        !attn_group_cell(g, label[n].line, number, &other))
+      return;
+    gaps += n > 0 && other.value != last + 1;
+    small += other.value < 10;
+    last = (int)other.value;
+  }
+  if (gaps && small) /* 11, 12, 21 are pairs */
+    attn_worked_add(g,
+                    (struct attn_worked){
+                        .name = "", .first = cell, .last = cell, .numbers = labels, .differs = 1});
+}

@@ -1,0 +1,119 @@
+/* known_values.c -- what a number in a sentence may be: a value of a step, in its digits or as a
+ * percentage; a size, its root; a sum of a row. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "reading.h"
+
+struct attn_known {
+  struct attn_pool *pool;
+  size_t count;
+  double *value;     /* sorted */
+  uint32_t sizes;    /* bit n: a matrix has n rows or columns */
+  uint32_t decimals; /* bit n: a number has n decimals */
+  int failed;
+};
+
+enum {
+  STEPS_CELLS_MAX = 200000, /* of a lesson: beyond, only what is printed is known */
+  MODEL_SIZE = 16           /* matrices worked out by hand are smaller */
+};
+
+static void add(struct attn_known *k, double value) {
+  if (!isfinite(value)) return;
+  if (attn_pool_grow(k->pool, (void **)&k->value, k->count, sizeof *k->value))
+    k->failed = 1;
+  else
+    k->value[k->count++] = fabs(value);
+}
+
+static void add_size(struct attn_known *k, int size) {
+  if (size > 0 && size < MODEL_SIZE) k->sizes |= 1u << size;
+  add(k, size);
+  add(k, sqrt(size));
+  add(k, 1 / sqrt(size));
+  add(k, 1.0 / size);
+}
+
+static void add_printing(struct attn_known *k, const attn_printing *p) {
+  for (int32_t i = 0; i < p->rows; i++) {
+    double sum = 0;
+    for (int32_t j = 0; j < p->cols; j++) {
+      const attn_cell *cell = &p->cells[i * p->cols + j];
+      if (cell->kind == ATTN_CELL_BLANK) continue;
+      add(k, cell->value);
+      if (cell->decimals > 0 && cell->decimals < 32) k->decimals |= 1u << cell->decimals;
+      sum += isfinite(cell->value) ? cell->value : 0;
+    }
+    add(k, sum);
+  }
+}
+
+static void add_matrix(struct attn_known *k, const attn_matrix *m) {
+  add_size(k, m->rows);
+  add_size(k, m->cols);
+  for (int n = 0; k->count < STEPS_CELLS_MAX && n < m->rows * m->cols; n++) add(k, m->at[n]);
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+struct attn_known *attn_known_of(const attn_lesson *lesson, struct attn_pool *pool) {
+  struct attn_known *k = attn_pool_take(pool, sizeof *k);
+  if (!k) return NULL;
+  k->pool = pool;
+  for (int32_t i = 0; i < lesson->examples; i++)
+    for (int32_t s = 0; s < lesson->example[i].steps; s++) {
+      const attn_step *step = &lesson->example[i].step[s];
+      add_matrix(k, &step->exact);
+      for (int32_t p = 0; p < step->printings; p++) add_printing(k, &step->printing[p]);
+      if (step->op == ATTN_OP_DIVIDE) add(k, step->scalar), add(k, 1 / step->scalar);
+    }
+  if (k->failed) return NULL;
+  if (k->count) qsort(k->value, k->count, sizeof *k->value, ascending);
+  return k;
+}
+
+/* The first value that is not below x. */
+static size_t lower_bound(const struct attn_known *k, double x) {
+  size_t low = 0, high = k->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (k->value[middle] < x)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static int has_between(const struct attn_known *k, double lo, double hi) {
+  size_t at = lower_bound(k, lo);
+  return at < k->count && k->value[at] <= hi;
+}
+
+/* 0.1, 0.05, 0.001: a tolerance; e, pi. */
+static int is_constant(double x, double half) {
+  for (double unit = .1; unit > 1e-12; unit /= 10)
+    if (fabs(x - unit) < 1e-3 * unit || fabs(x - unit / 2) < 1e-3 * unit) return 1;
+  return fabs(x - exp(1)) <= half || fabs(x - acos(-1)) <= half;
+}
+
+int attn_is_known(const struct attn_known *k, const attn_cell *cell) {
+  double x = fabs(cell->value), half = (cell->hi - cell->lo) / 2;
+  if (cell->decimals == 0) half = 0;
+  double more = half * (1 + 1e-6) + 1e-9 * (1 + x);
+  return has_between(k, x - more, x + more) || is_constant(x, more);
+}
+
+/* A size of a model that sentences mention, or of a matrix of the lesson. */
+int attn_is_known_size(const struct attn_known *k, double size) {
+  return size >= MODEL_SIZE || (size >= 0 && (k->sizes >> (int)size & 1));
+}
+
+int attn_has_decimals(const struct attn_known *k, int decimals) {
+  return decimals > 0 && decimals < 32 && (k->decimals >> decimals & 1);
+}
