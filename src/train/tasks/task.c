@@ -21,6 +21,8 @@ static const struct attn_task tasks[] = {
     {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3},
     {"translation", "short Japanese sentences, split into words, to English", attn_task_translation,
      ATTN_TASK_WORDS, 1500, 2e-3},
+    {"questions", "a sentence and a question about it, in English or Japanese, to the answer",
+     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3},
 };
 
 int32_t attn_task_describe(int32_t n, attn_task_info *info) {

@@ -52,6 +52,7 @@ void attn_task_letters(uint64_t seed, uint64_t n, int validation, struct attn_al
 void attn_task_copy(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
 void attn_task_reverse(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
 void attn_task_sort(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
+void attn_task_questions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
 void attn_task_translation(uint64_t seed, uint64_t n, int validation,
                            struct attn_aligned_pair *pair);
 
