@@ -1,6 +1,6 @@
 /**
- * nn.h -- layers around attention: rotary positions, layer and RMS normalization,
- * forward and backward. Part of libattn-model.
+ * nn.h -- layers around attention: rotary positions, layer and RMS normalization, the general
+ * attention layer; forward and backward. Part of libattn-model.
  *
  *     attn_rms_norm_forward(NULL, &x, &scale, &y, &err);
  *     attn_rotary_forward(NULL, &q, &cos, &sin, &q, &err);
@@ -21,7 +21,9 @@
  *          thread pool is used, as attn.h describes.
  *
  * References: [Su21] arXiv 2104.09864; [Ba16] arXiv 1607.06450; [Zhang19] arXiv 1910.07467;
- *             ONNX RotaryEmbedding-23, LayerNormalization-17, RMSNormalization-23.
+ *             [Vaswani17] arXiv 1706.03762; [Luong15] arXiv 1508.04025; [Bahdanau14] arXiv
+ *             1409.0473; [Xu15] arXiv 1502.03044; ONNX RotaryEmbedding-23, LayerNormalization-17,
+ *             RMSNormalization-23.
  */
 #ifndef ATTN_NN_H
 #define ATTN_NN_H
@@ -231,6 +233,108 @@ ATTN_API attn_status attn_rms_norm_forward(const attn_norm *desc, const attn_ten
 ATTN_API attn_status attn_rms_norm_backward(const attn_norm *desc, const attn_tensor *x,
                                             const attn_tensor *scale, const attn_tensor *d_y,
                                             const attn_norm_gradients *gradients, attn_error *err);
+
+/* ---- General attention layer --------------------------------------------- */
+
+/**
+ * The parameters of an attention layer: each of M queries attends to N inputs.
+ *
+ *     Q' = Q W_q   K = X W_k   V = X W_v   O = attention(Q', K, V)   Y = O W_o
+ *
+ * A matrix that is NULL is left out: without W_q the queries are compared as they are, without W_k
+ * and W_v the inputs themselves are keys and values. Self-attention is a call whose q is x. Of
+ * several heads, head h has columns h E .. (h + 1) E - 1 of Q' and K, h Ev .. of V and O.
+ */
+typedef struct attn_attention_layer {
+  size_t struct_size; /* sizeof(attn_attention_layer) */
+  int64_t heads;      /* H; 0: 1 */
+  /* in   NULL: plain attention; else as for attn_score_forward: scale (1 / sqrt(E) for dot products
+   * unless given; 1: the plain dot product), mask, causal, key_lengths, dropout, empty_row,
+   * executor, allocator, threads. The forward writes .lse and .weights. .workspace is not used. */
+  const attn_sdpa *sdpa;
+  const attn_score *score; /* in   NULL: the dot product; else the score of rows of Q' and K */
+  const attn_tensor *w_q;  /* in   (Dq, H Eq), NULL: Q' = Q */
+  const attn_tensor *w_k;  /* in   (Dx, H Ek), NULL: K = X */
+  const attn_tensor *w_v;  /* in   (Dx, H Ev), NULL: V = X */
+  const attn_tensor *w_o;  /* in   (H Ev, Do), NULL: Y = O, Do = H Ev */
+} attn_attention_layer;
+
+#ifdef __cplusplus
+#define ATTN_ATTENTION_LAYER_INIT { sizeof(attn_attention_layer) }
+#else
+#define ATTN_ATTENTION_LAYER_INIT { .struct_size = sizeof(attn_attention_layer) }
+#endif
+
+/**
+ * Applies an attention layer to one set of inputs and queries, or to each of a batch:
+ *
+ *     e_ij = score(q'_i, k_j),  a_i = softmax(e_i),  y_i = (sum_j a_ij v_j) W_o
+ *
+ *   layer  in   NULL: one head, no matrices, scaled dot product
+ *   x      in   (N, Dx) or (B, N, Dx)
+ *   q      in   (M, Dq) or (B, M, Dq), of x's rank; may be x
+ *   y      out  (M, Do) or (B, M, Do); must not overlap any input
+ *
+ * The score compares heads of rank one more than x, (B, H, M, Eq) with (B, H, N, Ek) or (H, M, Eq)
+ * with (H, N, Ek): so the mask broadcasts to (B, H, M, N), .lse is (B, H, M) and .weights (B, H, M,
+ * N), and score->w may be (Eq, Ek) or (H, Eq, Ek). Dot products require Eq = Ek.
+ *
+ * Everything is computed in float64 if x, q or a matrix is float64, else in float32; .lse and
+ * .weights have that type, y any float type. score's parameters and the mask may have other types.
+ *
+ * Accuracy  float32: an element of Q', K, V or Y, a sum of D products, errs by at most
+ *           (D + 1) 2^-24 sum |a b|; to it comes the error of attn_score_forward on these. float64:
+ *           the same with 2^-53. Other types of y: one rounding more.
+ * Cost      2 B (N Dx H (Ek + Ev) + M Dq H Eq + M H Ev Do) operations and those of
+ *           attn_score_forward; memory for Q', K, V, O and Y, and for copies of inputs that are not
+ *           dense or of another type. float64 is slower by an order of magnitude.
+ * Errors    as attn_score_forward, which names q, k and v where Q', K and V do not match.
+ *           ATTN_ERR_MEMORY, _INTERRUPTED: .lse and .weights may be written, y is unchanged.
+ * Source    [Vaswani17 sec. 3.2, Luong15 sec. 3.1, Bahdanau14 A.1.2, Xu15 sec. 3.1].
+ */
+ATTN_API attn_status attn_attention_layer_forward(const attn_attention_layer *layer,
+                                                  const attn_tensor *x, const attn_tensor *q,
+                                                  const attn_tensor *y, attn_error *err);
+
+/** The gradients to compute; NULL: not computed. They are written, not accumulated. */
+typedef struct attn_attention_layer_gradients {
+  size_t struct_size;       /* sizeof(attn_attention_layer_gradients) */
+  const attn_tensor *d_x;   /* out  of x's shape: that of keys and values. With q = x the gradient
+                               of both is d_x + d_q */
+  const attn_tensor *d_q;   /* out  of q's shape */
+  const attn_tensor *d_w_q; /* out  of w_q's shape; NULL if w_q is, likewise the others */
+  const attn_tensor *d_w_k; /* out */
+  const attn_tensor *d_w_v; /* out */
+  const attn_tensor *d_w_o; /* out */
+  const attn_score_gradients *score; /* in   those of the score's parameters, NULL: none */
+} attn_attention_layer_gradients;
+
+#ifdef __cplusplus
+#define ATTN_ATTENTION_LAYER_GRADIENTS_INIT { sizeof(attn_attention_layer_gradients) }
+#else
+#define ATTN_ATTENTION_LAYER_GRADIENTS_INIT { .struct_size = sizeof(attn_attention_layer_gradients) }
+#endif
+
+/**
+ * Computes the gradients of attn_attention_layer_forward(layer, x, q, y) from d_y, y's.
+ *
+ *   layer, x, q  in   as in the forward; .lse and .weights of layer->sdpa are not used
+ *   d_y          in   of y's shape
+ *
+ * The forward is recomputed. A key that no query sees must still be finite in x for d_w_k and
+ * d_w_v, whose sums run over all rows.
+ *
+ * Accuracy  float32: attn_score_backward's, and that of sums of products as in the forward, over
+ *           B N or B M rows for the matrices.
+ * Cost      that of the forward, twice its products and attn_score_backward; memory for the
+ *           gradients of Q', K, V, O and of each result more.
+ * Errors    as in the forward. ATTN_ERR_MEMORY, _INTERRUPTED: those of .score may be written.
+ */
+ATTN_API attn_status attn_attention_layer_backward(const attn_attention_layer *layer,
+                                                   const attn_tensor *x, const attn_tensor *q,
+                                                   const attn_tensor *d_y,
+                                                   const attn_attention_layer_gradients *gradients,
+                                                   attn_error *err);
 
 #ifdef __cplusplus
 }

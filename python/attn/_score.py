@@ -60,6 +60,16 @@ class ScoreGradients(Gradients):
     d_a: Optional[Any] = None
 
 
+def _score_gradients(call, gradients):
+    """Returns an attn_score_gradients that points to d_w, d_u and d_a where they are allocated."""
+    s = ffi.new("attn_score_gradients *")
+    s.struct_size = ffi.sizeof("attn_score_gradients")
+    for name in ("d_w", "d_u", "d_a"):
+        if getattr(gradients, name) is not None:
+            setattr(s, name, call.view(getattr(gradients, name), name))
+    return s
+
+
 def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u: Any = None, a: Any = None,
                    d_lse: Any = None, want_mask: bool = False, want_sinks: bool = False, **features) -> ScoreGradients:
     """Computes the gradients of score(q, k, v, kind=kind, ..., return_lse=True, **features). Deterministic.
@@ -77,11 +87,7 @@ def score_backward(d_o, q, k, v, o, lse, *, kind: str = "dot", w: Any = None, u:
     parameters = {"w": w, "u": u, "a": a}
     _allocate_wanted(gradients, {"mask": want_mask, "sinks": want_sinks}, features)
     _allocate_wanted(gradients, {name: x is not None for name, x in parameters.items()}, parameters)
-    g, s = _gradients_struct(call, gradients, lse, d_lse), ffi.new("attn_score_gradients *")
-    s.struct_size = ffi.sizeof("attn_score_gradients")
-    for name in ("d_w", "d_u", "d_a"):
-        if getattr(gradients, name) is not None:
-            setattr(s, name, call.view(getattr(gradients, name), name))
+    g, s = _gradients_struct(call, gradients, lse, d_lse), _score_gradients(call, gradients)
     error = new_error()
     check(core.attn_score_backward(call.desc, described, *inputs, g, s, error), error)
     return gradients

@@ -1,10 +1,12 @@
-"""Layers around attention: rotary position embedding, layer and RMS normalization, forward and backward.
+"""Layers around attention: rotary position embedding, layer and RMS normalization, the general attention layer; forward
+and backward.
 
     cos, sin = attn.nn.rotary_tables(128, 64)
     q = attn.nn.rotary(q, cos, sin, positions)
+    y = attn.nn.attention(x, q, w_k=w_k, w_v=w_v)
 
 Arrays are NumPy, PyTorch or DLPack arrays of float32, float64, float16 or bfloat16, read in place with their strides.
-Computation is in float64, rounded once. Results are tensors if the first argument is one, otherwise NumPy arrays; `out`
+Computation is in float64, rounded once, except in attention. Results are tensors if the first argument is one, otherwise NumPy arrays; `out`
 must be writable. A tensor that requires grad is rejected while grad is enabled, because the result would have no graph.
 Errors are attn.AttnError and name the argument. See attn/nn.h for accuracy and cost.
 """
@@ -13,11 +15,12 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
+from ._attention import AttentionGradients, attention, attention_backward
 from ._core import (AttnError, check, dtype_name, empty_like, ffi, integer, mark_written, model, new_error, numpy_type,
                     real, view)
 
-__all__ = ["NormGradients", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "rotary",
-           "rotary_backward", "rotary_tables"]
+__all__ = ["AttentionGradients", "NormGradients", "attention", "attention_backward", "layer_norm", "layer_norm_backward",
+           "rms_norm", "rms_norm_backward", "rotary", "rotary_backward", "rotary_tables"]
 
 _INTERLEAVED, _EPSILON, _AXIS = 1, 1, 2
 _INT32 = -2**31, 2**31 - 1

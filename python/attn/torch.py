@@ -3,6 +3,7 @@
     from attn.torch import scaled_dot_product_attention, swapped
     with swapped():                  # F.scaled_dot_product_attention is libattn's
         model(x)
+    layer = attn.torch.Attention(512, 64)           # the general attention layer, a torch.nn.Module
 
 Unsupported devices and types raise AttnTypeError, or use PyTorch's implementation with swapped(fallback=True).
 """
@@ -18,8 +19,9 @@ from torch.autograd import forward_ad
 
 from . import _sdpa
 from ._core import AttnError, AttnTypeError, choose, core, integer, integers
+from ._torch_attention import Attention
 
-__all__ = ["scaled_dot_product_attention", "sdpa", "swapped"]
+__all__ = ["Attention", "scaled_dot_product_attention", "sdpa", "swapped"]
 _C = torch._C
 _TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 

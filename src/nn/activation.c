@@ -34,11 +34,9 @@ typedef void activation_rows(void *argument, int64_t from, int64_t to);
     }                                                                      \
   }
 
-static inline float sigmoid(float x) { return 1 / (1 + attn_exponential(-x)); }
-
 /* d/dx of x sigmoid(u), u' = slope. */
 static inline float gated_slope(float x, float u, float slope) {
-  float s = sigmoid(u);
+  float s = attn_sigmoid(u);
   return s * (1 + x * (1 - s) * slope);
 }
 
@@ -53,15 +51,15 @@ static inline float twice_u_slope(float x) { return 0x1.988454p0f * (1 + 3 * 0.0
 
 DEFINE_ELEMENTWISE(relu, (x > 0 ? x : 0), (x > 0 ? dy : 0))
 DEFINE_ELEMENTWISE(gelu, (x * attn_normal(x).below), (dy * gelu_slope(x)))
-DEFINE_ELEMENTWISE(silu, (x * sigmoid(x)), (dy * gated_slope(x, x, 1)))
-DEFINE_ELEMENTWISE(gelu_tanh, (x * sigmoid(twice_u(x))),
+DEFINE_ELEMENTWISE(silu, (x * attn_sigmoid(x)), (dy * gated_slope(x, x, 1)))
+DEFINE_ELEMENTWISE(gelu_tanh, (x * attn_sigmoid(twice_u(x))),
                    (dy * gated_slope(x, twice_u(x), twice_u_slope(x))))
 
 /* ---- SwiGLU: silu(x1) x2 ---- */
 
 static inline void swiglu_row(float *restrict y, const float *restrict x1, const float *restrict x2,
                               int64_t width) {
-  for (int64_t d = 0; d < width; d++) y[d] = x1[d] * sigmoid(x1[d]) * x2[d];
+  for (int64_t d = 0; d < width; d++) y[d] = x1[d] * attn_sigmoid(x1[d]) * x2[d];
 }
 
 ATTN_CLONES
@@ -77,7 +75,7 @@ static inline void swiglu_row_back(float *restrict dx1, float *restrict dx2,
                                    const float *restrict dy, const float *restrict x1,
                                    const float *restrict x2, int64_t width) {
   for (int64_t d = 0; d < width; d++) {
-    float s = sigmoid(x1[d]);
+    float s = attn_sigmoid(x1[d]);
     dx1[d] += dy[d] * x2[d] * s * (1 + x1[d] * (1 - s));
     dx2[d] += dy[d] * x1[d] * s;
   }

@@ -15,4 +15,7 @@
 #define ATTN_CLONES
 #endif
 
+/* A function that such a loop calls: part of each version. */
+#define ATTN_INLINE static inline __attribute__((always_inline))
+
 #endif

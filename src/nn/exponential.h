@@ -1,4 +1,5 @@
-/* exponential.h -- e^x in float32 without branches or calls, so that loops over it vectorize. */
+/* exponential.h -- e^x, the logistic function and tanh in float32 without branches or calls, so
+ * that loops over them vectorize. */
 #ifndef ATTN_NN_EXPONENTIAL_H
 #define ATTN_NN_EXPONENTIAL_H
 
@@ -19,6 +20,19 @@ static inline float attn_exponential(float x) {
   bits = (bits - of_shift + 127) << 23;
   memcpy(&e, &bits, sizeof e);
   return x < -87 ? 0 : p * e;
+}
+
+/* The relative error is at most 2^-22 for x above -87. */
+static inline float attn_sigmoid(float x) { return 1 / (1 + attn_exponential(-x)); }
+
+/* For |x| < 0.625 an odd polynomial of degree 11 (Cephes), else 1 - 2 / (e^(2 |x|) + 1) with x's
+ * sign. The relative error is at most 2^-22. */
+static inline float attn_tanh(float x) {
+  const float z = x * x, a = x < 0 ? -x : x, far = 1 - 2 / (attn_exponential(2 * a) + 1);
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f, p = p * z - 5.37397155531e-2f, p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  return a < 0.625f ? p * z * x + x : x < 0 ? -far : far;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "attn/nn.h"
 #include "bf16.h"
 #include "error.h"
+#include "tape_node.h"
 
 enum { RECORD_BLOCK = 1 << 16 }; /* bytes; a call of a layer takes some 450 */
 
@@ -15,35 +16,6 @@ struct attn_tape_records {
   struct attn_tape_records *next;
   size_t used;
   _Alignas(ATTN_ALIGNMENT) char memory[RECORD_BLOCK];
-};
-
-/* One call of a layer. Pointers to the caller's data must stay valid until the backward. */
-struct attn_tape_node {
-  void (*forward)(struct attn_tape *tape, struct attn_tape_node *node);
-  void (*backward)(struct attn_tape *tape, struct attn_tape_node *node);
-  struct attn_tape_node *previous;
-  struct attn_tape_variable *x, *f, *y, *qkv[3]; /* f: added to x; qkv: an attention's */
-  const struct attn_tape_variable *weight, *bias;
-  struct attn_dropout drop;
-  union {
-    struct attn_embedding embedding;
-    enum attn_activation activation;
-    struct attn_rotary_args rotary;
-    struct {
-      uint16_t *x; /* in bf16; NULL: x itself is multiplied */
-      struct attn_packed_matrix *w;
-    } linear;
-    struct {
-      double epsilon;
-      int rms;
-      struct attn_norm_row *row; /* kept for the backward */
-    } norm;
-    struct {
-      struct attn_multihead m;
-      struct attn_columns q, k, v;
-      float *lse;
-    } attend;
-  } as;
 };
 
 /* ---- Memory ---- */
@@ -94,8 +66,7 @@ void attn_tape_start(struct attn_tape *tape) {
   tape->last = NULL, tape->status = ATTN_OK, tape->drop.use = 0;
 }
 
-/* Memory for a call or a variable, at most RECORD_BLOCK; NULL after a failure. */
-static void *record(struct attn_tape *tape, size_t bytes) {
+void *attn_tape_record(struct attn_tape *tape, size_t bytes) {
   struct attn_tape_records *r = tape->record, *next;
   bytes = attn_align_up(bytes);
   if (tape->status) return NULL;
@@ -129,7 +100,7 @@ void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
 struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
   static struct attn_tape_variable none;
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
-  struct attn_tape_variable *v = record(tape, sizeof *v);
+  struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
   float *x = attn_tape_allocate(tape, bytes);
   float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
   tape->variables++;
@@ -164,9 +135,8 @@ static int is_stopped(struct attn_tape *tape) {
   return 1;
 }
 
-/* Records a call and computes it; only a training tape keeps it for the backward. */
-static void call(struct attn_tape *tape, const struct attn_tape_node *node) {
-  struct attn_tape_node *kept = record(tape, sizeof *kept);
+void attn_tape_call(struct attn_tape *tape, const struct attn_tape_node *node) {
+  struct attn_tape_node *kept = attn_tape_record(tape, sizeof *kept);
   if (!kept) return;
   *kept = *node, kept->previous = tape->last;
   if (tape->training) tape->last = kept;
@@ -180,6 +150,8 @@ static void for_inputs(struct attn_tape *t, const struct attn_tape_node *n,
   struct attn_tape_variable *const inputs[] = {n->x, n->f, n->qkv[0], n->qkv[1], n->qkv[2]};
   for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
     if (inputs[k] && inputs[k]->id && !inputs[k]->dx) body(t, inputs[k]);
+  for (int64_t k = 0; k < n->more_count; k++)
+    if (n->more[k]->id && !n->more[k]->dx) body(t, n->more[k]);
 }
 
 static size_t bytes_of(const struct attn_tape_variable *v) {
@@ -200,6 +172,7 @@ static attn_status plan_gradients(struct attn_tape *t, attn_error *err) {
   for (const struct attn_tape_node *n = t->last; n; n = n->previous) {
     for_inputs(t, n, plan_gradient);
     if (n->y) attn_buffer_offsets_release(&g->offsets, &g->span[n->y->id]);
+    if (n->y2) attn_buffer_offsets_release(&g->offsets, &g->span[n->y2->id]);
   }
   return ATTN_OK;
 }
@@ -222,7 +195,7 @@ static void begin_gradient(struct attn_tape *t, struct attn_tape_variable *v) {
 void attn_tape_backward(struct attn_tape *tape) {
   for (struct attn_tape_node *n = tape->last;
        n && attn_tape_is_computing(tape) && !is_stopped(tape); n = n->previous) {
-    if (n->y && !n->y->dx) continue;
+    if (n->y && !n->y->dx && !(n->y2 && n->y2->dx)) continue;
     for_inputs(tape, n, begin_gradient);
     if (attn_tape_is_computing(tape)) n->backward(tape, n);
   }
@@ -284,7 +257,7 @@ struct attn_tape_variable *attn_tape_linear(struct attn_tape *tape, struct attn_
   struct attn_tape_node node = {
       .forward = linear, .backward = linear_back, .x = x, .y = y, .weight = w, .bias = b};
   if (tape->bf16) node.as.linear.x = allocate_bf16(tape, x), plan_bf16_gradient(tape, y);
-  call(tape, &node);
+  attn_tape_call(tape, &node);
   return y;
 }
 
@@ -301,7 +274,7 @@ struct attn_tape_variable *attn_tape_linear_packed(struct attn_tape *tape,
   struct attn_tape_variable *y = attn_tape_variable(tape, x->n, out);
   struct attn_tape_node node = {.forward = linear_packed, .x = x, .y = y, .as.linear.w = packed};
   if (bf16) node.as.linear.x = allocate_bf16(tape, x);
-  call(tape, &node);
+  attn_tape_call(tape, &node);
   return y;
 }
 
@@ -322,12 +295,12 @@ struct attn_tape_variable *attn_tape_embed(struct attn_tape *tape, const struct 
                                            const struct attn_tape_variable *positions) {
   int64_t more = e->position_mode == ATTN_POSITION_MODE_CONCATENATE ? e->position_dim : 0;
   struct attn_tape_variable *y = attn_tape_variable(tape, e->n, e->width + more);
-  call(tape, &(struct attn_tape_node){.forward = embed,
-                                      .backward = embed_back,
-                                      .y = y,
-                                      .weight = table,
-                                      .bias = positions,
-                                      .as.embedding = *e});
+  attn_tape_call(tape, &(struct attn_tape_node){.forward = embed,
+                                                .backward = embed_back,
+                                                .y = y,
+                                                .weight = table,
+                                                .bias = positions,
+                                                .as.embedding = *e});
   return y;
 }
 
@@ -365,7 +338,7 @@ struct attn_tape_variable *attn_tape_norm(struct attn_tape *tape, struct attn_ta
   node.as.norm.epsilon = epsilon, node.as.norm.rms = rms;
   if (tape->training)
     node.as.norm.row = attn_tape_allocate(tape, (size_t)x->n * sizeof *node.as.norm.row);
-  call(tape, &node);
+  attn_tape_call(tape, &node);
   return y;
 }
 
@@ -384,9 +357,10 @@ struct attn_tape_variable *attn_tape_activate(struct attn_tape *tape, enum attn_
                                               struct attn_tape_variable *x) {
   struct attn_tape_variable *y =
       attn_tape_variable(tape, x->n, kind == ATTN_SWIGLU ? x->width / 2 : x->width);
-  call(tape,
-       &(struct attn_tape_node){
-           .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
+  attn_tape_call(
+      tape,
+      &(struct attn_tape_node){
+          .forward = activate, .backward = activate_back, .x = x, .y = y, .as.activation = kind});
   return y;
 }
 
@@ -405,12 +379,12 @@ static void add_back(struct attn_tape *t, struct attn_tape_node *n) {
 struct attn_tape_variable *attn_tape_add(struct attn_tape *tape, struct attn_tape_variable *x,
                                          struct attn_tape_variable *f, double dropout) {
   struct attn_tape_variable *y = attn_tape_variable(tape, f->n, f->width);
-  call(tape, &(struct attn_tape_node){.forward = add,
-                                      .backward = add_back,
-                                      .x = x,
-                                      .f = f,
-                                      .y = y,
-                                      .drop = next_dropout(tape, dropout)});
+  attn_tape_call(tape, &(struct attn_tape_node){.forward = add,
+                                                .backward = add_back,
+                                                .x = x,
+                                                .f = f,
+                                                .y = y,
+                                                .drop = next_dropout(tape, dropout)});
   return y;
 }
 
@@ -452,7 +426,7 @@ struct attn_tape_variable *attn_tape_attend(struct attn_tape *tape, const struct
   node.as.attend.q = q, node.as.attend.k = k, node.as.attend.v = v;
   if (tape->training)
     node.as.attend.lse = attn_tape_allocate(tape, (size_t)(m->num_heads * q.of->n) * sizeof(float));
-  call(tape, &node);
+  attn_tape_call(tape, &node);
   return y;
 }
 
@@ -480,8 +454,8 @@ static void rotary_back(struct attn_tape *t, struct attn_tape_node *n) {
 
 void attn_tape_rotary(struct attn_tape *tape, struct attn_tape_variable *x,
                       const struct attn_rotary_args *args) {
-  call(tape, &(struct attn_tape_node){
-                 .forward = rotary, .backward = rotary_back, .x = x, .as.rotary = *args});
+  attn_tape_call(tape, &(struct attn_tape_node){
+                           .forward = rotary, .backward = rotary_back, .x = x, .as.rotary = *args});
 }
 
 /* ---- Loss: the last call ---- */

@@ -13,6 +13,8 @@
 #include "layers.h"
 #include "optimizer.h"
 #include "random.h"
+#include "recurrent.h"
+#include "winograd.h"
 
 __typeof__(attn_activation_forward) plain_activation_forward;
 __typeof__(attn_activation_backward) plain_activation_backward;
@@ -22,6 +24,15 @@ __typeof__(attn_norm_layer_forward) plain_norm_layer_forward;
 __typeof__(attn_norm_layer_backward) plain_norm_layer_backward;
 __typeof__(attn_cross_entropy_forward) plain_cross_entropy_forward;
 __typeof__(attn_adamw_step) plain_adamw_step;
+__typeof__(attn_lstm_forward) plain_lstm_forward;
+__typeof__(attn_lstm_backward) plain_lstm_backward;
+__typeof__(attn_gru_forward) plain_gru_forward;
+__typeof__(attn_gru_backward) plain_gru_backward;
+__typeof__(attn_alignment_forward) plain_alignment_forward;
+__typeof__(attn_alignment_backward) plain_alignment_backward;
+__typeof__(attn_winograd_forward) plain_winograd_forward;
+__typeof__(attn_winograd_dx) plain_winograd_dx;
+__typeof__(attn_winograd_dw) plain_winograd_dw;
 __typeof__(attn_convert_to_bf16) plain_convert_to_bf16;
 
 enum { ROWS = 5, WIDTH = 200, SIZE = 2 * ROWS * WIDTH, CALLS = 300 };
@@ -138,10 +149,84 @@ static void roundings(void **state) {
   }
 }
 
+static void cells(void **state) {
+  (void)state;
+  static float gates[SIZE], c[SIZE];
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    const struct attn_recurrent_cell s = {n, 1 + width / 2, x, f, weight};
+    attn_lstm_forward(&host, &s, ours[0], ours[1], ours[2]);
+    plain_lstm_forward(&host, &s, theirs[0], theirs[1], theirs[2]);
+    end();
+    memcpy(c, ours[1], sizeof c), memcpy(gates, ours[2], sizeof gates);
+    const float *dc = chance(3) ? NULL : f;
+    attn_lstm_backward(&host, &s, gates, c, ours[1], ours[2], ours[3], x, dc);
+    plain_lstm_backward(&host, &s, gates, c, theirs[1], theirs[2], theirs[3], x, dc);
+    end();
+    attn_gru_forward(&host, &s, ours[0], ours[1]),
+        plain_gru_forward(&host, &s, theirs[0], theirs[1]);
+    end();
+    memcpy(gates, ours[1], sizeof gates);
+    attn_gru_backward(&host, &s, gates, ours[1], ours[2], ours[3], x);
+    plain_gru_backward(&host, &s, gates, theirs[1], theirs[2], theirs[3], x);
+    end();
+  }
+}
+
+static void alignments(void **state) {
+  (void)state;
+  static float context[SIZE], weights[SIZE], scratch[SIZE], d_a[2][SIZE];
+  for (int call = 0; call < CALLS; call++) {
+    begin();
+    const struct attn_alignment s = {(enum attn_alignment_kind)(call % 3),
+                                     n,
+                                     1 + below(4),
+                                     1 + width / 2,
+                                     1 + below(100),
+                                     0.3f,
+                                     weight,
+                                     x,
+                                     weight + SIZE / 2,
+                                     f};
+    attn_alignment_forward(&host, &s, ours[0], ours[1]);
+    plain_alignment_forward(&host, &s, theirs[0], theirs[1]);
+    end();
+    memcpy(context, ours[0], sizeof context), memcpy(weights, ours[1], sizeof weights);
+    attn_alignment_backward(&host, &s, context, weights, ours[0], ours[1], d_a[0], ours[2], x,
+                            scratch);
+    plain_alignment_backward(&host, &s, context, weights, theirs[0], theirs[1], d_a[1], theirs[2],
+                             x, scratch);
+    end(), assert_memory_equal(d_a[0], d_a[1], sizeof d_a[0]);
+  }
+}
+
+static void convolutions_by_tiles(void **state) {
+  (void)state;
+  static float filters[9 * 40 * 40], d_filters[2][9 * 40 * 40];
+  for (int call = 0; call < CALLS / 3; call++) {
+    begin();
+    const struct attn_convolution c = {
+        1, 1 + below(7), 1 + below(7), 1 + below(40), 1 + below(40), 1, x, filters};
+    for (int k = 0; k < 9 * 40 * 40; k++) filters[k] = uniform();
+    attn_winograd_forward(&host, &c, ours[0], weight, NULL);
+    plain_winograd_forward(&host, &c, theirs[0], weight, NULL);
+    attn_winograd_dx(&host, &c, ours[1], f, NULL), plain_winograd_dx(&host, &c, theirs[1], f, NULL);
+    attn_winograd_dw(&host, &c, d_filters[0], f, NULL);
+    plain_winograd_dw(&host, &c, d_filters[1], f, NULL);
+    end(), assert_memory_equal(d_filters[0], d_filters[1], sizeof d_filters[0]);
+  }
+}
+
 int main(int argc, char **argv) {
   random_begin(argc, argv);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(activations),    cmocka_unit_test(residuals),
-                                     cmocka_unit_test(norms),          cmocka_unit_test(losses),
-                                     cmocka_unit_test(steps_of_adamw), cmocka_unit_test(roundings)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(activations),
+                                     cmocka_unit_test(residuals),
+                                     cmocka_unit_test(norms),
+                                     cmocka_unit_test(losses),
+                                     cmocka_unit_test(steps_of_adamw),
+                                     cmocka_unit_test(roundings),
+                                     cmocka_unit_test(cells),
+                                     cmocka_unit_test(alignments),
+                                     cmocka_unit_test(convolutions_by_tiles)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

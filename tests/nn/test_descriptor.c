@@ -108,6 +108,17 @@ static attn_status with_rotary(void *given, attn_error *err) {
   return attn_rotary_forward(given, &x, &tables, &tables, &y, err);
 }
 
+static attn_status with_attention_layer(void *given, attn_error *err) {
+  attn_tensor row_in = {in, ATTN_F32, 2, {L, E}, {E, 1}}, row_out = row_in;
+  row_out.data = out;
+  return attn_attention_layer_forward(given, &row_in, &row_in, &row_out, err);
+}
+
+static attn_status with_attention_layer_gradients(void *given, attn_error *err) {
+  attn_tensor rows = {in, ATTN_F32, 2, {L, E}, {E, 1}};
+  return attn_attention_layer_backward(NULL, &rows, &rows, &rows, given, err);
+}
+
 /* ---- Input ---- */
 
 struct kind {
@@ -163,6 +174,8 @@ static void input_structs_of_all_sizes(void **state) {
   attn_norm norm = ATTN_NORM_INIT;
   attn_norm_gradients norm_gradients = ATTN_NORM_GRADIENTS_INIT;
   attn_rotary rotary = ATTN_ROTARY_INIT;
+  attn_attention_layer layer = ATTN_ATTENTION_LAYER_INIT;
+  attn_attention_layer_gradients layer_gradients = ATTN_ATTENTION_LAYER_GRADIENTS_INIT;
   size_t old = offsetof(attn_sdpa_gradients, d_additive);
   summary.column_sums = &sum, norm_gradients.d_x = &y;
   config.num_kv_heads = config.head_dim = config.value_head_dim = config.sequences =
@@ -182,7 +195,9 @@ static void input_structs_of_all_sizes(void **state) {
       KIND("config", with_cache, config, sizeof config),
       KIND("struct_size", with_norm, norm, sizeof norm),
       KIND("gradients", with_norm_gradients, norm_gradients, sizeof norm_gradients),
-      KIND("struct_size", with_rotary, rotary, sizeof rotary)};
+      KIND("struct_size", with_rotary, rotary, sizeof rotary),
+      KIND("layer", with_attention_layer, layer, sizeof layer),
+      KIND("gradients", with_attention_layer_gradients, layer_gradients, sizeof layer_gradients)};
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) check_sizes(&all[n]);
 }
 

@@ -139,14 +139,19 @@ static void bits_depend_only_on_the_row_and_the_column(void **state) {
 
 /* ---- Kernels, tile by tile ---- */
 
-enum { DEPTH = 50 };
+enum { DEPTH = 50, GAP = 3, PITCH = DEPTH + DEPTH / 10 * GAP };
 
-/* Compares a tile to the chain of fmaf. */
-static void check_tile(const struct attn_gemm_kernel *g, int rows, int64_t columns, int add) {
-  float a[ATTN_GEMM_MAX_ROWS * DEPTH], panel[DEPTH * ATTN_GEMM_MAX_COLUMNS] = {0},
+/* Element (r, k) of A, with a gap after each run. */
+static int in_a(int r, int k, int run) { return r * PITCH + k + (run ? k / run * GAP : 0); }
+
+/* Compares a tile to the chain of fmaf. run: 0, or at least 10. */
+static void check_tile(const struct attn_gemm_kernel *g, int rows, int64_t columns, int add,
+                       int run) {
+  float a[ATTN_GEMM_MAX_ROWS * PITCH], panel[DEPTH * ATTN_GEMM_MAX_COLUMNS] = {0},
                                                      c[ATTN_GEMM_MAX_ROWS * ATTN_GEMM_MAX_COLUMNS],
                                                      was[sizeof c / sizeof *c];
-  const struct attn_gemm_rows from = {(const char *)a, DEPTH * sizeof *a, sizeof *a};
+  const struct attn_gemm_rows from = {(const char *)a, PITCH * sizeof *a, sizeof *a, run,
+                                      GAP * sizeof *a};
   int exact = strcmp(g->name, "scalar") != 0;
   for (size_t n = 0; n < sizeof a / sizeof *a; n++) a[n] = uniform();
   for (int k = 0; k < DEPTH; k++)
@@ -158,8 +163,8 @@ static void check_tile(const struct attn_gemm_kernel *g, int rows, int64_t colum
       float before = was[r * ATTN_GEMM_MAX_COLUMNS + j], is = c[r * ATTN_GEMM_MAX_COLUMNS + j];
       float sum = 0, rounded = 0;
       for (int k = 0; k < DEPTH && j < g->columns; k++) {
-        sum = fmaf(a[r * DEPTH + k], panel[k * g->columns + j], sum);
-        rounded = rounded + a[r * DEPTH + k] * panel[k * g->columns + j];
+        sum = fmaf(a[in_a(r, k, run)], panel[k * g->columns + j], sum);
+        rounded = rounded + a[in_a(r, k, run)] * panel[k * g->columns + j];
       }
       if (!exact) sum = rounded;
       if (add) sum += before;
@@ -177,7 +182,8 @@ static void a_tile_is_one_chain_of_products(void **state) {
     }
     for (int rows = 1; rows <= g->rows; rows++)
       for (int64_t columns = 1; columns <= g->columns; columns += columns < 3 ? 1 : 5)
-        check_tile(g, rows, columns, rows & 1), check_tile(g, rows, g->columns, columns & 1);
+        check_tile(g, rows, columns, rows & 1, 0), check_tile(g, rows, g->columns, columns & 1, 0);
+    check_tile(g, g->rows, g->columns, 0, 10), check_tile(g, 1, 3, 1, 25);
   }
 }
 
@@ -193,8 +199,8 @@ static void a_tile_of_bf16_is_within_the_error_bound(void **state) {
       pairs[e] = attn_to_bf16(uniform()), expanded[e] = attn_from_bf16(pairs[e]);
     for (int e = 0; e < DEPTH * g->columns; e++) panel[e] = attn_to_bf16(uniform());
     const struct attn_gemm_rows from =
-        g->has_bf16 ? (struct attn_gemm_rows){(const char *)pairs, DEPTH * 2, 4}
-                    : (struct attn_gemm_rows){(const char *)expanded, DEPTH * 4, 4};
+        g->has_bf16 ? (struct attn_gemm_rows){(const char *)pairs, DEPTH * 2, 4, 0, 0}
+                    : (struct attn_gemm_rows){(const char *)expanded, DEPTH * 4, 4, 0, 0};
     g->bf16_tile(g->rows, DEPTH, &from, panel, c, g->columns, g->columns, 0);
     for (int r = 0; r < g->rows; r++)
       for (int j = 0; j < g->columns; j++) {

@@ -12,11 +12,13 @@
 /* A block of the inner dimension (DEPTH) is summed from 0 before the sum is added to C. */
 enum { ATTN_GEMM_DEPTH = 256, ATTN_GEMM_MAX_ROWS = 12, ATTN_GEMM_MAX_COLUMNS = 32 };
 
-/* Rows of A as a micro-kernel reads them: element (r, k) is at a + r * row + k * step bytes. An
+/* Rows of A as a micro-kernel reads them: element (r, k) is at a + r * row + k * step bytes, and
+ * `jump` bytes more for each `run` elements before it, where run is not 0: the rows of an image. An
  * element is a float32 or, for bf16 instructions, a pair of bf16 (k, k + 1). */
 struct attn_gemm_rows {
   const char *a;
   int64_t row, step;
+  int64_t run, jump; /* run: 0, or divides the depth */
 };
 
 /* c (rows, columns) = or, with add, += A (rows, depth) times panel (depth, kernel's columns).

@@ -125,14 +125,14 @@ static struct attn_gemm_rows rows_of(const struct attn_gemm_kernel *g, uint32_t 
                                      struct block_range at) {
   const int64_t word = sizeof *work;
   if (!a->transposed && a->type == ATTN_F32)
-    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word, word};
+    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word, word, 0, 0};
   if (!a->transposed && g->has_bf16 && at.depth % 2 == 0)
-    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word / 2, word};
+    return (struct attn_gemm_rows){element_at(a, row, at.inner), a->step * word / 2, word, 0, 0};
   if (a->type == ATTN_F32)
     pack_float_rows(work, a, row, rows, at);
   else
     pack_bf16_rows(g, work, a, row, rows, at);
-  return (struct attn_gemm_rows){(const char *)work, word, rows * word};
+  return (struct attn_gemm_rows){(const char *)work, word, rows * word, 0, 0};
 }
 
 /* ---- Some columns of C, plus the products of one block of the inner dimension ---- */
