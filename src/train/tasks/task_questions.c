@@ -9,8 +9,8 @@
 
 enum { ENGLISH, JAPANESE, LANGUAGES };
 
-/* Roles of a sentence; WHOM accompanies the subject. */
-enum role { WHO, WHEN, WHOM, WHERE, WHAT, ROLES };
+/* Roles of a sentence. */
+enum role { WHO, WHEN, COMPANION, WHERE, WHAT, ROLES };
 
 typedef const char *word_pair[LANGUAGES];
 
@@ -71,7 +71,7 @@ static struct fact draw_fact(struct attn_random_stream *random) {
   uint32_t whom = (who + 1 + attn_random_below(random, COUNT(people) - 1)) % COUNT(people);
   f.word[WHO] = people[who][f.language];
   f.word[WHAT] = f.verb->objects[attn_random_below(random, OBJECTS)][f.language];
-  if (attn_random_below(random, 4)) f.word[WHOM] = people[whom][f.language];
+  if (attn_random_below(random, 4)) f.word[COMPANION] = people[whom][f.language];
   if (attn_random_below(random, 4))
     f.word[WHEN] = times[attn_random_below(random, COUNT(times))][f.language];
   if (attn_random_below(random, 4))
@@ -90,13 +90,13 @@ static int is_held_out(const struct fact *f) {
 
 /* ---- Text ---- */
 
-struct writer {
+struct question_writer {
   char *text;
   int words;
 };
 
 /* Appends words separated by spaces; returns the index of the first. */
-static int put(struct writer *w, const char *words) {
+static int put(struct question_writer *w, const char *words) {
   int first = w->words;
   size_t n = strlen(w->text);
   snprintf(w->text + n, ATTN_EXAMPLE_SIZE - n, "%s%s", n ? " " : "", words);
@@ -105,7 +105,7 @@ static int put(struct writer *w, const char *words) {
 }
 
 /* "the park" or 公園: puts a role's word between two fixed parts. */
-static void put_role(struct writer *w, struct fact *f, enum role role, const char *before,
+static void put_role(struct question_writer *w, struct fact *f, enum role role, const char *before,
                      const char *after) {
   if (!f->word[role]) return;
   if (before) put(w, before);
@@ -114,10 +114,13 @@ static void put_role(struct writer *w, struct fact *f, enum role role, const cha
 }
 
 /* Subject, then time, companion and place in any order, object, verb. */
-static void write_japanese(struct writer *w, struct fact *f, struct attn_random_stream *random) {
+static void write_japanese(struct question_writer *w, struct fact *f,
+                           struct attn_random_stream *random) {
   static const char *const after[ROLES] = {"は", NULL, "と", "で", "を"};
-  static const enum role orders[][3] = {
-      {WHEN, WHOM, WHERE}, {WHEN, WHERE, WHOM}, {WHOM, WHEN, WHERE}, {WHERE, WHEN, WHOM}};
+  static const enum role orders[][3] = {{WHEN, COMPANION, WHERE},
+                                        {WHEN, WHERE, COMPANION},
+                                        {COMPANION, WHEN, WHERE},
+                                        {WHERE, WHEN, COMPANION}};
   static const char *const questions[ROLES] = {"誰 が", "いつ", "誰 と", "どこ で", "何 を"};
   const enum role *order = orders[attn_random_below(random, COUNT(orders))];
   put_role(w, f, WHO, NULL, after[WHO]);
@@ -128,7 +131,8 @@ static void write_japanese(struct writer *w, struct fact *f, struct attn_random_
 }
 
 /* The time first or last; companion and place in either order. */
-static void write_english(struct writer *w, struct fact *f, struct attn_random_stream *random) {
+static void write_english(struct question_writer *w, struct fact *f,
+                          struct attn_random_stream *random) {
   static const char *const before[ROLES] = {"my", NULL, "with my", "at the", "the"};
   static const char *const questions[ROLES] = {"who", "when did my", "with whom did my",
                                                "where did my", "what did my"};
@@ -139,7 +143,7 @@ static void write_english(struct writer *w, struct fact *f, struct attn_random_s
   put(w, f->verb->past[ENGLISH]);
   put_role(w, f, WHAT, before[WHAT], NULL);
   if (place_is_first) put_role(w, f, WHERE, before[WHERE], NULL);
-  put_role(w, f, WHOM, before[WHOM], NULL);
+  put_role(w, f, COMPANION, before[COMPANION], NULL);
   if (!place_is_first) put_role(w, f, WHERE, before[WHERE], NULL);
   if (!time_is_first) put_role(w, f, WHEN, NULL, NULL);
   put(w, "."), put(w, questions[f->asked]);
@@ -152,7 +156,7 @@ static void write_english(struct writer *w, struct fact *f, struct attn_random_s
 void attn_task_questions(uint64_t seed, uint64_t n, int validation,
                          struct attn_aligned_pair *pair) {
   struct attn_random_stream random = {.seed = seed, .n = n};
-  struct writer w = {.text = pair->source};
+  struct question_writer w = {.text = pair->source};
   struct fact f;
   do f = draw_fact(&random);
   while (is_held_out(&f) != (validation != 0));
