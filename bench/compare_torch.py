@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
-"""libattn against PyTorch's scaled_dot_product_attention: float32, one thread, interleaved.
+"""libattn against PyTorch's scaled_dot_product_attention and its gradients, interleaved.
 
-    bench/compare_torch.py --library build/release/libattn.so [--repetitions 20]
+    bench/compare_torch.py --library build/release/libattn.so [--repetitions 20] [--threads 1] [--only WORD ...]
+
+Several --library compare builds. GFLOP/s from the minimum (median) time; causal counts half of the pairs, the
+backward five products. One thread is timed by its CPU time, which other processes disturb less. The peak is measured
+between the calls.
 """
 import argparse
 import ctypes
 import statistics
+import time
 
 import torch
 import torch.nn.functional as F
 from timing import cpu_name, timed
+
+DTYPES = {torch.float32: 0x00012002, torch.bfloat16: 0x00011004, torch.float16: 0x00011002, torch.bool: 0x00010806}
 
 
 class Tensor(ctypes.Structure):
@@ -20,49 +27,142 @@ class Tensor(ctypes.Structure):
 class Sdpa(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("flags", ctypes.c_uint64), ("scale", ctypes.c_double),
                 ("align", ctypes.c_int32), ("empty_row", ctypes.c_int32), ("offset", ctypes.c_int64),
-                ("window", ctypes.c_int64 * 2), ("pointers", ctypes.c_void_p * 7),
+                ("window", ctypes.c_int64 * 2), ("mask", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p),
+                ("lse", ctypes.c_void_p), ("weights", ctypes.c_void_p), ("executor", ctypes.c_void_p),
+                ("allocator", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
                 ("workspace_bytes", ctypes.c_size_t), ("threads", ctypes.c_int32),
-                ("reserved", ctypes.c_int32), ("progress", ctypes.c_void_p * 2)]
+                ("reserved", ctypes.c_int32), ("progress", ctypes.c_void_p * 2), ("softcap", ctypes.c_double),
+                ("alibi", ctypes.c_void_p)]
+
+
+class Gradients(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [
+        (name, ctypes.c_void_p) for name in ("d_q", "d_k", "d_v", "d_mask", "d_sinks", "d_lse", "d_additive")]
 
 
 def view(t):
-    out = Tensor(t.data_ptr(), 0x00012002, t.dim())
+    out = Tensor(t.data_ptr(), DTYPES[t.dtype], t.dim())
     for n in range(t.dim()):
         out.shape[n], out.strides[n] = t.shape[n], t.stride(n)
-    return ctypes.byref(out)
+    return out
+
+
+class Case:
+    """One problem: its tensors, and calls of each library and of PyTorch."""
+
+    def __init__(self, name, direction, width=64, length=2048, heads=2, kv_heads=None, dtype=torch.float32, mask=None,
+                 threads=1):
+        self.name, self.direction, self.causal, self.dtype = name, direction, "causal" in name, dtype
+        self.q, self.d_o = (torch.randn(1, heads, length, width).to(dtype) for _ in range(2))
+        self.k, self.v = (torch.randn(1, kv_heads or heads, length, width).to(dtype) for _ in range(2))
+        self.o, self.lse = torch.empty_like(self.q), torch.empty(1, heads, length)
+        self.results = [torch.empty_like(t) for t in (self.q, self.k, self.v)]
+        self.mask = self.slopes = None
+        if mask == "bool":
+            self.mask = torch.rand(length, length) < 0.9
+        elif mask:
+            self.mask = torch.randn((heads if mask == "gradient" else 1, length, length))
+        if mask == "gradient":
+            self.mask.requires_grad_()
+            self.results.append(torch.empty_like(self.mask))
+        if mask == "alibi":
+            self.slopes = torch.tensor([2.0 ** -(n + 1) for n in range(heads)])
+            distance = (torch.arange(length)[:, None] - torch.arange(length)).abs()
+            self.mask = -self.slopes[:, None, None] * distance
+        pairs = length * (length + 1) / 2 if self.causal else length * length
+        self.flops = (4 if direction == "forward" else 10) * heads * pairs * width * 1e-9
+        self.views = [view(t) for t in (self.q, self.k, self.v, self.o, self.d_o)]
+        self.kept = [view(t) for t in [self.lse] + self.results + [t for t in (self.slopes, self.mask) if t is not None]]
+        address = lambda n: ctypes.cast(ctypes.pointer(self.kept[n]), ctypes.c_void_p)
+        self.desc = Sdpa(struct_size=ctypes.sizeof(Sdpa), flags=2 if self.causal else 0, threads=threads,
+                         lse=address(0))
+        if self.slopes is not None:
+            self.desc.alibi = address(-2)
+        elif self.mask is not None:
+            self.desc.mask = address(-1)
+        self.gradients = Gradients(ctypes.sizeof(Gradients), address(1), address(2), address(3))
+        if mask == "gradient":
+            self.gradients.d_mask = address(4)
+        self.graph = None
+
+    def ours(self, library, direction=None):
+        q, k, v, o, d_o = (ctypes.byref(t) for t in self.views)
+        if (direction or self.direction) == "forward":
+            status = library.attn_sdpa_forward(ctypes.byref(self.desc), q, k, v, o, None)
+        else:
+            status = library.attn_sdpa_backward(ctypes.byref(self.desc), q, k, v, o, d_o, ctypes.byref(self.gradients),
+                                                None)
+        assert status == 0, status
+
+    def theirs(self):
+        options = {"is_causal": self.causal, "enable_gqa": self.q.shape[1] != self.k.shape[1]}
+        mask = self.mask if self.mask is None or self.mask.dtype == torch.bool else self.mask.to(self.dtype)
+        if self.direction == "forward":
+            with torch.no_grad():
+                return F.scaled_dot_product_attention(self.q, self.k, self.v, mask, **options)
+        if not self.graph:
+            inputs = [t.requires_grad_() for t in (self.q, self.k, self.v)]
+            out = F.scaled_dot_product_attention(*inputs, mask, **options)
+            self.graph = out, inputs + ([self.mask] if len(self.results) > 3 else [])
+        return torch.autograd.grad(*self.graph, self.d_o, retain_graph=True)
+
+    def check(self, library):
+        self.ours(library, "forward")
+        self.ours(library)
+        limit = 1e-3 if self.dtype == torch.float32 else 0.1
+        theirs = self.theirs()
+        pairs = [(self.o, theirs)] if self.direction == "forward" else zip(self.results, theirs)
+        for a, b in pairs:
+            assert torch.allclose(a.float(), b.float(), atol=limit, rtol=limit), f"{self.name}: different results"
+
+
+def cases(threads):
+    for direction in ("forward", "backward"):
+        for name, options in {
+                "f32 d64 full": {}, "f32 d64 causal": {}, "f32 d128 full": {"width": 128},
+                "f32 d128 causal": {"width": 128}, "f32 d80 full": {"width": 80},
+                "f32 d64 L512 causal": {"length": 512, "heads": 8}, "f32 d64 L128 full": {"length": 128, "heads": 16},
+                "f32 d64 group4 full": {"heads": 4, "kv_heads": 1},
+                "f32 d64 bool mask": {"mask": "bool"}, "f32 d64 float mask": {"mask": "float"},
+                "f32 d64 ALiBi": {"mask": "alibi"}, "f32 d64 mask gradient": {"mask": "gradient"},
+                "bf16 d64 full": {"dtype": torch.bfloat16}, "f16 d64 full": {"dtype": torch.float16},
+                "bf16 d128 causal": {"dtype": torch.bfloat16, "width": 128}}.items():
+            if direction == "backward" or "gradient" not in name:
+                yield lambda name=name, direction=direction, options=options: Case(name, direction, threads=threads,
+                                                                                    **options), f"{direction} {name}"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", required=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True, action="append")
     parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[], help="words that the name of a case must contain")
+    parser.add_argument("--no-torch", action="store_true", help="do not time PyTorch")
     options = parser.parse_args()
-    library = ctypes.CDLL(options.library)
-    torch.set_num_threads(1)
-    print(f"# {cpu_name()}, PyTorch {torch.__version__}, float32, one thread, B 1, H 2, L = S = 2048; GFLOP/s, "
-          f"minimum (median) time of {options.repetitions}")
-    for width in (64, 128):
-        q, k, v = (torch.randn(1, 2, 2048, width) for _ in range(3))
-        o = torch.empty_like(q)
-        for causal in (False, True):
-            desc = Sdpa(struct_size=ctypes.sizeof(Sdpa), flags=2 if causal else 0, threads=1)
-
-            def ours():
-                status = library.attn_sdpa_forward(ctypes.byref(desc), view(q), view(k), view(v), view(o), None)
-                assert status == 0, status
-
-            def theirs():
-                return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-            ours()
-            assert torch.allclose(o, theirs(), atol=1e-4), "different results"
-            a, b = [], []
-            for _ in range(options.repetitions):
-                a.append(timed(ours))
-                b.append(timed(theirs))
-            flops = 4 * 2 * 2048 * (2049 / 2 if causal else 2048) * width * 1e-9
-            rate = lambda times: f"{flops / min(times):6.1f} ({flops / statistics.median(times):6.1f})"
-            print(f"d {width:3} {'causal' if causal else 'full  '}  libattn {rate(a)}  PyTorch {rate(b)}  "
-                  f"ratio {min(b) / min(a):.2f} ({statistics.median(b) / statistics.median(a):.2f})")
+    libraries = [ctypes.CDLL(name) for name in options.library]
+    torch.set_num_threads(options.threads)
+    print(f"# {cpu_name()}, PyTorch {torch.__version__}, {options.threads} thread(s); GFLOP/s, minimum (median) time of "
+          f"{options.repetitions}")
+    for make, name in cases(options.threads):
+        if not all(word in name.split() for word in options.only):
+            continue
+        case, peak = make(), ctypes.c_double()
+        for library in libraries:
+            case.check(library)
+        calls = [lambda library=library: case.ours(library) for library in libraries]
+        calls += [] if options.no_torch else [case.theirs]
+        times, peaks, clock = [[] for _ in calls], [], time.thread_time if options.threads == 1 else time.perf_counter
+        for n in range(options.repetitions):
+            for call, list_ in zip(calls, times):
+                list_.append(timed(call, clock))
+            if n % 8 == 0:
+                assert libraries[0].attn_machine_measure(ctypes.byref(peak), None) == 0
+                peaks.append(peak.value * options.threads)
+        text = [f"{case.flops / min(t):6.1f} ({case.flops / statistics.median(t):6.1f})" for t in times]
+        text = [f"libattn {t}" for t in text[:len(libraries)]] + [f"PyTorch {t}" for t in text[len(libraries):]]
+        share = 100 * case.flops / min(times[len(libraries) - 1]) / max(peaks)
+        print(f"{name:30} {'  '.join(text)}  peak {max(peaks):.0f}, {share:.0f} %", flush=True)
 
 
 main()

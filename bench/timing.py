@@ -2,11 +2,11 @@
 import time
 
 
-def timed(call):
+def timed(call, clock=time.perf_counter):
     """Seconds of call()."""
-    start = time.perf_counter()
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def cpu_name():

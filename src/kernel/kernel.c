@@ -31,7 +31,6 @@ static int64_t place(int64_t *end, int64_t floats) {
   return at;
 }
 
-static const int64_t SQUARE = (int64_t)ATTN_ROW_BLOCK * ATTN_ROW_BLOCK;
 static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
 
 struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive) {
@@ -47,43 +46,38 @@ struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, in
   return l;
 }
 
-struct attn_queries_layout attn_queries_lay_out(int64_t width, int64_t value_width,
-                                                int has_additive) {
-  struct attn_queries_layout l = {.forward = attn_sdpa_lay_out(width, value_width, has_additive)};
-  l.end = l.forward.end;
-  l.d_out = place(&l.end, value_width * ATTN_ROW_BLOCK);
-  l.d_q = place(&l.end, width * ATTN_ROW_BLOCK);
-  l.d_p = place(&l.end, SCORES);
-  l.gain = place(&l.end, SCORES);
-  l.d_a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
-  return l;
-}
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-struct attn_keys_layout attn_keys_lay_out(int64_t width, int64_t value_width, int has_additive) {
-  struct attn_keys_layout l = {0};
-  l.k = place(&l.end, width * ATTN_ROW_BLOCK);
-  l.v = place(&l.end, value_width * ATTN_ROW_BLOCK);
-  l.d_k = place(&l.end, width * ATTN_ROW_BLOCK);
-  l.d_v = place(&l.end, value_width * ATTN_ROW_BLOCK);
-  l.p = place(&l.end, SQUARE);
-  l.dropped = place(&l.end, SQUARE);
-  l.d_p = place(&l.end, SQUARE);
-  l.gain = place(&l.end, SQUARE);
-  l.tile = place(&l.end, SQUARE);
-  l.q = place(&l.end, width * ATTN_ROW_BLOCK);
-  l.d_out = place(&l.end, value_width * ATTN_ROW_BLOCK);
-  l.a = place(&l.end, has_additive ? width * ATTN_ROW_BLOCK : 0);
+struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
+                                                  int has_additive, int32_t blocks) {
+  const int64_t e = round_up(width, ATTN_ROW_BLOCK), ev = round_up(value_width, ATTN_ROW_BLOCK);
+  const int64_t rows = ATTN_ROW_BLOCK, all = round_up(keys, ATTN_KEY_BLOCK);
+  struct attn_backward_layout l = {0};
+  l.q_lanes = place(&l.end, width * rows);
+  l.d_out_lanes = place(&l.end, value_width * rows);
+  l.q = place(&l.end, e * rows);
+  l.d_out = place(&l.end, ev * rows);
+  l.d_q = place(&l.end, e * rows);
+  l.a_lanes = place(&l.end, has_additive ? width * rows : 0);
+  l.a = place(&l.end, has_additive ? e * rows : 0);
+  l.d_a = place(&l.end, has_additive ? e * rows : 0);
+  l.rows_end = l.end;
+  l.end *= blocks;
+  l.p = place(&l.end, SCORES);
+  l.d_s = place(&l.end, SCORES);
+  l.dropped = place(&l.end, SCORES);
+  l.gain = place(&l.end, SCORES);
+  l.tile = place(&l.end, SCORES);
+  l.k = place(&l.end, e * all);
+  l.v = place(&l.end, ev * all);
+  l.not_finite = place(&l.end, all / ATTN_KEY_BLOCK);
+  l.d_v = e * all;
+  l.sum_floats = (e + ev) * all;
   return l;
 }
 
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive) {
   return attn_sdpa_lay_out(width, value_width, has_additive).end;
-}
-
-int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive) {
-  int64_t queries = attn_queries_lay_out(width, value_width, has_additive).end;
-  int64_t keys = attn_keys_lay_out(width, value_width, has_additive).end;
-  return queries > keys ? queries : keys;
 }
 
 /* ---- Softmax ---- */

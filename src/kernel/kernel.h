@@ -14,9 +14,10 @@
 #define ATTN_LN2 0.6931471805599453
 
 enum {
-  ATTN_ROW_BLOCK = 64,  /* queries of a block: the lanes of the panels */
-  ATTN_KEY_BLOCK = 96,  /* keys of a block, counted from key 0 */
-  ATTN_PANEL_ALIGN = 64 /* bytes: a full vector of the widest set */
+  ATTN_ROW_BLOCK = 64,      /* queries of a block: the lanes of the panels */
+  ATTN_KEY_BLOCK = 96,      /* keys of a block, counted from key 0 */
+  ATTN_BACKWARD_BLOCKS = 4, /* blocks of rows at most that share a pass over the keys */
+  ATTN_PANEL_ALIGN = 64     /* bytes: a full vector of the widest set */
 };
 
 /* The paged keys and values of a head: key j is row j % tokens of page table[j / tokens]. Strides
@@ -73,11 +74,13 @@ struct attn_sdpa_task {
   const char *additive[ATTN_ROW_BLOCK]; /* a: E values each, additive_col apart */
 };
 
-/* The gradients of a block. task is as in the forward, without its outputs. The backward over keys
- * calls begin, then add for every block of rows of every query head, then end; the rows of one add
- * belong to one head. */
+/* The gradients of a block of rows. task is as in the forward, without its outputs. The backward of
+ * a key/value head calls load_keys, then add_rows for all blocks of rows of its query heads in
+ * order, up to ATTN_BACKWARD_BLOCKS in a call, which computes their gradients and adds to sums,
+ * then store_keys. Results do not depend on the number of blocks in a call. */
 struct attn_backward_task {
-  struct attn_sdpa_task task;
+  struct attn_sdpa_task task;      /* its workspace: attn_backward_lay_out */
+  int32_t blocks;                  /* that the workspace is for */
   const char *d_o[ATTN_ROW_BLOCK]; /* Ev values each, d_o_col apart */
   float m[ATTN_ROW_BLOCK];         /* P = share 2^(score - m), in base 2 */
   float share[ATTN_ROW_BLOCK];
@@ -87,9 +90,8 @@ struct attn_backward_task {
   attn_dtype d_mask_dtype;
   int64_t d_o_col, d_q_col, d_mask_col;
   double plain_scale; /* scale, without log2(e) */
-  int64_t first_key;
-  int32_t lanes;   /* keys of this block, at most ATTN_ROW_BLOCK */
-  char *d_k, *d_v; /* of the head; NULL: not computed */
+  float *sums;        /* of dK and dV: sum_floats, 0 before the first block; NULL: not computed */
+  char *d_k, *d_v;    /* of the head; NULL: not computed */
   int64_t d_k_row, d_k_col, d_v_row, d_v_col;
   double *d_additive[ATTN_ROW_BLOCK]; /* E values each, dense, added to in order; [0] NULL: not
                                          computed */
@@ -111,10 +113,9 @@ struct attn_kernel {
   void (*sdpa_f32)(struct attn_sdpa_task *task);
   void (*exp2_f32)(const float *x, float *y, int64_t count); /* for tests */
   double (*fma_f32)(int64_t rounds); /* runs independent FMAs; returns the number of operations */
-  void (*backward_queries)(struct attn_backward_task *task);
-  void (*backward_keys_begin)(struct attn_backward_task *task);
-  void (*backward_keys_add)(struct attn_backward_task *task);
-  void (*backward_keys_end)(struct attn_backward_task *task);
+  void (*backward_load_keys)(struct attn_backward_task *task);
+  void (*backward_add_rows)(struct attn_backward_task *tasks, int32_t blocks);
+  void (*backward_store_keys)(struct attn_backward_task *task);
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
 };
 
@@ -129,30 +130,25 @@ struct attn_sdpa_layout {
 };
 struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive);
 
-/* The backward over queries: the forward's panels, then these. */
-struct attn_queries_layout {
-  struct attn_sdpa_layout forward;
-  int64_t d_out, d_q; /* [Ev][row], [E][row] */
-  int64_t d_p, gain;  /* of one group: dP, then dS; the slope of the softcap */
-  int64_t d_a;        /* additive scores: [E][row] */
+/* The backward. Rows and keys are in panels of as many columns as the widest kernel needs. Those
+ * from q_lanes to rows_end belong to a block of rows; they repeat for each block of a call. */
+struct attn_backward_layout {
+  int64_t q_lanes, d_out_lanes; /* [E][row], [Ev][row] */
+  int64_t q, d_out, d_q;        /* [row][E or Ev] */
+  int64_t a_lanes, a, d_a;      /* additive scores: [E][row], [row][E] */
+  int64_t rows_end;
+  int64_t p, d_s, dropped, gain, tile; /* [key][row]: P, dS, P after dropout, the slope of the
+                                          softcap, what is added to the scores */
+  int64_t k, v;                        /* of the head: [key][E or Ev] */
+  int64_t not_finite;                  /* of each block of keys */
   int64_t end;
+  int64_t d_v, sum_floats; /* of dK and dV in their own memory: where dV begins, and the size */
 };
-struct attn_queries_layout attn_queries_lay_out(int64_t width, int64_t value_width,
-                                                int has_additive);
+struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
+                                                  int has_additive, int32_t blocks);
 
-/* The backward over keys. */
-struct attn_keys_layout {
-  int64_t k, v, d_k, d_v;              /* [E or Ev][key] */
-  int64_t q, d_out;                    /* rows, dense */
-  int64_t p, dropped, d_p, gain, tile; /* [row][key] of one group */
-  int64_t a;                           /* additive scores: [E][key] of one group */
-  int64_t end;
-};
-struct attn_keys_layout attn_keys_lay_out(int64_t width, int64_t value_width, int has_additive);
-
-/* Floats of workspace of an attn_sdpa_task; of an attn_backward_task, for both passes. */
+/* Floats of workspace of an attn_sdpa_task. */
 int64_t attn_sdpa_panel_floats(int64_t width, int64_t value_width, int has_additive);
-int64_t attn_backward_panel_floats(int64_t width, int64_t value_width, int has_additive);
 
 /* Kernel number index, slowest first; NULL past the end. */
 const struct attn_kernel *attn_kernel_entry(int32_t index);

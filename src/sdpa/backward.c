@@ -1,10 +1,10 @@
-/* backward.c -- attn_sdpa_backward: two passes over float32 panels; the reference for float64. */
-#include "backward.h"
+/* backward.c -- attn_sdpa_backward: chunks of rows over float32 panels; the reference for float64.
+ */
+#include "backward_call.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "descriptor.h"
 #include "error.h"
 #include "element.h"
 #include "key_range.h"
@@ -12,144 +12,8 @@
 #include "ref.h"
 #include "sdpa_task.h"
 
-/* A row's softmax from its scores in base 2: p_j = share 2^(s_j - m). */
-struct row_softmax {
-  float m, share, sink; /* sink: the sink's own p */
-};
-enum { ROW_BYTES = sizeof(float) + sizeof(struct row_softmax) }; /* of delta and sums */
-
-struct backward_call {
-  struct attn_problem p;
-  const struct attn_problem *whole; /* NULL: not a part of another call */
-  attn_sdpa_gradients own;          /* a copy */
-  const attn_sdpa_gradients *g;
-  int adds; /* to d_mask, d_sinks and d_additive, which are not cleared */
-  attn_tensor d_o, d_q, d_k, d_v, d_lse, d_mask; /* at rank 4; d_mask broadcast like the mask */
-  struct attn_partition parts;
-  float *delta;             /* (B, Hq, L): rowsum(dO O) - dlse */
-  struct row_softmax *sums; /* (B, Hq, L) */
-  char *workspace;
-  size_t worker_bytes;
-  double *d_additive; /* [b][h][slot][e], each slot of one task: sums have one order */
-  int64_t slots;      /* of a head */
-  size_t slot_bytes;  /* of all */
-  struct attn_progress progress;
-};
-
 static double real_at(const attn_tensor *t, int64_t b, int64_t h, int64_t i, int64_t e) {
   return attn_load_real(t->dtype, attn_tensor_at(t, b, h, i, e));
-}
-
-/* ---- Checks ---- */
-
-attn_status attn_gradients_copy(const attn_sdpa_gradients *from, attn_sdpa_gradients *to,
-                                attn_error *err) {
-  return attn_descriptor_require(from, to, sizeof *to, offsetof(attn_sdpa_gradients, d_additive),
-                                 "gradients", err);
-}
-
-static attn_status check_mask_gradient(struct backward_call *r, attn_error *err) {
-  const attn_tensor *mask = r->p.desc.mask, *t = r->g->d_mask;
-  if (!t) return ATTN_OK;
-  if (!mask || mask->dtype == ATTN_BOOL)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_mask",
-                     "d_mask must be NULL: there is no float mask");
-  attn_tensor like = *mask, wide;
-  for (int n = 3; n >= 0; n--)
-    like.shape[n] = n >= 4 - mask->rank ? mask->shape[n - 4 + mask->rank] : 1;
-  attn_status status = attn_tensor_check_result(t, "d_mask", &like, mask->rank, &wide, err);
-  if (status) return status;
-  for (int n = 0; n < 4; n++)
-    if (wide.shape[n] == 1) wide.strides[n] = 0;
-  memcpy(wide.shape, r->p.mask.shape, sizeof wide.shape);
-  r->d_mask = wide;
-  return ATTN_OK;
-}
-
-static attn_status check_sink_gradient(const struct backward_call *r, attn_error *err) {
-  const attn_tensor *t = r->g->d_sinks;
-  attn_tensor like = {.rank = 4, .shape = {1, 1, 1, r->p.heads_q}}, wide;
-  if (!t) return ATTN_OK;
-  if (!r->p.desc.sinks)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_sinks", "d_sinks must be NULL: there are no sinks");
-  return attn_tensor_check_result(t, "d_sinks", &like, 1, &wide, err);
-}
-
-static attn_status check_additive_gradient(const struct backward_call *r, attn_error *err) {
-  const attn_tensor *t = r->g->d_additive, *additive = r->p.desc.additive;
-  attn_tensor like = {.rank = 4, .shape = {1, 1, r->p.heads_q, r->p.width}}, wide;
-  if (!t) return ATTN_OK;
-  if (!additive)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "d_additive",
-                     "d_additive must be NULL: additive is NULL");
-  return attn_tensor_check_result(t, "d_additive", &like, additive->rank, &wide, err);
-}
-
-static attn_status check_no_overlap(const struct backward_call *r, const attn_tensor *o,
-                                    const attn_tensor *d_o, attn_error *err) {
-  const attn_sdpa_gradients *g = r->g;
-  const attn_sdpa *d = &r->p.desc;
-  const struct attn_named_view out[] = {{g->d_q, "d_q"},         {g->d_k, "d_k"},
-                                        {g->d_v, "d_v"},         {g->d_mask, "d_mask"},
-                                        {g->d_sinks, "d_sinks"}, {g->d_additive, "d_additive"}};
-  const struct attn_named_view in[] = {{&r->p.q, "q"},      {&r->p.k, "k"},
-                                       {&r->p.v, "v"},      {o, "o"},
-                                       {d_o, "d_o"},        {d->lse, "lse"},
-                                       {d->mask, "mask"},   {d->alibi, "alibi"},
-                                       {d->sinks, "sinks"}, {d->key_lengths, "key_lengths"},
-                                       {g->d_lse, "d_lse"}, {d->additive, "additive"}};
-  return attn_views_check_no_overlap(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in,
-                                     err);
-}
-
-static attn_status check(struct backward_call *r, const attn_sdpa *desc, const attn_tensor *q,
-                         const attn_tensor *k, const attn_tensor *v, const attn_tensor *o,
-                         const attn_tensor *d_o, attn_error *err) {
-  attn_status status = attn_gradients_copy(r->g, &r->own, err);
-  const attn_sdpa_gradients *g = r->g = &r->own;
-  if (status) return status;
-  status = attn_problem_check_part(r->whole, desc, q, k, v, o, 1, &r->p, err);
-  if (status) return status;
-  if (!r->p.desc.lse)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "lse",
-                     "desc->lse is NULL: the backward needs the log-sum-exp of the forward");
-  if (r->p.desc.weights)
-    return attn_fail(err, ATTN_ERR_ARGUMENT, "weights", "weights must be NULL in the backward");
-  attn_dtype dtype = q->dtype;
-  status = attn_tensor_check_like(d_o, "d_o", &r->p.o, q->rank, dtype, &r->d_o, err);
-  if (!status && g->d_q)
-    status = attn_tensor_check_like(g->d_q, "d_q", &r->p.q, q->rank, dtype, &r->d_q, err);
-  if (!status && g->d_k)
-    status = attn_tensor_check_like(g->d_k, "d_k", &r->p.k, q->rank, dtype, &r->d_k, err);
-  if (!status && g->d_v)
-    status = attn_tensor_check_like(g->d_v, "d_v", &r->p.v, q->rank, dtype, &r->d_v, err);
-  if (!status && g->d_lse) {
-    attn_tensor like = r->p.lse; /* (B, Hq, L, 1), as of rank 4 with a 1 in front */
-    attn_tensor three = {.rank = 4, .shape = {1, like.shape[0], like.shape[1], like.shape[2]}},
-                wide;
-    status =
-        attn_tensor_check_like(g->d_lse, "d_lse", &three, q->rank - 1, r->p.lse.dtype, &wide, err);
-    if (!status)
-      r->d_lse = (attn_tensor){wide.data,
-                               wide.dtype,
-                               4,
-                               {wide.shape[1], wide.shape[2], wide.shape[3], 1},
-                               {wide.strides[1], wide.strides[2], wide.strides[3], 0}};
-  }
-  if (!status) status = check_mask_gradient(r, err);
-  if (!status) status = check_sink_gradient(r, err);
-  if (!status) status = check_additive_gradient(r, err);
-  return status ? status : check_no_overlap(r, o, d_o, err);
-}
-
-attn_status attn_backward_check(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
-                                const attn_tensor *v, const attn_tensor *o, const attn_tensor *d_o,
-                                const attn_sdpa_gradients *gradients, struct attn_problem *problem,
-                                attn_error *err) {
-  struct backward_call r = {.g = gradients};
-  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
-  *problem = r.p;
-  return status;
 }
 
 /* ---- Shared by both types ---- */
@@ -158,11 +22,20 @@ static void clear(const attn_tensor *given) {
   if (!given) return;
   attn_tensor t = *given; /* of its own shape: it has elements even if it broadcasts to no rows */
   for (int n = t.rank; n < 4; n++) t.shape[n] = 1, t.strides[n] = 0;
+  const int last = t.rank ? t.rank - 1 : 0;
+  const size_t row = (size_t)t.shape[last] * attn_dtype_size(t.dtype);
+  const int dense = t.strides[last] == 1;
+  if (dense) t.shape[last] = t.shape[last] > 0;
   for (int64_t a = 0; a < t.shape[0]; a++)
     for (int64_t b = 0; b < t.shape[1]; b++)
       for (int64_t c = 0; c < t.shape[2]; c++)
-        for (int64_t d = 0; d < t.shape[3]; d++)
-          attn_store_real(t.dtype, attn_tensor_at(&t, a, b, c, d), 0);
+        for (int64_t d = 0; d < t.shape[3]; d++) {
+          char *at = attn_tensor_at(&t, a, b, c, d);
+          if (dense)
+            memset(at, 0, row); /* the bits of 0 */
+          else
+            attn_store_real(t.dtype, at, 0);
+        }
 }
 
 void attn_backward_clear(const attn_sdpa_gradients *g) {
@@ -239,20 +112,33 @@ static int64_t row_index(const struct backward_call *r, int64_t b, int64_t h, in
   return (b * r->p.heads_q + h) * r->p.rows + i;
 }
 
+static double dot(const float *x, const float *y, int64_t count) {
+  enum { CHAINS = 8 }; /* independent sums hide the latency of an addition */
+  double sum[CHAINS] = {0}, all = 0;
+  int64_t n = 0;
+  for (; n + CHAINS <= count; n += CHAINS)
+    for (int c = 0; c < CHAINS; c++) sum[c] += (double)x[n + c] * (double)y[n + c];
+  for (; n < count; n++) all += (double)x[n] * (double)y[n];
+  for (int c = 0; c < CHAINS; c++) all += sum[c];
+  return all;
+}
+
 /* rowsum(dO O) */
 static double output_product(const struct backward_call *r, int64_t b, int64_t h, int64_t i) {
+  enum { PART = 64 };
   const char *g = attn_tensor_at(&r->d_o, b, h, i, 0), *o = attn_tensor_at(&r->p.o, b, h, i, 0);
-  int64_t size = attn_real_size(r->p.o.dtype);
-  int64_t g_step = r->d_o.strides[3] * size, o_step = r->p.o.strides[3] * size;
+  int64_t size = attn_real_size(r->p.o.dtype), g_step = r->d_o.strides[3],
+          o_step = r->p.o.strides[3];
+  float x[PART], y[PART];
   double sum = 0;
-  if (r->p.o.dtype == ATTN_F32 && g_step == size && o_step == size)
-    for (int64_t e = 0; e < r->p.value_width; e++)
-      sum +=
-          (double)((const float *)(const void *)g)[e] * (double)((const float *)(const void *)o)[e];
-  else
-    for (int64_t e = 0; e < r->p.value_width; e++)
-      sum += attn_load_real(r->p.o.dtype, g + e * g_step) *
-             attn_load_real(r->p.o.dtype, o + e * o_step);
+  if (r->p.o.dtype == ATTN_F32 && g_step == 1 && o_step == 1)
+    return dot((const float *)(const void *)g, (const float *)(const void *)o, r->p.value_width);
+  for (int64_t e = 0; e < r->p.value_width; e += PART) {
+    int64_t count = r->p.value_width - e < PART ? r->p.value_width - e : PART;
+    attn_load_floats(r->p.o.dtype, g + e * g_step * size, g_step, count, 1, x, 1);
+    attn_load_floats(r->p.o.dtype, o + e * o_step * size, o_step, count, 1, y, 1);
+    sum += dot(x, y, count);
+  }
   return sum;
 }
 
@@ -266,6 +152,8 @@ static void run_delta(void *argument, int64_t index, int32_t worker) {
   double sum = empty ? 0 : output_product(r, b, h, i);
   r->delta[index] = (float)(sum - d_lse_at(r, b, h, i, empty));
 }
+
+enum { TASK_FLOATS = (sizeof(struct attn_backward_task) * ATTN_BACKWARD_BLOCKS + 63) / 64 * 16 };
 
 static float *worker_memory(const struct backward_call *r, int32_t worker) {
   return (float *)(void *)(r->workspace + (size_t)worker * r->worker_bytes);
@@ -281,16 +169,6 @@ static void point_row(const struct backward_call *r, struct attn_backward_task *
   t->delta[row] = r->delta[row_index(r, b, h, i)];
   t->d_q[row] = r->g->d_q ? attn_tensor_at(&r->d_q, b, h, i, 0) : NULL;
   t->d_mask[row] = r->g->d_mask ? attn_tensor_at(&r->d_mask, b, h, i, 0) : NULL;
-}
-
-static void begin_task(const struct backward_call *r, struct attn_backward_task *t, int32_t worker,
-                       int64_t b, int64_t head) {
-  memset(t, 0, sizeof *t);
-  t->task.workspace = worker_memory(r, worker);
-  attn_task_set_head(&r->p, &t->task, b, head);
-  t->plain_scale = r->p.scale;
-  t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
-  t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
 }
 
 /* ---- The softmax's sums ---- */
@@ -342,50 +220,110 @@ static void run_sums(void *argument, int64_t index, int32_t worker) {
   attn_progress_report(&r->progress, &r->p.desc, 0);
 }
 
-static void run_queries(void *argument, int64_t index, int32_t worker) {
-  struct backward_call *r = argument;
+/* Points t at block n of the rows of a key/value head. */
+static void point_block(const struct backward_call *r, struct attn_backward_task *t, int64_t b,
+                        int64_t head, int64_t n) {
   const struct attn_partition *s = &r->parts;
-  if (r->progress.stop) return;
-  int64_t block = s->blocks - 1 - index % s->blocks, rest = index / s->blocks;
-  int64_t unit = rest % s->units, kv = rest / s->units;
-  int64_t b = kv / r->p.heads, head = kv % r->p.heads, first = block * ATTN_ROW_BLOCK;
-  struct attn_backward_task t;
-  begin_task(r, &t, worker, b, head);
-  for (int64_t n = first; n < s->unit_rows && n < first + ATTN_ROW_BLOCK; n++) {
-    int64_t h = head * s->group + unit + n / r->p.rows;
-    if (r->slots) t.d_additive[t.task.rows] = additive_slot(r, b, h, block);
-    point_row(r, &t, t.task.rows++, b, h, n % r->p.rows);
+  int64_t unit = n / s->blocks, block = n % s->blocks, first = block * ATTN_ROW_BLOCK;
+  t->task.rows = 0;
+  for (int64_t m = first; m < s->unit_rows && m < first + ATTN_ROW_BLOCK; m++) {
+    int64_t h = head * s->group + unit + m / r->p.rows;
+    if (r->slots) t->d_additive[t->task.rows] = additive_slot(r, b, h, block);
+    point_row(r, t, t->task.rows++, b, h, m % r->p.rows);
   }
-  r->p.kernel->backward_queries(&t);
-  attn_progress_report(&r->progress, &r->p.desc, t.task.rows);
 }
 
-/* Adds all rows of all heads that share these keys, in order. */
-static void run_keys(void *argument, int64_t index, int32_t worker) {
-  struct backward_call *r = argument;
-  const struct attn_problem *p = &r->p;
-  if (r->progress.stop) return;
-  int64_t blocks = (p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK, kv = index / blocks;
-  int64_t b = kv / p->heads, head = kv % p->heads;
-  struct attn_backward_task t;
-  begin_task(r, &t, worker, b, head);
-  t.first_key = index % blocks * ATTN_ROW_BLOCK;
-  t.lanes =
-      (int32_t)(p->keys - t.first_key < ATTN_ROW_BLOCK ? p->keys - t.first_key : ATTN_ROW_BLOCK);
-  t.d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
-  t.d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
-  t.d_k_row = r->d_k.strides[2], t.d_k_col = r->d_k.strides[3];
-  t.d_v_row = r->d_v.strides[2], t.d_v_col = r->d_v.strides[3];
-  p->kernel->backward_keys_begin(&t);
-  for (int64_t h = head * r->parts.group; h < (head + 1) * r->parts.group; h++)
-    for (int64_t first = 0; first < p->rows && !r->progress.stop; first += ATTN_ROW_BLOCK) {
-      t.task.rows = 0;
-      for (int64_t i = first; i < p->rows && i < first + ATTN_ROW_BLOCK; i++)
-        point_row(r, &t, t.task.rows++, b, h, i);
-      p->kernel->backward_keys_add(&t);
+static float *sum_set(const struct backward_call *r, int64_t n) {
+  return r->d_kv ? r->d_kv + n * r->chunks.layout.sum_floats : NULL;
+}
+
+/* Computes a chunk of a head; sums receives its part of dK and dV. */
+static void run_chunk(struct backward_call *r, struct attn_backward_task *t, int64_t kv,
+                      int64_t chunk, float *sums) {
+  const struct chunking *c = &r->chunks;
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads;
+  int64_t n = chunk * c->each, to = n + c->each < c->rows ? n + c->each : c->rows;
+  if (sums) memset(sums, 0, (size_t)c->layout.sum_floats * sizeof *sums);
+  while (n < to && !r->progress.stop) {
+    int32_t blocks = 0, rows = 0;
+    for (; blocks < c->together && n < to; n++, blocks++) {
+      if (blocks) memcpy(&t[blocks], t, sizeof *t);
+      t[blocks].sums = sums;
+      point_block(r, &t[blocks], b, head, n);
+      rows += t[blocks].task.rows;
     }
-  p->kernel->backward_keys_end(&t);
-  attn_progress_report(&r->progress, &r->p.desc, t.lanes);
+    r->p.kernel->backward_add_rows(t, blocks);
+    attn_progress_report(&r->progress, &r->p.desc, rows);
+  }
+}
+
+/* Adds elements begin..end of a set. */
+static void add_sums(float *to, const float *from, int64_t begin, int64_t end) {
+  for (int64_t n = begin; n < end; n++) to[n] += from[n];
+}
+
+/* Begins the tasks of a worker, which precede their workspace. */
+static struct attn_backward_task *begin_head(const struct backward_call *r, int32_t worker,
+                                             int64_t kv) {
+  int64_t b = kv / r->p.heads, head = kv % r->p.heads;
+  float *memory = worker_memory(r, worker);
+  struct attn_backward_task *t = (void *)memory;
+  memset(t, 0, sizeof *t);
+  t->task.workspace = memory + TASK_FLOATS;
+  t->blocks = (int32_t)r->chunks.together;
+  attn_task_set_head(&r->p, &t->task, b, head);
+  t->plain_scale = r->p.scale;
+  t->d_o_col = r->d_o.strides[3], t->d_q_col = r->d_q.strides[3];
+  t->d_mask_col = r->d_mask.strides[3], t->d_mask_dtype = r->d_mask.dtype;
+  t->d_k = r->g->d_k ? attn_tensor_at(&r->d_k, b, head, 0, 0) : NULL;
+  t->d_v = r->g->d_v ? attn_tensor_at(&r->d_v, b, head, 0, 0) : NULL;
+  t->d_k_row = r->d_k.strides[2], t->d_k_col = r->d_k.strides[3];
+  t->d_v_row = r->d_v.strides[2], t->d_v_col = r->d_v.strides[3];
+  return t;
+}
+
+static void run_head(void *argument, int64_t kv, int32_t worker) {
+  struct backward_call *r = argument;
+  if (r->progress.stop) return;
+  float *sums = sum_set(r, r->chunks.own * worker);
+  float *part = sum_set(r, r->chunks.own * worker + r->chunks.own - 1);
+  struct attn_backward_task *t = begin_head(r, worker, kv);
+  r->p.kernel->backward_load_keys(t);
+  for (int64_t chunk = 0; chunk < r->chunks.count; chunk++) {
+    run_chunk(r, t, kv, chunk, chunk ? part : sums);
+    if (chunk && sums) add_sums(sums, part, 0, r->chunks.layout.sum_floats);
+  }
+  t->sums = sums;
+  if (sums) r->p.kernel->backward_store_keys(t);
+}
+
+/* The later rows of a causal call see more keys: they begin first. */
+static void run_one_chunk(void *argument, int64_t index, int32_t worker) {
+  struct backward_call *r = argument;
+  int64_t heads = r->p.batch * r->p.heads, kv = index % heads;
+  int64_t chunk = r->chunks.count - 1 - index / heads;
+  if (r->progress.stop) return;
+  struct attn_backward_task *t = begin_head(r, worker, kv);
+  r->p.kernel->backward_load_keys(t);
+  run_chunk(r, t, kv, chunk, sum_set(r, kv * r->chunks.count + chunk));
+}
+
+enum { SLICES = 16 }; /* of a head's sums */
+
+static void add_chunks(void *argument, int64_t index, int32_t worker) {
+  struct backward_call *r = argument;
+  const int64_t floats = r->chunks.layout.sum_floats, kv = index / SLICES, slice = index % SLICES;
+  (void)worker;
+  for (int64_t chunk = 1; chunk < r->chunks.count; chunk++)
+    add_sums(sum_set(r, kv * r->chunks.count), sum_set(r, kv * r->chunks.count + chunk),
+             floats * slice / SLICES, floats * (slice + 1) / SLICES);
+}
+
+static void store_head(void *argument, int64_t kv, int32_t worker) {
+  struct backward_call *r = argument;
+  struct attn_backward_task *t = begin_head(r, worker, kv);
+  t->sums = sum_set(r, kv * r->chunks.count);
+  r->p.kernel->backward_store_keys(t);
 }
 
 /* d sink = p_sink (dlse - D), summed over batch and queries. Where delta is 0, lse may be NaN. */
@@ -402,27 +340,34 @@ static void sink_gradients(const struct backward_call *r) {
   }
 }
 
+static void run_rows(struct backward_call *r) {
+  int64_t heads = r->p.batch * r->p.heads;
+  if (!r->chunks.by_chunk) {
+    in_order(r, shares_mask(r), heads, run_head, r);
+    return;
+  }
+  attn_problem_parallel(&r->p, heads * r->chunks.count, run_one_chunk, r);
+  if (!r->d_kv || r->progress.stop) return;
+  attn_problem_parallel(&r->p, heads * SLICES, add_chunks, r);
+  attn_problem_parallel(&r->p, heads, store_head, r);
+}
+
 static void run_f32(struct backward_call *r) {
   const struct attn_problem *p = &r->p;
-  int64_t heads = p->batch * p->heads;
-  int queries = r->g->d_q || r->g->d_mask || r->g->d_additive, keys = r->g->d_k || r->g->d_v;
-  r->progress.total =
-      (queries ? p->batch * p->heads_q * p->rows : 0) + (keys ? heads * p->keys : 0);
-  attn_problem_parallel(p, p->batch * p->heads_q * p->rows, run_delta, r);
-  attn_problem_parallel(p, heads * r->parts.units * r->parts.blocks, run_sums, r);
-  if (queries)
-    in_order(r, shares_mask(r), heads * r->parts.units * r->parts.blocks, run_queries, r);
-  if (keys)
-    attn_problem_parallel(p, heads * ((p->keys + ATTN_ROW_BLOCK - 1) / ATTN_ROW_BLOCK), run_keys,
-                          r);
+  int64_t rows = p->batch * p->heads_q * p->rows;
+  int any = r->g->d_q || r->g->d_k || r->g->d_v || r->g->d_mask || r->g->d_additive;
+  r->progress.total = any ? rows : 0;
+  attn_problem_parallel(p, rows, run_delta, r);
+  attn_problem_parallel(p, p->batch * p->heads * r->parts.units * r->parts.blocks, run_sums, r);
+  if (any) run_rows(r);
   sink_gradients(r);
   sum_additive(r);
 }
 
 /* ---- float64: the equations, head by head ---- */
 
-/* The memory of run_head in bytes; 0 on overflow, because strides of 0 allow any size. Keys and
- * widths are below 2^57. */
+/* The memory of run_reference_head in bytes; 0 on overflow, because strides of 0 allow any size.
+ * Keys and widths are below 2^57. */
 static size_t reference_bytes(const struct attn_problem *p) {
   size_t keys = (size_t)p->keys, width = (size_t)p->width, value = (size_t)p->value_width, bytes;
   if (width > SIZE_MAX / 64 || __builtin_mul_overflow(keys, 2 * (width + value) + 4, &bytes) ||
@@ -447,7 +392,7 @@ static void add_scores(const struct backward_call *r, const struct attn_ref_row 
   if (t) attn_add_real(t->dtype, attn_view_at(t, row->h * t->strides[0]), g->d_sink);
 }
 
-static void run_head(void *argument, int64_t kv, int32_t worker) {
+static void run_reference_head(void *argument, int64_t kv, int32_t worker) {
   struct backward_call *r = argument;
   const struct attn_problem *p = &r->p;
   int64_t b = kv / p->heads, head = kv % p->heads, group = r->parts.group;
@@ -492,29 +437,88 @@ static void run_head(void *argument, int64_t kv, int32_t worker) {
 static void run_f64(struct backward_call *r) {
   r->progress.total = r->p.batch * r->p.heads_q * r->p.rows;
   /* Shared masks and sinks are summed in order by one thread. */
-  in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_head, r);
+  in_order(r, r->g->d_mask || r->g->d_sinks, r->p.batch * r->p.heads, run_reference_head, r);
   sum_additive(r);
 }
 
 /* ---- The call ---- */
 
-/* The bytes of all workers, then of the slots of d_additive, delta and sums; 0 on overflow. */
+enum {
+  CHUNK_BLOCKS = 8, /* shorter chunks cost more overhead than they gain */
+  CHUNK_LIMIT = 8,  /* of a head, which limits the memory of their sums */
+  CHUNK_FLOATS = 1 << 25,
+  TOGETHER_FLOATS =
+      1 << 17 /* of blocks of rows that share a pass over the keys: half an L2 cache */
+};
+
+/* How rows become chunks depends on the shape of a head alone, as all bits do. Whether a chunk is a
+ * task changes none. Returns 0 on overflow, because strides of 0 allow any size. */
+static int cut_chunks(struct backward_call *r) {
+  struct attn_problem *p = &r->p;
+  struct chunking *c = &r->chunks;
+  const int64_t heads = p->batch * p->heads, most = INT64_MAX / 64;
+  int64_t wide, floats;
+  if (__builtin_add_overflow(p->width, p->value_width, &wide) || p->keys > most || wide > most ||
+      __builtin_mul_overflow(p->keys + ATTN_KEY_BLOCK, wide + 2 * ATTN_ROW_BLOCK, &floats) ||
+      floats > most)
+    return 0;
+  const int additive = p->desc.additive != NULL;
+  int64_t rows = attn_backward_lay_out(p->width, p->value_width, 0, additive, 1).rows_end;
+  c->together = ATTN_BACKWARD_BLOCKS;
+  while (c->together > 1 && c->together * rows > TOGETHER_FLOATS) c->together--;
+  c->layout =
+      attn_backward_lay_out(p->width, p->value_width, p->keys, additive, (int32_t)c->together);
+  c->rows = r->parts.units * r->parts.blocks;
+  c->count = c->rows / CHUNK_BLOCKS;
+  if (c->count > CHUNK_LIMIT) c->count = CHUNK_LIMIT;
+  if (c->count * c->layout.sum_floats > CHUNK_FLOATS)
+    c->count = CHUNK_FLOATS / c->layout.sum_floats;
+  if (c->count < 1) c->count = 1;
+  c->each = (c->rows + c->count - 1) / c->count;
+  c->by_chunk = heads < 4 * p->workers && heads % p->workers && !shares_mask(r);
+  int64_t tasks = c->by_chunk ? heads * c->count : heads;
+  if (p->workers > tasks) p->workers = tasks > 0 ? (int32_t)tasks : 1;
+  c->own = c->count > 1 ? 2 : 1;
+  c->sets = c->by_chunk ? heads * c->count : c->own * p->workers;
+  if (!r->g->d_k && !r->g->d_v) c->sets = 0;
+  return 1;
+}
+
+/* A worker's: of the backward, or of the sums that are recomputed. */
+static int64_t worker_floats(const struct backward_call *r) {
+  int64_t sums = attn_sdpa_panel_floats(r->p.width, 0, r->p.desc.additive != NULL);
+  int64_t floats = TASK_FLOATS + r->chunks.layout.end;
+  return floats > sums ? floats : sums;
+}
+
+/* Adds count times size bytes to all. Returns 0 on overflow. */
+static int add_bytes(size_t *all, int64_t count, size_t size) {
+  size_t bytes;
+  return !__builtin_mul_overflow((size_t)count, size, &bytes) &&
+         !__builtin_add_overflow(*all, bytes, all);
+}
+
+/* The bytes of all workers, then of the sums of dK and dV, the slots of d_additive, delta and sums;
+ * 0 on overflow. */
 static size_t measure(struct backward_call *r) {
-  size_t each = r->p.kernel ? (size_t)attn_backward_panel_floats(r->p.width, r->p.value_width,
-                                                                 r->p.desc.additive != NULL) *
-                                  sizeof(float)
-                            : reference_bytes(&r->p),
-         all, rows = (size_t)(r->p.batch * r->p.heads_q * r->p.rows), slots;
+  const struct attn_problem *p = &r->p;
+  size_t each = 0, all = 0, rows = (size_t)(p->batch * p->heads_q * p->rows), slots;
+  if (!p->kernel)
+    each = reference_bytes(p);
+  else if (cut_chunks(r))
+    each = (size_t)worker_floats(r) * sizeof(float);
   r->slots = slots_of_head(r);
-  if (__builtin_mul_overflow((size_t)(r->slots * r->p.batch * r->p.heads_q), (size_t)r->p.width,
+  if (__builtin_mul_overflow((size_t)(r->slots * p->batch * p->heads_q), (size_t)p->width,
                              &slots) ||
       __builtin_mul_overflow(slots, sizeof(double), &r->slot_bytes))
     return 0;
   r->worker_bytes = (each + ATTN_PANEL_ALIGN - 1) / ATTN_PANEL_ALIGN * ATTN_PANEL_ALIGN;
-  if (!each || rows > SIZE_MAX / 2 / ROW_BYTES ||
-      __builtin_mul_overflow(r->worker_bytes, (size_t)r->p.workers, &all) ||
-      __builtin_add_overflow(all, r->slot_bytes, &all) ||
-      __builtin_add_overflow(all, rows * ROW_BYTES + ATTN_PANEL_ALIGN, &all))
+  r->sum_bytes = 0;
+  if (!each || !add_bytes(&all, p->workers, r->worker_bytes) ||
+      !add_bytes(&r->sum_bytes, r->chunks.sets,
+                 (size_t)r->chunks.layout.sum_floats * sizeof(float)) ||
+      !add_bytes(&all, 1, r->sum_bytes) || !add_bytes(&all, 1, r->slot_bytes) ||
+      !add_bytes(&all, 1, ATTN_PANEL_ALIGN) || !add_bytes(&all, (int64_t)rows, ROW_BYTES))
     return 0;
   return all;
 }
@@ -527,7 +531,9 @@ static attn_status compute(struct backward_call *r, attn_error *err) {
   if (!memory)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for %zu bytes of workspace", bytes);
   r->workspace = memory;
-  r->d_additive = (double *)(void *)(r->workspace + r->worker_bytes * (size_t)r->p.workers);
+  char *after = r->workspace + r->worker_bytes * (size_t)r->p.workers;
+  r->d_kv = r->chunks.sets ? (float *)(void *)after : NULL;
+  r->d_additive = (double *)(void *)(after + r->sum_bytes);
   memset(r->d_additive, 0, r->slot_bytes);
   r->delta = (float *)(void *)((char *)r->d_additive + r->slot_bytes);
   r->sums = (struct row_softmax *)(void *)(r->delta + r->p.batch * r->p.heads_q * r->p.rows);
@@ -546,7 +552,7 @@ attn_status attn_backward_part(const struct attn_problem *whole, int adds, const
                                const attn_sdpa_gradients *gradients, attn_error *err) {
   struct backward_call r = {
       .whole = whole, .g = gradients, .adds = adds, .progress = ATTN_PROGRESS_INIT};
-  attn_status status = check(&r, desc, q, k, v, o, d_o, err);
+  attn_status status = attn_backward_call_check(&r, desc, q, k, v, o, d_o, err);
   return status ? status : compute(&r, err);
 }
 

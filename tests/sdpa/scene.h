@@ -254,8 +254,9 @@ static int64_t depth_of_keys(const struct scene *c) {
   return c->additive_rank ? c->s : (c->s < 96 ? c->s : 96) + (c->s + 95) / 96;
 }
 static int64_t depth_of_rows(const struct scene *c, int additive) {
-  int64_t heads = c->hq / c->h, blocks = heads * ((c->l + 63) / 64);
-  return additive ? heads * c->l : (c->l < 64 ? c->l : 64) + blocks;
+  int64_t heads = c->hq / c->h, rows = heads * c->l;
+  if (additive) return rows;
+  return c->l < 64 ? (rows < 64 ? rows : 64) + (rows + 63) / 64 : 64 + heads * ((c->l + 63) / 64);
 }
 
 /* The gradients of t, computed by the kernel, against those of as: t itself, or what has the scores

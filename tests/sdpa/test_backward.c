@@ -358,27 +358,69 @@ static void hidden_rows_and_keys_contribute_nothing(void **state) {
   select_default();
 }
 
+static void same_gradients(const struct scene *c, const struct tensors *one,
+                           const struct tensors *many) {
+  assert_memory_equal(one->d_q.data, many->d_q.data, (size_t)(c->b * c->hq * c->l * c->e) * 4);
+  assert_memory_equal(one->d_k.data, many->d_k.data, (size_t)(c->b * c->h * c->s * c->e) * 4);
+  assert_memory_equal(one->d_v.data, many->d_v.data, (size_t)(c->b * c->h * c->s * c->ev) * 4);
+  if (c->additive_rank)
+    assert_memory_equal(one->d_additive.data, many->d_additive.data,
+                        (size_t)(additive_heads(c) * c->e) * 4);
+  assert_memory_equal(one->d_mask.data, many->d_mask.data, (size_t)product(c->mask_shape) * 4);
+}
+
+/* The gradients of one, which are there, with other numbers of threads. */
+static void any_threads(const struct scene *c, const struct tensors *one) {
+  for (int threads = 1; threads < 6; threads++) {
+    struct tensors many;
+    char count[8];
+    make_tensors(&many, c, ATTN_F32);
+    snprintf(count, sizeof count, "%d", threads);
+    setenv("ATTN_THREADS", count, 1);
+    forward(&many), backward(&many);
+    unsetenv("ATTN_THREADS");
+    same_gradients(c, one, &many);
+    free_tensors(&many);
+  }
+}
+
 static void the_same_bits_for_any_threads(void **state) {
   (void)state;
   for (int round = 0; round < 10; round++) {
     struct scene *c = &scene;
-    struct tensors one, many;
+    struct tensors one;
     draw_scene(c, 200);
-    make_tensors(&one, c, ATTN_F32), make_tensors(&many, c, ATTN_F32);
-    one.desc.threads = 1;
-    forward(&one), forward(&many);
-    backward(&one);
-    setenv("ATTN_THREADS", "5", 1);
-    backward(&many);
-    unsetenv("ATTN_THREADS");
-    assert_memory_equal(one.d_q.data, many.d_q.data, (size_t)(c->b * c->hq * c->l * c->e) * 4);
-    assert_memory_equal(one.d_k.data, many.d_k.data, (size_t)(c->b * c->h * c->s * c->e) * 4);
-    assert_memory_equal(one.d_v.data, many.d_v.data, (size_t)(c->b * c->h * c->s * c->ev) * 4);
-    if (c->additive_rank)
-      assert_memory_equal(one.d_additive.data, many.d_additive.data,
-                          (size_t)(additive_heads(c) * c->e) * 4);
-    assert_memory_equal(one.d_mask.data, many.d_mask.data, (size_t)product(c->mask_shape) * 4);
-    free_tensors(&one), free_tensors(&many);
+    make_tensors(&one, c, ATTN_F32);
+    forward(&one), backward(&one);
+    any_threads(c, &one);
+    free_tensors(&one);
+  }
+}
+
+/* So many rows that they are cut into chunks, whose sums of dK and dV are added: within the bound
+ * on every kernel, and the same bits for any threads. */
+static void chunks_of_rows(void **state) {
+  (void)state;
+  const char *kernel;
+  for (int round = 0; round < 6; round++) {
+    struct scene *c = &scene;
+    draw_scene(c, 20);
+    c->b = 1, c->h = 1 + round % 2, c->hq = c->h * (1 + below(2));
+    c->l = 1000 + below(200), c->s = 1 + below(100), c->e = 1 + below(9), c->ev = 1 + below(9);
+    const int64_t full[4] = {c->b, c->hq, c->l, c->s};
+    for (int n = 0; n < 4; n++) c->mask_shape[n] = c->mask_shape[n] == 1 ? 1 : full[n];
+    fill(c->q, c->hq * c->l * c->e, 1), fill(c->k, c->h * c->s * c->e, 1);
+    fill(c->v, c->h * c->s * c->ev, 1), fill(c->d_o, c->hq * c->l * c->ev, 1);
+    fill(c->d_lse, c->hq * c->l, 1), fill(c->mask, product(c->mask_shape), 1);
+    for (int n = 0; (kernel = select_kernel(n)); n++) {
+      struct tensors t;
+      make_tensors(&t, c, ATTN_F32);
+      forward(&t), backward(&t);
+      hold(c, &t, &t, kernel, "chunks of rows");
+      any_threads(c, &t);
+      free_tensors(&t);
+    }
+    select_default();
   }
 }
 
@@ -439,6 +481,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(large_scores_keep_gradients_accurate_in_double),
       cmocka_unit_test(hidden_rows_and_keys_contribute_nothing),
       cmocka_unit_test(the_same_bits_for_any_threads),
+      cmocka_unit_test(chunks_of_rows),
       cmocka_unit_test(invalid_calls_are_rejected)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
