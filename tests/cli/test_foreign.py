@@ -86,7 +86,7 @@ def moved(text, rng, count):
 
 
 def test_a_decimal_that_is_moved_far_is_noticed(blind):
-    """`correct` is never said over numbers that were not read."""
+    """No document is `correct` if it has numbers that were not read."""
     key, report, folder = blind
     rng, files = random.Random(1), []
     for f in of(key, "correct"):
