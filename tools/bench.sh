@@ -10,6 +10,7 @@ for python in "${PYTHON:-}" build/venv/bin/python python3; do
   [ -n "$python" ] || continue
   if "$python" -c 'import torch' 2>/dev/null; then
     "$python" bench/compare_torch.py --library build/release/libattn.so
+    "$python" bench/compare_masks.py --library build/release/libattn.so
     ATTN_LIBRARY_PATH=build/release ATTN_INCLUDE_PATH=include/attn PYTHONPATH=python "$python" bench/call_cost.py
     exec "$python" bench/compare_model.py --program build/release/bench_model --steps "${STEPS:-3}"
   fi

@@ -766,7 +766,7 @@ ATTN_API attn_status attn_sdpa_verify(const attn_sdpa *desc, const attn_tensor *
 /** Instruction sets of the kernels; each includes those before it on its architecture. */
 typedef enum attn_isa {
   ATTN_ISA_SCALAR = 0,
-  ATTN_ISA_AVX2 = 10,   /* AVX2 and FMA */
+  ATTN_ISA_AVX2 = 10,   /* AVX2, FMA and F16C */
   ATTN_ISA_AVX512 = 20, /* AVX-512 F, BW, DQ, VL */
 } attn_isa;
 

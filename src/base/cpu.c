@@ -6,13 +6,19 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
+static int has_f16c(void) {
+  unsigned a, b, c, d; /* clang 14's __builtin_cpu_supports does not know f16c */
+  return __get_cpuid(1, &a, &b, &c, &d) && c >> 29 & 1u;
+}
+
 /* __builtin_cpu_supports also checks XGETBV: the system must save the registers. */
 int32_t attn_cpu_isa(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return ATTN_ISA_AVX512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return ATTN_ISA_AVX2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
+    return ATTN_ISA_AVX2;
   return ATTN_ISA_SCALAR;
 }
 

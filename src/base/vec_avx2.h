@@ -1,6 +1,7 @@
 /* vec_avx2.h -- vector operations for sdpa_f32.inc and gemm.inc in AVX2 and FMA: 8 lanes, 16
  * registers. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #include "transpose_8.h"
 
@@ -31,10 +32,43 @@ VEC_INLINE vm vm_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 VEC_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 VEC_INLINE vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1))); }
-VEC_INLINE int vm_any(vm a) { return _mm256_movemask_ps(a); }
+VEC_INLINE uint32_t vm_bits(vm a) { return (uint32_t)_mm256_movemask_ps(a); } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
 
 VEC_INLINE vf vf_clear(vm m, vf a) { return _mm256_andnot_ps(m, a); } /* 0 where m */
+
+/* Lanes whose word has the bit. */
+VEC_INLINE vm vm_test(const uint32_t *words, uint32_t bit) {
+  __m256i b = _mm256_set1_epi32((int)bit), w = _mm256_load_si256((const __m256i *)words);
+  return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(w, b), b));
+}
+/* Bit n: byte n of 32 is not 0. */
+VEC_INLINE uint32_t vb_nonzero(const char *p) {
+  __m256i bytes = _mm256_loadu_si256((const __m256i_u *)p);
+  return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
+}
+
+/* a b + c, rounded once by every kernel. */
+VEC_INLINE vf vf_fused(vf a, vf b, vf c) { return vf_fma(a, b, c); }
+
+/* x * by in double, rounded to float. */
+VEC_INLINE vf vf_mul_double(vf x, double by) {
+  __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(x)), factor = _mm256_set1_pd(by);
+  __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+  return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(high, factor)),
+                         _mm256_cvtpd_ps(_mm256_mul_pd(low, factor)));
+}
+
+VEC_INLINE vf vf_load_bf16(const char *p) {
+  __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i_u *)p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+VEC_INLINE void vf_store_f16(char *p, vf x) {
+  _mm_storeu_si128((__m128i_u *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+VEC_INLINE vf vf_load_f16(const char *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)p));
+}
 
 /* p * 2^n for p in [1/2, 2) and integers n in [-127, 128]: added to the exponent's bits. */
 VEC_INLINE vf vf_scale2(vf p, vf n) {

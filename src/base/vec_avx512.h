@@ -1,6 +1,7 @@
 /* vec_avx512.h -- vector operations for sdpa_f32.inc and gemm.inc in AVX-512: 16 lanes, 32
  * registers. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #include "transpose_8.h"
 
@@ -29,10 +30,42 @@ VEC_INLINE vm vm_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 VEC_INLINE vm vm_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 VEC_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 VEC_INLINE vm vm_not(vm a) { return (vm)~a; }
-VEC_INLINE int vm_any(vm a) { return a; }
+VEC_INLINE uint32_t vm_bits(vm a) { return a; } /* bit n: lane n */
 VEC_INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
 VEC_INLINE vf vf_clear(vm m, vf a) { return _mm512_maskz_mov_ps((vm)~m, a); } /* 0 where m */
 VEC_INLINE vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+
+/* Lanes whose word has the bit. */
+VEC_INLINE vm vm_test(const uint32_t *words, uint32_t bit) {
+  return _mm512_test_epi32_mask(_mm512_load_si512(words), _mm512_set1_epi32((int)bit));
+}
+/* Bit n: byte n of 32 is not 0. */
+VEC_INLINE uint32_t vb_nonzero(const char *p) {
+  __m256i bytes = _mm256_loadu_si256((const __m256i_u *)p);
+  return _mm256_test_epi8_mask(bytes, bytes);
+}
+
+/* a b + c, rounded once by every kernel. */
+VEC_INLINE vf vf_fused(vf a, vf b, vf c) { return vf_fma(a, b, c); }
+
+/* x * by in double, rounded to float. */
+VEC_INLINE vf vf_mul_double(vf x, double by) {
+  __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(x)), factor = _mm512_set1_pd(by);
+  __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_mul_pd(low, factor))),
+                            _mm512_cvtpd_ps(_mm512_mul_pd(high, factor)), 1);
+}
+
+VEC_INLINE vf vf_load_bf16(const char *p) {
+  __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i_u *)p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+VEC_INLINE void vf_store_f16(char *p, vf x) {
+  _mm256_storeu_si256((__m256i_u *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+VEC_INLINE vf vf_load_f16(const char *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)p));
+}
 
 enum {
   TRANSPOSE_COLUMNS = 8

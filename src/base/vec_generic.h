@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "element.h"
+
 /* Vectors are only passed to inlined functions: their ABI does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -23,7 +25,7 @@ typedef int32_t vm __attribute__((vector_size(4 * VL))); /* -1 or 0 in each lane
 VEC_INLINE vf vf_set(float x) { return x - (vf){0}; }
 VEC_INLINE vf vf_load(const float *p) { return *(const vf *)__builtin_assume_aligned(p, 4 * VL); }
 VEC_INLINE vf vf_loadu(const float *p) {
-  vf x;
+  vf x = {0};
   memcpy(&x, p, sizeof x);
   return x;
 }
@@ -44,10 +46,24 @@ VEC_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); } /* b where e
 VEC_INLINE vf vf_min(vf a, vf b) { return vf_select(a < b, a, b); } /* likewise */
 VEC_INLINE vf vf_clear(vm m, vf a) { return (vf)((vm)a & ~m); }     /* 0 where m */
 
-VEC_INLINE int vm_any(vm a) {
-  int any = 0;
-  for (int lane = 0; lane < VL; lane++) any |= a[lane];
-  return any;
+VEC_INLINE uint32_t vm_bits(vm a) { /* bit n: lane n */
+  uint32_t bits = 0;
+  for (int lane = 0; lane < VL; lane++) bits |= (uint32_t)a[lane] & 1u << lane;
+  return bits;
+}
+
+/* Lanes whose word has the bit. */
+VEC_INLINE vm vm_test(const uint32_t *words, uint32_t bit) {
+  vm w;
+  memcpy(&w, words, sizeof w);
+  return (w & (int32_t)bit) != 0;
+}
+
+/* Bit n: byte n of 32 is not 0. */
+VEC_INLINE uint32_t vb_nonzero(const char *p) {
+  uint32_t bits = 0;
+  for (int n = 0; n < 32; n++) bits |= (uint32_t)(p[n] != 0) << n;
+  return bits;
 }
 
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
@@ -66,6 +82,35 @@ VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
 #else
   return a * b + c;
 #endif
+}
+
+typedef double vf_wide __attribute__((vector_size(8 * VL)));
+#define WIDE(x) __builtin_convertvector(x, vf_wide)
+
+/* a b + c, rounded once by every kernel: unfused in double, whose roundings do not count. */
+VEC_INLINE vf vf_fused(vf a, vf b, vf c) {
+#if FUSED
+  return vf_fma(a, b, c);
+#else
+  return __builtin_convertvector(WIDE(a) * WIDE(b) + WIDE(c), vf);
+#endif
+}
+
+/* x * by in double, rounded to float. */
+VEC_INLINE vf vf_mul_double(vf x, double by) { return __builtin_convertvector(WIDE(x) * by, vf); }
+
+VEC_INLINE vf vf_load_bf16(const char *p) {
+  vf x = {0};
+  for (int lane = 0; lane < VL; lane++) x[lane] = (float)attn_load_real(ATTN_BF16, p + 2 * lane);
+  return x;
+}
+VEC_INLINE void vf_store_f16(char *p, vf x) {
+  for (int lane = 0; lane < VL; lane++) attn_store_f32(ATTN_F16, p + 2 * lane, x[lane]);
+}
+VEC_INLINE vf vf_load_f16(const char *p) {
+  vf x = {0};
+  for (int lane = 0; lane < VL; lane++) x[lane] = (float)attn_load_real(ATTN_F16, p + 2 * lane);
+  return x;
 }
 
 /* To nearest, ties to even, for |a| < 2^22: the bits below the point fall off the end. */

@@ -295,6 +295,58 @@ static void caps_that_no_float_holds(void **state) {
   for (int n = 0; n < 7; n++) desc.softcap = caps[n], verified();
 }
 
+/* Whether row i sees key j in a mask of runs that hide whole blocks and vectors of rows. */
+static int in_runs(int kind, int i, int j) {
+  if (kind == 0) return j < 40 + i;
+  if (kind == 1) return (i / 16 + j / 96) % 2 == 0;
+  if (kind == 2) return i / 5 != j / 20 && j != 200 - i;
+  if (kind == 3) return j % 96 >= 6 && i != 64;
+  return j >= 100 && j < 190;
+}
+
+/* Blocks without a visible key are left out, and those without a hidden one run without a mask:
+ * a boolean and a float mask give the same bits, a row's bits do not depend on the others' masks,
+ * and a mask that rows share is that mask for each row. */
+static void masks_that_hide_whole_blocks(void **state) {
+  (void)state;
+  static char mask[L * S];
+  static float added[L * S];
+  attn_tensor bools = attn_tensor_dense(ATTN_BOOL, mask, 1, 1, L, S);
+  attn_tensor floats = attn_tensor_dense(ATTN_F32, added, 1, 1, L, S);
+  for (int kind = 0; kind < 5; kind++) {
+    for (int n = 0; n < L * S; n++)
+      mask[n] = (char)in_runs(kind, n / S, n % S), added[n] = mask[n] ? 0.0f : -INFINITY;
+    desc.mask = &bools, bools.strides[2] = S;
+    verified();
+    desc.mask = &floats;
+    forward(&to2);
+    assert_memory_equal(o, o2, sizeof o);
+    added[3 * S] = 1.5f;
+    forward(&to2);
+    assert_memory_equal(o + 4 * EV, o2 + 4 * EV, sizeof o - 4 * EV * sizeof *o);
+    desc.mask = &bools, bools.strides[2] = 0;
+    verified();
+  }
+}
+
+/* Distances that float32 holds, and those that it does not; with a mask or without. */
+static void alibi_far_away(void **state) {
+  (void)state;
+  static float added[L * S];
+  double slope = 0.7;
+  attn_tensor slopes = {&slope, ATTN_F64, 1, {1}, {1}};
+  attn_tensor floats = attn_tensor_dense(ATTN_F32, added, 1, 1, L, S);
+  for (int n = 0; n < L * S; n++) added[n] = n % 7 ? uniform() : -INFINITY;
+  desc.alibi = &slopes, desc.align = ATTN_ALIGN_OFFSET, desc.flags = ATTN_SDPA_OFFSET;
+  for (int bits = 0; bits < 40; bits++)
+    for (int masked = 0; masked < 2; masked++) {
+      desc.offset = ((int64_t)1 << bits) + (masked ? 3 : -1);
+      desc.mask = masked ? &floats : NULL;
+      slope = 0.7 / (double)((int64_t)1 << bits / 2);
+      verified();
+    }
+}
+
 #define LAW(name) cmocka_unit_test_setup(name, begin)
 
 static int suite(const char *kernel) {
@@ -313,7 +365,9 @@ static int suite(const char *kernel) {
                                      LAW(offsets_and_windows_at_the_end_of_int64),
                                      LAW(scales_that_no_float_holds),
                                      LAW(scores_of_other_kinds_by_hand),
-                                     LAW(additive_scores_at_their_ends)};
+                                     LAW(additive_scores_at_their_ends),
+                                     LAW(masks_that_hide_whole_blocks),
+                                     LAW(alibi_far_away)};
   return cmocka_run_group_tests_name(kernel, tests, NULL, NULL);
 }
 
