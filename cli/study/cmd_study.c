@@ -26,8 +26,10 @@ const struct study attn_cli_studies[] = {
      "Trained on words of 3 to 8 letters; exact matches on those and on longer words.",
      "[Vaswani17] section 3.5", 400, attn_cli_study_positions},
     {"permutation", "self-attention is equivariant to permutations; positions break it",
-     "Attention of 32 random vectors of width 64 and of their permutation.", "[Lee19]", 0,
-     attn_cli_study_permutation},
+     "Attention of 32 random vectors of width 64: with permuted queries, with all tokens permuted, "
+     "and\n"
+     "the same with sinusoidal positions added.",
+     "[Lee19]", 0, attn_cli_study_permutation},
 };
 
 int attn_cli_study_count(void) { return sizeof attn_cli_studies / sizeof *attn_cli_studies; }

@@ -182,8 +182,7 @@ static attn_status compare(struct tokens *t, int permutes_keys, int adds_positio
 }
 
 attn_status attn_cli_study_permutation(struct study_run *run, attn_error *err) {
-  static const char *const rows[] = {"queries permuted", "queries and keys permuted",
-                                     "the same with positions added", NULL};
+  static const char *const rows[] = {"queries permuted", "all permuted", "with positions", NULL};
   static const char *const same[] = {"share", NULL}, *const largest[] = {"largest", NULL};
   struct tokens *t = malloc(sizeof *t);
   attn_status status = t ? ATTN_OK : no_memory(err);

@@ -169,6 +169,7 @@ attn_status attn_cli_study_draw(const void *data, attn_picture_format format, co
                              .row_label = t->row,
                              .col_label = t->column,
                              .title = {t->title, NULL},
+                             .note = {run->seeds > 1 ? "means of the seeds" : NULL, NULL},
                              .row_axis = {t->row_axis, NULL},
                              .col_axis = {t->column_axis, NULL}};
   }

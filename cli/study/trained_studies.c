@@ -74,8 +74,8 @@ attn_status attn_cli_study_residual(struct study_run *run, attn_error *err) {
 
 attn_status attn_cli_study_norm(struct study_run *run, attn_error *err) {
   static const struct variant rows[] = {
-      {"before each sublayer", "\"norm_first\": true"},
-      {"after each sublayer", "\"norm_first\": false, \"final_norm\": false"},
+      {"pre-norm", "\"norm_first\": true"},
+      {"post-norm", "\"norm_first\": false, \"final_norm\": false"},
       {"none", "\"norm\": \"none\""},
       {NULL, NULL}};
   static const struct variant depths[] = {
@@ -186,8 +186,8 @@ static attn_status measure_lengths(struct study_run *run, const struct study_mod
 
 attn_status attn_cli_study_positions(struct study_run *run, attn_error *err) {
   static const struct variant rows[] = {
-      {"sinusoidal, added", "\"positions\": \"sinusoidal\""},
-      {"sinusoidal, concatenated",
+      {"sinusoidal", "\"positions\": \"sinusoidal\""},
+      {"concatenated",
        "\"positions\": \"sinusoidal\", \"position_mode\": \"concatenate\", \"position_dim\": 16"},
       {"learned", "\"positions\": \"learned\""},
       {"rotary", "\"positions\": \"rotary\""},
