@@ -30,14 +30,14 @@ int drive_convolution_forward(int32_t threads, const int64_t *shape, const float
                               const float *b, float *y) {
   const struct attn_host host = {.threads = threads};
   const struct attn_convolution c = convolution(shape, x, w);
-  return attn_convolution_forward(&host, &c, y, b, NULL);
+  return (int)attn_convolution_forward(&host, &c, y, b, NULL);
 }
 
 int drive_convolution_backward(int32_t threads, const int64_t *shape, const float *x,
                                const float *w, const float *dy, float *dx, float *dw, float *db) {
   const struct attn_host host = {.threads = threads};
   const struct attn_convolution c = convolution(shape, x, w);
-  return attn_convolution_backward(&host, &c, dx, dw, db, dy, NULL);
+  return (int)attn_convolution_backward(&host, &c, dx, dw, db, dy, NULL);
 }
 
 /* ---- On a tape ---- */
@@ -60,7 +60,7 @@ static int begin(struct attn_tape *tape) {
 static int end(struct attn_tape *tape) {
   attn_status status = attn_tape_status(tape, NULL);
   attn_tape_close(tape);
-  return status;
+  return (int)status;
 }
 
 /* x, dx: x, h, c, W_ih, W_hh, b_ih, b_hh; a GRU does not read c. result: h', c'. shape: N, I, D. */
