@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Masks, ALiBi, windows, softcap and 16-bit types against PyTorch's scaled_dot_product_attention: one thread, interleaved, in CPU time. PyTorch gets ALiBi
-and windows as masks, which it has no other way to express.
+"""Masks, ALiBi, windows and 16-bit types against PyTorch's scaled_dot_product_attention: one thread, interleaved, in CPU
+time. PyTorch gets ALiBi and windows as masks.
 
     bench/compare_masks.py --library build/release/libattn.so [--repetitions 20] [--length 2048]
 """
@@ -11,24 +11,10 @@ import time
 
 import torch
 import torch.nn.functional as F
-from compare_torch import DTYPES, Sdpa, Tensor
-from timing import cpu_name
-
+from compare_torch import Sdpa, view
+from timing import cpu_name, timed
 
 CAUSAL, WINDOW = 2, 4
-
-
-def tensor(t):
-    out = Tensor(t.data_ptr(), DTYPES[t.dtype], t.dim())
-    for n in range(t.dim()):
-        out.shape[n], out.strides[n] = t.shape[n], t.stride(n)
-    return out
-
-
-def timed(call):
-    start = time.thread_time()
-    call()
-    return time.thread_time() - start
 
 
 def cases(length):
@@ -61,13 +47,13 @@ def compare(library, case, length, width, repetitions):
     o = torch.empty_like(q)
     desc = Sdpa(struct_size=ctypes.sizeof(Sdpa), flags=ours.get("flags", 0), threads=1)
     desc.window[:] = ours.get("window", (0, 0))
-    kept = [tensor(t) for t in (q, k, v, o)]
+    kept = [view(t) for t in (q, k, v, o)]
     if "mask" in ours:
         mask = ours["mask"]
-        kept.append(tensor(mask))
-        desc.pointers[0] = ctypes.addressof(kept[-1])
+        kept.append(view(mask))
+        desc.mask = ctypes.addressof(kept[-1])
     if "alibi" in ours:
-        kept.append(tensor(ours["alibi"]))
+        kept.append(view(ours["alibi"]))
         desc.alibi = ctypes.addressof(kept[-1])
 
     def libattn():
@@ -80,8 +66,8 @@ def compare(library, case, length, width, repetitions):
     assert torch.allclose(o, pytorch(), atol=1e-4 if dtype == torch.float32 else 3e-2), f"{name}: different results"
     a, b = [], []
     for _ in range(repetitions):
-        a.append(timed(libattn))
-        b.append(timed(pytorch))
+        a.append(timed(libattn, time.thread_time))
+        b.append(timed(pytorch, time.thread_time))
     flops = 4 * 4 * length**2 * width * share * 1e-9
     rate = lambda times: f"{flops / min(times):6.1f} ({flops / statistics.median(times):6.1f})"
     print(f"d {width:3} {name:16}  libattn {rate(a)}  PyTorch {rate(b)}  "
@@ -103,4 +89,5 @@ def main():
             compare(library, case, options.length, width, options.repetitions)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -165,4 +165,5 @@ def main():
         print(f"{name:30} {'  '.join(text)}  peak {max(peaks):.0f}, {share:.0f} %", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

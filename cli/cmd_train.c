@@ -277,10 +277,7 @@ static int check_task(const char *name) {
   while (count < MAX_TASKS && attn_task_describe(count, &task)) names[count++] = task.name;
   for (int n = 0; n < count; n++)
     if (!strcmp(name, names[n])) return 0;
-  const char *near = attn_text_nearest(name, names, count);
-  attn_cli_print_error("train", "unknown task \"%.40s\"%s%s%s", name,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-  fputs("Try: attn train --list\n", stderr);
+  attn_cli_print_unknown_name("train", "task", name, names, count);
   return -1;
 }
 

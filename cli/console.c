@@ -59,6 +59,15 @@ int attn_cli_print_usage_error(const char *command, const char *format, ...) {
   return EXIT_TROUBLE;
 }
 
+int attn_cli_print_unknown_name(const char *command, const char *kind, const char *name,
+                                const char *const *names, int count) {
+  const char *near = attn_text_nearest(name, names, count);
+  attn_cli_print_error(command, "unknown %s \"%.40s\"%s%s%s", kind, name,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  fprintf(stderr, "Try: attn %s --list\n", command);
+  return EXIT_TROUBLE;
+}
+
 int attn_cli_print_no_memory(const char *command) {
   return attn_cli_print_error(command, "no memory");
 }

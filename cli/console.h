@@ -26,6 +26,11 @@ int attn_cli_print_error(const char *command, const char *format, ...)
 int attn_cli_print_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Writes "attn COMMAND: unknown KIND "NAME"; did you mean "NEAREST"?" and how to list the names:
+ * "Try: attn COMMAND --list". Returns EXIT_TROUBLE. */
+int attn_cli_print_unknown_name(const char *command, const char *kind, const char *name,
+                                const char *const *names, int count);
+
 /* Writes "attn COMMAND: no memory". Returns EXIT_TROUBLE. */
 int attn_cli_print_no_memory(const char *command);
 

@@ -74,10 +74,7 @@ static const struct study *find_study(const char *name) {
     if (!strcmp(name, attn_cli_studies[n].name)) return &attn_cli_studies[n];
     names[n] = attn_cli_studies[n].name;
   }
-  const char *near = attn_text_nearest(name, names, count);
-  attn_cli_print_error("study", "unknown study \"%.40s\"%s%s%s", name,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-  fputs("Try: attn study --list\n", stderr);
+  attn_cli_print_unknown_name("study", "study", name, names, count);
   return NULL;
 }
 

@@ -341,7 +341,7 @@ static void test_a_row_in_a_sentence_is_a_mention(void **state) {
 
 #define WHOLE DOCUMENT "S = " SCORES "S / √2 = " SCALED "A = " WEIGHTS
 
-/* A number that a sentence gives as a value, and that is none of the example's, is not read. */
+/* A number that a sentence gives as a value, and that is no value of the example, is not read. */
 static void test_a_stray_value_is_unread(void **state) {
   static const struct {
     const char *sentence, *verdict;

@@ -265,7 +265,7 @@ static double unit_of(const attn_cell *cell) {
   return cell->kind == ATTN_CELL_NUMBER && cell->decimals > 0 ? cell->hi - cell->lo : 0;
 }
 
-static int meets(const attn_cell *a, const attn_cell *b, double factor) {
+static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor) {
   double unit = fmax(factor * unit_of(a), unit_of(b));
   double slack = (UNITS - .5) * unit + 1e-9 * (1 + fabs(b->value));
   return factor * a->lo - slack <= b->hi && factor * a->hi + slack >= b->lo;
@@ -276,7 +276,9 @@ static int same_side(const struct worked_reader *r, const struct side *a, const 
   if (a->cols != b->cols) return 0;
   for (int n = 0; n < a->cols; n++) {
     const attn_cell *x = &a->at[n], *y = &b->at[n];
-    if (!meets(x, y, 1) && !(r->percents && (meets(x, y, 100) || meets(x, y, .01)))) return 0;
+    if (!may_be_equal(x, y, 1) &&
+        !(r->percents && (may_be_equal(x, y, 100) || may_be_equal(x, y, .01))))
+      return 0;
   }
   return 1;
 }

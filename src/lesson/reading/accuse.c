@@ -117,7 +117,7 @@ static const attn_matrix *mask_of(const struct attn_relation *r) {
   return NULL;
 }
 
-/* Is the mask one that no relation stands for: an odd one, or a causal one moved by a key where
+/* Is the mask one that no relation has: an odd one, or a causal one moved by a key where
  * only padding is mentioned? */
 static int is_own_mask(struct attn_scan *scan, const struct attn_relation *r) {
   if (r->mask == ATTN_MASK_AS_PRINTED) return 1;

@@ -417,7 +417,7 @@ static void name_tokens(struct builder *b, const struct attn_placement *p) {
     ex->query_tokens = count, ex->query_token = label;
 }
 
-/* Scores that are K Q^T, which nothing says and nothing after them shows. */
+/* Scores that are K Q^T, which is not stated and not confirmed by later steps. */
 static int is_turned_silently(const struct builder *b, const attn_example *ex) {
   static const char TURNED[] = "(*UCP)(?i)\\bK\\w{0,3}\\s*[·@*.×]?\\s*Q|columns?|列";
   int turned = 0;
