@@ -18,6 +18,8 @@ static const char help[] =
     "data and files:\n"
     "  --list              list the tasks, each with examples\n"
     "  --data FILE         lines of source<TAB>target, UTF-8\n"
+    "  --images DIR        the sources of --data are names of PNG files in DIR, the targets their\n"
+    "                      captions\n"
     "  --validation-data FILE   lines to validate on [a tenth of --data]\n"
     "  --resume FILE       resume a run from its last checkpoint, with its settings;\n"
     "                      bit-identical to a run without interruption with the same --threads\n"
@@ -168,12 +170,34 @@ static int32_t update_progress(void *context, const attn_train_state *s) {
 
 /* ---- Result ---- */
 
-/* The 95 % score interval of a proportion [Wilson27]. */
-static void wilson_interval(const attn_evaluation *e, double *low, double *high) {
-  const double z = 1.959964;
-  double n = (double)e->examples, p = (double)e->exact_matches / n, z2 = z * z;
-  double center = p + z2 / (2 * n), radius = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  *low = (center - radius) / (1 + z2 / n), *high = (center + radius) / (1 + z2 / n);
+/* "98.20 % (95 %: 97.10 to 98.90)", the score interval of a proportion [Wilson27]. */
+static void print_share(int64_t part, int64_t of) {
+  const double z = 1.959964, z2 = z * z;
+  double n = (double)of, p = of ? (double)part / n : 0, center = p + z2 / (2 * n);
+  double radius = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  if (!of) return (void)printf("-");
+  printf("%.2f %% (95 %%: %.2f to %.2f)", 100 * p, 100 * (center - radius) / (1 + z2 / n),
+         100 * (center + radius) / (1 + z2 / n));
+}
+
+static void print_row(const char *name, int64_t part, int64_t of, const char *of_what) {
+  printf("  %-34s ", name);
+  print_share(part, of);
+  printf(" of %lld %s\n", (long long)of, of_what);
+}
+
+static void print_pictures(const attn_evaluation *e) {
+  static const char *const names[] = {"exact, one object", "exact, two objects",
+                                      "exact, three objects"};
+  for (int n = 0; n < 3; n++)
+    print_row(names[n], e->exact_matches_by_objects[n], e->examples_by_objects[n], "pictures");
+  print_row("exact, unseen shape in a colour", e->unseen_exact_matches, e->unseen_examples,
+            "pictures");
+  if (!e->aligned_tokens) return;
+  print_row("attention highest at the object", e->alignment_matches, e->aligned_tokens, "phrases");
+  printf("  %-34s %.2f %%\n", "  of uniform weights", 100 * e->alignment_chance);
+  print_row("word changes, its place hidden", e->hidden_changes, e->hidden_words, "words");
+  print_row("word changes, another place hidden", e->control_changes, e->hidden_words, "words");
 }
 
 /* By attn_train_stop_reason. */
@@ -198,6 +222,21 @@ static attn_status evaluate(const struct train_options *o, struct attn_cli_progr
   return status;
 }
 
+static void print_pictures_json(const attn_evaluation *e) {
+  static const char *const names[][2] = {{"one_object_examples", "one_object_exact_matches"},
+                                         {"two_objects_examples", "two_objects_exact_matches"},
+                                         {"three_objects_examples", "three_objects_exact_matches"}};
+  for (int n = 0; n < 3; n++) {
+    attn_cli_json_int(names[n][0], e->examples_by_objects[n]);
+    attn_cli_json_int(names[n][1], e->exact_matches_by_objects[n]);
+  }
+  attn_cli_json_int("unseen_examples", e->unseen_examples);
+  attn_cli_json_int("unseen_exact_matches", e->unseen_exact_matches);
+  attn_cli_json_int("hidden_words", e->hidden_words);
+  attn_cli_json_int("hidden_changes", e->hidden_changes);
+  attn_cli_json_int("control_changes", e->control_changes);
+}
+
 static void print_result_json(const struct train_options *o, const attn_train_state *end,
                               const attn_evaluation *e) {
   attn_cli_json_begin_object(NULL);
@@ -210,13 +249,13 @@ static void print_result_json(const struct train_options *o, const attn_train_st
   attn_cli_json_int("aligned_tokens", e->aligned_tokens);
   attn_cli_json_int("alignment_matches", e->alignment_matches);
   attn_cli_json_number("alignment_chance", e->alignment_chance);
+  if (e->unseen_examples) print_pictures_json(e);
   attn_cli_json_end_object();
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
 static void print_result(const struct train_options *o, const attn_train_state *end,
                          const attn_evaluation *e) {
-  double low = 0, high = 1;
   printf("%s after %lld steps, ", stop_reasons[end->stop_reason].text, (long long)end->step);
   print_time(end->seconds, stdout);
   if (end->best_step) {
@@ -226,12 +265,12 @@ static void print_result(const struct train_options *o, const attn_train_state *
     printf("; no steps were left\n");
   }
   if (e->examples) {
-    wilson_interval(e, &low, &high);
-    printf("test: %lld of %lld other examples match exactly: %.2f %% (95 %%: %.2f to %.2f)\n",
-           (long long)e->exact_matches, (long long)e->examples,
-           100 * (double)e->exact_matches / (double)e->examples, 100 * low, 100 * high);
+    printf("test: %lld of %lld other examples match exactly: ", (long long)e->exact_matches,
+           (long long)e->examples);
+    print_share(e->exact_matches, e->examples), putchar('\n');
   }
-  if (e->aligned_tokens)
+  if (e->unseen_examples) print_pictures(e);
+  if (e->aligned_tokens && !e->unseen_examples)
     printf(
         "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
         "weights: %.1f %%)\n",
@@ -323,6 +362,8 @@ static int parse(struct train_options *o, int argc, char **argv, int *operands) 
       {"-o", OPTION_TEXT, &c->output, NULL},
       {"--overwrite", OPTION_FLAG, &c->replace, NULL},
       {"--data", OPTION_TEXT, &c->data, NULL},
+      {"--images", OPTION_TEXT, &c->images, NULL},
+      {"--captions", OPTION_TEXT, &c->data, NULL},
       {"--validation-data", OPTION_TEXT, &c->validation_data, NULL},
       {"--resume", OPTION_TEXT, &c->resume, NULL},
       {"--config", OPTION_TEXT, &c->config, NULL},

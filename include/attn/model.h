@@ -86,7 +86,7 @@ typedef struct attn_model_info {
   int64_t max_positions;   /* the longest sequence, in tokens */
   int32_t encoder_layers, decoder_layers, num_heads;
   int64_t d_model;         /* width of hidden vectors and of embeddings: D */
-  const char *kind;        /* "encoder-decoder", "decoder" or "encoder" */
+  const char *kind;        /* "encoder-decoder", "decoder", "encoder" or "vision-encoder-decoder" */
   const char *tokenizer;   /* "characters", "words", "bpe" or "wordpiece" */
   int64_t ffn_dim;         /* width inside feed-forward layers */
   int32_t num_kv_heads;
@@ -100,6 +100,11 @@ typedef struct attn_model_info {
   int64_t validation_max_examples; /* the limit on the number of examples */
   double validation_exact_match;   /* share of exact results; NaN: the data has no pairs */
   double validation_loss;          /* nats per token; NaN: none */
+  int32_t image_size;              /* the side to which images are scaled; 0: the model reads texts */
+  int32_t grid_size;               /* the side of an image's grid of hidden vectors; or 0 */
+  const char *decoder_type;        /* "transformer", "lstm" or "gru" */
+  const char *alignment;           /* of a recurrent decoder: "additive", "dot", "scaled", "general",
+                                      "uniform" or "none"; else NULL */
 } attn_model_info;
 
 /** Describes a model. Errors: ATTN_ERR_ARGUMENT (struct_size). */
@@ -208,6 +213,22 @@ ATTN_API attn_status attn_model_generate(const attn_model *model, const char *co
                                          int64_t count, const attn_generation_config *config,
                                          attn_generation_result *results, attn_error *err);
 
+/**
+ * Generates the caption of each image, with a model of kind "vision-encoder-decoder".
+ *
+ *   images   in   count images (height, width, 3), ATTN_U8 (0 to 255) or ATTN_F32 (0 to 1), sRGB, any
+ *                 strides; scaled to the model's image_size as attn_image_resize does (io.h)
+ *   results  out  as attn_model_generate
+ *
+ * Errors    as attn_model_generate; ATTN_ERR_ARGUMENT: the model reads texts; ATTN_ERR_SHAPE,
+ *           ATTN_ERR_TYPE (an image).
+ * Cost      The encoder once for each image, then one decoder step per token.
+ * Source    [Xu et al. 2015] arXiv 1502.03044; [Vaswani17] for a Transformer decoder.
+ */
+ATTN_API attn_status attn_model_caption(const attn_model *model, const attn_tensor *images,
+                                        int64_t count, const attn_generation_config *config,
+                                        attn_generation_result *results, attn_error *err);
+
 /** Frees the texts of count results and empties the results. struct_size of the first is the
     distance between them; 0: nothing happens. */
 ATTN_API void attn_generation_results_free(attn_generation_result *results, int64_t count);
@@ -246,6 +267,21 @@ typedef struct attn_attention {
  */
 ATTN_API attn_status attn_model_visit_attention(
     const attn_model *model, const char *source, const char *target, int32_t threads,
+    int (*visit)(void *context, const attn_attention *attention), void *context, attn_error *err);
+
+/**
+ * Runs the model over an image and its caption, and calls visit with the attention of each head. Keys
+ * are the positions "row,column" of the image's grid, from 1, row by row (attn_model_info.grid_size). A
+ * recurrent decoder has one head of cross-attention, or none with alignment "none".
+ *
+ *   image    in   as attn_model_caption
+ *   caption  in   NULL: generated greedily
+ *   visit    in   returns nonzero to stop
+ *
+ * Errors    as attn_model_caption; ATTN_ERR_INTERRUPTED (visit).
+ */
+ATTN_API attn_status attn_model_visit_caption(
+    const attn_model *model, const attn_tensor *image, const char *caption, int32_t threads,
     int (*visit)(void *context, const attn_attention *attention), void *context, attn_error *err);
 
 /**

@@ -178,6 +178,8 @@ typedef struct attn_train_config {
                             validation. A CPU without bf16 instructions emulates them: the same
                             values up to the order of summation, but slower than float32 and with
                             more memory */
+  const char *images;    /* with data: the folder of its pictures. The sources are then the names of
+                            PNG files in it, the targets their captions */
 } attn_train_config;
 
 #ifdef __cplusplus
@@ -222,6 +224,16 @@ typedef struct attn_evaluation {
   int64_t alignment_matches; /* those whose cross-attention, averaged over layers and heads, is
                                 highest at that source token */
   double alignment_chance;   /* expected alignment_matches / aligned_tokens of uniform attention */
+  /* Of the tasks with pictures. aligned_tokens are there the first words that describe an object
+   * (its size), alignment_matches those at which attention is highest at a place of that object's
+   * bounding box. A hidden word is a word of an object's description, predicted after the caption
+   * before it from the picture with a square of 16 x 16 pixels covered by the background. */
+  int64_t examples_by_objects[3], exact_matches_by_objects[3]; /* pictures with 1, 2, 3 objects */
+  int64_t unseen_examples, unseen_exact_matches; /* pictures with a shape in a colour that is not
+                                                    in the training data, as many more */
+  int64_t hidden_words;    /* of exact matches */
+  int64_t hidden_changes;  /* words that change if the place of the highest attention is hidden */
+  int64_t control_changes; /* that change if another square, which does not overlap it, is hidden */
 } attn_evaluation;
 
 #ifdef __cplusplus

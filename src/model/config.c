@@ -14,13 +14,19 @@ enum {
   MAX_LAYERS = 1 << 10,
   LOG2_MAX_PARAMETERS = 40,
   LOG2_MAX_TABLE = 26,
+  MAX_IMAGE_SIZE = 1 << 12,
+  MAX_STAGES = 12,
   VALUE_SHOWN = 60,
   UNSET = -1
 };
 
 /* ---- Members ---- */
 
-static const char *const kinds[] = {"encoder-decoder", "decoder", "encoder", NULL};
+static const char *const kinds[] = {"encoder-decoder", "decoder", "encoder",
+                                    "vision-encoder-decoder", NULL};
+static const char *const decoder_types[] = {"transformer", "lstm", "gru", NULL};
+static const char *const alignments[] = {"additive", "dot",  "scaled", "general",
+                                         "uniform",  "none", NULL};
 static const char *const positions[] = {"sinusoidal", "learned",           "rotary", "alibi",
                                         "none",       "sinusoidal_halves", NULL};
 static const char *const position_modes[] = {"add", "concatenate", NULL};
@@ -44,6 +50,11 @@ static const struct config_member {
     {"activation", CHOICE, AT(activation), activations, 0, 0},
     {"norm", CHOICE, AT(norm), norms, 0, 0},
     {"head", CHOICE, AT(head), heads, 0, 0},
+    {"decoder_type", CHOICE, AT(decoder_type), decoder_types, 0, 0},
+    {"alignment", CHOICE, AT(alignment), alignments, 0, 0},
+    {"image_size", INTEGER, AT(image_size), NULL, 1, MAX_IMAGE_SIZE},
+    {"num_stages", INTEGER, AT(num_stages), NULL, 1, MAX_STAGES},
+    {"stage_channels", INTEGER, AT(stage_channels), NULL, 1, 1 << 12},
     {"source_vocab_size", INTEGER, AT(source_vocab_size), NULL, 1, MAX_SIZE},
     {"vocab_size", INTEGER, AT(vocab_size), NULL, 1, MAX_SIZE},
     {"d_model", INTEGER, AT(d_model), NULL, 1, MAX_SIZE},
@@ -200,8 +211,29 @@ static void complete(struct attn_model_config *c) {
   if (!c->value_head_dim) c->value_head_dim = c->head_dim;
   if (!c->position_dim || c->position_mode == ATTN_POSITION_MODE_ADD) c->position_dim = c->d_model;
   if (c->output_bias == UNSET) c->output_bias = c->bias && !c->tie_word_embeddings;
-  if (c->kind == ATTN_DECODER) c->encoder_layers = 0;
+  if (c->kind == ATTN_DECODER || c->kind == ATTN_VISION_ENCODER_DECODER) c->encoder_layers = 0;
+  if (attn_model_is_recurrent(c)) c->decoder_layers = 1;
   if (c->kind == ATTN_ENCODER) c->decoder_layers = 0;
+}
+
+int attn_model_is_recurrent(const struct attn_model_config *c) {
+  return c->kind == ATTN_VISION_ENCODER_DECODER && c->decoder_type != ATTN_TRANSFORMER_DECODER;
+}
+
+int64_t attn_model_grid_size(const struct attn_model_config *c) {
+  int64_t side = c->image_size;
+  for (int64_t n = 0; n < c->num_stages; n++) side = (side + 1) / 2;
+  return side;
+}
+
+/* An upper bound of the parameters of an image's encoder and of a recurrent decoder. */
+static double vision_bound(const struct attn_model_config *c) {
+  double side = (double)attn_model_grid_size(c), d = (double)c->d_model;
+  double channels = exp2((double)c->num_stages) * (double)c->stage_channels;
+  double vector = c->alignment == ATTN_ALIGN_NONE ? side * side * d * d : 0;
+  if (c->kind != ATTN_VISION_ENCODER_DECODER) return 0;
+  return 20 * channels * (channels + 1) + d * (channels + side * side + 3) + vector +
+         16 * d * (d + (double)c->head_dim + 1);
 }
 
 /* An upper bound of the parameters and of the tables of positions. Sizes computed from these
@@ -212,7 +244,7 @@ static double parameter_bound(const struct attn_model_config *c) {
   double layers = (double)(c->encoder_layers + 2 * c->decoder_layers);
   double ends = (double)(c->source_vocab_size + 2 * c->vocab_size + 2 * c->max_positions);
   return (double)(c->d_model + 1) * (layers * (across + 3 * (double)c->ffn_dim + 6) + ends) +
-         (double)c->max_positions * (double)c->head_dim;
+         (double)c->max_positions * (double)c->head_dim + vision_bound(c);
 }
 
 /* Values in the tables of positions, which are computed when a model is opened: the size of its
@@ -250,6 +282,14 @@ static attn_status check(const struct attn_model_config *c, attn_error *err) {
     return wrong(err, "type_vocab_size", "requires an encoder");
   if (c->head == ATTN_HEAD_NONE && c->kind != ATTN_ENCODER)
     return wrong(err, "head", "\"none\" requires kind \"encoder\"");
+  if (c->kind != ATTN_VISION_ENCODER_DECODER && c->decoder_type)
+    return wrong(err, "decoder_type", "requires kind \"vision-encoder-decoder\"");
+  if (!attn_model_is_recurrent(c) && c->alignment)
+    return wrong(err, "alignment", "requires decoder_type \"lstm\" or \"gru\"");
+  if (attn_model_is_recurrent(c) && c->max_positions > 4096)
+    return wrong(err, "max_positions", "of a recurrent decoder must be at most 4096");
+  if (attn_model_is_recurrent(c) && c->position_mode == ATTN_POSITION_MODE_CONCATENATE)
+    return wrong(err, "position_mode", "\"concatenate\" requires decoder_type \"transformer\"");
   if (parameter_bound(c) > exp2(LOG2_MAX_PARAMETERS))
     return wrong(err, "d_model", "results in more than 2^40 parameters");
   if (table_size(c) > exp2(LOG2_MAX_TABLE))
@@ -268,6 +308,9 @@ static const struct attn_model_config defaults = {.d_model = 512,
                                                   .encoder_layers = 6,
                                                   .decoder_layers = 6,
                                                   .max_positions = 512,
+                                                  .image_size = 48,
+                                                  .num_stages = 2,
+                                                  .stage_channels = 32,
                                                   .rotary_base = 10000,
                                                   .norm_first = 1,
                                                   .final_norm = 1,
@@ -299,6 +342,12 @@ attn_status attn_model_config_parse(const char *json, size_t length,
 
 const char *attn_model_kind_name(enum attn_model_kind kind) { return kinds[kind]; }
 
+const char *attn_decoder_type_name(enum attn_decoder_type type) { return decoder_types[type]; }
+
+const char *attn_decoder_alignment_name(enum attn_decoder_alignment alignment) {
+  return alignments[alignment];
+}
+
 static json_t *member_value(const struct attn_model_config *c, const struct config_member *m) {
   int chosen;
   memcpy(&chosen, (const char *)c + m->offset, sizeof chosen);
@@ -310,11 +359,20 @@ static json_t *member_value(const struct attn_model_config *c, const struct conf
   return json_real(real);
 }
 
+/* Members of images are only in configurations of models that read images. */
+static int applies(const struct attn_model_config *c, const struct config_member *m) {
+  if (m->offset == AT(alignment)) return attn_model_is_recurrent(c);
+  int is_vision = m->offset == AT(decoder_type) || m->offset == AT(image_size) ||
+                  m->offset == AT(num_stages) || m->offset == AT(stage_channels);
+  return !is_vision || c->kind == ATTN_VISION_ENCODER_DECODER;
+}
+
 char *attn_model_config_write(const struct attn_model_config *config) {
   json_t *root = json_object();
   int failed = !root;
   for (size_t n = 0; n < COUNT(members) && !failed; n++)
-    failed = json_object_set_new(root, members[n].name, member_value(config, &members[n]));
+    if (applies(config, &members[n]))
+      failed = json_object_set_new(root, members[n].name, member_value(config, &members[n]));
   char *text = failed ? NULL : attn_json_text(root, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(root);
   return text;

@@ -7,7 +7,12 @@
 #include "attn/attn.h"
 #include "layers.h"
 
-enum attn_model_kind { ATTN_ENCODER_DECODER, ATTN_DECODER, ATTN_ENCODER };
+enum attn_model_kind {
+  ATTN_ENCODER_DECODER,
+  ATTN_DECODER,
+  ATTN_ENCODER,
+  ATTN_VISION_ENCODER_DECODER /* a convolutional encoder of images; the target is a caption */
+};
 enum attn_position_encoding {
   ATTN_POSITIONS_SINUSOIDAL,
   ATTN_POSITIONS_LEARNED,
@@ -18,6 +23,20 @@ enum attn_position_encoding {
 };
 
 enum attn_norm_type { ATTN_LAYER_NORM, ATTN_RMS_NORM, ATTN_NO_NORM };
+
+/* The decoder of images. */
+enum attn_decoder_type { ATTN_TRANSFORMER_DECODER, ATTN_LSTM_DECODER, ATTN_GRU_DECODER };
+
+/* How a recurrent decoder with the state h looks at the vectors z of an image's grid [Bahdanau14,
+ * Luong15, Xu15]. */
+enum attn_decoder_alignment {
+  ATTN_ALIGN_ADDITIVE, /* a . tanh(W_q h + b + W_k z) */
+  ATTN_ALIGN_DOT,      /* h . z */
+  ATTN_ALIGN_SCALED,   /* h . z / sqrt(d_model) */
+  ATTN_ALIGN_GENERAL,  /* h . W z */
+  ATTN_ALIGN_UNIFORM,  /* equal weights: the control */
+  ATTN_ALIGN_NONE      /* no weights: the first state is computed from one vector of the image */
+};
 
 /* From the last hidden vectors to the output. */
 enum attn_output_head {
@@ -54,6 +73,11 @@ struct attn_model_config {
   int64_t type_vocab_size; /* token types of the source, each with an embedding; 0: none */
   enum attn_output_head head;
   int output_bias;
+  /* Of ATTN_VISION_ENCODER_DECODER. A stage halves the sides: a convolution of stride 2, then one
+   * of stride 1. The first has stage_channels channels, each later one twice as many. */
+  int64_t image_size, num_stages, stage_channels;
+  enum attn_decoder_type decoder_type;
+  enum attn_decoder_alignment alignment; /* of LSTM and GRU, whose attention is head_dim wide */
 };
 
 /* Absent members have the defaults of [Vaswani17], with norm_first. ATTN_ERR_FORMAT with the name
@@ -64,10 +88,20 @@ attn_status attn_model_config_parse(const char *json, size_t length,
 /* Replaces the former names of members by the current ones. ATTN_ERR_FORMAT if both are given. */
 attn_status attn_model_config_rename_members(json_t *root, attn_error *err);
 
-/* "encoder-decoder", "decoder", "encoder" */
+/* 1: the decoder is an LSTM or a GRU. */
+int attn_model_is_recurrent(const struct attn_model_config *config);
+
+/* The side of an image's grid of hidden vectors. */
+int64_t attn_model_grid_size(const struct attn_model_config *config);
+
+/* "encoder-decoder", "decoder", "encoder", "vision-encoder-decoder" */
 const char *attn_model_kind_name(enum attn_model_kind kind);
 
-/* All members as JSON; the caller frees it. NULL if out of memory. */
+/* "transformer", "lstm", "gru"; "additive" .. "none" */
+const char *attn_decoder_type_name(enum attn_decoder_type type);
+const char *attn_decoder_alignment_name(enum attn_decoder_alignment alignment);
+
+/* All members that apply as JSON; the caller frees it. NULL if out of memory. */
 char *attn_model_config_write(const struct attn_model_config *config);
 
 #endif

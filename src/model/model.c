@@ -129,31 +129,37 @@ attn_status attn_model_packed_weights(const struct attn_model *model, int bf16,
 attn_status attn_model_describe(const attn_model *m, attn_model_info *info, attn_error *err) {
   const struct attn_model_config *c = &m->network->config;
   const struct attn_training_history *h = &m->history;
+  int reads_images = c->kind == ATTN_VISION_ENCODER_DECODER;
   attn_status status =
       attn_descriptor_expect(info, sizeof *info, offsetof(attn_model_info, d_model), "info", err);
   if (status) return status;
-  const attn_model_info all = {.struct_size = sizeof all,
-                               .config = m->config,
-                               .parameter_count = m->network->parameter_count,
-                               .vocab_size = c->vocab_size,
-                               .max_positions = c->max_positions,
-                               .encoder_layers = (int32_t)c->encoder_layers,
-                               .decoder_layers = (int32_t)c->decoder_layers,
-                               .num_heads = (int32_t)c->num_heads,
-                               .d_model = c->d_model,
-                               .kind = attn_model_kind_name(c->kind),
-                               .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
-                               .ffn_dim = c->ffn_dim,
-                               .num_kv_heads = (int32_t)c->num_kv_heads,
-                               .has_training = h->task || h->data,
-                               .task = h->task,
-                               .data = h->data,
-                               .precision = h->is_bf16 ? "bf16" : "float32",
-                               .step = h->step,
-                               .validation_step = h->validation_step,
-                               .validation_max_examples = h->validation_max_examples,
-                               .validation_exact_match = h->validation_step ? h->exact_match : NAN,
-                               .validation_loss = h->validation_step ? h->loss : NAN};
+  const attn_model_info all = {
+      .struct_size = sizeof all,
+      .config = m->config,
+      .parameter_count = m->network->parameter_count,
+      .vocab_size = c->vocab_size,
+      .max_positions = c->max_positions,
+      .encoder_layers = (int32_t)c->encoder_layers,
+      .decoder_layers = (int32_t)c->decoder_layers,
+      .num_heads = (int32_t)c->num_heads,
+      .d_model = c->d_model,
+      .kind = attn_model_kind_name(c->kind),
+      .tokenizer = attn_tokenizer_kind_name(m->tokenizer),
+      .ffn_dim = c->ffn_dim,
+      .num_kv_heads = (int32_t)c->num_kv_heads,
+      .has_training = h->task || h->data,
+      .task = h->task,
+      .data = h->data,
+      .precision = h->is_bf16 ? "bf16" : "float32",
+      .step = h->step,
+      .validation_step = h->validation_step,
+      .validation_max_examples = h->validation_max_examples,
+      .validation_exact_match = h->validation_step ? h->exact_match : NAN,
+      .validation_loss = h->validation_step ? h->loss : NAN,
+      .image_size = (int32_t)(reads_images ? c->image_size : 0),
+      .grid_size = (int32_t)(reads_images ? attn_model_grid_size(c) : 0),
+      .decoder_type = attn_decoder_type_name(c->decoder_type),
+      .alignment = attn_model_is_recurrent(c) ? attn_decoder_alignment_name(c->alignment) : NULL};
   attn_descriptor_fill(info, &all, sizeof all);
   return ATTN_OK;
 }
@@ -217,7 +223,8 @@ attn_status attn_model_find_unknown(const attn_model *m, const char *text, int64
   attn_status status =
       capacity ? attn_descriptor_expect(spans, sizeof *spans, sizeof *spans, "spans", err)
                : ATTN_OK;
-  if (!status) status = attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
+  if (!status)
+    status = attn_tokenizer_find_unknown(m->tokenizer, text, strlen(text), &all, &found, err);
   if (status) return status;
   size_t stride = capacity ? spans->struct_size : 0;
   for (size_t n = 0; n < found && (int64_t)n < capacity; n++) {

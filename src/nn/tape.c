@@ -110,6 +110,13 @@ struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n,
   return v;
 }
 
+struct attn_tape_variable *attn_tape_input(struct attn_tape *tape, int64_t n, int64_t width) {
+  struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
+  float *x = attn_tape_allocate(tape, (size_t)n * (size_t)width * sizeof(float));
+  if (v) *v = (struct attn_tape_variable){.x = x, .n = n, .width = width};
+  return v;
+}
+
 size_t attn_tape_mark(const struct attn_tape *tape) { return tape->data.used; }
 
 struct attn_tape_variable *attn_tape_keep(struct attn_tape *tape, size_t mark,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caption_files.h"
 #include "error.h"
 #include "watch.h"
 
@@ -18,8 +19,8 @@ attn_status attn_dataset_init(struct attn_dataset *d, attn_error *err) {
 }
 
 void attn_dataset_free(struct attn_dataset *d) {
-  free(d->prompt), free(d->tokens[ATTN_SOURCE]), free(d->tokens[ATTN_TARGET]);
-  d->prompt = NULL, d->tokens[ATTN_SOURCE] = d->tokens[ATTN_TARGET] = NULL;
+  free(d->prompt), free(d->tokens[ATTN_SOURCE]), free(d->tokens[ATTN_TARGET]), free(d->rgb);
+  d->prompt = NULL, d->rgb = NULL, d->tokens[ATTN_SOURCE] = d->tokens[ATTN_TARGET] = NULL;
 }
 
 int64_t attn_dataset_max_length(const struct attn_dataset *d) {
@@ -73,10 +74,63 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
   d->counts[ATTN_SOURCE] = d->counts[ATTN_TARGET] = d->prompt_count = 0;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
   if (status) return status;
-  status = d->decoder_only ? encode_prompt(d, &pair, err)
-                           : encode(d, ATTN_SOURCE, pair.source, &pair, err);
+  if (d->decoder_only)
+    status = encode_prompt(d, &pair, err);
+  else if (!d->image_size)
+    status = encode(d, ATTN_SOURCE, pair.source, &pair, err);
   if (!status) status = encode(d, ATTN_TARGET, pair.target, &pair, err);
   return status ? status : check_labels(d, &pair, err);
+}
+
+/* ---- Pictures ---- */
+
+static attn_status copy_scaled(const struct attn_dataset *d, const attn_tensor *image,
+                               attn_error *err) {
+  const attn_image_config config = {.struct_size = sizeof config,
+                                    .height = (int32_t)d->image_size,
+                                    .width = (int32_t)d->image_size,
+                                    .dtype = ATTN_U8};
+  attn_array scaled;
+  attn_status status = attn_image_resize(image, &config, &scaled, err);
+  if (status) return status;
+  memcpy(d->rgb, scaled.tensor.data, (size_t)(d->image_size * d->image_size * 3));
+  attn_array_free(&scaled);
+  return ATTN_OK;
+}
+
+static attn_status draw(const struct attn_dataset *d, const struct attn_task *task, uint64_t n,
+                        int validation, attn_error *err) {
+  enum { SIDE = ATTN_PICTURE_SIDE };
+  unsigned char rgb[SIDE * SIDE * 3];
+  const attn_tensor image = {rgb, ATTN_U8, 3, {SIDE, SIDE, 3}, {SIDE * 3, 3, 1}};
+  const uint64_t seed = attn_text_pairs_seed(d->pairs);
+  if (d->image_size == SIDE) return task->draw(seed, n, validation, d->rgb), ATTN_OK;
+  task->draw(seed, n, validation, rgb);
+  return copy_scaled(d, &image, err);
+}
+
+static attn_status read_file(const struct attn_dataset *d, uint64_t n, int validation,
+                             attn_error *err) {
+  const attn_image_config config = {.struct_size = sizeof config,
+                                    .height = (int32_t)d->image_size,
+                                    .width = (int32_t)d->image_size,
+                                    .dtype = ATTN_U8};
+  struct attn_text_pair pair;
+  attn_array image;
+  attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
+  if (!status) status = attn_captions_image(d->folder, &pair, &config, &image, err);
+  if (status) return status;
+  memcpy(d->rgb, image.tensor.data, (size_t)(d->image_size * d->image_size * 3));
+  attn_array_free(&image);
+  return ATTN_OK;
+}
+
+attn_status attn_dataset_get_picture(struct attn_dataset *d, uint64_t n, int validation,
+                                     attn_error *err) {
+  const struct attn_task *task = attn_text_pairs_task(d->pairs);
+  if (!d->rgb) d->rgb = malloc((size_t)(d->image_size * d->image_size * 3));
+  if (!d->rgb) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a picture");
+  return task ? draw(d, task, n, validation, err) : read_file(d, n, validation, err);
 }
 
 attn_status attn_dataset_measure(struct attn_dataset *d, int64_t count, int validation,

@@ -1,4 +1,4 @@
-/* dataset.h -- text pairs as token ids. */
+/* dataset.h -- text pairs as token ids, and pictures. */
 #ifndef ATTN_TRAIN_DATASET_H
 #define ATTN_TRAIN_DATASET_H
 
@@ -14,11 +14,14 @@ struct attn_dataset {
   const struct attn_tokenizer *tokenizer;
   int decoder_only, encoder_only;
   int64_t max_positions; /* of a sequence and its end token */
+  int64_t image_size;    /* 0: the sources are texts. Else pictures: a task's, or files in folder */
+  const char *folder;    /* or NULL */
 
   int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */
   int64_t counts[2];
   int64_t prompt_count; /* tokens of the target that are the prompt; 0: none */
   char *prompt;         /* scratch: the prompt's text */
+  unsigned char *rgb;   /* (image_size, image_size, 3): the picture read last */
 };
 
 attn_status attn_dataset_init(struct attn_dataset *dataset, attn_error *err);
@@ -27,6 +30,11 @@ void attn_dataset_free(struct attn_dataset *dataset);
 /* Reads example n. ATTN_ERR_FORMAT, with the line: not UTF-8, or too long. */
 attn_status attn_dataset_get(struct attn_dataset *dataset, uint64_t n, int validation,
                              attn_error *err);
+
+/* Reads the picture of example n, which attn_dataset_get has read, into rgb. ATTN_ERR_FILE,
+ * ATTN_ERR_FORMAT ..., with the line; ATTN_ERR_MEMORY. */
+attn_status attn_dataset_get_picture(struct attn_dataset *dataset, uint64_t n, int validation,
+                                     attn_error *err);
 
 /* An upper bound of the tokens of either side of an example. */
 int64_t attn_dataset_max_length(const struct attn_dataset *dataset);

@@ -5,6 +5,7 @@
 #include "attn/train.h"
 #include "descriptor.h"
 #include "error.h"
+#include "evaluate_captions.h"
 #include "model.h"
 #include "task.h"
 #include "watch.h"
@@ -124,6 +125,22 @@ static attn_status evaluate_group(struct evaluation_run *r, attn_evaluation *e, 
   return status;
 }
 
+static attn_status evaluate_pictures(const attn_model *model, const struct attn_task *task,
+                                     int64_t examples, uint64_t seed, int32_t threads,
+                                     int (*progress)(void *context, int64_t done, int64_t total),
+                                     void *progress_context, attn_evaluation *e, attn_error *err) {
+  struct attn_watch watch = {.progress = progress, .context = progress_context, .name = "progress"};
+  const struct attn_caption_evaluation config = {.model = model,
+                                                 .language = task->language,
+                                                 .examples = examples,
+                                                 .seed = seed ^ 0x65786d,
+                                                 .threads = threads,
+                                                 .watch = &watch};
+  attn_status status = attn_evaluate_captions(&config, e, err);
+  if (e->aligned_tokens) e->alignment_chance /= (double)e->aligned_tokens;
+  return status;
+}
+
 attn_status attn_model_evaluate(const attn_model *model, const char *name, int64_t examples,
                                 uint64_t seed, int32_t threads,
                                 int (*progress)(void *context, int64_t done, int64_t total),
@@ -137,6 +154,12 @@ attn_status attn_model_evaluate(const attn_model *model, const char *name, int64
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples must be at least 1, got %lld",
                      (long long)examples);
+  if (task->draw) {
+    status = evaluate_pictures(model, task, examples, seed, threads, progress, progress_context, &e,
+                               err);
+    attn_descriptor_fill(evaluation, &e, sizeof e);
+    return status;
+  }
   struct evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
   if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
   r->model = model, r->task = task, r->seed = seed ^ 0x65786d, r->examples = examples;

@@ -14,6 +14,7 @@ static const struct attn_json_field fields[] = {
     FIELD(task, TEXT, 0, 0),
     FIELD(data, TEXT, 0, 0),
     FIELD(validation_data, TEXT, 0, 0),
+    FIELD(images, TEXT, 0, 0),
     FIELD(data_hash, INTEGER, INT64_MIN, INT64_MAX),
     FIELD(validate_every, INTEGER, 1, INT64_MAX),
     FIELD(max_validation_examples, INTEGER, 1, ATTN_VALIDATION_EXAMPLES_MAX),
@@ -37,13 +38,14 @@ char *attn_run_record_write(const struct attn_run_record *r) {
 attn_status attn_run_record_parse(const char *json, struct attn_run_record *r, attn_error *err) {
   memset(r, 0, sizeof *r);
   attn_status status = attn_json_table_read(&table, json, r, err);
-  if (status || (!r->task != !r->data && (!r->validation_data || r->data))) return status;
+  if (status || (!r->task != !r->data && ((!r->validation_data && !r->images) || r->data)))
+    return status;
   return attn_fail(err, ATTN_ERR_FORMAT, NULL,
                    "checkpoint: \"run\": expected either \"task\" or \"data\", and "
-                   "\"validation_data\" only with \"data\"");
+                   "\"validation_data\" and \"images\" only with \"data\"");
 }
 
 void attn_run_record_free(struct attn_run_record *r) {
-  free(r->task), free(r->data), free(r->validation_data);
-  r->task = r->data = r->validation_data = NULL;
+  free(r->task), free(r->data), free(r->validation_data), free(r->images);
+  r->task = r->data = r->validation_data = r->images = NULL;
 }

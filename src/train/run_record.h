@@ -11,6 +11,7 @@ enum { ATTN_VALIDATION_EXAMPLES_MAX = 1 << 24 };
 
 struct attn_run_record {
   char *task, *data, *validation_data; /* NULL: none; exactly one of task and data is set */
+  char *images;                        /* the folder of data's pictures, or NULL */
   uint64_t data_hash;                  /* of the files' bytes */
   int64_t validate_every, max_validation_examples, patience;
   double target_exact_match;                      /* NaN: none */

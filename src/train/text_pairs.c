@@ -211,6 +211,8 @@ int64_t attn_text_pairs_count(const struct attn_text_pairs *d, int validation) {
   return (int64_t)d->lines[validation != 0].count;
 }
 
+uint64_t attn_text_pairs_seed(const struct attn_text_pairs *d) { return d->seed; }
+
 uint64_t attn_text_pairs_hash(const struct attn_text_pairs *d) { return d->hash; }
 
 const struct attn_task *attn_text_pairs_task(const struct attn_text_pairs *d) { return d->task; }

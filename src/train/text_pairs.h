@@ -10,7 +10,7 @@
 
 struct attn_text_pair {
   struct attn_text_view source, target; /* source.text is NULL for a plain text */
-  const char *file;                   /* NULL: a task's example */
+  const char *file;                     /* NULL: a task's example */
   int64_t line;
 };
 
@@ -34,6 +34,8 @@ void attn_text_pairs_free(struct attn_text_pairs *pairs);
 
 /* The number of examples; 0: unlimited (a task). */
 int64_t attn_text_pairs_count(const struct attn_text_pairs *pairs, int validation);
+
+uint64_t attn_text_pairs_seed(const struct attn_text_pairs *pairs);
 
 /* A hash of the files' bytes; 0 for a task. */
 uint64_t attn_text_pairs_hash(const struct attn_text_pairs *pairs);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "caption_files.h"
 #include "json_text.h"
 #include "error.h"
 #include "file.h"
@@ -52,6 +53,7 @@ static attn_status check_settings(const attn_train_config *c, attn_error *err) {
   } settings[] = {{"task", c->task != NULL, 0, 0},
                   {"data", c->data != NULL, 0, 0},
                   {"validation_data", c->validation_data != NULL, 0, 0},
+                  {"images", c->images != NULL, 0, 0},
                   {"config", c->config != NULL, 0, 0},
                   {"tokenizer", c->tokenizer != NULL, 0, 0},
                   {"lr_schedule", c->lr_schedule != NULL, 0, 0},
@@ -85,6 +87,7 @@ static attn_status check_settings(const attn_train_config *c, attn_error *err) {
   }
   if (!c->resume && !c->task == !c->data)
     return invalid(err, "task, data", "are alternatives; give exactly one");
+  if (c->images && !c->data) return invalid(err, "images", "requires data");
   if (c->validation_data && !c->data) return invalid(err, "validation_data", "requires data");
   if (!isfinite(c->learning_rate) || c->learning_rate < 0)
     return invalid(err, "learning_rate", "must be finite and above 0");
@@ -160,8 +163,16 @@ static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t 
   const struct attn_run_record *c = &r->record;
   if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->pairs, err);
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_READ_DATA);
+  if (c->images)
+    return attn_captions_open(c->images, c->data, c->validation_data, seed, watch, &r->pairs, err);
   return attn_text_pairs_from_file(c->data, c->validation_data, plain_text, seed, watch, &r->pairs,
                                    err);
+}
+
+/* 1: the sources are pictures. */
+static int has_pictures(const struct attn_train_run *r) {
+  const struct attn_task *task = attn_text_pairs_task(r->pairs);
+  return r->record.images || (task && task->draw);
 }
 
 /* ---- Tokenizer ---- */
@@ -175,14 +186,17 @@ static attn_status copy_passage(struct attn_text_view *to, struct attn_text_view
   return ATTN_OK;
 }
 
-/* Copies the sources and targets of the training examples, and the tab of decoder prompts. */
-static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct attn_watch *watch,
+/* Copies the sources, unless they name pictures, and targets of the training examples, and the tab
+ * of decoder prompts. */
+static attn_status collect(const struct attn_train_run *r, int64_t count, struct attn_watch *watch,
                            struct attn_text_view *texts, attn_error *err) {
+  int are_names = has_pictures(r);
   attn_status status = ATTN_OK;
   struct attn_text_pair pair;
   for (int64_t n = 0; n < count && !status; n++) {
     if (n % POLL_INTERVAL == 0) status = attn_watch_report(watch, n, count, err);
-    if (!status) status = attn_text_pairs_get(pairs, (uint64_t)n, 0, &pair, err);
+    if (!status) status = attn_text_pairs_get(r->pairs, (uint64_t)n, 0, &pair, err);
+    if (!status && are_names) pair.source = (struct attn_text_view){"", 0};
     if (!status) status = copy_passage(&texts[2 * n], pair.source, err);
     if (!status) status = copy_passage(&texts[2 * n + 1], pair.target, err);
   }
@@ -190,9 +204,9 @@ static attn_status collect(struct attn_text_pairs *pairs, int64_t count, struct 
   return status;
 }
 
-static attn_status train_tokenizer(const char *kind, const struct attn_text_view *texts, size_t count,
-                                   struct attn_watch *watch, struct attn_tokenizer **t,
-                                   attn_error *err) {
+static attn_status train_tokenizer(const char *kind, const struct attn_text_view *texts,
+                                   size_t count, struct attn_watch *watch,
+                                   struct attn_tokenizer **t, attn_error *err) {
   char *end = NULL;
   long vocab_size = strncmp(kind, "bpe:", 4) ? 0 : strtol(kind + 4, &end, 10);
   if (!strcmp(kind, "characters"))
@@ -212,7 +226,7 @@ static attn_status make_tokenizer(struct attn_train_run *r, const char *kind, at
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_BUILD_VOCABULARY);
   size_t text_count = 2 * (size_t)count + 1;
   struct attn_text_view *texts = calloc(text_count, sizeof *texts);
-  attn_status status = texts ? collect(r->pairs, count, watch, texts, err) : out_of_memory(err);
+  attn_status status = texts ? collect(r, count, watch, texts, err) : out_of_memory(err);
   if (!status) status = train_tokenizer(kind, texts, text_count, watch, &r->tokenizer, err);
   for (size_t n = 0; texts && n < text_count; n++) free((void *)texts[n].text);
   free(texts);
@@ -237,9 +251,9 @@ static attn_status read_config(const char *text, json_t **root, attn_error *err)
   return attn_fail(err, ATTN_ERR_FORMAT, NULL, "model configuration: expected an object");
 }
 
-static int is_kind(const json_t *root, const char *kind) {
-  const char *value = json_string_value(json_object_get(root, "kind"));
-  return value && !strcmp(value, kind);
+static int is_member(const json_t *root, const char *name, const char *value) {
+  const char *text = json_string_value(json_object_get(root, name));
+  return text && !strcmp(text, value);
 }
 
 static int set_default(json_t *root, const char *name, json_t *value) {
@@ -256,16 +270,40 @@ static attn_status check_model(const struct attn_model_config *config, int64_t v
                      (long long)config->vocab_size, (long long)vocab_size);
   if (config->kind != ATTN_ENCODER && config->decoder_layers < 1)
     return invalid(err, "config", "has no decoder layers");
-  if (config->kind != ATTN_DECODER && config->encoder_layers < 1)
+  if ((config->kind == ATTN_ENCODER || config->kind == ATTN_ENCODER_DECODER) &&
+      config->encoder_layers < 1)
     return invalid(err, "config", "has no encoder layers");
   return ATTN_OK;
+}
+
+/* A model reads pictures if and only if the data have them. */
+static attn_status check_kind(const struct attn_train_run *r, const struct attn_model_config *c,
+                              attn_error *err) {
+  int is_vision = c->kind == ATTN_VISION_ENCODER_DECODER;
+  if (is_vision == has_pictures(r)) return ATTN_OK;
+  return invalid(err, "config",
+                 is_vision ? "has kind \"vision-encoder-decoder\", but the data have no pictures"
+                           : "must have kind \"vision-encoder-decoder\": the sources are pictures");
+}
+
+/* Defaults of models that read pictures. */
+static int set_vision_defaults(json_t *root) {
+  return set_default(root, "kind", json_string("vision-encoder-decoder")) ||
+         set_default(root, "decoder_type", json_string("lstm")) ||
+         set_default(root, "d_model", json_integer(128)) ||
+         set_default(root, "num_heads",
+                     json_integer(is_member(root, "decoder_type", "transformer") ? 4 : 1)) ||
+         set_default(root, "head_dim",
+                     json_integer(is_member(root, "decoder_type", "transformer") ? 32 : 64)) ||
+         set_default(root, "scale_embedding", json_false());
 }
 
 /* Adds the members that were not given. length: of the longest example. */
 static attn_status complete_config(json_t *root, const struct attn_train_run *r, int64_t length,
                                    struct attn_model_config *config, attn_error *err) {
   int64_t words = attn_tokenizer_vocab_size(r->tokenizer);
-  int failed = set_default(root, "d_model", json_integer(64)) ||
+  int failed = (has_pictures(r) && set_vision_defaults(root)) ||
+               set_default(root, "d_model", json_integer(64)) ||
                set_default(root, "num_heads", json_integer(4)) ||
                set_default(root, "ffn_dim", json_integer(256)) ||
                set_default(root, "encoder_layers", json_integer(2)) ||
@@ -279,6 +317,7 @@ static attn_status complete_config(json_t *root, const struct attn_train_run *r,
   attn_status status =
       text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text);
+  if (!status) status = check_kind(r, config, err);
   return status ? status : check_model(config, words, err);
 }
 
@@ -352,6 +391,7 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   struct attn_trainer_config config;
   struct attn_length_stats lengths = {1, 0, 0};
   r->dataset.max_positions = max_positions(root);
+  r->dataset.image_size = has_pictures(r), r->dataset.folder = r->record.images;
   attn_status status = measure(r, &lengths, err);
   if (!status) status = complete_config(root, r, lengths.longest + 1, &model, err);
   if (!status)
@@ -359,6 +399,7 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   if (!status) status = set_batch_capacity(&config, &lengths, model.max_positions, err);
   if (status) return status;
   r->dataset.max_positions = model.max_positions;
+  if (has_pictures(r)) r->dataset.image_size = model.image_size;
   return attn_trainer_new(&model, &config, &r->trainer, err);
 }
 
@@ -376,7 +417,8 @@ static attn_status make_record(struct attn_train_run *r, attn_error *err) {
       .validation_exact_match = NAN,
       .validation_loss = NAN};
   return copy(&record->task, c->task) && copy(&record->data, c->data) &&
-                 copy(&record->validation_data, c->validation_data)
+                 copy(&record->validation_data, c->validation_data) &&
+                 copy(&record->images, c->images)
              ? ATTN_OK
              : out_of_memory(err);
 }
@@ -386,14 +428,14 @@ static attn_status open_new(struct attn_train_run *r, attn_error *err) {
   json_t *root = NULL;
   attn_status status = make_record(r, err);
   if (!status) status = read_config(c->config, &root, err);
-  int decoder_only = is_kind(root, "decoder");
+  int decoder_only = is_member(root, "kind", "decoder");
   if (!status) status = open_data(r, decoder_only, c->seed, err);
   if (!status)
     status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
   r->dataset = (struct attn_dataset){.pairs = r->pairs,
                                      .tokenizer = r->tokenizer,
                                      .decoder_only = decoder_only,
-                                     .encoder_only = is_kind(root, "encoder")};
+                                     .encoder_only = is_member(root, "kind", "encoder")};
   if (!status) status = attn_dataset_init(&r->dataset, err);
   if (!status) status = make_trainer(r, root, err);
   json_decref(root);
@@ -454,7 +496,9 @@ static attn_status open_resumed(struct attn_train_run *r, attn_error *err) {
                                      .tokenizer = r->tokenizer,
                                      .decoder_only = decoder_only,
                                      .encoder_only = c.model.kind == ATTN_ENCODER,
-                                     .max_positions = c.model.max_positions};
+                                     .max_positions = c.model.max_positions,
+                                     .folder = r->record.images};
+  if (!status && has_pictures(r)) r->dataset.image_size = c.model.image_size;
   if (!status) status = attn_dataset_init(&r->dataset, err);
   if (!status) reset_best(r);
   attn_checkpoint_close(&c);

@@ -52,15 +52,28 @@ static int64_t replica_max_tokens(const struct attn_trainer *t) {
   return tokens > c->max_length ? tokens : c->max_length;
 }
 
-/* Reserves memory for a forward and backward pass of replica_max_tokens on either side. */
+/* Full batches: of images, and of captions of the longest length; of texts replica_max_tokens. */
+static void fill_shapes(const struct attn_trainer *t, const struct attn_batch *b,
+                        struct attn_token_batch *source, struct attn_token_batch *target) {
+  *source = b->source, *target = b->target;
+  source->n = target->n = replica_max_tokens(t);
+  if (!b->pixels) return;
+  source->n = b->max_sequences * b->positions;
+  source->sequences = target->sequences = b->max_sequences;
+  for (int64_t n = 1; n <= b->max_sequences; n++) b->starts[1][n] = n * t->config.max_length;
+}
+
+/* Reserves memory for a forward and backward pass. The steps of a recurrent decoder vary with the
+ * batch, so that gradients cannot share memory. */
 static attn_status open_tape(struct attn_trainer *t, struct attn_replica *p, attn_error *err) {
-  struct attn_token_batch text = p->batch->source;
+  struct attn_token_batch source, target;
   p->tape = (struct attn_tape){.training = 1,
-                               .shares_gradients = 1,
+                               .shares_gradients = !attn_model_is_recurrent(&p->network->config),
                                .bf16 = t->bf16_weights != NULL,
                                .host.threads = t->replica_count > 1 ? 1 : t->threads};
-  text.n = replica_max_tokens(t);
-  struct attn_tape_variable *logits = attn_transformer_forward(p->network, &p->tape, &text, &text);
+  fill_shapes(t, p->batch, &source, &target);
+  struct attn_tape_variable *logits =
+      attn_transformer_forward(p->network, &p->tape, &source, &target);
   attn_tape_cross_entropy(&p->tape, logits, NULL, 0, 1);
   attn_status status = attn_tape_reserve(&p->tape, err);
   t->memory_bytes += attn_tape_memory_bytes(&p->tape);
@@ -73,6 +86,9 @@ static attn_status init_replica(struct attn_trainer *t, const struct attn_model_
   if (!status && t->bf16_weights) attn_network_set_bf16(p->network, t->bf16_weights);
   if (!status)
     status = attn_batch_new(replica_batch_size(t), replica_max_tokens(t), &p->batch, err);
+  int64_t side = attn_model_grid_size(config);
+  if (!status && config->kind == ATTN_VISION_ENCODER_DECODER)
+    status = attn_batch_hold_images(p->batch, config->image_size, side * side, err);
   return status ? status : open_tape(t, p, err);
 }
 
@@ -128,16 +144,28 @@ void attn_trainer_free(struct attn_trainer *t) {
 
 /* ---- A step ---- */
 
+/* The batch that the next sequence belongs to; NULL if all are full. */
+static struct attn_batch *next_batch(const struct attn_trainer *t) {
+  if (t->added == t->config.batch_size) return NULL;
+  return t->replicas[t->added / replica_batch_size(t)].batch;
+}
+
 int attn_trainer_add(struct attn_trainer *t, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count) {
   int labels = t->replicas[0].network->config.kind == ATTN_ENCODER;
-  if (t->added == t->config.batch_size) return 0;
-  struct attn_batch *batch = t->replicas[t->added / replica_batch_size(t)].batch;
-  if (!(labels ? attn_batch_add_labels : attn_batch_add)(batch, source, source_count, target,
-                                                         target_count))
-    return 0;
-  t->added++;
-  return 1;
+  struct attn_batch *batch = next_batch(t);
+  int added = batch && (labels ? attn_batch_add_labels : attn_batch_add)(
+                           batch, source, source_count, target, target_count);
+  t->added += added;
+  return added;
+}
+
+int attn_trainer_add_image(struct attn_trainer *t, const unsigned char *rgb, const int32_t *caption,
+                           int64_t count) {
+  struct attn_batch *batch = next_batch(t);
+  int added = batch && attn_batch_add_image(batch, rgb, caption, count);
+  t->added += added;
+  return added;
 }
 
 static float *gradients_of(const struct attn_trainer *t, int replica) {

@@ -81,6 +81,10 @@ void attn_trainer_free(struct attn_trainer *trainer);
 int attn_trainer_add(struct attn_trainer *trainer, const int32_t *source, int64_t source_count,
                      const int32_t *target, int64_t target_count);
 
+/* The same for an image and its caption, by attn_batch_add_image. */
+int attn_trainer_add_image(struct attn_trainer *trainer, const unsigned char *rgb,
+                           const int32_t *caption, int64_t count);
+
 /* Computes the gradients of the batch, adds them to those of the next step and clears the batch.
  * Only needed for more than one batch per step: attn_trainer_step does it for the last. */
 attn_status attn_trainer_accumulate(struct attn_trainer *trainer, attn_error *err);

@@ -26,7 +26,8 @@ static void free_group(struct validation_group *g) {
   free(g->targets), free(g->outputs), free(g->target_counts), free(g->output_counts);
 }
 
-static attn_status init_group(struct validation_group *g, int64_t max_length, attn_error *err) {
+static attn_status init_group(struct validation_group *g, int64_t max_length,
+                              const struct attn_model_config *config, attn_error *err) {
   size_t tokens = (size_t)(GROUP * max_length);
   g->max_length = max_length;
   g->targets = malloc(tokens * sizeof *g->targets);
@@ -35,13 +36,19 @@ static attn_status init_group(struct validation_group *g, int64_t max_length, at
   g->output_counts = malloc(GROUP * sizeof *g->output_counts);
   if (!g->targets || !g->outputs || !g->target_counts || !g->output_counts)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: validation");
-  return attn_batch_new(GROUP, GROUP * max_length, &g->prompts, err);
+  attn_status status = attn_batch_new(GROUP, GROUP * max_length, &g->prompts, err);
+  int64_t side = attn_model_grid_size(config);
+  if (!status && config->kind == ATTN_VISION_ENCODER_DECODER)
+    status = attn_batch_hold_images(g->prompts, config->image_size, side * side, err);
+  return status;
 }
 
 static void add_to_group(struct validation_group *g, const struct attn_dataset *d) {
   const int32_t *target = d->tokens[ATTN_TARGET] + d->prompt_count;
   int64_t count = d->counts[ATTN_TARGET] - d->prompt_count;
-  if (d->decoder_only)
+  if (d->image_size)
+    attn_batch_add_image(g->prompts, d->rgb, NULL, 0);
+  else if (d->decoder_only)
     attn_batch_add(g->prompts, NULL, 0, d->tokens[ATTN_TARGET], d->prompt_count);
   else
     attn_batch_add(g->prompts, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], NULL, 0);
@@ -94,8 +101,10 @@ static attn_status decode_group(struct validation_group *g, const struct attn_da
   return status;
 }
 
-static int add_to_batch(const struct attn_dataset *d, struct attn_trainer *t) {
-  return attn_trainer_add(t, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], d->tokens[ATTN_TARGET],
+int attn_dataset_add_to(const struct attn_dataset *d, struct attn_trainer *t) {
+  const int32_t *target = d->tokens[ATTN_TARGET];
+  if (d->image_size) return attn_trainer_add_image(t, d->rgb, target, d->counts[ATTN_TARGET]);
+  return attn_trainer_add(t, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], target,
                           d->counts[ATTN_TARGET]);
 }
 
@@ -104,9 +113,9 @@ static attn_status add_example(struct attn_dataset *d, struct attn_trainer *t,
                                struct validation_group *g, struct attn_loss *loss, int64_t *matches,
                                attn_error *err) {
   attn_status status = ATTN_OK;
-  if (!add_to_batch(d, t)) {
+  if (!attn_dataset_add_to(d, t)) {
     status = attn_trainer_evaluate(t, loss, err);
-    if (!status) add_to_batch(d, t);
+    if (!status) attn_dataset_add_to(d, t);
   }
   if (d->decoder_only && !d->prompt_count) return status;
   add_to_group(g, d);
@@ -119,10 +128,11 @@ attn_status attn_validate(struct attn_dataset *d, struct attn_trainer *t, int64_
   struct attn_loss loss = {0, 0, 0};
   struct validation_group g = {.watch = watch, .total = count};
   int64_t matches = 0, decoded = 0, max_length = attn_dataset_max_length(d);
-  attn_status status = init_group(&g, max_length, err);
+  attn_status status = init_group(&g, max_length, &t->replicas[0].network->config, err);
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_dataset_get(d, (uint64_t)n, 1, err);
+    if (!status && d->image_size) status = attn_dataset_get_picture(d, (uint64_t)n, 1, err);
     decoded += !d->decoder_only || d->prompt_count;
     if (!status) status = add_example(d, t, &g, &loss, &matches, err);
   }

@@ -40,8 +40,8 @@ static attn_status trace(void (*hold)(const struct attn_traced_attention *), int
                          int32_t threads) {
   memset(&seen, 0, sizeof seen);
   seen.hold = hold, seen.stop_at = stop_at;
-  return attn_transformer_trace(network, source_tokens, ASKED, target_tokens, SAID, threads, look,
-                                &seen, NULL);
+  return attn_transformer_trace(network, source_tokens, ASKED, NULL, target_tokens, SAID, threads,
+                                look, &seen, NULL);
 }
 
 /* ---- Weights are the softmax of q and k ---- */
@@ -246,8 +246,8 @@ static void the_notes_of_a_deep_model_fit(void **state) {
   assert_int_equal(attn_model_config_parse(json, strlen(json), &config, NULL), ATTN_OK);
   assert_int_equal(attn_network_allocate(&config, &network, &block, NULL), ATTN_OK);
   attn_network_init_weights(network, 5);
-  assert_int_equal(attn_transformer_trace(network, source_tokens, ASKED, target_tokens, SAID, 1,
-                                          count_sites, &sites, NULL),
+  assert_int_equal(attn_transformer_trace(network, source_tokens, ASKED, NULL, target_tokens, SAID,
+                                          1, count_sites, &sites, NULL),
                    ATTN_OK);
   assert_int_equal(sites, 1200);
   close_network();
@@ -259,8 +259,8 @@ static void expect_refused(const int32_t *asked, int64_t asked_count, const int3
                            int64_t said_count, int32_t threads, const char *argument) {
   attn_error err = {0};
   memset(&seen, 0, sizeof seen);
-  assert_int_equal(attn_transformer_trace(network, asked, asked_count, said, said_count, threads,
-                                          look, &seen, &err),
+  assert_int_equal(attn_transformer_trace(network, asked, asked_count, NULL, said, said_count,
+                                          threads, look, &seen, &err),
                    ATTN_ERR_ARGUMENT);
   assert_string_equal(err.argument, argument);
   assert_int_equal(seen.count, 0);
@@ -272,12 +272,12 @@ static void rejects_invalid_sequences(void **state) {
   int32_t many[LENGTH + 1] = {0};
   open_network("", WORDS, 5);
   expect_refused(source_tokens, 0, target_tokens, SAID, 1, "source");
-  expect_refused(source_tokens, ASKED, target_tokens, 0, 1, "target");
+  expect_refused(source_tokens, ASKED, NULL, target_tokens, 0, 1, "target");
   expect_refused(many, LENGTH + 1, target_tokens, SAID, 1, "source");
   expect_refused(source_tokens, ASKED, many, LENGTH + 1, 1, "target");
   expect_refused(none, 2, target_tokens, SAID, 1, "source");
   expect_refused(source_tokens, ASKED, below_0, 1, 1, "target");
-  expect_refused(source_tokens, ASKED, target_tokens, SAID, -1, "threads");
+  expect_refused(source_tokens, ASKED, NULL, target_tokens, SAID, -1, "threads");
   for (int at = 1; at <= 6; at++) {
     assert_int_equal(trace(NULL, at, 1), ATTN_ERR_INTERRUPTED);
     assert_int_equal(seen.count, at);

@@ -1,10 +1,11 @@
-/* generate.c -- attn_model_generate: text from text. */
+/* generate.c -- attn_model_generate, attn_model_caption: text from texts or images. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "error.h"
+#include "image_source.h"
 #include "model.h"
 #include "token_search.h"
 
@@ -14,8 +15,9 @@ struct generation_run {
   int64_t count, num_return_sequences, max_new_tokens;
   attn_generation_result *results;
   struct attn_token_batch sources;
-  int32_t *tokens; /* of all sources */
+  int32_t *tokens; /* of all source texts */
   int64_t *starts;
+  struct attn_image_source images;
   struct attn_search_results found;
 };
 
@@ -54,19 +56,22 @@ static attn_status add_source(struct generation_run *r, const char *source, attn
 
 static attn_status read_sources(struct generation_run *r, const char *const *sources,
                                 attn_error *err) {
-  int64_t length = r->model->network->config.max_positions;
   attn_status status = ATTN_OK;
   r->starts = calloc((size_t)r->count + 1, sizeof *r->starts);
   if (!r->starts) return out_of_memory(err);
   for (int64_t n = 0; n < r->count && !status; n++) status = add_source(r, sources[n], err);
-  int64_t own = r->model->generation.max_new_tokens;
-  int64_t max = r->config.max_new_tokens ? r->config.max_new_tokens : own;
-  r->max_new_tokens = max && max < length ? max : length;
   r->sources.tokens = r->tokens, r->sources.starts = r->starts;
   return status;
 }
 
 /* ---- Search ---- */
+
+static void set_max_new_tokens(struct generation_run *r) {
+  int64_t length = r->model->network->config.max_positions;
+  int64_t own = r->model->generation.max_new_tokens;
+  int64_t max = r->config.max_new_tokens ? r->config.max_new_tokens : own;
+  r->max_new_tokens = max && max < length ? max : length;
+}
 
 static attn_status allocate_results(struct generation_run *r, attn_error *err) {
   size_t results = (size_t)(r->count * r->num_return_sequences);
@@ -148,10 +153,15 @@ static attn_status write_result(const struct generation_run *r, int64_t n,
 
 /* ---- attn_model_generate ---- */
 
-static attn_status run(struct generation_run *r, const char *const *sources, attn_error *err) {
+/* Either sources or images. */
+static attn_status run(struct generation_run *r, const char *const *sources,
+                       const attn_tensor *images, attn_error *err) {
   attn_generation_result *results = r->results;
   int64_t total = r->count * r->num_return_sequences;
-  attn_status status = read_sources(r, sources, err);
+  attn_status status = images ? attn_image_source_open(&r->images, r->model, images, r->count, err)
+                              : read_sources(r, sources, err);
+  if (images) r->sources = r->images.batch;
+  set_max_new_tokens(r);
   if (!status) status = allocate_results(r, err);
   if (!status) status = search(r, err);
   for (int64_t n = 0; n < total && !status; n++)
@@ -161,9 +171,12 @@ static attn_status run(struct generation_run *r, const char *const *sources, att
 }
 
 /* Sizes are products of these values: they stay far below 2^63. */
-static attn_status check(const struct generation_run *r, attn_error *err) {
+static attn_status check(const struct generation_run *r, int is_vision, attn_error *err) {
   const attn_generation_config *g = &r->config;
   const struct attn_model_config *c = &r->model->network->config;
+  if ((c->kind == ATTN_VISION_ENCODER_DECODER) != is_vision)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "the model reads %s",
+                     is_vision ? "texts, not images" : "images, not texts");
   if ((r->model->is_huggingface && c->kind == ATTN_ENCODER) || c->head == ATTN_HEAD_NONE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "model",
                      "cannot generate: the encoder has no head for generation; it can embed");
@@ -188,23 +201,38 @@ static attn_status check(const struct generation_run *r, attn_error *err) {
   return r->count ? attn_descriptor_expect(r->results, size, size, "results", err) : ATTN_OK;
 }
 
-attn_status attn_model_generate(const attn_model *model, const char *const *sources, int64_t count,
-                                const attn_generation_config *config,
-                                attn_generation_result *results, attn_error *err) {
+static attn_status generate(const attn_model *model, const char *const *sources,
+                            const attn_tensor *images, int64_t count,
+                            const attn_generation_config *config, attn_generation_result *results,
+                            attn_error *err) {
   struct generation_run r = {.model = model, .count = count, .results = results};
   attn_status status =
       attn_descriptor_copy(config, &r.config, sizeof r.config,
                            offsetof(attn_generation_config, precision), "config", err);
   if (!r.config.num_beams && !(r.config.temperature > 0))
     r.config.num_beams = model->generation.num_beams;
-  if (!status) status = check(&r, err);
+  if (!status) status = check(&r, images != NULL, err);
   if (status) return status;
   r.num_return_sequences = r.config.num_return_sequences ? r.config.num_return_sequences : 1;
   clear(results, count * r.num_return_sequences);
-  status = run(&r, sources, err);
+  status = run(&r, sources, images, err);
+  attn_image_source_close(&r.images);
   free(r.tokens), free(r.starts), free(r.found.tokens), free(r.found.token_counts);
   free(r.found.finished), free(r.found.scores), free(r.found.log_probs);
   return status;
+}
+
+attn_status attn_model_generate(const attn_model *model, const char *const *sources, int64_t count,
+                                const attn_generation_config *config,
+                                attn_generation_result *results, attn_error *err) {
+  return generate(model, sources, NULL, count, config, results, err);
+}
+
+attn_status attn_model_caption(const attn_model *model, const attn_tensor *images, int64_t count,
+                               const attn_generation_config *config,
+                               attn_generation_result *results, attn_error *err) {
+  if (!images) return attn_fail(err, ATTN_ERR_ARGUMENT, "images", "images is NULL");
+  return generate(model, NULL, images, count, config, results, err);
 }
 
 void attn_generation_results_free(attn_generation_result *results, int64_t count) {

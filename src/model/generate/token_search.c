@@ -68,8 +68,9 @@ static struct attn_search_config complete(const struct attn_search_config *given
 static attn_status check_source(const struct attn_token_batch *t, const struct attn_model_config *c,
                                 const struct attn_search_config *s, attn_error *err) {
   int is_prompt = c->kind == ATTN_DECODER, has_bos = s->bos >= 0;
+  int64_t side = attn_model_grid_size(c), max = c->max_positions - (is_prompt && has_bos);
   int64_t vocab_size = is_prompt ? c->vocab_size : c->source_vocab_size;
-  int64_t max = is_prompt ? c->max_positions - has_bos : c->max_positions;
+  if (c->kind == ATTN_VISION_ENCODER_DECODER) max = vocab_size = side * side;
   if (is_prompt && s->max_length && max > s->max_length - 1 - has_bos)
     max = s->max_length - 1 - has_bos;
   if (t->sequences < 0 || t->starts[0] != 0 || t->starts[t->sequences] != t->n)
@@ -87,7 +88,7 @@ static attn_status check_source(const struct attn_token_batch *t, const struct a
       return attn_fail(err, ATTN_ERR_ARGUMENT, "source",
                        "token %d is outside the vocabulary (size %lld)", (int)t->tokens[n],
                        (long long)vocab_size);
-  if (c->kind != ATTN_ENCODER_DECODER || has_bos) return ATTN_OK;
+  if (is_prompt || c->kind == ATTN_ENCODER || has_bos) return ATTN_OK;
   return attn_fail(err, ATTN_ERR_ARGUMENT, "bos", "an encoder-decoder requires a bos token");
 }
 
@@ -119,7 +120,7 @@ static attn_status out_of_memory(attn_error *err) {
 }
 
 static int has_encoder(const struct search_batch *b) {
-  return b->search->network->config.kind == ATTN_ENCODER_DECODER;
+  return b->search->network->config.kind != ATTN_DECODER;
 }
 
 /* Tokens that the decoder reads before it generates: bos, and a decoder's source. */

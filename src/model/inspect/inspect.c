@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "image_source.h"
 #include "token_search.h"
 #include "utf8.h"
 
@@ -75,8 +76,11 @@ static void free_tokens(struct attn_labeled_tokens *p) {
 static attn_status generate_target(const struct attn_inspection *v, int32_t **tokens,
                                    int64_t *count, attn_error *err) {
   int64_t length = v->model->network->config.max_positions, starts[] = {0, v->source.count};
-  const struct attn_token_batch text = {
-      .n = v->source.count, .sequences = 1, .tokens = v->source.ids, .starts = starts};
+  const struct attn_token_batch text = {.n = v->source.count,
+                                        .sequences = 1,
+                                        .tokens = v->source.ids,
+                                        .starts = starts,
+                                        .pixels = v->pixels};
   struct attn_search_config config = attn_generation_defaults_search(&v->model->generation);
   config.max_new_tokens = length, config.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);
@@ -147,10 +151,10 @@ static attn_status open_target(struct attn_inspection *v, const char *source, co
   if (c->kind == ATTN_ENCODER && target)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "target", "an encoder takes no target");
   if (!c->decoder_layers) return ATTN_OK;
-  attn_status status = !c->encoder_layers ? concatenate(v, source, target, &tokens, &count, err)
-                       : target
-                           ? attn_model_tokenize(v->model, target, "target", &tokens, &count, err)
-                           : generate_target(v, &tokens, &count, err);
+  attn_status status =
+      c->kind == ATTN_DECODER ? concatenate(v, source, target, &tokens, &count, err)
+      : target ? attn_model_tokenize(v->model, target, "target", &tokens, &count, err)
+               : generate_target(v, &tokens, &count, err);
   if (!status) status = set_target(v, tokens, count, err);
   free(tokens);
   return status;
@@ -161,19 +165,54 @@ attn_status attn_inspection_open(struct attn_inspection *v, const struct attn_mo
                                  attn_error *err) {
   memset(v, 0, sizeof *v);
   v->model = model, v->threads = threads;
+  if (model->network->config.kind == ATTN_VISION_ENCODER_DECODER)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "the model reads images, not texts");
   attn_status status = open_source(v, source, err);
   return status ? status : open_target(v, source, target, err);
 }
 
+/* The positions "row,column" of an image's grid, from 1. */
+static attn_status set_grid(struct attn_inspection *v, const struct attn_image_source *image,
+                            attn_error *err) {
+  struct attn_labeled_tokens *p = &v->source;
+  int64_t side = attn_model_grid_size(&v->model->network->config);
+  enum { LABEL = 48 };
+  p->ids = calloc((size_t)(side * side), sizeof *p->ids);
+  p->texts = calloc((size_t)(side * side), sizeof *p->texts);
+  if (!p->ids || !p->texts) return out_of_memory(err);
+  for (p->count = 0; p->count < side * side; p->count++) {
+    char *text = p->texts[p->count] = malloc(LABEL);
+    if (!text) return out_of_memory(err);
+    p->ids[p->count] = image->tokens[p->count];
+    snprintf(text, LABEL, "%lld,%lld", (long long)(p->count / side + 1),
+             (long long)(p->count % side + 1));
+  }
+  return ATTN_OK;
+}
+
+attn_status attn_inspection_open_image(struct attn_inspection *v, const struct attn_model *model,
+                                       const attn_tensor *image, const char *caption,
+                                       int32_t threads, attn_error *err) {
+  struct attn_image_source source = {.pixels = NULL};
+  memset(v, 0, sizeof *v);
+  v->model = model, v->threads = threads;
+  attn_status status = attn_image_source_open(&source, model, image, 1, err);
+  if (!status) status = set_grid(v, &source, err);
+  v->pixels = source.pixels, source.pixels = NULL;
+  attn_image_source_close(&source);
+  return status ? status : open_target(v, "", caption, err);
+}
+
 void attn_inspection_close(struct attn_inspection *v) {
   free_tokens(&v->source), free_tokens(&v->decoder_input), free_tokens(&v->predicted);
+  free(v->pixels);
 }
 
 attn_status attn_inspection_trace(const struct attn_inspection *v,
                                   int (*visit)(void *context,
                                                const struct attn_traced_attention *attention),
                                   void *context, attn_error *err) {
-  return attn_transformer_trace(v->model->network, v->source.ids, v->source.count,
+  return attn_transformer_trace(v->model->network, v->source.ids, v->source.count, v->pixels,
                                 v->decoder_input.ids, v->decoder_input.count, v->threads, visit,
                                 context, err);
 }
@@ -190,7 +229,7 @@ const struct attn_labeled_tokens *attn_inspection_key_tokens(const struct attn_i
   return kind == ATTN_TRACE_DECODER ? &v->decoder_input : &v->source;
 }
 
-/* ---- attn_model_visit_attention ---- */
+/* ---- attn_model_visit_attention, attn_model_visit_caption ---- */
 
 struct head_visitor {
   const struct attn_inspection *inspection;
@@ -226,6 +265,18 @@ attn_status attn_model_visit_attention(const attn_model *model, const char *sour
   struct attn_inspection inspection;
   struct head_visitor visitor = {&inspection, visit, context};
   attn_status status = attn_inspection_open(&inspection, model, source, target, threads, err);
+  if (!status) status = attn_inspection_trace(&inspection, visit_heads, &visitor, err);
+  attn_inspection_close(&inspection);
+  return status;
+}
+
+attn_status attn_model_visit_caption(const attn_model *model, const attn_tensor *image,
+                                     const char *caption, int32_t threads,
+                                     int (*visit)(void *context, const attn_attention *attention),
+                                     void *context, attn_error *err) {
+  struct attn_inspection inspection;
+  struct head_visitor visitor = {&inspection, visit, context};
+  attn_status status = attn_inspection_open_image(&inspection, model, image, caption, threads, err);
   if (!status) status = attn_inspection_trace(&inspection, visit_heads, &visitor, err);
   attn_inspection_close(&inspection);
   return status;

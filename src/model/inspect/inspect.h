@@ -16,6 +16,7 @@ struct attn_inspection {
   struct attn_labeled_tokens source;        /* the encoder's input */
   struct attn_labeled_tokens decoder_input; /* BEGIN and the target */
   struct attn_labeled_tokens predicted;     /* the target and END */
+  float *pixels; /* of an image, whose grid positions are the source; or NULL */
   int32_t threads;
 };
 
@@ -23,6 +24,10 @@ struct attn_inspection {
 attn_status attn_inspection_open(struct attn_inspection *inspection, const struct attn_model *model,
                                  const char *source, const char *target, int32_t threads,
                                  attn_error *err);
+/* The same for an image and its caption. */
+attn_status attn_inspection_open_image(struct attn_inspection *inspection,
+                                       const struct attn_model *model, const attn_tensor *image,
+                                       const char *caption, int32_t threads, attn_error *err);
 void attn_inspection_close(struct attn_inspection *inspection);
 
 attn_status attn_inspection_trace(const struct attn_inspection *inspection,

@@ -2,9 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "error.h"
 #include "block.h"
+#include "recurrent_decoder.h"
 
 struct trace_run {
   const struct attn_network *network;
@@ -17,7 +19,7 @@ struct trace_run {
 static void identify(const struct attn_model_config *c, int64_t n,
                      struct attn_traced_attention *attention) {
   int64_t index = n - c->encoder_layers;
-  int crosses = c->kind == ATTN_ENCODER_DECODER;
+  int crosses = c->kind != ATTN_DECODER;
   attention->kind = ATTN_TRACE_ENCODER, attention->layer = n;
   if (index < 0) return;
   attention->kind = crosses && index % 2 ? ATTN_TRACE_CROSS : ATTN_TRACE_DECODER;
@@ -59,7 +61,7 @@ static void watch(struct attn_tape *tape, const struct attn_multihead *m, struct
   tape->status = visit_one(tape, m, &attention);
 }
 
-/* ---- The pass ---- */
+/* ---- Sequences ---- */
 
 struct traced_sequence {
   struct attn_token_batch text;
@@ -90,10 +92,55 @@ static attn_status open_sequence(struct traced_sequence *s, const char *name, co
   return ATTN_OK;
 }
 
+/* ---- A recurrent decoder ---- */
+
+/* Copies the weights of each step into one matrix. */
+static attn_status visit_steps(struct trace_run *t, const float *const *steps, int64_t queries,
+                               int64_t keys, attn_error *err) {
+  float *weights = calloc((size_t)queries, (size_t)keys * sizeof *weights);
+  if (!weights) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
+  for (int64_t n = 0; n < queries; n++)
+    memcpy(weights + n * keys, steps[n], (size_t)keys * sizeof *weights);
+  const struct attn_traced_attention attention = {.kind = ATTN_TRACE_CROSS,
+                                                  .heads = 1,
+                                                  .kv_heads = 1,
+                                                  .queries = queries,
+                                                  .keys = keys,
+                                                  .weights = weights};
+  int stopped = t->visit(t->context, &attention);
+  free(weights);
+  return stopped ? attn_fail(err, ATTN_ERR_INTERRUPTED, "visit", "stopped by the visitor")
+                 : ATTN_OK;
+}
+
+static attn_status run_recurrent(struct trace_run *t, struct attn_tape *tape,
+                                 const struct attn_token_batch *source,
+                                 const struct attn_token_batch *target, attn_error *err) {
+  const struct attn_pass p = {t->network, &t->network->config, tape, NULL};
+  const float **steps = calloc((size_t)target->n, sizeof *steps);
+  if (!steps) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
+  struct attn_tape_variable *memory = attn_transformer_encode(t->network, tape, source);
+  attn_recurrent_decode(&p, target, memory, source, NULL);
+  attn_status status = attn_tape_reserve(tape, err);
+  if (!status) {
+    memory = attn_transformer_encode(t->network, tape, source);
+    attn_recurrent_decode(&p, target, memory, source, steps);
+    status = attn_tape_status(tape, err);
+  }
+  if (!status && p.c->alignment != ATTN_ALIGN_NONE)
+    status = visit_steps(t, steps, target->n, source->n, err);
+  free(steps);
+  return status;
+}
+
+/* ---- A pass ---- */
+
 static attn_status run(struct trace_run *t, struct attn_tape *tape,
                        const struct traced_sequence *source, const struct traced_sequence *target,
                        attn_error *err) {
   const struct attn_network *n = t->network;
+  if (attn_model_is_recurrent(&n->config))
+    return run_recurrent(t, tape, &source->text, &target->text, err);
   attn_transformer_forward(n, tape, &source->text, &target->text);
   attn_status status = attn_tape_reserve(tape, err);
   if (status) return status;
@@ -103,7 +150,7 @@ static attn_status run(struct trace_run *t, struct attn_tape *tape,
 }
 
 attn_status attn_transformer_trace(const struct attn_network *network, const int32_t *source,
-                                   int64_t source_count, const int32_t *target,
+                                   int64_t source_count, const float *pixels, const int32_t *target,
                                    int64_t target_count, int32_t threads,
                                    int (*visit)(void *context,
                                                 const struct attn_traced_attention *attention),
@@ -114,8 +161,10 @@ attn_status attn_transformer_trace(const struct attn_network *network, const int
   struct traced_sequence from = {.position_ids = NULL}, to = from;
   attn_status status = attn_host_check(&tape.host, err);
   if (!status && c->kind != ATTN_DECODER)
-    status = open_sequence(&from, "source", source, source_count, c->source_vocab_size,
-                           c->max_positions, err);
+    status = open_sequence(&from, "source", source, source_count,
+                           pixels ? source_count : c->source_vocab_size,
+                           pixels ? source_count : c->max_positions, err);
+  from.text.pixels = pixels;
   if (!status && c->kind != ATTN_ENCODER)
     status =
         open_sequence(&to, "target", target, target_count, c->vocab_size, c->max_positions, err);

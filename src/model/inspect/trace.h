@@ -25,9 +25,11 @@ struct attn_traced_attention {
 };
 
 /* Runs a pass and calls visit with the attention of each layer: the encoder's first, then of each
- * decoder layer self-attention and cross-attention. Stops if visit returns nonzero.
+ * decoder layer self-attention and cross-attention. Stops if visit returns nonzero. A recurrent
+ * decoder has one head of cross-attention, without q and k, or none.
  *
- *   source  (source_count); not read without an encoder
+ *   source  (source_count); not read without an encoder. Of an image its grid positions
+ *   pixels  of the image, transformer.h; NULL without images
  *   target  (target_count) the decoder's input, BEGIN included: row i of the weights predicts the
  *           token after target[i]; not read without a decoder
  *
@@ -37,7 +39,7 @@ struct attn_traced_attention {
  * Thread safety  threads: 0 for all. The same bits for any number, except products large enough to
  *                be split (linalg.h) */
 attn_status attn_transformer_trace(const struct attn_network *network, const int32_t *source,
-                                   int64_t source_count, const int32_t *target,
+                                   int64_t source_count, const float *pixels, const int32_t *target,
                                    int64_t target_count, int32_t threads,
                                    int (*visit)(void *context,
                                                 const struct attn_traced_attention *attention),

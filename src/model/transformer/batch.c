@@ -32,14 +32,31 @@ void attn_batch_free(struct attn_batch *b) {
   if (!b) return;
   for (int side = 0; side < 2; side++)
     free(b->tokens[side]), free(b->position_ids[side]), free(b->starts[side]);
-  free(b->labels), free(b);
+  free(b->labels), free(b->pixels), free(b);
+}
+
+attn_status attn_batch_hold_images(struct attn_batch *b, int64_t image_size, int64_t positions,
+                                   attn_error *err) {
+  size_t tokens = (size_t)(b->max_sequences * positions);
+  free(b->tokens[SOURCE]), free(b->position_ids[SOURCE]);
+  b->positions = positions, b->values = image_size * image_size * 3;
+  b->tokens[SOURCE] = malloc(tokens * sizeof *b->tokens[SOURCE]);
+  b->position_ids[SOURCE] = malloc(tokens * sizeof *b->position_ids[SOURCE]);
+  b->pixels = malloc((size_t)(b->max_sequences * b->values) * sizeof *b->pixels);
+  if (!b->tokens[SOURCE] || !b->position_ids[SOURCE] || !b->pixels)
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for batches of %lld images",
+                     (long long)b->max_sequences);
+  attn_batch_clear(b);
+  return ATTN_OK;
 }
 
 void attn_batch_clear(struct attn_batch *b) {
   b->sequences = 0;
   b->source = (struct attn_token_batch){.tokens = b->tokens[SOURCE],
                                         .position_ids = b->position_ids[SOURCE],
-                                        .starts = b->starts[SOURCE]};
+                                        .starts = b->starts[SOURCE],
+                                        .pixels = b->pixels,
+                                        .values = b->values};
   b->target = (struct attn_token_batch){.tokens = b->tokens[TARGET],
                                         .position_ids = b->position_ids[TARGET],
                                         .starts = b->starts[TARGET]};
@@ -58,7 +75,7 @@ static void end_sequence(struct attn_batch *b, int side, struct attn_token_batch
 
 /* Counts include END and BEGIN. */
 static int fits(const struct attn_batch *b, int64_t source, int64_t target) {
-  return b->sequences < b->max_sequences && b->source.n + source <= b->max_tokens &&
+  return b->sequences < b->max_sequences && (b->pixels || b->source.n + source <= b->max_tokens) &&
          b->target.n + target <= b->max_tokens;
 }
 
@@ -68,15 +85,29 @@ static void put_source(struct attn_batch *b, const int32_t *source, int64_t coun
   end_sequence(b, SOURCE, &b->source);
 }
 
-int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
-                   const int32_t *target, int64_t target_count) {
-  if (!fits(b, source_count + 1, target_count + 1)) return 0;
-  put_source(b, source, source_count);
-  for (int64_t n = 0; n <= target_count; n++) {
-    b->labels[b->target.n] = n < target_count ? target[n] : ATTN_TOKEN_END;
+static void put_target(struct attn_batch *b, const int32_t *target, int64_t count) {
+  for (int64_t n = 0; n <= count; n++) {
+    b->labels[b->target.n] = n < count ? target[n] : ATTN_TOKEN_END;
     put(b, TARGET, &b->target, n ? target[n - 1] : ATTN_TOKEN_BEGIN);
   }
   end_sequence(b, TARGET, &b->target);
+}
+
+int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
+                   const int32_t *target, int64_t target_count) {
+  if (!fits(b, source_count + 1, target_count + 1)) return 0;
+  put_source(b, source, source_count), put_target(b, target, target_count);
+  b->sequences++;
+  return 1;
+}
+
+int attn_batch_add_image(struct attn_batch *b, const unsigned char *rgb, const int32_t *target,
+                         int64_t target_count) {
+  float *to = b->pixels + b->sequences * b->values;
+  if (!fits(b, 0, target_count + 1)) return 0;
+  for (int64_t n = 0; rgb && n < b->values; n++) to[n] = (float)rgb[n] * (2 / 255.0f) - 1;
+  for (int64_t n = 0; n < b->positions; n++) put(b, SOURCE, &b->source, (int32_t)n);
+  end_sequence(b, SOURCE, &b->source), put_target(b, target, target_count);
   b->sequences++;
   return 1;
 }
@@ -113,7 +144,9 @@ attn_status attn_token_batch_slice_new(struct attn_token_batch_slice *slice,
       .tokens = all->tokens + from,
       .position_ids = slice->position_ids,
       .starts = slice->starts,
-      .token_type_ids = all->token_type_ids ? all->token_type_ids + from : NULL};
+      .token_type_ids = all->token_type_ids ? all->token_type_ids + from : NULL,
+      .pixels = all->pixels ? all->pixels + first * all->values : NULL,
+      .values = all->values};
   return ATTN_OK;
 }
 

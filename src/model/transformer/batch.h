@@ -31,11 +31,22 @@ struct attn_batch {
                       (source.n) */
   int32_t *tokens[2], *position_ids[2];
   int64_t *starts[2];
+  int64_t positions, values; /* of an image: grid positions, colour values; 0: no images */
+  float *pixels;
 };
 
 attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch **batch,
                            attn_error *err);
 void attn_batch_free(struct attn_batch *batch);
+
+/* The sources of this batch are images of image_size^2 pixels with so many grid positions. */
+attn_status attn_batch_hold_images(struct attn_batch *batch, int64_t image_size, int64_t positions,
+                                   attn_error *err);
+
+/* As attn_batch_add for an image (image_size, image_size, 3), sRGB; NULL: the caller sets pixels.
+ */
+int attn_batch_add_image(struct attn_batch *batch, const unsigned char *rgb, const int32_t *target,
+                         int64_t target_count);
 void attn_batch_clear(struct attn_batch *batch);
 
 /* Appends a pair: source END and BEGIN target are the input, target END the labels. Either may have

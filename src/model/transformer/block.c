@@ -12,9 +12,8 @@ struct attn_tape_variable *attn_pass_linear(const struct attn_pass *p, struct at
   return attn_tape_linear(p->tape, x, l.w, l.b);
 }
 
-/* x itself if there are no weights. */
-static struct attn_tape_variable *norm(const struct attn_pass *p, struct attn_tape_variable *x,
-                                       struct attn_norm_weights w) {
+struct attn_tape_variable *attn_pass_norm(const struct attn_pass *p, struct attn_tape_variable *x,
+                                          struct attn_norm_weights w) {
   return w.scale ? attn_tape_norm(p->tape, x, w.scale, w.bias, p->c->norm_eps,
                                   p->c->norm == ATTN_RMS_NORM)
                  : x;
@@ -26,7 +25,7 @@ static struct attn_tape_variable *norm(const struct attn_pass *p, struct attn_ta
  * after it. Without residual connections x is left out. */
 static struct attn_tape_variable *pre_norm(const struct attn_pass *p, struct attn_tape_variable *x,
                                            struct attn_norm_weights w) {
-  return p->c->norm_first ? norm(p, x, w) : x;
+  return p->c->norm_first ? attn_pass_norm(p, x, w) : x;
 }
 
 static struct attn_tape_variable *add_residual(const struct attn_pass *p,
@@ -36,7 +35,7 @@ static struct attn_tape_variable *add_residual(const struct attn_pass *p,
   struct attn_tape_variable *y = f;
   if (p->c->residual || p->c->dropout > 0)
     y = attn_tape_add(p->tape, p->c->residual ? x : NULL, f, p->c->dropout);
-  return p->c->norm_first ? y : norm(p, y, w);
+  return p->c->norm_first ? y : attn_pass_norm(p, y, w);
 }
 
 static struct attn_tape_variable *self_attention(const struct attn_pass *p,
@@ -115,7 +114,7 @@ static struct attn_tape_variable *embed(const struct attn_pass *p,
   struct attn_tape_variable *x = attn_tape_embed(p->tape, &e, table, positions);
   if (w->token_types)
     x = attn_tape_add(p->tape, x, embed_token_types(p, tokens, w->token_types), 0);
-  x = norm(p, x, w->norm);
+  x = attn_pass_norm(p, x, w->norm);
   return p->c->dropout > 0 ? attn_tape_add(p->tape, NULL, x, p->c->dropout) : x;
 }
 
@@ -131,7 +130,7 @@ struct attn_tape_variable *attn_pass_stack(const struct attn_pass *p,
     x = run_block(p, &s->blocks[n], n, x, tokens->position_ids, attention);
     x = attn_tape_keep(p->tape, mark, x);
   }
-  return norm(p, x, s->norm);
+  return attn_pass_norm(p, x, s->norm);
 }
 
 struct attn_tape_variable *attn_pass_output_head(const struct attn_pass *p,
@@ -141,7 +140,7 @@ struct attn_tape_variable *attn_pass_output_head(const struct attn_pass *p,
   if (p->c->head == ATTN_HEAD_TRANSFORM) {
     hidden = attn_pass_linear(p, hidden, n->transform);
     hidden = attn_tape_activate(p->tape, p->c->activation, hidden);
-    hidden = norm(p, hidden, n->transform_norm);
+    hidden = attn_pass_norm(p, hidden, n->transform_norm);
   }
   return attn_pass_linear(p, hidden, n->output);
 }

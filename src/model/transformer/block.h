@@ -31,6 +31,10 @@ struct attn_tape_variable *attn_pass_linear(const struct attn_pass *pass,
                                             struct attn_tape_variable *x,
                                             struct attn_linear_weights l);
 
+/* x itself if there are no weights. */
+struct attn_tape_variable *attn_pass_norm(const struct attn_pass *pass,
+                                          struct attn_tape_variable *x, struct attn_norm_weights w);
+
 /* Hidden vectors (n, D): embedding, all blocks, the final norm. */
 struct attn_tape_variable *attn_pass_stack(const struct attn_pass *pass,
                                            const struct attn_stack_weights *stack,

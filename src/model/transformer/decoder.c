@@ -4,11 +4,13 @@
 
 #include "block.h"
 #include "error.h"
+#include "recurrent_decoder.h"
 #include "threads.h"
 
 enum { PAGE_TOKENS = 96 }; /* attention reads so many keys at once, without a copy within a page */
 
 struct attn_decoder {
+  struct attn_recurrent_decoder *recurrent; /* instead of all below `network`, or NULL */
   const struct attn_network *network;
   const struct attn_packed_weights *pack;
   int64_t slots, layers;
@@ -94,11 +96,16 @@ static struct attn_tape_variable *run_step(struct attn_decoder *d, int64_t count
   return attn_pass_output_head(&p, attn_pass_stack(&p, &n->decoder, &batch, &attention));
 }
 
+static int64_t length_of(const struct attn_decoder *d, int64_t slot) {
+  return d->recurrent ? attn_recurrent_decoder_length(d->recurrent, slot)
+                      : attn_cache_length(d->self[0], slot);
+}
+
 /* All caches have the same lengths: an invalid step fails before the first cache changes. */
 attn_status attn_decoder_step(struct attn_decoder *d, int64_t count, const int64_t *slots,
                               const int32_t *tokens, const float **logits, attn_error *err) {
   for (int64_t n = 0; n < count; n++) {
-    int64_t length = attn_cache_length(d->self[0], slots[n]);
+    int64_t length = length_of(d, slots[n]);
     if (length < 0 || length >= d->network->config.max_positions)
       return attn_fail(err, ATTN_ERR_ARGUMENT, "slots",
                        "slot %lld is invalid or full: it has %lld tokens", (long long)slots[n],
@@ -107,14 +114,17 @@ attn_status attn_decoder_step(struct attn_decoder *d, int64_t count, const int64
       return attn_fail(err, ATTN_ERR_ARGUMENT, "tokens",
                        "token %d is outside the vocabulary (size %lld)", (int)tokens[n],
                        (long long)d->network->config.vocab_size);
-    d->position_ids[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
+    if (!d->recurrent) d->position_ids[n] = (int32_t)length, d->sources[n] = d->source_of[slots[n]];
   }
+  if (d->recurrent)
+    return attn_recurrent_decoder_step(d->recurrent, count, slots, tokens, logits, err);
   *logits = run_step(d, count, slots, tokens)->x;
   return attn_tape_status(&d->tape, err);
 }
 
 attn_status attn_decoder_fork(struct attn_decoder *d, int64_t from, int64_t to, attn_error *err) {
   attn_status status = ATTN_OK;
+  if (d->recurrent) return attn_recurrent_decoder_fork(d->recurrent, from, to), ATTN_OK;
   for (int64_t l = 0; l < d->layers && !status; l++)
     status = attn_cache_fork(d->self[l], from, to, err);
   if (!status) d->source_of[to] = d->source_of[from];
@@ -250,10 +260,13 @@ attn_status attn_decoder_new(const struct attn_network *network,
                      (long long)c->max_positions, (long long)tokens);
   struct attn_decoder *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->network = network, d->pack = pack, d->slots = slots, d->layers = c->decoder_layers;
+  d->network = network, d->pack = pack, d->slots = slots;
+  d->layers = attn_model_is_recurrent(c) ? 0 : c->decoder_layers;
   d->tape.host.threads =
       attn_threads_workers(NULL, threads); /* fixed, so that the workspace suffices */
-  attn_status status = init(d, memory, source, tokens, err);
+  attn_status status = d->layers ? init(d, memory, source, tokens, err)
+                                 : attn_recurrent_decoder_new(network, pack, memory, source, slots,
+                                                              &d->recurrent, err);
   if (status)
     attn_decoder_free(d);
   else
@@ -267,6 +280,7 @@ void attn_decoder_free(struct attn_decoder *d) {
     if (d->self) attn_cache_free(d->self[l]);
     if (d->cross) attn_cache_free(d->cross[l]);
   }
+  attn_recurrent_decoder_free(d->recurrent);
   free(d->self), free(d->cross), free(d->source_of), free(d->sources), free(d->position_ids);
   free(d->workspace);
   attn_tape_close(&d->tape);

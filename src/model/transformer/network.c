@@ -7,22 +7,16 @@
 #include "allocator.h"
 #include "attn/nn.h"
 #include "error.h"
+#include "network_builder.h"
 #include "philox.h"
 
-enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 18, OTHER_PARAMETERS = 20 };
+enum { ALIGNMENT = 64, PARAMETERS_PER_BLOCK = 18, OTHER_PARAMETERS = 48 };
 
 /* ---- Names ---- */
 
-struct network_builder {
-  struct attn_network *n;
-  float *weights, *gradients;
-  char prefix[28];
-  int views;
-};
-
-static const struct attn_tape_variable *add(struct network_builder *b, const char *name,
-                                            int64_t rows, int64_t width, int rank,
-                                            enum attn_init filling) {
+const struct attn_tape_variable *attn_network_add(struct attn_network_builder *b, const char *name,
+                                                  int64_t rows, int64_t width, int rank,
+                                                  enum attn_init filling) {
   struct attn_parameter *p = &b->n->parameters[b->n->count++];
   snprintf(p->name, sizeof p->name, "%s%s", b->prefix, name);
   p->offset = b->n->parameter_count, p->rank = rank, p->filling = filling, p->decays = rank == 2;
@@ -33,33 +27,36 @@ static const struct attn_tape_variable *add(struct network_builder *b, const cha
   return &p->value;
 }
 
-static struct attn_linear_weights linear(struct network_builder *b, const char *name,
-                                         const char *w_suffix, const char *b_suffix, int64_t out,
-                                         int64_t in) {
+struct attn_linear_weights attn_network_add_linear(struct attn_network_builder *b, const char *name,
+                                                   const char *w_suffix, const char *b_suffix,
+                                                   int64_t out, int64_t in) {
   char full[36];
   struct attn_linear_weights l = {NULL, NULL, b->n->linears++};
   snprintf(full, sizeof full, "%s%s", name, w_suffix);
-  l.w = add(b, full, out, in, 2, ATTN_INIT_XAVIER);
+  l.w = attn_network_add(b, full, out, in, 2, ATTN_INIT_XAVIER);
+  if (!b_suffix || !b->n->config.bias) return l;
   snprintf(full, sizeof full, "%s%s", name, b_suffix);
-  if (b->n->config.bias) l.b = add(b, full, 1, out, 1, ATTN_INIT_ZERO);
+  l.b = attn_network_add(b, full, 1, out, 1, ATTN_INIT_ZERO);
   return l;
 }
 
-static struct attn_norm_weights norm(struct network_builder *b, const char *name) {
+struct attn_norm_weights attn_network_add_norm(struct attn_network_builder *b, const char *name) {
   const struct attn_model_config *c = &b->n->config;
   char full[36];
   struct attn_norm_weights w = {NULL, NULL};
   if (c->norm == ATTN_NO_NORM) return w;
   snprintf(full, sizeof full, "%s.weight", name);
-  w.scale = add(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
+  w.scale = attn_network_add(b, full, 1, c->d_model, 1, ATTN_INIT_ONE);
   snprintf(full, sizeof full, "%s.bias", name);
-  if (c->norm == ATTN_LAYER_NORM) w.bias = add(b, full, 1, c->d_model, 1, ATTN_INIT_ZERO);
+  if (c->norm == ATTN_LAYER_NORM)
+    w.bias = attn_network_add(b, full, 1, c->d_model, 1, ATTN_INIT_ZERO);
   return w;
 }
 
 /* A view of rows from .. from + rows of weight and bias. */
-static struct attn_linear_weights view_rows(struct network_builder *b, struct attn_linear_weights l,
-                                            int64_t from, int64_t rows) {
+static struct attn_linear_weights view_rows(struct attn_network_builder *b,
+                                            struct attn_linear_weights l, int64_t from,
+                                            int64_t rows) {
   struct attn_tape_variable *w = &b->n->views[b->views++], *bias = &b->n->views[b->views++];
   *w = *l.w, w->n = rows;
   if (w->x) w->x += from * w->width;
@@ -73,33 +70,39 @@ static struct attn_linear_weights view_rows(struct network_builder *b, struct at
 
 /* ---- Layers ---- */
 
-static void build_block(struct network_builder *b, struct attn_block_weights *block, int crosses) {
+static void build_block(struct attn_network_builder *b, struct attn_block_weights *block,
+                        int crosses) {
   const struct attn_model_config *c = &b->n->config;
   int64_t q = c->num_heads * c->head_dim, out = c->num_heads * c->value_head_dim;
   int64_t kv = c->num_kv_heads * (c->head_dim + c->value_head_dim);
   int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->ffn_dim : c->ffn_dim;
-  block->self_in = linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
-  block->self_out = linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
+  block->self_in = attn_network_add_linear(b, "self_attn", ".in_proj_weight", ".in_proj_bias",
+                                           q + kv, c->d_model);
+  block->self_out =
+      attn_network_add_linear(b, "self_attn.out_proj", ".weight", ".bias", c->d_model, out);
   if (crosses) {
-    struct attn_linear_weights in =
-        linear(b, "multihead_attn", ".in_proj_weight", ".in_proj_bias", q + kv, c->d_model);
+    struct attn_linear_weights in = attn_network_add_linear(b, "multihead_attn", ".in_proj_weight",
+                                                            ".in_proj_bias", q + kv, c->d_model);
     block->cross_q = view_rows(b, in, 0, q), block->cross_kv = view_rows(b, in, q, kv);
-    block->cross_out = linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
+    block->cross_out =
+        attn_network_add_linear(b, "multihead_attn.out_proj", ".weight", ".bias", c->d_model, out);
   }
-  block->linear1 = linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
-  block->linear2 = linear(b, "linear2", ".weight", ".bias", c->d_model, c->ffn_dim);
-  block->norm1 = norm(b, "norm1"), block->norm2 = norm(b, "norm2");
-  if (crosses) block->norm3 = norm(b, "norm3");
+  block->linear1 = attn_network_add_linear(b, "linear1", ".weight", ".bias", inner, c->d_model);
+  block->linear2 =
+      attn_network_add_linear(b, "linear2", ".weight", ".bias", c->d_model, c->ffn_dim);
+  block->norm1 = attn_network_add_norm(b, "norm1"),
+  block->norm2 = attn_network_add_norm(b, "norm2");
+  if (crosses) block->norm3 = attn_network_add_norm(b, "norm3");
 }
 
-static void build_stack(struct network_builder *b, const char *name,
+static void build_stack(struct attn_network_builder *b, const char *name,
                         struct attn_stack_weights *stack, int crosses) {
   for (int64_t n = 0; n < stack->num_blocks; n++) {
     snprintf(b->prefix, sizeof b->prefix, "%s.layers.%d.", name, (int)n);
     build_block(b, &stack->blocks[n], crosses);
   }
   snprintf(b->prefix, sizeof b->prefix, "%s.", name);
-  if (stack->num_blocks && b->n->config.final_norm) stack->norm = norm(b, "norm");
+  if (stack->num_blocks && b->n->config.final_norm) stack->norm = attn_network_add_norm(b, "norm");
   b->prefix[0] = 0;
 }
 
@@ -107,76 +110,92 @@ static int are_sinusoids(enum attn_position_encoding p) {
   return p == ATTN_POSITIONS_SINUSOIDAL || p == ATTN_POSITIONS_SINUSOIDAL_HALVES;
 }
 
-static const struct attn_tape_variable *table(struct network_builder *b, const char *name,
-                                              int64_t rows, int64_t width) {
+const struct attn_tape_variable *attn_network_add_table(struct attn_network_builder *b,
+                                                        const char *name, int64_t rows,
+                                                        int64_t width) {
   const struct attn_model_config *c = &b->n->config;
-  const struct attn_tape_variable *value = add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
+  const struct attn_tape_variable *value =
+      attn_network_add(b, name, rows, width, 2, ATTN_INIT_NORMAL);
   b->n->parameters[b->n->count - 1].deviation =
       c->scale_embedding ? 1 / sqrt((double)c->d_model) : 0.02;
   return value;
 }
 
-static void build_output(struct network_builder *b) {
+static void build_output(struct attn_network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   if (c->head == ATTN_HEAD_NONE) return;
   if (c->head == ATTN_HEAD_TRANSFORM) {
     int64_t inner = c->activation == ATTN_SWIGLU ? 2 * c->d_model : c->d_model;
-    n->transform = linear(b, "transform", ".weight", ".bias", inner, c->d_model);
-    n->transform_norm = norm(b, "transform_norm");
+    n->transform = attn_network_add_linear(b, "transform", ".weight", ".bias", inner, c->d_model);
+    n->transform_norm = attn_network_add_norm(b, "transform_norm");
   }
   n->output.w = c->kind == ATTN_ENCODER ? n->encoder.embedding.table : n->decoder.embedding.table;
   n->output.index = n->linears++;
   if (!c->tie_word_embeddings)
-    n->output.w = add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_INIT_XAVIER);
-  if (c->output_bias) n->output.b = add(b, "output.bias", 1, c->vocab_size, 1, ATTN_INIT_ZERO);
+    n->output.w =
+        attn_network_add(b, "output.weight", c->vocab_size, c->d_model, 2, ATTN_INIT_XAVIER);
+  if (c->output_bias)
+    n->output.b = attn_network_add(b, "output.bias", 1, c->vocab_size, 1, ATTN_INIT_ZERO);
 }
 
-static void build_tables(struct network_builder *b) {
+/* The encoder reads tokens. */
+static int encodes_tokens(const struct attn_model_config *c) {
+  return c->kind == ATTN_ENCODER_DECODER || c->kind == ATTN_ENCODER;
+}
+
+static void build_tables(struct attn_network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   int64_t width = c->position_mode == ATTN_POSITION_MODE_CONCATENATE ? c->d_model - c->position_dim
                                                                      : c->d_model;
-  if (c->kind != ATTN_DECODER && !c->share_encoder_decoder_embeddings)
-    n->encoder.embedding.table = table(b, "source_embedding.weight", c->source_vocab_size, width);
+  if (encodes_tokens(c) && !c->share_encoder_decoder_embeddings)
+    n->encoder.embedding.table =
+        attn_network_add_table(b, "source_embedding.weight", c->source_vocab_size, width);
   if (c->kind != ATTN_ENCODER || c->share_encoder_decoder_embeddings)
-    n->decoder.embedding.table = table(b, "target_embedding.weight", c->vocab_size, width);
-  if (c->kind != ATTN_DECODER && c->share_encoder_decoder_embeddings)
+    n->decoder.embedding.table =
+        attn_network_add_table(b, "target_embedding.weight", c->vocab_size, width);
+  if (encodes_tokens(c) && c->share_encoder_decoder_embeddings)
     n->encoder.embedding.table = n->decoder.embedding.table;
   if (c->type_vocab_size)
     n->encoder.embedding.token_types =
-        table(b, "token_types.weight", c->type_vocab_size, c->d_model);
+        attn_network_add_table(b, "token_types.weight", c->type_vocab_size, c->d_model);
 }
 
-static void build_positions(struct network_builder *b) {
+static void build_positions(struct attn_network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
+  if (attn_model_is_recurrent(c)) return;
   if (are_sinusoids(c->positions))
     n->encoder.embedding.positions = n->decoder.embedding.positions = &n->sinusoid;
   if (c->positions != ATTN_POSITIONS_LEARNED) return;
-  if (c->kind != ATTN_DECODER)
+  if (encodes_tokens(c))
     n->encoder.embedding.positions =
-        table(b, "source_positions.weight", c->max_positions, c->position_dim);
+        attn_network_add_table(b, "source_positions.weight", c->max_positions, c->position_dim);
   if (c->kind != ATTN_ENCODER)
     n->decoder.embedding.positions =
-        table(b, "target_positions.weight", c->max_positions, c->position_dim);
+        attn_network_add_table(b, "target_positions.weight", c->max_positions, c->position_dim);
 }
 
-static void build_ends(struct network_builder *b) {
+static void build_ends(struct attn_network_builder *b) {
   struct attn_network *n = b->n;
   const struct attn_model_config *c = &n->config;
   build_tables(b);
   build_positions(b);
-  if (c->normalize_embedding && c->kind != ATTN_DECODER)
-    n->encoder.embedding.norm = norm(b, "source_norm");
+  if (c->normalize_embedding && encodes_tokens(c))
+    n->encoder.embedding.norm = attn_network_add_norm(b, "source_norm");
   if (c->normalize_embedding && c->kind != ATTN_ENCODER)
-    n->decoder.embedding.norm = norm(b, "target_norm");
+    n->decoder.embedding.norm = attn_network_add_norm(b, "target_norm");
   build_output(b);
 }
 
-static void build(struct network_builder *b) {
+static void build(struct attn_network_builder *b) {
+  const enum attn_model_kind kind = b->n->config.kind;
+  int crosses = kind == ATTN_ENCODER_DECODER || kind == ATTN_VISION_ENCODER_DECODER;
   build_stack(b, "encoder", &b->n->encoder, 0);
-  build_stack(b, "decoder", &b->n->decoder, b->n->config.kind == ATTN_ENCODER_DECODER);
+  if (kind == ATTN_VISION_ENCODER_DECODER) attn_network_add_vision(b);
+  if (attn_model_is_recurrent(&b->n->config)) attn_network_add_recurrent(b);
+  build_stack(b, "decoder", &b->n->decoder, crosses);
   build_ends(b);
 }
 
@@ -221,18 +240,21 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
   if (n) {
     n->config = *config;
     n->parameters =
-        calloc((size_t)(blocks * PARAMETERS_PER_BLOCK + OTHER_PARAMETERS), sizeof *n->parameters);
+        calloc((size_t)(blocks * PARAMETERS_PER_BLOCK + config->num_stages * 4 + OTHER_PARAMETERS),
+               sizeof *n->parameters);
+    n->vision.stages = calloc((size_t)config->num_stages + 1, sizeof *n->vision.stages);
     n->encoder.blocks = calloc((size_t)blocks + 1, sizeof *n->encoder.blocks);
     n->views = calloc((size_t)(config->decoder_layers * 4 + 1), sizeof *n->views);
   }
-  if (!n || !n->parameters || !n->encoder.blocks || !n->views) {
+  if (!n || !n->parameters || !n->encoder.blocks || !n->views || !n->vision.stages) {
     attn_network_free(n);
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a model of %lld layers",
                      (long long)blocks);
   }
-  n->encoder.num_blocks = config->encoder_layers, n->decoder.num_blocks = config->decoder_layers;
+  n->encoder.num_blocks = config->encoder_layers;
+  n->decoder.num_blocks = attn_model_is_recurrent(config) ? 0 : config->decoder_layers;
   n->decoder.blocks = n->encoder.blocks + config->encoder_layers;
-  struct network_builder b = {.n = n, .weights = weights, .gradients = gradients};
+  struct attn_network_builder b = {.n = n, .weights = weights, .gradients = gradients};
   build(&b);
   attn_status status = weights ? compute_tables(n, err) : ATTN_OK;
   if (status)
@@ -244,7 +266,8 @@ attn_status attn_network_new(const struct attn_model_config *config, float *weig
 
 void attn_network_free(struct attn_network *n) {
   if (!n) return;
-  free(n->tables), free(n->views), free(n->encoder.blocks), free(n->parameters), free(n);
+  free(n->tables), free(n->views), free(n->encoder.blocks), free(n->vision.stages);
+  free(n->parameters), free(n);
 }
 
 static void set_bf16(struct attn_tape_variable *v, const float *first, uint16_t *bf16) {

@@ -49,12 +49,36 @@ struct attn_stack_weights {
   struct attn_norm_weights norm; /* after the last block, or none */
 };
 
+/* A convolutional encoder of images. */
+struct attn_stage_weights {
+  const struct attn_tape_variable *w[2], *b[2]; /* of stride 2 and of stride 1 */
+};
+struct attn_vision_weights {
+  struct attn_stage_weights *stages;
+  struct attn_linear_weights projection;      /* of the last stage's channels to d_model */
+  const struct attn_tape_variable *positions; /* (grid positions, D) */
+  struct attn_norm_weights norm;
+};
+
+/* A recurrent decoder; x is the word that was read last. The weights of a cell's inputs are those
+ * of PyTorch, split by columns. */
+struct attn_recurrent_weights {
+  struct attn_linear_weights input, context, hidden; /* the cell's gates of x, c and h */
+  struct attn_linear_weights query, key;             /* of the alignment */
+  const struct attn_tape_variable *score;            /* (1, head_dim): a of the additive one */
+  struct attn_linear_weights vector;                 /* all of the grid to one vector */
+  struct attn_linear_weights first_h, first_c;       /* the first state, of a vector */
+  struct attn_linear_weights out_hidden, out_context;
+};
+
 struct attn_network {
   struct attn_model_config config;
   struct attn_parameter *parameters;
   int count, linears;
   int64_t parameter_count; /* values in all parameters */
   struct attn_stack_weights encoder, decoder;
+  struct attn_vision_weights vision;
+  struct attn_recurrent_weights recurrent;
   struct attn_tape_variable *views; /* rows of in_proj: the projections of cross-attention */
   struct attn_linear_weights transform, output;
   struct attn_norm_weights transform_norm;

@@ -1,6 +1,8 @@
 #include "transformer.h"
 
 #include "block.h"
+#include "recurrent_decoder.h"
+#include "vision.h"
 
 /* ---- Attention over whole sequences ---- */
 
@@ -50,6 +52,7 @@ static struct attn_tape_variable *attend_cross(const void *context, const struct
 
 static struct attn_tape_variable *encode(const struct attn_pass *p,
                                          const struct attn_token_batch *source) {
+  if (p->c->kind == ATTN_VISION_ENCODER_DECODER) return attn_vision_encode(p, source);
   const struct sequence_attention a = {.queries = source};
   const struct attn_block_attention attention = {.self = attend_self, .context = &a};
   return attn_pass_stack(p, &p->n->encoder, source, &attention);
@@ -101,6 +104,7 @@ struct attn_tape_variable *attn_transformer_decode(const struct attn_network *n,
                                                    struct attn_tape_variable *memory,
                                                    const struct attn_token_batch *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
+  if (attn_model_is_recurrent(p.c)) return attn_recurrent_decode(&p, target, memory, source, NULL);
   const struct sequence_attention a = {target, source, memory, 1};
   const struct attn_block_attention attention = {attend_self, memory ? attend_cross : NULL, &a};
   return attn_pass_stack(&p, &n->decoder, target, &attention);

@@ -1,4 +1,5 @@
-/* transformer.h -- the Transformer [Vaswani17] over whole sequences: encoder, decoder, or both. */
+/* transformer.h -- a model over whole sequences: the Transformer's encoder, decoder, or both
+ * [Vaswani17]; the encoder of images and its decoders. */
 #ifndef ATTN_MODEL_TRANSFORMER_H
 #define ATTN_MODEL_TRANSFORMER_H
 
@@ -12,6 +13,10 @@ struct attn_token_batch {
   const int64_t *starts;             /* (sequences + 1): cumulative lengths */
   int64_t first_row, first_sequence; /* in a larger batch that this is a part of; for dropout */
   const int32_t *token_type_ids;     /* (n), NULL: all 0 */
+  /* Of images: (sequences, image_size, image_size, 3) from -1 to 1; the tokens of each are its grid
+   * positions 0, 1 ... */
+  const float *pixels;
+  int64_t values; /* of an image: image_size image_size 3 */
 };
 
 /* Hidden vectors (source->n, D). */

@@ -179,13 +179,48 @@ static void rows_back(struct attn_tape *t, struct attn_tape_node *n) {
   if (n->x->dx) add_rows(n->x->dx + *from * n->x->width, n->y->dx, size_of(n->y));
 }
 
-struct attn_tape_variable *attn_tape_rows(struct attn_tape *tape, struct attn_tape_variable *x,
-                                          int64_t from, int64_t n) {
-  struct attn_tape_variable *y = attn_tape_variable(tape, n, x->width);
+static struct attn_tape_variable *copy(struct attn_tape *tape, struct attn_tape_variable *x,
+                                       int64_t from, int64_t n, int64_t width) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, n, width);
   int64_t *args = attn_tape_record(tape, sizeof *args);
   if (args) *args = from;
   attn_tape_call(tape, &(struct attn_tape_node){
                            .forward = rows, .backward = rows_back, .x = x, .y = y, .args = args});
+  return y;
+}
+
+struct attn_tape_variable *attn_tape_rows(struct attn_tape *tape, struct attn_tape_variable *x,
+                                          int64_t from, int64_t n) {
+  return copy(tape, x, from, n, x->width);
+}
+
+struct attn_tape_variable *attn_tape_reshape(struct attn_tape *tape, struct attn_tape_variable *x,
+                                             int64_t n, int64_t width) {
+  return copy(tape, x, 0, n, width);
+}
+
+static void gather(struct attn_tape *t, struct attn_tape_node *n) {
+  const int64_t *index = n->args, width = n->y->width;
+  (void)t;
+  for (int64_t k = 0; k < n->y->n; k++)
+    memcpy(n->y->x + k * width, n->x->x + index[k] * width, (size_t)width * sizeof(float));
+}
+
+static void gather_back(struct attn_tape *t, struct attn_tape_node *n) {
+  const int64_t *index = n->args, width = n->y->width;
+  (void)t;
+  for (int64_t k = 0; k < n->y->n && n->x->dx; k++)
+    add_rows(n->x->dx + index[k] * width, n->y->dx + k * width, width);
+}
+
+struct attn_tape_variable *attn_tape_gather(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const int64_t *index, int64_t n) {
+  struct attn_tape_variable *y = attn_tape_variable(tape, n, x->width);
+  attn_tape_call(tape, &(struct attn_tape_node){.forward = gather,
+                                                .backward = gather_back,
+                                                .x = x,
+                                                .y = y,
+                                                .args = (void *)(uintptr_t)index});
   return y;
 }
 

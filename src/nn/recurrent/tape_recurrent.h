@@ -38,6 +38,14 @@ struct attn_tape_variable *attn_tape_align(struct attn_tape *tape, enum attn_ali
 struct attn_tape_variable *attn_tape_rows(struct attn_tape *tape, struct attn_tape_variable *x,
                                           int64_t from, int64_t n);
 
+/* The same values as n rows of another width. */
+struct attn_tape_variable *attn_tape_reshape(struct attn_tape *tape, struct attn_tape_variable *x,
+                                             int64_t n, int64_t width);
+
+/* Row index[k] of x as row k; index is not copied. */
+struct attn_tape_variable *attn_tape_gather(struct attn_tape *tape, struct attn_tape_variable *x,
+                                            const int64_t *index, int64_t n);
+
 /* All rows of count variables of one width, below each other; at most 4096. */
 struct attn_tape_variable *attn_tape_stack(struct attn_tape *tape,
                                            struct attn_tape_variable *const *x, int64_t count);

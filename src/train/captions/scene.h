@@ -11,7 +11,7 @@
 #include "task.h"
 
 /* 48 pixels: small objects of 9 pixels are the smallest whose shapes differ by eye. */
-enum { ATTN_SCENE_SIDE = 48, ATTN_SCENE_GRID = 3, ATTN_SCENE_OBJECTS = 3 };
+enum { ATTN_SCENE_SIDE = ATTN_PICTURE_SIDE, ATTN_SCENE_GRID = 3, ATTN_SCENE_OBJECTS = 3 };
 enum { ATTN_SCENE_SHAPES = 8, ATTN_SCENE_COLORS = 8 };
 
 /* No caption is in two splits. One of the 8 colours of each shape is held out: such pairs occur

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "attn/lesson.h"
 #include "attn/train.h"
 #include "descriptor.h"
 #include "error.h"
@@ -9,20 +10,25 @@
 
 static const struct attn_task tasks[] = {
     {"dates", "dates in Japanese and English notations, to YYYY-MM-DD", attn_task_dates,
-     ATTN_TASK_CHARACTERS, 4000, 2e-3},
+     ATTN_TASK_CHARACTERS, 4000, 2e-3, NULL, 0},
     {"numerals", "numbers below 10^12, kanji numerals to digits and back", attn_task_numerals,
-     ATTN_TASK_CHARACTERS, 14000, 2e-3},
+     ATTN_TASK_CHARACTERS, 14000, 2e-3, NULL, 0},
     {"addition", "sums of two numbers of up to 8 digits, least digit first", attn_task_addition,
-     ATTN_TASK_CHARACTERS, 8000, 2e-3},
+     ATTN_TASK_CHARACTERS, 8000, 2e-3, NULL, 0},
     {"letters", "4 to 16 letters, copied, reversed or sorted, by the mark before them",
-     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3},
-    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3},
-    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3},
-    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3},
+     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3, NULL, 0},
+    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3, NULL, 0},
+    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3,
+     NULL, 0},
+    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3, NULL, 0},
     {"translation", "short Japanese sentences, split into words, to English", attn_task_translation,
-     ATTN_TASK_WORDS, 1500, 2e-3},
+     ATTN_TASK_WORDS, 1500, 2e-3, NULL, 0},
     {"questions", "a sentence and a question about it, in English or Japanese, to the answer",
-     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3},
+     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3, NULL, 0},
+    {"captions", "pictures of one to three objects, to an English caption", attn_task_captions,
+     ATTN_TASK_WORDS, 1500, 2e-3, attn_task_draw_scene, ATTN_LANGUAGE_ENGLISH},
+    {"captions-ja", "the same pictures, to a Japanese caption", attn_task_captions_ja,
+     ATTN_TASK_WORDS, 1500, 2e-3, attn_task_draw_scene, ATTN_LANGUAGE_JAPANESE},
 };
 
 int32_t attn_task_describe(int32_t n, attn_task_info *info) {
