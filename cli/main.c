@@ -11,6 +11,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     {"check", "check the numbers of a worked example of attention", attn_cmd_check},
+    {"caption", "describe pictures, and show where the model looks", attn_cmd_caption},
     {"explain", "show every step of a worked example with its numbers", attn_cmd_explain},
     {"new", "write a worked example to start from", attn_cmd_new},
     {"run", "compute attention on tensor files", attn_cmd_run},

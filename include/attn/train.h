@@ -26,6 +26,7 @@ extern "C" {
 typedef struct attn_task_info {
   size_t struct_size;         /* in: sizeof(attn_task_info) */
   const char *name, *summary; /* static storage */
+  int32_t picture_size;       /* the side of the source pictures in pixels; 0: the sources are texts */
 } attn_task_info;
 
 #ifdef __cplusplus
@@ -52,6 +53,16 @@ ATTN_API int32_t attn_task_describe(int32_t n, attn_task_info *info);
 ATTN_API attn_status attn_task_example(const char *task, uint64_t seed, uint64_t n,
                                        int32_t validation, char *source, char *target,
                                        attn_error *err);
+
+/**
+ * Draws the source of example n of a task with pictures, whose source text only names it.
+ *
+ *   rgb  out  (picture_size, picture_size, 3) bytes, sRGB
+ *
+ * Errors  ATTN_ERR_ARGUMENT: unknown task, or one without pictures.
+ */
+ATTN_API attn_status attn_task_picture(const char *task, uint64_t seed, uint64_t n,
+                                       int32_t validation, unsigned char *rgb, attn_error *err);
 
 /* ---- Training ------------------------------------------------------------ */
 

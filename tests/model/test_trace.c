@@ -272,12 +272,12 @@ static void rejects_invalid_sequences(void **state) {
   int32_t many[LENGTH + 1] = {0};
   open_network("", WORDS, 5);
   expect_refused(source_tokens, 0, target_tokens, SAID, 1, "source");
-  expect_refused(source_tokens, ASKED, NULL, target_tokens, 0, 1, "target");
+  expect_refused(source_tokens, ASKED, target_tokens, 0, 1, "target");
   expect_refused(many, LENGTH + 1, target_tokens, SAID, 1, "source");
   expect_refused(source_tokens, ASKED, many, LENGTH + 1, 1, "target");
   expect_refused(none, 2, target_tokens, SAID, 1, "source");
   expect_refused(source_tokens, ASKED, below_0, 1, 1, "target");
-  expect_refused(source_tokens, ASKED, NULL, target_tokens, SAID, -1, "threads");
+  expect_refused(source_tokens, ASKED, target_tokens, SAID, -1, "threads");
   for (int at = 1; at <= 6; at++) {
     assert_int_equal(trace(NULL, at, 1), ATTN_ERR_INTERRUPTED);
     assert_int_equal(seen.count, at);

@@ -53,7 +53,19 @@ static void read_examples(void) {
   }
 }
 
+/* The source of a captioner is the bytes of its image. */
+static int add_image(struct attn_trainer *t, const struct example *e) {
+  static unsigned char rgb[LINE];
+  for (int64_t n = 0; n < e->count[0]; n++) rgb[n] = (unsigned char)e->tokens[0][n];
+  return attn_trainer_add_image(t, rgb, e->tokens[1], e->count[1]);
+}
+
 static void add_examples(struct attn_trainer *t) {
+  if (t->replicas[0].network->config.kind == ATTN_VISION_ENCODER_DECODER) {
+    for (int n = 0; n < lines; n++)
+      if (!add_image(t, &examples[n])) abort();
+    return;
+  }
   for (int n = 0; n < lines; n++)
     if (!attn_trainer_add(t, examples[n].tokens[0], examples[n].count[0], examples[n].tokens[1],
                           examples[n].count[1]))

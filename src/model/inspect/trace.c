@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "block.h"
-#include "recurrent_decoder.h"
+#include "recurrent_pass.h"
 
 struct trace_run {
   const struct attn_network *network;
@@ -120,11 +120,11 @@ static attn_status run_recurrent(struct trace_run *t, struct attn_tape *tape,
   const float **steps = calloc((size_t)target->n, sizeof *steps);
   if (!steps) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for a trace");
   struct attn_tape_variable *memory = attn_transformer_encode(t->network, tape, source);
-  attn_recurrent_decode(&p, target, memory, source, NULL);
+  attn_recurrent_decode(&p, target, memory, NULL);
   attn_status status = attn_tape_reserve(tape, err);
   if (!status) {
     memory = attn_transformer_encode(t->network, tape, source);
-    attn_recurrent_decode(&p, target, memory, source, steps);
+    attn_recurrent_decode(&p, target, memory, steps);
     status = attn_tape_status(tape, err);
   }
   if (!status && p.c->alignment != ATTN_ALIGN_NONE)

@@ -1,7 +1,7 @@
 #include "transformer.h"
 
 #include "block.h"
-#include "recurrent_decoder.h"
+#include "recurrent_pass.h"
 #include "vision.h"
 
 /* ---- Attention over whole sequences ---- */
@@ -104,7 +104,7 @@ struct attn_tape_variable *attn_transformer_decode(const struct attn_network *n,
                                                    struct attn_tape_variable *memory,
                                                    const struct attn_token_batch *source) {
   const struct attn_pass p = {n, &n->config, tape, NULL};
-  if (attn_model_is_recurrent(p.c)) return attn_recurrent_decode(&p, target, memory, source, NULL);
+  if (attn_model_is_recurrent(p.c)) return attn_recurrent_decode(&p, target, memory, NULL);
   const struct sequence_attention a = {target, source, memory, 1};
   const struct attn_block_attention attention = {attend_self, memory ? attend_cross : NULL, &a};
   return attn_pass_stack(&p, &n->decoder, target, &attention);

@@ -9,7 +9,7 @@
 enum { GROUP = 64, SIDE = ATTN_SCENE_SIDE, BYTES = SIDE * SIDE * 3 };
 enum { HIDDEN = SIDE / ATTN_SCENE_GRID }; /* pixels of a hidden square: a cell of the scene */
 
-struct caption_run {
+struct caption_evaluation_run {
   const struct attn_caption_evaluation *c;
   attn_evaluation *result;
   attn_generation_config generation;
@@ -21,7 +21,7 @@ struct caption_run {
   int64_t done; /* scenes of all splits */
 };
 
-static int64_t grid_of(const struct caption_run *r) {
+static int64_t grid_of(const struct caption_evaluation_run *r) {
   return attn_model_grid_size(&r->c->model->network->config);
 }
 
@@ -43,8 +43,8 @@ struct span {
   double from, to;
 };
 static struct span span_of(int64_t index, int64_t grid) {
-  return (struct span){(double)index * SIDE / (double)grid,
-                       (double)(index + 1) * SIDE / (double)grid};
+  double w = (double)SIDE / (double)grid, c = (double)index * w + 0.5;
+  return (struct span){c - w / 2, c + w / 2};
 }
 
 /* Whether a grid position and the box of an object overlap. */
@@ -54,7 +54,7 @@ static int is_in(const struct attn_scene_box *box, int64_t position, int64_t gri
 }
 
 /* One word: the first that describes an object. */
-static void count_pointing(const struct caption_run *r, const struct attn_scene *scene, int object,
+static void count_pointing(const struct caption_evaluation_run *r, const struct attn_scene *scene, int object,
                            const double *seen) {
   const int64_t grid = grid_of(r), positions = grid * grid;
   const struct attn_scene_box box = attn_scene_locate(scene, object);
@@ -96,7 +96,7 @@ static int square_at(int64_t index, int64_t grid) {
 }
 
 /* Hides the place looked at, then another square that does not overlap it. */
-static attn_status count_hidden(struct caption_run *r, struct attn_caption_probe *p,
+static attn_status count_hidden(struct caption_evaluation_run *r, struct attn_caption_probe *p,
                                 const struct attn_scene *scene, const unsigned char *rgb,
                                 int64_t word, int64_t grid, attn_error *err) {
   const int64_t place = largest(p->seen + word * grid * grid, grid * grid);
@@ -120,7 +120,7 @@ static attn_status count_hidden(struct caption_run *r, struct attn_caption_probe
 /* ---- A scene ---- */
 
 /* Rows of the attention are words if the model splits the caption into them. */
-static attn_status probe(struct caption_run *r, int n, attn_error *err) {
+static attn_status probe(struct caption_evaluation_run *r, int n, attn_error *err) {
   const struct attn_scene *scene = &r->scenes[n];
   const struct attn_caption *caption = &r->captions[n];
   struct attn_caption_probe p;
@@ -138,11 +138,11 @@ static attn_status probe(struct caption_run *r, int n, attn_error *err) {
   return status;
 }
 
-static int is_exact(const struct caption_run *r, int n) {
+static int is_exact(const struct caption_evaluation_run *r, int n) {
   return !strcmp(r->results[n].text, r->captions[n].text);
 }
 
-static attn_status count_scene(struct caption_run *r, int n, attn_error *err) {
+static attn_status count_scene(struct caption_evaluation_run *r, int n, attn_error *err) {
   attn_evaluation *e = r->result;
   int objects = r->scenes[n].objects, match = is_exact(r, n);
   e->examples++, e->exact_matches += match;
@@ -153,12 +153,12 @@ static attn_status count_scene(struct caption_run *r, int n, attn_error *err) {
 /* ---- All scenes ---- */
 
 static int report(void *run, int64_t done, int64_t total) {
-  const struct caption_run *r = run;
+  const struct caption_evaluation_run *r = run;
   (void)total;
   return attn_watch_report(r->c->watch, r->done + done, 2 * r->c->examples, NULL) != ATTN_OK;
 }
 
-static attn_status run_group(struct caption_run *r, enum attn_scene_split split, int64_t first,
+static attn_status run_group(struct caption_evaluation_run *r, enum attn_scene_split split, int64_t first,
                              int count, attn_error *err) {
   for (int n = 0; n < count; n++) {
     attn_scene_make(r->c->seed, (uint64_t)(first + n), split, &r->scenes[n]);
@@ -186,7 +186,7 @@ static attn_status run_group(struct caption_run *r, enum attn_scene_split split,
 attn_status attn_evaluate_captions(const struct attn_caption_evaluation *c, attn_evaluation *result,
                                    attn_error *err) {
   static const enum attn_scene_split splits[] = {ATTN_SCENE_VALIDATION, ATTN_SCENE_UNSEEN_PAIRS};
-  struct caption_run *r = calloc(1, sizeof *r); /* too large for a small stack */
+  struct caption_evaluation_run *r = calloc(1, sizeof *r); /* too large for a small stack */
   if (!r) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: evaluation");
   r->c = c, r->result = result;
   r->generation = (attn_generation_config)ATTN_GENERATION_CONFIG_INIT;

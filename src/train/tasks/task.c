@@ -1,5 +1,6 @@
 #include "task.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "attn/lesson.h"
@@ -33,8 +34,10 @@ static const struct attn_task tasks[] = {
 
 int32_t attn_task_describe(int32_t n, attn_task_info *info) {
   if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
-  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary};
-  if (attn_descriptor_expect(info, sizeof all, sizeof all, "info", NULL)) return 0;
+  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary,
+                              tasks[n].draw ? ATTN_PICTURE_SIDE : 0};
+  const size_t first = offsetof(attn_task_info, picture_size);
+  if (attn_descriptor_expect(info, sizeof all, first, "info", NULL)) return 0;
   attn_descriptor_fill(info, &all, sizeof all);
   return 1;
 }
@@ -47,6 +50,17 @@ attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32
   if (status) return status;
   task->make(seed, n, validation != 0, &pair);
   strcpy(source, pair.source), strcpy(target, pair.target);
+  return ATTN_OK;
+}
+
+attn_status attn_task_picture(const char *name, uint64_t seed, uint64_t n, int32_t validation,
+                              unsigned char *rgb, attn_error *err) {
+  const struct attn_task *task;
+  attn_status status = attn_task_require(name, &task, err);
+  if (status) return status;
+  if (!task->draw)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "task \"%s\" has no pictures", name);
+  task->draw(seed, n, validation != 0, rgb);
   return ATTN_OK;
 }
 

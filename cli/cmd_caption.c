@@ -1,0 +1,345 @@
+/* cmd_caption.c -- attn caption: what is in a picture, and where the model looks for each word. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attn/io.h"
+#include "attn/train.h"
+#include "command.h"
+#include "console.h"
+#include "json_output.h"
+#include "picture_files.h"
+
+static const char help[] =
+    "attn caption - describe pictures with a trained captioner\n\n"
+    "usage: attn caption MODEL PICTURE.png... [OPTION...]\n"
+    "       attn caption MODEL --examples N [OPTION...]\n\n"
+    "MODEL is a checkpoint of attn train captions, or of attn train --images. A picture of any\n"
+    "size is scaled to that of the model.\n\n"
+    "  --examples N        the first N validation pictures of the model's task, 1 to 1000\n"
+    "  --show              the picture, and for each word the picture with the attention over it\n"
+    "  --svg, --png, --html FILE\n"
+    "                      the same as a picture; html is one page in both languages\n"
+    "  --num-beams N       beam search, 0 to 4096 [1: greedy]\n"
+    "  --max-new-tokens N  tokens, with the end token [0: the positions of the model]\n"
+    "  --seed N            of --examples [0]\n"
+    "  --json              one object per picture: caption, log_prob, words with the place\n"
+    "                      (row, column) of the highest attention, its weight, the entropy in "
+    "nats\n"
+    "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
+    "  --color WHEN        auto, always or never [auto]\n"
+    "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n"
+    "  --threads N         0 to 1024; 0: all [0]\n\n"
+    "The attention is the mean over layers and heads. It shows what the decoder reads, not why it\n"
+    "chooses a word: attn train measures how often a word changes if that place is hidden.\n\n"
+    "examples:\n"
+    "  attn train captions\n"
+    "  attn caption captions.safetensors --examples 3 --show\n"
+    "  attn caption captions.safetensors photo.png --html photo.html\n";
+
+enum { EXAMPLES_MAX = 1000 };
+
+struct caption_options {
+  attn_style style;
+  struct attn_cli_pictures pictures;
+  attn_generation_config generation;
+  int64_t examples, num_beams, seed, threads;
+  int show, json, help;
+};
+
+/* The attention of a caption: a row of the grid's weights for each token. */
+struct caption_view {
+  char *name, *caption;
+  double log_prob;
+  attn_array image;
+  double *weights; /* (words, positions): the sum over heads, then the mean; NULL: no attention */
+  char **words;    /* (words), with the end token */
+  char **notes;    /* (words): place and entropy */
+  int64_t count, positions, heads;
+  int failed; /* no memory */
+};
+
+struct caption_run {
+  const struct caption_options *o;
+  const attn_model *model;
+  attn_model_info info;
+  struct caption_view *views;
+  int64_t count;
+  attn_panel *panels;
+  int32_t panel_count;
+};
+
+static void free_view(struct caption_view *v) {
+  for (int64_t n = 0; n < v->count; n++) {
+    if (v->words) free(v->words[n]);
+    if (v->notes) free(v->notes[n]);
+  }
+  free(v->name), free(v->caption), free(v->weights), free(v->words), free(v->notes);
+  attn_array_free(&v->image);
+}
+
+static attn_status no_memory(attn_error *err) {
+  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
+  return ATTN_ERR_MEMORY;
+}
+
+/* ---- Attention ---- */
+
+static int open_words(struct caption_view *v, const attn_attention *a) {
+  enum { NOTE = 96 };
+  v->count = a->queries, v->positions = a->keys;
+  v->weights = calloc((size_t)(a->queries * a->keys), sizeof *v->weights);
+  v->words = calloc((size_t)a->queries, sizeof *v->words);
+  v->notes = calloc((size_t)a->queries, sizeof *v->notes);
+  if (!v->weights || !v->words || !v->notes) return 0;
+  for (int64_t n = 0; n < a->queries; n++) {
+    v->words[n] = strdup(a->query_tokens[n]), v->notes[n] = calloc(1, NOTE);
+    if (!v->words[n] || !v->notes[n]) return 0;
+  }
+  return 1;
+}
+
+static int add_head(void *context, const attn_attention *a) {
+  struct caption_view *v = context;
+  if (a->kind != ATTN_ATTENTION_CROSS) return 0;
+  if (!v->weights && !open_words(v, a)) return v->failed = 1;
+  for (int64_t n = 0; n < a->queries * a->keys; n++) v->weights[n] += (double)a->weights[n];
+  v->heads++;
+  return 0;
+}
+
+static int64_t largest(const double *row, int64_t count) {
+  int64_t best = 0;
+  for (int64_t n = 1; n < count; n++)
+    if (row[n] > row[best]) best = n;
+  return best;
+}
+
+/* In nats: 0 at one place, log n at n equal ones. */
+static double entropy(const double *row, int64_t count) {
+  double sum = 0;
+  for (int64_t n = 0; n < count; n++)
+    if (row[n] > 0) sum -= row[n] * log(row[n]);
+  return sum;
+}
+
+static void finish_words(struct caption_view *v, int64_t grid) {
+  for (int64_t n = 0; n < v->count * v->positions; n++) v->weights[n] /= (double)v->heads;
+  for (int64_t n = 0; n < v->count; n++) {
+    const double *row = v->weights + n * v->positions;
+    int64_t place = largest(row, v->positions);
+    sprintf(v->notes[n], "%.2f (%lld,%lld)  H %.2f", row[place], (long long)(place / grid + 1),
+            (long long)(place % grid + 1), entropy(row, v->positions));
+  }
+}
+
+/* ---- One picture ---- */
+
+static int draws(const struct caption_options *o) {
+  return o->show || attn_cli_has_pictures(&o->pictures);
+}
+
+static attn_status write_caption(struct caption_run *r, struct caption_view *v, attn_error *err) {
+  attn_generation_result result = ATTN_GENERATION_RESULT_INIT;
+  attn_status status =
+      attn_model_caption(r->model, &v->image.tensor, 1, &r->o->generation, &result, err);
+  if (status) return status;
+  v->caption = result.text, v->log_prob = result.log_prob;
+  if (!r->o->json && !draws(r->o)) return ATTN_OK;
+  /* One that was cut has no room for its end token: the greedy caption, cut the same way. */
+  status = attn_model_visit_caption(r->model, &v->image.tensor, result.finished ? v->caption : NULL,
+                                    r->o->generation.threads, add_head, v, err);
+  if (v->failed) return no_memory(err);
+  if (!status && v->weights) finish_words(v, r->info.grid_size);
+  return status;
+}
+
+static attn_status draw_example(const struct caption_run *r, int64_t n, struct caption_view *v,
+                                int32_t side, attn_error *err) {
+  char target[256], source[256];
+  v->image.memory = malloc((size_t)side * (size_t)side * 3);
+  v->name = malloc(sizeof target + 8);
+  if (!v->image.memory || !v->name) return no_memory(err);
+  v->image.tensor =
+      (attn_tensor){v->image.memory, ATTN_U8, 3, {side, side, 3}, {3 * (int64_t)side, 3, 1}};
+  attn_status status =
+      attn_task_picture(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, v->image.memory, err);
+  if (!status)
+    status =
+        attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, target, err);
+  if (!status) sprintf(v->name, "%s", target);
+  return status;
+}
+
+static attn_status caption_file(struct caption_run *r, const char *path, struct caption_view *v,
+                                attn_error *err) {
+  if (!(v->name = strdup(path))) return no_memory(err);
+  attn_status status = attn_image_read(path, NULL, &v->image, err);
+  return status ? status : write_caption(r, v, err);
+}
+
+/* ---- Output ---- */
+
+static void print_words_json(const struct caption_view *v, int64_t grid) {
+  attn_cli_json_begin_array("words");
+  for (int64_t n = 0; n < v->count; n++) {
+    const double *row = v->weights + n * v->positions;
+    int64_t place = largest(row, v->positions);
+    attn_cli_json_begin_object(NULL);
+    attn_cli_json_string("word", v->words[n]);
+    attn_cli_json_int("row", place / grid + 1), attn_cli_json_int("column", place % grid + 1);
+    attn_cli_json_number("weight", row[place]);
+    attn_cli_json_number("entropy", entropy(row, v->positions));
+    attn_cli_json_end_object();
+  }
+  attn_cli_json_end_array();
+}
+
+static void print_json(const struct caption_run *r, const struct caption_view *v) {
+  attn_cli_json_begin_object(NULL);
+  attn_cli_json_string(r->o->examples ? "expected" : "picture", v->name);
+  attn_cli_json_string("caption", v->caption);
+  attn_cli_json_number("log_prob", v->log_prob);
+  attn_cli_json_int("grid_size", r->info.grid_size);
+  print_words_json(v, r->info.grid_size);
+  attn_cli_json_end_object(), attn_cli_json_end_line();
+}
+
+static void print_text(const struct caption_run *r, const struct caption_view *v) {
+  int is_example = r->o->examples != 0, is_right = is_example && !strcmp(v->name, v->caption);
+  if (!is_example && r->count > 1) attn_cli_print_text(v->name, stdout), fputs(": ", stdout);
+  attn_cli_print_text(v->caption, stdout), putchar('\n');
+  if (!is_example || is_right) return;
+  fputs("  expected: ", stdout), attn_cli_print_text(v->name, stdout), putchar('\n');
+}
+
+/* The picture, then one panel for each word; equal weights have equal colours. */
+static void add_panels(struct caption_run *r, const struct caption_view *v) {
+  attn_panel *p = &r->panels[r->panel_count++];
+  const attn_bilingual_text section = {v->caption, v->caption};
+  const int32_t grid = r->info.grid_size;
+  double full = 0;
+  *p = (attn_panel)ATTN_PANEL_INIT;
+  p->kind = ATTN_PANEL_IMAGE, p->image = &v->image.tensor, p->section = section;
+  p->title = r->o->examples ? (attn_bilingual_text){"picture", "画像"}
+                            : (attn_bilingual_text){v->name, NULL};
+  for (int64_t n = 0; n < v->count * v->positions; n++) full = fmax(full, v->weights[n]);
+  for (int64_t n = 0; n < v->count; n++) {
+    attn_panel *word = &r->panels[r->panel_count++];
+    *word = (attn_panel)ATTN_PANEL_INIT;
+    word->kind = ATTN_PANEL_IMAGE, word->image = &v->image.tensor, word->section = section;
+    word->rows = word->cols = grid, word->first = 1, word->at = v->weights + n * v->positions;
+    word->full_heat = full, word->smooth = 1;
+    word->title = (attn_bilingual_text){v->words[n], NULL};
+    word->note = (attn_bilingual_text){v->notes[n], NULL};
+  }
+}
+
+static attn_status draw(const void *data, attn_picture_format format, const attn_sink *sink,
+                        attn_error *err) {
+  const struct caption_run *r = data;
+  const attn_bilingual_text title = {"Where the decoder looks for each word",
+                                     "各単語を書くときにデコーダが見る場所"};
+  return attn_panels_draw(r->panels, r->panel_count, &title, format, &r->o->style, sink, err);
+}
+
+static attn_status draw_all(struct caption_run *r, attn_error *err) {
+  const attn_sink sink = attn_cli_stdout();
+  int64_t count = 0;
+  for (int64_t n = 0; n < r->count; n++) count += 1 + r->views[n].count;
+  if (!(r->panels = calloc((size_t)count + 1, sizeof *r->panels))) return no_memory(err);
+  for (int64_t n = 0; n < r->count; n++) add_panels(r, &r->views[n]);
+  if (attn_cli_has_pictures(&r->o->pictures))
+    return attn_cli_write_pictures(&r->o->pictures, draw, r, err);
+  putchar('\n');
+  return draw(r, ATTN_PICTURE_TEXT, &sink, err);
+}
+
+/* ---- The command ---- */
+
+static attn_status caption_all(struct caption_run *r, char **paths, const char **file,
+                               attn_error *err) {
+  attn_task_info task = ATTN_TASK_INFO_INIT;
+  attn_status status = ATTN_OK;
+  for (int32_t n = 0; r->o->examples && attn_task_describe(n, &task); n++)
+    if (r->info.task && !strcmp(task.name, r->info.task)) break;
+  for (int64_t n = 0; n < r->count && !status && !attn_cli_interrupted(); n++) {
+    struct caption_view *v = &r->views[n];
+    *file = r->o->examples ? NULL : paths[n];
+    if (r->o->examples) {
+      status = draw_example(r, n, v, task.picture_size, err);
+      if (!status) status = write_caption(r, v, err);
+    } else {
+      status = caption_file(r, paths[n], v, err);
+    }
+    if (!status) (r->o->json ? print_json : print_text)(r, v);
+  }
+  *file = status ? *file : NULL;
+  if (!status && draws(r->o)) status = draw_all(r, err);
+  return status;
+}
+
+static int run(const struct caption_options *o, const attn_model *model, char **paths, int files) {
+  struct caption_run r = {.o = o, .model = model, .count = o->examples ? o->examples : files};
+  attn_error err = {.offset = -1};
+  const char *file = NULL;
+  r.info.struct_size = sizeof r.info;
+  attn_model_describe(model, &r.info, NULL);
+  if (!r.info.image_size)
+    return attn_cli_print_error("caption",
+                                "the model reads texts, not pictures; attn generate "
+                                "runs it, attn train captions trains a captioner");
+  if (o->examples && !r.info.task)
+    return attn_cli_print_error("caption",
+                                "--examples requires a model that was trained on a task of attn");
+  if (!(r.views = calloc((size_t)r.count, sizeof *r.views)))
+    return attn_cli_print_no_memory("caption");
+  attn_status status = caption_all(&r, paths, &file, &err);
+  for (int64_t n = 0; n < r.count; n++) free_view(&r.views[n]);
+  free(r.views), free(r.panels);
+  return status ? attn_cli_report_error("caption", file, &err) : EXIT_OK;
+}
+
+static const char *conflict(const struct caption_options *o, int operands) {
+  if (operands < 1) return "expected a model";
+  if (operands == 1 && !o->examples) return "expected PICTURE.png or --examples N";
+  if (operands > 1 && o->examples) return "pictures and --examples exclude each other";
+  if (o->json && draws(o)) return "--json and pictures exclude each other";
+  return NULL;
+}
+
+int attn_cmd_caption(int argc, char **argv) {
+  struct caption_options o = {.generation = ATTN_GENERATION_CONFIG_INIT};
+  struct attn_cli_style_options style = ATTN_CLI_STYLE_DEFAULTS;
+  int operands;
+  attn_model *model;
+  attn_error err;
+  const struct attn_cli_option table[] = {
+      {"--examples", OPTION_INT, &o.examples, NULL},
+      {"--show", OPTION_FLAG, &o.show, NULL},
+      {"--num-beams", OPTION_INT, &o.num_beams, NULL},
+      {"--max-new-tokens", OPTION_INT, &o.generation.max_new_tokens, NULL},
+      {"--seed", OPTION_INT, &o.seed, NULL},
+      {"--threads", OPTION_INT, &o.threads, NULL},
+      {"--json", OPTION_FLAG, &o.json, NULL},
+      ATTN_CLI_PICTURE_OPTIONS(&o.pictures),
+      ATTN_CLI_STYLE_OPTIONS(&style),
+      ATTN_CLI_HELP_OPTIONS(&o.help)};
+  if (attn_cli_parse_options(argc, argv, table, sizeof table / sizeof *table, &operands))
+    return EXIT_TROUBLE;
+  if (o.help) return fputs(help, stdout), EXIT_OK;
+  if (conflict(&o, operands))
+    return attn_cli_print_usage_error("caption", "%s", conflict(&o, operands));
+  if (attn_cli_check_range("caption", "--examples", o.examples, 0, EXAMPLES_MAX) ||
+      attn_cli_check_range("caption", "--num-beams", o.num_beams, 0, 4096) ||
+      attn_cli_check_range("caption", "--threads", o.threads, 0, ATTN_CLI_MAX_THREADS) ||
+      attn_cli_parse_style("caption", &style, &o.style))
+    return EXIT_TROUBLE;
+  o.generation.num_beams = (int32_t)o.num_beams, o.generation.threads = (int32_t)o.threads;
+  if (attn_model_open(argv[1], &model, &err))
+    return attn_cli_report_error("caption", argv[1], &err);
+  int result = run(&o, model, argv + 2, operands - 1);
+  attn_model_free(model);
+  return result;
+}
