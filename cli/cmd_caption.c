@@ -147,8 +147,9 @@ static attn_status write_caption(struct caption_run *r, struct caption_view *v, 
   if (status) return status;
   v->caption = result.text, v->log_prob = result.log_prob;
   if (!r->o->json && !draws(r->o)) return ATTN_OK;
-  /* One that was cut has no room for its end token: the greedy caption, cut the same way. */
-  status = attn_model_visit_caption(r->model, &v->image.tensor, result.finished ? v->caption : NULL,
+  /* One that fills all positions has no room for its end token: the greedy caption, cut alike. */
+  int fits = result.token_count < r->info.max_positions;
+  status = attn_model_visit_caption(r->model, &v->image.tensor, fits ? v->caption : NULL,
                                     r->o->generation.threads, add_head, v, err);
   if (v->failed) return no_memory(err);
   if (!status && v->weights) finish_words(v, r->info.grid_size);

@@ -256,6 +256,18 @@ static int is_member(const json_t *root, const char *name, const char *value) {
   return text && !strcmp(text, value);
 }
 
+/* A model reads pictures if and only if the data have them. */
+static attn_status check_kind(const struct attn_train_run *r, const json_t *root, attn_error *err) {
+  static const char kind[] = "vision-encoder-decoder";
+  int is_vision = is_member(root, "kind", kind), is_given = json_object_get(root, "kind") != NULL;
+  if (is_vision && !has_pictures(r))
+    return invalid(err, "config",
+                   "has kind \"vision-encoder-decoder\", but the data have no pictures");
+  if (!is_given || is_vision || !has_pictures(r)) return ATTN_OK;
+  return invalid(err, "config",
+                 "must have kind \"vision-encoder-decoder\": the sources are pictures");
+}
+
 static int set_default(json_t *root, const char *name, json_t *value) {
   if (!json_object_get(root, name)) return json_object_set_new(root, name, value);
   json_decref(value);
@@ -274,16 +286,6 @@ static attn_status check_model(const struct attn_model_config *config, int64_t v
       config->encoder_layers < 1)
     return invalid(err, "config", "has no encoder layers");
   return ATTN_OK;
-}
-
-/* A model reads pictures if and only if the data have them. */
-static attn_status check_kind(const struct attn_train_run *r, const struct attn_model_config *c,
-                              attn_error *err) {
-  int is_vision = c->kind == ATTN_VISION_ENCODER_DECODER;
-  if (is_vision == has_pictures(r)) return ATTN_OK;
-  return invalid(err, "config",
-                 is_vision ? "has kind \"vision-encoder-decoder\", but the data have no pictures"
-                           : "must have kind \"vision-encoder-decoder\": the sources are pictures");
 }
 
 /* Defaults of models that read pictures. */
@@ -317,7 +319,6 @@ static attn_status complete_config(json_t *root, const struct attn_train_run *r,
   attn_status status =
       text ? attn_model_config_parse(text, strlen(text), config, err) : out_of_memory(err);
   free(text);
-  if (!status) status = check_kind(r, config, err);
   return status ? status : check_model(config, words, err);
 }
 
@@ -430,6 +431,7 @@ static attn_status open_new(struct attn_train_run *r, attn_error *err) {
   if (!status) status = read_config(c->config, &root, err);
   int decoder_only = is_member(root, "kind", "decoder");
   if (!status) status = open_data(r, decoder_only, c->seed, err);
+  if (!status) status = check_kind(r, root, err);
   if (!status)
     status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
   r->dataset = (struct attn_dataset){.pairs = r->pairs,
