@@ -147,7 +147,7 @@ static attn_status write_caption(struct caption_run *r, struct caption_view *v, 
   if (status) return status;
   v->caption = result.text, v->log_prob = result.log_prob;
   if (!r->o->json && !draws(r->o)) return ATTN_OK;
-  /* One that fills all positions has no room for its end token: the greedy caption, cut alike. */
+  /* If it fills all positions its end token does not fit: the greedy caption, cut alike. */
   int fits = result.token_count < r->info.max_positions;
   status = attn_model_visit_caption(r->model, &v->image.tensor, fits ? v->caption : NULL,
                                     r->o->generation.threads, add_head, v, err);
@@ -232,6 +232,7 @@ static void add_panels(struct caption_run *r, const struct caption_view *v) {
     word->kind = ATTN_PANEL_IMAGE, word->image = &v->image.tensor, word->section = section;
     word->rows = word->cols = grid, word->first = 1, word->at = v->weights + n * v->positions;
     word->full_heat = full, word->smooth = 1;
+    word->shift = 0.5 * grid / r->info.image_size - 0.5; /* features are centred on a first pixel */
     word->title = (attn_bilingual_text){v->words[n], NULL};
     word->note = (attn_bilingual_text){v->notes[n], NULL};
   }

@@ -11,7 +11,8 @@
 #include "json_output.h"
 
 static const char help[] =
-    "attn train - train a Transformer on a generated task or on your own text pairs\n\n"
+    "attn train - train a Transformer on a generated task or on your own text pairs, or a captioner\n"
+    "on pictures\n\n"
     "usage: attn train TASK [OPTION...]\n"
     "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
     "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
@@ -19,7 +20,7 @@ static const char help[] =
     "  --list              list the tasks, each with examples\n"
     "  --data FILE         lines of source<TAB>target, UTF-8\n"
     "  --images DIR        the sources of --data are names of PNG files in DIR, the targets their\n"
-    "                      captions\n"
+    "                      captions; --captions is another name of --data\n"
     "  --validation-data FILE   lines to validate on [a tenth of --data]\n"
     "  --resume FILE       resume a run from its last checkpoint, with its settings;\n"
     "                      bit-identical to a run without interruption with the same --threads\n"
@@ -60,7 +61,9 @@ static const char help[] =
     "  attn generate dates.safetensors '12 May 1991'\n"
     "  attn train --data pairs.tsv -o mine.safetensors --tokenizer bpe:2000 --patience 5\n"
     "  attn train addition --config '{\"kind\": \"decoder\"}' -o sums.safetensors\n"
-    "  attn train reverse --config '{\"kind\": \"encoder\"}'\n";
+    "  attn train reverse --config '{\"kind\": \"encoder\"}'\n"
+    "  attn train captions && attn caption captions.safetensors --examples 3 --show\n"
+    "  attn train --images photos --captions photos.tsv -o photos.safetensors\n";
 
 struct train_options {
   attn_train_config config;

@@ -45,5 +45,11 @@ title "7. The attention of each output character; one weight in full; a page wit
 run show dates.safetensors --input '12 May 1991'
 run explain dates.safetensors --input '12 May 1991' --layer 2 --cell 'weights[0,7]' | sed -n 1,8p
 run show dates.safetensors --input '平成三年五月十二日' --html attention.html
-mkdir -p "$build/demo" && mv attention.html "$build/demo/attention.html"
-echo "the page: ${build#"$OLDPWD"/}/demo/attention.html"
+
+title "8. A captioner trained on drawn pictures, for about a minute: what is there, and where it looks for each word"
+run train captions --steps 500 --config '{"num_stages": 3}' --test-examples 100 -o captions.safetensors
+run caption captions.safetensors --examples 2 --seed 3
+run caption captions.safetensors --examples 1 --seed 3 --show | sed -n 1,20p
+run caption captions.safetensors --examples 8 --html captions.html >/dev/null
+mkdir -p "$build/demo" && mv attention.html captions.html "$build/demo/"
+echo "the pages: ${build#"$OLDPWD"/}/demo/attention.html, captions.html"

@@ -25,6 +25,18 @@ const struct study attn_cli_studies[] = {
     {"positions", "attention needs positions, and which ones decides about longer inputs",
      "Trained on words of 3 to 8 letters; exact matches on those and on longer words.",
      "[Vaswani17] section 3.5", 400, attn_cli_study_positions},
+    {"bottleneck", "one vector of fixed length does not hold an image of several objects",
+     "Captioners of the task captions with an LSTM: additive alignment, the same with equal "
+     "weights,\n"
+     "and none, where the first state is computed from one vector. Exact captions by objects.",
+     "[Bahdanau14], [Xu15]", 600, attn_cli_study_bottleneck},
+    {"alignment", "score functions: additive, dot, scaled, general",
+     "The same captioners. exact: captions; unseen: captions with a shape in a new colour; "
+     "pointing:\n"
+     "attention is highest at the object; hidden: words that change if that place is hidden; "
+     "control:\n"
+     "if another is.",
+     "[Bahdanau14], [Luong15]", 600, attn_cli_study_alignment},
     {"permutation", "self-attention is equivariant to permutations; positions break it",
      "Attention of 32 random vectors of width 64: with permuted queries, with all tokens permuted, "
      "and\n"
@@ -40,7 +52,8 @@ static const char help[] =
     "       attn study --list\n\n"
     "Trains small models with and without what the claim is about, a few minutes on two cores,\n"
     "and prints means with 95 % intervals over the seeds. The models learn to reverse words of\n"
-    "3 to 8 letters and are evaluated on 500 new words.\n\n"
+    "3 to 8 letters and are evaluated on 500 new words; those of bottleneck and alignment, which\n"
+    "take some ten minutes, describe pictures.\n\n"
     "  --list              list the studies\n"
     "  --seeds N           runs of each model, 1 to 32 [3]\n"
     "  --seed N            of the first run; the others follow [0]\n"

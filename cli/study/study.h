@@ -67,8 +67,10 @@ attn_status attn_cli_study_draw(const void *data, attn_picture_format format, co
 
 /* ---- study_model.c ---- */
 
-/* A Transformer that learns to reverse words of `shortest` to `longest` letters. */
+/* A Transformer that learns to reverse words of `shortest` to `longest` letters; or a model that
+ * learns a task. */
 struct study_model {
+  const char *task; /* NULL: words */
   char config[400]; /* members of the configuration, without braces */
   int64_t steps;
   uint64_t seed;
@@ -105,6 +107,8 @@ attn_status attn_cli_study_residual(struct study_run *run, attn_error *err);
 attn_status attn_cli_study_norm(struct study_run *run, attn_error *err);
 attn_status attn_cli_study_heads(struct study_run *run, attn_error *err);
 attn_status attn_cli_study_positions(struct study_run *run, attn_error *err);
+attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err);
+attn_status attn_cli_study_alignment(struct study_run *run, attn_error *err);
 attn_status attn_cli_study_scaling(struct study_run *run, attn_error *err);
 attn_status attn_cli_study_permutation(struct study_run *run, attn_error *err);
 

@@ -109,8 +109,9 @@ static attn_status train(struct study_training *t, double *seconds, attn_error *
   for (int n = 0; n < 4; n++) path_of(t->run, n, path[n], sizeof path[n]);
   snprintf(config, sizeof config, "{%s}", m->config);
   const attn_train_config c = {.struct_size = sizeof c,
-                               .data = path[0],
-                               .validation_data = path[1],
+                               .task = m->task,
+                               .data = m->task ? NULL : path[0],
+                               .validation_data = m->task ? NULL : path[1],
                                .output = path[2],
                                .replace = 1,
                                .config = config,
@@ -125,16 +126,21 @@ static attn_status train(struct study_training *t, double *seconds, attn_error *
   return status;
 }
 
+static attn_status write_data(const struct study_run *run, uint64_t seed, attn_error *err) {
+  char path[PATH];
+  path_of(run, 0, path, sizeof path);
+  attn_status status = write_words(path, TRAINING_WORDS, 2 * seed, err);
+  path_of(run, 1, path, sizeof path);
+  return status ? status : write_words(path, TEST_WORDS, 2 * seed + 1, err);
+}
+
 /* The last checkpoint: the best one would be chosen by the test words. */
 attn_status attn_cli_study_train(struct study_run *run, const struct study_model *m,
                                  attn_model **model, double *seconds, attn_error *err) {
   struct study_training t = {run, m};
   char path[PATH];
   attn_status status = open_folder(run, err);
-  path_of(run, 0, path, sizeof path);
-  if (!status) status = write_words(path, TRAINING_WORDS, 2 * m->seed, err);
-  path_of(run, 1, path, sizeof path);
-  if (!status) status = write_words(path, TEST_WORDS, 2 * m->seed + 1, err);
+  if (!status && !m->task) status = write_data(run, m->seed, err);
   if (!status) status = train(&t, seconds, err);
   path_of(run, 3, path, sizeof path);
   if (!status) status = attn_model_open(path, model, err);

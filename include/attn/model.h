@@ -271,7 +271,9 @@ ATTN_API attn_status attn_model_visit_attention(
 
 /**
  * Runs the model over an image and its caption, and calls visit with the attention of each head. Keys
- * are the positions "row,column" of the image's grid, from 1, row by row (attn_model_info.grid_size). A
+ * are the positions "row,column" of the image's grid, from 1, row by row (attn_model_info.grid_size). The
+ * features of position (r, c) are centred on the pixel (s (r - 1), s (c - 1)) of the scaled image, s =
+ * image_size / grid_size, the first of the s x s of its part of the image. A
  * recurrent decoder has one head of cross-attention, or none with alignment "none".
  *
  *   image    in   as attn_model_caption

@@ -78,6 +78,8 @@ typedef struct attn_panel {
                                largest of `at` */
   int32_t smooth;           /* IMAGE: 1: interpolates the weights linearly between the centres of
                                cells; 0: one colour per cell */
+  double shift;             /* IMAGE: moves all cells right and down, in cells, -0.5 to 0.5: for
+                               features whose centres are not those of equal parts of the image */
 } attn_panel;
 
 #ifdef __cplusplus

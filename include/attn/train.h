@@ -236,13 +236,13 @@ typedef struct attn_evaluation {
                                 highest at that source token */
   double alignment_chance;   /* expected alignment_matches / aligned_tokens of uniform attention */
   /* Of the tasks with pictures. aligned_tokens are there the first words that describe an object
-   * (its size), alignment_matches those at which attention is highest at a place of that object's
-   * bounding box. A hidden word is a word of an object's description, predicted after the caption
+   * (its size), alignment_matches those at which attention, averaged over layers and heads, is
+   * highest at a place that overlaps the bounding box of that object. A hidden word is a word of an object's description, predicted after the caption
    * before it from the picture with a square of 16 x 16 pixels covered by the background. */
   int64_t examples_by_objects[3], exact_matches_by_objects[3]; /* pictures with 1, 2, 3 objects */
   int64_t unseen_examples, unseen_exact_matches; /* pictures with a shape in a colour that is not
                                                     in the training data, as many more */
-  int64_t hidden_words;    /* of exact matches */
+  int64_t hidden_words;    /* of the first exact matches, at most 1000 */
   int64_t hidden_changes;  /* words that change if the place of the highest attention is hidden */
   int64_t control_changes; /* that change if another square, which does not overlap it, is hidden */
 } attn_evaluation;

@@ -45,6 +45,9 @@ attn_status attn_image_panel_prepare(attn_panel *p, int32_t n, attn_error *err) 
   if (p->smooth < 0 || p->smooth > 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: smooth is %d; it must be 0 or 1",
                      (int)n, (int)p->smooth);
+  if (!(fabs(p->shift) <= 0.5))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",
+                     "panel %d: shift is %g; it must be between -0.5 and 0.5", (int)n, p->shift);
   if (p->full_heat > 0) return ATTN_OK;
   for (int32_t i = 0; i < p->rows; i++)
     for (int32_t j = 0; j < p->cols; j++) p->full_heat = fmax(p->full_heat, weight_at(p, i, j));
@@ -71,8 +74,8 @@ static double neighbours(double at, int32_t count, int smooth, int32_t cell[2]) 
 
 static double share_at(const attn_panel *p, double x, double y) {
   int32_t col[2], row[2];
-  double right = neighbours(x, p->cols, p->smooth, col);
-  double below = neighbours(y, p->rows, p->smooth, row);
+  double right = neighbours(x - p->shift / p->cols, p->cols, p->smooth, col);
+  double below = neighbours(y - p->shift / p->rows, p->rows, p->smooth, row);
   double line[2];
   for (int n = 0; n < 2; n++) {
     double a = attn_image_panel_share(p, row[n], col[0]);

@@ -12,7 +12,7 @@ import pytest
 from conftest import ATTN, SOURCE
 
 PAGES = ["README.md", "README.ja.md", "docs/tour.md"]
-COMMANDS = ["check", "explain", "new", "run", "train", "generate", "show", "embed", "export", "info", "study"]
+COMMANDS = ["caption", "check", "explain", "new", "run", "train", "generate", "show", "embed", "export", "info", "study"]
 BLOCK = re.compile(r"(```console\n\$ attn ((?:check|explain) [^\n]*)\n)(.*?)(```)", re.S)
 
 
