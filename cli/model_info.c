@@ -22,6 +22,13 @@ static void print_layers(const attn_model_info *f) {
          (long long)f->d_model, (long long)f->ffn_dim, (long long)f->max_positions);
 }
 
+static void print_vision(const attn_model_info *f) {
+  printf("images      %d x %d pixels, grid %d x %d; decoder %s", (int)f->image_size,
+         (int)f->image_size, (int)f->grid_size, (int)f->grid_size, f->decoder_type);
+  if (f->alignment) printf(", alignment %s", f->alignment);
+  putchar('\n');
+}
+
 static void print_training(const attn_model_info *f) {
   if (!f->has_training) {
     puts("training    not recorded in the file");
@@ -46,6 +53,7 @@ static void print_text(const char *path, const attn_model_info *f) {
   attn_cli_print_text(path, stdout);
   printf(": %s\n", f->kind);
   print_layers(f);
+  if (f->image_size) print_vision(f);
   printf("vocabulary  %lld tokens, tokenizer %s\n", (long long)f->vocab_size, f->tokenizer);
   printf("parameters  %lld, %.1f MiB as float32\n", (long long)f->parameter_count,
          (double)f->parameter_count * 4 / (1 << 20));
@@ -83,6 +91,11 @@ static void print_json(const char *path, const attn_model_info *f) {
   attn_cli_json_string("kind", f->kind);
   attn_cli_json_int("encoder_layers", f->encoder_layers);
   attn_cli_json_int("decoder_layers", f->decoder_layers);
+  if (f->image_size) {
+    attn_cli_json_int("image_size", f->image_size), attn_cli_json_int("grid_size", f->grid_size);
+    attn_cli_json_string("decoder_type", f->decoder_type);
+    attn_cli_json_string("alignment", f->alignment);
+  }
   attn_cli_json_int("num_heads", f->num_heads);
   attn_cli_json_int("num_kv_heads", f->num_kv_heads);
   attn_cli_json_int("d_model", f->d_model);

@@ -102,7 +102,7 @@ def test_models_of_texts_and_of_images_are_told_apart(attn, trained, tmp_path):
         assert "the model reads images, not texts" in attn(*command, status=2).stderr
     assert "embed" in attn("embed", trained, "abc", status=2).stderr
     info = attn("info", trained).stdout
-    assert "vision-encoder-decoder" in info
+    assert "vision-encoder-decoder" in info and "images      48 x 48 pixels, grid 6 x 6; decoder lstm, alignment additive" in info
 
 
 @pytest.mark.parametrize("config, message", [

@@ -126,17 +126,21 @@ static void the_largest_weight_is_full_heat(void **state) {
 }
 
 /* Between the centres of two cells heat is linear: over black, a share of the lightest colour. */
+/* Of cells that are shifted the centres are, too. */
 static void smooth_heat_is_linear_between_centres(void **state) {
   (void)state;
+  static const double shifts[] = {0, -0.375, 0.25};
   static unsigned char black[3];
   static const attn_tensor dark = {black, ATTN_U8, 3, {1, 1, 3}, {3, 3, 1}};
   static const double at[] = {0.25, 1};
   const struct attn_rgb hot = attn_paint_color(ATTN_PAINT_HEAT + ATTN_HEAT_LEVELS - 1, ATTN_DARK);
-  for (int column = 0; column < 2; column++) { /* two cells side by side, or one above the other */
+  for (int n_case = 0; n_case < 6; n_case++) { /* cells side by side, or one above the other */
+    int column = n_case % 2;
+    double shift = shifts[n_case / 2];
     attn_panel p = panel_of(ATTN_PANEL_IMAGE, column ? 2 : 1, column ? 1 : 2, at);
-    p.image = &dark, p.smooth = 1, p.full_heat = 1;
+    p.image = &dark, p.smooth = 1, p.full_heat = 1, p.shift = shift;
     for (int n = 0; n <= 100; n++) {
-      double place = n / 100.0, share = 0.25 + 0.75 * fmin(fmax((place - 0.25) * 2, 0), 1);
+      double place = n / 100.0, share = 0.25 + 0.75 * fmin(fmax((place - 0.25) * 2 - shift, 0), 1);
       struct attn_rgb c = column ? attn_panel_image_color(&p, 0.5, place, 0, 0)
                                  : attn_panel_image_color(&p, place, 0.5, 0, 0);
       assert_true(fabs(c.r - 0.7 * share * hot.r) <= 0.5 + 1e-9);
@@ -399,12 +403,13 @@ static void bad_settings_are_refused(void **state) {
   (void)state;
   struct page page = {.left = -1};
   const attn_sink sink = {&page, grow}, none = {NULL, NULL};
-  attn_panel bad[6];
-  for (int n = 0; n < 6; n++) bad[n] = heat_over(2, 3, weights, 0);
+  attn_panel bad[8];
+  for (int n = 0; n < 8; n++) bad[n] = heat_over(2, 3, weights, 0);
   bad[0].image = NULL, bad[1].smooth = 2, bad[2].full_heat = -1, bad[3].full_heat = (double)NAN;
   bad[4].full_heat = (double)INFINITY;
+  bad[6].shift = 0.6, bad[7].shift = (double)NAN;
   bad[5].struct_size = offsetof(attn_panel, image); /* of a header without images */
-  for (int n = 0; n < 6; n++)
+  for (int n = 0; n < 8; n++)
     assert_int_equal(draw(&page, &bad[n], 1, ATTN_PICTURE_SVG, NULL), ATTN_ERR_ARGUMENT);
   bad[0] = heat_over(0, 3, weights, 0);
   assert_int_equal(draw(&page, &bad[0], 1, ATTN_PICTURE_SVG, NULL), ATTN_ERR_SHAPE);
