@@ -81,3 +81,26 @@ VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
                              vf column[TRANSPOSE_COLUMNS]) {
   transpose_8(rows, at, column);
 }
+
+VEC_INLINE vf vf_load_i8(const char *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i_u *)p)));
+}
+
+/* Lane n is the sum of x[n]: lanes l and l + 4 first, then l and l + 2, then l and l + 1. */
+VEC_INLINE vf vf_sum_each(const vf x[VL]) {
+  vf y[VL / 2];
+  _Pragma("GCC unroll 4") for (int n = 0; n < VL / 2; n++) y[n] = _mm256_add_ps(
+      _mm256_blend_ps(x[n], x[n + 4], 0xF0), _mm256_permute2f128_ps(x[n], x[n + 4], 0x21));
+  _Pragma("GCC unroll 2") for (int n = 0; n < VL / 4; n++) {
+    __m256d a = _mm256_castps_pd(y[2 * n]), b = _mm256_castps_pd(y[2 * n + 1]);
+    y[n] = _mm256_add_ps(_mm256_castpd_ps(_mm256_unpacklo_pd(a, b)),
+                         _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+  }
+  return _mm256_add_ps(_mm256_shuffle_ps(y[0], y[1], 0x88), _mm256_shuffle_ps(y[0], y[1], 0xDD));
+}
+
+/* x in a register: a compiler must not load it again for each use. */
+VEC_INLINE vf vf_once(vf x) {
+  __asm__("" : "+x"(x));
+  return x;
+}

@@ -78,3 +78,30 @@ VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
       _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(low[n])),
                                           _mm256_castps_pd(high[n]), 1));
 }
+
+VEC_INLINE vf vf_load_i8(const char *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i_u *)p)));
+}
+
+/* Lane n is the sum of x[n]: lanes l and l + 8 first, then l and l + 4, 2 and 1. */
+VEC_INLINE vf vf_sum_each(const vf x[VL]) {
+  vf y[VL / 2];
+  _Pragma("GCC unroll 8") for (int n = 0; n < VL / 2; n++) {
+    vf a = x[n / 4 * 8 + n % 4], b = x[n / 4 * 8 + n % 4 + 4];
+    y[n] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
+  }
+  _Pragma("GCC unroll 4") for (int n = 0; n < VL / 4; n++) y[n] = _mm512_add_ps(
+      _mm512_shuffle_f32x4(y[n], y[n + 4], 0x88), _mm512_shuffle_f32x4(y[n], y[n + 4], 0xDD));
+  _Pragma("GCC unroll 2") for (int n = 0; n < VL / 8; n++) {
+    __m512d a = _mm512_castps_pd(y[2 * n]), b = _mm512_castps_pd(y[2 * n + 1]);
+    y[n] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)),
+                         _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+  }
+  return _mm512_add_ps(_mm512_shuffle_ps(y[0], y[1], 0x88), _mm512_shuffle_ps(y[0], y[1], 0xDD));
+}
+
+/* x in a register: a compiler must not load it again for each use. */
+VEC_INLINE vf vf_once(vf x) {
+  __asm__("" : "+v"(x));
+  return x;
+}

@@ -135,3 +135,23 @@ VEC_INLINE void vf_transpose(const float *const rows[VL], int64_t at,
     column[n] = x;
   }
 }
+
+VEC_INLINE vf vf_load_i8(const char *p) {
+  vf x = {0};
+  for (int lane = 0; lane < VL; lane++) x[lane] = (float)((const signed char *)p)[lane];
+  return x;
+}
+
+/* Lane n is the sum of x[n]: lanes l and l + VL / 2 first, then l and l + VL / 4, and so on. */
+VEC_INLINE vf vf_sum_each(const vf x[VL]) {
+  vf sums = {0};
+  for (int n = 0; n < VL; n++) {
+    vf y = x[n];
+    for (int half = VL / 2; half; half /= 2)
+      for (int lane = 0; lane < half; lane++) y[lane] += y[lane + half];
+    sums[n] = y[0];
+  }
+  return sums;
+}
+
+VEC_INLINE vf vf_once(vf x) { return x; }

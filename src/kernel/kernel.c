@@ -31,10 +31,13 @@ static int64_t place(int64_t *end, int64_t floats) {
   return at;
 }
 
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
 static const int64_t SCORES = (int64_t)ATTN_KEY_BLOCK * ATTN_ROW_BLOCK;
 
 struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, int has_additive) {
   struct attn_sdpa_layout l = {0};
+  width = round_up(width, ATTN_PANEL_WIDTH), value_width = round_up(value_width, ATTN_PANEL_WIDTH);
   l.q = place(&l.end, width * ATTN_ROW_BLOCK);
   l.p = place(&l.end, SCORES);
   l.tile = place(&l.end, SCORES);
@@ -45,8 +48,6 @@ struct attn_sdpa_layout attn_sdpa_lay_out(int64_t width, int64_t value_width, in
   l.scores = place(&l.end, has_additive ? SCORES : 0);
   return l;
 }
-
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 struct attn_backward_layout attn_backward_lay_out(int64_t width, int64_t value_width, int64_t keys,
                                                   int has_additive, int32_t blocks) {

@@ -17,7 +17,8 @@ enum {
   ATTN_ROW_BLOCK = 64,      /* queries of a block: the lanes of the panels */
   ATTN_KEY_BLOCK = 96,      /* keys of a block, counted from key 0 */
   ATTN_BACKWARD_BLOCKS = 4, /* blocks of rows at most that share a pass over the keys */
-  ATTN_PANEL_ALIGN = 64     /* bytes: a full vector of the widest set */
+  ATTN_PANEL_ALIGN = 64,    /* bytes: a full vector of the widest set */
+  ATTN_PANEL_WIDTH = 16     /* floats: the same */
 };
 
 /* The paged keys and values of a head: key j is row j % tokens of page table[j / tokens]. Strides

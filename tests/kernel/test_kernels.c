@@ -27,7 +27,7 @@ struct setting {
   int64_t rows, keys, width, value_width;
   float *q, *k, *v, *mask, *o, *lse, *weights;
   int64_t offset, left, right;
-  int masked, window;
+  int masked, window, weighted;
   float gain;
   struct attn_sdpa_task task;
   float *workspace;
@@ -41,10 +41,10 @@ static float *numbers(int64_t n, float gain) {
 
 static void draw(struct setting *s) {
   static const int64_t keys[] = {1, 5, 6, 7, 47, 48, 95, 96, 97, 191, 192, 193, 300};
-  static const int64_t widths[] = {1, 3, 8, 17, 64, 65};
-  s->rows = 1 + below(ATTN_ROW_BLOCK), s->keys = keys[below(13)];
-  s->width = widths[below(6)], s->value_width = widths[below(6)];
-  s->masked = (int)below(3) == 0, s->window = (int)below(2);
+  static const int64_t widths[] = {1, 3, 8, 17, 64, 65, 128, 144};
+  s->rows = 1 + below(below(2) ? ATTN_ROW_BLOCK : 16), s->keys = keys[below(13)];
+  s->width = widths[below(8)], s->value_width = widths[below(8)];
+  s->masked = (int)below(3) == 0, s->window = (int)below(2), s->weighted = (int)below(2);
   s->offset = below(s->keys + 20) - 10, s->left = below(80), s->right = below(80);
   s->gain = below(4) ? 1.0f : 40.0f; /* large scores: maxima that move, blocks done again */
   s->q = numbers(s->rows * s->width, s->gain), s->k = numbers(s->keys * s->width, 3);
@@ -69,7 +69,7 @@ static void fill_task(struct setting *s) {
   t->rows = (int32_t)s->rows;
   for (int64_t r = 0; r < s->rows; r++) {
     t->q[r] = (const char *)(s->q + r * s->width), t->o[r] = (char *)(s->o + r * s->value_width);
-    t->lse[r] = s->lse + r, t->weights[r] = (char *)(s->weights + r * s->keys);
+    t->lse[r] = s->lse + r, t->weights[r] = s->weighted ? (char *)(s->weights + r * s->keys) : NULL;
     t->mask[r] = (const char *)(s->mask + r * s->keys);
     int64_t centre = r + s->offset, lo = s->window ? centre - s->left : 0;
     int64_t hi = (s->window ? centre + s->right : s->keys - 1) + 1;
@@ -119,7 +119,7 @@ static void compare_row(struct setting *s, const struct attn_kernel *kernel, int
                (int)s->keys, (int)s->width, (int)i, (int)e, (double)s->o[i * s->value_width + e],
                row.output[e]);
   }
-  for (int64_t j = 0; j < s->keys; j++)
+  for (int64_t j = 0; s->weighted && j < s->keys; j++)
     if (!(fabs((double)s->weights[i * s->keys + j] - row.weights[j]) <=
           attn_ref_bound_weight(&row, j)))
       fail_msg("%s: weights[%d,%d] is %g, not %g (E %d, n %d)", kernel->name, (int)i, (int)j,

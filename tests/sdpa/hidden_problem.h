@@ -65,7 +65,7 @@ static void fill(double *to, int64_t count, double gain) {
 }
 
 static void draw_shape(struct hidden_problem *c) {
-  int few = chance(4); /* one row against many keys: split keys, single-query kernel */
+  int few = chance(4); /* one row against many keys: split keys, decoding */
   c->b = 1 + below(2), c->h = 1 + below(2), c->hq = c->h * (few ? PICK(1, 1, 3) : PICK(1, 2, 3));
   c->l = few ? PICK(1, 1, 1, 2, 5) : PICK(1, 3, 7, 8, 33, 64, 65, 70);
   c->s = few ? PICK(1, 30, 200, 3072, 3300) : PICK(1, 2, 6, 30, 95, 97, 130, 193, 200);

@@ -131,23 +131,26 @@ static void whatever_another_row_holds(void **state) {
   assert_memory_not_equal(got + EV, expected + EV, EV * sizeof(float));
 }
 
-/* A single query of a head as in decoding: scores so large that rows rescale, strides, any
- * width, and values that are not finite. */
+/* A few queries of a head, as in decoding, and each of them alone: scores so large that rows
+ * rescale, windows, any width, and values that are not finite. */
 static void a_row_alone(void **state) {
   (void)state;
-  desc.flags = 0, desc.mask = NULL;
-  v[5 * EV + 3] = __builtin_inff(), k[9 * E] = __builtin_nanf("");
-  for (int e = 0; e < E; e++) q[3 * E + e] *= 1000, k[200 * E + e] *= 30;
+  enum { FEW = 13 };
+  desc.flags = ATTN_SDPA_WINDOW | ATTN_SDPA_OFFSET, desc.mask = NULL;
+  desc.align = ATTN_ALIGN_OFFSET, desc.window_right = 30;
+  v[50 * EV + 3] = __builtin_inff(), k[90 * E] = __builtin_nanf("");
+  for (int e = 0; e < E; e++) q[3 * E + e] *= 1000, k[100 * E + e] *= 30;
   for (int h = 0; h < 3; h++) {
-    tq = attn_tensor_dense(ATTN_F32, q + h * L * E, 1, 1, L, E);
+    desc.offset = 80, desc.window_left = h == 2 ? -1 : 120;
+    tq = attn_tensor_dense(ATTN_F32, q + h * L * E, 1, 1, FEW, E);
     tk = attn_tensor_dense(ATTN_F32, k + h * S * E, 1, 1, S - h * 90, E - h);
     tv = attn_tensor_dense(ATTN_F32, v + h * S * EV, 1, 1, S - h * 90, EV - h);
-    tgot = attn_tensor_dense(ATTN_F32, got, 1, 1, L, EV - h);
+    tgot = attn_tensor_dense(ATTN_F32, got, 1, 1, FEW, EV - h);
     tq.shape[3] = E - h;
     forward();
-    memcpy(expected, got, (size_t)(L * (EV - h)) * sizeof *got);
+    memcpy(expected, got, (size_t)(FEW * (EV - h)) * sizeof *got);
     tq.shape[2] = tgot.shape[2] = 1;
-    for (int i = 0; i < L; i++) {
+    for (int i = 0; i < FEW; i++, desc.offset++) {
       tq.data = q + h * L * E + i * E;
       forward();
       assert_memory_equal(got, expected + i * (EV - h), (size_t)(EV - h) * sizeof *got);
