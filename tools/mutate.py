@@ -3,7 +3,7 @@
 
     tools/mutate.py [NAME...]        all mutations, or the named ones
     tools/mutate.py --part 2/4       the second quarter
-    tools/mutate.py --sample N       N of them, drawn by ATTN_SEED or anew in each run
+    tools/mutate.py --sample N       N of them, drawn by ATTN_SEED or at random in each run
     tools/mutate.py --list           the names, by module
     tools/mutate.py --stale          those that no longer apply, each with the nearest code
     tools/mutate.py --refresh        rewrites those where only names differ; prints those that a person must mend
@@ -17,8 +17,11 @@ The mutations are in tests/mutations, one table per module; tools/mutations.py d
 apply exactly once, the mutated tree must build, and a test must fail that passes without the mutation.
 Exit status 1 if one survives or is stale.
 
-The copies of the tree stay in build/mutate with their builds, so a run compiles only what changed since the
-last one. build/mutate/caught.json has the test that caught each mutation last; it is tried first.
+    --passed        the tests of build/test have just passed: do not repeat them without a mutation
+
+The preset test (build/test, Ninja) is built first. For a mutation, only the files that contain the mutated code are
+compiled, from a copy of the tree in build/mutate, and only the programs that link them are linked; a test of
+which no program changes is not run. build/mutate/caught.json has the test that caught each mutation last; it is tried first.
 """
 import argparse
 import fcntl
@@ -27,6 +30,7 @@ import os
 import queue
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,18 +43,13 @@ import mutations as tables
 import refresh_mutations
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIES = ROOT / "build/mutate"
+COPIES, BUILD = ROOT / "build/mutate", ROOT / "build/test"
 CPU_SECONDS, SECONDS = 60, 600  # of one test's process; a mutation that makes it longer counts as caught
 PASSING = set()       # tests that passed without a mutation
+ALL_PASSED = "--passed" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
 SAVING = threading.Lock()
-LIGHTER = {  # by base name; AVX-512 takes long to compile, and a software model of 4 lanes stands in for its 16
-    "model_avx512.c": [("VL 16", "VL 4"), ("FUSED 1", "FUSED 0")],
-    "cpu.c": [("return ATTN_ISA_AVX512;", "return ATTN_ISA_AVX2;")],
-    "k_avx512.c": [('#include "vec_avx512.h"', """#include "kernel.h"
-const struct attn_kernel attn_kernel_avx512 = {.isa = ATTN_ISA_AVX512};
-#if 0"""), ('#include "sdpa_f32.inc"', "#endif")],
-}
+HEAVY = {"sdpa_f32_avx512.c", "model_avx512.c"}  # take long to compile; the scalar and AVX2 kernels have the same code
 SUITES = {  # which tests run for a mutated module, by their folders in tests/; others get those of the C code
     "lesson": ("lesson", "report", "cli"),
     "report": ("report", "lesson", "cli"),
@@ -58,29 +57,20 @@ SUITES = {  # which tests run for a mutated module, by their folders in tests/; 
     "python": ("python",),
 }
 SLOW_FOLDERS = ("sdpa", "kernel")  # they fail for mutations of the kernels and rarely for what is built on them
-TARGETS = {  # what a Python test needs, by the variable that names it
-    "ATTN_BIN": ["attn-cli"], "ATTN_LIBRARY_PATH": ["attn", "attn-model"], "ATTN_DRIVE_MODEL": ["drive_model"],
-    "ATTN_TOKENIZE": ["tokenize"],
-}
-
-
 def run(*command, cwd, **options):
     return subprocess.run(list(map(str, command)), cwd=cwd, text=True, errors="replace", capture_output=True,
                           **options)
 
 
 class Test:
-    """A test of CTest's list: what to build, what to run, and its folder in tests/."""
+    """A test of CTest's list: its programs, what to run, and its folder in tests/."""
 
-    def __init__(self, entry, graph, build):
+    def __init__(self, entry, graph):
         properties = {p["name"]: p["value"] for p in entry.get("properties", [])}
         self.name, self.labels = entry["name"], properties.get("LABELS", [])
         self.environment = dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", []))
         self.python = "python" in self.labels
-        self.command = entry.get("command", [str(build / self.name)])
-        self.targets = [t for name, targets in TARGETS.items() if name in self.environment for t in targets]
-        if not self.python:
-            self.targets = [self.name]
+        self.command = entry["command"]
         node, files = entry.get("backtrace"), []
         while node is not None:
             files.append(graph["files"][graph["nodes"][node]["file"]])
@@ -96,22 +86,54 @@ def selected(command, function):
     return [word for word in command if not word.endswith(".py")] + [f"{files[0]}::{function}"] if files else command
 
 
-class Copy:
-    """A copy of the tree with its own build. A lock keeps other runs out of it."""
+class Build:
+    """build/test: its tests, how each object is compiled, which files it includes, and how each program is linked."""
 
-    def __init__(self, number):
+    def __init__(self):
+        os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
+        for command in (["cmake", "--preset", "test", f"-DATTN_PYTHON={sys.executable}"], ["cmake", "--build", "--preset", "test"]):
+            done = run(*command, cwd=ROOT)
+            if done.returncode:
+                sys.exit(done.stdout + done.stderr)
+        listing = json.loads(run("ctest", "--test-dir", BUILD, "--show-only=json-v1", cwd=ROOT).stdout)
+        every = [Test(entry, listing["backtraceGraph"]) for entry in listing["tests"]]
+        self.tests = {t.name: t for t in every if t.folder and "rare" not in t.labels and "long" not in t.labels}
+        self.compile = {}  # by object
+        for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+            command = shlex.split(entry["command"])
+            self.compile[command[command.index("-o") + 1]] = command
+        self.includes = {}  # by object
+        for block in run("ninja", "-t", "deps", cwd=BUILD).stdout.split("\n\n"):
+            name, *files = block.splitlines() or [""]
+            self.includes[name.split(": #deps")[0]] = {f.strip() for f in files}
+        self.link = {}  # by program or shared library
+        for line in run("ninja", "-t", "commands", "all", cwd=BUILD).stdout.splitlines():
+            output = re.search(r" -o (\S+) ", line)
+            if output and output[1] not in self.compile:
+                self.link[output[1]] = line
+
+    def affected(self, path):
+        """The objects that contain a file's code."""
+        every = [o for o, files in self.includes.items() if str(ROOT / path) in files and o in self.compile]
+        return [o for o in every if Path(o).stem not in HEAVY] or every
+
+    def programs(self, test):
+        """What a test runs or loads: a program, or the files and the folder that its environment names."""
+        named = {*test.command, *test.environment.values()}
+        libraries = {o for o in self.link if o.startswith("libattn")}
+        found = {o for o in self.link if str(BUILD / o) in named}
+        return found | libraries if str(BUILD) in named or "attn" in found else found
+
+
+class Copy:
+    """A copy of the tree, and the programs of one mutation. A lock keeps other runs out of it."""
+
+    def __init__(self, number, build):
         while not self.lock(COPIES / str(number)):
             number += 1
-        self.tree, self.build = (COPIES / str(number) / name for name in ("tree", "build"))
+        self.build, self.tests, self.objects, self.isa = build, build.tests, [], {}
+        self.tree, self.out = (COPIES / str(number) / name for name in ("tree", "out"))
         sync(self.tree)
-        if self.configure().returncode:  # left by another generator or compiler, perhaps: start again
-            shutil.rmtree(self.build, ignore_errors=True)
-            done = self.configure()
-            if done.returncode:
-                raise RuntimeError(done.stdout + done.stderr)
-        listing = json.loads(run("ctest", "--test-dir", self.build, "--show-only=json-v1", cwd=self.tree).stdout)
-        every = [Test(entry, listing["backtraceGraph"], self.build) for entry in listing["tests"]]
-        self.tests = {t.name: t for t in every if t.folder and "rare" not in t.labels and "long" not in t.labels}
 
     def lock(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,10 +144,46 @@ class Copy:
             return False
         return True
 
-    def configure(self):
-        cache = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        return run("cmake", "-S", self.tree, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O1",
-                   "-DATTN_TESTS=ON", f"-DATTN_PYTHON={sys.executable}", *cache, cwd=self.tree)
+    def begin(self, path):
+        """Prepares for a mutation of this file: links to all unmutated programs, and the objects to compile."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        for name in (*self.build.link, "libattn.so", "libattn.so.0.1", "libattn-model.so", "libattn-model.so.0.1"):
+            os.link(BUILD / name, self.out / name, follow_symlinks=False)
+        self.objects, self.ready, self.path = self.build.affected(path), set(), path
+        included = [o for o, files in self.build.includes.items() if str(ROOT / path) in files]
+        self.isa = {} if len(included) == len(self.objects) else {"ATTN_ISA": "scalar"}  # by default the heavy kernel is chosen
+
+    def here(self, text):
+        """A command's or variable's text with the paths of this copy."""
+        return re.sub(rf"{re.escape(str(ROOT))}/(?!build/)", f"{self.tree}/", text.replace(str(BUILD), str(self.out)))
+
+    def make(self, outputs):
+        """Compiles and links what the mutation changes in these programs: the errors if that fails, None if nothing changes."""
+        changed = False
+        for output in sorted(outputs, reverse=True):
+            line = self.build.link[output]
+            objects = [o for o in self.objects if f" {o} " in line]
+            changed |= bool(objects)
+            for o in [o for o in objects if o not in self.ready]:
+                command = [self.here(word) for word in self.build.compile[o]] + ["-w"]
+                target = self.out / o
+                target.parent.mkdir(parents=True, exist_ok=True)
+                command[command.index("-o") + 1] = str(target)
+                done = run(*command, cwd=BUILD)
+                if done.returncode:
+                    return done.stderr[-2000:]
+                self.ready.add(o)
+            if not objects or output in self.ready:
+                continue
+            for o in objects:
+                line = line.replace(f" {o} ", f" {self.out / o} ")
+            (self.out / output).unlink()  # a link to the file in build/test
+            done = run("sh", "-c", line.replace(f" -o {output} ", f" -o {self.out / output} "), cwd=BUILD)
+            if done.returncode:
+                return done.stderr[-2000:]
+            self.ready.add(output)
+        return "" if changed or self.path.endswith(".py") else None
 
     def order(self, mutation, module):
         """The tests to run: the likeliest one first, then those of the module's folder. Each is a test's name,
@@ -137,38 +195,46 @@ class Copy:
                                   t.name))
         return list(dict.fromkeys(first + [t.name for t in suite]))
 
+    def execute(self, each, mutated):
+        """Runs a test, by name or name::function: (whether it failed, its name with the function that failed)."""
+        name, _, function = each.partition("::")
+        test = self.tests[name]
+        command, environment = test.command, {**test.environment, **self.isa}
+        if mutated:
+            command, environment = list(map(self.here, command)), {key: self.here(value) for key, value in environment.items()}
+        if test.python:
+            command = selected(command, function) + ["-x"]
+        try:
+            done = run("bash", "-c", f'ulimit -t {CPU_SECONDS}; exec "$@"', "-", *command, cwd=self.out, timeout=SECONDS,
+                       env={**os.environ, **environment})
+        except subprocess.TimeoutExpired:
+            return True, each
+        failed = re.search(r"^(?:FAILED|ERROR) \S*?\.py::(.+?)(?: - .*)?$", done.stdout, re.M) if test.python else None
+        return done.returncode != 0, f"{name}::{failed[1]}" if failed else each
+
     def failing(self, tests):
-        """Builds and runs the tests one by one: the first that fails, and the compiler's errors if one does not build."""
+        """Runs the tests one by one: the first that fails, and the compiler's errors if its programs do not build."""
         for each in tests:
-            name, _, function = each.partition("::")
-            test = self.tests[name]
-            if test.targets:
-                built = run("cmake", "--build", self.build, "--target", *test.targets, cwd=self.tree)
-                if built.returncode:
-                    return each, "does not build:\n" + built.stdout[-2000:] + built.stderr[-500:]
-            command = list(test.command)
-            if test.python:
-                command = selected(command, function) + ["-x"]
-            try:
-                done = run("bash", "-c", f'ulimit -t {CPU_SECONDS}; exec "$@"', "-", *command, cwd=self.build, timeout=SECONDS,
-                           env={**os.environ, **test.environment})
-            except subprocess.TimeoutExpired:
-                return each, ""
-            if done.returncode:
-                failed = re.search(r"^(?:FAILED|ERROR) \S*?\.py::(.+?)(?: - .*)?$", done.stdout, re.M) if test.python else None
-                return f"{name}::{failed.group(1)}" if failed else each, ""
+            errors = self.make(self.build.programs(self.tests[each.partition("::")[0]]))
+            if errors:
+                return each, "does not build:\n" + errors
+            failed, name = (False, each) if errors is None else self.execute(each, True)
+            if failed:
+                return name, ""
         return None, ""
 
     def passes(self, test):
         """Whether a test that caught a mutation passes without it."""
-        if test not in PASSING and self.failing([test]) == (None, ""):
-            PASSING.add(test)
-        return test in PASSING
+        key = test, *self.isa
+        if key not in PASSING and (ALL_PASSED and not self.isa or not self.execute(test, False)[0]):
+            PASSING.add(key)
+        return key in PASSING
 
     def judge(self, mutation, place):
         """(whether a test caught the mutation, the verdict in words)."""
         file = self.tree / place.source.path
         text = file.read_text()
+        self.begin(place.source.path)
         file.write_text(place.mutated(mutation.new))
         try:
             test, problem = self.failing(self.order(mutation, tables.module_of(place.source.path).split("/")[-1]))
@@ -190,15 +256,12 @@ def files_of(tree):
 
 
 def sync(tree):
-    """Makes the tree a copy of the source. Unchanged files keep their times, so they are not compiled again."""
+    """Makes the tree a copy of the source."""
     source, there = set(files_of(ROOT)), set(files_of(tree))
     for path in there - source:
         (tree / path).unlink()
     for path in source:
         data = (ROOT / path).read_bytes()
-        for old, new in LIGHTER.get(path.name, []):
-            assert data.count(old.encode()) == 1, f"{path}: {old}"
-            data = data.replace(old.encode(), new.encode())
         if path not in there or (tree / path).read_bytes() != data:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_bytes(data)
@@ -225,7 +288,7 @@ def break_one(copies, mutation, place):
 
 
 def choose(every, options):
-    """The mutations to run; `every` is in the order of their files, so that restoring one compiles what the next needs."""
+    """The mutations to run; `every` is in the order of their files."""
     if options.part:
         part, parts = map(int, options.part.split("/"))
         return every[len(every) * (part - 1) // parts:len(every) * part // parts]
@@ -246,12 +309,11 @@ def run_all(chosen, places):
         before = json.loads((COPIES / "caught.json").read_text())
         CAUGHT.update((name, test) for name, test in before.items() if name in places)
     count = min(os.cpu_count() or 1, 8, len(chosen))
-    os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = "1"  # the copies are built in parallel
-    os.environ["CMOCKA_TEST_ABORT"] = "1"           # the first failure is enough
-    os.environ.setdefault("CCACHE_BASEDIR", str(COPIES))
+    build = Build()
+    os.environ["CMOCKA_TEST_ABORT"] = "1"  # the first failure is enough
     with ThreadPoolExecutor(count) as pool:
         copies = queue.SimpleQueue()
-        for copy in pool.map(Copy, range(count)):
+        for copy in pool.map(lambda n: Copy(n, build), range(count)):
             copies.put(copy)
         lost = list(pool.map(lambda m: break_one(copies, m, places[m.name][0]), chosen)).count(False)
     print(f"{len(chosen) - lost} of {len(chosen)} mutations caught")
@@ -294,7 +356,7 @@ def refresh(every, stale, tree, options):
 def main():
     parser = argparse.ArgumentParser(description="Mutation testing; see the head of this file.")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    for flag in ("list", "stale", "refresh"):
+    for flag in ("list", "stale", "refresh", "passed"):
         parser.add_argument(f"--{flag}", action="store_true")
     parser.add_argument("--part", metavar="N/ALL")
     parser.add_argument("--sample", type=int)

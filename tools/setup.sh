@@ -7,13 +7,14 @@ set -eu
 what=${1:-build}
 packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
-  binutils python3 python3-venv man-db"
+  ninja-build binutils python3 python3-venv man-db"
 
 missing=
 for package in $packages; do
   # A compiler or CMake from elsewhere is fine, as long as the command exists.
   case $package in
     gcc | make | cmake | clang | python3) command -v "$package" >/dev/null && continue ;;
+    ninja-build) command -v ninja >/dev/null && continue ;;
     pkg-config) command -v pkg-config >/dev/null && continue ;;
     man-db) command -v man >/dev/null && continue ;;
   esac

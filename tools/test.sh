@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs ATTN_PYTHON="$PWD/build/venv/bin/python"
 export ATTN_SEEDS=${ATTN_SEEDS:-$PWD/../shared/seeds}
-command -v ninja >/dev/null && export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # fewer file operations than make
+export CMAKE_GENERATOR=Ninja
 python_option=-DATTN_PYTHON=$ATTN_PYTHON
 mkdir -p build
 
@@ -33,8 +33,7 @@ suite() { # suite PRESET CTEST-OPTION...
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j"$jobs" "$@"
 }
 
-build_fuzzers() { build fuzz fuzzers; }
-fuzzers() { fuzz/run.sh build/fuzz "${SECONDS_EACH:-10}"; }
+fuzzers() { fuzz/run.sh build/debug "${SECONDS_EACH:-10}"; }
 
 every_float() { printf '%s\n' tanh exp2 exponential | xargs -P"$jobs" -I{} env build/test/test_{} --all; }
 
@@ -53,8 +52,8 @@ long_part() { # long_part NAME: a part of the long suite, as tools/long.sh lists
       part "tanh, 2^x and e^x of every float" every_float
       ;;
     fuzz_*)
-      part "build (fuzzers)" build fuzz "$1"
-      WORKERS=$jobs part "$1" fuzz/run.sh build/fuzz "${SECONDS_EACH:-300}" "${1#fuzz_}"
+      part "build (fuzzers)" build debug "$1"
+      WORKERS=$jobs part "$1" fuzz/run.sh build/debug "${SECONDS_EACH:-300}" "${1#fuzz_}"
       ;;
     mutations-*) part "mutations, part ${1#*-} of 4" "$ATTN_PYTHON" tools/mutate.py --part "${1#*-}/4" ;;
     *) return 2 ;;
@@ -74,20 +73,19 @@ environment() { # waits for the Python environment; prints its log if it failed
 case ${1:-all} in
   quick)
     part "build (gcc, warnings are errors)" build test
-    part "quick tests" suite test -LE 'slow|long|rare|mutation'
+    part "quick tests" suite test -LE 'slow|long|rare'
     ;;
   all)
     begin_environment
     part "build (gcc, warnings are errors)" build test
-    part "build (clang, warnings are errors; AddressSanitizer, UndefinedBehaviorSanitizer)" build debug
+    part "build (clang, warnings are errors; AddressSanitizer, UndefinedBehaviorSanitizer, fuzzers)" build debug
     part "build (ThreadSanitizer)" build tsan threads
-    part "build (fuzzers)" build_fuzzers
     part "Python environment" environment
-    part "tests (gcc)" suite test -LE 'rare|mutation'
+    part "tests (gcc)" suite test -LE rare
     part "tests of the C code (AddressSanitizer, UndefinedBehaviorSanitizer)" suite debug -L c
     part "tests (ThreadSanitizer)" suite tsan -L threads
     part "fuzzers" fuzzers
-    part "mutations (a sample)" suite test -L mutation --verbose
+    part "mutations (a sample)" "$ATTN_PYTHON" tools/mutate.py --sample 40 --passed
     ;;
   long)
     exec tools/long.sh "${@:2}"
@@ -99,12 +97,12 @@ case ${1:-all} in
     part "mutations" "$ATTN_PYTHON" tools/mutate.py
     ;;
   fuzz)
-    part "build (fuzzers)" build_fuzzers
+    part "build (fuzzers)" build debug fuzzers
     part "fuzzers" fuzzers
     ;;
   coverage)
     build coverage
-    suite coverage -L c -LE mutation
+    suite coverage -L c
     command -v gcovr >/dev/null && gcovr -r . --object-directory build/coverage src cli ||
       echo "the coverage data is in build/coverage; gcovr prints it"
     ;;

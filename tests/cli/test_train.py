@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,6 +251,11 @@ def large(tmp_path_factory):
     return str(path)
 
 
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("phase,message", [
     (["dates", "--steps", "1", "--max-validation-examples", "16000000"], "interrupted at step 1"),
@@ -260,11 +266,15 @@ def test_each_phase_stops_at_the_first_signal(tmp_path, large, number, phase, me
     """A phase of much more than 20 s ends at once, with status 130, and can be resumed."""
     run = subprocess.Popen([ATTN, "train", *(large if word == LARGE else word for word in phase), "--config", SMALL, "-o", "m.safetensors"], cwd=tmp_path,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
-    assert run.poll() is None, "it ended before the signal"
-    start = time.monotonic()
-    run.send_signal(number)
-    out, err = run.communicate()
+    try:
+        while run.poll() is None and cpu_seconds(run.pid) < 0.7:
+            time.sleep(0.02)
+        assert run.poll() is None, "it ended before the signal"
+        start = time.monotonic()
+        run.send_signal(number)
+        out, err = run.communicate(timeout=60)
+    finally:
+        run.kill()
     assert time.monotonic() - start < 3 and run.returncode == 130 and message in err, (time.monotonic() - start, run.returncode, out, err)
     left = set(os.listdir(tmp_path))
     assert left == (set() if "before" in message else {"m.last.safetensors"} if "step" in message

@@ -21,8 +21,11 @@
 #include "random.h"
 #include "scarce.h"
 #include "scratch.h"
+#include "select.h"
 
 enum { STEPS = 24, EVERY = 3, STATES = 400 };
+/* Under a sanitizer a run takes ten times as long: fewer of the places to stop at, in every phase. */
+enum { STRIDE = SANITIZED ? 5 : 1 };
 
 #define LAYERS "\"num_heads\": 2, \"ffn_dim\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
 static const char tiny[] = "{\"d_model\": 8, " LAYERS "}",
@@ -160,7 +163,7 @@ static void stop_and_resume(const char *config, int64_t every) {
 
 static void test_resume_is_bitwise_identical(void **state) {
   (void)state;
-  stop_and_resume(tiny, 1);
+  stop_and_resume(tiny, STRIDE);
   stop_and_resume(encoder, 5);
 }
 
@@ -196,7 +199,7 @@ static int32_t count_calls(void *context, const attn_train_state *s) {
 
 /* A BPE tokenizer, three batches per step. */
 static attn_train_config run_with_phases(struct phases *p) {
-  attn_train_config run = new_run(tiny, STEPS, NULL);
+  attn_train_config run = new_run(tiny, 3 * EVERY, NULL);
   run.tokenizer = "bpe:270", run.max_validation_examples = 40;
   run.batch_size = 40, run.gradient_accumulation_steps = 3; /* polled within the second batch */
   run.progress = count_calls, run.context = p;
@@ -214,7 +217,7 @@ static void test_interrupt_in_every_phase(void **state) {
   int stopped[ATTN_TRAIN_VALIDATE + 1] = {0};
   const int64_t late = all.calls - 1; /* within the last validation; the last call follows it */
   for (int64_t at = 1; at <= late;
-       at = at < late && at + 1 + at / 12 > late ? late : at + 1 + at / 12) {
+       at = at < late && at + 1 + at * STRIDE / 12 > late ? late : at + 1 + at * STRIDE / 12) {
     struct phases p = {.at = at};
     run = run_with_phases(&p);
     attn_train_state end = expect(&run, ATTN_ERR_INTERRUPTED);
@@ -343,7 +346,7 @@ static void replace(void) {
 static void test_best_and_last_belong_to_one_run(void **state) {
   (void)state;
   int kills = 0, status = -1;
-  for (int64_t most = 2000; kills < 200; most += most / 20) {
+  for (int64_t most = 2000; kills < 200; most += most * STRIDE / 20) {
     attn_train_config run = new_run(tiny, EVERY, NULL);
     run.progress = NULL, run.replace = 1;
     expect(&run, ATTN_OK);
