@@ -136,6 +136,11 @@ static void finish_words(struct caption_view *v, int64_t grid) {
 
 /* ---- One picture ---- */
 
+static void remove_word(struct caption_view *v) {
+  v->count--;
+  free(v->words[v->count]), free(v->notes[v->count]);
+}
+
 static int draws(const struct caption_options *o) {
   return o->show || attn_cli_has_pictures(&o->pictures);
 }
@@ -147,10 +152,11 @@ static attn_status write_caption(struct caption_run *r, struct caption_view *v, 
   if (status) return status;
   v->caption = result.text, v->log_prob = result.log_prob;
   if (!r->o->json && !draws(r->o)) return ATTN_OK;
-  /* If it fills all positions its end token does not fit: the greedy caption, cut alike. */
-  int fits = result.token_count < r->info.max_positions;
-  status = attn_model_visit_caption(r->model, &v->image.tensor, fits ? v->caption : NULL,
+  /* A caption that fills all positions does not fit with an end token: it has no words here. */
+  if (result.token_count >= r->info.max_positions) return ATTN_OK;
+  status = attn_model_visit_caption(r->model, &v->image.tensor, v->caption,
                                     r->o->generation.threads, add_head, v, err);
+  if (!status && v->count && !result.finished) remove_word(v); /* the end token */
   if (v->failed) return no_memory(err);
   if (!status && v->weights) finish_words(v, r->info.grid_size);
   return status;

@@ -11,7 +11,8 @@
 #include "json_output.h"
 
 static const char help[] =
-    "attn train - train a Transformer on a generated task or on your own text pairs, or a captioner\n"
+    "attn train - train a Transformer on a generated task or on your own text pairs, or a "
+    "captioner\n"
     "on pictures\n\n"
     "usage: attn train TASK [OPTION...]\n"
     "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
@@ -179,7 +180,7 @@ static void print_share(int64_t part, int64_t of) {
   double n = (double)of, p = of ? (double)part / n : 0, center = p + z2 / (2 * n);
   double radius = z * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
   if (!of) return (void)printf("-");
-  printf("%.2f %% (95 %%: %.2f to %.2f)", 100 * p, 100 * (center - radius) / (1 + z2 / n),
+  printf("%.2f %% (95 %%: %.2f to %.2f)", 100 * p, 100 * fmax(0, center - radius) / (1 + z2 / n),
          100 * (center + radius) / (1 + z2 / n));
 }
 

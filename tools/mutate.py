@@ -105,7 +105,7 @@ class Build:
         self.includes = {}  # by object
         for block in run("ninja", "-t", "deps", cwd=BUILD).stdout.split("\n\n"):
             name, *files = block.splitlines() or [""]
-            self.includes[name.split(": #deps")[0]] = {f.strip() for f in files}
+            self.includes[name.split(": #deps")[0]] = {os.path.normpath(BUILD / f.strip()) for f in files}  # ccache makes them relative
         self.link = {}  # by program or shared library
         for line in run("ninja", "-t", "commands", "all", cwd=BUILD).stdout.splitlines():
             output = re.search(r" -o (\S+) ", line)

@@ -39,7 +39,7 @@ attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err) {
       attn_evaluation e = ATTN_EVALUATION_INIT;
       double seconds;
       status = measure(run, rows[r], s, &e, &seconds, err);
-      for (int n = 0; n < OBJECTS; n++)
+      for (int n = 0; n < OBJECTS && !status; n++)
         t->sample[r][n][s] = share(e.exact_matches_by_objects[n], e.examples_by_objects[n]);
     }
   return status;
@@ -71,8 +71,7 @@ attn_status attn_cli_study_alignment(struct study_run *run, attn_error *err) {
       attn_evaluation e = ATTN_EVALUATION_INIT;
       double seconds = NAN;
       status = measure(run, rows[r], s, &e, &seconds, err);
-      fill_shares(t, r, s, &e);
-      cost->sample[r][0][s] = 1000 * seconds;
+      if (!status) fill_shares(t, r, s, &e), cost->sample[r][0][s] = 1000 * seconds;
     }
   return status;
 }

@@ -222,7 +222,8 @@ ATTN_API attn_status attn_model_generate(const attn_model *model, const char *co
  *
  * Errors    as attn_model_generate; ATTN_ERR_ARGUMENT: the model reads texts; ATTN_ERR_SHAPE,
  *           ATTN_ERR_TYPE (an image).
- * Cost      The encoder once for each image, then one decoder step per token.
+ * Cost      The encoder once for each image, then one decoder step per token. Memory for all images at
+ *           once, 12 image_size^2 bytes each.
  * Source    [Xu et al. 2015] arXiv 1502.03044; [Vaswani17] for a Transformer decoder.
  */
 ATTN_API attn_status attn_model_caption(const attn_model *model, const attn_tensor *images,
@@ -271,9 +272,8 @@ ATTN_API attn_status attn_model_visit_attention(
 
 /**
  * Runs the model over an image and its caption, and calls visit with the attention of each head. Keys
- * are the positions "row,column" of the image's grid, from 1, row by row (attn_model_info.grid_size). The
- * features of position (r, c) are centred on the pixel (s (r - 1), s (c - 1)) of the scaled image, s =
- * image_size / grid_size, the first of the s x s of its part of the image. A
+ * are the positions "row,column" of the image's grid, from 1, row by row. A position covers s x s pixels
+ * of the scaled image, s = image_size / grid_size, and its features are centred on the upper left one. A
  * recurrent decoder has one head of cross-attention, or none with alignment "none".
  *
  *   image    in   as attn_model_caption

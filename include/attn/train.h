@@ -190,7 +190,9 @@ typedef struct attn_train_config {
                             values up to the order of summation, but slower than float32 and with
                             more memory */
   const char *images;    /* with data: the folder of its pictures. The sources are then the names of
-                            PNG files in it, the targets their captions */
+                            PNG files in it, the targets their captions. A picture is decoded each
+                            time it is drawn; a resumed run notices changed captions, not changed
+                            pictures */
 } attn_train_config;
 
 #ifdef __cplusplus
@@ -235,10 +237,11 @@ typedef struct attn_evaluation {
   int64_t alignment_matches; /* those whose cross-attention, averaged over layers and heads, is
                                 highest at that source token */
   double alignment_chance;   /* expected alignment_matches / aligned_tokens of uniform attention */
-  /* Of the tasks with pictures. aligned_tokens are there the first words that describe an object
-   * (its size), alignment_matches those at which attention, averaged over layers and heads, is
-   * highest at a place that overlaps the bounding box of that object. A hidden word is a word of an object's description, predicted after the caption
-   * before it from the picture with a square of 16 x 16 pixels covered by the background. */
+  /* Tasks with pictures. aligned_tokens counts the first word of each object's description (its
+   * size), and alignment_matches those words at which the attention, averaged over layers and heads,
+   * is highest at a place that overlaps the object's bounding box; both are 0 without attention and
+   * with uniform attention. Hidden words are words of a description. Each is predicted again, after
+   * the caption before it, with a square of 16 x 16 pixels covered by the background. */
   int64_t examples_by_objects[3], exact_matches_by_objects[3]; /* pictures with 1, 2, 3 objects */
   int64_t unseen_examples, unseen_exact_matches; /* pictures with a shape in a colour that is not
                                                     in the training data, as many more */

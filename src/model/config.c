@@ -278,8 +278,8 @@ static attn_status check(const struct attn_model_config *c, attn_error *err) {
   if (c->kind == ATTN_ENCODER && c->tie_word_embeddings && two_sizes)
     return wrong(err, "tie_word_embeddings",
                  "of an encoder requires source_vocab_size to equal vocab_size");
-  if (c->type_vocab_size && c->kind == ATTN_DECODER)
-    return wrong(err, "type_vocab_size", "requires an encoder");
+  if (c->type_vocab_size && (c->kind == ATTN_DECODER || c->kind == ATTN_VISION_ENCODER_DECODER))
+    return wrong(err, "type_vocab_size", "requires an encoder of texts");
   if (c->head == ATTN_HEAD_NONE && c->kind != ATTN_ENCODER)
     return wrong(err, "head", "\"none\" requires kind \"encoder\"");
   if (c->kind != ATTN_VISION_ENCODER_DECODER && c->decoder_type)
@@ -290,6 +290,10 @@ static attn_status check(const struct attn_model_config *c, attn_error *err) {
     return wrong(err, "max_positions", "of a recurrent decoder must be at most 4096");
   if (attn_model_is_recurrent(c) && c->position_mode == ATTN_POSITION_MODE_CONCATENATE)
     return wrong(err, "position_mode", "\"concatenate\" requires decoder_type \"transformer\"");
+  if (c->kind == ATTN_VISION_ENCODER_DECODER && c->image_size % ((int64_t)1 << c->num_stages))
+    return wrong(err, "image_size", "must be a multiple of 2^num_stages");
+  if (vision_bound(c) > exp2(LOG2_MAX_PARAMETERS - 1))
+    return wrong(err, "stage_channels", "results in more than 2^39 parameters");
   if (parameter_bound(c) > exp2(LOG2_MAX_PARAMETERS))
     return wrong(err, "d_model", "results in more than 2^40 parameters");
   if (table_size(c) > exp2(LOG2_MAX_TABLE))

@@ -70,6 +70,12 @@ void *attn_tape_record(struct attn_tape *tape, size_t bytes) {
   struct attn_tape_records *r = tape->record, *next;
   bytes = attn_align_up(bytes);
   if (tape->status) return NULL;
+  if (bytes > RECORD_BLOCK) {
+    tape->status =
+        attn_fail(&tape->error, ATTN_ERR_MEMORY, NULL,
+                  "a call has %zu bytes of arguments; the limit is %d", bytes, (int)RECORD_BLOCK);
+    return NULL;
+  }
   if (!r || bytes > RECORD_BLOCK - r->used) {
     next = r ? r->next : tape->records;
     if (!next) {
@@ -97,14 +103,15 @@ void *attn_tape_allocate(struct attn_tape *tape, size_t bytes) {
   return NULL;
 }
 
+static struct attn_tape_variable no_variable; /* after a failure */
+
 struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width) {
-  static struct attn_tape_variable none;
   size_t bytes = (size_t)n * (size_t)width * sizeof(float);
   struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
   float *x = attn_tape_allocate(tape, bytes);
   float *dx = tape->training && !tape->shares_gradients ? attn_tape_allocate(tape, bytes) : NULL;
   tape->variables++;
-  if (!v) return &none;
+  if (!v) return &no_variable;
   if (dx) memset(dx, 0, bytes);
   *v = (struct attn_tape_variable){x, dx, n, width, tape->training ? tape->variables : 0, NULL};
   return v;
@@ -113,7 +120,8 @@ struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n,
 struct attn_tape_variable *attn_tape_input(struct attn_tape *tape, int64_t n, int64_t width) {
   struct attn_tape_variable *v = attn_tape_record(tape, sizeof *v);
   float *x = attn_tape_allocate(tape, (size_t)n * (size_t)width * sizeof(float));
-  if (v) *v = (struct attn_tape_variable){.x = x, .n = n, .width = width};
+  if (!v) return &no_variable;
+  *v = (struct attn_tape_variable){.x = x, .n = n, .width = width};
   return v;
 }
 

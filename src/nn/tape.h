@@ -87,7 +87,7 @@ void attn_tape_start(struct attn_tape *tape);
 struct attn_tape_variable *attn_tape_variable(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Data of a pass: a variable without a gradient, to be filled by the caller unless the tape is
- * measuring. NULL after a failure. */
+ * measuring. */
 struct attn_tape_variable *attn_tape_input(struct attn_tape *tape, int64_t n, int64_t width);
 
 /* Where the values of the next calls begin. */

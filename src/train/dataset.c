@@ -76,7 +76,7 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
   if (status) return status;
   if (d->decoder_only)
     status = encode_prompt(d, &pair, err);
-  else if (!d->image_size)
+  else if (!d->has_pictures)
     status = encode(d, ATTN_SOURCE, pair.source, &pair, err);
   if (!status) status = encode(d, ATTN_TARGET, pair.target, &pair, err);
   return status ? status : check_labels(d, &pair, err);

@@ -14,7 +14,8 @@ struct attn_dataset {
   const struct attn_tokenizer *tokenizer;
   int decoder_only, encoder_only;
   int64_t max_positions; /* of a sequence and its end token */
-  int64_t image_size;    /* 0: the sources are texts. Else pictures: a task's, or files in folder */
+  int has_pictures;      /* the sources are pictures: a task's, or files in folder */
+  int64_t image_size;    /* of pictures: the model's */
   const char *folder;    /* or NULL */
 
   int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */

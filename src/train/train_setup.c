@@ -88,6 +88,7 @@ static attn_status check_settings(const attn_train_config *c, attn_error *err) {
   if (!c->resume && !c->task == !c->data)
     return invalid(err, "task, data", "are alternatives; give exactly one");
   if (c->images && !c->data) return invalid(err, "images", "requires data");
+  if (c->images && !*c->images) return invalid(err, "images", "must be a folder, got \"\"");
   if (c->validation_data && !c->data) return invalid(err, "validation_data", "requires data");
   if (!isfinite(c->learning_rate) || c->learning_rate < 0)
     return invalid(err, "learning_rate", "must be finite and above 0");
@@ -392,7 +393,7 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   struct attn_trainer_config config;
   struct attn_length_stats lengths = {1, 0, 0};
   r->dataset.max_positions = max_positions(root);
-  r->dataset.image_size = has_pictures(r), r->dataset.folder = r->record.images;
+  r->dataset.has_pictures = has_pictures(r), r->dataset.folder = r->record.images;
   attn_status status = measure(r, &lengths, err);
   if (!status) status = complete_config(root, r, lengths.longest + 1, &model, err);
   if (!status)
@@ -400,7 +401,7 @@ static attn_status make_trainer(struct attn_train_run *r, json_t *root, attn_err
   if (!status) status = set_batch_capacity(&config, &lengths, model.max_positions, err);
   if (status) return status;
   r->dataset.max_positions = model.max_positions;
-  if (has_pictures(r)) r->dataset.image_size = model.image_size;
+  r->dataset.image_size = model.image_size;
   return attn_trainer_new(&model, &config, &r->trainer, err);
 }
 
@@ -493,14 +494,19 @@ static attn_status open_resumed(struct attn_train_run *r, attn_error *err) {
   if (!status) status = attn_run_record_parse(c.run, &r->record, err);
   int decoder_only = !status && c.model.kind == ATTN_DECODER;
   if (!status) status = open_same_data(r, decoder_only, c.trainer.seed, err);
+  if (!status && has_pictures(r) != (c.model.kind == ATTN_VISION_ENCODER_DECODER))
+    status =
+        attn_fail(err, ATTN_ERR_FORMAT, NULL, "checkpoint: the model reads %s, its data have %s",
+                  has_pictures(r) ? "texts" : "pictures", has_pictures(r) ? "pictures" : "texts");
   if (!status) status = open_tokenizer(r, &c, err);
   r->dataset = (struct attn_dataset){.pairs = r->pairs,
                                      .tokenizer = r->tokenizer,
                                      .decoder_only = decoder_only,
                                      .encoder_only = c.model.kind == ATTN_ENCODER,
                                      .max_positions = c.model.max_positions,
+                                     .image_size = c.model.image_size,
                                      .folder = r->record.images};
-  if (!status && has_pictures(r)) r->dataset.image_size = c.model.image_size;
+  if (!status) r->dataset.has_pictures = has_pictures(r);
   if (!status) status = attn_dataset_init(&r->dataset, err);
   if (!status) reset_best(r);
   attn_checkpoint_close(&c);

@@ -60,7 +60,9 @@ static void fill_shapes(const struct attn_trainer *t, const struct attn_batch *b
   if (!b->pixels) return;
   source->n = b->max_sequences * b->positions;
   source->sequences = target->sequences = b->max_sequences;
-  for (int64_t n = 1; n <= b->max_sequences; n++) b->starts[1][n] = n * t->config.max_length;
+  int64_t length = t->replicas[0].network->config.max_positions;
+  if (t->config.max_length < length) length = t->config.max_length;
+  for (int64_t n = 1; n <= b->max_sequences; n++) b->starts[1][n] = n * length;
 }
 
 /* Reserves memory for a forward and backward pass. The steps of a recurrent decoder vary with the

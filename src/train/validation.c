@@ -46,7 +46,7 @@ static attn_status init_group(struct validation_group *g, int64_t max_length,
 static void add_to_group(struct validation_group *g, const struct attn_dataset *d) {
   const int32_t *target = d->tokens[ATTN_TARGET] + d->prompt_count;
   int64_t count = d->counts[ATTN_TARGET] - d->prompt_count;
-  if (d->image_size)
+  if (d->has_pictures)
     attn_batch_add_image(g->prompts, d->rgb, NULL, 0);
   else if (d->decoder_only)
     attn_batch_add(g->prompts, NULL, 0, d->tokens[ATTN_TARGET], d->prompt_count);
@@ -103,7 +103,7 @@ static attn_status decode_group(struct validation_group *g, const struct attn_da
 
 int attn_dataset_add_to(const struct attn_dataset *d, struct attn_trainer *t) {
   const int32_t *target = d->tokens[ATTN_TARGET];
-  if (d->image_size) return attn_trainer_add_image(t, d->rgb, target, d->counts[ATTN_TARGET]);
+  if (d->has_pictures) return attn_trainer_add_image(t, d->rgb, target, d->counts[ATTN_TARGET]);
   return attn_trainer_add(t, d->tokens[ATTN_SOURCE], d->counts[ATTN_SOURCE], target,
                           d->counts[ATTN_TARGET]);
 }
@@ -132,7 +132,7 @@ attn_status attn_validate(struct attn_dataset *d, struct attn_trainer *t, int64_
   for (int64_t n = 0; n < count && !status; n++) {
     status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_dataset_get(d, (uint64_t)n, 1, err);
-    if (!status && d->image_size) status = attn_dataset_get_picture(d, (uint64_t)n, 1, err);
+    if (!status && d->has_pictures) status = attn_dataset_get_picture(d, (uint64_t)n, 1, err);
     decoded += !d->decoder_only || d->prompt_count;
     if (!status) status = add_example(d, t, &g, &loss, &matches, err);
   }

@@ -40,9 +40,10 @@ def rng():
 
 
 def test_words_have_places_and_weights(attn, trained):
-    for one in json_lines(attn("caption", trained, "--examples", 3, "--json").stdout):
+    for one in json_lines(attn("caption", trained, "--examples", 3, "--json", "--max-new-tokens", 9).stdout):
         assert one["grid_size"] == GRID and one["expected"].startswith("a ") and one["log_prob"] < 0
-        assert len(one["words"]) == len(one["caption"].split()) + (one["words"][-1]["word"] == "</s>")
+        words = [w["word"] for w in one["words"]]
+        assert [w for w in words if w != "</s>"] == one["caption"].split() or not words
         for word in one["words"]:
             assert 1 <= word["row"] <= GRID and 1 <= word["column"] <= GRID
             assert 1 / GRID**2 <= word["weight"] <= 1 and 0 <= word["entropy"] <= math.log(GRID**2) + 1e-6
@@ -69,7 +70,7 @@ def test_pictures_have_a_panel_for_each_word(attn, trained, tmp_path):
     few = ["caption", trained, "--examples", 2, "--max-new-tokens", 5]
     attn(*few, "--svg", "a.svg", "--html", "a.html", "--png", "a.png")
     words = sum(len(c["words"]) for c in json_lines(attn(*few, "--json").stdout))
-    assert words == 2 * (5 + 1), "the words and the end token"
+    assert words == 2 * 5, "no end token, which was not generated"
     svg = xml.parse(tmp_path / "a.svg").getroot()
     images = [e for e in svg.iter() if e.tag.endswith("}image")]
     assert len(images) == words + 2
@@ -98,9 +99,9 @@ def test_models_of_texts_and_of_images_are_told_apart(attn, trained, tmp_path):
     text = ["--config", '{"d_model": 8, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 1}']
     attn("train", "copy", *text, *FEW[2:])
     assert "the model reads texts, not pictures" in attn("caption", "copy.safetensors", "--examples", 1, status=2).stderr
-    for command in (["generate", trained, "abc"], ["show", trained, "--input", "abc"]):
+    for command in (["generate", trained, "abc"], ["show", trained, "--input", "abc"], ["embed", trained, "abc"]):
         assert "the model reads images, not texts" in attn(*command, status=2).stderr
-    assert "embed" in attn("embed", trained, "abc", status=2).stderr
+    assert "transformers has no architecture for kind" in attn("export", trained, "-o", "folder", status=2).stderr
     info = attn("info", trained).stdout
     assert "vision-encoder-decoder" in info and "images      48 x 48 pixels, grid 6 x 6; decoder lstm, alignment additive" in info
 
@@ -110,6 +111,7 @@ def test_models_of_texts_and_of_images_are_told_apart(attn, trained, tmp_path):
     ('{"decoder_type": "rnn"}', "\"decoder_type\" must be one of transformer, lstm, gru"),
     ('{"decoder_type": "transformer", "alignment": "dot"}', "\"alignment\" requires decoder_type"),
     ('{"image_size": 100000}', "\"image_size\" must be an integer between 1 and 4096"),
+    ('{"image_size": 50}', "\"image_size\" must be a multiple of 2^num_stages"),
     ('{"max_positions": 100000}', "\"max_positions\" of a recurrent decoder must be at most 4096"),
 ])
 def test_configurations_that_are_refused(attn, config, message):
@@ -133,6 +135,18 @@ def test_a_killed_run_resumes_with_the_same_bits(attn, tmp_path, alignment):
     run.wait()
     attn("train", "--resume", "part.last.safetensors", "-o", "part.safetensors", "--threads", 2, "--quiet")
     assert (tmp_path / "part.last.safetensors").read_bytes() == (tmp_path / "whole.last.safetensors").read_bytes()
+
+
+def test_a_checkpoint_with_the_data_of_another_kind_is_refused(attn, trained, tmp_path):
+    content = (trained.parent / "captions.last.safetensors").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + size])
+    run = json.loads(header["__metadata__"]["run"]) | {"task": "copy"}
+    header["__metadata__"]["run"] = json.dumps(run)
+    text = json.dumps(header).encode()
+    (tmp_path / "false.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size:])
+    done = attn("train", "--resume", "false.safetensors", "-o", "x.safetensors", status=2)
+    assert "the model reads pictures, its data have texts" in done.stderr or "the model reads texts" in done.stderr
 
 
 # ---- Folders ----

@@ -23,7 +23,7 @@ def means(table):
 
 def test_list():
     names = [line.split()[0] for line in run("study", "--list").stdout.splitlines()]
-    assert names == ["scaling", "residual", "norm", "heads", "positions", "permutation"]
+    assert names == ["scaling", "residual", "norm", "heads", "positions", "bottleneck", "alignment", "permutation"]
 
 
 def test_self_attention_is_equivariant_until_positions_are_added():
@@ -94,3 +94,12 @@ def test_ctrl_c_leaves_no_files(tmp_path):
 def test_a_folder_for_temporary_files_that_does_not_exist(tmp_path):
     done = run("study", "norm", env={"TMPDIR": str(tmp_path / "absent")}, status=2)
     assert "No such file" in done.stderr
+
+
+def test_captioners_are_compared():
+    """Untrained models: shares of all alignments, and no pointing without weights that differ."""
+    tables = study("alignment", "--seeds", "1", "--steps", "1")["tables"]
+    rows = dict(zip(tables[0]["rows"], tables[0]["values"]))
+    assert list(rows) == ["additive", "dot", "scaled", "general", "uniform"] and rows["uniform"][2]["mean"] is None
+    assert all(0 <= row[0]["mean"] <= 1 for row in rows.values()) and all(row[0]["mean"] > 0 for row in tables[1]["values"])
+    assert study("bottleneck", "--seeds", "1", "--steps", "1")["tables"][0]["columns"] == ["1", "2", "3"]

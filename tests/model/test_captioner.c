@@ -1,6 +1,6 @@
 /* Models of images: a step over states or caches gives the logits of the whole pass, whatever other
- * slots do; a caption does not depend on the images and captions in the same batch; the weights of the
- * alignment sum to 1, and are those of the whole pass.
+ * slots do; a caption does not depend on the images and captions in the same batch; the weights of
+ * the alignment sum to 1, and are those of the whole pass.
  *
  *     test_captioner [SEED] */
 #include <math.h>
@@ -19,7 +19,7 @@
 
 enum {
   IMAGES = 3,
-  SIZE = 10,
+  SIZE = 12,
   GRID = 3,
   PLACES = GRID * GRID,
   WORDS = 11,

@@ -128,7 +128,7 @@ static void struct_size_is_respected(void **state) {
     attn_generation_result reply;
     unsigned char more[MORE];
   } longer[3];
-  static const size_t bad[] = {0, 8, sizeof(attn_task_info) - 1, 65537};
+  static const size_t bad[] = {0, 8, offsetof(attn_task_info, picture_size) - 1, 65537};
   attn_model *m = open_model();
   attn_generation_result now[3] = {ATTN_GENERATION_RESULT_INIT};
   attn_error err;

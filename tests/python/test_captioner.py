@@ -15,7 +15,7 @@ from yardstick import U, near
 
 SETTINGS = TRAINING | {"label_smoothing": 0.0, "batch_size": 4}
 VARIANTS = [{"decoder_type": kind, "alignment": a} for kind in ("lstm", "gru") for a in ALIGNMENTS]
-VARIANTS += [{"decoder_type": "transformer", "num_heads": 4, "head_dim": 4}, {"image_size": 11, "num_stages": 1}]
+VARIANTS += [{"decoder_type": "transformer", "num_heads": 4, "head_dim": 4}, {"image_size": 14, "num_stages": 1}]
 
 
 def write_checkpoint(path, model, config):

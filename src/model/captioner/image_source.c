@@ -5,7 +5,7 @@
 #include "attn/io.h"
 #include "error.h"
 
-/* 0 .. 1 to -1 .. 1, as a training batch has them: images of 8 bits give the same bits. */
+/* Through 8 bits, as in training: images of 8 bits give the same bits. */
 static attn_status read_pixels(const attn_tensor *image, int64_t side, float *to, attn_error *err) {
   const attn_image_config config = {.struct_size = sizeof config,
                                     .height = (int32_t)side,
@@ -14,8 +14,7 @@ static attn_status read_pixels(const attn_tensor *image, int64_t side, float *to
   attn_array scaled;
   attn_status status = attn_image_resize(image, &config, &scaled, err);
   if (status) return status;
-  const unsigned char *rgb = scaled.tensor.data;
-  for (int64_t n = 0; n < side * side * 3; n++) to[n] = (float)rgb[n] * (2 / 255.0f) - 1;
+  attn_pixels_to_float(scaled.tensor.data, side * side * 3, to);
   attn_array_free(&scaled);
   return ATTN_OK;
 }

@@ -89,6 +89,8 @@ static attn_status encode_all(struct embedding_run *r, attn_error *err) {
 static attn_status check(struct embedding_run *r, attn_error *err) {
   attn_embedding_config *c = &r->config;
   const struct attn_sentence_config *own = &r->model->sentence;
+  if (r->model->network->config.kind == ATTN_VISION_ENCODER_DECODER)
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "the model reads images, not texts");
   if (r->model->network->config.encoder_layers < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "model", "cannot embed: the model has no encoder");
   if (r->count < 0 || r->count > 1 << 24)

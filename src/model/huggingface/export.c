@@ -18,10 +18,18 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory to export a model");
 }
 
+/* NULL: there is none. */
 static const struct attn_hf_family *family_of(const struct attn_model *m) {
-  static const char *const names[] = {
-      [ATTN_ENCODER] = "bert", [ATTN_DECODER] = "gpt2", [ATTN_ENCODER_DECODER] = "marian"};
-  return attn_hf_family_find(names[m->network->config.kind]);
+  switch (m->network->config.kind) {
+    case ATTN_ENCODER:
+      return attn_hf_family_find("bert");
+    case ATTN_DECODER:
+      return attn_hf_family_find("gpt2");
+    case ATTN_ENCODER_DECODER:
+      return attn_hf_family_find("marian");
+    default:
+      return NULL;
+  }
 }
 
 /* ---- JSON files; the caller frees each text, NULL: out of memory ---- */
@@ -73,7 +81,7 @@ static char *tokenizer_text(const struct attn_model *m) {
   const struct attn_generation_defaults *g = &m->generation;
   int is_prompt = m->network->config.kind == ATTN_DECODER;
   return attn_tokenizer_to_json_with(m->tokenizer, is_prompt ? g->bos : g->source_bos,
-                                    is_prompt ? -1 : g->source_eos);
+                                     is_prompt ? -1 : g->source_eos);
 }
 
 /* ---- The folder ---- */
@@ -173,6 +181,10 @@ attn_status attn_model_export(const attn_model *model, const char *folder, attn_
   char *texts[NUM_TEXTS] = {NULL};
   if (!folder || !*folder)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "folder", "folder is NULL or empty");
+  if (!family_of(model))
+    return attn_fail(err, ATTN_ERR_ARGUMENT, "model",
+                     "cannot export: transformers has no architecture for kind \"%s\"",
+                     attn_model_kind_name(model->network->config.kind));
   attn_status status = create_texts(model, texts, err);
   if (!status) status = write_via_temporary(folder, model, texts, err);
   for (int n = 0; n < NUM_TEXTS; n++) free(texts[n]);

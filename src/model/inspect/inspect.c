@@ -76,11 +76,13 @@ static void free_tokens(struct attn_labeled_tokens *p) {
 static attn_status generate_target(const struct attn_inspection *v, int32_t **tokens,
                                    int64_t *count, attn_error *err) {
   int64_t length = v->model->network->config.max_positions, starts[] = {0, v->source.count};
-  const struct attn_token_batch text = {.n = v->source.count,
-                                        .sequences = 1,
-                                        .tokens = v->source.ids,
-                                        .starts = starts,
-                                        .pixels = v->pixels};
+  const struct attn_token_batch text = {
+      .n = v->source.count,
+      .sequences = 1,
+      .tokens = v->source.ids,
+      .starts = starts,
+      .pixels = v->pixels,
+      .values = 3 * v->model->network->config.image_size * v->model->network->config.image_size};
   struct attn_search_config config = attn_generation_defaults_search(&v->model->generation);
   config.max_new_tokens = length, config.threads = v->threads;
   if (!(*tokens = malloc((size_t)length * sizeof **tokens))) return out_of_memory(err);

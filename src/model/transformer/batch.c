@@ -95,17 +95,20 @@ static void put_target(struct attn_batch *b, const int32_t *target, int64_t coun
 
 int attn_batch_add(struct attn_batch *b, const int32_t *source, int64_t source_count,
                    const int32_t *target, int64_t target_count) {
-  if (!fits(b, source_count + 1, target_count + 1)) return 0;
+  if (b->pixels || !fits(b, source_count + 1, target_count + 1)) return 0;
   put_source(b, source, source_count), put_target(b, target, target_count);
   b->sequences++;
   return 1;
 }
 
+void attn_pixels_to_float(const unsigned char *rgb, int64_t n, float *to) {
+  for (int64_t k = 0; k < n; k++) to[k] = (float)rgb[k] * (2 / 255.0f) - 1;
+}
+
 int attn_batch_add_image(struct attn_batch *b, const unsigned char *rgb, const int32_t *target,
                          int64_t target_count) {
-  float *to = b->pixels + b->sequences * b->values;
-  if (!fits(b, 0, target_count + 1)) return 0;
-  for (int64_t n = 0; rgb && n < b->values; n++) to[n] = (float)rgb[n] * (2 / 255.0f) - 1;
+  if (!b->pixels || !fits(b, 0, target_count + 1)) return 0;
+  if (rgb) attn_pixels_to_float(rgb, b->values, b->pixels + b->sequences * b->values);
   for (int64_t n = 0; n < b->positions; n++) put(b, SOURCE, &b->source, (int32_t)n);
   end_sequence(b, SOURCE, &b->source), put_target(b, target, target_count);
   b->sequences++;
@@ -115,7 +118,7 @@ int attn_batch_add_image(struct attn_batch *b, const unsigned char *rgb, const i
 int attn_batch_add_labels(struct attn_batch *b, const int32_t *source, int64_t source_count,
                           const int32_t *target, int64_t target_count) {
   int32_t *labels = b->labels + b->source.n;
-  if (target_count > source_count || !fits(b, source_count + 1, 0)) return 0;
+  if (b->pixels || target_count > source_count || !fits(b, source_count + 1, 0)) return 0;
   for (int64_t n = 0; n <= source_count; n++)
     labels[n] = n < target_count ? target[n] : ATTN_TOKEN_END;
   put_source(b, source, source_count);

@@ -43,6 +43,9 @@ void attn_batch_free(struct attn_batch *batch);
 attn_status attn_batch_hold_images(struct attn_batch *batch, int64_t image_size, int64_t positions,
                                    attn_error *err);
 
+/* Colour values 0 .. 255 to -1 .. 1, as models read them. */
+void attn_pixels_to_float(const unsigned char *rgb, int64_t n, float *to);
+
 /* As attn_batch_add for an image (image_size, image_size, 3), sRGB; NULL: the caller sets pixels.
  */
 int attn_batch_add_image(struct attn_batch *batch, const unsigned char *rgb, const int32_t *target,
