@@ -24,7 +24,7 @@ build() { # build PRESET [TARGET...]: prints nothing unless it fails
   local preset=$1
   shift
   { cmake --preset "$preset" "$python_option" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
-    >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
+    >"build/$preset.log" 2>&1 || { grep -v "ld.gold: warning: Cannot export" "build/$preset.log"; return 1; }
 }
 
 suite() { # suite PRESET CTEST-OPTION...
