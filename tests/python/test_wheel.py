@@ -19,7 +19,7 @@ def test_pip_install(tmp_path):
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     # Without optimization and debug information the wheel has the same files, sooner.
-    subprocess.run([python, "-m", "pip", "install", "-q", str(SOURCE), "-C", "cmake.build-type=Debug",
-                    "-C", "cmake.define.CMAKE_C_FLAGS_DEBUG=-O0"], check=True, cwd=tmp_path)
+    subprocess.run([python, "-m", "pip", "install", "-q", str(SOURCE), "--config-settings=cmake.build-type=Debug",
+                    "--config-settings=cmake.define.CMAKE_C_FLAGS_DEBUG=-O0"], check=True, cwd=tmp_path)
     out = subprocess.run([python, "-c", USE], check=True, capture_output=True, text=True, cwd=tmp_path).stdout
     assert str(tmp_path) in out and sys.version_info
