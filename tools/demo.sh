@@ -1,6 +1,7 @@
 #!/bin/bash
 # A demonstration: checks a published example and explains another, computes attention on tensor files and
-# verifies it in float64, trains a Transformer for about a minute, generates with it and shows its attention.
+# verifies it in float64, trains a Transformer for about a minute, generates with it and shows its attention; trains a
+# captioner for about a minute and shows where it looks.
 # `make demo` calls it.
 set -euo pipefail
 build=$(cd "${1:-build/release}" && pwd)
