@@ -8,15 +8,12 @@ that of a plain read on one thread, measured after each round; the share is the 
 the caches. One thread is timed by its CPU time. int8 is a cache with a page for each sequence; "paged" has pages of 16
 tokens in random order.
 """
-import argparse
 import ctypes
 import statistics
-import time
 
 import torch
 import torch.nn.functional as F
-from compare_torch import DTYPES, Sdpa, view
-from timing import cpu_name, timed
+from compare_torch import DTYPES, Comparison, Sdpa, view
 
 DTYPES.update({torch.int8: 0x00010800, torch.int32: 0x00012000, torch.int64: 0x00014000})
 
@@ -82,7 +79,7 @@ class Case:
         assert torch.allclose(self.o, self.theirs(), atol=limit, rtol=limit), f"{self.name}: different results"
 
 
-def cases(threads):
+def cases():
     types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "int8": torch.int8}
     for type_, dtype in types.items():
         for group in (1, 4, 8):
@@ -99,37 +96,20 @@ def cases(threads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", required=True, action="append")
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[], help="words that the name of a case must contain")
-    parser.add_argument("--no-torch", action="store_true", help="do not time PyTorch")
-    options = parser.parse_args()
-    libraries = [ctypes.CDLL(name) for name in options.library]
-    torch.set_num_threads(options.threads)
-    print(f"# {cpu_name()}, PyTorch {torch.__version__}, {options.threads} thread(s); GB/s of keys and values, minimum "
-          f"(median) time of {options.repetitions}")
-    clock = time.thread_time if options.threads == 1 else time.perf_counter
-    for name, arguments in cases(options.threads):
-        if not all(word in name.split() for word in options.only):
+    comparison, read = Comparison(__doc__, "GB/s of keys and values", 10), ctypes.c_double()
+    for name, arguments in cases():
+        if not comparison.wants(name):
             continue
-        case, read, reads = Case(name, threads=options.threads, **arguments), ctypes.c_double(), []
-        for library in libraries:
-            case.check(library)
-        calls = [lambda library=library: case.ours(library) for library in libraries]
-        calls += [case.theirs] if case.dense and not options.no_torch else []
-        times = [[] for _ in calls]
-        for n in range(options.repetitions):
-            for call, list_ in zip(calls, times):
-                list_.append(timed(call, clock))
-            assert libraries[0].attn_machine_measure(None, ctypes.byref(read)) == 0
+        case, reads = Case(name, threads=comparison.options.threads, **arguments), []
+
+        def measure_read(_):
+            assert comparison.libraries[0].attn_machine_measure(None, ctypes.byref(read)) == 0
             reads.append(read.value)
-        rates = [f"{case.gigabytes / min(t):5.1f} ({case.gigabytes / statistics.median(t):5.1f})" for t in times]
-        text = [f"libattn {t}" for t in rates[:len(libraries)]] + [f"PyTorch {t}" for t in rates[len(libraries):]]
-        shares = [100 * case.gigabytes / t / r for t, r in zip(times[len(libraries) - 1], reads)]
-        print(f"{name:22} {'  '.join(text)}  read {max(reads):4.1f} ({statistics.median(reads):4.1f}), "
-              f"{statistics.median(shares):3.0f} %", flush=True)
+
+        times = comparison.run(case, case.dense, measure_read)
+        shares = [100 * case.gigabytes / t / r for t, r in zip(times[len(comparison.libraries) - 1], reads)]
+        print(f"{name:22} {comparison.rates(times, case.gigabytes)}  read {max(reads):4.1f} "
+              f"({statistics.median(reads):4.1f}), {statistics.median(shares):3.0f} %", flush=True)
 
 
 if __name__ == "__main__":

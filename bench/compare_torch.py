@@ -132,37 +132,59 @@ def cases(threads):
                                                                                     **options), f"{direction} {name}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", required=True, action="append")
-    parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[], help="words that the name of a case must contain")
-    parser.add_argument("--no-torch", action="store_true", help="do not time PyTorch")
-    options = parser.parse_args()
-    libraries = [ctypes.CDLL(name) for name in options.library]
-    torch.set_num_threads(options.threads)
-    print(f"# {cpu_name()}, PyTorch {torch.__version__}, {options.threads} thread(s); GFLOP/s, minimum (median) time of "
-          f"{options.repetitions}")
-    for make, name in cases(options.threads):
-        if not all(word in name.split() for word in options.only):
-            continue
-        case, peak = make(), ctypes.c_double()
-        for library in libraries:
+class Comparison:
+    """The options that comparisons of builds share, and their interleaved rounds."""
+
+    def __init__(self, doc, unit, repetitions):
+        parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--library", required=True, action="append")
+        parser.add_argument("--repetitions", type=int, default=repetitions)
+        parser.add_argument("--threads", type=int, default=1)
+        parser.add_argument("--only", nargs="*", default=[], help="words that the name of a case must contain")
+        parser.add_argument("--no-torch", action="store_true", help="do not time PyTorch")
+        self.options = parser.parse_args()
+        self.libraries = [ctypes.CDLL(name) for name in self.options.library]
+        self.clock = time.thread_time if self.options.threads == 1 else time.perf_counter
+        torch.set_num_threads(self.options.threads)
+        print(f"# {cpu_name()}, PyTorch {torch.__version__}, {self.options.threads} thread(s); {unit}, minimum (median) time "
+              f"of {self.options.repetitions}")
+
+    def wants(self, name):
+        return all(word in name.split() for word in self.options.only)
+
+    def run(self, case, with_torch, after_round):
+        """The seconds of each round, of each library and then of PyTorch; calls after_round(n)."""
+        for library in self.libraries:
             case.check(library)
-        calls = [lambda library=library: case.ours(library) for library in libraries]
-        calls += [] if options.no_torch else [case.theirs]
-        times, peaks, clock = [[] for _ in calls], [], time.thread_time if options.threads == 1 else time.perf_counter
-        for n in range(options.repetitions):
+        calls = [lambda library=library: case.ours(library) for library in self.libraries]
+        calls += [case.theirs] if with_torch and not self.options.no_torch else []
+        times = [[] for _ in calls]
+        for n in range(self.options.repetitions):
             for call, list_ in zip(calls, times):
-                list_.append(timed(call, clock))
+                list_.append(timed(call, self.clock))
+            after_round(n)
+        return times
+
+    def rates(self, times, amount):
+        names = ["libattn"] * len(self.libraries) + ["PyTorch"]
+        return "  ".join(f"{name} {amount / min(t):6.1f} ({amount / statistics.median(t):6.1f})" for name, t in zip(names, times))
+
+
+def main():
+    comparison, peak = Comparison(__doc__, "GFLOP/s", 20), ctypes.c_double()
+    for make, name in cases(comparison.options.threads):
+        if not comparison.wants(name):
+            continue
+        case, peaks = make(), []
+
+        def measure_peak(n):
             if n % 8 == 0:
-                assert libraries[0].attn_machine_measure(ctypes.byref(peak), None) == 0
-                peaks.append(peak.value * options.threads)
-        text = [f"{case.flops / min(t):6.1f} ({case.flops / statistics.median(t):6.1f})" for t in times]
-        text = [f"libattn {t}" for t in text[:len(libraries)]] + [f"PyTorch {t}" for t in text[len(libraries):]]
-        share = 100 * case.flops / min(times[len(libraries) - 1]) / max(peaks)
-        print(f"{name:30} {'  '.join(text)}  peak {max(peaks):.0f}, {share:.0f} %", flush=True)
+                assert comparison.libraries[0].attn_machine_measure(ctypes.byref(peak), None) == 0
+                peaks.append(peak.value * comparison.options.threads)
+
+        times = comparison.run(case, True, measure_peak)
+        share = 100 * case.flops / min(times[len(comparison.libraries) - 1]) / max(peaks)
+        print(f"{name:30} {comparison.rates(times, case.flops)}  peak {max(peaks):.0f}, {share:.0f} %", flush=True)
 
 
 if __name__ == "__main__":
