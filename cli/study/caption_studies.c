@@ -26,11 +26,12 @@ static attn_status measure(struct study_run *run, const char *alignment, int see
 
 static double share(int64_t part, int64_t of) { return of ? (double)part / (double)of : NAN; }
 
-attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err) {
-  static const char *const rows[] = {"additive", "uniform", "none", NULL};
-  static const char *const objects[] = {"1", "2", "3", NULL};
-  struct study_table *t = attn_cli_study_table(run, "exact_match", "Share of exact captions",
-                                               "alignment", rows, "objects", objects);
+/* Trains each row of the first table with each seed; `fill` writes the samples. */
+static attn_status compare(struct study_run *run,
+                           void (*fill)(struct study_table *tables, int row, int seed,
+                                        const attn_evaluation *e, double seconds),
+                           attn_error *err) {
+  struct study_table *t = run->table;
   attn_status status = ATTN_OK;
   t->is_share = 1;
   run->total = (int64_t)t->rows * t->seeds;
@@ -38,40 +39,44 @@ attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err) {
     for (int r = 0; r < t->rows && !status; r++) {
       attn_evaluation e = ATTN_EVALUATION_INIT;
       double seconds;
-      status = measure(run, rows[r], s, &e, &seconds, err);
-      for (int n = 0; n < OBJECTS && !status; n++)
-        t->sample[r][n][s] = share(e.exact_matches_by_objects[n], e.examples_by_objects[n]);
+      status = measure(run, t->row[r], s, &e, &seconds, err);
+      if (!status) fill(t, r, s, &e, seconds);
     }
   return status;
 }
 
-/* Shares of one kind of alignment. */
-static void fill_shares(struct study_table *t, int row, int seed, const attn_evaluation *e) {
+static void fill_objects(struct study_table *t, int row, int seed, const attn_evaluation *e,
+                         double seconds) {
+  (void)seconds;
+  for (int n = 0; n < OBJECTS; n++)
+    t->sample[row][n][seed] = share(e->exact_matches_by_objects[n], e->examples_by_objects[n]);
+}
+
+attn_status attn_cli_study_bottleneck(struct study_run *run, attn_error *err) {
+  static const char *const rows[] = {"additive", "uniform", "none", NULL};
+  static const char *const objects[] = {"1", "2", "3", NULL};
+  attn_cli_study_table(run, "exact_match", "Share of exact captions", "alignment", rows, "objects",
+                       objects);
+  return compare(run, fill_objects, err);
+}
+
+static void fill_shares(struct study_table *t, int row, int seed, const attn_evaluation *e,
+                        double seconds) {
   const double shares[] = {
       share(e->exact_matches, e->examples), share(e->unseen_exact_matches, e->unseen_examples),
       share(e->alignment_matches, e->aligned_tokens), share(e->hidden_changes, e->hidden_words),
       share(e->control_changes, e->hidden_words)};
   for (int n = 0; n < (int)(sizeof shares / sizeof *shares); n++)
-    t->sample[row][n][seed] = shares[n];
+    t[0].sample[row][n][seed] = shares[n];
+  t[1].sample[row][0][seed] = 1000 * seconds;
 }
 
 attn_status attn_cli_study_alignment(struct study_run *run, attn_error *err) {
   static const char *const rows[] = {"additive", "dot", "scaled", "general", "uniform", NULL};
   static const char *const measures[] = {"exact", "unseen", "pointing", "hidden", "control", NULL};
   static const char *const unit[] = {"ms", NULL};
-  struct study_table *t = attn_cli_study_table(run, "shares", "Captions and attention", "alignment",
-                                               rows, "share", measures);
-  struct study_table *cost = attn_cli_study_table(run, "milliseconds", "Time of a training step",
-                                                  "alignment", rows, "", unit);
-  attn_status status = ATTN_OK;
-  t->is_share = 1;
-  run->total = (int64_t)t->rows * t->seeds;
-  for (int s = 0; s < t->seeds; s++)
-    for (int r = 0; r < t->rows && !status; r++) {
-      attn_evaluation e = ATTN_EVALUATION_INIT;
-      double seconds = NAN;
-      status = measure(run, rows[r], s, &e, &seconds, err);
-      if (!status) fill_shares(t, r, s, &e), cost->sample[r][0][s] = 1000 * seconds;
-    }
-  return status;
+  attn_cli_study_table(run, "shares", "Captions and attention", "alignment", rows, "share",
+                       measures);
+  attn_cli_study_table(run, "milliseconds", "Time of a training step", "alignment", rows, "", unit);
+  return compare(run, fill_shares, err);
 }

@@ -84,18 +84,16 @@ attn_status attn_dataset_get(struct attn_dataset *d, uint64_t n, int validation,
 
 /* ---- Pictures ---- */
 
-static attn_status copy_scaled(const struct attn_dataset *d, const attn_tensor *image,
-                               attn_error *err) {
-  const attn_image_config config = {.struct_size = sizeof config,
-                                    .height = (int32_t)d->image_size,
-                                    .width = (int32_t)d->image_size,
-                                    .dtype = ATTN_U8};
-  attn_array scaled;
-  attn_status status = attn_image_resize(image, &config, &scaled, err);
-  if (status) return status;
-  memcpy(d->rgb, scaled.tensor.data, (size_t)(d->image_size * d->image_size * 3));
-  attn_array_free(&scaled);
-  return ATTN_OK;
+static attn_image_config scaled(const struct attn_dataset *d) {
+  const int32_t side = (int32_t)d->image_size;
+  return (attn_image_config){
+      .struct_size = sizeof(attn_image_config), .height = side, .width = side, .dtype = ATTN_U8};
+}
+
+/* Takes a scaled picture. */
+static void take(const struct attn_dataset *d, attn_array *image) {
+  memcpy(d->rgb, image->tensor.data, (size_t)(d->image_size * d->image_size * 3));
+  attn_array_free(image);
 }
 
 static attn_status draw(const struct attn_dataset *d, const struct attn_task *task, uint64_t n,
@@ -104,25 +102,24 @@ static attn_status draw(const struct attn_dataset *d, const struct attn_task *ta
   unsigned char rgb[SIDE * SIDE * 3];
   const attn_tensor image = {rgb, ATTN_U8, 3, {SIDE, SIDE, 3}, {SIDE * 3, 3, 1}};
   const uint64_t seed = attn_text_pairs_seed(d->pairs);
+  const attn_image_config config = scaled(d);
+  attn_array result;
   if (d->image_size == SIDE) return task->draw(seed, n, validation, d->rgb), ATTN_OK;
   task->draw(seed, n, validation, rgb);
-  return copy_scaled(d, &image, err);
+  attn_status status = attn_image_resize(&image, &config, &result, err);
+  if (!status) take(d, &result);
+  return status;
 }
 
 static attn_status read_file(const struct attn_dataset *d, uint64_t n, int validation,
                              attn_error *err) {
-  const attn_image_config config = {.struct_size = sizeof config,
-                                    .height = (int32_t)d->image_size,
-                                    .width = (int32_t)d->image_size,
-                                    .dtype = ATTN_U8};
+  const attn_image_config config = scaled(d);
   struct attn_text_pair pair;
   attn_array image;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
   if (!status) status = attn_captions_image(d->folder, &pair, &config, &image, err);
-  if (status) return status;
-  memcpy(d->rgb, image.tensor.data, (size_t)(d->image_size * d->image_size * 3));
-  attn_array_free(&image);
-  return ATTN_OK;
+  if (!status) take(d, &image);
+  return status;
 }
 
 attn_status attn_dataset_get_picture(struct attn_dataset *d, uint64_t n, int validation,

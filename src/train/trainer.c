@@ -88,9 +88,7 @@ static attn_status init_replica(struct attn_trainer *t, const struct attn_model_
   if (!status && t->bf16_weights) attn_network_set_bf16(p->network, t->bf16_weights);
   if (!status)
     status = attn_batch_new(replica_batch_size(t), replica_max_tokens(t), &p->batch, err);
-  int64_t side = attn_model_grid_size(config);
-  if (!status && config->kind == ATTN_VISION_ENCODER_DECODER)
-    status = attn_batch_hold_images(p->batch, config->image_size, side * side, err);
+  if (!status) status = attn_batch_hold_images(p->batch, config, err);
   return status ? status : open_tape(t, p, err);
 }
 

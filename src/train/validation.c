@@ -37,10 +37,7 @@ static attn_status init_group(struct validation_group *g, int64_t max_length,
   if (!g->targets || !g->outputs || !g->target_counts || !g->output_counts)
     return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: validation");
   attn_status status = attn_batch_new(GROUP, GROUP * max_length, &g->prompts, err);
-  int64_t side = attn_model_grid_size(config);
-  if (!status && config->kind == ATTN_VISION_ENCODER_DECODER)
-    status = attn_batch_hold_images(g->prompts, config->image_size, side * side, err);
-  return status;
+  return status ? status : attn_batch_hold_images(g->prompts, config, err);
 }
 
 static void add_to_group(struct validation_group *g, const struct attn_dataset *d) {

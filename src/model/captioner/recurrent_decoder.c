@@ -13,7 +13,7 @@ struct attn_recurrent_decoder {
   int64_t slots;
   int64_t *lengths, *source_of, *sources; /* (slots): of each slot; of a step's rows */
   float *h, *c;                           /* (slots, D) */
-  struct attn_tape_variable keys, memory; /* of all images; keys.x NULL: none */
+  struct attn_tape_variable keys, memory; /* of all images; keys.x NULL: none; keys may be memory */
 };
 
 static attn_status out_of_memory(attn_error *err) {
@@ -138,7 +138,8 @@ static attn_status read_images(struct attn_recurrent_decoder *d, struct attn_tap
   const struct attn_recurrent_state s = attn_recurrent_first_state(&p, memory, images);
   if (!status) status = attn_tape_status(&tape, err);
   if (!status) status = copy(&d->memory, memory, err);
-  if (!status && keys) status = copy(&d->keys, keys, err);
+  if (!status && keys == memory) d->keys = d->memory;
+  if (!status && keys && keys != memory) status = copy(&d->keys, keys, err);
   for (int64_t n = 0; n < d->slots && !status; n++) {
     const int64_t width = s.h->width, from = n < images ? n : 0;
     d->source_of[n] = from;
@@ -180,7 +181,8 @@ attn_status attn_recurrent_decoder_new(const struct attn_network *network,
 void attn_recurrent_decoder_free(struct attn_recurrent_decoder *d) {
   if (!d) return;
   free(d->lengths), free(d->source_of), free(d->sources), free(d->h), free(d->c);
-  free(d->keys.x), free(d->memory.x);
+  if (d->keys.x != d->memory.x) free(d->keys.x);
+  free(d->memory.x);
   attn_tape_close(&d->tape);
   free(d);
 }

@@ -35,11 +35,13 @@ void attn_batch_free(struct attn_batch *b) {
   free(b->labels), free(b->pixels), free(b);
 }
 
-attn_status attn_batch_hold_images(struct attn_batch *b, int64_t image_size, int64_t positions,
+attn_status attn_batch_hold_images(struct attn_batch *b, const struct attn_model_config *c,
                                    attn_error *err) {
-  size_t tokens = (size_t)(b->max_sequences * positions);
+  const int64_t side = attn_model_grid_size(c), positions = side * side;
+  const size_t tokens = (size_t)(b->max_sequences * positions);
+  if (c->kind != ATTN_VISION_ENCODER_DECODER) return ATTN_OK;
   free(b->tokens[SOURCE]), free(b->position_ids[SOURCE]);
-  b->positions = positions, b->values = image_size * image_size * 3;
+  b->positions = positions, b->values = c->image_size * c->image_size * 3;
   b->tokens[SOURCE] = malloc(tokens * sizeof *b->tokens[SOURCE]);
   b->position_ids[SOURCE] = malloc(tokens * sizeof *b->position_ids[SOURCE]);
   b->pixels = malloc((size_t)(b->max_sequences * b->values) * sizeof *b->pixels);

@@ -39,8 +39,8 @@ attn_status attn_batch_new(int64_t sequences, int64_t tokens, struct attn_batch 
                            attn_error *err);
 void attn_batch_free(struct attn_batch *batch);
 
-/* The sources of this batch are images of image_size^2 pixels with so many grid positions. */
-attn_status attn_batch_hold_images(struct attn_batch *batch, int64_t image_size, int64_t positions,
+/* For a model that reads images the sources of the batch are images; else it is not changed. */
+attn_status attn_batch_hold_images(struct attn_batch *batch, const struct attn_model_config *config,
                                    attn_error *err);
 
 /* Colour values 0 .. 255 to -1 .. 1, as models read them. */
