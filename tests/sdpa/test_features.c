@@ -312,7 +312,7 @@ static float *place(const attn_tensor *t, const int64_t at[4]) {
 /* Moves one element of an output, log-sum-exp or weight by two and a half bounds. */
 static void verify_finds_one_wrong_element(void **state) {
   (void)state;
-  for (int round = 0; round < 60; round++) {
+  for (int round = 0; round < ROUNDS(60); round++) {
     struct drawn d;
     draw(&d, ATTN_F32, 0);
     d.desc.empty_row = ATTN_EMPTY_ZERO;

@@ -18,8 +18,9 @@
 #include "attn/model.h"
 #include "attn/train.h"
 #include "scratch.h"
+#include "select.h"
 
-enum { PERIOD_US = 100, ENOUGH = 1000, USED = 8192 };
+enum { PERIOD_US = 100, ENOUGH = SANITIZED ? 200 : 1000, STEPS = SANITIZED ? 2 : 12, USED = 8192 };
 
 static const char *stack_low, *stack_high;
 static volatile sig_atomic_t interrupted, off_stack;
@@ -71,9 +72,8 @@ static void train(const char *precision) {
   for (int n = 0; n < 2; n++) {
     attn_train_config run = ATTN_TRAIN_CONFIG_INIT;
     run.task = "letters", run.output = output, run.config = configs[n], run.replace = 1;
-    run.steps = 12, run.batch_size = 16, run.validate_every = 12, run.max_validation_examples = 8,
-    run.seed = 3;
-    run.learning_rate = 0.3, run.threads = 1, run.precision = precision;
+    run.steps = run.validate_every = STEPS, run.batch_size = 16, run.max_validation_examples = 8;
+    run.seed = 3, run.learning_rate = 0.3, run.threads = 1, run.precision = precision;
     if (attn_model_train(&run, NULL, &err)) fail_msg("%s", err.message);
   }
 }

@@ -112,28 +112,28 @@ static int count_calls(void *context, int64_t done, int64_t total) {
 static void test_interrupt_at_any_layer(void **state) {
   (void)state;
   hidden = 1 << 15;
+  struct attn_trainer *uninterrupted = NULL;
   for (int at = 0; at < 40; at += 1 + 2 * at) { /* at 0: no interruption */
     struct stop stop = {0, at};
     struct attn_watch watch = {.progress = count_calls, .context = &stop};
-    struct attn_trainer *t[2];
-    for (int k = 0; k < 2; k++) {
-      t[k] = open_trainer("", 2, 1e-3);
-      if (k) t[k]->watch = &watch;
-      random_state = 9, add_batch(t[k]);
-    }
-    assert_int_equal(attn_trainer_accumulate(t[0], NULL), ATTN_OK);
-    assert_int_equal(attn_trainer_accumulate(t[1], NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
+    struct attn_step_result step;
+    struct attn_trainer *t = open_trainer("", 2, 1e-3);
+    t->watch = &watch;
+    random_state = 9, add_batch(t);
+    assert_int_equal(attn_trainer_accumulate(t, NULL), at ? ATTN_ERR_INTERRUPTED : ATTN_OK);
     assert_true(at ? stop.calls == at : stop.calls > 40);
-    t[1]->watch = NULL;
-    if (at) random_state = 9, add_batch(t[1]);
-    for (int k = 0; k < 2; k++) {
-      struct attn_step_result step;
-      assert_int_equal(attn_trainer_step(t[k], &step, NULL), ATTN_OK);
+    t->watch = NULL;
+    if (at) random_state = 9, add_batch(t);
+    assert_int_equal(attn_trainer_step(t, &step, NULL), ATTN_OK);
+    if (!at) {
+      uninterrupted = t;
+      continue;
     }
-    assert_memory_equal(t[0]->weights, t[1]->weights,
-                        (size_t)t[0]->parameter_count * sizeof(float));
-    attn_trainer_free(t[0]), attn_trainer_free(t[1]);
+    assert_memory_equal(t->weights, uninterrupted->weights,
+                        (size_t)t->parameter_count * sizeof(float));
+    attn_trainer_free(t);
   }
+  attn_trainer_free(uninterrupted);
   hidden = 64;
 }
 
@@ -460,7 +460,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_interrupt_at_any_layer),
       SINGLE_REPLICA(test_interrupt_at_any_layer),
       cmocka_unit_test(test_dropout_does_not_depend_on_threads),
-      SINGLE_REPLICA(test_learns_to_reverse),
       SINGLE_REPLICA(test_steps_are_deterministic),
       SINGLE_REPLICA(test_dropout_does_not_depend_on_threads),
       SINGLE_REPLICA(test_non_finite_step_changes_nothing),
@@ -475,7 +474,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_encoder_labels),
       cmocka_unit_test(test_encoder_learns),
       SINGLE_REPLICA(test_encoder_learns),
-      IN_BF16(test_learns_to_reverse),
       IN_BF16(test_steps_are_deterministic),
       IN_BF16(test_non_finite_step_changes_nothing),
       SINGLE_REPLICA_IN_BF16(test_learns_to_reverse),
