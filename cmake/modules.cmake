@@ -69,6 +69,23 @@ function(attn_module name)
   set_target_properties(module_${name} PROPERTIES ATTN_LINKS "${MODULE_LINKS}")
 endfunction()
 
+# attn_embed(TARGET HEADER file...): a header with each file as a string: page.css is page_css.
+function(attn_embed target header)
+  set(content "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    get_filename_component(name ${file} NAME)
+    string(REPLACE "." "_" name ${name})
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n\"\n\"" text "${text}")
+    string(APPEND content "static const char ${name}[] =\n\"${text}\";\n")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${header} CONTENT "${content}")
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # attn_use_modules(TARGET module...): links a program with the modules' objects and with what they
 # link, and gives it their internal headers.
 function(attn_use_modules target)

@@ -148,6 +148,9 @@ class Copy:
         """Prepares for a mutation of this file: links to all unmutated programs, and the objects to compile."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
+        for header in BUILD.glob("src/*/*.h"):  # generated
+            (self.out / header.relative_to(BUILD)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(header, self.out / header.relative_to(BUILD))
         for name in (*self.build.link, "libattn.so", "libattn.so.0.1", "libattn-model.so", "libattn-model.so.0.1"):
             os.link(BUILD / name, self.out / name, follow_symlinks=False)
         self.objects, self.ready, self.path = self.build.affected(path), set(), path

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Installs the missing Debian packages of the build or of the tests, with sudo unless root, after printing
+# Installs the missing Debian packages of the build, of the tests or of the tests of pages, with sudo unless root, after printing
 # their names.
-#     tools/setup.sh build|test
+#     tools/setup.sh build|test|browser
 set -eu
 
 what=${1:-build}
 packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
   ninja-build binutils python3 python3-venv man-db"
+[ "$what" = browser ] && packages="chromium" # of the tests of pages
 
 missing=
 for package in $packages; do

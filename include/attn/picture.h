@@ -128,7 +128,10 @@ ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
 
 /**
  * Draws every step of every example of a lesson: matrices as numbers, weights as a heat map with the
- * tokens' names, and queries and keys of width 2 also as arrows.
+ * tokens' names, and queries and keys of width 2 also as arrows. ATTN_PICTURE_HTML is the whole explanation
+ * (attn_lesson_explain) in both languages: each value is a table cell with its computation, and a script marks
+ * the values that it comes from and goes into. A matrix of more than 10,000 values is cut to its first 64
+ * rows and columns.
  *
  * Errors  as attn_panels_draw; ATTN_ERR_ARGUMENT: the lesson has no examples.
  */

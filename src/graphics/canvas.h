@@ -65,6 +65,8 @@ void attn_svg_begin(struct attn_svg *svg, struct attn_out *out, int bilingual);
 
 /* Escapes text for an element or a quoted attribute. */
 void attn_xml_text(struct attn_out *out, const char *text);
+/* The same for a part of valid UTF-8 without control characters. */
+void attn_xml_bytes(struct attn_out *out, const char *text, size_t bytes);
 void attn_xml_number(struct attn_out *out, double value);                    /* a coordinate */
 void attn_xml_color(struct attn_out *out, int paint, enum attn_theme theme); /* #rrggbb */
 /* The CSS rules of a theme's colours. */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "html.h"
 #include "number_text.h"
-#include "picture.h"
 
 enum { SCROLLS = 640 }; /* wider pictures can be focused, for scrolling by keyboard */
 
@@ -19,8 +19,7 @@ static void put_integer(struct attn_out *out, int64_t value) {
   put(out, text);
 }
 
-/* In both languages, each with its lang attribute; nothing if there is no text. */
-static void put_words(struct attn_out *out, const attn_bilingual_text *words) {
+void attn_html_words(struct attn_out *out, const attn_bilingual_text *words) {
   static const char *const open[] = {"<span lang=\"en\">", "<span lang=\"ja\">"};
   for (int language = 0; language < 2; language++) {
     const char *text = attn_text_in(words, language);
@@ -81,7 +80,8 @@ static const char rules[] =
     "#to-en:checked~main [lang=ja],#to-ja:checked~main [lang=en]{display:none}\n"
     "@media print{label{display:none}figure{break-inside:avoid}}\n";
 
-static void put_head(struct attn_out *out, const attn_bilingual_text *title, int language) {
+static void put_head(struct attn_out *out, const attn_bilingual_text *title, int language,
+                     const char *style) {
   put(out,
       language ? "<!DOCTYPE html>\n<html lang=\"ja\">\n" : "<!DOCTYPE html>\n<html lang=\"en\">\n");
   put(out,
@@ -95,6 +95,7 @@ static void put_head(struct attn_out *out, const attn_bilingual_text *title, int
   put_variables(out, ATTN_DARK);
   put(out, "}\n");
   put(out, rules);
+  if (style) put(out, style);
   put(out, "</style>\n</head>\n");
 }
 
@@ -143,7 +144,7 @@ static void put_table(struct attn_out *out, const attn_panel *p) {
   const attn_bilingual_text summary = attn_message_bilingual(MESSAGE_PICTURE_TABLE);
   char text[ATTN_NUMBER_BYTES];
   put(out, "<details><summary>");
-  put_words(out, &summary);
+  attn_html_words(out, &summary);
   put(out, "</summary><div class=\"wide\"><table>\n");
   put_table_head(out, p);
   put(out, "<tbody>\n");
@@ -196,13 +197,13 @@ static int put_drawing(struct attn_out *out, const attn_panel *p, int32_t n) {
   return svg.canvas.no_memory;
 }
 
-static int put_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
+int attn_html_panel(struct attn_out *out, const attn_panel *p, int32_t n) {
   put(out, "<figure>\n<figcaption id=\"panel-");
   put_integer(out, n + 1);
   put(out, "\"><b>");
-  put_words(out, &p->title);
+  attn_html_words(out, &p->title);
   put(out, "</b><span class=\"note\">");
-  put_words(out, &p->note);
+  attn_html_words(out, &p->note);
   put(out, "</span></figcaption>\n");
   int no_memory = put_drawing(out, p, n);
   if (p->at && (int64_t)p->rows * p->cols <= ATTN_TABLE_CELLS) put_table(out, p);
@@ -218,36 +219,44 @@ static int put_panels(struct attn_out *out, const struct attn_picture *p) {
     if (!open) put(out, "<section>");
     if (heading) {
       put(out, "<h2>");
-      put_words(out, &p->panel[n].section);
+      attn_html_words(out, &p->panel[n].section);
       put(out, "</h2>");
     }
     if (!open) put(out, "<div class=\"panels\">\n");
     open = 1;
-    no_memory |= put_panel(out, &p->panel[n], n);
+    no_memory |= attn_html_panel(out, &p->panel[n], n);
   }
   put(out, "</div></section>\n");
   return no_memory;
 }
 
-static const char script[] =
-    "<script>\n"
-    "for (const one of document.getElementsByName('language'))\n"
-    "  one.addEventListener('change', () => { document.documentElement.lang = one.id.slice(3) })\n"
-    "</script>\n";
+/* ---- A page --------------------------------------------------------------------------------- */
 
-attn_status attn_picture_html(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
-  const attn_bilingual_text nameless = attn_message_bilingual(MESSAGE_PICTURE);
-  const attn_bilingual_text *title = *attn_text_in(&p->title, 0) ? &p->title : &nameless;
-  put_head(out, title, out->style.language);
+void attn_html_begin(struct attn_out *out, const attn_bilingual_text *title, const char *style) {
+  put_head(out, title, out->style.language, style);
   put(out, "<body>\n");
   put_languages(out, out->style.language);
   put(out, "<main>\n<h1>");
-  put_words(out, title);
+  attn_html_words(out, title);
   put(out, "</h1>\n");
+}
+
+static const char language_script[] =
+    "for (const one of document.getElementsByName('language'))\n"
+    "  one.addEventListener('change', () => { document.documentElement.lang = one.id.slice(3) })\n";
+
+/* A CDATA section within comments of JavaScript: the page is HTML and XML. */
+void attn_html_end(struct attn_out *out, const char *script) {
+  put(out, "</main>\n<script>//<![CDATA[\n");
+  put(out, language_script);
+  if (script) put(out, script);
+  put(out, "//]]></script>\n</body>\n</html>\n");
+}
+
+attn_status attn_picture_html(struct attn_out *out, const struct attn_picture *p, attn_error *err) {
+  const attn_bilingual_text nameless = attn_message_bilingual(MESSAGE_PICTURE);
+  attn_html_begin(out, *attn_text_in(&p->title, 0) ? &p->title : &nameless, NULL);
   int no_memory = put_panels(out, p);
-  put(out, "</main>\n");
-  /* "=>" in the script is valid XML, too. */
-  put(out, script);
-  put(out, "</body>\n</html>\n");
+  attn_html_end(out, NULL);
   return no_memory ? attn_picture_no_memory(err) : ATTN_OK;
 }

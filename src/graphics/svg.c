@@ -32,15 +32,17 @@ static const char *entity(const char *text, size_t left, size_t *bytes) {
   }
 }
 
-/* Byte by byte: a cluster can include a following "<". */
+void attn_xml_bytes(struct attn_out *out, const char *text, size_t bytes) {
+  for (size_t n = 0, step; n < bytes; n += step) {
+    const char *instead = entity(text + n, bytes - n, &step);
+    attn_out_bytes(out, instead ? instead : text + n, instead ? strlen(instead) : step);
+  }
+}
+
+/* By bytes: a cluster can include a following "<". */
 void attn_xml_text(struct attn_out *out, const char *text) {
   struct attn_cluster c;
-  while (attn_text_next(&text, &c)) {
-    for (size_t n = 0, step; n < c.size; n += step) {
-      const char *instead = entity(c.bytes + n, c.size - n, &step);
-      attn_out_bytes(out, instead ? instead : c.bytes + n, instead ? strlen(instead) : step);
-    }
-  }
+  while (attn_text_next(&text, &c)) attn_xml_bytes(out, c.bytes, c.size);
 }
 
 void attn_xml_number(struct attn_out *out, double value) {

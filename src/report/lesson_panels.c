@@ -5,36 +5,29 @@
 
 #include "canvas.h"
 #include "error.h"
+#include "lesson_page.h"
+#include "lesson_panels.h"
 #include "step_labels.h"
 #include "text_layout.h"
 
 enum { TITLE_COLUMNS = 80, TITLE_BYTES = 512, NOTE_BYTES = 1024, ARROWS_MAX = 64 };
 
 /* Memory that the panels point to, freed with the list. */
-struct panel_memory {
-  struct panel_memory *next;
+struct attn_panel_memory {
+  struct attn_panel_memory *next;
   max_align_t bytes[];
 };
 
-struct panel_list {
-  attn_panel *panel;
-  int32_t panels;
-  struct panel_memory *scraps;
-  int precision;
-  int plain;  /* omit names that the built-in font cannot write */
-  int failed; /* no memory */
-};
-
-static void *take(struct panel_list *a, size_t count, size_t size) {
-  struct panel_memory *s = calloc(1, sizeof *s + count * size);
+static void *take(struct attn_lesson_panels *a, size_t count, size_t size) {
+  struct attn_panel_memory *s = calloc(1, sizeof *s + count * size);
   if (!s) return a->failed = 1, NULL;
   s->next = a->scraps;
   a->scraps = s;
   return s->bytes;
 }
 
-static void release(struct panel_list *a) {
-  for (struct panel_memory *next; a->scraps; a->scraps = next) {
+void attn_lesson_panels_free(struct attn_lesson_panels *a) {
+  for (struct attn_panel_memory *next; a->scraps; a->scraps = next) {
     next = a->scraps->next;
     free(a->scraps);
   }
@@ -43,7 +36,7 @@ static void release(struct panel_list *a) {
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
 
-static const char *copied(struct panel_list *a, const char *text) {
+static const char *copied(struct attn_lesson_panels *a, const char *text) {
   size_t bytes = strlen(text) + 1;
   char *copy = take(a, bytes, 1);
   return copy ? memcpy(copy, text, bytes) : NULL;
@@ -58,7 +51,7 @@ static void fill(char *to, size_t capacity, int message, int language, int numbe
     snprintf(to, capacity, "%s", text);
 }
 
-static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *lesson,
+static attn_bilingual_text section_of(struct attn_lesson_panels *a, const attn_lesson *lesson,
                                       int32_t index) {
   const char *text[2], *title = attn_example_title(&lesson->example[index], index);
   if (a->plain && !attn_font_covers(title)) title = "";
@@ -73,7 +66,7 @@ static attn_bilingual_text section_of(struct panel_list *a, const attn_lesson *l
   return (attn_bilingual_text){text[0], text[1]};
 }
 
-static attn_bilingual_text title_of(struct panel_list *a, int message, int head) {
+static attn_bilingual_text title_of(struct attn_lesson_panels *a, int message, int head) {
   const char *text[2];
   for (int language = 0; language < 2; language++) {
     char whole[128], name[32];
@@ -89,7 +82,8 @@ static attn_bilingual_text title_of(struct panel_list *a, int message, int head)
 }
 
 /* "E = Q K^T (4×4)" */
-static const char *note_of(struct panel_list *a, const attn_example *e, const attn_step *s) {
+static const char *note_of(struct attn_lesson_panels *a, const attn_example *e,
+                           const attn_step *s) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], whole[NOTE_BYTES];
   attn_formula_text(e, s, a->precision, formula);
   snprintf(whole, sizeof whole, "%s%s%s (%d×%d)", attn_symbol_text(s, symbol),
@@ -110,7 +104,7 @@ static const char *const *labels_of(const attn_example *e, const attn_step *s, i
   return (const char *const *)attn_axis_tokens(e, s, axis, &count);
 }
 
-static void add_step(struct panel_list *a, const attn_example *e, const attn_step *s,
+static void add_step(struct attn_lesson_panels *a, const attn_example *e, const attn_step *s,
                      attn_bilingual_text section) {
   attn_panel *p = &a->panel[a->panels++];
   *p = (attn_panel)ATTN_PANEL_INIT;
@@ -145,7 +139,8 @@ static const attn_step *partner(const attn_example *e, const attn_step *s) {
 }
 
 /* "q 私", "k 私": a token is both a query and a key. */
-static const char *arrow_name(struct panel_list *a, const attn_example *e, int32_t n, int key) {
+static const char *arrow_name(struct attn_lesson_panels *a, const attn_example *e, int32_t n,
+                              int key) {
   char token[ATTN_LABEL_BYTES], name[ATTN_LABEL_BYTES + 8];
   if (key)
     attn_key_text(e, n, token);
@@ -157,7 +152,7 @@ static const char *arrow_name(struct panel_list *a, const attn_example *e, int32
   return copied(a, name);
 }
 
-static void put_arrows(struct panel_list *a, const attn_example *e, attn_panel *p,
+static void put_arrows(struct attn_lesson_panels *a, const attn_example *e, attn_panel *p,
                        const attn_step *q, const attn_step *k) {
   size_t rows = (size_t)q->exact.rows + (size_t)k->exact.rows, first = 2 * (size_t)q->exact.rows;
   double *at = take(a, 2 * rows, sizeof *at);
@@ -172,10 +167,10 @@ static void put_arrows(struct panel_list *a, const attn_example *e, attn_panel *
   p->rows = (int32_t)rows, p->cols = 2, p->at = at, p->row_label = name;
 }
 
-static void add_arrows(struct panel_list *a, const attn_example *e, const attn_step *s,
-                       attn_bilingual_text section) {
+const attn_panel *attn_lesson_arrows(struct attn_lesson_panels *a, const attn_example *e,
+                                     const attn_step *s, attn_bilingual_text section) {
   const attn_step *other = partner(e, s);
-  if (!other) return;
+  if (!other) return NULL;
   const attn_step *q = s->name == ATTN_STEP_Q ? s : other, *k = q == s ? other : s;
   attn_panel *p = &a->panel[a->panels++];
   *p = (attn_panel)ATTN_PANEL_INIT;
@@ -187,12 +182,13 @@ static void add_arrows(struct panel_list *a, const attn_example *e, const attn_s
   p->row_axis = attn_message_bilingual(MESSAGE_ARROWS_QUERIES);
   p->col_axis = attn_message_bilingual(MESSAGE_ARROWS_KEYS);
   put_arrows(a, e, p, q, k);
+  return p;
 }
 
 /* ---- A lesson ------------------------------------------------------------------------------- */
 
 /* Given steps first, then computed ones, as in attn_lesson_explain. */
-static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t index) {
+static void add_example(struct attn_lesson_panels *a, const attn_lesson *lesson, int32_t index) {
   const attn_example *e = &lesson->example[index];
   attn_bilingual_text section = section_of(a, lesson, index);
   for (int computed = 0; computed < 2; computed++)
@@ -200,7 +196,7 @@ static void add_example(struct panel_list *a, const attn_lesson *lesson, int32_t
       const attn_step *s = &e->step[n];
       if ((s->op != ATTN_OP_GIVEN) != computed) continue;
       add_step(a, e, s, section);
-      add_arrows(a, e, s, section);
+      attn_lesson_arrows(a, e, s, section);
     }
 }
 
@@ -211,25 +207,39 @@ static size_t panel_bound(const attn_lesson *lesson) {
   return count;
 }
 
+attn_status attn_lesson_panels_begin(struct attn_lesson_panels *a, const attn_lesson *lesson,
+                                     int precision, int plain, attn_error *err) {
+  *a = (struct attn_lesson_panels){.panel = calloc(panel_bound(lesson), sizeof *a->panel),
+                                   .precision = precision,
+                                   .plain = plain};
+  a->failed = !a->panel;
+  return a->failed ? attn_picture_no_memory(err) : ATTN_OK;
+}
+
+static attn_status draw(const attn_lesson *lesson, attn_picture_format format,
+                        const attn_style *style, int precision, const attn_sink *sink,
+                        attn_error *err) {
+  struct attn_lesson_panels a;
+  attn_status status =
+      attn_lesson_panels_begin(&a, lesson, precision, format == ATTN_PICTURE_PNG, err);
+  for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
+  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
+  if (!status && a.failed) status = attn_picture_no_memory(err);
+  if (!status) status = attn_panels_draw(a.panel, a.panels, &title, format, style, sink, err);
+  attn_lesson_panels_free(&a);
+  return status;
+}
+
 attn_status attn_lesson_draw(const attn_lesson *lesson, attn_picture_format format,
                              const attn_style *style, const attn_sink *sink, attn_error *err) {
   struct attn_out out;
   if (!lesson || !lesson->examples)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "lesson",
                      "cannot draw: the lesson has no example with numbers");
+  if (!sink || !sink->write) return attn_fail(err, ATTN_ERR_ARGUMENT, "sink", "sink is NULL");
   attn_out_begin(&out, style, sink);
   attn_status status = attn_out_end(&out, err);
   if (status) return status;
-  struct panel_list a = {.panel = calloc(panel_bound(lesson), sizeof *a.panel),
-                         .precision = out.style.precision,
-                         .plain = format == ATTN_PICTURE_PNG};
-  a.failed = !a.panel;
-  for (int32_t n = 0; n < lesson->examples && !a.failed; n++) add_example(&a, lesson, n);
-  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
-  if (a.failed)
-    status = attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the picture");
-  else
-    status = attn_panels_draw(a.panel, a.panels, &title, format, style, sink, err);
-  release(&a);
-  return status;
+  if (format == ATTN_PICTURE_HTML) return attn_lesson_page(lesson, &out, err);
+  return draw(lesson, format, style, out.style.precision, sink, err);
 }

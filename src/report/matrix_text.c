@@ -31,8 +31,7 @@ static int is_of_softmax(const attn_step *s) {
          (s->op == ATTN_OP_SOFTMAX || s->op == ATTN_OP_EXP || s->op == ATTN_OP_QUOTIENT);
 }
 
-/* Whether a 0 of a softmax or of its parts is that of a hidden key. */
-static int is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j) {
+int attn_cell_is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j) {
   if (!is_of_softmax(s) || at(s, i, j) != 0) return 0;
   while (is_of_softmax(s)) s = &e->step[s->operand[0]];
   if (i >= s->exact.rows || j >= s->exact.cols) return 0;
@@ -125,7 +124,7 @@ static void print_cell(struct matrix_printer *g, int32_t i, int32_t j, int32_t t
   char text[ATTN_NUMBER_BYTES];
   size_t n = (size_t)i * (size_t)g->step->exact.cols + (size_t)j;
   double value = at(g->step, i, j);
-  int hidden = is_hidden(g->example, g->step, i, j);
+  int hidden = attn_cell_is_hidden(g->example, g->step, i, j);
   g->hidden |= hidden;
   if (hidden)
     strcpy(text, "–");

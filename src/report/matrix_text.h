@@ -13,9 +13,12 @@ struct attn_matrix_format {
   int binary; /* digits of the row number in binary after each row's name, lowest first; 0: none */
 };
 
-/* Writes the exact values of a step. Columns that do not fit the line follow below. Many equal values
- * are one line. Returns whether a cell that the mask hides is written as "–". */
+/* Writes the exact values of a step. Columns that do not fit the line follow below. Many equal
+ * values are one line. Returns whether a cell that the mask hides is written as "–". */
 int attn_out_matrix(struct attn_out *out, const attn_example *e, const attn_step *s,
-                     const struct attn_matrix_format *look);
+                    const struct attn_matrix_format *look);
+
+/* Whether a 0 of a softmax or of its parts is that of a key that the mask hides. */
+int attn_cell_is_hidden(const attn_example *e, const attn_step *s, int32_t i, int32_t j);
 
 #endif

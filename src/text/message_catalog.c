@@ -475,6 +475,19 @@ static const char *const messages[MESSAGE_COUNT][2] = {
                              "q · k = q の長さ × k の長さ × なす角の余弦"},
     [MESSAGE_ARROWS_QUERIES] = {"queries (solid)", "クエリ（実線）"},
     [MESSAGE_ARROWS_KEYS] = {"keys (dashed)", "キー（破線）"},
+
+    /* ---- Pages ---- */
+    [MESSAGE_PAGE_STEPS] = {"Steps", "ステップ"},
+    [MESSAGE_PAGE_PREVIOUS] = {"Previous", "前へ"},
+    [MESSAGE_PAGE_PLAY] = {"Play", "再生"},
+    [MESSAGE_PAGE_NEXT] = {"Next", "次へ"},
+    [MESSAGE_PAGE_HINT] =
+        {"Point at a number to see how it is computed. Click or Enter keeps it, Escape releases it, "
+         "arrow keys move.",
+         "数値を指すと計算過程が表示されます。クリックまたは Enter で固定、Escape で解除、"
+         "矢印キーで移動します。"},
+    [MESSAGE_PAGE_LEGEND] = {"Framed: computed from these. Dotted: computed with this one.",
+                             "実線の枠：計算に使う値。点線の枠：この値を使って計算される値。"},
 };
 
 const char *attn_message_text(int message, int32_t language) {

@@ -81,6 +81,11 @@ static inline void assert_well_formed(const char *text) {
     assert_false(!strncmp(at, "\xEF\xBF\xBE", 3) || !strncmp(at, "\xEF\xBF\xBF", 3));
     if (*at == '&') assert_true(is_entity(at));
     if (*at != '<') continue;
+    if (!strncmp(at, "<![CDATA[", 9)) {
+      at = strstr(at, "]]>");
+      assert_non_null(at);
+      continue;
+    }
     const char *end = end_of_tag(at + 1);
     int closing = at[1] == '/', size = (int)strcspn(at + 1 + closing, " />\n");
     assert_true(size > 0 && size < NAME);

@@ -11,8 +11,8 @@ void fixture_begin(struct fixture *f, const char *title) {
   f->example.heads = 1;
   f->example.one_based = 1;
   f->example.step = f->step;
-  f->lesson = (attn_lesson){
-      .file = (char *)(uintptr_t) "lesson.md", .examples = 1, .example = &f->example};
+  f->lesson =
+      (attn_lesson){.file = (char *)(uintptr_t) "lesson.md", .examples = 1, .example = &f->example};
 }
 
 void fixture_tokens(struct fixture *f, char *tokens) {

@@ -402,7 +402,7 @@ static void wherever_memory_ends_the_call_says_so(void **state) {
       }
       free(page.text);
     }
-    assert_true(n > 20);
+    assert_true(n > 5);
   }
 }
 
@@ -416,22 +416,32 @@ static char *lesson_page(struct fixture *f, attn_picture_format format, const at
   return page.text;
 }
 
+static void expect_parts(const char *text, const char *const *part) {
+  for (; *part; part++)
+    if (!strstr(text, *part)) fail_msg("%s is missing", *part);
+}
+
 static void a_lesson_is_drawn_step_by_step(void **state) {
   (void)state;
-  static const char *const parts[] = {"Example 1: Two tokens",
-                                      "W^Q (2×2)",
-                                      ">Queries and keys in the plane<",
-                                      "E = Q K^T (2×2)",
-                                      ">Scaled scores<",
-                                      ">0.7071<",
-                                      ">-∞<",
-                                      ">Weights<",
-                                      ">0.6698<",
-                                      ">0.3302<",
-                                      ">Output<",
-                                      ">q 私<",
-                                      ">k は&amp;&lt;<",
-                                      "A = softmax(masked) (2×2)"};
+  static const char *const common[] = {"Example 1: Two tokens",
+                                       ">Queries and keys in the plane<",
+                                       ">0.7071<",
+                                       ">-∞<",
+                                       ">0.6698<",
+                                       ">0.3302<",
+                                       ">q 私<",
+                                       ">k は&amp;&lt;<",
+                                       NULL};
+  static const char *const svg[] = {"W^Q (2×2)", "E = Q K^T (2×2)", ">Scaled scores<",
+                                    ">Weights<", ">Output<",        "A = softmax(masked) (2×2)",
+                                    NULL};
+  static const char *const html[] = {". Scaled scores<",
+                                     ". Weights<",
+                                     ". Output<",
+                                     "<msup><mi>W</mi><mi>Q</mi></msup>",
+                                     "<msup><mi>K</mi><mi>T</mi></msup>",
+                                     "<mi>softmax</mi><mo>(</mo><mi>masked</mi><mo>)</mo>",
+                                     NULL};
   struct fixture f;
   char tokens[] = "私 は&<";
   fixture_attention(&f, 1);
@@ -439,8 +449,8 @@ static void a_lesson_is_drawn_step_by_step(void **state) {
   for (int format = ATTN_PICTURE_SVG; format <= ATTN_PICTURE_HTML; format++) {
     char *text = lesson_page(&f, (attn_picture_format)format, NULL);
     assert_well_formed(text);
-    for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
-      if (!strstr(text, parts[n])) fail_msg("%s is missing", parts[n]);
+    expect_parts(text, common);
+    expect_parts(text, format == ATTN_PICTURE_SVG ? svg : html);
     free(text);
   }
 }

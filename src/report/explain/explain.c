@@ -153,16 +153,18 @@ static void put_names(struct attn_out *out, const attn_example *e) {
   }
 }
 
-static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
-  const attn_example *e = &lesson->example[index];
+void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
   char number[16], title[TITLE_COLUMNS * 4];
   snprintf(number, sizeof number, "%d", (int)index + 1);
-  attn_text_shorten(title, sizeof title, attn_example_title(e, index), TITLE_COLUMNS);
-  attn_out_color(out, "1");
+  attn_text_shorten(title, sizeof title, attn_example_title(&lesson->example[index], index),
+                    TITLE_COLUMNS);
   attn_out_message(out, *title ? MESSAGE_EXAMPLE_TITLED : MESSAGE_EXAMPLE, number, NULL);
   attn_out_flow(out, title);
   attn_out_line(out, 0);
-  attn_out_color(out, "0");
+}
+
+void attn_explain_context(struct attn_out *out, const attn_example *e) {
+  char number[16];
   put_cross(out, e);
   put_names(out, e);
   snprintf(number, sizeof number, "%d", (int)e->heads);
@@ -171,6 +173,13 @@ static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t in
     attn_out_message(out, e->orientation ? MESSAGE_IN_COLUMNS : MESSAGE_IN_ROWS, NULL);
     attn_out_line(out, 0);
   }
+}
+
+static void put_head(struct attn_out *out, const attn_lesson *lesson, int32_t index) {
+  attn_out_color(out, "1");
+  attn_explain_title(out, lesson, index);
+  attn_out_color(out, "0");
+  attn_explain_context(out, &lesson->example[index]);
   if (index == 0) attn_out_message(out, MESSAGE_ADDRESSES, NULL), attn_out_line(out, 0);
 }
 
@@ -195,32 +204,27 @@ void attn_explain_product(struct attn_explanation *t, const attn_step *s) {
   }
 }
 
-static void explain_values(struct attn_explanation *t, const attn_step *s) {
+void attn_explain_values(struct attn_explanation *t, const attn_step *s) {
   const struct attn_operation_text *operation = attn_operation_text(s->op);
   if (!operation->explain) return;
   operation->explain(t, s);
   if (s->name == ATTN_STEP_WEIGHTS) attn_explain_attention(t, s);
 }
 
-/* "3. Scores: E = Q K^T  (4×4; one row per query, one column per key)" */
-static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
-                        int number) {
-  char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES], size[48];
+void attn_explain_name(struct attn_out *out, const attn_step *s, int number) {
+  char text[24];
   snprintf(text, sizeof text, "%d. ", number);
-  attn_out_line(out, ATTN_INDENT);
-  attn_out_color(out, "1");
   attn_out_text(out, text);
   attn_out_message(out, MESSAGE_TITLE + s->name, NULL);
-  snprintf(size, sizeof size, "%d", (int)s->head + 1);
+  snprintf(text, sizeof text, "%d", (int)s->head + 1);
   if (s->head >= 0) {
     attn_out_message(out, MESSAGE_COMMA, NULL);
-    attn_out_message(out, MESSAGE_HEAD, size, NULL);
+    attn_out_message(out, MESSAGE_HEAD, text, NULL);
   }
-  attn_out_message(out, MESSAGE_COLON, NULL);
-  attn_out_flow(out, attn_symbol_text(s, symbol));
-  attn_formula_text(e, s, out->style.precision, text);
-  if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
-  attn_out_color(out, "0");
+}
+
+void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_step *s) {
+  char size[48];
   snprintf(size, sizeof size, "%d×%d", (int)s->exact.rows, (int)s->exact.cols);
   attn_out_message(out, MESSAGE_OPEN_BRACKET, NULL);
   attn_out_flow(out, size);
@@ -232,6 +236,21 @@ static void put_heading(struct attn_out *out, const attn_example *e, const attn_
                      NULL);
   }
   attn_out_message(out, MESSAGE_CLOSE_BRACKET, NULL);
+}
+
+/* "3. Scores: E = Q K^T  (4×4; one row per query, one column per key)" */
+static void put_heading(struct attn_out *out, const attn_example *e, const attn_step *s,
+                        int number) {
+  char text[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
+  attn_out_line(out, ATTN_INDENT);
+  attn_out_color(out, "1");
+  attn_explain_name(out, s, number);
+  attn_out_message(out, MESSAGE_COLON, NULL);
+  attn_out_flow(out, attn_symbol_text(s, symbol));
+  attn_formula_text(e, s, out->style.precision, text);
+  if (*text) attn_out_flow(out, " = "), attn_out_flow(out, text);
+  attn_out_color(out, "0");
+  attn_explain_size(out, e, s);
   attn_out_line(out, ATTN_INDENT);
 }
 
@@ -241,9 +260,8 @@ static int differs(const attn_finding *f) {
   return f->judgement == ATTN_JUDGED_WRONG || f->judgement == ATTN_JUDGED_CARRIED;
 }
 
-/* One byte per cell, 1 if the document prints another value there; NULL if it never does. */
-static unsigned char *marks_of(const attn_step *s, const attn_step_verdict *v,
-                               attn_status *status) {
+unsigned char *attn_explain_marks(const attn_step *s, const attn_step_verdict *v,
+                                  attn_status *status) {
   unsigned char *marked = NULL;
   for (int32_t n = 0; v && n < v->findings; n++) {
     const attn_finding *f = &v->finding[n];
@@ -255,8 +273,8 @@ static unsigned char *marks_of(const attn_step *s, const attn_step_verdict *v,
   return marked;
 }
 
-static void put_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
-                            const attn_step_verdict *v) {
+void attn_explain_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
+                              const attn_step_verdict *v) {
   char printed[ATTN_NUMBER_BYTES], right[ATTN_NUMBER_BYTES], address[ATTN_ADDRESS_BYTES];
   int32_t count = 0;
   attn_out_message(out, MESSAGE_DIFFERS, NULL);
@@ -289,36 +307,42 @@ static attn_status explain_step(struct attn_explanation *t, const attn_step *s,
   attn_status status = ATTN_OK;
   struct attn_matrix_format look = {NULL, s->name == ATTN_STEP_WEIGHTS, ATTN_INDENT,
                                     binary_digits(s)};
-  unsigned char *marked = marks_of(s, v, &status);
+  unsigned char *marked = attn_explain_marks(s, v, &status);
   if (status) return status;
   look.marked = marked;
   put_heading(t->out, t->example, s, number);
   if (attn_out_matrix(t->out, t->example, s, &look)) attn_explain_once(t, MESSAGE_HIDDEN_CELLS);
-  explain_values(t, s);
-  if (marked) put_differences(t->out, t->example, s, v);
+  attn_explain_values(t, s);
+  if (marked) attn_explain_differences(t->out, t->example, s, v);
   free(marked);
   return ATTN_OK;
 }
 
-static const attn_step_verdict *verdict_of(const attn_example_verdict *v, int32_t step) {
+const attn_step_verdict *attn_explain_verdict(const attn_example_verdict *v, int32_t step) {
   for (int32_t n = 0; n < v->verdicts; n++)
     if (v->verdict[n].step == step) return &v->verdict[n];
   return NULL;
+}
+
+void attn_explain_begin(struct attn_explanation *t, struct attn_out *out, const attn_example *e) {
+  *t = (struct attn_explanation){.out = out, .example = e, .query = followed_query(e)};
 }
 
 /* Given steps first, then computed ones, each in the document's order. */
 static attn_status explain_example(struct attn_out *out, const attn_lesson *lesson, int32_t index,
                                    const attn_example_verdict *verdict) {
   const attn_example *e = &lesson->example[index];
-  struct attn_explanation t = {.out = out, .example = e, .query = followed_query(e)};
+  struct attn_explanation t;
   attn_status status = ATTN_OK;
   int number = 0;
+  attn_explain_begin(&t, out, e);
   if (index) attn_out_line(out, 0);
   put_head(out, lesson, index);
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !status; n++)
       if ((e->step[n].op != ATTN_OP_GIVEN) == computed)
-        status = explain_step(&t, &e->step[n], computed ? verdict_of(verdict, n) : NULL, ++number);
+        status = explain_step(&t, &e->step[n], computed ? attn_explain_verdict(verdict, n) : NULL,
+                              ++number);
   return status;
 }
 

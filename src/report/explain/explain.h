@@ -15,6 +15,33 @@ struct attn_explanation {
 
 enum { ATTN_INDENT = 3, ATTN_TERMS = 12, ATTN_LINES = 16 };
 
+void attn_explain_begin(struct attn_explanation *t, struct attn_out *out, const attn_example *e);
+
+/* ---- Parts of an explanation ---- */
+
+/* "Example 1: A first attention" as a line. */
+void attn_explain_title(struct attn_out *out, const attn_lesson *lesson, int32_t index);
+
+/* Lines about the whole example: its tokens, heads, orientation. */
+void attn_explain_context(struct attn_out *out, const attn_example *e);
+
+/* "3. Scores, head 1" and " (4×4; one row per query, one column per key)", flowing. */
+void attn_explain_name(struct attn_out *out, const attn_step *s, int number);
+void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_step *s);
+
+/* Lines about the values of a step: what it is, why, values worked out, who attends to whom. */
+void attn_explain_values(struct attn_explanation *t, const attn_step *s);
+
+/* Where the document prints another value. The verdict of a step may be NULL. Marks: one byte per
+ * cell, 1 if it does there, freed by the caller; NULL if it never does. */
+const attn_step_verdict *attn_explain_verdict(const attn_example_verdict *v, int32_t step);
+unsigned char *attn_explain_marks(const attn_step *s, const attn_step_verdict *v,
+                                  attn_status *status);
+void attn_explain_differences(struct attn_out *out, const attn_example *e, const attn_step *s,
+                              const attn_step_verdict *v);
+
+/* ---- Shared by the families of steps ---- */
+
 /* Writes a message as a line unless it was written before. Returns whether it did. */
 int attn_explain_once(struct attn_explanation *t, int message);
 

@@ -1,0 +1,74 @@
+/* formula_math.c -- a formula of a lesson as MathML: names with their sub- and superscripts. */
+#include <ctype.h>
+#include <string.h>
+
+#include "canvas.h"
+#include "lesson_page.h"
+
+static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
+
+static void put_element(struct attn_out *out, const char *tag, const char *text, size_t bytes) {
+  char copy[ATTN_FORMULA_BYTES];
+  if (bytes >= sizeof copy) bytes = sizeof copy - 1;
+  memcpy(copy, text, bytes), copy[bytes] = 0;
+  put(out, "<"), put(out, tag), put(out, ">");
+  attn_xml_text(out, copy);
+  put(out, "</"), put(out, tag), put(out, ">");
+}
+
+/* Of a name: letters and digits of any script. √ and × are operators. */
+static int in_name(const char *at) {
+  unsigned char c = (unsigned char)*at;
+  return isalnum(c) || c == '.' || c == '\'' ||
+         (c >= 0x80 && strncmp(at, "√", strlen("√")) && strncmp(at, "×", strlen("×")));
+}
+
+static size_t name_bytes(const char *at) {
+  size_t n = 0;
+  while (in_name(at + n)) n++;
+  return n;
+}
+
+static void put_name(struct attn_out *out, const char *at, size_t bytes) {
+  put_element(out, isdigit((unsigned char)*at) ? "mn" : "mi", at, bytes);
+}
+
+/* Returns what follows the name and its sub- or superscript. */
+static const char *put_scripted(struct attn_out *out, const char *at) {
+  const size_t base = name_bytes(at);
+  const char mark = at[base];
+  const int braced = (mark == '_' || mark == '^') && at[base + 1] == '{';
+  const char *script = at + base + 1 + braced;
+  const size_t bytes = mark == '_' || mark == '^' ? name_bytes(script) : 0;
+  if (!bytes) return put_name(out, at, base), at + base;
+  put(out, mark == '_' ? "<msub>" : "<msup>");
+  put_name(out, at, base), put_name(out, script, bytes);
+  put(out, mark == '_' ? "</msub>" : "</msup>");
+  return script + bytes + (braced && script[bytes] == '}');
+}
+
+static const char *put_token(struct attn_out *out, const char *at) {
+  if (in_name(at)) return put_scripted(out, at);
+  if (!strncmp(at, "√", strlen("√")) && in_name(at + strlen("√"))) {
+    put(out, "<msqrt>");
+    at = put_scripted(out, at + strlen("√"));
+    put(out, "</msqrt>");
+    return at;
+  }
+  size_t bytes = (unsigned char)*at >= 0x80 ? strlen("×") : 1;
+  while (((unsigned char)at[bytes] & 0xc0) == 0x80) bytes++;
+  put_element(out, "mo", at, bytes);
+  return at + bytes;
+}
+
+void attn_put_math(struct attn_out *out, const char *formula) {
+  put(out, "<math><mrow>");
+  for (const char *at = formula; *at;)
+    if (*at == ' ') {
+      put(out, "<mspace width=\"0.3em\"/>");
+      at++;
+    } else {
+      at = put_token(out, at);
+    }
+  put(out, "</mrow></math>");
+}

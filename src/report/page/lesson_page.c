@@ -1,0 +1,349 @@
+/* lesson_page.c -- a lesson as one HTML page: a story of steps in one column, and a rail of links
+ * to them. The page has both languages, needs no network, and is well-formed XML. */
+#include "lesson_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "explain.h"
+#include "html.h"
+#include "lesson_page_files.h"
+#include "lesson_panels.h"
+
+enum { TERMS_MAX = 200000 };
+
+/* What needs memory, made before the first byte is written. */
+struct prepared_step {
+  const attn_panel *plot; /* queries and keys in the plane, or NULL */
+  int32_t plot_number;
+  unsigned char *marked; /* attn_explain_marks */
+};
+
+struct lesson_page {
+  struct attn_out *out;
+  const attn_lesson *lesson;
+  attn_check *check;
+  struct attn_lesson_panels plots;
+  struct attn_explanation in[2]; /* per language */
+  struct attn_out text[2];
+  struct prepared_step *prepared; /* of all steps of all examples */
+  int32_t steps;                  /* written before this example */
+  int64_t terms;
+};
+
+static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
+
+static void put_message(struct attn_out *out, int message) {
+  const attn_bilingual_text words = attn_message_bilingual(message);
+  attn_html_words(out, &words);
+}
+
+/* ---- Explanations as elements ---- */
+
+/* Lines become elements: <p> each, or a single <span>. */
+struct element_lines {
+  struct attn_out *out;
+  const char *tag;
+  int language, open;
+};
+
+static void open_element(struct element_lines *e) {
+  put(e->out, "<"), put(e->out, e->tag);
+  put(e->out, e->language ? " lang=\"ja\">" : " lang=\"en\">");
+  e->open = 1;
+}
+
+static void close_element(struct element_lines *e) {
+  if (e->open) put(e->out, "</"), put(e->out, e->tag), put(e->out, ">\n");
+  e->open = 0;
+}
+
+static int write_lines(void *context, const char *text, size_t bytes) {
+  struct element_lines *e = context;
+  for (const char *end = text + bytes, *next; text < end; text = next) {
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    if (!e->open)
+      while (text < (stop ? stop : end) && *text == ' ') text++; /* indentation */
+    next = stop ? stop + 1 : end;
+    if (text < (stop ? stop : end)) {
+      if (!e->open) open_element(e);
+      attn_xml_bytes(e->out, text, (size_t)((stop ? stop : end) - text));
+    }
+    if (stop) close_element(e);
+  }
+  return e->out->failed;
+}
+
+typedef void put_text(struct lesson_page *p, struct attn_out *out, int language, const void *data);
+
+/* Writes a text in both languages, its lines as elements. */
+static void put_both(struct lesson_page *p, const char *tag, put_text *text, const void *data) {
+  for (int language = 0; language < 2; language++) {
+    struct element_lines lines = {p->out, tag, language, 0};
+    const attn_sink sink = {&lines, write_lines};
+    attn_style style = p->out->style;
+    style.language = language, style.color = 0, style.width = INT32_MAX / 2;
+    attn_out_begin(&p->text[language], &style, &sink);
+    text(p, &p->text[language], language, data);
+    attn_out_line(&p->text[language], 0);
+    close_element(&lines);
+  }
+}
+
+static void example_title(struct lesson_page *p, struct attn_out *out, int language,
+                          const void *data) {
+  (void)language;
+  attn_explain_title(out, p->lesson, *(const int32_t *)data);
+}
+
+static void example_context(struct lesson_page *p, struct attn_out *out, int language,
+                            const void *data) {
+  (void)language;
+  attn_explain_context(out, &p->lesson->example[*(const int32_t *)data]);
+}
+
+/* ---- A step ---- */
+
+struct step_place {
+  int32_t example, index, number;
+  const attn_example *e;
+  const attn_step *s;
+  const attn_step_verdict *verdict;
+};
+
+static void step_name(struct lesson_page *p, struct attn_out *out, int language, const void *data) {
+  const struct step_place *at = data;
+  (void)p, (void)language;
+  attn_explain_name(out, at->s, at->number);
+}
+
+static void step_size(struct lesson_page *p, struct attn_out *out, int language, const void *data) {
+  const struct step_place *at = data;
+  (void)p, (void)language;
+  attn_explain_size(out, at->e, at->s);
+}
+
+static void step_values(struct lesson_page *p, struct attn_out *out, int language,
+                        const void *data) {
+  const struct step_place *at = data;
+  (void)out;
+  attn_explain_values(&p->in[language], at->s);
+}
+
+static void step_differences(struct lesson_page *p, struct attn_out *out, int language,
+                             const void *data) {
+  const struct step_place *at = data;
+  (void)p, (void)language;
+  attn_explain_differences(out, at->e, at->s, at->verdict);
+}
+
+static int is_unique(const attn_example *e, const attn_step *s) {
+  int count = 0;
+  for (const attn_step *one = e->step; one < e->step + e->steps; one++)
+    count += one->name == s->name && one->head == s->head;
+  return count == 1;
+}
+
+const char *attn_step_id(const attn_lesson *lesson, int32_t example, const attn_step *s,
+                         char text[ATTN_STEP_ID_BYTES]) {
+  const attn_example *e = &lesson->example[example];
+  int n = 0;
+  if (example) n += snprintf(text, ATTN_STEP_ID_BYTES, "e%d-", (int)example + 1);
+  if (s->head >= 0)
+    n += snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, "h%d-", (int)s->head + 1);
+  n += snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, "%s", attn_step_label(s->name));
+  if (!is_unique(e, s))
+    snprintf(text + n, ATTN_STEP_ID_BYTES - (size_t)n, ".%d", (int)(s - e->step) + 1);
+  return text;
+}
+
+/* Queries, keys and values have one colour each, with the weights that project to them. */
+static const char *class_of(const attn_step *s) {
+  switch (s->name) {
+    case ATTN_STEP_Q:
+    case ATTN_STEP_W_Q:
+      return "q";
+    case ATTN_STEP_K:
+    case ATTN_STEP_W_K:
+      return "k";
+    case ATTN_STEP_V:
+    case ATTN_STEP_W_V:
+      return "v";
+    case ATTN_STEP_WEIGHTS:
+      return "weights";
+    default:
+      return "other";
+  }
+}
+
+static void put_heading(struct lesson_page *p, const struct step_place *at) {
+  char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
+  put(p->out, "<h3>");
+  put_both(p, "span", step_name, at);
+  attn_put_math(p->out, attn_symbol_text(at->s, symbol));
+  attn_formula_text(at->e, at->s, p->out->style.precision, formula);
+  if (*formula) attn_put_math(p->out, "="), attn_put_math(p->out, formula);
+  put(p->out, "<span class=\"note\">");
+  put_both(p, "span", step_size, at);
+  put(p->out, "</span></h3>\n");
+}
+
+static void put_step(struct lesson_page *p, const struct step_place *at) {
+  const struct prepared_step *prepared = &p->prepared[p->steps + at->index];
+  char id[ATTN_STEP_ID_BYTES], number[64];
+  attn_step_id(p->lesson, at->example, at->s, id);
+  snprintf(number, sizeof number, "\" data-n=\"%d\" tabindex=\"-1\">\n",
+           (int)(p->steps + at->index));
+  put(p->out, "<section class=\"step "), put(p->out, class_of(at->s));
+  put(p->out, "\" id=\""), put(p->out, id), put(p->out, number);
+  put_heading(p, at);
+  put(p->out, "<div class=\"beside\">\n");
+  attn_put_step_table(&(struct attn_step_table){.out = p->out,
+                                                .lesson = p->lesson,
+                                                .example = at->example,
+                                                .step = at->s,
+                                                .marked = prepared->marked,
+                                                .first = p->steps,
+                                                .terms = &p->terms});
+  put(p->out, "<div class=\"words\">\n");
+  put_both(p, "p", step_values, at);
+  if (prepared->marked) put_both(p, "p", step_differences, at);
+  put(p->out, "</div></div>\n");
+  if (prepared->plot) attn_html_panel(p->out, prepared->plot, prepared->plot_number);
+  put(p->out, "</section>\n");
+}
+
+/* ---- The page ---- */
+
+/* Calls put for each step of an example: given steps first, as in attn_lesson_explain. */
+static void each_step(struct lesson_page *p, int32_t example,
+                      void (*put_one)(struct lesson_page *p, const struct step_place *at)) {
+  const attn_example *e = &p->lesson->example[example];
+  struct step_place at = {.example = example, .e = e};
+  for (int computed = 0; computed < 2; computed++)
+    for (int32_t n = 0; n < e->steps && !p->out->failed; n++) {
+      at.s = &e->step[n], at.index = n;
+      if ((at.s->op != ATTN_OP_GIVEN) != computed) continue;
+      at.verdict = computed ? attn_explain_verdict(&p->check->example[example], n) : NULL;
+      at.number++;
+      put_one(p, &at);
+    }
+}
+
+static void put_link(struct lesson_page *p, const struct step_place *at) {
+  char id[ATTN_STEP_ID_BYTES], symbol[ATTN_LABEL_BYTES];
+  put(p->out, "<li><a href=\"#");
+  put(p->out, attn_step_id(p->lesson, at->example, at->s, id));
+  put(p->out, "\" class=\""), put(p->out, class_of(at->s)), put(p->out, "\">");
+  attn_put_math(p->out, attn_symbol_text(at->s, symbol));
+  put(p->out, "</a></li>\n");
+}
+
+static void put_button(struct attn_out *out, const char *id, int message) {
+  put(out, "<button type=\"button\" id=\""), put(out, id), put(out, "\">");
+  put_message(out, message);
+  put(out, "</button>\n");
+}
+
+static void put_rail(struct lesson_page *p) {
+  put(p->out, "<nav class=\"rail\"><h2>");
+  put_message(p->out, MESSAGE_PAGE_STEPS);
+  put(p->out, "</h2>\n<div class=\"controls\" hidden=\"hidden\">\n");
+  put_button(p->out, "previous", MESSAGE_PAGE_PREVIOUS);
+  put_button(p->out, "play", MESSAGE_PAGE_PLAY);
+  put_button(p->out, "next", MESSAGE_PAGE_NEXT);
+  put(p->out, "</div>\n");
+  for (int32_t n = 0; n < p->lesson->examples; n++) {
+    put(p->out, "<ol>\n");
+    each_step(p, n, put_link);
+    put(p->out, "</ol>\n");
+  }
+  put(p->out, "</nav>\n");
+}
+
+static void put_example(struct lesson_page *p, int32_t n) {
+  const attn_example *e = &p->lesson->example[n];
+  for (int language = 0; language < 2; language++)
+    attn_explain_begin(&p->in[language], &p->text[language], e);
+  put(p->out, "<section class=\"example\">\n<h2>");
+  put_both(p, "span", example_title, &n);
+  put(p->out, "</h2>\n");
+  put_both(p, "p", example_context, &n);
+  each_step(p, n, put_step);
+  put(p->out, "</section>\n");
+  p->steps += e->steps;
+}
+
+/* What the script fills with the computation of one value. */
+static void put_working_line(struct attn_out *out) {
+  put(out,
+      "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"><p class=\"how\"></p>"
+      "<p class=\"note\">");
+  put_message(out, MESSAGE_PAGE_LEGEND);
+  put(out, "</p></aside>\n");
+}
+
+static void put_body(struct lesson_page *p) {
+  put(p->out, "<div class=\"page\">\n");
+  put_rail(p);
+  put(p->out, "<div class=\"story\">\n<p class=\"note hint\" hidden=\"hidden\">");
+  put_message(p->out, MESSAGE_PAGE_HINT);
+  put(p->out, "</p>\n");
+  for (int32_t n = 0; n < p->lesson->examples; n++) put_example(p, n);
+  put(p->out, "</div></div>\n");
+  put_working_line(p->out);
+}
+
+/* ---- Memory ---- */
+
+static int32_t step_count(const attn_lesson *lesson) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < lesson->examples; n++) count += lesson->example[n].steps;
+  return count;
+}
+
+static void prepare_step(struct lesson_page *p, const struct step_place *at) {
+  const attn_bilingual_text none = {NULL, NULL};
+  struct prepared_step *prepared = &p->prepared[p->steps + at->index];
+  attn_status status = ATTN_OK;
+  prepared->plot = attn_lesson_arrows(&p->plots, at->e, at->s, none);
+  prepared->plot_number = p->plots.panels - 1;
+  prepared->marked = attn_explain_marks(at->s, at->verdict, &status);
+  p->plots.failed |= status != ATTN_OK;
+}
+
+static attn_status prepare(struct lesson_page *p, attn_error *err) {
+  attn_status status = attn_lesson_check(p->lesson, &p->check, err);
+  if (!status)
+    status = attn_lesson_panels_begin(&p->plots, p->lesson, p->out->style.precision, 0, err);
+  if (status) return status;
+  p->prepared = calloc((size_t)step_count(p->lesson), sizeof *p->prepared);
+  if (!p->prepared) return attn_picture_no_memory(err);
+  for (int32_t n = 0; n < p->lesson->examples; p->steps += p->lesson->example[n++].steps)
+    each_step(p, n, prepare_step);
+  p->steps = 0;
+  return p->plots.failed ? attn_picture_no_memory(err) : ATTN_OK;
+}
+
+static void release(struct lesson_page *p) {
+  for (int32_t n = 0; p->prepared && n < step_count(p->lesson); n++) free(p->prepared[n].marked);
+  free(p->prepared);
+  attn_lesson_panels_free(&p->plots);
+  attn_check_free(p->check);
+}
+
+attn_status attn_lesson_page(const attn_lesson *lesson, struct attn_out *out, attn_error *err) {
+  struct lesson_page p = {.out = out, .lesson = lesson, .terms = TERMS_MAX};
+  const attn_bilingual_text title = attn_message_bilingual(MESSAGE_PICTURE_LESSON);
+  attn_status status = prepare(&p, err);
+  if (!status) {
+    attn_html_begin(out, &title, lesson_page_css);
+    put_body(&p);
+    attn_html_end(out, lesson_page_js);
+    status = attn_out_end(out, err);
+  }
+  release(&p);
+  return status;
+}
