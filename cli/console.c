@@ -261,12 +261,17 @@ attn_status attn_cli_read_text(const char *path, char **text, attn_error *err) {
   return status;
 }
 
+attn_status attn_cli_read_document(const char *path, attn_lesson **lesson, char **text,
+                                   size_t *bytes, attn_error *err) {
+  *lesson = NULL;
+  attn_status status = read_bytes(path, text, bytes, err);
+  return status ? status : attn_lesson_read(*text, *bytes, path, lesson, err);
+}
+
 attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err) {
   char *text;
-  size_t length;
-  *lesson = NULL;
-  attn_status status = read_bytes(path, &text, &length, err);
-  if (!status) status = attn_lesson_read(text, length, path, lesson, err);
+  size_t bytes;
+  attn_status status = attn_cli_read_document(path, lesson, &text, &bytes, err);
   free(text);
   return status;
 }

@@ -86,7 +86,10 @@ int64_t attn_cli_column(const char *line, size_t at);
  * freed; NULL on failure. A NUL byte is ATTN_ERR_FORMAT, with its location. */
 attn_status attn_cli_read_text(const char *path, char **text, attn_error *err);
 
-/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure. */
+/* Reads a file, or standard input if path is "-", as a lesson. *lesson is NULL on failure. document: the
+ * text as well, to be freed in any case. */
+attn_status attn_cli_read_document(const char *path, attn_lesson **lesson, char **text,
+                                   size_t *bytes, attn_error *err);
 attn_status attn_cli_read_lesson(const char *path, attn_lesson **lesson, attn_error *err);
 
 /* Calls run(argv[n], options) for n = 1..files. Returns the highest exit status. */

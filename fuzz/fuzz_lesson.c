@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     attn_check_print(lesson, check, &style, &sink, &err);
     attn_check_print_reading(lesson, check, &style, &sink, &err);
     attn_check_print_json(file, lesson, check, NULL, &sink, &err);
+    attn_check_draw(lesson, check, (const char *)data, size, NULL, &sink, &err);
   }
   attn_lesson_explain(lesson, &style, &sink, &err);
   attn_lesson_explain_json(lesson, &sink, &err);

@@ -127,6 +127,22 @@ ATTN_API attn_status attn_panels_draw(const attn_panel *panels, int32_t count,
                                       attn_error *err);
 
 /**
+ * Writes a checked document as one HTML page, in both languages: the report of attn_check_print, then the
+ * document itself, unchanged, with every number marked as given, correct, doubtful, carried, wrong or not
+ * read. A script shows the right computation of the number under the pointer or focus. If numbers are wrong
+ * or carried, the page ends with the document in which these are replaced, in their own decimals.
+ *
+ *   lesson, check  in   of this document
+ *   text, bytes    in   what attn_lesson_read was given
+ *
+ * Errors  ATTN_ERR_ARGUMENT: a NULL pointer; ATTN_ERR_MEMORY; ATTN_ERR_FILE (the sink has stopped).
+ * Cost    linear in the text and the numbers. Threads may call it concurrently.
+ */
+ATTN_API attn_status attn_check_draw(const attn_lesson *lesson, const attn_check *check, const char *text,
+                                     size_t bytes, const attn_style *style, const attn_sink *sink,
+                                     attn_error *err);
+
+/**
  * Draws every step of every example of a lesson: matrices as numbers, weights as a heat map with the
  * tokens' names, and queries and keys of width 2 also as arrows. ATTN_PICTURE_HTML is the whole explanation
  * (attn_lesson_explain) in both languages: each value is a table cell with its computation, and a script marks

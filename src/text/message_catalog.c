@@ -486,6 +486,13 @@ static const char *const messages[MESSAGE_COUNT][2] = {
          "arrow keys move.",
          "数値を指すと計算過程が表示されます。クリックまたは Enter で固定、Escape で解除、"
          "矢印キーで移動します。"},
+    [MESSAGE_PAGE_CHECK] = {"The document, checked", "文書の確認結果"},
+    [MESSAGE_PAGE_CHECK_HINT] =
+        {"Point at a marked number, or move with Tab, to see the right computation.",
+         "印の付いた数値を指すか Tab で移動すると、正しい計算過程が表示されます。"},
+    [MESSAGE_PAGE_GIVEN] = {"given", "与えられた値"},
+    [MESSAGE_PAGE_UNREAD] = {"not read", "読み取れなかった値"},
+    [MESSAGE_PAGE_CORRECTED] = {"The document with corrected numbers", "数値を訂正した文書"},
     [MESSAGE_PAGE_LEGEND] = {"Framed: computed from these. Dotted: computed with this one.",
                              "実線の枠：計算に使う値。点線の枠：この値を使って計算される値。"},
 };

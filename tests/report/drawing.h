@@ -77,7 +77,7 @@ static inline void assert_well_formed(const char *text) {
   int depth = 0;
   if (!strncmp(text, "<!DOCTYPE html>", 15)) text += 15;
   for (const char *at = text; *at; at++) {
-    assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+    assert_true((unsigned char)*at >= 0x20 || *at == '\n' || *at == '\t');
     assert_false(!strncmp(at, "\xEF\xBF\xBE", 3) || !strncmp(at, "\xEF\xBF\xBF", 3));
     if (*at == '&') assert_true(is_entity(at));
     if (*at != '<') continue;

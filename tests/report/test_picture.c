@@ -406,6 +406,45 @@ static void wherever_memory_ends_the_call_says_so(void **state) {
   }
 }
 
+/* ---- Checked documents ---- */
+
+static attn_status draw_check(struct fixture *f, const attn_check *check, const char *text,
+                              struct page *page) {
+  const attn_sink sink = {page, grow};
+  return attn_check_draw(&f->lesson, check, text, strlen(text), NULL, &sink, NULL);
+}
+
+/* Places of numbers beyond the text are ignored; the text is escaped. */
+static void a_checked_document_is_whole_or_not_written(void **state) {
+  (void)state;
+  static const char text[] = "X\n1 0\n0 1 <b> \t\x01 &\n\n0.7071";
+  struct fixture f;
+  attn_check *check;
+  fixture_attention(&f, 1);
+  assert_int_equal(attn_lesson_check(&f.lesson, &check, NULL), ATTN_OK);
+  attn_status status = ATTN_ERR_MEMORY;
+  long n;
+  for (n = 1; status; n++) {
+    struct page page = {.left = -1};
+    calloc_fails_at = n;
+    status = draw_check(&f, check, text, &page);
+    calloc_fails_at = 0;
+    if (status)
+      assert_int_equal(page.bytes, 0);
+    else
+      assert_well_formed(page.text),
+          assert_non_null(strstr(page.text, "0 1 &lt;b&gt; \t\uFFFD &amp;"));
+    free(page.text);
+  }
+  assert_true(n > 3);
+  const attn_sink none = {NULL, NULL};
+  assert_int_equal(attn_check_draw(&f.lesson, check, text, 1, NULL, &none, NULL),
+                   ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_check_draw(&f.lesson, NULL, text, 1, NULL, &none, NULL), ATTN_ERR_ARGUMENT);
+  assert_int_equal(attn_check_draw(NULL, check, text, 1, NULL, &none, NULL), ATTN_ERR_ARGUMENT);
+  attn_check_free(check);
+}
+
 /* ---- Lessons ---- */
 
 static char *lesson_page(struct fixture *f, attn_picture_format format, const attn_style *style) {
@@ -438,8 +477,8 @@ static void a_lesson_is_drawn_step_by_step(void **state) {
   static const char *const html[] = {". Scaled scores<",
                                      ". Weights<",
                                      ". Output<",
-                                     "<msup><mi>W</mi><mi>Q</mi></msup>",
-                                     "<msup><mi>K</mi><mi>T</mi></msup>",
+                                     "<msup><mi>W</mi><mrow><mi>Q</mi></mrow></msup>",
+                                     "<msup><mi>K</mi><mrow><mi>T</mi></mrow></msup>",
                                      "<mi>softmax</mi><mo>(</mo><mi>masked</mi><mo>)</mo>",
                                      NULL};
   struct fixture f;
@@ -511,6 +550,7 @@ int main(void) {
       cmocka_unit_test(panels_of_a_newer_header_lie_farther_apart),
       cmocka_unit_test(wherever_the_sink_stops_the_call_says_so),
       cmocka_unit_test(wherever_memory_ends_the_call_says_so),
+      cmocka_unit_test(a_checked_document_is_whole_or_not_written),
       cmocka_unit_test(a_lesson_is_drawn_step_by_step),
       cmocka_unit_test(arrows_are_of_two_numbers),
       cmocka_unit_test(a_lesson_of_nothing_cannot_be_drawn),

@@ -33,18 +33,32 @@ static void put_name(struct attn_out *out, const char *at, size_t bytes) {
   put_element(out, isdigit((unsigned char)*at) ? "mn" : "mi", at, bytes);
 }
 
+/* "Q", or "Q_1" as Q,1. Returns what follows. */
+static const char *put_script(struct attn_out *out, const char *at) {
+  size_t bytes = name_bytes(at);
+  put(out, "<mrow>");
+  put_name(out, at, bytes);
+  for (at += bytes; *at == '_' && (bytes = name_bytes(at + 1)); at += 1 + bytes) {
+    put(out, "<mo>,</mo>");
+    put_name(out, at + 1, bytes);
+  }
+  put(out, "</mrow>");
+  return at;
+}
+
 /* Returns what follows the name and its sub- or superscript. */
 static const char *put_scripted(struct attn_out *out, const char *at) {
   const size_t base = name_bytes(at);
   const char mark = at[base];
   const int braced = (mark == '_' || mark == '^') && at[base + 1] == '{';
   const char *script = at + base + 1 + braced;
-  const size_t bytes = mark == '_' || mark == '^' ? name_bytes(script) : 0;
-  if (!bytes) return put_name(out, at, base), at + base;
+  if ((mark != '_' && mark != '^') || !name_bytes(script))
+    return put_name(out, at, base), at + base;
   put(out, mark == '_' ? "<msub>" : "<msup>");
-  put_name(out, at, base), put_name(out, script, bytes);
+  put_name(out, at, base);
+  script = put_script(out, script);
   put(out, mark == '_' ? "</msub>" : "</msup>");
-  return script + bytes + (braced && script[bytes] == '}');
+  return script + (braced && *script == '}');
 }
 
 static const char *put_token(struct attn_out *out, const char *at) {

@@ -11,6 +11,7 @@
 #include "html.h"
 #include "lesson_page_files.h"
 #include "lesson_panels.h"
+#include "page_text.h"
 
 enum { TERMS_MAX = 200000 };
 
@@ -26,8 +27,7 @@ struct lesson_page {
   const attn_lesson *lesson;
   attn_check *check;
   struct attn_lesson_panels plots;
-  struct attn_explanation in[2]; /* per language */
-  struct attn_out text[2];
+  struct attn_explanation in[2];  /* per language */
   struct prepared_step *prepared; /* of all steps of all examples */
   int32_t steps;                  /* written before this example */
   int64_t terms;
@@ -35,73 +35,23 @@ struct lesson_page {
 
 static void put(struct attn_out *out, const char *text) { attn_out_bytes(out, text, strlen(text)); }
 
-static void put_message(struct attn_out *out, int message) {
-  const attn_bilingual_text words = attn_message_bilingual(message);
-  attn_html_words(out, &words);
-}
+/* ---- Texts ---- */
 
-/* ---- Explanations as elements ---- */
-
-/* Lines become elements: <p> each, or a single <span>. */
-struct element_lines {
-  struct attn_out *out;
-  const char *tag;
-  int language, open;
+struct example_place {
+  const attn_lesson *lesson;
+  int32_t index;
 };
 
-static void open_element(struct element_lines *e) {
-  put(e->out, "<"), put(e->out, e->tag);
-  put(e->out, e->language ? " lang=\"ja\">" : " lang=\"en\">");
-  e->open = 1;
-}
-
-static void close_element(struct element_lines *e) {
-  if (e->open) put(e->out, "</"), put(e->out, e->tag), put(e->out, ">\n");
-  e->open = 0;
-}
-
-static int write_lines(void *context, const char *text, size_t bytes) {
-  struct element_lines *e = context;
-  for (const char *end = text + bytes, *next; text < end; text = next) {
-    const char *stop = memchr(text, '\n', (size_t)(end - text));
-    if (!e->open)
-      while (text < (stop ? stop : end) && *text == ' ') text++; /* indentation */
-    next = stop ? stop + 1 : end;
-    if (text < (stop ? stop : end)) {
-      if (!e->open) open_element(e);
-      attn_xml_bytes(e->out, text, (size_t)((stop ? stop : end) - text));
-    }
-    if (stop) close_element(e);
-  }
-  return e->out->failed;
-}
-
-typedef void put_text(struct lesson_page *p, struct attn_out *out, int language, const void *data);
-
-/* Writes a text in both languages, its lines as elements. */
-static void put_both(struct lesson_page *p, const char *tag, put_text *text, const void *data) {
-  for (int language = 0; language < 2; language++) {
-    struct element_lines lines = {p->out, tag, language, 0};
-    const attn_sink sink = {&lines, write_lines};
-    attn_style style = p->out->style;
-    style.language = language, style.color = 0, style.width = INT32_MAX / 2;
-    attn_out_begin(&p->text[language], &style, &sink);
-    text(p, &p->text[language], language, data);
-    attn_out_line(&p->text[language], 0);
-    close_element(&lines);
-  }
-}
-
-static void example_title(struct lesson_page *p, struct attn_out *out, int language,
-                          const void *data) {
+static void example_title(struct attn_out *out, int language, const void *data) {
+  const struct example_place *at = data;
   (void)language;
-  attn_explain_title(out, p->lesson, *(const int32_t *)data);
+  attn_explain_title(out, at->lesson, at->index);
 }
 
-static void example_context(struct lesson_page *p, struct attn_out *out, int language,
-                            const void *data) {
+static void example_context(struct attn_out *out, int language, const void *data) {
+  const struct example_place *at = data;
   (void)language;
-  attn_explain_context(out, &p->lesson->example[*(const int32_t *)data]);
+  attn_explain_context(out, &at->lesson->example[at->index]);
 }
 
 /* ---- A step ---- */
@@ -111,31 +61,30 @@ struct step_place {
   const attn_example *e;
   const attn_step *s;
   const attn_step_verdict *verdict;
+  struct attn_explanation *in; /* per language */
 };
 
-static void step_name(struct lesson_page *p, struct attn_out *out, int language, const void *data) {
+static void step_name(struct attn_out *out, int language, const void *data) {
   const struct step_place *at = data;
-  (void)p, (void)language;
+  (void)language;
   attn_explain_name(out, at->s, at->number);
 }
 
-static void step_size(struct lesson_page *p, struct attn_out *out, int language, const void *data) {
+static void step_size(struct attn_out *out, int language, const void *data) {
   const struct step_place *at = data;
-  (void)p, (void)language;
+  (void)language;
   attn_explain_size(out, at->e, at->s);
 }
 
-static void step_values(struct lesson_page *p, struct attn_out *out, int language,
-                        const void *data) {
+static void step_values(struct attn_out *out, int language, const void *data) {
   const struct step_place *at = data;
-  (void)out;
-  attn_explain_values(&p->in[language], at->s);
+  at->in[language].out = out;
+  attn_explain_values(&at->in[language], at->s);
 }
 
-static void step_differences(struct lesson_page *p, struct attn_out *out, int language,
-                             const void *data) {
+static void step_differences(struct attn_out *out, int language, const void *data) {
   const struct step_place *at = data;
-  (void)p, (void)language;
+  (void)language;
   attn_explain_differences(out, at->e, at->s, at->verdict);
 }
 
@@ -181,12 +130,12 @@ static const char *class_of(const attn_step *s) {
 static void put_heading(struct lesson_page *p, const struct step_place *at) {
   char formula[ATTN_FORMULA_BYTES], symbol[ATTN_LABEL_BYTES];
   put(p->out, "<h3>");
-  put_both(p, "span", step_name, at);
+  attn_page_both(p->out, "span", step_name, at);
   attn_put_math(p->out, attn_symbol_text(at->s, symbol));
   attn_formula_text(at->e, at->s, p->out->style.precision, formula);
   if (*formula) attn_put_math(p->out, "="), attn_put_math(p->out, formula);
   put(p->out, "<span class=\"note\">");
-  put_both(p, "span", step_size, at);
+  attn_page_both(p->out, "span", step_size, at);
   put(p->out, "</span></h3>\n");
 }
 
@@ -208,8 +157,8 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
                                                 .first = p->steps,
                                                 .terms = &p->terms});
   put(p->out, "<div class=\"words\">\n");
-  put_both(p, "p", step_values, at);
-  if (prepared->marked) put_both(p, "p", step_differences, at);
+  attn_page_both(p->out, "p", step_values, at);
+  if (prepared->marked) attn_page_both(p->out, "p", step_differences, at);
   put(p->out, "</div></div>\n");
   if (prepared->plot) attn_html_panel(p->out, prepared->plot, prepared->plot_number);
   put(p->out, "</section>\n");
@@ -221,7 +170,7 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
 static void each_step(struct lesson_page *p, int32_t example,
                       void (*put_one)(struct lesson_page *p, const struct step_place *at)) {
   const attn_example *e = &p->lesson->example[example];
-  struct step_place at = {.example = example, .e = e};
+  struct step_place at = {.example = example, .e = e, .in = p->in};
   for (int computed = 0; computed < 2; computed++)
     for (int32_t n = 0; n < e->steps && !p->out->failed; n++) {
       at.s = &e->step[n], at.index = n;
@@ -243,13 +192,13 @@ static void put_link(struct lesson_page *p, const struct step_place *at) {
 
 static void put_button(struct attn_out *out, const char *id, int message) {
   put(out, "<button type=\"button\" id=\""), put(out, id), put(out, "\">");
-  put_message(out, message);
+  attn_page_message(out, message);
   put(out, "</button>\n");
 }
 
 static void put_rail(struct lesson_page *p) {
   put(p->out, "<nav class=\"rail\"><h2>");
-  put_message(p->out, MESSAGE_PAGE_STEPS);
+  attn_page_message(p->out, MESSAGE_PAGE_STEPS);
   put(p->out, "</h2>\n<div class=\"controls\" hidden=\"hidden\">\n");
   put_button(p->out, "previous", MESSAGE_PAGE_PREVIOUS);
   put_button(p->out, "play", MESSAGE_PAGE_PLAY);
@@ -265,12 +214,12 @@ static void put_rail(struct lesson_page *p) {
 
 static void put_example(struct lesson_page *p, int32_t n) {
   const attn_example *e = &p->lesson->example[n];
-  for (int language = 0; language < 2; language++)
-    attn_explain_begin(&p->in[language], &p->text[language], e);
+  const struct example_place place = {p->lesson, n};
+  for (int language = 0; language < 2; language++) attn_explain_begin(&p->in[language], p->out, e);
   put(p->out, "<section class=\"example\">\n<h2>");
-  put_both(p, "span", example_title, &n);
+  attn_page_both(p->out, "span", example_title, &place);
   put(p->out, "</h2>\n");
-  put_both(p, "p", example_context, &n);
+  attn_page_both(p->out, "p", example_context, &place);
   each_step(p, n, put_step);
   put(p->out, "</section>\n");
   p->steps += e->steps;
@@ -281,7 +230,7 @@ static void put_working_line(struct attn_out *out) {
   put(out,
       "<aside class=\"working\" hidden=\"hidden\" aria-live=\"polite\"><p class=\"how\"></p>"
       "<p class=\"note\">");
-  put_message(out, MESSAGE_PAGE_LEGEND);
+  attn_page_message(out, MESSAGE_PAGE_LEGEND);
   put(out, "</p></aside>\n");
 }
 
@@ -289,7 +238,7 @@ static void put_body(struct lesson_page *p) {
   put(p->out, "<div class=\"page\">\n");
   put_rail(p);
   put(p->out, "<div class=\"story\">\n<p class=\"note hint\" hidden=\"hidden\">");
-  put_message(p->out, MESSAGE_PAGE_HINT);
+  attn_page_message(p->out, MESSAGE_PAGE_HINT);
   put(p->out, "</p>\n");
   for (int32_t n = 0; n < p->lesson->examples; n++) put_example(p, n);
   put(p->out, "</div></div>\n");

@@ -7,6 +7,7 @@
 #include "lesson_page.h"
 #include "matrix_text.h"
 #include "number_text.h"
+#include "page_text.h"
 #include "working.h"
 
 enum {
@@ -58,25 +59,6 @@ static void put_sources(const struct attn_step_table *t, const struct cell_sourc
   if (f->ranges) put(t->out, "\"");
 }
 
-/* ---- How it is computed ---- */
-
-static int write_escaped(void *out, const char *text, size_t bytes) {
-  attn_xml_bytes(out, text, bytes);
-  return ((struct attn_out *)out)->failed;
-}
-
-static void put_working(const struct attn_step_table *t, int32_t i, int32_t j) {
-  const attn_sink sink = {t->out, write_escaped};
-  struct attn_out text;
-  attn_style style = t->out->style;
-  style.color = 0, style.width = INT32_MAX / 2;
-  attn_out_begin(&text, &style, &sink);
-  put(t->out, " data-how=\"");
-  attn_out_working(&text, &t->lesson->example[t->example], t->step, i, j, 0);
-  attn_out_bytes(&text, "", 0); /* the last word */
-  put(t->out, "\"");
-}
-
 /* ---- The table ---- */
 
 static void put_cell(const struct attn_step_table *t, const char *id, int32_t i, int32_t j) {
@@ -96,7 +78,7 @@ static void put_cell(const struct attn_step_table *t, const char *id, int32_t i,
     put(t->out, hidden ? " class=\"hidden\"" : " class=\"differs\"");
   attn_operand_cells(e, s, i, j, add_source, &sources);
   put_sources(t, &sources);
-  if ((*t->terms -= sources.cells + 1) > 0) put_working(t, i, j);
+  if ((*t->terms -= sources.cells + 1) > 0) attn_page_working(t->out, e, s, i, j);
   put(t->out, ">");
   put(t->out, hidden ? "–" : attn_number_text(s->exact.at[n], t->out->style.precision, text));
   put(t->out, "</td>");
