@@ -21,12 +21,16 @@ static const char help[] =
     "  --show              the picture, and for each word the picture with the attention over it\n"
     "  --svg, --png, --html FILE\n"
     "                      the same as a picture; html is one page in both languages\n"
+    "  --occlude           for each word, cover the place that the model looks at, and another "
+    "one,\n"
+    "                      and print what the word becomes; with pictures, also that picture\n"
     "  --num-beams N       beam search, 0 to 4096 [1: greedy]\n"
     "  --max-new-tokens N  tokens, with the end token [0: the positions of the model]\n"
     "  --seed N            of --examples [0]\n"
     "  --json              one object per picture: caption, log_prob, words with the place\n"
     "                      (row, column) of the highest attention, its weight, the entropy in "
-    "nats\n"
+    "nats;\n"
+    "                      with --occlude predicted, occluded, control\n"
     "  --lang en|ja        language [LC_ALL, LC_MESSAGES or LANG]\n"
     "  --color WHEN        auto, always or never [auto]\n"
     "  --width N           columns, 20 to 10000 [the terminal's, or 80]\n"
@@ -36,7 +40,8 @@ static const char help[] =
     "examples:\n"
     "  attn train captions\n"
     "  attn caption captions.safetensors --examples 3 --show\n"
-    "  attn caption captions.safetensors photo.png --html photo.html\n";
+    "  attn caption captions.safetensors photo.png --html photo.html\n"
+    "  attn caption captions.safetensors --examples 2 --occlude\n";
 
 enum { EXAMPLES_MAX = 1000 };
 
@@ -45,7 +50,14 @@ struct caption_options {
   struct attn_cli_pictures pictures;
   attn_generation_config generation;
   int64_t examples, num_beams, seed, threads;
-  int show, json, help;
+  int show, occlude, json, help;
+};
+
+/* A word with the place covered that the model looks at. */
+struct occluded_word {
+  char *predicted, *occluded, *control;
+  char *note[2];     /* English, Japanese */
+  attn_tensor image; /* its memory is owned */
 };
 
 /* The attention of a caption: a row of the grid's weights for each token. */
@@ -56,6 +68,8 @@ struct caption_view {
   double *weights; /* (words, positions): the sum over heads, then the mean; NULL: no attention */
   char **words;    /* (words), with the end token */
   char **notes;    /* (words): place and entropy */
+  struct occluded_word *occluded; /* (words), occluded_count of them are set; or NULL */
+  int64_t occluded_count;
   int64_t count, positions, heads;
   int failed; /* no memory */
 };
@@ -66,11 +80,18 @@ struct caption_run {
   attn_model_info info;
   struct caption_view *views;
   int64_t count;
+  unsigned char *pixels; /* of examples */
   attn_panel *panels;
   int32_t panel_count;
 };
 
 static void free_view(struct caption_view *v) {
+  for (int64_t n = 0; n < v->occluded_count; n++) {
+    struct occluded_word *w = &v->occluded[n];
+    free(w->predicted), free(w->occluded), free(w->control), free(w->image.data);
+    free(w->note[0]), free(w->note[1]);
+  }
+  free(v->occluded);
   for (int64_t n = 0; n < v->count; n++) {
     if (v->words) free(v->words[n]);
     if (v->notes) free(v->notes[n]);
@@ -134,6 +155,39 @@ static void finish_words(struct caption_view *v, int64_t grid) {
   }
 }
 
+/* ---- Occlusion ---- */
+
+/* A dense copy of a picture. */
+static int copy_image(const attn_tensor *from, attn_tensor *to) {
+  const size_t bytes = (size_t)(from->shape[0] * from->strides[0]);
+  *to = *from, to->data = malloc(bytes);
+  if (to->data) memcpy(to->data, from->data, bytes);
+  return to->data != NULL;
+}
+
+static char *describe_occlusion(const attn_occlusion *o, const char *covered,
+                                const char *elsewhere) {
+  size_t size = strlen(covered) + strlen(elsewhere) + strlen(o->occluded) + strlen(o->control) + 1;
+  char *text = malloc(size);
+  if (text) snprintf(text, size, "%s%s%s%s", covered, o->occluded, elsewhere, o->control);
+  return text;
+}
+
+static int add_occlusion(void *context, const attn_occlusion *o) {
+  struct caption_view *v = context;
+  if (!v->occluded) v->occluded = calloc((size_t)o->count, sizeof *v->occluded);
+  if (!v->occluded) return v->failed = 1;
+  struct occluded_word *w = &v->occluded[v->occluded_count++];
+  w->predicted = strdup(o->predicted), w->occluded = strdup(o->occluded);
+  w->control = strdup(o->control);
+  w->note[0] = describe_occlusion(o, "covered: ", ", elsewhere: ");
+  w->note[1] = describe_occlusion(o, "隠すと: ", "、別の場所なら: ");
+  if (!w->predicted || !w->occluded || !w->control || !w->note[0] || !w->note[1] ||
+      !copy_image(o->occluded_image, &w->image))
+    return v->failed = 1;
+  return attn_cli_interrupted();
+}
+
 /* ---- One picture ---- */
 
 static void remove_word(struct caption_view *v) {
@@ -151,32 +205,40 @@ static attn_status write_caption(struct caption_run *r, struct caption_view *v, 
       attn_model_caption(r->model, &v->image.tensor, 1, &r->o->generation, &result, err);
   if (status) return status;
   v->caption = result.text, v->log_prob = result.log_prob;
-  if (!r->o->json && !draws(r->o)) return ATTN_OK;
+  if (!r->o->json && !draws(r->o) && !r->o->occlude) return ATTN_OK;
   /* A caption that fills all positions does not fit with an end token: it has no words here. */
   if (result.token_count >= r->info.max_positions) return ATTN_OK;
   status = attn_model_visit_caption(r->model, &v->image.tensor, v->caption,
                                     r->o->generation.threads, add_head, v, err);
   if (!status && v->count && !result.finished) remove_word(v); /* the end token */
+  if (!status && r->o->occlude && *v->caption)
+    status = attn_model_occlude_caption(r->model, &v->image.tensor, v->caption,
+                                        (uint64_t)r->o->seed, add_occlusion, v, err);
   if (v->failed) return no_memory(err);
   if (!status && v->weights) finish_words(v, r->info.grid_size);
   return status;
 }
 
-static attn_status draw_example(const struct caption_run *r, int64_t n, struct caption_view *v,
-                                int32_t side, attn_error *err) {
-  char target[256], source[256];
-  v->image.memory = malloc((size_t)side * (size_t)side * 3);
-  v->name = malloc(sizeof target + 8);
-  if (!v->image.memory || !v->name) return no_memory(err);
-  v->image.tensor =
-      (attn_tensor){v->image.memory, ATTN_U8, 3, {side, side, 3}, {3 * (int64_t)side, 3, 1}};
+/* Draws all examples, in the order of the views, whose images refer to `pixels`. */
+static attn_status draw_examples(struct caption_run *r, attn_error *err) {
+  attn_task_info task = ATTN_TASK_INFO_INIT;
+  for (int32_t n = 0; attn_task_describe(n, &task); n++)
+    if (!strcmp(task.name, r->info.task)) break;
+  const int64_t side = task.picture_size, bytes = side * side * 3;
+  if (!(r->pixels = malloc((size_t)(r->count * bytes)))) return no_memory(err);
+  for (int64_t n = 0; n < r->count; n++)
+    r->views[n].image.tensor =
+        (attn_tensor){r->pixels + n * bytes, ATTN_U8, 3, {side, side, 3}, {3 * side, 3, 1}};
+  return attn_task_pictures(r->info.task, (uint64_t)r->o->seed, 0, r->count, 1, r->pixels, err);
+}
+
+static attn_status caption_example(struct caption_run *r, int64_t n, struct caption_view *v,
+                                   attn_error *err) {
+  char source[256];
+  if (!(v->name = malloc(sizeof source))) return no_memory(err);
   attn_status status =
-      attn_task_picture(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, v->image.memory, err);
-  if (!status)
-    status =
-        attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, target, err);
-  if (!status) sprintf(v->name, "%s", target);
-  return status;
+      attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, v->name, err);
+  return status ? status : write_caption(r, v, err);
 }
 
 static attn_status caption_file(struct caption_run *r, const char *path, struct caption_view *v,
@@ -198,6 +260,11 @@ static void print_words_json(const struct caption_view *v, int64_t grid) {
     attn_cli_json_int("row", place / grid + 1), attn_cli_json_int("column", place % grid + 1);
     attn_cli_json_number("weight", row[place]);
     attn_cli_json_number("entropy", entropy(row, v->positions));
+    if (n < v->occluded_count) {
+      attn_cli_json_string("predicted", v->occluded[n].predicted);
+      attn_cli_json_string("occluded", v->occluded[n].occluded);
+      attn_cli_json_string("control", v->occluded[n].control);
+    }
     attn_cli_json_end_object();
   }
   attn_cli_json_end_array();
@@ -213,12 +280,35 @@ static void print_json(const struct caption_run *r, const struct caption_view *v
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
 
+/* "  red: blue if its place is covered, red if another one is" */
+static void print_occlusions(const struct caption_view *v) {
+  for (int64_t n = 0; n < v->occluded_count; n++) {
+    const struct occluded_word *w = &v->occluded[n];
+    fputs("  ", stdout), attn_cli_print_text(v->words[n], stdout);
+    fputs(": ", stdout), attn_cli_print_text(w->occluded, stdout);
+    fputs(" if its place is covered, ", stdout), attn_cli_print_text(w->control, stdout);
+    fputs(" if another one is\n", stdout);
+  }
+}
+
 static void print_text(const struct caption_run *r, const struct caption_view *v) {
   int is_example = r->o->examples != 0, is_right = is_example && !strcmp(v->name, v->caption);
   if (!is_example && r->count > 1) attn_cli_print_text(v->name, stdout), fputs(": ", stdout);
   attn_cli_print_text(v->caption, stdout), putchar('\n');
-  if (!is_example || is_right) return;
-  fputs("  expected: ", stdout), attn_cli_print_text(v->name, stdout), putchar('\n');
+  if (is_example && !is_right) {
+    fputs("  expected: ", stdout), attn_cli_print_text(v->name, stdout), putchar('\n');
+  }
+  print_occlusions(v);
+}
+
+/* The picture with the place covered; with --occlude, after the word's panel. */
+static void add_occluded_panel(struct caption_run *r, const struct caption_view *v, int64_t n) {
+  attn_panel *p = &r->panels[r->panel_count++];
+  *p = (attn_panel)ATTN_PANEL_INIT;
+  p->kind = ATTN_PANEL_IMAGE, p->image = &v->occluded[n].image;
+  p->section = (attn_bilingual_text){v->caption, v->caption};
+  p->title = (attn_bilingual_text){v->words[n], NULL};
+  p->note = (attn_bilingual_text){v->occluded[n].note[0], v->occluded[n].note[1]};
 }
 
 /* The picture, then one panel for each word; equal weights have equal colours. */
@@ -241,6 +331,7 @@ static void add_panels(struct caption_run *r, const struct caption_view *v) {
     word->shift = 0.5 * grid / r->info.image_size - 0.5; /* features are centred on a first pixel */
     word->title = (attn_bilingual_text){v->words[n], NULL};
     word->note = (attn_bilingual_text){v->notes[n], NULL};
+    if (n < v->occluded_count) add_occluded_panel(r, v, n);
   }
 }
 
@@ -255,7 +346,8 @@ static attn_status draw(const void *data, attn_picture_format format, const attn
 static attn_status draw_all(struct caption_run *r, attn_error *err) {
   const attn_sink sink = attn_cli_stdout();
   int64_t count = 0;
-  for (int64_t n = 0; n < r->count; n++) count += 1 + r->views[n].count;
+  for (int64_t n = 0; n < r->count; n++)
+    count += 1 + r->views[n].count + r->views[n].occluded_count;
   if (!(r->panels = calloc((size_t)count + 1, sizeof *r->panels))) return no_memory(err);
   for (int64_t n = 0; n < r->count; n++) add_panels(r, &r->views[n]);
   if (attn_cli_has_pictures(&r->o->pictures))
@@ -268,19 +360,11 @@ static attn_status draw_all(struct caption_run *r, attn_error *err) {
 
 static attn_status caption_all(struct caption_run *r, char **paths, const char **file,
                                attn_error *err) {
-  attn_task_info task = ATTN_TASK_INFO_INIT;
-  attn_status status = ATTN_OK;
-  for (int32_t n = 0; r->o->examples && attn_task_describe(n, &task); n++)
-    if (r->info.task && !strcmp(task.name, r->info.task)) break;
+  attn_status status = r->o->examples ? draw_examples(r, err) : ATTN_OK;
   for (int64_t n = 0; n < r->count && !status && !attn_cli_interrupted(); n++) {
     struct caption_view *v = &r->views[n];
     *file = r->o->examples ? NULL : paths[n];
-    if (r->o->examples) {
-      status = draw_example(r, n, v, task.picture_size, err);
-      if (!status) status = write_caption(r, v, err);
-    } else {
-      status = caption_file(r, paths[n], v, err);
-    }
+    status = r->o->examples ? caption_example(r, n, v, err) : caption_file(r, paths[n], v, err);
     if (!status) (r->o->json ? print_json : print_text)(r, v);
   }
   *file = status ? *file : NULL;
@@ -305,7 +389,7 @@ static int run(const struct caption_options *o, const attn_model *model, char **
     return attn_cli_print_no_memory("caption");
   attn_status status = caption_all(&r, paths, &file, &err);
   for (int64_t n = 0; n < r.count; n++) free_view(&r.views[n]);
-  free(r.views), free(r.panels);
+  free(r.views), free(r.panels), free(r.pixels);
   return status ? attn_cli_report_error("caption", file, &err) : EXIT_OK;
 }
 
@@ -326,6 +410,7 @@ int attn_cmd_caption(int argc, char **argv) {
   const struct attn_cli_option table[] = {
       {"--examples", OPTION_INT, &o.examples, NULL},
       {"--show", OPTION_FLAG, &o.show, NULL},
+      {"--occlude", OPTION_FLAG, &o.occlude, NULL},
       {"--num-beams", OPTION_INT, &o.num_beams, NULL},
       {"--max-new-tokens", OPTION_INT, &o.generation.max_new_tokens, NULL},
       {"--seed", OPTION_INT, &o.seed, NULL},

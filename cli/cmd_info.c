@@ -152,6 +152,7 @@ static void print_machine(const attn_machine *m, double gflops, double gbytes) {
          (int)m->threads);
   print_environment("ATTN_ISA");
   print_environment("ATTN_THREADS");
+  print_environment("ATTN_FASHION_MNIST");
   for (int n = 0; attn_kernel_describe(n); n++)
     printf("%s%s\n", n ? "          " : "kernels   ", attn_kernel_describe(n));
   if (gflops > 0)

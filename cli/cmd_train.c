@@ -18,7 +18,8 @@ static const char help[] =
     "       attn train --data PAIRS.tsv -o NAME.safetensors [OPTION...]\n"
     "       attn train --resume NAME.last.safetensors -o NAME.safetensors\n\n"
     "data and files:\n"
-    "  --list              list the tasks, each with examples\n"
+    "  --list              list the tasks, each with examples; photos and photos-ja require\n"
+    "                      Debian's package dataset-fashion-mnist\n"
     "  --data FILE         lines of source<TAB>target, UTF-8\n"
     "  --images DIR        the sources of --data are names of PNG files in DIR, the targets their\n"
     "                      captions; --captions is another name of --data\n"
@@ -45,6 +46,10 @@ static const char help[] =
     "  --max-grad-norm R   clip the gradient to this norm [1]; negative: do not\n"
     "  --label-smoothing R   [0]\n"
     "  --precision P       float32, or bf16 operands in the linear layers [float32]\n"
+    "  --pretrain-encoder N   of a task with pictures: first N steps on the encoder alone, which\n"
+    "                      learns to classify the object at each grid position [0]\n"
+    "  --freeze-cnn        the convolutions of the encoder of pictures keep their weights,\n"
+    "                      pre-trained or initial\n"
     "  --seed N            [0]\n"
     "  --threads N         0 to 1024; 0: all [0]\n\n"
     "validation:\n"
@@ -146,7 +151,8 @@ static int32_t update_phase(struct train_progress *p, const attn_train_state *s)
                                        [ATTN_TRAIN_MEASURE_EXAMPLES] = "measuring examples",
                                        [ATTN_TRAIN_STEP] = "",
                                        [ATTN_TRAIN_LOAD_BATCH] = "loading batch",
-                                       [ATTN_TRAIN_VALIDATE] = "validating"};
+                                       [ATTN_TRAIN_VALIDATE] = "validating",
+                                       [ATTN_TRAIN_PRETRAIN_ENCODER] = "pre-training encoder"};
   if (s->phase != p->phase) attn_cli_progress_restart(&p->bar, labels[s->phase]);
   p->phase = s->phase;
   return attn_cli_progress_update(&p->bar, s->done, s->total);
@@ -190,13 +196,19 @@ static void print_row(const char *name, int64_t part, int64_t of, const char *of
   printf(" of %lld %s\n", (long long)of, of_what);
 }
 
+/* Whether the task has pictures. */
+static int has_pictures(const attn_evaluation *e) {
+  return e->examples_by_objects[0] + e->examples_by_objects[1] + e->examples_by_objects[2] > 0;
+}
+
 static void print_pictures(const attn_evaluation *e) {
   static const char *const names[] = {"exact, one object", "exact, two objects",
                                       "exact, three objects"};
   for (int n = 0; n < 3; n++)
     print_row(names[n], e->exact_matches_by_objects[n], e->examples_by_objects[n], "pictures");
-  print_row("exact, unseen shape in a colour", e->unseen_exact_matches, e->unseen_examples,
-            "pictures");
+  if (e->unseen_examples)
+    print_row("exact, unseen shape in a colour", e->unseen_exact_matches, e->unseen_examples,
+              "pictures");
   if (!e->aligned_tokens) return;
   print_row("attention highest at the object", e->alignment_matches, e->aligned_tokens, "phrases");
   printf("  %-34s %.2f %%\n", "  of uniform weights", 100 * e->alignment_chance);
@@ -253,7 +265,7 @@ static void print_result_json(const struct train_options *o, const attn_train_st
   attn_cli_json_int("aligned_tokens", e->aligned_tokens);
   attn_cli_json_int("alignment_matches", e->alignment_matches);
   attn_cli_json_number("alignment_chance", e->alignment_chance);
-  if (e->unseen_examples) print_pictures_json(e);
+  if (has_pictures(e)) print_pictures_json(e);
   attn_cli_json_end_object();
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
@@ -273,8 +285,8 @@ static void print_result(const struct train_options *o, const attn_train_state *
            (long long)e->examples);
     print_share(e->exact_matches, e->examples), putchar('\n');
   }
-  if (e->unseen_examples) print_pictures(e);
-  if (e->aligned_tokens && !e->unseen_examples)
+  if (has_pictures(e)) print_pictures(e);
+  if (e->aligned_tokens && !has_pictures(e))
     printf(
         "cross-attention is highest at the right source token for %.1f %% of %lld tokens (uniform "
         "weights: %.1f %%)\n",
@@ -382,6 +394,8 @@ static int parse(struct train_options *o, int argc, char **argv, int *operands) 
       {"--max-grad-norm", OPTION_DOUBLE, &c->max_grad_norm, NULL},
       {"--label-smoothing", OPTION_DOUBLE, &c->label_smoothing, NULL},
       {"--precision", OPTION_TEXT, &c->precision, NULL},
+      {"--pretrain-encoder", OPTION_INT, &c->pretrain_encoder_steps, NULL},
+      {"--freeze-cnn", OPTION_FLAG, &c->freeze_cnn, NULL},
       {"--seed", OPTION_INT, &o->seed, NULL},
       {"--threads", OPTION_INT, &o->threads, NULL},
       {"--validate-every", OPTION_INT, &c->validate_every, NULL},

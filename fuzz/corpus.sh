@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$1
-mkdir -p "$corpus"/{npy,safetensors,png,tokenizer,lesson,sdpa,cache,config,checkpoint,folder,data}
+mkdir -p "$corpus"/{npy,safetensors,idx,png,tokenizer,lesson,sdpa,cache,config,checkpoint,folder,data}
 
 little() { # little BYTES NUMBER: the number, least significant byte first
   local n=$2 text=
@@ -70,6 +70,17 @@ png large 32768 2048 8 6 1 '00'
 png larger 32769 2048 8 6 0 '00'
 png short 9 9 8 2 0 '00010203'
 hex "050701$(printf '\x89PNG' | od -An -tx1 | tr -d ' \n')" >"$corpus/png/signature"
+
+# IDX arrays, after a byte; fuzz_idx.c documents it.
+idx() { hex "$2" >"$corpus/idx/$1"; } # FILE HEX
+for kind in 00 01; do
+  idx bytes-$kind "$kind 00000803 00000002 00000001 00000003 010203040506"
+  idx labels-$kind "$kind 00000801 00000004 00010203"
+  idx floats-$kind "$kind 00000d01 00000001 3f800000"
+  idx short-$kind "$kind 00000802 00000400 00000400 00"
+  idx huge-$kind "$kind 00000803 ffffffff ffffffff ffffffff"
+done
+idx gzip "00 1f8b0800000000000003 636060e04800 00 00000000 00000000"
 
 # A tokenizer, a NUL, and a text. The byte-level ones are incomplete, which unk_token permits.
 added='"added_tokens":['

@@ -15,7 +15,7 @@ running=()
 # Larger allocations fail, and the libraries must report it.
 export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=256
 for name in "${names[@]}"; do
-  case $name in png | lesson | sdpa | cache | data) dictionary=() ;; *) dictionary=(-dict="$here/json.dict") ;; esac
+  case $name in png | idx | lesson | sdpa | cache | data) dictionary=() ;; *) dictionary=(-dict="$here/json.dict") ;; esac
   rm -f "$build/fuzz_$name".*.log
   for ((worker = 0; worker < ${WORKERS:-1}; worker++)); do
     "$build/fuzz_$name" "${dictionary[@]}" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=257 -timeout=20 \

@@ -5,7 +5,7 @@
 set -eu
 
 what=${1:-build}
-packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev libpcre2-dev"
+packages="gcc libc6-dev make cmake pkg-config libjansson-dev libutf8proc-dev libpng-dev zlib1g-dev libpcre2-dev"
 [ "$what" = test ] && packages="$packages clang libclang-rt-14-dev libcmocka-dev libmpfr-dev
   ninja-build binutils python3 python3-venv man-db"
 [ "$what" = browser ] && packages="chromium" # of the tests of pages

@@ -55,14 +55,23 @@ ATTN_API attn_status attn_task_example(const char *task, uint64_t seed, uint64_t
                                        attn_error *err);
 
 /**
- * Draws the source of example n of a task with pictures, whose source text only names it.
+ * Draws the sources of examples first .. first + count - 1 of a task with pictures, whose source texts
+ * only name them.
  *
- *   rgb  out  (picture_size, picture_size, 3) bytes, sRGB
+ *   rgb  out  (count, picture_size, picture_size, 3) bytes, sRGB
  *
- * Errors  ATTN_ERR_ARGUMENT: unknown task, or one without pictures.
+ * The tasks "photos" and "photos-ja" read Fashion-MNIST [Xiao17, arXiv 1708.07747] from the folder of
+ * the environment variable ATTN_FASHION_MNIST [/usr/share/datasets/fashion-mnist, Debian's package
+ * dataset-fashion-mnist], here and in attn_model_train and attn_model_evaluate: t10k for validation,
+ * the rest for training.
+ *
+ * Errors  ATTN_ERR_ARGUMENT: unknown task, or one without pictures. ATTN_ERR_FILE: the photos are not
+ *         installed. ATTN_ERR_FORMAT: they are not Fashion-MNIST's files. ATTN_ERR_MEMORY.
+ * Cost    Each call reads all photos: 10 to 50 MB, up to 0.3 s.
  */
-ATTN_API attn_status attn_task_picture(const char *task, uint64_t seed, uint64_t n,
-                                       int32_t validation, unsigned char *rgb, attn_error *err);
+ATTN_API attn_status attn_task_pictures(const char *task, uint64_t seed, uint64_t first,
+                                        int64_t count, int32_t validation, unsigned char *rgb,
+                                        attn_error *err);
 
 /* ---- Training ------------------------------------------------------------ */
 
@@ -77,7 +86,8 @@ typedef enum attn_train_stop_reason {
 
 /**
  * What a run is doing when it calls the progress function. The phases before ATTN_TRAIN_STEP occur
- * at most once each, in this order; nothing has been written by then.
+ * at most once each, in this order, then ATTN_TRAIN_PRETRAIN_ENCODER; nothing has been written by
+ * then.
  */
 typedef enum attn_train_phase {
   ATTN_TRAIN_READ_DATA = 1,    /* unit of done and total: bytes of a file, then lines */
@@ -85,7 +95,8 @@ typedef enum attn_train_phase {
   ATTN_TRAIN_MEASURE_EXAMPLES, /* find the longest example; unit: examples */
   ATTN_TRAIN_STEP,             /* a step is complete; unit: steps */
   ATTN_TRAIN_LOAD_BATCH,       /* within a step; unit: examples */
-  ATTN_TRAIN_VALIDATE          /* unit: validation examples */
+  ATTN_TRAIN_VALIDATE,         /* unit: validation examples */
+  ATTN_TRAIN_PRETRAIN_ENCODER  /* before ATTN_TRAIN_STEP; unit: steps of pre-training */
 } attn_train_phase;
 
 /** The state of a run. */
@@ -190,9 +201,15 @@ typedef struct attn_train_config {
                             values up to the order of summation, but slower than float32 and with
                             more memory */
   const char *images;    /* with data: the folder of its pictures. The sources are then the names of
-                            PNG files in it, the targets their captions. A picture is decoded each
-                            time it is drawn; a resumed run notices changed captions, not changed
-                            pictures */
+                            PNG files in it, the targets their captions. Decoded and scaled
+                            pictures are kept, up to 256 MiB of them; a resumed run notices changed
+                            captions and changed pictures */
+  int64_t pretrain_encoder_steps; /* of a task with pictures: before the first step, so many steps on
+                            the encoder alone, as a classifier of what is at each grid position:
+                            shape, colour and size, or the class of a photo [0] */
+  int32_t freeze_cnn;     /* 1: the convolutions of the encoder of pictures keep their weights,
+                            pre-trained or initial; no gradients are computed for them. The linear
+                            layer, positions and norm after them are trained [0] */
 } attn_train_config;
 
 #ifdef __cplusplus
@@ -241,10 +258,11 @@ typedef struct attn_evaluation {
    * size), and alignment_matches those words at which the attention, averaged over layers and heads,
    * is highest at a place that overlaps the object's bounding box; both are 0 without attention and
    * with uniform attention. Hidden words are words of a description. Each is predicted again, after
-   * the caption before it, with a square of 16 x 16 pixels covered by the background. */
+   * the caption before it, with a square covered by the background whose side is a third of the
+   * picture's. */
   int64_t examples_by_objects[3], exact_matches_by_objects[3]; /* pictures with 1, 2, 3 objects */
   int64_t unseen_examples, unseen_exact_matches; /* pictures with a shape in a colour that is not
-                                                    in the training data, as many more */
+                                                    in the training data, as many more; 0 of photos */
   int64_t hidden_words;    /* of the first exact matches, at most 1000 */
   int64_t hidden_changes;  /* words that change if the place of the highest attention is hidden */
   int64_t control_changes; /* that change if another square, which does not overlap it, is hidden */
@@ -271,6 +289,41 @@ ATTN_API attn_status
 attn_model_evaluate(const attn_model *model, const char *task, int64_t examples, uint64_t seed,
                     int32_t threads, int (*progress)(void *context, int64_t done, int64_t total),
                     void *progress_context, attn_evaluation *evaluation, attn_error *err);
+
+/**
+ * What a token of a caption becomes if a place of the picture is covered. Pointers are valid until the
+ * visitor returns.
+ */
+typedef struct attn_occlusion {
+  int64_t index, count;  /* of the token, from 0; of the caption's tokens, without the end token */
+  const char *token;     /* UTF-8, as in attn_attention */
+  const char *predicted; /* the most likely one after the tokens before it, from the whole picture */
+  const char *occluded;  /* likewise with the place of the highest attention covered */
+  const char *control;   /* likewise with another place covered instead */
+  int32_t row, column;   /* the place of the highest attention in the grid, from 0 */
+  const attn_tensor *occluded_image; /* (image_size, image_size, 3), ATTN_U8: the scaled picture with
+                                        that place covered */
+} attn_occlusion;
+
+/**
+ * Covers, for each token of a caption, the place that the model looks at, and predicts the token again:
+ * occlusion sensitivity [Zeiler14, arXiv 1311.2901]. A place is a square of the scaled picture, a third
+ * of its side wide, around the grid position with the highest attention, averaged over layers and heads;
+ * the control is a random one that does not overlap it. Both are filled with the median of each colour
+ * channel, mostly the background's.
+ *
+ *   image    in   as attn_model_caption
+ *   caption  in   the tokens before a token are those of this text, not the predicted ones
+ *   seed     in   of the random squares
+ *   visit    in   called for each token in order; returns nonzero to stop
+ *
+ * Errors  those of attn_model_visit_caption. ATTN_ERR_ARGUMENT: the model reads no images, or has
+ *         alignment "uniform" or "none". ATTN_ERR_INTERRUPTED (visit).
+ * Cost    two forward passes per token, on the caller's thread.
+ */
+ATTN_API attn_status attn_model_occlude_caption(
+    const attn_model *model, const attn_tensor *image, const char *caption, uint64_t seed,
+    int (*visit)(void *context, const attn_occlusion *occlusion), void *context, attn_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 F16, F32, F64, BF16 = 0x00011002, 0x00012002, 0x00014002, 0x00011004
-I32, I64, BOOL = 0x00012000, 0x00014000, 0x00010806
+I32, I64, BOOL, U8 = 0x00012000, 0x00014000, 0x00010806, 0x00010801
 RANK_MAX = 8
 
 ffi = FFI()
@@ -180,7 +180,7 @@ _TENSOR, _ADDRESS, _ERROR = ffi.typeof("attn_tensor *"), ffi.typeof("uintptr_t")
 _PACK = [struct.Struct(f"=QIi{n}q{8 * (RANK_MAX - n)}x{n}q{8 * (RANK_MAX - n)}x").pack for n in range(RANK_MAX + 1)]
 
 
-def _make_view(owner, data, dtype, shape, strides, name, output):
+def make_view(owner, data, dtype, shape, strides, name, output):
     """Returns the attn_tensor view that all conversions end in."""
     rank = len(shape)
     if rank > RANK_MAX:
@@ -237,7 +237,7 @@ def _numpy_view(array, name, output):
         data = int(quick.cast(_ADDRESS, quick.from_buffer(array)))
     else:
         data = array.__array_interface__["data"][0]
-    return _make_view(array, data, code, array.shape, strides, name, output)
+    return make_view(array, data, code, array.shape, strides, name, output)
 
 
 def is_torch(array):
@@ -270,7 +270,7 @@ def _torch_view(torch, array, name, output):
         data, shape = array.data_ptr(), array.shape
         if not data and array.numel():  # zeros without storage
             return None
-        return _make_view(array.untyped_storage(), data, code, shape, array.stride(), name, output)
+        return make_view(array.untyped_storage(), data, code, shape, array.stride(), name, output)
     except RuntimeError:  # nested tensors, functorch wrappers
         return None
 
@@ -327,7 +327,7 @@ def _dlpack_view(array, name, output):
                             name)
     shape = tuple(t.shape[n] for n in range(t.ndim))
     strides = tuple(t.strides[n] for n in range(t.ndim)) if t.strides else _dense(shape)
-    return _make_view(capsule, (t.data or 0) + t.byte_offset, t.dtype, shape, strides, name, output)
+    return make_view(capsule, (t.data or 0) + t.byte_offset, t.dtype, shape, strides, name, output)
 
 
 def _dense(shape):

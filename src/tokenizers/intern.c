@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 int attn_grow(void **array, size_t *capacity, size_t need, size_t element) {
   size_t wanted = *capacity < 8 ? 16 : *capacity;
   if (need <= *capacity) return 1;
@@ -23,8 +25,7 @@ int attn_grow(void **array, size_t *capacity, size_t need, size_t element) {
 
 /* FNV-1a [Fowler, Noll and Vo], then a mix of the low bits [Stafford]. */
 static size_t hash(const unsigned char *key, size_t bytes) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (size_t n = 0; n < bytes; n++) h = (h ^ key[n]) * 0x100000001b3u;
+  uint64_t h = attn_hash_bytes(ATTN_HASH_BEGIN, key, bytes);
   h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
   return (size_t)(h ^ h >> 27);
 }

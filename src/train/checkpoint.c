@@ -19,7 +19,7 @@ struct training {
   struct attn_trainer_config c;
   int64_t step, skipped_steps;
   uint64_t examples_seen;
-  char *lr_schedule, *precision;
+  char *lr_schedule, *precision, *frozen;
 };
 
 #define TEXT(name) \
@@ -28,6 +28,8 @@ struct training {
   { name, ATTN_JSON_REAL, offsetof(struct training, c.member), 0, 0 }
 #define INTEGER(name, member, min, max) \
   { name, ATTN_JSON_INTEGER, offsetof(struct training, member), min, max }
+
+static const char cnn[] = "cnn"; /* as a frozen part */
 
 static const struct attn_json_field fields[] = {
     TEXT(lr_schedule),
@@ -49,6 +51,7 @@ static const struct attn_json_field fields[] = {
     INTEGER("skipped_steps", skipped_steps, 0, INT64_MAX - 1),
     INTEGER("examples_seen", examples_seen, INT64_MIN, INT64_MAX),
     TEXT(precision), /* missing in the oldest files: float32 */
+    TEXT(frozen),    /* "cnn"; missing: nothing */
 };
 static const struct attn_json_table table = {"checkpoint: \"training\"", fields,
                                              sizeof fields / sizeof *fields, 1};
@@ -64,11 +67,14 @@ static attn_status read_training(const char *text, struct attn_checkpoint *c, at
   struct training t = {.step = 0};
   attn_status status = attn_json_table_read(&table, text, &t, err);
   if (!status && (!t.lr_schedule || !attn_lr_schedule_find(t.lr_schedule, &t.c.schedule.kind) ||
-                  (t.precision && !attn_precision_find(t.precision, &t.c.bf16)) || !is_valid(&t.c)))
+                  (t.precision && !attn_precision_find(t.precision, &t.c.bf16)) ||
+                  (t.frozen && strcmp(t.frozen, cnn) != 0) || !is_valid(&t.c)))
     status = attn_fail(err, ATTN_ERR_FORMAT, NULL,
-                       "checkpoint: \"training\": unknown lr_schedule or precision, or an "
+                       "checkpoint: \"training\": unknown lr_schedule, precision or "
+                       "frozen part, or an "
                        "optimizer setting out of range");
-  free(t.lr_schedule), free(t.precision);
+  t.c.freeze_cnn = t.frozen != NULL;
+  free(t.lr_schedule), free(t.precision), free(t.frozen);
   c->trainer = t.c, c->step = t.step, c->skipped_steps = t.skipped_steps;
   c->examples_seen = t.examples_seen;
   return status;
@@ -81,7 +87,8 @@ static char *write_training(const struct attn_trainer *t) {
       .skipped_steps = t->skipped_steps,
       .examples_seen = t->examples_seen,
       .lr_schedule = (char *)attn_lr_schedule_name(t->config.schedule.kind),
-      .precision = (char *)attn_precision_name(t->config.bf16)};
+      .precision = (char *)attn_precision_name(t->config.bf16),
+      .frozen = t->config.freeze_cnn ? (char *)cnn : NULL};
   return attn_json_table_write(&table, &object);
 }
 

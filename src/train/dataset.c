@@ -6,6 +6,7 @@
 
 #include "caption_files.h"
 #include "error.h"
+#include "scene.h"
 #include "watch.h"
 
 enum { CAPACITY = 1 << 17 }; /* bytes, and tokens: two lines of 2^16 bytes each */
@@ -20,7 +21,9 @@ attn_status attn_dataset_init(struct attn_dataset *d, attn_error *err) {
 
 void attn_dataset_free(struct attn_dataset *d) {
   free(d->prompt), free(d->tokens[ATTN_SOURCE]), free(d->tokens[ATTN_TARGET]), free(d->rgb);
-  d->prompt = NULL, d->rgb = NULL, d->tokens[ATTN_SOURCE] = d->tokens[ATTN_TARGET] = NULL;
+  free(d->drawn), attn_picture_cache_free(&d->cache);
+  d->prompt = NULL, d->rgb = d->drawn = NULL,
+  d->tokens[ATTN_SOURCE] = d->tokens[ATTN_TARGET] = NULL;
 }
 
 int64_t attn_dataset_max_length(const struct attn_dataset *d) {
@@ -96,38 +99,43 @@ static void take(const struct attn_dataset *d, attn_array *image) {
   attn_array_free(image);
 }
 
-static attn_status draw(const struct attn_dataset *d, const struct attn_task *task, uint64_t n,
-                        int validation, attn_error *err) {
-  enum { SIDE = ATTN_PICTURE_SIDE };
-  unsigned char rgb[SIDE * SIDE * 3];
-  const attn_tensor image = {rgb, ATTN_U8, 3, {SIDE, SIDE, 3}, {SIDE * 3, 3, 1}};
-  const uint64_t seed = attn_text_pairs_seed(d->pairs);
+static attn_status draw(const struct attn_dataset *d, int64_t side, uint64_t n, int validation,
+                        attn_error *err) {
+  const attn_tensor image = {d->drawn, ATTN_U8, 3, {side, side, 3}, {side * 3, 3, 1}};
   const attn_image_config config = scaled(d);
   attn_array result;
-  if (d->image_size == SIDE) return task->draw(seed, n, validation, d->rgb), ATTN_OK;
-  task->draw(seed, n, validation, rgb);
+  struct attn_scene scene;
+  attn_text_pairs_scene(d->pairs, n, validation, &scene);
+  attn_scene_render(&scene, d->drawn);
+  if (d->image_size == side) return memcpy(d->rgb, d->drawn, (size_t)(side * side * 3)), ATTN_OK;
   attn_status status = attn_image_resize(&image, &config, &result, err);
   if (!status) take(d, &result);
   return status;
 }
 
-static attn_status read_file(const struct attn_dataset *d, uint64_t n, int validation,
-                             attn_error *err) {
+static attn_status read_file(struct attn_dataset *d, uint64_t n, int validation, attn_error *err) {
   const attn_image_config config = scaled(d);
   struct attn_text_pair pair;
   attn_array image;
   attn_status status = attn_text_pairs_get(d->pairs, n, validation, &pair, err);
-  if (!status) status = attn_captions_image(d->folder, &pair, &config, &image, err);
-  if (!status) take(d, &image);
-  return status;
+  if (status) return status;
+  const size_t bytes = (size_t)(d->image_size * d->image_size * 3);
+  const unsigned char *cached = attn_picture_cache_find(&d->cache, pair.source);
+  if (cached) return memcpy(d->rgb, cached, bytes), ATTN_OK;
+  if ((status = attn_captions_image(d->folder, &pair, &config, &image, err))) return status;
+  take(d, &image);
+  attn_picture_cache_add(&d->cache, pair.source, d->rgb, bytes);
+  return ATTN_OK;
 }
 
 attn_status attn_dataset_get_picture(struct attn_dataset *d, uint64_t n, int validation,
                                      attn_error *err) {
   const struct attn_task *task = attn_text_pairs_task(d->pairs);
   if (!d->rgb) d->rgb = malloc((size_t)(d->image_size * d->image_size * 3));
-  if (!d->rgb) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a picture");
-  return task ? draw(d, task, n, validation, err) : read_file(d, n, validation, err);
+  if (!d->drawn && task) d->drawn = malloc((size_t)(task->picture_side * task->picture_side * 3));
+  if (!d->rgb || (task && !d->drawn))
+    return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: a picture");
+  return task ? draw(d, task->picture_side, n, validation, err) : read_file(d, n, validation, err);
 }
 
 attn_status attn_dataset_measure(struct attn_dataset *d, int64_t count, int validation,

@@ -2,6 +2,7 @@
 #ifndef ATTN_TRAIN_DATASET_H
 #define ATTN_TRAIN_DATASET_H
 
+#include "picture_cache.h"
 #include "text_pairs.h"
 
 enum { ATTN_SOURCE, ATTN_TARGET };
@@ -20,9 +21,11 @@ struct attn_dataset {
 
   int32_t *tokens[2]; /* of the example read last, by ATTN_SOURCE and ATTN_TARGET */
   int64_t counts[2];
-  int64_t prompt_count; /* tokens of the target that are the prompt; 0: none */
-  char *prompt;         /* scratch: the prompt's text */
-  unsigned char *rgb;   /* (image_size, image_size, 3): the picture read last */
+  int64_t prompt_count;            /* tokens of the target that are the prompt; 0: none */
+  char *prompt;                    /* scratch: the prompt's text */
+  unsigned char *rgb;              /* (image_size, image_size, 3): the picture read last */
+  unsigned char *drawn;            /* a task's picture before scaling */
+  struct attn_picture_cache cache; /* of folder's pictures */
 };
 
 attn_status attn_dataset_init(struct attn_dataset *dataset, attn_error *err);

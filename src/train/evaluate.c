@@ -7,6 +7,7 @@
 #include "error.h"
 #include "evaluate_captions.h"
 #include "model.h"
+#include "photos.h"
 #include "task.h"
 #include "watch.h"
 
@@ -130,13 +131,17 @@ static attn_status evaluate_pictures(const attn_model *model, const struct attn_
                                      int (*progress)(void *context, int64_t done, int64_t total),
                                      void *progress_context, attn_evaluation *e, attn_error *err) {
   struct attn_watch watch = {.progress = progress, .context = progress_context, .name = "progress"};
+  struct attn_photos *photos = NULL;
+  attn_status status = task->has_photos ? attn_photos_open(1, NULL, &photos, err) : ATTN_OK;
   const struct attn_caption_evaluation config = {.model = model,
-                                                 .language = task->language,
+                                                 .task = task,
+                                                 .photos = photos,
                                                  .examples = examples,
                                                  .seed = seed ^ 0x65786d,
                                                  .threads = threads,
                                                  .watch = &watch};
-  attn_status status = attn_evaluate_captions(&config, e, err);
+  if (!status) status = attn_evaluate_captions(&config, e, err);
+  attn_photos_free(photos);
   if (e->aligned_tokens) e->alignment_chance /= (double)e->aligned_tokens;
   return status;
 }
@@ -154,7 +159,7 @@ attn_status attn_model_evaluate(const attn_model *model, const char *name, int64
   if (examples < 1)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "examples", "examples must be at least 1, got %lld",
                      (long long)examples);
-  if (task->draw) {
+  if (task->picture_side) {
     status = evaluate_pictures(model, task, examples, seed, threads, progress, progress_context, &e,
                                err);
     attn_descriptor_fill(evaluation, &e, sizeof e);

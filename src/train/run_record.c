@@ -27,6 +27,7 @@ static const struct attn_json_field fields[] = {
     FIELD(best_step, INTEGER, 0, INT64_MAX),
     FIELD(validations_without_improvement, INTEGER, 0, INT64_MAX - 1),
     FIELD(validation_pending, FLAG, 0, 0),
+    FIELD(pretrain_encoder_steps, INTEGER, 0, INT64_MAX),
 };
 static const struct attn_json_table table = {"checkpoint: \"run\"", fields,
                                              sizeof fields / sizeof *fields, 0};

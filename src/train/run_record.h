@@ -18,7 +18,8 @@ struct attn_run_record {
   double best_metric, best_validation_loss;       /* NaN: no validation yet */
   double validation_exact_match, validation_loss; /* of the last validation, likewise */
   int64_t best_step, validations_without_improvement;
-  int32_t validation_pending; /* 1: the validation of this step was interrupted */
+  int64_t pretrain_encoder_steps; /* that were made before the first step */
+  int32_t validation_pending;     /* 1: the validation of this step was interrupted */
 };
 
 /* JSON, to be freed; NULL: out of memory. */

@@ -5,13 +5,13 @@
 
 #include "error.h"
 #include "file.h"
+#include "hash.h"
+#include "scene.h"
 #include "vocabulary.h"
 #include "watch.h"
 
 enum { TRAINING, VALIDATION };
 enum { POLL_INTERVAL = 1 << 20, LINE_SIZE_MAX = 1 << 16, FILE_SIZE_MAX = 1 << 30 };
-
-static const uint64_t FNV_BASIS = 0xcbf29ce484222325u;
 
 /* Byte offsets of a line's start, first tab and end; tab == end: no tab. */
 struct text_line {
@@ -26,6 +26,7 @@ struct text_lines {
 
 struct attn_text_pairs {
   const struct attn_task *task;
+  struct attn_photos *photos[2]; /* by TRAINING, VALIDATION; NULL: the task has none */
   uint64_t seed, hash;
   int plain_text;
   struct attn_aligned_pair example;    /* a task's */
@@ -41,23 +42,30 @@ static attn_status out_of_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: data");
 }
 
-attn_status attn_text_pairs_from_task(const char *name, uint64_t seed,
+static attn_status open_photos(struct attn_text_pairs *d, attn_error *err) {
+  attn_status status = ATTN_OK;
+  for (int side = 0; side < 2 && !status; side++) {
+    status = attn_photos_open(side, d->watch, &d->photos[side], err);
+    if (!status) d->hash = d->hash * 31 + attn_photos_hash(d->photos[side]);
+  }
+  return status;
+}
+
+attn_status attn_text_pairs_from_task(const char *name, uint64_t seed, struct attn_watch *watch,
                                       struct attn_text_pairs **pairs, attn_error *err) {
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
-  if (!(*pairs = calloc(1, sizeof **pairs))) return out_of_memory(err);
-  (*pairs)->task = task, (*pairs)->seed = seed;
+  struct attn_text_pairs *d = calloc(1, sizeof *d);
+  if (!d) return out_of_memory(err);
+  d->task = task, d->seed = seed, d->watch = watch;
+  if (task->has_photos) status = open_photos(d, err);
+  if (status) return attn_text_pairs_free(d), status;
+  *pairs = d;
   return ATTN_OK;
 }
 
 /* ---- Reading ---- */
-
-/* FNV-1a. */
-static uint64_t add_to_hash(uint64_t hash, const char *text, size_t size) {
-  for (size_t n = 0; n < size; n++) hash = (hash ^ (unsigned char)text[n]) * 0x100000001b3u;
-  return hash;
-}
 
 attn_status attn_text_pair_fail(const struct attn_text_pair *pair, attn_status status,
                                 const char *message, attn_error *err) {
@@ -108,7 +116,7 @@ static attn_status add_line(struct text_lines *to, const struct text_line *line,
 
 /* One source in ten, whichever file or line it is in. */
 static int is_held_out(const char *text, const struct text_line *line) {
-  uint64_t hash = add_to_hash(FNV_BASIS, text + line->source, line->tab - line->source);
+  uint64_t hash = attn_hash_bytes(ATTN_HASH_BEGIN, text + line->source, line->tab - line->source);
   return (hash ^ hash >> 32) % 10 == 0;
 }
 
@@ -129,7 +137,7 @@ static attn_status read_lines(struct attn_text_pairs *d, const char *path, const
   for (size_t end; at < size && !status; at = end + 1, number++) {
     const char *stop = memchr(text + at, '\n', size - at);
     end = stop ? (size_t)(stop - text) : size;
-    d->hash = add_to_hash(d->hash, text + at, (stop ? end + 1 : size) - at);
+    d->hash = attn_hash_bytes(d->hash, text + at, (stop ? end + 1 : size) - at);
     if (at - reported >= POLL_INTERVAL)
       status = attn_watch_report(d->watch, (int64_t)(reported = at), (int64_t)size, err);
     const struct text_line line = parse_line(text, at, end, number);
@@ -156,7 +164,7 @@ static attn_status read_file(struct attn_text_pairs *d, const char *path, int n,
   attn_status status = attn_file_read(path, FILE_SIZE_MAX, d->watch, &d->text[n], &size, err);
   if (status) return status;
   size_t from = size >= 3 && !memcmp(d->text[n], "\xEF\xBB\xBF", 3) ? 3 : 0; /* a BOM */
-  d->hash = add_to_hash(d->hash, d->text[n], from);
+  d->hash = attn_hash_bytes(d->hash, d->text[n], from);
   return read_lines(d, path, d->text[n], from, size, side, err);
 }
 
@@ -192,7 +200,7 @@ attn_status attn_text_pairs_from_file(const char *path, const char *validation_p
                                       struct attn_text_pairs **pairs, attn_error *err) {
   struct attn_text_pairs *d = calloc(1, sizeof *d);
   if (!d) return out_of_memory(err);
-  d->seed = seed, d->plain_text = plain_text, d->hash = FNV_BASIS, d->watch = watch;
+  d->seed = seed, d->plain_text = plain_text, d->hash = ATTN_HASH_BEGIN, d->watch = watch;
   attn_status status = read_all(d, path, validation_path, err);
   if (status) return attn_text_pairs_free(d), status;
   *pairs = d;
@@ -201,7 +209,10 @@ attn_status attn_text_pairs_from_file(const char *path, const char *validation_p
 
 void attn_text_pairs_free(struct attn_text_pairs *d) {
   if (!d) return;
-  for (int side = 0; side < 2; side++) free(d->text[side]), free(d->lines[side].at);
+  for (int side = 0; side < 2; side++) {
+    attn_photos_free(d->photos[side]);
+    free(d->text[side]), free(d->lines[side].at);
+  }
   free(d->order), free(d);
 }
 
@@ -211,9 +222,15 @@ int64_t attn_text_pairs_count(const struct attn_text_pairs *d, int validation) {
   return (int64_t)d->lines[validation != 0].count;
 }
 
-uint64_t attn_text_pairs_seed(const struct attn_text_pairs *d) { return d->seed; }
+void attn_text_pairs_scene(const struct attn_text_pairs *d, uint64_t n, int validation,
+                           struct attn_scene *scene) {
+  attn_task_scene(d->task, d->photos[validation != 0], d->seed, n,
+                  validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING, scene);
+}
 
 uint64_t attn_text_pairs_hash(const struct attn_text_pairs *d) { return d->hash; }
+
+void attn_text_pairs_add_hash(struct attn_text_pairs *d, uint64_t hash) { d->hash += hash; }
 
 const struct attn_task *attn_text_pairs_task(const struct attn_text_pairs *d) { return d->task; }
 

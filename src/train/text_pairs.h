@@ -16,7 +16,8 @@ struct attn_text_pair {
 
 struct attn_text_pairs;
 
-attn_status attn_text_pairs_from_task(const char *name, uint64_t seed,
+/* Reads the task's photos, if it has any. watch: NULL, or polled; it must outlive the result. */
+attn_status attn_text_pairs_from_task(const char *name, uint64_t seed, struct attn_watch *watch,
                                       struct attn_text_pairs **pairs, attn_error *err);
 
 /* Reads UTF-8 lines of at most 2^16 bytes.
@@ -35,10 +36,17 @@ void attn_text_pairs_free(struct attn_text_pairs *pairs);
 /* The number of examples; 0: unlimited (a task). */
 int64_t attn_text_pairs_count(const struct attn_text_pairs *pairs, int validation);
 
-uint64_t attn_text_pairs_seed(const struct attn_text_pairs *pairs);
+struct attn_scene; /* scene.h */
 
-/* A hash of the files' bytes; 0 for a task. */
+/* The scene of example n of a task that has pictures. */
+void attn_text_pairs_scene(const struct attn_text_pairs *pairs, uint64_t n, int validation,
+                           struct attn_scene *scene);
+
+/* A hash of the files' bytes; 0 for a task without files. */
 uint64_t attn_text_pairs_hash(const struct attn_text_pairs *pairs);
+
+/* Adds that of other data of the pairs, in any order. */
+void attn_text_pairs_add_hash(struct attn_text_pairs *pairs, uint64_t hash);
 
 /* Fails with "FILE:LINE:1: message", or only the message for a task's example. */
 attn_status attn_text_pair_fail(const struct attn_text_pair *pair, attn_status status,

@@ -12,6 +12,7 @@
 #include "json_text.h"
 #include "error.h"
 #include "file.h"
+#include "pretrain_encoder.h"
 #include "train_run.h"
 
 enum {
@@ -72,6 +73,9 @@ static attn_status check_settings(const attn_train_config *c, attn_error *err) {
                   {"weight_decay", c->weight_decay != 0, 0, 0},
                   {"max_grad_norm", c->max_grad_norm != 0, 0, 0},
                   {"label_smoothing", c->label_smoothing != 0, 0, 0},
+                  {"pretrain_encoder_steps", c->pretrain_encoder_steps != 0,
+                   c->pretrain_encoder_steps, INT64_MAX},
+                  {"freeze_cnn", c->freeze_cnn != 0, 0, 0},
                   {"seed", c->seed != 0, 0, 0},
                   {"threads", 0, c->threads, 1024}};
   for (size_t n = 0; n < sizeof settings / sizeof *settings; n++) {
@@ -162,8 +166,8 @@ static int copy(char **to, const char *text) { return !text || (*to = strdup(tex
 static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t seed,
                              attn_error *err) {
   const struct attn_run_record *c = &r->record;
-  if (c->task) return attn_text_pairs_from_task(c->task, seed, &r->pairs, err);
   struct attn_watch *watch = attn_train_run_phase(r, ATTN_TRAIN_READ_DATA);
+  if (c->task) return attn_text_pairs_from_task(c->task, seed, watch, &r->pairs, err);
   if (c->images)
     return attn_captions_open(c->images, c->data, c->validation_data, seed, watch, &r->pairs, err);
   return attn_text_pairs_from_file(c->data, c->validation_data, plain_text, seed, watch, &r->pairs,
@@ -173,7 +177,7 @@ static attn_status open_data(struct attn_train_run *r, int plain_text, uint64_t 
 /* 1: the sources are pictures. */
 static int has_pictures(const struct attn_train_run *r) {
   const struct attn_task *task = attn_text_pairs_task(r->pairs);
-  return r->record.images || (task && task->draw);
+  return r->record.images || (task && task->picture_side);
 }
 
 /* ---- Tokenizer ---- */
@@ -364,7 +368,8 @@ static attn_status make_trainer_config(const attn_train_config *c, const struct 
       .batch_size = or_default(c->batch_size, 64),
       .gradient_accumulation_steps = or_default(c->gradient_accumulation_steps, 1),
       .seed = c->seed,
-      .threads = c->threads};
+      .threads = c->threads,
+      .freeze_cnn = c->freeze_cnn != 0};
   if (c->lr_schedule && !attn_lr_schedule_find(c->lr_schedule, &t->schedule.kind))
     return invalid(err, "lr_schedule", "must be \"cosine\", \"noam\" or \"constant\"");
   if (c->precision && !attn_precision_find(c->precision, &t->bf16))
@@ -413,6 +418,7 @@ static attn_status make_record(struct attn_train_run *r, attn_error *err) {
   *record = (struct attn_run_record){
       .max_validation_examples = or_default(c->max_validation_examples, 256),
       .patience = c->patience,
+      .pretrain_encoder_steps = c->pretrain_encoder_steps,
       .target_exact_match = c->target_exact_match > 0 ? c->target_exact_match : NAN,
       .best_metric = NAN,
       .best_validation_loss = NAN,
@@ -425,6 +431,22 @@ static attn_status make_record(struct attn_train_run *r, attn_error *err) {
              : out_of_memory(err);
 }
 
+static attn_status check_encoder(const struct attn_train_run *r, attn_error *err) {
+  const attn_train_config *c = &r->config;
+  if (c->pretrain_encoder_steps && (!c->task || !has_pictures(r)))
+    return invalid(err, "pretrain_encoder_steps",
+                   "requires a task with pictures, whose objects are known");
+  if (c->freeze_cnn && !has_pictures(r)) return invalid(err, "freeze_cnn", "requires pictures");
+  return ATTN_OK;
+}
+
+static attn_status pretrain(struct attn_train_run *r, attn_error *err) {
+  const int64_t steps = r->record.pretrain_encoder_steps;
+  if (!steps) return ATTN_OK;
+  return attn_pretrain_encoder(r->trainer, &r->dataset, steps,
+                               attn_train_run_phase(r, ATTN_TRAIN_PRETRAIN_ENCODER), NULL, err);
+}
+
 static attn_status open_new(struct attn_train_run *r, attn_error *err) {
   const attn_train_config *c = &r->config;
   json_t *root = NULL;
@@ -433,6 +455,7 @@ static attn_status open_new(struct attn_train_run *r, attn_error *err) {
   int decoder_only = is_member(root, "kind", "decoder");
   if (!status) status = open_data(r, decoder_only, c->seed, err);
   if (!status) status = check_kind(r, root, err);
+  if (!status) status = check_encoder(r, err);
   if (!status)
     status = make_tokenizer(r, c->tokenizer ? c->tokenizer : default_tokenizer(r->pairs), err);
   r->dataset = (struct attn_dataset){.pairs = r->pairs,
@@ -441,6 +464,7 @@ static attn_status open_new(struct attn_train_run *r, attn_error *err) {
                                      .encoder_only = is_member(root, "kind", "encoder")};
   if (!status) status = attn_dataset_init(&r->dataset, err);
   if (!status) status = make_trainer(r, root, err);
+  if (!status) status = pretrain(r, err);
   json_decref(root);
   if (status) return status;
   int64_t every = r->trainer->config.schedule.steps / 20;

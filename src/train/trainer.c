@@ -86,6 +86,7 @@ static attn_status init_replica(struct attn_trainer *t, const struct attn_model_
                                 float *gradients, struct attn_replica *p, attn_error *err) {
   attn_status status = attn_network_new(config, t->weights, gradients, &p->network, err);
   if (!status && t->bf16_weights) attn_network_set_bf16(p->network, t->bf16_weights);
+  if (!status) p->network->freezes_cnn = t->config.freeze_cnn;
   if (!status)
     status = attn_batch_new(replica_batch_size(t), replica_max_tokens(t), &p->batch, err);
   if (!status) status = attn_batch_hold_images(p->batch, config, err);
@@ -221,17 +222,33 @@ static void set_dropout_rows(struct attn_trainer *t) {
   }
 }
 
-static void update(struct attn_trainer *t, const struct attn_host *host, double scale,
-                   double rate) {
+/* Of the parameters that `is_updated`. */
+static void update(struct attn_trainer *t, int (*is_updated)(const struct attn_parameter *p),
+                   int64_t step, double scale, double rate) {
   const struct attn_network *n = t->replicas[0].network;
+  const struct attn_host host = {.threads = t->threads};
   for (int p = 0; p < n->count; p++) {
     const struct attn_parameter *at = &n->parameters[p];
     const struct attn_adamw_group all = {
         t->weights + at->offset,       t->first_moment + at->offset,
         t->second_moment + at->offset, gradients_of(t, 0) + at->offset,
         at->value.n * at->value.width, at->decays};
-    attn_adamw_step(host, &t->config.adam, t->step, rate, scale, &all);
+    if (is_updated(at)) attn_adamw_step(&host, &t->config.adam, step, rate, scale, &all);
   }
+}
+
+static int is_any(const struct attn_parameter *p) { return p != NULL; }
+static int is_not_cnn(const struct attn_parameter *p) { return !attn_parameter_is_cnn(p); }
+
+void attn_trainer_update_encoder(struct attn_trainer *t, int64_t step, double grad_scale,
+                                 double learning_rate) {
+  const struct attn_host host = {.threads = t->threads};
+  update(t, attn_parameter_is_encoder, step, grad_scale, learning_rate);
+  attn_parallel_rows(&host, t->parameter_count, 1, clear, gradients_of(t, 0));
+}
+
+void attn_trainer_clear_moments(struct attn_trainer *t) {
+  clear(t->first_moment, 0, t->parameter_count), clear(t->second_moment, 0, t->parameter_count);
 }
 
 static attn_status tape_status(const struct attn_trainer *t, attn_error *err) {
@@ -315,7 +332,9 @@ attn_status attn_trainer_step(struct attn_trainer *t, struct attn_step_result *s
   double scale = t->config.max_grad_norm > 0 && s->grad_norm > t->config.max_grad_norm
                      ? t->config.max_grad_norm / s->grad_norm
                      : 1;
-  if (!s->skipped) update(t, &host, scale / (double)s->tokens, s->learning_rate);
+  if (!s->skipped)
+    update(t, t->config.freeze_cnn ? is_not_cnn : is_any, t->step, scale / (double)s->tokens,
+           s->learning_rate);
   t->accumulated = (struct attn_loss){0, 0, 0}, t->accumulated_batches = 0;
   return ATTN_OK;
 }

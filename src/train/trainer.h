@@ -31,6 +31,8 @@ struct attn_trainer_config {
   int32_t threads;             /* 0: all CPUs */
   int64_t single_replica_from; /* parameters; 0: 2^21 */
   int32_t bf16;                /* 1: linear layers multiply in bf16 */
+  int32_t freeze_cnn; /* 1: the convolutions of the encoder of images are not trained: no gradients,
+                       * no updates */
 };
 
 /* "float32" or "bf16", the names used in attn_train_config and in checkpoints. */
@@ -93,6 +95,12 @@ attn_status attn_trainer_accumulate(struct attn_trainer *trainer, attn_error *er
  */
 attn_status attn_trainer_evaluate(struct attn_trainer *trainer, struct attn_loss *loss,
                                   attn_error *err);
+
+/* AdamW's update of the encoder of images alone, with the gradients of the first replica, which are
+ * 0 afterwards; for attn_pretrain_encoder. Counts no step. */
+void attn_trainer_update_encoder(struct attn_trainer *trainer, int64_t step, double grad_scale,
+                                 double learning_rate);
+void attn_trainer_clear_moments(struct attn_trainer *trainer);
 
 /* Updates the weights with the mean of the accumulated gradients. */
 attn_status attn_trainer_step(struct attn_trainer *trainer, struct attn_step_result *result,

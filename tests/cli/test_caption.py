@@ -1,4 +1,5 @@
 """attn caption and the training of captioners, with models too small to learn anything."""
+import gzip
 import json
 import math
 import signal
@@ -79,6 +80,25 @@ def test_pictures_have_a_panel_for_each_word(attn, trained, tmp_path):
     assert shown.count("picture") == 2 and "max " in shown
 
 
+def test_occlusion_predicts_each_word_twice_more(attn, trained, tmp_path):
+    few = ["caption", trained, "--examples", 2, "--max-new-tokens", 5, "--occlude"]
+    captions = json_lines(attn(*few, "--json").stdout)
+    words = [w for c in captions for w in c["words"]]
+    assert len(words) == 2 * 5 and all(w["predicted"] and w["occluded"] and w["control"] for w in words)
+    assert [w["predicted"] for w in words] == [w["word"] for w in words], "greedy captions are the predictions"
+    lines = attn(*few, "--svg", "a.svg").stdout.splitlines()
+    assert [line for line in lines if "covered" in line] == [
+        f"  {w['word']}: {w['occluded']} if its place is covered, {w['control']} if another one is" for w in words]
+    images = [e for e in xml.parse(tmp_path / "a.svg").getroot().iter() if e.tag.endswith("}image")]
+    assert len(images) == 2 * (1 + 5 + 5)
+
+
+def test_without_places_there_is_no_occlusion(attn):
+    attn("train", "captions", "--config", SMALL.replace("{", '{"alignment": "uniform", '), *FEW[2:])
+    done = attn("caption", "captions.safetensors", "--examples", 1, "--max-new-tokens", 3, "--occlude", status=2)
+    assert "the model looks at all places equally" in done.stderr
+
+
 @pytest.mark.parametrize("arguments, message", [
     ([], "expected a model"),
     (["{model}"], "expected PICTURE.png or --examples N"),
@@ -123,9 +143,10 @@ def test_a_text_task_has_no_pictures(attn):
     assert "the data have no pictures" in done.stderr
 
 
-@pytest.mark.parametrize("alignment", ["additive", "none"])
-def test_a_killed_run_resumes_with_the_same_bits(attn, tmp_path, alignment):
-    few = [a.replace("{", '{"alignment": "%s", ' % alignment) for a in FEW]
+@pytest.mark.parametrize("alignment, options", [("additive", []), ("none", []), ("additive", ["--pretrain-encoder", "3"]),
+                                                ("dot", ["--pretrain-encoder", "3", "--freeze-cnn"])])
+def test_a_killed_run_resumes_with_the_same_bits(attn, tmp_path, alignment, options):
+    few = [a.replace("{", '{"alignment": "%s", ' % alignment) for a in FEW] + options
     few[few.index("--steps") + 1] = "40"
     attn("train", "captions-ja", "-o", "whole.safetensors", *few)
     run = subprocess.Popen([ATTN, "train", "captions-ja", "-o", "part.safetensors", *few], cwd=tmp_path)
@@ -135,6 +156,36 @@ def test_a_killed_run_resumes_with_the_same_bits(attn, tmp_path, alignment):
     run.wait()
     attn("train", "--resume", "part.last.safetensors", "-o", "part.safetensors", "--threads", 2, "--quiet")
     assert (tmp_path / "part.last.safetensors").read_bytes() == (tmp_path / "whole.last.safetensors").read_bytes()
+
+
+def tensors(path, prefix):
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    spans = {name: t["data_offsets"] for name, t in json.loads(content[8:8 + size]).items() if name.startswith(prefix)}
+    return {name: content[8 + size + begin:8 + size + end] for name, (begin, end) in spans.items()}
+
+
+def test_frozen_convolutions_are_those_of_the_pretraining(attn, tmp_path):
+    """They do not depend on the steps that follow; trained ones do. The checkpoint records both options."""
+    for name, steps, options in [("a", 3, ["--freeze-cnn"]), ("b", 6, ["--freeze-cnn"]), ("c", 6, [])]:
+        attn("train", "captions", *FEW[:2], "--steps", steps, *FEW[4:], "--pretrain-encoder", 2, *options, "-o", name + ".safetensors")
+    a, b, c = (tensors(tmp_path / f"{n}.last.safetensors", "encoder.stages.") for n in "abc")
+    assert a and a == b and all(b[n] != c[n] for n in b if n.endswith("weight"))
+    for prefix in "adamw.m.encoder.stages.", "adamw.v.encoder.stages.":
+        assert not any(map(any, tensors(tmp_path / "b.last.safetensors", prefix).values()))
+    content = (tmp_path / "b.last.safetensors").read_bytes()
+    metadata = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    assert json.loads(metadata["training"])["frozen"] == "cnn"
+    assert json.loads(metadata["run"])["pretrain_encoder_steps"] == 2
+
+
+@pytest.mark.parametrize("options, message", [
+    (["copy", "--freeze-cnn"], "freeze_cnn requires pictures"),
+    (["copy", "--pretrain-encoder", 3], "pretrain_encoder_steps requires a task with pictures"),
+    (["captions", "--pretrain-encoder", -1], "pretrain_encoder_steps must be at least 1"),
+])
+def test_options_of_the_encoder_that_are_refused(attn, options, message):
+    assert message in attn("train", *options, "--steps", 1, status=2).stderr
 
 
 def test_a_checkpoint_with_the_data_of_another_kind_is_refused(attn, trained, tmp_path):
@@ -147,6 +198,38 @@ def test_a_checkpoint_with_the_data_of_another_kind_is_refused(attn, trained, tm
     (tmp_path / "false.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size:])
     done = attn("train", "--resume", "false.safetensors", "-o", "x.safetensors", status=2)
     assert "the model reads pictures, its data have texts" in done.stderr or "the model reads texts" in done.stderr
+
+
+# ---- Photos ----
+
+def idx(path, array):
+    """An IDX file, compressed."""
+    path.write_bytes(gzip.compress(struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()))
+
+
+@pytest.fixture
+def photos(tmp_path, rng, monkeypatch):
+    for part, count in ("train", 40), ("t10k", 20):
+        idx(tmp_path / f"{part}-images-idx3-ubyte.gz", rng.integers(0, 256, (count, 28, 28), dtype=np.uint8))
+        idx(tmp_path / f"{part}-labels-idx1-ubyte.gz", (np.arange(count) % 10).astype(np.uint8))
+    monkeypatch.setenv("ATTN_FASHION_MNIST", str(tmp_path))
+
+
+def test_photos_are_captioned_and_counted_by_objects(attn, photos):
+    done = attn("train", "photos-ja", *FEW, "--json")
+    test = json.loads(done.stdout.splitlines()[-1])["test"]
+    assert test["examples"] == 2 == sum(test[f"{n}_examples"] for n in ("one_object", "two_objects", "three_objects"))
+    assert test["unseen_examples"] == 0
+    assert "unseen" not in attn("train", "photos", *FEW).stdout
+    captions = json_lines(attn("caption", "photos.safetensors", "--examples", 2, "--json").stdout)
+    assert len(captions) == 2
+
+
+def test_a_resumed_run_notices_other_photos(attn, photos, tmp_path):
+    attn("train", "photos", *FEW[:-3])
+    idx(tmp_path / "train-labels-idx1-ubyte.gz", (np.arange(40) // 4).astype(np.uint8))
+    done = attn("train", "--resume", "photos.last.safetensors", "-o", "photos.safetensors", status=2)
+    assert "photos: the data have changed since the run began" in done.stderr
 
 
 # ---- Folders ----
@@ -175,6 +258,14 @@ def test_a_folder_of_pictures_is_learned(attn, folder):
     assert json.loads(done.stdout.splitlines()[-1])["validation_exact_match"] == 1
     captions = attn("caption", "mine.safetensors", "pictures/0.png", "pictures/1.png", "pictures/2.png").stdout.splitlines()
     assert [c.split(": ")[1] for c in captions] == ["all red", "all green", "all blue"]
+
+
+def test_a_resumed_run_notices_a_changed_picture(attn, folder):
+    attn(*FOLDER, *FEW[:-3], "--quiet")
+    resume = ["train", "--resume", "mine.last.safetensors", "-o", "mine.safetensors", "--quiet"]
+    attn(*resume)
+    (folder / "pictures" / "7.png").write_bytes((folder / "pictures" / "8.png").read_bytes())
+    assert "the data have changed since the run began" in attn(*resume, status=2).stderr
 
 
 def test_a_damaged_picture_is_named(attn, folder):

@@ -1,6 +1,6 @@
 /* Captions of a folder's pictures: each caption comes with its picture; all captions of a picture
  * are on one side; a wrong line is a typed error with its file and line, and names do not leave the
- * folder. */
+ * folder; changed pictures change the hash; a picture is decoded once, within a limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 #include <png.h>
 
 #include "caption_files.h"
+#include "dataset.h"
 #include "scratch.h"
 
 enum { PICTURES = 60, CAPTIONS = 3 };
@@ -129,6 +130,93 @@ static void test_pictures_are_scaled(void **state) {
   attn_text_pairs_free(pairs);
 }
 
+/* ---- Changed pictures ---- */
+
+static uint64_t hash_of_captions(void) {
+  struct attn_text_pairs *pairs = open_captions(NULL);
+  uint64_t hash = attn_text_pairs_hash(pairs);
+  attn_text_pairs_free(pairs);
+  return hash;
+}
+
+static void test_the_hash_is_that_of_captions_and_pictures(void **state) {
+  (void)state;
+  write_captions(captions, 0, 10);
+  const uint64_t before = hash_of_captions();
+  assert_true(hash_of_captions() == before);
+  write_picture("7.png", 8);
+  assert_true(hash_of_captions() != before);
+  write_picture("7.png", 7);
+  assert_true(hash_of_captions() == before);
+  write_captions(captions, 0, 9);
+  assert_true(hash_of_captions() != before);
+}
+
+/* ---- The cache ---- */
+
+static struct attn_text_view name_of(int n, char text[16]) {
+  snprintf(text, 16, "%d.png", n);
+  return (struct attn_text_view){text, strlen(text)};
+}
+
+static void test_the_cache_keeps_pictures_by_name(void **state) {
+  (void)state;
+  enum { MANY = 5000, BYTES = 5 };
+  struct attn_picture_cache cache = {.slots = NULL};
+  char text[16];
+  for (int n = 0; n < MANY; n++) {
+    const unsigned char rgb[BYTES] = {(unsigned char)n, (unsigned char)(n >> 8), 3, 4, 5};
+    assert_null(attn_picture_cache_find(&cache, name_of(n, text)));
+    attn_picture_cache_add(&cache, name_of(n, text), rgb, BYTES);
+  }
+  for (int n = 0; n < MANY; n++) {
+    const unsigned char *rgb = attn_picture_cache_find(&cache, name_of(n, text));
+    assert_non_null(rgb);
+    assert_true(rgb[0] + 256 * rgb[1] == n && rgb[4] == 5);
+  }
+  assert_null(attn_picture_cache_find(&cache, (struct attn_text_view){"1.pn", 4}));
+  attn_picture_cache_free(&cache);
+  assert_null(attn_picture_cache_find(&cache, name_of(1, text)));
+}
+
+static void test_the_cache_is_bounded(void **state) {
+  (void)state;
+  enum { BYTES = 100, MOST = 1000 };
+  struct attn_picture_cache cache = {.max_bytes = MOST};
+  const unsigned char rgb[BYTES] = {0};
+  char text[16];
+  int kept = 0;
+  for (int n = 0; n < 100; n++) attn_picture_cache_add(&cache, name_of(n, text), rgb, BYTES);
+  for (int n = 0; n < 100; n++) kept += attn_picture_cache_find(&cache, name_of(n, text)) != NULL;
+  assert_in_range(cache.bytes, MOST - BYTES - 32, MOST);
+  assert_in_range(kept, 5, MOST / BYTES - 1);
+  attn_picture_cache_free(&cache);
+}
+
+/* The second time the file is not read: it is gone. */
+static void test_a_picture_is_decoded_once(void **state) {
+  (void)state;
+  char path[160];
+  write_captions(captions, 0, 10);
+  struct attn_dataset d = {
+      .pairs = open_captions(NULL), .has_pictures = 1, .image_size = 2, .folder = pictures};
+  struct attn_text_pair pair;
+  unsigned char first[12];
+  for (int round = 0; round < 2; round++) {
+    assert_int_equal(attn_dataset_get_picture(&d, 0, 0, NULL), ATTN_OK);
+    if (!round) memcpy(first, d.rgb, sizeof first);
+    assert_memory_equal(first, d.rgb, sizeof first);
+    assert_int_equal(attn_text_pairs_get(d.pairs, 0, 0, &pair, NULL), ATTN_OK);
+    snprintf(path, sizeof path, "%s/%.*s", pictures, (int)pair.source.length, pair.source.text);
+    remove(path);
+  }
+  attn_dataset_free(&d);
+  assert_int_not_equal(attn_dataset_get_picture(&d, 0, 0, NULL), ATTN_OK); /* without the cache */
+  attn_dataset_free(&d), attn_text_pairs_free(d.pairs);
+  snprintf(path, sizeof path, first[0] % 2 ? "%d.png" : "deep/%d.png", first[0]);
+  write_picture(path, first[0]);
+}
+
 static void test_names_with_dots_are_accepted(void **state) {
   (void)state;
   static const char text[] = "..a.png\tx\nb..png\ty\n./1.png\tz\ndeep//2.png\tw\n";
@@ -233,6 +321,10 @@ int main(void) {
       cmocka_unit_test(test_each_caption_has_its_picture),
       cmocka_unit_test(test_validation_captions_of_a_file),
       cmocka_unit_test(test_pictures_are_scaled),
+      cmocka_unit_test(test_the_hash_is_that_of_captions_and_pictures),
+      cmocka_unit_test(test_the_cache_keeps_pictures_by_name),
+      cmocka_unit_test(test_the_cache_is_bounded),
+      cmocka_unit_test(test_a_picture_is_decoded_once),
       cmocka_unit_test(test_names_with_dots_are_accepted),
       cmocka_unit_test(test_wrong_lines_are_errors),
       cmocka_unit_test(test_long_lines_are_errors),

@@ -33,16 +33,25 @@ static struct attn_tape_variable *add_positions(const struct attn_pass *p,
   return attn_tape_add(p->tape, z, attn_tape_embed(p->tape, &e, table, NULL), 0);
 }
 
+/* The last stage's channels; without a gradient if the convolutions are frozen. */
+static struct attn_tape_variable *run_stages(const struct attn_pass *p,
+                                             struct attn_tape_variable *x) {
+  const int training = p->tape->training;
+  int64_t side = p->c->image_size;
+  p->tape->training = training && !p->n->freezes_cnn;
+  for (int64_t n = 0; n < p->c->num_stages; n++) {
+    x = convolve(p, x, side, &p->n->vision.stages[n], 0);
+    side = attn_convolved_size(side, 2);
+    x = convolve(p, x, side, &p->n->vision.stages[n], 1);
+  }
+  p->tape->training = training;
+  return x;
+}
+
 struct attn_tape_variable *attn_vision_encode(const struct attn_pass *p,
                                               const struct attn_token_batch *source) {
   const struct attn_vision_weights *v = &p->n->vision;
-  struct attn_tape_variable *x = read_pixels(p, source);
-  int64_t side = p->c->image_size;
-  for (int64_t n = 0; n < p->c->num_stages; n++) {
-    x = convolve(p, x, side, &v->stages[n], 0);
-    side = attn_convolved_size(side, 2);
-    x = convolve(p, x, side, &v->stages[n], 1);
-  }
+  struct attn_tape_variable *x = run_stages(p, read_pixels(p, source));
   return attn_pass_norm(p, add_positions(p, attn_pass_linear(p, x, v->projection), source),
                         v->norm);
 }

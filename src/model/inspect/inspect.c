@@ -33,7 +33,7 @@ static char *escape_bytes(const char *text, size_t bytes) {
   return label;
 }
 
-static char *text_of(const struct attn_model *m, int32_t id) {
+char *attn_inspection_token_text(const struct attn_model *m, int32_t id) {
   size_t bytes = 0;
   /* Decoding omits special tokens and the mark of a continuing word piece. */
   const char *word = attn_tokenizer_token(m->tokenizer, id);
@@ -62,7 +62,7 @@ static attn_status set_tokens(struct attn_labeled_tokens *p, const struct attn_m
   p->count += count;
   if (last >= 0) p->ids[p->count++] = last;
   for (int64_t n = 0; n < p->count; n++)
-    if (!(p->texts[n] = text_of(m, p->ids[n]))) return out_of_memory(err);
+    if (!(p->texts[n] = attn_inspection_token_text(m, p->ids[n]))) return out_of_memory(err);
   return ATTN_OK;
 }
 

@@ -35,6 +35,10 @@ attn_status attn_inspection_trace(const struct attn_inspection *inspection,
                                                const struct attn_traced_attention *attention),
                                   void *context, attn_error *err);
 
+/* A token as text, to be freed: special tokens by their names, bytes that are not UTF-8 as
+ * "<0xE4>". NULL: out of memory. */
+char *attn_inspection_token_text(const struct attn_model *model, int32_t id);
+
 /* The tokens of the queries and of the keys. */
 const struct attn_labeled_tokens *attn_inspection_query_tokens(
     const struct attn_inspection *inspection, enum attn_trace_kind kind);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocator.h"
 #include "attn/nn.h"
@@ -278,6 +279,14 @@ void attn_network_set_bf16(struct attn_network *n, uint16_t *bf16) {
   const float *first = n->parameters[0].value.x;
   for (int p = 0; p < n->count; p++) set_bf16(&n->parameters[p].value, first, bf16);
   for (int64_t p = 0; p < n->config.decoder_layers * 4; p++) set_bf16(&n->views[p], first, bf16);
+}
+
+int attn_parameter_is_encoder(const struct attn_parameter *p) {
+  return !strncmp(p->name, "encoder.", 8);
+}
+
+int attn_parameter_is_cnn(const struct attn_parameter *p) {
+  return !strncmp(p->name, "encoder.stages.", 15);
 }
 
 attn_status attn_network_count(const struct attn_model_config *config, int64_t *count,

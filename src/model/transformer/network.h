@@ -84,7 +84,12 @@ struct attn_network {
   struct attn_norm_weights transform_norm;
   struct attn_tape_variable sinusoid, cos, sin; /* computed tables */
   float *tables, *slopes;
+  int freezes_cnn; /* 1: training passes compute no gradients of the convolutions */
 };
+
+/* Whether it belongs to the encoder; to the convolutions of an encoder of images. */
+int attn_parameter_is_encoder(const struct attn_parameter *parameter);
+int attn_parameter_is_cnn(const struct attn_parameter *parameter);
 
 /* A network over two blocks of parameter_count floats each. weights NULL: shapes only, without
  * tables. gradients NULL: none. */

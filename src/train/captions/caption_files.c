@@ -6,9 +6,10 @@
 
 #include "error.h"
 #include "file.h"
+#include "hash.h"
 #include "watch.h"
 
-enum { POLL_INTERVAL = 4096 };
+enum { POLL_INTERVAL = 16, PICTURE_BYTES_MAX = 1 << 30 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -43,20 +44,21 @@ static char *path_of(const char *folder, const struct attn_text_view *name) {
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
-static attn_status check_line(const char *folder, const struct attn_text_pair *pair,
+/* hash: out, of the picture. */
+static attn_status check_line(const char *folder, const struct attn_text_pair *pair, uint64_t *hash,
                               attn_error *err) {
   const char *fault = find_fault(pair);
   if (fault) return attn_text_pair_fail(pair, ATTN_ERR_FORMAT, fault, err);
   char *path = path_of(folder, &pair->source);
   if (!path) return attn_fail(err, ATTN_ERR_MEMORY, NULL, "out of memory: data");
-  struct attn_bytes bytes;
+  char *bytes = NULL;
+  size_t size = 0;
   attn_error why;
-  attn_status status = attn_bytes_open(&bytes, path, &why);
-  if (status)
-    attn_text_pair_fail(pair, status, why.message, err);
-  else
-    attn_bytes_close(&bytes);
-  free(path);
+  attn_status status = attn_file_read(path, PICTURE_BYTES_MAX, NULL, &bytes, &size, &why);
+  if (status) attn_text_pair_fail(pair, status, why.message, err);
+  *hash = attn_hash_bytes(ATTN_HASH_BEGIN, pair->source.text, pair->source.length);
+  if (!status) *hash = attn_hash_bytes(*hash, bytes, size);
+  free(bytes), free(path);
   return status;
 }
 
@@ -79,7 +81,9 @@ static attn_status check_side(struct attn_text_pairs *pairs, const char *folder,
     if (n % POLL_INTERVAL == 0) status = attn_watch_report(watch, n, count, err);
     if (!status) status = attn_text_pairs_get(pairs, (uint64_t)n, validation, &pair, err);
     if (status || (first->status && pair.line >= first->line)) continue;
-    attn_status fault = check_line(folder, &pair, &why);
+    uint64_t hash = 0;
+    attn_status fault = check_line(folder, &pair, &hash, &why);
+    attn_text_pairs_add_hash(pairs, hash);
     if (fault) *first = (struct first_fault){pair.line, fault, why};
   }
   return status;

@@ -11,7 +11,8 @@ enum { ATTN_PICTURE_NAME_MAX = 1024, ATTN_CAPTION_MAX = 4096 }; /* bytes */
 /* Reads the captions as attn_text_pairs_from_file does: source is the name, target the caption.
  * Without validation_path one picture in ten, with all its captions, is held out. Checks every
  * line: the name is a path inside the folder (not absolute, without ".."), the caption is not
- * empty, the picture is a file that can be opened. Errors name file and line: of the first wrong
+ * empty, the picture is a file that can be read; its bytes are a part of the hash of the pairs.
+ * Errors name file and line: of the first wrong
  * line. ATTN_ERR_FORMAT, ATTN_ERR_FILE, ATTN_ERR_MEMORY, ATTN_ERR_INTERRUPTED. */
 attn_status attn_captions_open(const char *folder, const char *path, const char *validation_path,
                                uint64_t seed, struct attn_watch *watch,

@@ -8,8 +8,9 @@
 
 struct attn_caption_evaluation {
   const attn_model *model;
-  int language;     /* of the captions: attn_language */
-  int64_t examples; /* scenes of the validation split; as many of unseen pairs */
+  const struct attn_task *task;
+  const struct attn_photos *photos; /* those of validation, if the task has any */
+  int64_t examples; /* scenes of the validation split; as many of unseen pairs, of shapes */
   uint64_t seed;
   int32_t threads;
   struct attn_watch *watch; /* counts all of them */

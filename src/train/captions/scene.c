@@ -3,7 +3,10 @@
 
 #include "attn/lesson.h"
 
-enum { CELL = ATTN_SCENE_SIDE / ATTN_SCENE_GRID };
+enum {
+  CELL = ATTN_SCENE_SIDE / ATTN_SCENE_GRID,
+  PHOTO_CELL = ATTN_SCENE_PHOTO_SIDE / ATTN_SCENE_GRID
+};
 
 /* Red, orange, yellow, green, blue, purple, pink, black. */
 static const unsigned char colors[ATTN_SCENE_COLORS][3] = {
@@ -31,6 +34,7 @@ static unsigned char shift(struct attn_random_stream *random, int value, int mos
 
 /* ---- Objects --------------------------------------------------------------------------------- */
 
+/* Photos of a class are the same: their captions cannot differ. */
 static int same_object(const struct attn_scene_object *a, const struct attn_scene_object *b) {
   return a->shape == b->shape && a->color == b->color && a->large == b->large;
 }
@@ -40,7 +44,7 @@ static int is_valid(const struct attn_scene *scene, enum attn_scene_split split)
   int unseen = 0;
   for (int n = 0; n < scene->objects; n++) {
     const struct attn_scene_object *o = &scene->object[n];
-    unseen += attn_scene_is_unseen_pair(o->shape, o->color);
+    unseen += !scene->has_photos && attn_scene_is_unseen_pair(o->shape, o->color);
     for (int k = 0; k < n; k++)
       if (same_object(o, &scene->object[k])) return 0;
   }
@@ -63,6 +67,10 @@ static void draw_attributes(struct attn_random_stream *random, struct attn_scene
   do {
     for (int n = 0; n < scene->objects; n++) {
       struct attn_scene_object *o = &scene->object[n];
+      if (scene->has_photos) {
+        o->shape = draw(random, ATTN_PHOTO_CLASSES);
+        continue;
+      }
       o->shape = draw(random, ATTN_SCENE_SHAPES), o->color = draw(random, ATTN_SCENE_COLORS);
       o->large = draw(random, 2);
     }
@@ -86,17 +94,53 @@ static int is_held_out(const struct attn_scene *scene) {
   return attn_task_is_held_out(caption.text);
 }
 
+/* Objects and their cells, by a caption of the split. */
+static void draw_objects(struct attn_random_stream *random, enum attn_scene_split split,
+                         struct attn_scene *scene) {
+  do {
+    scene->objects = 1 + draw(random, ATTN_SCENE_OBJECTS);
+    draw_cells(random, scene);
+    draw_attributes(random, scene, split);
+  } while (split != ATTN_SCENE_UNSEEN_PAIRS &&
+           is_held_out(scene) != (split == ATTN_SCENE_VALIDATION));
+}
+
+static void draw_background(struct attn_random_stream *random, struct attn_scene *scene) {
+  int light = 205 + draw(random, 36);
+  for (int c = 0; c < 3; c++) scene->background[c] = shift(random, light, 14);
+}
+
 void attn_scene_make(uint64_t seed, uint64_t n, enum attn_scene_split split,
                      struct attn_scene *scene) {
   struct attn_random_stream random = {.seed = seed, .n = n};
-  *scene = (struct attn_scene){.seed = seed, .n = n};
-  do {
-    scene->objects = 1 + draw(&random, ATTN_SCENE_OBJECTS);
-    draw_cells(&random, scene);
-    draw_attributes(&random, scene, split);
-  } while (split != ATTN_SCENE_UNSEEN_PAIRS &&
-           is_held_out(scene) != (split == ATTN_SCENE_VALIDATION));
+  *scene = (struct attn_scene){.seed = seed, .n = n, .side = ATTN_SCENE_SIDE};
+  draw_objects(&random, split, scene);
   for (int k = 0; k < scene->objects; k++) draw_place(&random, &scene->object[k]);
-  int light = 205 + draw(&random, 36);
-  for (int c = 0; c < 3; c++) scene->background[c] = shift(&random, light, 14);
+  draw_background(&random, scene);
+}
+
+void attn_scene_make_photos(uint64_t seed, uint64_t n, enum attn_scene_split split,
+                            const struct attn_photos *photos, struct attn_scene *scene) {
+  struct attn_random_stream random = {.seed = seed, .n = n};
+  *scene =
+      (struct attn_scene){.seed = seed, .n = n, .side = ATTN_SCENE_PHOTO_SIDE, .has_photos = 1};
+  draw_objects(&random, split, scene);
+  for (int k = 0; k < scene->objects; k++) {
+    struct attn_scene_object *o = &scene->object[k];
+    const uint32_t number = attn_random_below(&random, UINT32_MAX);
+    if (photos) o->photo = attn_photos_find(photos, o->shape, number);
+    o->x =
+        o->col * PHOTO_CELL + ATTN_PHOTO_SIDE / 2 + draw(&random, PHOTO_CELL - ATTN_PHOTO_SIDE + 1);
+    o->y =
+        o->row * PHOTO_CELL + ATTN_PHOTO_SIDE / 2 + draw(&random, PHOTO_CELL - ATTN_PHOTO_SIDE + 1);
+  }
+  draw_background(&random, scene);
+}
+
+void attn_task_scene(const struct attn_task *task, const struct attn_photos *photos, uint64_t seed,
+                     uint64_t n, int split, struct attn_scene *scene) {
+  if (task->has_photos)
+    attn_scene_make_photos(seed, n, (enum attn_scene_split)split, photos, scene);
+  else
+    attn_scene_make(seed, n, (enum attn_scene_split)split, scene);
 }

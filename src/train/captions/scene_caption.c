@@ -2,6 +2,7 @@
  *
  *     English    object (relation object)*        | object position
  *     Japanese   (object の relation の|に)* object が ある  | position に object が ある
+ *     object     a size color shape | a photo's class
  *
  * A relation is between an object and the next one. Japanese begins with the last object. */
 #include <string.h>
@@ -18,6 +19,13 @@ static const char *const colors[2][ATTN_SCENE_COLORS] = {
 static const char *const shapes[2][ATTN_SCENE_SHAPES] = {
     {"circle", "square", "triangle", "star", "cross", "ring", "heart", "diamond"},
     {"丸", "四角", "三角", "星", "十字", "輪", "ハート", "ひし形"}};
+
+/* Of photos: the article and the noun, then the Japanese one. */
+static const char *const kinds[ATTN_PHOTO_CLASSES][3] = {
+    {"a", "T-shirt", "Tシャツ"},  {NULL, "trousers", "ズボン"},   {"a", "pullover", "セーター"},
+    {"a", "dress", "ワンピース"}, {"a", "coat", "コート"},        {"a", "sandal", "サンダル"},
+    {"a", "shirt", "シャツ"},     {"a", "sneaker", "スニーカー"}, {"a", "bag", "バッグ"},
+    {"a", "boot", "ブーツ"}};
 
 /* By row and column: one to two words after the preposition. */
 static const char *const positions[ATTN_SCENE_GRID * ATTN_SCENE_GRID][4] = {
@@ -48,8 +56,18 @@ static void put_other(struct caption_writer *w, const char *text) {
   put(w, text, ATTN_CAPTION_OTHER, -1);
 }
 
+static void put_photo(struct caption_writer *w, int n) {
+  const char *const *kind = kinds[w->scene->object[n].shape];
+  if (!w->language && kind[0]) put_other(w, kind[0]);
+  put(w, kind[1 + w->language], ATTN_CAPTION_SHAPE, n);
+}
+
 static void put_object(struct caption_writer *w, int n) {
   const struct attn_scene_object *o = &w->scene->object[n];
+  if (w->scene->has_photos) {
+    put_photo(w, n);
+    return;
+  }
   const char *color = colors[w->language][o->color];
   int noun = w->language && strcmp(color + strlen(color) - strlen("い"), "い") != 0;
   if (!w->language) put_other(w, "a");

@@ -4,7 +4,7 @@
 #include "philox.h"
 #include "scene.h"
 
-enum { SIDE = ATTN_SCENE_SIDE, CELL = ATTN_SCENE_SIDE / ATTN_SCENE_GRID };
+enum { MASK = ATTN_SCENE_SIDE_MAX * ATTN_SCENE_SIDE_MAX };
 enum { SAMPLES = 4 }; /* per pixel and axis */
 
 /* ---- Shapes: whether a point is inside; the circle around a shape has radius 1, y points down
@@ -77,21 +77,34 @@ static int samples_in(const struct attn_scene_object *o, int i, int j) {
   return count;
 }
 
+/* Copies the photo to its place. */
+static void copy_photo(const struct attn_scene_object *o, int side, unsigned char *mask) {
+  enum { SIDE = ATTN_PHOTO_SIDE };
+  unsigned char *first = mask + ((int)o->y - SIDE / 2) * side + (int)o->x - SIDE / 2;
+  for (int i = 0; i < SIDE; i++) memcpy(first + i * side, o->photo + i * SIDE, SIDE);
+}
+
 void attn_scene_mask(const struct attn_scene *scene, int object, unsigned char *mask) {
   const struct attn_scene_object *o = &scene->object[object];
-  memset(mask, 0, SIDE * SIDE);
-  for (int i = o->row * CELL; i < (o->row + 1) * CELL; i++)
-    for (int j = o->col * CELL; j < (o->col + 1) * CELL; j++)
-      mask[i * SIDE + j] = (unsigned char)(samples_in(o, i, j) * 255 / (SAMPLES * SAMPLES));
+  const int side = scene->side, cell = side / ATTN_SCENE_GRID;
+  memset(mask, 0, (size_t)(side * side));
+  if (o->photo) {
+    copy_photo(o, side, mask);
+    return;
+  }
+  for (int i = o->row * cell; i < (o->row + 1) * cell; i++)
+    for (int j = o->col * cell; j < (o->col + 1) * cell; j++)
+      mask[i * side + j] = (unsigned char)(samples_in(o, i, j) * 255 / (SAMPLES * SAMPLES));
 }
 
 struct attn_scene_box attn_scene_locate(const struct attn_scene *scene, int object) {
-  unsigned char mask[SIDE * SIDE];
-  struct attn_scene_box box = {SIDE, SIDE, 0, 0, 0, 0};
+  const int side = scene->side;
+  unsigned char mask[MASK];
+  struct attn_scene_box box = {side, side, 0, 0, 0, 0};
   double sum = 0;
   attn_scene_mask(scene, object, mask);
-  for (int n = 0; n < SIDE * SIDE; n++) {
-    int x = n % SIDE, y = n / SIDE;
+  for (int n = 0; n < side * side; n++) {
+    int x = n % side, y = n / side;
     if (!mask[n]) continue;
     if (x < box.x0) box.x0 = x;
     if (y < box.y0) box.y0 = y;
@@ -99,7 +112,7 @@ struct attn_scene_box attn_scene_locate(const struct attn_scene *scene, int obje
     if (y >= box.y1) box.y1 = y + 1;
     sum += mask[n], box.x += (x + 0.5) * mask[n], box.y += (y + 0.5) * mask[n];
   }
-  box.x /= sum, box.y /= sum;
+  if (sum > 0) box.x /= sum, box.y /= sum;
   return box;
 }
 
@@ -107,7 +120,7 @@ struct attn_scene_box attn_scene_locate(const struct attn_scene *scene, int obje
 
 /* Adds noise of a triangular distribution from -10 to 10 to each value. */
 static void add_noise(const struct attn_scene *scene, unsigned char *rgb) {
-  for (uint32_t n = 0; n < SIDE * SIDE * 3; n++) {
+  for (uint32_t n = 0; n < (uint32_t)(scene->side * scene->side * 3); n++) {
     static const uint32_t mark = 0x6e6f6973; /* apart from the stream that made the scene */
     const uint32_t counter[4] = {n / 8, (uint32_t)scene->n, (uint32_t)(scene->n >> 32), mark};
     static const int widest = 25;
@@ -120,11 +133,12 @@ static void add_noise(const struct attn_scene *scene, unsigned char *rgb) {
 }
 
 void attn_scene_render(const struct attn_scene *scene, unsigned char *rgb) {
-  unsigned char mask[SIDE * SIDE];
-  for (int n = 0; n < SIDE * SIDE; n++) memcpy(rgb + 3 * n, scene->background, 3);
+  const int pixels = scene->side * scene->side;
+  unsigned char mask[MASK];
+  for (int n = 0; n < pixels; n++) memcpy(rgb + 3 * n, scene->background, 3);
   for (int k = 0; k < scene->objects; k++) {
     attn_scene_mask(scene, k, mask);
-    for (int n = 0; n < 3 * SIDE * SIDE; n++) {
+    for (int n = 0; n < 3 * pixels; n++) {
       int share = mask[n / 3], from = rgb[n], to = scene->object[k].rgb[n % 3];
       rgb[n] = (unsigned char)((from * (255 - share) + to * share + 127) / 255);
     }

@@ -8,34 +8,39 @@
 #include "descriptor.h"
 #include "error.h"
 #include "philox.h"
+#include "scene.h"
 
 static const struct attn_task tasks[] = {
     {"dates", "dates in Japanese and English notations, to YYYY-MM-DD", attn_task_dates,
-     ATTN_TASK_CHARACTERS, 4000, 2e-3, NULL, 0},
+     ATTN_TASK_CHARACTERS, 4000, 2e-3, 0, 0, 0},
     {"numerals", "numbers below 10^12, kanji numerals to digits and back", attn_task_numerals,
-     ATTN_TASK_CHARACTERS, 14000, 2e-3, NULL, 0},
+     ATTN_TASK_CHARACTERS, 14000, 2e-3, 0, 0, 0},
     {"addition", "sums of two numbers of up to 8 digits, least digit first", attn_task_addition,
-     ATTN_TASK_CHARACTERS, 8000, 2e-3, NULL, 0},
+     ATTN_TASK_CHARACTERS, 8000, 2e-3, 0, 0, 0},
     {"letters", "4 to 16 letters, copied, reversed or sorted, by the mark before them",
-     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3, NULL, 0},
-    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3, NULL, 0},
-    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3,
-     NULL, 0},
-    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3, NULL, 0},
+     attn_task_letters, ATTN_TASK_CHARACTERS, 6000, 2e-3, 0, 0, 0},
+    {"copy", "4 to 16 letters, copied", attn_task_copy, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0, 0, 0},
+    {"reverse", "4 to 16 letters, reversed", attn_task_reverse, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0,
+     0, 0},
+    {"sort", "4 to 16 letters, sorted", attn_task_sort, ATTN_TASK_CHARACTERS, 3000, 2e-3, 0, 0, 0},
     {"translation", "short Japanese sentences, split into words, to English", attn_task_translation,
-     ATTN_TASK_WORDS, 1500, 2e-3, NULL, 0},
+     ATTN_TASK_WORDS, 1500, 2e-3, 0, 0, 0},
     {"questions", "a sentence and a question about it, in English or Japanese, to the answer",
-     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3, NULL, 0},
+     attn_task_questions, ATTN_TASK_WORDS, 1500, 2e-3, 0, 0, 0},
     {"captions", "pictures of one to three objects, to an English caption", attn_task_captions,
-     ATTN_TASK_WORDS, 1500, 2e-3, attn_task_draw_scene, ATTN_LANGUAGE_ENGLISH},
+     ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE, 0, ATTN_LANGUAGE_ENGLISH},
     {"captions-ja", "the same pictures, to a Japanese caption", attn_task_captions_ja,
-     ATTN_TASK_WORDS, 1500, 2e-3, attn_task_draw_scene, ATTN_LANGUAGE_JAPANESE},
+     ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE, 0, ATTN_LANGUAGE_JAPANESE},
+    {"photos", "photos of one to three clothes, shoes or bags, to an English caption",
+     attn_task_photos, ATTN_TASK_WORDS, 1500, 2e-3, ATTN_PICTURE_SIDE_MAX, 1,
+     ATTN_LANGUAGE_ENGLISH},
+    {"photos-ja", "the same photos, to a Japanese caption", attn_task_photos_ja, ATTN_TASK_WORDS,
+     1500, 2e-3, ATTN_PICTURE_SIDE_MAX, 1, ATTN_LANGUAGE_JAPANESE},
 };
 
 int32_t attn_task_describe(int32_t n, attn_task_info *info) {
   if (n < 0 || (size_t)n >= sizeof tasks / sizeof *tasks) return 0;
-  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary,
-                              tasks[n].draw ? ATTN_PICTURE_SIDE : 0};
+  const attn_task_info all = {sizeof all, tasks[n].name, tasks[n].summary, tasks[n].picture_side};
   const size_t first = offsetof(attn_task_info, picture_size);
   if (attn_descriptor_expect(info, sizeof all, first, "info", NULL)) return 0;
   attn_descriptor_fill(info, &all, sizeof all);
@@ -53,15 +58,24 @@ attn_status attn_task_example(const char *name, uint64_t seed, uint64_t n, int32
   return ATTN_OK;
 }
 
-attn_status attn_task_picture(const char *name, uint64_t seed, uint64_t n, int32_t validation,
-                              unsigned char *rgb, attn_error *err) {
+attn_status attn_task_pictures(const char *name, uint64_t seed, uint64_t first, int64_t count,
+                               int32_t validation, unsigned char *rgb, attn_error *err) {
   const struct attn_task *task;
   attn_status status = attn_task_require(name, &task, err);
   if (status) return status;
-  if (!task->draw)
+  if (!task->picture_side)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "task", "task \"%s\" has no pictures", name);
-  task->draw(seed, n, validation != 0, rgb);
-  return ATTN_OK;
+  const size_t bytes = (size_t)(task->picture_side * task->picture_side * 3);
+  const int split = validation ? ATTN_SCENE_VALIDATION : ATTN_SCENE_TRAINING;
+  struct attn_photos *photos = NULL;
+  if (task->has_photos) status = attn_photos_open(validation != 0, NULL, &photos, err);
+  for (int64_t n = 0; n < count && !status; n++) {
+    struct attn_scene scene;
+    attn_task_scene(task, photos, seed, first + (uint64_t)n, split, &scene);
+    attn_scene_render(&scene, rgb + (size_t)n * bytes);
+  }
+  attn_photos_free(photos);
+  return status;
 }
 
 const struct attn_task *attn_task_find(const char *name) {

@@ -10,7 +10,7 @@
 #include "attn/attn.h"
 
 enum { ATTN_EXAMPLE_SIZE = 256 }; /* bytes of a source or target, with its NUL */
-enum { ATTN_PICTURE_SIDE = 48 };  /* pixels */
+enum { ATTN_PICTURE_SIDE = 48, ATTN_PICTURE_SIDE_MAX = 96 }; /* pixels */
 enum { ATTN_ALIGNMENT_MAX = 64 }; /* target tokens of an example with an alignment */
 
 struct attn_aligned_pair {
@@ -28,10 +28,10 @@ struct attn_task {
   enum attn_task_tokens tokens;
   int64_t steps; /* that suffice, at batch size 64 and this learning rate */
   double learning_rate;
-  /* Of a task whose sources are pictures: draws that of an example, (ATTN_PICTURE_SIDE,
-   * ATTN_PICTURE_SIDE, 3), sRGB. */
-  void (*draw)(uint64_t seed, uint64_t n, int validation, unsigned char *rgb);
-  int language; /* of the captions: attn_language */
+  /* Of a task whose sources are pictures of scenes (scene.h). */
+  int picture_side; /* pixels; 0: the sources are texts */
+  int has_photos;   /* 1: of photos (photos.h) */
+  int language;     /* of the captions: attn_language */
 };
 
 /* NULL: unknown name. name may be NULL. */
@@ -61,7 +61,8 @@ void attn_task_questions(uint64_t seed, uint64_t n, int validation, struct attn_
 void attn_task_captions(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
 void attn_task_captions_ja(uint64_t seed, uint64_t n, int validation,
                            struct attn_aligned_pair *pair);
-void attn_task_draw_scene(uint64_t seed, uint64_t n, int validation, unsigned char *rgb);
+void attn_task_photos(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
+void attn_task_photos_ja(uint64_t seed, uint64_t n, int validation, struct attn_aligned_pair *pair);
 void attn_task_translation(uint64_t seed, uint64_t n, int validation,
                            struct attn_aligned_pair *pair);
 

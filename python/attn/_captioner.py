@@ -1,0 +1,143 @@
+"""Trained captioners: the caption of an image, and where the model looks."""
+from dataclasses import dataclass
+from os import fsencode
+from typing import Optional
+
+import numpy as np
+
+from ._core import F32, U8, AttnError, AttnTypeError, check, ffi, integer, make_view, model, new_error
+
+
+@dataclass
+class Caption:
+    """A generated caption.
+
+    Attributes
+    ----------
+    text : str
+    log_prob : float
+        The sum over its tokens and the end token, in nats.
+    tokens : list of str
+        With the end token, if it was generated. Empty where weights are None.
+    weights : numpy.ndarray or None
+        (tokens, grid_size, grid_size), float64: the attention from which each token was predicted, the mean over layers
+        and heads. Each token's weights sum to 1. None if the model has no attention, or the caption fills all positions.
+    """
+    text: str
+    log_prob: float
+    tokens: list
+    weights: Optional[np.ndarray]
+
+    def __str__(self):
+        return self.text
+
+
+class _Visits:
+    """Attention of all heads."""
+
+    def __init__(self):
+        self.heads, self.tokens = [], []
+
+
+@ffi.callback("int(void *, const attn_attention *)", error=1)
+def _add_head(context, attention):
+    visits, (rows, columns) = ffi.from_handle(context), (attention.queries, attention.keys)
+    if attention.kind == model().ATTN_ATTENTION_CROSS:
+        values = np.frombuffer(ffi.buffer(attention.weights, 4 * rows * columns), np.float32)
+        visits.heads.append(values.reshape(rows, columns).astype(np.float64))
+        visits.tokens = [ffi.string(attention.query_tokens[n]).decode("utf-8", "replace") for n in range(rows)]
+    return 0
+
+
+def _image_view(image):
+    """Returns the attn_tensor of an image, with unsigned bytes or floats, which keeps it alive."""
+    if not isinstance(image, np.ndarray) or image.dtype not in (np.uint8, np.float32):
+        got = getattr(image, "dtype", type(image).__name__)
+        raise AttnTypeError(f"image must be a NumPy array of uint8 (0 to 255) or float32 (0 to 1), got {got}",
+                            "ATTN_ERR_TYPE", "image")
+    image = np.ascontiguousarray(image)
+    strides = tuple(stride // image.itemsize for stride in image.strides)
+    return make_view(image, image.ctypes.data, U8 if image.dtype == np.uint8 else F32, image.shape, strides, "image", False)
+
+
+class Captioner:
+    """A trained captioner: a checkpoint of attn train captions, photos, or --images.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Attributes
+    ----------
+    image_size : int
+        Images are scaled to this side.
+    grid_size : int
+        The side of the grid of positions that the model looks at.
+
+    Raises
+    ------
+    AttnError
+        The file cannot be read, is not a checkpoint, or the model reads texts.
+    """
+
+    def __init__(self, path):
+        handle, error = ffi.new("attn_model **"), new_error()
+        check(model().attn_model_open(fsencode(path), handle, error), error)
+        self._model = ffi.gc(handle[0], model().attn_model_free)
+        info = ffi.new("attn_model_info *")
+        info.struct_size = ffi.sizeof("attn_model_info")
+        check(model().attn_model_describe(self._model, info, error), error)
+        self.image_size, self.grid_size, self._positions = info.image_size, info.grid_size, info.max_positions
+        if not self.image_size:
+            raise AttnError(f"{path}: the model reads texts, not images", "ATTN_ERR_ARGUMENT", "path")
+
+    def __call__(self, image, *, num_beams=1, max_new_tokens=0, threads=0) -> Caption:
+        """Captions an image.
+
+        Parameters
+        ----------
+        image : numpy.ndarray
+            (height, width, 3), sRGB: uint8, or float32 from 0 to 1. Any size.
+        num_beams : int
+            Beam search; 1: greedy.
+        max_new_tokens : int
+            With the end token; 0: the positions of the model.
+        threads : int
+            0: all.
+
+        Returns
+        -------
+        Caption
+
+        Raises
+        ------
+        AttnError
+            Names the argument.
+        """
+        tensor, config = _image_view(image), ffi.new("attn_generation_config *")
+        config.struct_size = ffi.sizeof("attn_generation_config")
+        config.num_beams = integer(num_beams, "num_beams", 1, 4096)
+        config.max_new_tokens = integer(max_new_tokens, "max_new_tokens", 0)
+        config.threads = integer(threads, "threads", 0, 1024)
+        result, error = ffi.new("attn_generation_result *"), new_error()
+        result.struct_size = ffi.sizeof("attn_generation_result")
+        check(model().attn_model_caption(self._model, tensor, 1, config, result, error), error, {"images": "image"})
+        try:
+            text, finished = ffi.string(result.text), result.finished
+            fits = result.token_count < self._positions
+            caption = Caption(text.decode("utf-8", "replace"), result.log_prob, [], None)
+        finally:
+            model().attn_generation_results_free(result, 1)
+        if fits:
+            self._look(tensor, text, finished, config.threads, caption)
+        return caption
+
+    def _look(self, tensor, text, finished, threads, caption):
+        visits, error = _Visits(), new_error()
+        handle = ffi.new_handle(visits)
+        check(model().attn_model_visit_caption(self._model, tensor, text, threads, _add_head, handle, error), error)
+        if visits.heads:
+            count = len(visits.tokens) - (not finished)  # the end token was not generated
+            weights = sum(visits.heads) / len(visits.heads)
+            caption.tokens = visits.tokens[:count]
+            caption.weights = weights[:count].reshape(count, self.grid_size, self.grid_size)
