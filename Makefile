@@ -8,7 +8,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 
 .DEFAULT_GOAL := release
-.PHONY: setup-packages release demo test test-long check setup setup-test mutate fuzz bench coverage format install clean help
+.PHONY: setup-packages release demo test test-long check setup setup-test mutate fuzz bench performance setup-bench coverage format install clean help
 
 release: ## the command and the libraries, in build/release/ (the default)
 	@mkdir -p build; $(PRESET) release >build/configure.log 2>&1 || \
@@ -46,8 +46,14 @@ mutate: setup-test ## mutation testing: the tests must detect each mutation
 fuzz: setup-test ## runs each fuzzer for SECONDS_EACH seconds (default 10)
 	@tools/test.sh fuzz
 
-bench: setup-test ## benchmarks against the limits of the CPU, and against PyTorch if installed
-	@tools/bench.sh
+bench: release ## attn bench: every path against the limits of the CPU and installed peers; OPTIONS='--isa avx2 ...'
+	@tools/bench.sh $(OPTIONS)
+
+performance: release ## measures ISA=avx2 or avx512 for docs/performance.md
+	@tools/performance.py $(or $(ISA),avx2) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python) $(OPTIONS)
+
+setup-bench: setup-test ## installs the peers of the benchmarks in build/venv
+	@$(VENV)/bin/pip install -q -r bench/requirements.txt
 
 coverage: setup-test ## line coverage of the C tests
 	@tools/test.sh coverage

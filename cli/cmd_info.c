@@ -18,8 +18,8 @@ static const char help[] =
     "shape.\n\n"
     "  --tensors           list the tensors of a checkpoint, those of the optimizer (adamw.*)\n"
     "                      last\n"
-    "  --measure           measure the peak of float32 multiply-adds (GFLOP/s) and the memory\n"
-    "                      bandwidth (GB/s) of one thread\n"
+    "  --measure           measure the peak of float32 multiply-adds and of bf16 dot products\n"
+    "                      (GFLOP/s) and the memory bandwidth (GB/s) of one thread\n"
     "  --json              one object\n\n"
     "ATTN_ISA=scalar|avx2|avx512 selects an instruction set, ATTN_THREADS=N the threads.\n\n"
     "examples:\n"
@@ -139,7 +139,7 @@ static void print_environment(const char *name) {
   printf("\n");
 }
 
-static void print_machine(const attn_machine *m, double gflops, double gbytes) {
+static void print_machine(const attn_machine *m, double gflops, double gbytes, double bf16) {
   printf("attn      %s (header %d.%d.%d)\n", attn_version_string(), ATTN_VERSION_MAJOR,
          ATTN_VERSION_MINOR, ATTN_VERSION_PATCH);
   printf("cpu       ");
@@ -158,9 +158,10 @@ static void print_machine(const attn_machine *m, double gflops, double gbytes) {
   if (gflops > 0)
     printf("measured  %.1f GFLOP/s of float32 multiply-adds, %.1f GB/s read, one thread\n", gflops,
            gbytes);
+  if (bf16 > 0) printf("          %.1f GFLOP/s of bf16 dot products\n", bf16);
 }
 
-static void print_machine_json(const attn_machine *m, double gflops, double gbytes) {
+static void print_machine_json(const attn_machine *m, double gflops, double gbytes, double bf16) {
   attn_cli_json_begin_object(NULL);
   attn_cli_json_string("schema", "attn-info/1");
   attn_cli_json_string("version", attn_version_string());
@@ -176,6 +177,7 @@ static void print_machine_json(const attn_machine *m, double gflops, double gbyt
   if (gflops > 0) {
     attn_cli_json_number("gflops", gflops);
     attn_cli_json_number("gbytes", gbytes);
+    attn_cli_json_number("bf16_gflops", bf16);
   }
   attn_cli_json_end_object(), attn_cli_json_end_line();
 }
@@ -191,11 +193,11 @@ int attn_cmd_info(int argc, char **argv) {
   if (help_requested) return fputs(help, stdout), EXIT_OK;
   if (files) return (json ? print_files_json : print_files_text)(argv + 1, files, tensors);
   attn_machine machine = {.struct_size = sizeof machine};
-  double gflops = 0, gbytes = 0;
+  double gflops = 0, gbytes = 0, bf16 = 0;
   attn_machine_query(&machine);
-  if (measure && attn_machine_measure(&gflops, &gbytes))
+  if (measure && (attn_machine_measure(&gflops, &gbytes) || attn_machine_measure_bf16(&bf16)))
     return attn_cli_print_error("info",
                                 "cannot measure: no memory, or ATTN_ISA is not available here");
-  (json ? print_machine_json : print_machine)(&machine, gflops, gbytes);
+  (json ? print_machine_json : print_machine)(&machine, gflops, gbytes, bf16);
   return EXIT_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef ATTN_CLI_COMMAND_H
 #define ATTN_CLI_COMMAND_H
 
+int attn_cmd_bench(int argc, char **argv);
 int attn_cmd_caption(int argc, char **argv);
 int attn_cmd_check(int argc, char **argv);
 int attn_cmd_embed(int argc, char **argv);

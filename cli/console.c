@@ -326,13 +326,13 @@ struct attn_cli_progress attn_cli_progress_begin(const char *label, int quiet) {
 
 void attn_cli_clear_line(void) { fputs("\r\033[K", stderr); }
 
-static void erase(struct attn_cli_progress *p) {
+void attn_cli_progress_hide(struct attn_cli_progress *p) {
   if (p->shown) attn_cli_clear_line();
   p->shown = 0;
 }
 
 void attn_cli_progress_restart(struct attn_cli_progress *p, const char *label) {
-  erase(p);
+  attn_cli_progress_hide(p);
   p->label = label, p->start = p->last = attn_cli_now(), p->tenths = 0;
 }
 
@@ -359,6 +359,6 @@ int attn_cli_progress_update(void *context, int64_t done, int64_t total) {
 }
 
 void attn_cli_progress_end(struct attn_cli_progress *p) {
-  erase(p);
+  attn_cli_progress_hide(p);
   for (int n = 0; n < 2; n++) sigaction(stop_signals[n], &p->before[n], NULL);
 }

@@ -117,6 +117,9 @@ void attn_cli_progress_restart(struct attn_cli_progress *progress, const char *l
 int attn_cli_progress_update(void *context, int64_t done, int64_t total);
 void attn_cli_progress_end(struct attn_cli_progress *progress);
 
+/* Erases the bar until the next update, for lines on the same terminal. */
+void attn_cli_progress_hide(struct attn_cli_progress *progress);
+
 /* Erases the current line of the terminal on standard error. */
 void attn_cli_clear_line(void);
 

@@ -21,6 +21,7 @@ static const struct {
     {"embed", "compute text embeddings and their cosine similarities", attn_cmd_embed},
     {"export", "export a model as a Hugging Face folder", attn_cmd_export},
     {"study", "repeat a claim about attention as an experiment", attn_cmd_study},
+    {"bench", "measure the library against the machine and other programs", attn_cmd_bench},
     {"info", "describe the machine, a model or a tensor file", attn_cmd_info},
 };
 

@@ -2,7 +2,7 @@
  * picture.h -- matrices, attention maps and vectors as pictures. Part of libattn-model.
  *
  * A picture is a list of panels. A panel is a matrix with row and column labels, shown as numbers, as a
- * heat map of weights, as arrows in the plane, or as heat over an image. One call draws all panels:
+ * heat map of weights, as arrows in the plane, as heat over an image, or as points below a roof. One call draws all panels:
  *
  *     panels   -> a sink                         attn_panels_draw
  *     a lesson -> a panel per step -> a sink     attn_lesson_draw
@@ -43,6 +43,8 @@ typedef enum attn_panel_kind {
   ATTN_PANEL_HEAT = 1,   /* weights of 0 to 1 as colour; their numbers too up to 400 cells */
   ATTN_PANEL_ARROWS = 2, /* rows (x, y) as arrows from the origin, in one or two groups */
   ATTN_PANEL_IMAGE = 3,  /* weights of a grid that covers an image, as heat over the grey image */
+  ATTN_PANEL_ROOFLINE = 4, /* rows (x, y) as points on logarithmic axes, below the roof
+                              y = min(roof, slope x) [Williams09] */
 } attn_panel_kind;
 
 /** A text in two languages, UTF-8. NULL: the other is used for both; both NULL: none. */
@@ -61,7 +63,8 @@ typedef struct attn_bilingual_text {
 typedef struct attn_panel {
   size_t struct_size;    /* sizeof(attn_panel) */
   int32_t kind;          /* attn_panel_kind */
-  int32_t rows, cols;    /* 1 or more; rows * cols at most ATTN_PANEL_CELLS_MAX; ARROWS: cols = 2 */
+  int32_t rows, cols;    /* 1 or more; rows * cols at most ATTN_PANEL_CELLS_MAX; ARROWS and
+                          ROOFLINE: cols = 2 */
   int32_t split;         /* ARROWS: the first row of the second group; 0: one group */
   int32_t first;         /* 0 or 1: the number of the first row and column without a label */
   const double *at;      /* rows * cols, row-major; NaN: an empty cell */
@@ -70,8 +73,10 @@ typedef struct attn_panel {
   attn_bilingual_text section;    /* a heading over this panel and following ones with an equal section */
   attn_bilingual_text title;
   attn_bilingual_text note;       /* small, below the title: a formula, a size */
-  attn_bilingual_text row_axis;   /* the name of the rows: "query"; ARROWS: of the first group */
-  attn_bilingual_text col_axis;   /* the name of the columns: "key"; ARROWS: of the second group */
+  attn_bilingual_text row_axis;   /* the name of the rows: "query"; ARROWS: of the first group;
+                                     ROOFLINE: of x */
+  attn_bilingual_text col_axis;   /* the name of the columns: "key"; ARROWS: of the second group;
+                                     ROOFLINE: of y */
   const attn_tensor *image; /* IMAGE: (height, width, 3), ATTN_U8, sRGB, any strides; each side at most
                                ATTN_IMAGE_SIDE_MAX */
   double full_heat;         /* IMAGE: the weight of the brightest colour, finite, 0 or more; 0: the
@@ -80,6 +85,7 @@ typedef struct attn_panel {
                                cells; 0: one colour per cell */
   double shift;             /* IMAGE: moves all cells right and down, in cells, -0.5 to 0.5: for
                                features whose centres are not those of equal parts of the image */
+  double roof, slope;       /* ROOFLINE: its height and the slope at its left, 1e-9 to 1e15 */
 } attn_panel;
 
 #ifdef __cplusplus
@@ -112,7 +118,7 @@ typedef struct attn_panel {
  * Matrices too wide for a page continue below. A heat map of more than 64 cells shows a tiny weight as
  * 0.0000, of more than 400 cells only colours; of more than 10000 cells, the HTML page has no table.
  *
- * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first, full_heat, smooth or
+ * Errors  ATTN_ERR_ARGUMENT (count, format, style, a panel's kind, split, first, full_heat, smooth, roof, slope or
  *         struct_size, at or image NULL), ATTN_ERR_TYPE (image), ATTN_ERR_SHAPE (rows, cols, image; a
  *         PNG of more than 2^26 pixels), each before the first byte is written; ATTN_ERR_MEMORY;
  *         ATTN_ERR_FILE: the sink has stopped after part of the picture. To write a file atomically,

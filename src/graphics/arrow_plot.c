@@ -4,14 +4,10 @@
 #include "number_text.h"
 #include "panels.h"
 
-enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, PLACED_MAX = 128, TRIES = 24 };
+enum { PLOT = 260, PAD = 12, LABEL = 13, SMALL = 11, KEY_ROW = 22, TRIES = 24 };
 
 static const double HUGE_NUMBER =
     1e150; /* spans of larger values would overflow; also excludes NaN */
-
-struct label_box {
-  double x, y, w, h;
-};
 
 struct arrow_plane {
   const attn_panel *panel;
@@ -19,8 +15,7 @@ struct arrow_plane {
   double x, y;        /* of the plot's corner */
   double low[2], per; /* the value at its lower left; pixels per unit */
   double step;        /* between grid lines */
-  int placed;
-  struct label_box box[PLACED_MAX]; /* labels placed so far */
+  struct attn_labels labels;
 };
 
 static int is_there(const attn_panel *p, int32_t row) {
@@ -129,15 +124,14 @@ static void draw_arrow(const struct arrow_plane *a, const double from[2], const 
   c->triangle(c, corner, paint);
 }
 
-static int overlaps(const struct label_box *a, const struct label_box *b) {
+static int overlaps(const struct attn_label_box *a, const struct attn_label_box *b) {
   return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h && b->y < a->y + a->h;
 }
 
-/* Moves a label down until it overlaps no other. */
-static void avoid_overlap(struct arrow_plane *a, struct label_box *b) {
-  for (int tries = 0, n = 0; n < a->placed && tries < TRIES; n++)
-    if (overlaps(b, &a->box[n])) b->y = a->box[n].y + a->box[n].h, n = -1, tries++;
-  if (a->placed < PLACED_MAX) a->box[a->placed++] = *b;
+void attn_labels_place(struct attn_labels *l, struct attn_label_box *b) {
+  for (int tries = 0, n = 0; n < l->placed && tries < TRIES; n++)
+    if (overlaps(b, &l->box[n])) b->y = l->box[n].y + l->box[n].h, n = -1, tries++;
+  if (l->placed < ATTN_PLACED_LABELS) l->box[l->placed++] = *b;
 }
 
 static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
@@ -156,8 +150,8 @@ static void draw_name(struct arrow_plane *a, int32_t row, const double from[2],
   double width = attn_text_units(text, LABEL);
   /* The name of a horizontal arrow is above it: an axis may continue at its tip. */
   double rise = fabs(dy) < 0.2 * length ? -10 : 10 * dy / length;
-  struct label_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
-  avoid_overlap(a, &b);
+  struct attn_label_box b = {to[0] + (right ? 5 : -5 - width), to[1] + rise - 8, width, 16};
+  attn_labels_place(&a->labels, &b);
   a->canvas->text(a->canvas, right ? b.x : b.x + width, b.y + 12, text, &as);
 }
 

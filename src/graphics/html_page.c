@@ -132,7 +132,7 @@ static void put_header(struct attn_out *out, const attn_panel *p, int axis, int3
 static void put_table_head(struct attn_out *out, const attn_panel *p) {
   put(out, "<thead><tr><td></td>");
   for (int32_t j = 0; j < p->cols; j++) {
-    if (p->kind == ATTN_PANEL_ARROWS)
+    if (p->kind == ATTN_PANEL_ARROWS || p->kind == ATTN_PANEL_ROOFLINE)
       put(out, j ? "<th scope=\"col\">y</th>" : "<th scope=\"col\">x</th>");
     else
       put_header(out, p, 1, j);

@@ -116,6 +116,7 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
   struct attn_panel_layout f = {.row_step = 1};
   if (p->kind == ATTN_PANEL_ARROWS) return attn_arrow_plot_measure(p, c);
   if (p->kind == ATTN_PANEL_IMAGE) return attn_image_panel_measure(p);
+  if (p->kind == ATTN_PANEL_ROOFLINE) return attn_roofline_measure(p, c);
   int heat = p->kind == ATTN_PANEL_HEAT;
   double rows = words_width(c, &p->row_axis), cols = words_width(c, &p->col_axis);
   double label =
@@ -287,6 +288,10 @@ void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, str
   struct panel_drawing d = {p, f, c, x + f->left, y + f->top, precision, 0, 0};
   if (p->kind == ATTN_PANEL_ARROWS) {
     attn_arrow_plot_draw(p, f, c, x, y);
+    return;
+  }
+  if (p->kind == ATTN_PANEL_ROOFLINE) {
+    attn_roofline_draw(p, f, c, x, y);
     return;
   }
   if (p->kind == ATTN_PANEL_IMAGE) {

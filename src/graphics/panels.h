@@ -47,7 +47,7 @@ struct attn_panel_layout attn_panel_measure(const attn_panel *p, const struct at
 void attn_panel_draw(const attn_panel *p, const struct attn_panel_layout *f, struct attn_canvas *c,
                      double x, double y, int precision);
 
-/* The same for arrows (arrow_plot.c) and images (image_panel.c), called by attn_panel_measure and
+/* The same for arrows (arrow_plot.c), images (image_panel.c) and rooflines (roofline.c), called by attn_panel_measure and
  * attn_panel_draw. */
 struct attn_panel_layout attn_arrow_plot_measure(const attn_panel *p, const struct attn_canvas *c);
 void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f,
@@ -55,6 +55,26 @@ void attn_arrow_plot_draw(const attn_panel *p, const struct attn_panel_layout *f
 struct attn_panel_layout attn_image_panel_measure(const attn_panel *p);
 void attn_image_panel_draw(const attn_panel *p, const struct attn_panel_layout *f,
                            struct attn_canvas *c, double x, double y, int precision);
+
+struct attn_panel_layout attn_roofline_measure(const attn_panel *p, const struct attn_canvas *c);
+void attn_roofline_draw(const attn_panel *p, const struct attn_panel_layout *f,
+                        struct attn_canvas *c, double x, double y);
+
+/* Labels of points that avoid those placed before. */
+enum { ATTN_PLACED_LABELS = 128 };
+struct attn_label_box {
+  double x, y, w, h;
+};
+struct attn_labels {
+  int placed;
+  struct attn_label_box box[ATTN_PLACED_LABELS];
+};
+
+/* Moves a label down until it overlaps no other, and adds it. */
+void attn_labels_place(struct attn_labels *labels, struct attn_label_box *b);
+
+/* Checks the roof and the slope. */
+attn_status attn_roofline_check(const attn_panel *p, int32_t n, attn_error *err);
 
 /* Whether it is (height, width, 3) of ATTN_U8 within the limits. */
 attn_status attn_image_check(const attn_tensor *image, const char *name, attn_error *err);

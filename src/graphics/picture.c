@@ -16,14 +16,14 @@ static attn_status check_size(const attn_panel *p, int32_t n, attn_error *err) {
                      "panel %d is %d x %d; rows and cols must be at least 1, their product at most "
                      "%d",
                      (int)n, (int)p->rows, (int)p->cols, ATTN_PANEL_CELLS_MAX);
-  if (p->kind == ATTN_PANEL_ARROWS && p->cols != 2)
-    return attn_fail(err, ATTN_ERR_SHAPE, "panels", "panel %d: arrows need 2 columns, got %d",
-                     (int)n, (int)p->cols);
+  if ((p->kind == ATTN_PANEL_ARROWS || p->kind == ATTN_PANEL_ROOFLINE) && p->cols != 2)
+    return attn_fail(err, ATTN_ERR_SHAPE, "panels",
+                     "panel %d: arrows and rooflines need 2 columns, got %d", (int)n, (int)p->cols);
   return ATTN_OK;
 }
 
 static attn_status check_panel(attn_panel *p, int32_t n, attn_error *err) {
-  if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_IMAGE)
+  if (p->kind < ATTN_PANEL_MATRIX || p->kind > ATTN_PANEL_ROOFLINE)
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: unknown panel kind %d", (int)n,
                      (int)p->kind);
   int alone = p->kind == ATTN_PANEL_IMAGE && !p->at;
@@ -32,6 +32,7 @@ static attn_status check_panel(attn_panel *p, int32_t n, attn_error *err) {
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels", "panel %d: at is NULL", (int)n);
   attn_status status = alone ? ATTN_OK : check_size(p, n, err);
   if (!status && p->kind == ATTN_PANEL_IMAGE) status = attn_image_panel_prepare(p, n, err);
+  if (!status && p->kind == ATTN_PANEL_ROOFLINE) status = attn_roofline_check(p, n, err);
   if (status) return status;
   if (p->split < 0 || p->split > p->rows || (p->split && p->kind != ATTN_PANEL_ARROWS))
     return attn_fail(err, ATTN_ERR_ARGUMENT, "panels",

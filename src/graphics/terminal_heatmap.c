@@ -163,7 +163,8 @@ static void put_words(struct attn_out *out, const attn_bilingual_text *words, in
 static void put_axes(struct attn_out *out, const attn_panel *p) {
   const char *rows = attn_text_in(&p->row_axis, out->style.language);
   const char *cols = attn_text_in(&p->col_axis, out->style.language);
-  if (p->kind == ATTN_PANEL_ARROWS || (!*rows && !*cols)) return;
+  int has_points = p->kind == ATTN_PANEL_ARROWS || p->kind == ATTN_PANEL_ROOFLINE;
+  if (has_points || (!*rows && !*cols)) return;
   attn_out_flow(out, "  ");
   if (*rows) attn_out_whole(out, rows), attn_out_whole(out, " ↓ ");
   if (*cols) attn_out_whole(out, cols), attn_out_whole(out, " →");

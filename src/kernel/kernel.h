@@ -120,6 +120,10 @@ struct attn_kernel {
   void (*tanh_f32)(const float *x, float *y, int64_t count); /* for tests */
 };
 
+/* Runs independent dot products of bf16 with AVX512_BF16, which the CPU must have. Returns the
+ * number of operations. */
+double attn_dot_bf16(int64_t rounds);
+
 /* Where the panels of a task begin in its workspace, in floats; end is the size. Each is a multiple
  * of ATTN_PANEL_ALIGN. A panel of one group of rows is as large as the widest kernel needs it. */
 struct attn_sdpa_layout {

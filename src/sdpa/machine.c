@@ -80,11 +80,11 @@ static double now(void) {
 }
 
 /* The best of many short runs, because the machine may be busy. */
-static double measure_fma(const struct attn_kernel *kernel) {
+static double measure_rate(double (*run)(int64_t rounds)) {
   double best = 0, end = now() + 0.2;
-  kernel->fma_f32(200000);
+  run(200000);
   do {
-    double start = now(), operations = kernel->fma_f32(200000), seconds = now() - start;
+    double start = now(), operations = run(200000), seconds = now() - start;
     if (seconds > 0 && operations / seconds > best) best = operations / seconds;
   } while (now() < end);
   return best * 1e-9;
@@ -110,10 +110,18 @@ attn_status attn_machine_measure(double *gflops, double *gbytes) {
   size_t count = (size_t)1 << 24; /* 128 MiB: larger than most last-level caches */
   double *memory = gbytes ? malloc(count * sizeof *memory) : NULL;
   if (gbytes && !memory) return ATTN_ERR_MEMORY;
-  if (gflops) *gflops = measure_fma(kernel);
+  if (gflops) *gflops = measure_rate(kernel->fma_f32);
   if (!gbytes) return ATTN_OK;
   for (size_t n = 0; n < count; n++) memory[n] = 1.0;
   *gbytes = measure_read(memory, count);
   free(memory);
+  return ATTN_OK;
+}
+
+attn_status attn_machine_measure_bf16(double *gflops) {
+  const struct attn_kernel *kernel = attn_kernel_choose(NULL);
+  if (!kernel) return ATTN_ERR_CPU;
+  int has_bf16 = kernel->isa >= ATTN_ISA_AVX512 && attn_cpu_has_bf16();
+  *gflops = has_bf16 ? measure_rate(attn_dot_bf16) : 0;
   return ATTN_OK;
 }

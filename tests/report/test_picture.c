@@ -72,6 +72,9 @@ static int assorted(attn_panel *p) {
   p[n] = panel_of(ATTN_PANEL_IMAGE, -7, 0, NULL);
   p[n].title.english = hostile[2];
   p[n++].image = &photo;
+  p[n] = panel_of(ATTN_PANEL_ROOFLINE, 6, 2, wild);
+  p[n].row_label = hostile, p[n].row_axis.english = hostile[0];
+  p[n].roof = 1e15, p[n++].slope = 1e-9;
   return n;
 }
 
@@ -298,16 +301,19 @@ static void bad_input_is_refused_before_the_first_byte(void **state) {
   (void)state;
   attn_error err;
   const attn_panel good = panel_of(ATTN_PANEL_MATRIX, 2, 2, wild);
-  attn_panel bad[12];
+  attn_panel bad[16];
   int n = 0, shapes;
-  for (int k = 0; k < 12; k++) bad[k] = good;
+  for (int k = 0; k < 16; k++) bad[k] = good;
   bad[n++].rows = 0;
   bad[n++].cols = -1;
   bad[n].rows = ATTN_PANEL_CELLS_MAX, bad[n++].cols = 2;
   bad[n].rows = INT32_MAX, bad[n++].cols = INT32_MAX;
   bad[n].kind = ATTN_PANEL_ARROWS, bad[n++].cols = 3;
+  bad[n].kind = ATTN_PANEL_ROOFLINE, bad[n++].cols = 1;
   shapes = n;
-  bad[n++].kind = 4;
+  bad[n++].kind = 5;
+  bad[n++].kind = ATTN_PANEL_ROOFLINE;
+  bad[n].kind = ATTN_PANEL_ROOFLINE, bad[n].roof = 1, bad[n++].slope = inf_;
   bad[n++].kind = -1;
   bad[n++].at = NULL;
   bad[n++].split = 1;
@@ -494,6 +500,41 @@ static void a_lesson_is_drawn_step_by_step(void **state) {
   }
 }
 
+/* Where the line of a roof ends, its ridge and a point: read from the SVG. */
+static void a_point_on_the_roof_is_drawn_on_the_roof(void **state) {
+  (void)state;
+  static const double at[] = {4, 100, 0.5, 12.5, -1, 3}; /* the ridge, half a decade below, none */
+  attn_panel p = panel_of(ATTN_PANEL_ROOFLINE, 3, 2, at);
+  p.roof = 100, p.slope = 25;
+  struct page page = {.left = -1};
+  assert_int_equal(draw(&page, &p, 1, ATTN_PICTURE_SVG, NULL), ATTN_OK);
+  double x[3][2], y[3][2];
+  int lines = 0, points = 0;
+  for (const char *line = page.text; (line = strstr(line, "<line ")); line++) {
+    double width = 0, x1, y1, x2, y2;
+    if (sscanf(line, "<line x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"", &x1, &y1, &x2, &y2) != 4)
+      continue;
+    const char *at_width = strstr(line, "stroke-width=\"");
+    if (!at_width || sscanf(at_width, "stroke-width=\"%lf", &width) != 1 || width < 2) continue;
+    if (lines < 2) x[lines][0] = x1, x[lines][1] = x2, y[lines][0] = y1, y[lines][1] = y2;
+    lines++;
+  }
+  assert_int_equal(lines, 2);
+  assert_true(fabs(x[0][1] - x[1][0]) < 0.02 && fabs(y[0][1] - y[1][0]) < 0.02); /* the ridge */
+  assert_true(fabs(y[1][0] - y[1][1]) < 0.02);                                   /* horizontal */
+  for (const char *rect = page.text; (rect = strstr(rect, "<rect ")); rect++) {
+    double left, top, w;
+    if (sscanf(rect, "<rect x=\"%lf\" y=\"%lf\" width=\"%lf\"", &left, &top, &w) != 3 || w != 6)
+      continue;
+    double u = left + 3, v = top + 3, along = (u - x[0][0]) / (x[0][1] - x[0][0]);
+    if (points == 0) assert_true(fabs(u - x[0][1]) < 0.02 && fabs(v - y[0][1]) < 0.02);
+    if (points == 1) assert_true(fabs(v - (y[0][0] + along * (y[0][1] - y[0][0]))) < 0.05);
+    points++;
+  }
+  assert_int_equal(points, 2);
+  free(page.text);
+}
+
 static void arrows_are_of_two_numbers(void **state) {
   (void)state;
   static const double one[] = {1, 0, 0, 0, 1, 0};
@@ -553,6 +594,7 @@ int main(void) {
       cmocka_unit_test(a_checked_document_is_whole_or_not_written),
       cmocka_unit_test(a_lesson_is_drawn_step_by_step),
       cmocka_unit_test(arrows_are_of_two_numbers),
+      cmocka_unit_test(a_point_on_the_roof_is_drawn_on_the_roof),
       cmocka_unit_test(a_lesson_of_nothing_cannot_be_drawn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
