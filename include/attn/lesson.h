@@ -243,6 +243,8 @@ typedef struct attn_check {
  * Wrong: outside every value that the printed precision of its operands allows (interval arithmetic).
  * Doubtful: between. A step after a wrong one is also judged from the document's own numbers and
  * counts as carried if these explain it.
+ * Where three or more blocks of numbers were not read, and more than half as many as steps were judged,
+ * nothing is wrong: at most doubtful.
  *
  * Errors  ATTN_ERR_MEMORY only.
  */

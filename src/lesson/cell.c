@@ -39,6 +39,12 @@ attn_cell attn_cell_blank(void) {
   return (attn_cell){.kind = ATTN_CELL_BLANK, .decimals = -1, .value = NAN, .lo = NAN, .hi = NAN};
 }
 
+attn_cell attn_cell_open(void) {
+  attn_cell cell = attn_cell_blank();
+  cell.decimals = ATTN_CELL_OPEN;
+  return cell;
+}
+
 static attn_cell operand(attn_cell a) {
   if (a.kind == ATTN_CELL_NUMBER && a.decimals == 0) {
     a.lo = a.hi = a.value;

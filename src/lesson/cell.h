@@ -12,6 +12,10 @@ attn_cell attn_cell_literal(double value, int decimals, double half_unit);
 attn_cell attn_cell_exact(double value); /* kind EXACT */
 attn_cell attn_cell_blank(void);
 
+/* Blank because it is left to the reader: an ellipsis. decimals of such a cell: OPEN. */
+enum { ATTN_CELL_OPEN = -2 };
+attn_cell attn_cell_open(void);
+
 /* Operands of an expression: an integer literal is exact there. */
 attn_cell attn_cell_binary(char operation, attn_cell a, attn_cell b); /* + - * / ^ */
 attn_cell attn_cell_negate(attn_cell a);

@@ -61,6 +61,34 @@ static attn_status describe(const attn_example *e, const struct attn_judged *jud
   return status;
 }
 
+/* ---- Documents that were read in part ---- */
+
+static int32_t unread_blocks(const attn_lesson *lesson) {
+  int32_t blocks = 0;
+  for (int32_t n = 0; n < lesson->unreads; n++)
+    blocks += (int64_t)lesson->unread[n].rows * lesson->unread[n].cols > 1;
+  return blocks;
+}
+
+static void make_doubtful(attn_step_verdict *v) {
+  if (v->judgement > ATTN_JUDGED_DOUBTFUL) v->judgement = ATTN_JUDGED_DOUBTFUL;
+  for (int32_t n = 0; n < v->findings; n++) v->finding[n].judgement = ATTN_JUDGED_DOUBTFUL;
+}
+
+enum { MANY_UNREAD = 3 }; /* a table or two aside are left alone */
+
+/* Where so many blocks were not read, the others were perhaps read wrongly: no value is called
+ * wrong. */
+static void excuse_reading(const attn_lesson *lesson, attn_example_verdict *out) {
+  const int32_t unread = unread_blocks(lesson);
+  int32_t judged = 0;
+  for (int32_t n = 0; n < out->verdicts; n++) judged += out->verdict[n].cells > 0;
+  if (out->first_wrong < 0 || unread < MANY_UNREAD || unread <= judged / 2) return;
+  for (int32_t n = 0; n < out->verdicts; n++) make_doubtful(&out->verdict[n]);
+  out->judgement = ATTN_JUDGED_DOUBTFUL;
+  out->first_wrong = -1;
+}
+
 static attn_status judge_all(const attn_lesson *lesson, struct check_owner *o, attn_error *err) {
   o->check.examples = lesson->examples;
   o->check.example =
@@ -72,6 +100,7 @@ static attn_status judge_all(const attn_lesson *lesson, struct check_owner *o, a
     if (!status)
       status = describe(&lesson->example[n], judged, o->memory, &o->check.example[n], err);
     if (status) return status;
+    excuse_reading(lesson, &o->check.example[n]);
     if (o->check.example[n].judgement > o->check.judgement)
       o->check.judgement = o->check.example[n].judgement;
   }

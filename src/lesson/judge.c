@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "assemble.h"
+#include "steps.h"
 #include "error.h"
 
 /* ---- What is printed of a step: the best printing of each cell ------------------- */

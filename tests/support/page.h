@@ -79,7 +79,9 @@ static inline const struct attn_grid *page_grid(struct page *p, const char *text
 
 /* Scans a document and gives each block its role. Start with page_begin. */
 static inline attn_status page_read(struct page *p, const char *text) {
-  attn_status status = attn_scan_document(&p->scan, text, strlen(text), "test.md");
+  const char *file = "test.md";
+  attn_status status = attn_scan_open(&p->scan, text, strlen(text), &file);
+  if (!status) status = attn_scan_document(&p->scan, file);
   if (status) return status;
   p->priors = attn_pool_take(p->memory, ((size_t)p->scan.blocks + 1) * sizeof *p->priors);
   if (!p->priors) return ATTN_ERR_MEMORY;

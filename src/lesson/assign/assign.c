@@ -143,10 +143,10 @@ static void set_role(struct attn_state *state, const struct attn_option *o) {
 }
 
 /* Returns 0, or -1: no memory. */
-static int follow(struct beam_search *s, const struct beam_successor *by, int block,
-                  struct beam_state *to) {
+static int follow(struct beam_search *s, const struct beam_successor *by,
+                  const struct attn_candidate *c, struct beam_state *to) {
   struct beam_state *from = &s->beam[by->parent];
-  const struct attn_placement *last = place(s, &by->option, &from->state, block);
+  const struct attn_placement *last = place(s, &by->option, &from->state, c->block);
   if (!last) return -1;
   if (by->option.new_example) {
     attn_state_start(&to->state);
@@ -157,6 +157,7 @@ static int follow(struct beam_search *s, const struct beam_successor *by, int bl
     to->state = from->state;
   }
   set_role(&to->state, &by->option);
+  if (to->state.section < 0 && adds_node(&by->option)) to->state.section = c->section;
   to->state.score = by->score;
   to->state.last = last;
   to->hash = by->hash;
@@ -175,7 +176,7 @@ static int advance(struct beam_search *s, const struct attn_candidate *c) {
   qsort(s->successor, (size_t)s->successors, sizeof *s->successor, by_score);
   int members = s->successors < s->width ? s->successors : s->width;
   for (int i = 0; i < members; i++)
-    if (follow(s, &s->successor[i], c->block, &s->next[i])) return -1;
+    if (follow(s, &s->successor[i], c, &s->next[i])) return -1;
   struct beam_state *beam = s->beam;
   s->beam = s->next;
   s->next = beam;
@@ -213,6 +214,7 @@ struct searched_document {
   const struct attn_grid **grid; /* the likely reading of each block */
   struct attn_evidence *evidence;
   struct attn_budget budget;
+  int by_columns; /* the text mentions that a query is a column */
 };
 
 static int set_grids(struct searched_document *d, struct attn_candidate *c, int columns,
@@ -228,15 +230,32 @@ static int set_grids(struct searched_document *d, struct attn_candidate *c, int 
   return 0;
 }
 
+/* With the rows that may be a header. */
+static const struct attn_grid *whole_table(const struct attn_candidate *c) {
+  const struct attn_grid *most = c->scores[0];
+  for (int i = 1; i < c->readings; i++)
+    if (c->scores[i]->rows * c->scores[i]->cols > most->rows * most->cols) most = c->scores[i];
+  return most;
+}
+
 static int set_candidates(struct searched_document *d, int columns, int transposed) {
   for (int i = 0; i < d->blocks; i++) {
     if (set_grids(d, &d->candidate[i], columns, transposed)) return -1;
     d->grid[i] = d->candidate[i].grid[0];
   }
   attn_find_evidence(d->grid, d->blocks, d->evidence);
-  for (int i = 0; i < d->blocks; i++) d->candidate[i].evidence = d->evidence[i];
+  const struct attn_grid *mask = NULL;
+  for (int i = 0; i < d->blocks; i++) {
+    struct attn_candidate *c = &d->candidate[i];
+    c->evidence = d->evidence[i];
+    if (i > 0 && c->section != c[-1].section) mask = NULL;
+    c->hints.mask = mask;
+    if (attn_is_mask_table(c)) mask = whole_table(c);
+  }
   return 0;
 }
+
+static const double CONTRARY = 20; /* a setting that the text speaks against, in bits */
 
 /* The state after the last block, of the memory of pool; NULL: no memory. */
 static const struct attn_state *search_document(struct searched_document *d,
@@ -317,7 +336,8 @@ static int try_setting(struct searched_document *d, const struct search_setting 
   if (set_candidates(d, setting->columns, setting->transposed_weights)) return -1;
   const struct attn_state *last = search_document(d, pool);
   if (!last) return -1;
-  double score = last->score - setting->price - price_of_columns(d, setting, last);
+  double price = d->by_columns ? (setting->columns ? 0 : CONTRARY) : setting->price;
+  double score = last->score - price - price_of_columns(d, setting, last);
   if (best->examples && score <= best->score) return 0;
   best->columns = setting->columns;
   best->transposed_weights = setting->transposed_weights;
@@ -363,7 +383,7 @@ static int try_settings(struct searched_document *d, struct attn_reading *out) {
     int failed = !pool || try_setting(d, &SETTING[i], pool, out);
     attn_pool_free(pool);
     if (failed) return -1;
-    if (d->budget.exhausted || (i == 0 && is_clear(d, out))) return 0;
+    if (d->budget.exhausted || (i == 0 && !d->by_columns && is_clear(d, out))) return 0;
   }
   return 0;
 }
@@ -378,12 +398,16 @@ static int set_document(struct searched_document *d, const struct attn_priors *p
   d->evidence = attn_pool_take(pool, (size_t)n * sizeof *d->evidence);
   if (!d->candidate || !d->grid || !d->evidence) return -1;
   int causal = attn_mentions_causal(d->scan, d->scan->text);
+  d->by_columns = attn_mentions_columns(d->scan);
+  int section = 0;
   int padding = attn_mentions_padding(d->scan);
   for (int i = 0; i < n; i++) {
     struct attn_candidate *c = &d->candidate[i];
     c->block = i;
+    c->section = section += attn_is_section(d->scan, &d->scan->block[i]);
     c->readings = d->scan->block[i].readings;
     c->priors = &priors[i];
+    c->all_priors = priors;
     c->hints.causal = causal;
     c->hints.padding = padding;
     if (attn_read_hints(d->scan, &d->scan->block[i], c)) return -1;

@@ -111,18 +111,36 @@ static int additive_shape(const struct attn_use *u, const struct shape *a, struc
          (v.rows == 1 || v.cols == 1) && (double)v.rows * v.cols == w.rows;
 }
 
+/* Of the size that the use has. */
+static int positions_shape(const struct attn_use *u, const struct shape *a, struct shape *out,
+                           double *work) {
+  (void)a;
+  *out = shape_of(&u->constant);
+  *work = product3(out->rows, out->cols, 2);
+  return 1;
+}
+
 typedef int shape_rule(const struct attn_use *u, const struct shape *a, struct shape *out,
                        double *work);
 
 static shape_rule *const rules[ATTN_OP_COUNT] = {
-    [ATTN_OP_MATMUL] = product_shape,    [ATTN_OP_MATMUL_NT] = product_shape,
-    [ATTN_OP_MATMUL_TN] = product_shape, [ATTN_OP_TRANSPOSE] = transposed_shape,
-    [ATTN_OP_DIVIDE] = same_shape,       [ATTN_OP_MASK] = mask_shape,
-    [ATTN_OP_SOFTMAX] = same_shape,      [ATTN_OP_EXP] = same_shape,
-    [ATTN_OP_SUM] = sum_shape,           [ATTN_OP_QUOTIENT] = quotient_shape,
-    [ATTN_OP_ADD] = add_shape,           [ATTN_OP_APPEND] = append_shape,
-    [ATTN_OP_GENERAL] = general_shape,   [ATTN_OP_ADDITIVE] = additive_shape,
-    [ATTN_OP_TANH] = same_shape,         [ATTN_OP_SHIFT] = same_shape,
+    [ATTN_OP_MATMUL] = product_shape,
+    [ATTN_OP_MATMUL_NT] = product_shape,
+    [ATTN_OP_MATMUL_TN] = product_shape,
+    [ATTN_OP_TRANSPOSE] = transposed_shape,
+    [ATTN_OP_DIVIDE] = same_shape,
+    [ATTN_OP_MASK] = mask_shape,
+    [ATTN_OP_SOFTMAX] = same_shape,
+    [ATTN_OP_EXP] = same_shape,
+    [ATTN_OP_SUM] = sum_shape,
+    [ATTN_OP_QUOTIENT] = quotient_shape,
+    [ATTN_OP_ADD] = add_shape,
+    [ATTN_OP_APPEND] = append_shape,
+    [ATTN_OP_GENERAL] = general_shape,
+    [ATTN_OP_ADDITIVE] = additive_shape,
+    [ATTN_OP_TANH] = same_shape,
+    [ATTN_OP_SHIFT] = same_shape,
+    [ATTN_OP_POSITIONS] = positions_shape,
 };
 
 static int use_shape(const struct attn_relation *x, int n, struct shape *result, double *work) {
@@ -153,7 +171,7 @@ int attn_chain_shape(const struct attn_relation *x, int *rows, int *cols, double
 
 /* ---- identities ---- */
 
-enum { KEY_MAX = 1 + ATTN_HEADS_MAX + 1 + ATTN_USES_MAX * (5 + ATTN_HEADS_MAX) };
+enum { KEY_MAX = 1 + ATTN_HEADS_MAX + 1 + ATTN_USES_MAX * (7 + ATTN_HEADS_MAX) };
 
 static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
   size_t n = 0;
@@ -165,6 +183,8 @@ static size_t chain_key(const struct attn_relation *x, uint64_t *key) {
     key[n++] = (uint64_t)u->axis;
     memcpy(&key[n++], &u->scalar, sizeof u->scalar);
     key[n++] = (uint64_t)(uintptr_t)u->constant.at; /* one for each content */
+    key[n++] = (uint64_t)u->constant.rows;
+    key[n++] = (uint64_t)u->constant.cols;
     key[n++] = (uint64_t)u->operands;
     for (int k = 0; k < u->operands; k++) key[n++] = (uint64_t)(int64_t)u->operand[k];
   }
@@ -221,6 +241,7 @@ static attn_status evaluate(struct attn_relations *r, const struct attn_relation
   char none[] = "";
   attn_step step = {.name = u->name, .op = u->op, .axis = u->axis, .operands = u->operands};
   step.scalar = u->scalar, step.scaled_by = u->scaled_by, step.symbol = none;
+  step.exact = u->constant;
   if (u->op == ATTN_OP_GIVEN) {
     result[n] = (struct attn_interval_matrix){u->constant, u->constant};
     return ATTN_OK;

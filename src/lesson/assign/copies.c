@@ -7,8 +7,10 @@
 static const struct {
   double copy, transposed; /* numbers once more; and transposed */
   double contrary;         /* words name another role */
+  double own_name;         /* bits of a name of its own: if it is another role's, it is no copy */
+  double section;          /* a given of another example */
   double share;            /* of the cells: a copy has at least so many in common */
-} PRICE = {.copy = 5, .transposed = 2, .contrary = 4, .share = .6};
+} PRICE = {.copy = 5, .transposed = 2, .contrary = 4, .own_name = 5.9, .section = 400, .share = .6};
 
 /* Work, in about nanoseconds: to compare a cell; to make one. */
 static const double COMPARE = 5, MAKE = 60;
@@ -38,24 +40,35 @@ static int may_be_copy(struct attn_expansion *e, const struct attn_grid *g,
   return attn_spend(e->budget, g->rows * g->cols * COMPARE);
 }
 
-/* The bits of the best named role, if it is this one alone. */
-static double own_name(const struct attn_priors *p, int role) {
+/* Columns of one table: Q, K and V are different even where their numbers are the same. */
+static int are_siblings(const struct attn_candidate *c, int block) {
+  const struct attn_candidate *other = c + (block - c->block);
+  return c->siblings_line && c->siblings_line == other->siblings_line && block != c->block;
+}
+
+/* Is the block called so, and nothing else? */
+static int is_own_name(const struct attn_priors *p, int role) {
   for (int r = 0; r < ATTN_ROLES; r++)
-    if (r != role && p->bits[r] >= p->bits[role]) return 0;
-  return p->bits[role];
+    if (r != role && p->bits[r] >= PRICE.own_name) return 0;
+  return p->bits[role] >= PRICE.own_name;
 }
 
 static void push_copy(struct attn_expansion *e, const struct attn_node *of, int role, int head,
                       int transposed) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = attn_role_is_of_scores(role) ? c->scores[0] : c->grid[0];
+  int contrary = c->priors->best > 0 && c->priors->bits[role] <= 0;
+  if (contrary && c->priors->best >= PRICE.own_name) return;
+  if (are_siblings(c, of->grid->block)) return;
   if (e->budget->exhausted || !may_be_copy(e, g, of->grid, transposed)) return;
   const struct attn_node *node = attn_node_copy(e->relations, g, of, transposed);
   attn_spend_node(e->budget, node, g->rows * g->cols * MAKE);
   if (!node || node->share < PRICE.share) return;
   double bits = node->bits - PRICE.copy - (transposed ? PRICE.transposed : 0);
-  bits += own_name(c->priors, role);
-  if (c->priors->best > 0 && c->priors->bits[role] <= 0) bits -= PRICE.contrary;
+  if (attn_is_new_section(e) && !of->expected.lo.at) bits -= PRICE.section;
+  if (contrary) bits -= PRICE.contrary;
+  if (node->share == 1 && role == ATTN_ROLE_X && is_own_name(c->priors, role))
+    bits += c->priors->bits[role];
   attn_push_option(
       e->out,
       &(struct attn_option){.bits = bits, .role = role, .is_copy = 1, .head = head, .node = node});

@@ -6,19 +6,29 @@
 
 /* The constants of the score, in bits. */
 static const struct {
-  double reading;                     /* each reading but the likely one */
-  double contrary;                    /* of the bits of the best named role: it is another */
-  double disorder;                    /* a result after what it should come before */
-  double worst;                       /* a relation that explains less is not considered */
-  double named, hinted;               /* a role has its own name from here on; is hinted at */
+  double reading;  /* each reading but the likely one */
+  double contrary; /* of the bits of the best named role: it is another */
+  double disorder; /* a result after what it should come before */
+  double worst;    /* a relation that explains less is not considered */
+  double masked;   /* of the cells: a mask that nothing mentions explains so many */
+  double hidden;   /* the same of a mask that is mentioned: half of the weights are 0 */
+  double own;      /* a role has its own name, and nothing else */
+  double clear;    /* a name next to which hints of other roles count little */
+  double hinted;   /* a role is hinted at from here on */
+  double called;   /* own names of a result and of its operands state the relation: at
+                      least so many bits */
   double unread_named, unread_hinted; /* of the bits of that role: the block is not read */
 } PRICE = {
     .reading = 1,
     .contrary = .8,
     .disorder = 2,
     .worst = -25,
-    .named = 7,
+    .masked = .8,
+    .hidden = .2,
+    .own = 5.9,
+    .clear = 8.5,
     .hinted = 5,
+    .called = -4,
     .unread_named = 1,
     .unread_hinted = .6,
 };
@@ -31,7 +41,7 @@ static const double LIST = 100, RELATION = 50, NODE = 500, CELL = 60, MULTIPLICA
 void attn_state_start(struct attn_state *state) {
   memset(state, 0, sizeof *state);
   state->heads = 1;
-  state->shared.row = -1;
+  state->shared.row = state->section = -1;
   for (int h = 0; h < ATTN_HEADS_MAX; h++) state->head[h].row = -1;
 }
 
@@ -70,7 +80,9 @@ void attn_push_option(struct attn_options *out, const struct attn_option *option
 }
 
 double attn_word_bits(const struct attn_priors *p, int role, double weight) {
-  return p->bits[role] > 0 ? p->bits[role] : -PRICE.contrary * weight * p->best;
+  int hinted = p->best < PRICE.clear || p->bits[role] > p->best / 2;
+  if (p->bits[role] <= 0) return -PRICE.contrary * weight * p->best;
+  return hinted ? p->bits[role] : p->bits[role] - PRICE.contrary * weight * p->best / 2;
 }
 
 double attn_reading_price(const struct attn_expansion *e) {
@@ -126,20 +138,78 @@ static double role_bits(const struct attn_expansion *e, int role, int head) {
   return attn_role_order(role) < early ? bits - PRICE.disorder : bits;
 }
 
+/* Is the role known, and its block called by its name? */
+static int knows(const struct attn_expansion *e, int head, int role) {
+  const struct attn_state *s = e->state;
+  const struct attn_node *node =
+      attn_role_is_shared(role) ? s->shared.at[role] : s->head[head].at[role];
+  return node && e->candidate->all_priors[node->grid->block].bits[role] >= PRICE.own;
+}
+
+int attn_product_is_called(const struct attn_expansion *e, int head, int role) {
+  static const int WEIGHTS[] = {ATTN_ROLE_W_Q, ATTN_ROLE_W_K, ATTN_ROLE_W_V};
+  int y = e->state->shared.at[ATTN_ROLE_Y] != NULL;
+  return !y && knows(e, head, ATTN_ROLE_X) && knows(e, head, WEIGHTS[role - ATTN_ROLE_Q]);
+}
+
+int attn_scores_are_called(const struct attn_expansion *e, int head) {
+  return knows(e, head, ATTN_ROLE_Q) && knows(e, head, ATTN_ROLE_K) &&
+         !e->state->head[head].at[ATTN_ROLE_W_A];
+}
+
+int attn_logits_are_called(const struct attn_expansion *e, int head) {
+  return knows(e, head, ATTN_ROLE_SCALED) || knows(e, head, ATTN_ROLE_MASKED) ||
+         (knows(e, head, ATTN_ROLE_SCORES) && !e->state->head[head].at[ATTN_ROLE_SCALED] &&
+          !e->state->head[head].at[ATTN_ROLE_MASKED]) ||
+         (attn_scores_are_called(e, head) && !e->state->head[head].at[ATTN_ROLE_SCORES]);
+}
+
+/* Q, of an X and a W_Q that are called so; weights, of scores that are. */
+static int is_called(const struct attn_expansion *e, int role, int head,
+                     const struct attn_relation *r) {
+  const struct attn_priors *p = e->candidate->priors;
+  if (p->bits[role] < PRICE.own || p->bits[role] < p->best || r->cause || r->cost > 1 ||
+      r->row != e->candidate->stated_row - 1)
+    return 0;
+  if (r->uses != 1 && r->mask != ATTN_MASK_STATED) return 0;
+  if (role == ATTN_ROLE_WEIGHTS && !e->state->head[head].at[ATTN_ROLE_MASKED] &&
+      e->candidate->hints.mask && r->mask != ATTN_MASK_STATED)
+    return 0;
+  if (role == ATTN_ROLE_WEIGHTS) return attn_logits_are_called(e, head);
+  if (role == ATTN_ROLE_SCORES && p->bits[ATTN_ROLE_SCALED] >= p->bits[role]) return 0;
+  if (role == ATTN_ROLE_SCORES) return attn_scores_are_called(e, head);
+  if (role == ATTN_ROLE_OUTPUT)
+    return knows(e, head, ATTN_ROLE_WEIGHTS) && knows(e, head, ATTN_ROLE_V) &&
+           !e->state->shared.at[ATTN_ROLE_W_O];
+  return role >= ATTN_ROLE_Q && role <= ATTN_ROLE_V && attn_product_is_called(e, head, role);
+}
+
+/* A mask explains too few cells; or a row without a name is one of the output. */
+static int is_chance(const struct attn_candidate *c, const struct attn_relation *r,
+                     const struct attn_node *node) {
+  if (r->role == ATTN_ROLE_OUTPUT && r->row >= 0 && c->priors->bits[r->role] < PRICE.clear)
+    return 1;
+  double least = c->hints.causal ? PRICE.hidden : PRICE.masked;
+  return r->mask && r->mask != ATTN_MASK_STATED && node->share < least;
+}
+
 static void push_results(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g =
       attn_role_is_of_scores(role) ? c->scores[e->reading] : c->grid[e->reading];
   const struct attn_relation *list = NULL;
-  if (!attn_spend(e->budget, LIST)) return;
+  if (c->is_factor || !attn_spend(e->budget, LIST)) return;
   int n = attn_relations_list(e->relations, e->state, head, role, g, &c->hints, &list);
   double bits = n > 0 ? role_bits(e, role, head) : 0;
   for (int i = 0; i < n && !e->budget->exhausted; i++) {
     const struct attn_node *node = evaluate(e, g, &list[i]);
     if (!node || node->bits < PRICE.worst) continue;
-    attn_push_option(e->out, &(struct attn_option){.bits = node->bits - list[i].cost + bits,
+    if (is_chance(c, &list[i], node)) continue;
+    double saved = is_called(e, role, head, &list[i]) ? fmax(node->bits, PRICE.called) : node->bits;
+    attn_push_option(e->out, &(struct attn_option){.bits = saved - list[i].cost + bits,
                                                    .role = role,
                                                    .head = head,
+                                                   .new_example = e->new_example,
                                                    .reading = e->reading,
                                                    .relation = &list[i],
                                                    .node = node});
@@ -157,27 +227,39 @@ static void expand_results(struct attn_expansion *e) {
 
 /* ---- All ways ---- */
 
-/* A table of 1 and 0 that words call a mask: it is named, and no role has it. */
-static int is_mask_table(const struct attn_candidate *c) {
+/* It is named, and no role has it. */
+int attn_is_mask_table(const struct attn_candidate *c) {
   const struct attn_grid *g = c->grid[0];
+  int ones = 0;
   if (c->priors->bits[ATTN_ROLE_MASKED] < 4 || c->priors->bits[ATTN_ROLE_MASKED] < c->priors->best)
     return 0;
-  for (int n = 0; n < g->rows * g->cols; n++)
+  for (int n = 0; n < g->rows * g->cols; n++) {
     if (g->value[n] != 0 && g->value[n] != 1) return 0;
-  return 1;
+    ones += g->value[n] == 1;
+  }
+  return ones && ones < g->rows * g->cols;
 }
 
 /* Not read: a name is lost. */
 static void push_other(struct attn_options *out, const struct attn_candidate *c) {
-  double best = is_mask_table(c) ? 0 : c->priors->best;
-  double share = best > PRICE.named    ? PRICE.unread_named
+  double best = attn_is_mask_table(c) ? 0 : c->priors->best;
+  double share = best > PRICE.own      ? PRICE.unread_named
                  : best > PRICE.hinted ? PRICE.unread_hinted
                                        : 0;
   attn_push_option(out, &(struct attn_option){.bits = -share * best, .role = ATTN_ROLE_OTHER});
 }
 
-static int is_finished(const struct attn_state *s) {
-  return attn_any_head_has(s, ATTN_ROLE_WEIGHTS) || attn_any_head_has(s, ATTN_ROLE_OUTPUT) ||
+int attn_is_new_section(const struct attn_expansion *e) {
+  return e->before->section >= 0 && e->candidate->section != e->before->section;
+}
+
+static int is_finished(const struct attn_expansion *e) {
+  const struct attn_state *s = e->before;
+  return (attn_is_new_section(e) &&
+          (s->shared.at[ATTN_ROLE_X] || attn_any_head_has(s, ATTN_ROLE_Q))) ||
+         (e->candidate->new_heading && s->shared.at[ATTN_ROLE_X] &&
+          attn_any_head_has(s, ATTN_ROLE_Q)) ||
+         attn_any_head_has(s, ATTN_ROLE_WEIGHTS) || attn_any_head_has(s, ATTN_ROLE_OUTPUT) ||
          attn_any_head_has(s, ATTN_ROLE_SCORES);
 }
 
@@ -195,18 +277,22 @@ void attn_expand(struct attn_relations *relations, const struct attn_state *stat
                  const struct attn_candidate *candidate, struct attn_budget *budget,
                  struct attn_options *out) {
   struct attn_state empty;
-  struct attn_expansion e = {
-      .relations = relations, .candidate = candidate, .budget = budget, .out = out};
+  struct attn_expansion e = {.relations = relations,
+                             .before = state,
+                             .candidate = candidate,
+                             .budget = budget,
+                             .out = out};
   out->count = 0;
   attn_state_start(&empty);
   set_state(&e, state, 0);
-  int readings = is_mask_table(candidate) ? 0 : candidate->readings;
+  int readings = attn_is_mask_table(candidate) ? 0 : candidate->readings;
   for (e.reading = 0; e.reading < readings && !budget->exhausted; e.reading++) {
     expand_results(&e);
     attn_expand_givens(&e);
-    if (!is_finished(state)) continue;
+    if (!is_finished(&e)) continue;
     set_state(&e, &empty, 1);
     attn_expand_givens(&e);
+    if (attn_is_new_section(&e)) push_results(&e, ATTN_ROLE_POSITION_TABLE, 0);
     set_state(&e, state, 0);
   }
   e.reading = 0;

@@ -6,25 +6,35 @@
 /* The constants of the score, in bits. */
 static const struct {
   double contrary;               /* of other words' bits where there is evidence for the role */
+  double own_name;               /* evidence does not make up for one */
   double disorder;               /* a given after what it should come before */
   double head, head_named;       /* a further head; where a head is mentioned */
+  double head_below;             /* below a heading that mentions none */
   double example, example_named; /* a further example */
+  double section;                /* a further head, where another example begins */
   double late_input;             /* inputs after the weights are known */
   double output_weights;         /* W_O before there is anything to project */
   double sum_one, sum_not;       /* given weights: each row */
+  double one_hot;                /* a row of 1 and 0 */
   double projected;              /* the weights are known that should explain it */
+  double called;                 /* all that should explain it is known by name */
 } PRICE = {
     .contrary = .3,
+    .own_name = 5.9,
     .disorder = 3,
     .head = 4,
     .head_named = 1,
+    .head_below = 8,
     .example = 7,
     .example_named = 3,
+    .section = 60,
     .late_input = 8,
     .output_weights = 4,
     .sum_one = 4,
     .sum_not = -6,
+    .one_hot = .5,
     .projected = 5,
+    .called = 30,
 };
 
 static const double WORK = 50; /* of a role and a head, in about nanoseconds */
@@ -84,8 +94,9 @@ static int is_projection_shape(const struct attn_state *s, int head, int role,
   const struct attn_node *x = known(s, head, ATTN_ROLE_POSITIONED);
   if (!x) x = known(s, head, ATTN_ROLE_X);
   int d_x = cols_of(x), d_y = cols_of(known(s, head, ATTN_ROLE_Y));
+  int d_joined = d_x + cols_of(known(s, head, ATTN_ROLE_POSITION_TABLE));
   if (g->rows == 1 && g->cols > 1 && d_x != 1) return 0;
-  if ((d_x || d_y) && g->rows != d_x && g->rows != d_y) return 0;
+  if ((d_x || d_y) && g->rows != d_x && g->rows != d_y && g->rows != d_joined) return 0;
   int d_k = cols_of(known(s, head, ATTN_ROLE_W_Q));
   return role != ATTN_ROLE_W_K || !d_k || d_k == g->cols;
 }
@@ -109,7 +120,8 @@ static int fits_shape(const struct attn_state *s, int head, int role, const stru
       return !k || k->grid->rows == g->rows;
     case ATTN_ROLE_POSITION_TABLE:
       k = known(s, head, ATTN_ROLE_POSITIONED);
-      return cols_of(k ? k : known(s, head, ATTN_ROLE_X)) == g->cols;
+      if (!k) k = known(s, head, ATTN_ROLE_X);
+      return !k || k->grid->cols == g->cols;
     case ATTN_ROLE_WEIGHTS:
       return has_no_negative(g);
     case ATTN_ROLE_V_A:
@@ -126,7 +138,7 @@ static double row_sum_bits(const struct attn_grid *g) {
     double sum = 0;
     for (int j = 0; j < g->cols; j++) sum += g->value[i * g->cols + j];
     int is_one = fabs(sum - 1) <= half * g->cols + 1e-9;
-    bits += is_one ? PRICE.sum_one : PRICE.sum_not;
+    bits += !is_one ? PRICE.sum_not : g->decimals > 0 ? PRICE.sum_one : PRICE.one_hot;
   }
   return bits;
 }
@@ -151,7 +163,8 @@ static double order_price(const struct attn_expansion *e, int head, int role) {
 
 static double given_words(const struct attn_candidate *c, int role) {
   double evidence = c->evidence.bits[role];
-  return evidence + attn_word_bits(c->priors, role, evidence > 0 ? PRICE.contrary : 1);
+  int called = c->priors->best >= PRICE.own_name;
+  return evidence + attn_word_bits(c->priors, role, evidence > 0 && !called ? PRICE.contrary : 1);
 }
 
 static const struct attn_grid *grid_of(const struct attn_candidate *c, int role, int reading) {
@@ -165,16 +178,50 @@ const struct attn_node *attn_option_given(const struct attn_expansion *e,
   return attn_node_given(e->relations, g, GIVEN[o->role].rounded);
 }
 
+/* Are all operands of a role known by their names? */
+static int is_called(const struct attn_expansion *e, int head, int role) {
+  switch (role) {
+    case ATTN_ROLE_Q:
+    case ATTN_ROLE_K:
+    case ATTN_ROLE_V:
+      return attn_product_is_called(e, head, role);
+    case ATTN_ROLE_WEIGHTS:
+      return attn_logits_are_called(e, head);
+    default:
+      return 0;
+  }
+}
+
+/* A result by its name, beside its operands by theirs, in any head. */
+static int is_result(const struct attn_expansion *e, int role) {
+  struct attn_expansion known = *e;
+  if (e->new_example && attn_is_new_section(e)) return 0;
+  if (e->new_example) known.state = e->before;
+  for (int h = 0; h < known.state->heads; h++)
+    if (attn_is_free(known.state, h, role) && is_called(&known, h, role)) return 1;
+  return 0;
+}
+
+static double head_price(const struct attn_expansion *e) {
+  const struct attn_candidate *c = e->candidate;
+  if (attn_is_new_section(e)) return PRICE.section;
+  return c->names_head ? PRICE.head_named : c->new_heading ? PRICE.head_below : PRICE.head;
+}
+
 /* In a head of the state, or in one more. */
 static void push_given(struct attn_expansion *e, int role, int head) {
   const struct attn_candidate *c = e->candidate;
   const struct attn_grid *g = grid_of(c, role, e->reading);
-  if (!attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
+  if (g->open || !attn_spend(e->budget, WORK) || !fits_shape(e->state, head, role, g)) return;
   double bits =
       GIVEN[role].bits + given_words(c, role) - order_price(e, head, role) - attn_reading_price(e);
-  if (head == e->state->heads) bits -= c->names_head ? PRICE.head_named : PRICE.head;
-  if (e->new_example) bits -= c->names_example ? PRICE.example_named : PRICE.example;
-  if (role == ATTN_ROLE_WEIGHTS) bits += row_sum_bits(g);
+  if (head == e->state->heads) bits -= head_price(e);
+  if (e->new_example)
+    bits -= c->names_example || c->new_heading ? PRICE.example_named : PRICE.example;
+  if (is_result(e, role))
+    bits -= PRICE.called;
+  else if (role == ATTN_ROLE_WEIGHTS)
+    bits += row_sum_bits(g);
   attn_push_option(e->out, &(struct attn_option){.bits = bits,
                                                  .role = role,
                                                  .head = head,
@@ -185,7 +232,8 @@ static void push_given(struct attn_expansion *e, int role, int head) {
 static int is_candidate(const struct attn_expansion *e, int role) {
   const double *named = e->candidate->priors->bits;
   const struct given_role *given = &GIVEN[role];
-  if (given->bits >= 0 || (e->new_example && !given->opens_example)) return 0;
+  if (given->bits >= 0 || (e->new_example && !given->opens_example && !attn_is_new_section(e)))
+    return 0;
   if (role == ATTN_ROLE_Y && !e->state->shared.at[ATTN_ROLE_X] && named[role] <= 0) return 0;
   return given->unnamed || named[role] > 0;
 }

@@ -1,6 +1,7 @@
 /* grid.c -- a printed matrix as the numbers that a search needs. */
 #include <math.h>
 
+#include "cell.h"
 #include "relations.h"
 
 static const double BITS_MAX = 16, NOTHING = 1e-15;
@@ -22,6 +23,27 @@ static int decimals_of(const attn_printing *p) {
   return most;
 }
 
+static int is_multiple(double value, double unit) {
+  return fabs(value / unit - rint(value / unit)) < 1e-9;
+}
+
+/* The decimals that are left of the block's where zeros end all its numbers, of which several are
+ * fractions, or all are 0 and 1: they were rounded further than they are printed. */
+static int decimals_before_zeros(const attn_printing *p, int decimals) {
+  enum { FEW = 2 };
+  int count = p->rows * p->cols, fractions = 0, others = 0, shared = 1;
+  for (int n = 0; n < count; n++) {
+    const attn_cell *c = &p->cells[n];
+    if (!is_literal(c)) continue;
+    if (c->decimals != decimals) return decimals;
+    fractions += !is_multiple(c->value, 1);
+    others += c->value != 0 && c->value != 1;
+    while (shared < decimals && !is_multiple(c->value, pow(10, -shared))) shared++;
+  }
+  int rounded = decimals - shared >= 2 && (fractions >= FEW || !others);
+  return rounded ? shared : decimals;
+}
+
 static double half_unit(int decimals) { return .5 * pow(10, -decimals); }
 
 /* Half of the numbers that print as this cell. decimals: of the block. */
@@ -38,7 +60,9 @@ static double half_own(const attn_cell *c, int decimals) {
 
 static void set_cell(struct attn_grid *g, size_t n, const attn_cell *c) {
   int none = c->kind == ATTN_CELL_BLANK || isnan(c->value);
-  g->blank[n] = (unsigned char)none;
+  int open = c->kind == ATTN_CELL_BLANK && c->decimals == ATTN_CELL_OPEN;
+  g->blank[n] = (unsigned char)(none + open);
+  g->open += open;
   g->value[n] = none ? -(double)INFINITY : c->value;
   if (!isfinite(g->value[n])) return;
   g->half[n] = half_of(c, g->decimals);
@@ -77,7 +101,9 @@ static struct attn_grid *make_grid(struct attn_relations *r, const attn_printing
   g->block = block, g->reading = reading, g->transposed = transposed;
   g->rows = transposed ? p->cols : p->rows;
   g->cols = transposed ? p->rows : p->cols;
-  g->decimals = decimals_of(p);
+  int decimals = decimals_of(p);
+  g->decimals = decimals_before_zeros(p, decimals);
+  g->coarse = g->decimals < decimals;
   if (!take_arrays(r, g)) return NULL;
   size_t n = 0;
   for (int i = 0; i < g->rows; i++)

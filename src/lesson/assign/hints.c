@@ -10,11 +10,24 @@ static const char CAUSAL[] =
     "|\\.\\.\\s?i\\b|up to i|1 から i|j ?(?:≤|<=|≦) ?i";
 static const char PADDING[] = "(?i)\\bpad|パディング";
 static const char NO_MASK[] = "(?i)\\b(?:no|without) (?:causal )?mask|マスクなし";
+static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
+static const char BY_ROWS[] =
+    "(?i)each row|every row|per row|row-?wise|rows? sums? "
+    "(?:to|are|is|each)\\b|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "
+    "?-?1";
 static const char HEAD[] = "(?i)head|ヘッド";
 static const char EXAMPLE[] = "(?i)example|problem|例\\s*\\d|問\\s*\\d|part|sentence|その";
 
+/* The heading of one of several. */
+static const char SECTION[] = "(?i)(?:example|problem|exercise|例題?|問題?|演習)\\s*\\d";
+
 int attn_mentions_causal(struct attn_scan *scan, const char *text) {
   return attn_occurs(scan->patterns, CAUSAL, text);
+}
+
+int attn_mentions_columns(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
+         !attn_occurs(scan->patterns, BY_ROWS, scan->text);
 }
 
 int attn_mentions_padding(struct attn_scan *scan) {
@@ -60,6 +73,14 @@ static int captions_mention(struct attn_scan *scan, const struct attn_block *b,
   return attn_occurs(scan->patterns, pattern, end_of(b->heading));
 }
 
+static int is_first(const struct attn_scan *scan, const struct attn_block *block) {
+  return block == scan->block || strcmp(block->heading, block[-1].heading) != 0;
+}
+
+int attn_is_section(struct attn_scan *scan, const struct attn_block *block) {
+  return is_first(scan, block) && attn_occurs(scan->patterns, SECTION, end_of(block->heading));
+}
+
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out) {
   out->hints.text = text_of(scan, block);
@@ -69,5 +90,9 @@ int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
   out->names_head =
       captions_mention(scan, block, HEAD) || attn_occurs(scan->patterns, HEAD, end_of(block->name));
   out->names_example = captions_mention(scan, block, EXAMPLE);
+  out->new_heading = is_first(scan, block);
+  out->is_factor = block->is_factor;
+  out->stated_row = block->stated_row;
+  out->siblings_line = block->siblings ? block->line : 0;
   return 0;
 }

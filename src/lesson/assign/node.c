@@ -7,6 +7,7 @@
 /* Bits. */
 static const double MISFIT = 5, MISFITS_MAX = 14; /* a cell that does not fit; all of them */
 static const double FEW_FIT = 5;                  /* less than two fifths of the cells */
+static const double ALL_OPEN = 4;                 /* an exercise: no cell is filled in */
 static const double NOTHING = 1e-15;              /* the unit of an exact number */
 static const double HIDDEN = -1e8;                /* a score below: as good as masked */
 
@@ -75,6 +76,11 @@ static int cell_fits(const struct attn_grid *g, size_t n, double more, struct at
   return within(g->value[n], g->half[n], more, x);
 }
 
+/* Left to the reader, where something else than hidden is expected. */
+static int is_open(const struct attn_grid *g, size_t n, struct attn_interval x) {
+  return g->blank[n] == 2 && isfinite(x.lo) && x.hi > HIDDEN && !is_hidden_weight(g, n, x);
+}
+
 /* The bits of a number that what is expected leaves open. */
 static double open_bits(const struct attn_grid *g, size_t n, struct attn_interval x) {
   double bits = log2(1 + (x.hi - x.lo) / (2 * g->half[n] + NOTHING));
@@ -82,36 +88,43 @@ static double open_bits(const struct attn_grid *g, size_t n, struct attn_interva
 }
 
 /* Carried on: the printed number, or anything of the expected interval that prints so. */
-static void carry(struct attn_node *node, size_t n, struct attn_interval x) {
+static void carry(struct attn_node *node, size_t n, struct attn_interval x, int unrounded) {
   const struct attn_grid *g = node->grid;
   double printed = is_hidden_weight(g, n, x) ? 0 : g->value[n], lo = printed, hi = printed;
+  if (is_open(g, n, x)) lo = x.lo, hi = x.hi;
   if (node->fits[n] && isfinite(printed)) {
     double from = fmax(x.lo, printed - g->half[n]), to = fmin(x.hi, printed + g->half[n]);
     if (from <= to) lo = fmin(printed, from), hi = fmax(printed, to);
+  } else if (unrounded && isfinite(printed) && g->decimals > 0) {
+    lo = printed - g->half[n], hi = printed + g->half[n];
   }
   node->carried.lo.at[n] = lo;
   node->carried.hi.at[n] = hi;
 }
 
-static void compare(struct attn_node *node) {
+/* unrounded: 1 if a slip may have been carried on with more digits than are printed. */
+static void compare(struct attn_node *node, int unrounded) {
   const struct attn_grid *g = node->grid;
-  size_t fit = 0;
+  size_t fit = 0, open = 0;
   double gain = 0;
   for (size_t n = 0; n < cells_of(g); n++) {
     struct attn_interval x = {node->expected.lo.at[n], node->expected.hi.at[n]};
     double more = 1e-9 + 2e-7 * g->half[n];
-    node->fits[n] = (unsigned char)cell_fits(g, n, more, x);
+    int is_blank = is_open(g, n, x);
+    node->fits[n] = (unsigned char)(is_blank || cell_fits(g, n, more, x));
     node->loose[n] =
         node->fits[n] || (isfinite(x.lo) && within(g->value[n], g->half_own[n], more, x));
-    if (node->fits[n]) fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
-    carry(node, n, x);
+    open += (size_t)is_blank;
+    if (node->fits[n] && !is_blank) fit++, gain += fmax(0, g->bits[n] - open_bits(g, n, x));
+    carry(node, n, x, unrounded);
   }
-  size_t misfits = cells_of(g) - fit;
-  node->share = (double)fit / (double)cells_of(g);
+  size_t printed = cells_of(g) - open, misfits = printed - fit;
+  node->share = printed ? (double)fit / (double)printed : 1;
   /* After a slip an author may continue from the right numbers, which are not on the page. */
   double most = node->slipped ? MISFIT : MISFITS_MAX;
   node->bits = gain - fmin(most, MISFIT * (double)misfits) -
                (node->share < .4 && !node->slipped ? FEW_FIT : 0);
+  if (!printed) node->bits -= ALL_OPEN;
   node->slipped |= misfits > 0;
 }
 
@@ -147,7 +160,7 @@ const struct attn_node *attn_node_copy(struct attn_relations *r, const struct at
     r->failed = 1;
     return NULL;
   }
-  compare(node);
+  compare(node, 0);
   return e->value = node;
 }
 
@@ -194,9 +207,9 @@ const struct attn_node *attn_node_of(struct attn_relations *r, const struct attn
   if (!node) return NULL;
   node->expected = expected;
   for (int n = 0; n < relation->operands; n++) node->slipped |= relation->operand[n]->slipped;
-  compare(node);
+  compare(node, attn_role_is_of_scores(relation->role));
   int slip = relation->cause != ATTN_CAUSE_NONE;
   node->slipped |= slip;
-  if (slip || (node->share < 1 && node->bits > 0)) add_right(r, node, relation);
+  if (slip || node->share < 1 || grid->coarse) add_right(r, node, relation);
   return e->value = node;
 }

@@ -17,7 +17,7 @@ static const struct {
 } roles[ATTN_ROLES] = {
     [ATTN_ROLE_X] = {0, SHARED},
     [ATTN_ROLE_Y] = {0, SHARED},
-    [ATTN_ROLE_POSITION_TABLE] = {.5, SHARED},
+    [ATTN_ROLE_POSITION_TABLE] = {.5, SHARED | DERIVED},
     [ATTN_ROLE_POSITIONED] = {.7, SHARED | DERIVED},
     [ATTN_ROLE_W_Q] = {1, 0},
     [ATTN_ROLE_W_K] = {1, 0},
@@ -55,15 +55,18 @@ double attn_role_order(int role) { return role >= 0 && role < ATTN_ROLES ? roles
 
 #define BIT(role) (1u << ATTN_ROLE_##role)
 #define SOURCES (BIT(X) | BIT(POSITIONED) | BIT(Y))
-#define SIZES (BIT(Q) | BIT(K) | BIT(V) | SOURCES) /* of which a divisor may be the root */
+#define SIZES                                       \
+  (BIT(Q) | BIT(K) | BIT(V) | BIT(W_Q) | BIT(W_K) | \
+   SOURCES) /* a divisor may be the root of their widths */
 #define SCORES_OF_ALL_KINDS (BIT(SCORES) | BIT(SCALED) | BIT(MASKED))
-#define PROJECTION (SOURCES | BIT(W_Q) | BIT(W_K) | BIT(W_V))
+#define PROJECTION (SOURCES | BIT(POSITION_TABLE) | BIT(W_Q) | BIT(W_K) | BIT(W_V))
 
 static const struct {
   void (*list)(struct attn_listing *l);
   uint32_t reads; /* the roles that its relations depend on */
   int of_heads;   /* and on the outputs of all heads */
 } ways[ATTN_ROLES] = {
+    [ATTN_ROLE_POSITION_TABLE] = {attn_list_positions, 0, 0},
     [ATTN_ROLE_POSITIONED] = {attn_list_positioned, BIT(X) | BIT(POSITION_TABLE), 0},
     [ATTN_ROLE_Q] = {attn_list_projections, PROJECTION, 0},
     [ATTN_ROLE_K] = {attn_list_projections, PROJECTION, 0},
@@ -73,18 +76,19 @@ static const struct {
     [ATTN_ROLE_TANH] = {attn_list_rules, BIT(W_A_Q) | BIT(U_A_K), 0},
     [ATTN_ROLE_SCORES] = {attn_list_rules,
                           BIT(Q) | BIT(K) | BIT(V) | BIT(W_A) | BIT(U_A) | BIT(V_A) | BIT(TANH) |
-                              BIT(X) | BIT(POSITIONED),
+                              SOURCES | BIT(W_Q) | BIT(W_K),
                           0},
     [ATTN_ROLE_SCALED] = {attn_list_scaled, BIT(SCORES) | SIZES, 0},
     [ATTN_ROLE_MASKED] = {attn_list_masked, BIT(SCORES) | BIT(SCALED), 0},
-    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, SCORES_OF_ALL_KINDS | BIT(Q) | BIT(K), 0},
+    [ATTN_ROLE_EXPONENTIALS] = {attn_list_exponentials, SCORES_OF_ALL_KINDS | SIZES, 0},
     [ATTN_ROLE_ROW_SUM] = {attn_list_rules, BIT(EXPONENTIALS) | BIT(WEIGHTS), 0},
     [ATTN_ROLE_WEIGHTS] = {attn_list_weights,
                            SCORES_OF_ALL_KINDS | BIT(EXPONENTIALS) | BIT(ROW_SUM) | SIZES, 0},
     [ATTN_ROLE_OUTPUT] = {attn_list_rules,
-                          BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | BIT(X) | BIT(POSITIONED), 0},
+                          BIT(WEIGHTS) | BIT(Q) | BIT(K) | BIT(V) | SOURCES | BIT(W_V), 0},
     [ATTN_ROLE_CONCAT] = {attn_list_concat, 0, 1},
-    [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O), 1},
+    [ATTN_ROLE_PROJECTED] = {attn_list_projected, BIT(CONCAT) | BIT(W_O) | BIT(WEIGHTS) | BIT(V),
+                             1},
 };
 
 /* ---- operands ---- */
@@ -101,6 +105,7 @@ static const struct attn_node *either(const struct attn_listing *l, int role, in
 
 const struct attn_node *attn_listing_node(const struct attn_listing *l, int role) {
   if (role == ATTN_ROLE_SOURCE) return either(l, ATTN_ROLE_POSITIONED, ATTN_ROLE_X);
+  if (role == ATTN_ROLE_QUERY_SOURCE) return either(l, ATTN_ROLE_Y, ATTN_ROLE_SOURCE);
   if (role != ATTN_ROLE_LOGITS) return node_at(l->state, l->head, role);
   const struct attn_node *masked = attn_listing_node(l, ATTN_ROLE_MASKED);
   return masked ? masked : either(l, ATTN_ROLE_SCALED, ATTN_ROLE_SCORES);
@@ -108,6 +113,7 @@ const struct attn_node *attn_listing_node(const struct attn_listing *l, int role
 
 int attn_listing_width(const struct attn_listing *l) {
   const struct attn_node *node = either(l, ATTN_ROLE_K, ATTN_ROLE_Q);
+  if (!node) node = either(l, ATTN_ROLE_W_K, ATTN_ROLE_W_Q);
   return node ? node->grid->cols : 0;
 }
 
@@ -131,6 +137,7 @@ static int takes_two(int op) {
     case ATTN_OP_MASK:
     case ATTN_OP_QUOTIENT:
     case ATTN_OP_ADD:
+    case ATTN_OP_APPEND:
       return 1;
     default:
       return 0;
@@ -215,7 +222,8 @@ static void list_coarse(struct attn_listing *l, struct attn_relation x, int deci
 }
 
 static void list_all_coarse(struct attn_listing *l) {
-  if (l->coarse < 0 || l->coarse >= l->count || l->grid->decimals < 3) return;
+  if (l->coarse < 0 || l->coarse >= l->count) return;
+  if (!l->grid->coarse && l->grid->decimals < 3) return;
   struct attn_relation x = l->memo->scratch[l->coarse];
   for (int k = 1; k < 3 && k < x.operand[0]->grid->decimals; k++) list_coarse(l, x, k);
 }
@@ -237,7 +245,7 @@ static int has_operand(const struct attn_listing *l) {
     if (reads >> role & 1 && node_at(s, l->head, role)) return 1;
   for (int head = 0; ways[l->role].of_heads && head < s->heads; head++)
     if (s->head[head].at[ATTN_ROLE_OUTPUT]) return 1;
-  return 0;
+  return !reads && !ways[l->role].of_heads;
 }
 
 /* All that a list depends on. The text of a block does not change. */

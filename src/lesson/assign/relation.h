@@ -47,12 +47,14 @@ struct attn_grid {
   int block, reading, transposed;
   int rows, cols;
   int decimals;  /* of the block: the most of its plain literals */
+  int coarse;    /* 1: its numbers are printed with more decimals, which all are 0 */
+  int open;      /* cells that are left to the reader */
   double *value; /* -inf where blank */
   double
       *half; /* half a unit of the block's last digit; of its own where scientific or worked out */
-  double *half_own; /* half a unit of the number's own last digit */
-  double *bits;     /* that a number costs to print, at most 16 */
-  unsigned char *blank;
+  double *half_own;     /* half a unit of the number's own last digit */
+  double *bits;         /* that a number costs to print, at most 16 */
+  unsigned char *blank; /* 1; 2: left to the reader */
 };
 
 struct attn_node {
@@ -81,7 +83,7 @@ struct attn_use {
   int operands;
   int8_t
       operand[ATTN_HEADS_MAX]; /* >= 0: of the relation's operands; -1 - n: the result of use n */
-  attn_matrix constant;        /* op GIVEN: a mask, rounded operands */
+  attn_matrix constant;        /* op GIVEN: a mask, rounded operands; POSITIONS: its size */
 };
 
 /* How the divisor of a relation was found. */
@@ -103,17 +105,19 @@ enum attn_mask_kind {
   ATTN_MASK_PADDING,
   ATTN_MASK_CAUSAL_PADDING,
   ATTN_MASK_AS_PRINTED,
+  ATTN_MASK_STATED, /* a table of the document */
 };
 
 struct attn_relation {
   int id; /* of role, row and chain; set by attn_relations_list */
   int role;
-  int cause;         /* attn_cause of the slip that it is; NONE: it is right */
-  double cost;       /* bits */
-  int row;           /* the block is this row alone; -1: the whole */
-  int divisor, mask; /* attn_divisor, attn_mask_kind */
-  double divided_by; /* 1: nothing */
-  int coarse;        /* > 0: operands rounded to this many decimals */
+  int cause;                     /* attn_cause of the slip that it is; NONE: it is right */
+  double cost;                   /* bits */
+  int row;                       /* the block is this row alone; -1: the whole */
+  int divisor, mask;             /* attn_divisor, attn_mask_kind */
+  double divided_by;             /* 1: nothing */
+  const struct attn_grid *table; /* of a mask that is stated, where 1 is visible; or NULL */
+  int coarse;                    /* > 0: operands rounded to this many decimals */
   int operands;
   const struct attn_node *operand[ATTN_HEADS_MAX + 1]; /* all heads and W_O */
   int uses;
@@ -133,6 +137,7 @@ struct attn_state {
   int heads; /* at least 1 */
   struct attn_roles head[ATTN_HEADS_MAX];
   struct attn_roles shared;
+  int section;                       /* of its first block; -1: it has none */
   int examples;                      /* finished before this one */
   const struct attn_state *finished; /* the last state of the example before; NULL: none */
   const struct attn_placement *last; /* assign.h */
@@ -140,11 +145,13 @@ struct attn_state {
 
 /* What relations take from the text: set by the search for each block. */
 struct attn_hints {
-  const char *text;       /* name, caption and header of the block: stated divisors */
-  int causal;             /* a causal mask is mentioned in the document */
-  int causal_here;        /* and in the text of this block */
-  int padding;            /* padding is mentioned, and no causal mask */
-  int transposed_weights; /* 1: weights are printed transposed (Q = W X) */
+  const char *text;             /* name, caption and header of the block: stated divisors */
+  int causal;                   /* a causal mask is mentioned in the document */
+  int causal_here;              /* and in the text of this block */
+  int padding;                  /* padding is mentioned, and no causal mask */
+  int transposed_weights;       /* 1: weights are printed transposed (Q = W X) */
+  const struct attn_grid *mask; /* the last table of a mask before the block, in the layout of
+                                   scores; NULL: none */
 };
 
 struct attn_relations; /* the memo of grids, nodes and relations of one document */

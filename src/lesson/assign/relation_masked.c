@@ -47,19 +47,24 @@ static int hides_something(const struct attn_listing *l, const double *keep) {
 static void add(const struct attn_listing *l, struct attn_masks *masks, const double *keep,
                 int kind, int cause, double cost) {
   if (!hides_something(l, keep)) return;
-  struct attn_mask m = {mask_of(l, keep), kind, cause, cost};
+  struct attn_mask m = {mask_of(l, keep), kind, cause, cost, NULL};
   if (m.keep.at) masks->at[masks->count++] = m;
 }
 
-static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
+/* A causal mask that is moved by a key. */
+static void add_moved(const struct attn_listing *l, struct attn_masks *masks) {
   int late = ATTN_CAUSE_MASK_OFF_BY_ONE;
-  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : l->hints->padding ? 4.5 : 1.5;
-  add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
   add(l, masks, causal(l, 1), ATTN_MASK_CAUSAL_LATE, late, 7);
   add(l, masks, causal(l, -1), ATTN_MASK_CAUSAL_EARLY, late, 7);
   double *keep = l->state->head[l->head].row < 0 ? causal(l, -1) : NULL;
   if (keep) keep[0] = 1;
   if (keep) add(l, masks, keep, ATTN_MASK_CAUSAL_EARLY_BUT_FIRST, late, 7);
+}
+
+static void add_causal(const struct attn_listing *l, struct attn_masks *masks) {
+  double cost = l->hints->causal_here ? -5 : l->hints->causal ? -2 : 8;
+  add(l, masks, causal(l, 0), ATTN_MASK_CAUSAL, ATTN_CAUSE_NONE, cost);
+  add_moved(l, masks);
 }
 
 /* Sets keep to 0 in the columns that are hidden in every row; where padding is mentioned, in most.
@@ -85,7 +90,8 @@ static void add_padding(const struct attn_listing *l, const unsigned char *hidde
   for (size_t n = 0; n < cells_of(g); n++) keep[n] = 1;
   int columns = hide_columns(l, hidden, keep);
   if (!columns) return;
-  double cost = g->rows > 1 ? 2.5 : 12; /* in one row, any zero looks like padding */
+  double cost = g->rows > 1 ? 2.5 : 12;
+  if (g->rows == 1 && !l->hints->padding) return; /* any zero of one row looks like padding */
   if (columns < g->cols) add(l, masks, keep, ATTN_MASK_PADDING, ATTN_CAUSE_NONE, cost);
   double *both = g->rows == g->cols && g->rows > 2 ? causal(l, 0) : NULL;
   if (!both) return;
@@ -93,11 +99,36 @@ static void add_padding(const struct attn_listing *l, const unsigned char *hidde
   add(l, masks, both, ATTN_MASK_CAUSAL_PADDING, ATTN_CAUSE_NONE, 5);
 }
 
+/* The table that the document shows, where it has the size. 1 is visible, or hidden: as in most
+ * cells. */
+static int add_stated(const struct attn_listing *l, const unsigned char *hidden,
+                      struct attn_masks *masks) {
+  const struct attn_grid *g = l->grid, *table = l->hints->mask;
+  size_t count = cells_of(g), same = 0;
+  if (!table || table->rows != g->rows || table->cols != g->cols) return 0;
+  double *keep = new_mask(l);
+  for (size_t n = 0; n < count; n++) same += (table->value[n] != 0) != hidden[n];
+  for (size_t n = 0; keep && n < count; n++)
+    keep[n] = (table->value[n] != 0) == (2 * same >= count);
+  if (keep) add(l, masks, keep, ATTN_MASK_STATED, ATTN_CAUSE_NONE, 0);
+  if (masks->count && 2 * same >= count) masks->at[0].table = table;
+  return masks->count;
+}
+
+static int is_causal(const struct attn_listing *l, const attn_matrix *keep) {
+  attn_matrix all = attn_causal_mask(l);
+  return all.at && all.at == keep->at; /* one matrix for each content */
+}
+
 void attn_masks_of(const struct attn_listing *l, const unsigned char *hidden,
                    struct attn_masks *out) {
   const struct attn_grid *g = l->grid;
   int one_query = l->state->head[l->head].row >= 0;
   out->count = 0;
+  if (add_stated(l, hidden, out)) {
+    if (is_causal(l, &out->at[0].keep)) add_moved(l, out);
+    return;
+  }
   if (g->cols > 1 && (one_query || (g->rows > 1 && g->rows == g->cols))) add_causal(l, out);
   add_padding(l, hidden, out);
 }
@@ -107,6 +138,7 @@ int attn_relation_mask(struct attn_relation *x, const struct attn_mask *m, int f
   int ref = attn_relation_use(x, ATTN_OP_MASK, ATTN_STEP_MASKED, 0, from, keep);
   x->use[x->uses - 1].scalar = -(double)INFINITY;
   x->mask = m->kind;
+  x->table = m->table;
   return ref;
 }
 
@@ -132,7 +164,7 @@ static void list_as_printed(struct attn_listing *l, const struct attn_node *from
   double *keep = new_mask(l);
   for (size_t n = 0; keep && n < cells_of(l->grid); n++) keep[n] = !hidden[n];
   struct attn_mask m = {mask_of(l, keep), ATTN_MASK_AS_PRINTED, ATTN_CAUSE_NONE,
-                        6 + (double)cells_of(l->grid)};
+                        6 + (double)cells_of(l->grid), NULL};
   if (m.keep.at) list_masked(l, from, &m);
 }
 
@@ -169,7 +201,8 @@ void attn_list_masked(struct attn_listing *l) {
   attn_masks_of(l, hidden, &masks);
   if (!any) {
     for (int n = 0; n < masks.count; n++)
-      if (masks.at[n].kind == ATTN_MASK_CAUSAL) list_masked(l, from, &masks.at[n]);
+      if (masks.at[n].kind == ATTN_MASK_CAUSAL || masks.at[n].kind == ATTN_MASK_STATED)
+        list_masked(l, from, &masks.at[n]);
     list_unmasked(l, from);
     return;
   }
@@ -177,5 +210,5 @@ void attn_list_masked(struct attn_listing *l) {
     list_masked(l, from, &masks.at[n]);
     if (!scaled && attn_listing_width(l)) list_scaled_and_masked(l, from, &masks.at[n]);
   }
-  list_as_printed(l, from, hidden);
+  if (masks.count && masks.at[0].kind != ATTN_MASK_STATED) list_as_printed(l, from, hidden);
 }

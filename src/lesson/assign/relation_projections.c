@@ -39,14 +39,51 @@ static void list_products(struct attn_listing *l, const struct attn_node *x, dou
   }
 }
 
+/* x with its positions, which are not printed, times w. */
+static void list_of_positioned(struct attn_listing *l) {
+  const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_X);
+  const struct attn_node *table = attn_listing_node(l, ATTN_ROLE_POSITION_TABLE);
+  const struct attn_node *w = attn_listing_node(l, own_weights(l->role));
+  static const int JOINS[] = {ATTN_OP_ADD, ATTN_OP_APPEND};
+  if (!x || !table || !w || attn_listing_node(l, ATTN_ROLE_POSITIONED)) return;
+  for (int n = 0; n < 2; n++) {
+    struct attn_relation product = attn_relation_over(l, x, table, ATTN_CAUSE_NONE, 1);
+    product.operand[product.operands++] = w;
+    int joined = attn_relation_use(&product, JOINS[n], ATTN_STEP_POSITIONS, 0, 0, 1);
+    attn_relation_use(&product, ATTN_OP_MATMUL, step_of(l->role), 0, joined, 2);
+    attn_list(l, &product);
+  }
+}
+
 void attn_list_projections(struct attn_listing *l) {
   const struct attn_node *x = attn_listing_node(l, ATTN_ROLE_SOURCE);
   const struct attn_node *y = attn_listing_node(l, ATTN_ROLE_Y);
+  list_of_positioned(l);
   if (x) list_products(l, x, 0);
   if (y) list_products(l, y, l->role == ATTN_ROLE_Q ? 0 : 1);
 }
 
 /* ---- positions ---- */
+
+/* Position 0: sines of 0 and cosines of 0. */
+static int may_be_positions(const struct attn_grid *g) {
+  for (int j = 0; j < g->cols; j++)
+    if (!g->blank[j] && g->value[j] != j % 2) return 0;
+  return g->decimals > 1 && g->rows > 1 && g->cols % 2 == 0;
+}
+
+/* Sines and cosines, of frequencies that are counted from 0 or from 1. */
+void attn_list_positions(struct attn_listing *l) {
+  if (!may_be_positions(l->grid)) return;
+  for (int first = 0; first < 2; first++) {
+    struct attn_relation x = attn_relation_over(l, NULL, NULL, ATTN_CAUSE_NONE, first);
+    x.operands = 0;
+    attn_relation_use(&x, ATTN_OP_POSITIONS, ATTN_STEP_POSITIONS, 0, 0, 0);
+    x.use[0].operands = 0, x.use[0].scalar = first;
+    x.use[0].constant = (attn_matrix){l->grid->rows, l->grid->cols, NULL};
+    attn_list(l, &x);
+  }
+}
 
 /* A table of more positions than there are inputs: its first rows. */
 void attn_list_positioned(struct attn_listing *l) {
@@ -59,8 +96,11 @@ void attn_list_positioned(struct attn_listing *l) {
     p = attn_relation_constant(
         &sum, ATTN_STEP_POSITIONS,
         attn_relations_constant(l->memo, x->grid->rows, table->grid->cols, table->grid->value));
+  struct attn_relation joined = sum;
   attn_relation_use(&sum, ATTN_OP_ADD, ATTN_STEP_POSITIONS, 0, 0, p);
   attn_list(l, &sum);
+  attn_relation_use(&joined, ATTN_OP_APPEND, ATTN_STEP_POSITIONS, 0, 0, p);
+  attn_list(l, &joined);
 }
 
 /* ---- all heads ---- */
@@ -94,6 +134,7 @@ void attn_list_projected(struct attn_listing *l) {
   const struct attn_node *concat = attn_listing_node(l, ATTN_ROLE_CONCAT);
   const struct attn_node *w = attn_listing_node(l, ATTN_ROLE_W_O);
   struct attn_relation x = attn_relation_over(l, concat, NULL, ATTN_CAUSE_NONE, 0);
+  attn_list_rules(l);
   if (!concat) x.operands = 0, take_outputs(l, &x);
   if (!w || !x.operands) return;
   int heads = x.operands > 1 ? append_outputs(&x) : 0;

@@ -1,4 +1,5 @@
 /* relation_scaled.c -- scores divided by something: the root of d_k, or what is taken for it. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@
 static const char STATED[] =
     "(?<![A-Za-z0-9.^_])[0-9]+\\.[0-9]+|(?<=[÷/] )[0-9]+(?![0-9.])|"
     "(?<![\\p{L}\\p{N}_.^√(])[0-9]+(?=\\s*(?:で割|$))|(?<=by )[0-9]+(?![0-9.])";
+
+/* The integer of a root that something is divided by. */
+static const char STATED_ROOT[] = "(?<=/√|/ √)[0-9]+(?![0-9.])";
 
 enum { STATED_MAX = 6, DIGITS_MAX = 40 };
 
@@ -40,12 +44,12 @@ static int insert(double *kept, int count, double value) {
   return count + 1;
 }
 
-static int stated(const struct attn_listing *l, double *kept) {
+static int stated(const struct attn_listing *l, const char *pattern, double *kept) {
   const char *text = l->hints->text ? l->hints->text : "";
   size_t bytes = strlen(text), from = 0;
   struct attn_match m;
   int count = 0;
-  while (from < bytes && attn_find(l->memo->patterns, STATED, text, bytes, from, &m)) {
+  while (from < bytes && attn_find(l->memo->patterns, pattern, text, bytes, from, &m)) {
     count =
         insert(kept, count, number_of(text + m.group[0].begin, m.group[0].end - m.group[0].begin));
     from = m.group[0].end;
@@ -72,7 +76,11 @@ static void try(struct attn_divisors *d, double by, int kind, int root_of, int c
 
 static void try_stated(const struct attn_listing *l, int d_k, struct attn_divisors *d) {
   double by[STATED_MAX + 1];
-  int count = stated(l, by);
+  int count = stated(l, STATED_ROOT, by);
+  for (int n = 0; n < count; n++)
+    if (by[n] != 1 && by[n] != d_k && by[n] < INT_MAX)
+      try(d, sqrt(by[n]), ATTN_DIVISOR_STATED, (int)by[n], ATTN_CAUSE_NONE, 2);
+  count = stated(l, STATED, by);
   for (int n = 0; n < count; n++) {
     if (fabs(by[n] - 1) <= 1e-9) continue;
     if (by[n] == d_k)

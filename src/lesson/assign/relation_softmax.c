@@ -96,7 +96,7 @@ static void list_down_columns(struct weights *w, const struct source *s) {
   list_softmax(l, s, 0, NULL, ATTN_CAUSE_SOFTMAX_OVER_COLUMNS, 6);
   if (!w->any_zero || l->grid->rows != l->grid->cols) return;
   if (attn_listing_node(l, ATTN_ROLE_MASKED)) return;
-  struct attn_mask causal = {attn_causal_mask(l), ATTN_MASK_CAUSAL, 0, 0};
+  struct attn_mask causal = {attn_causal_mask(l), ATTN_MASK_CAUSAL, 0, 0, NULL};
   if (causal.keep.at) list_softmax(l, s, 0, &causal, ATTN_CAUSE_SOFTMAX_OVER_COLUMNS, 9);
 }
 
@@ -139,25 +139,44 @@ static void list_passed_sources(struct weights *w, int d_k) {
   if (masked && bare.from) list_source(w, &bare);
 }
 
-/* softmax(Q K^T / c) at once: a divisor that is missing may have been meant */
-static void list_at_once(struct attn_listing *l, int d_k) {
-  enum { FEW = 3 };
+/* softmax(Q K^T / c), perhaps masked. */
+static void list_of_queries(struct attn_listing *l, const struct attn_divided *d,
+                            const struct attn_mask *mask, int axis) {
   const struct attn_node *q = attn_listing_node(l, ATTN_ROLE_Q);
   const struct attn_node *k = attn_listing_node(l, ATTN_ROLE_K);
-  struct attn_divisors d;
-  if (!q || !k) return;
-  attn_divisors_of(l, d_k, 0, &d);
-  for (int n = 0; n < d.count && n < FEW; n++) {
-    int cause = d.at[n].kind == ATTN_DIVISOR_ONE ? ATTN_CAUSE_NONE : d.at[n].cause;
-    struct attn_relation x = attn_relation_over(l, q, k, cause, d.at[n].cost + 3);
-    int scores = attn_relation_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
-    int scaled = attn_relation_divide(&x, &d.at[n], scores);
-    attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, 1, scaled, 0);
+  int cause = d->kind == ATTN_DIVISOR_ONE ? ATTN_CAUSE_NONE : d->cause;
+  if (mask && mask->cause) cause = mask->cause;
+  if (!axis) cause = ATTN_CAUSE_SOFTMAX_OVER_COLUMNS;
+  double cost = d->cost + 3 + (mask ? mask->cost + 1 : 0) + (axis ? 0 : 6);
+  struct attn_relation x = attn_relation_over(l, q, k, cause, cost);
+  int ref = attn_relation_use(&x, ATTN_OP_MATMUL_NT, ATTN_STEP_SCORES, 0, 0, 1);
+  ref = attn_relation_divide(&x, d, ref);
+  if (mask) ref = attn_relation_mask(&x, mask, ref);
+  attn_relation_use(&x, ATTN_OP_SOFTMAX, ATTN_STEP_WEIGHTS, axis, ref, 0);
+  if (mask || !axis)
+    attn_list(l, &x);
+  else
     attn_list_rows(l, &x);
+}
+
+/* At once: a divisor that is missing may have been meant. */
+static void list_at_once(struct weights *w, int d_k) {
+  enum { FEW = 3, SMALL = 400 };
+  struct attn_divisors d;
+  int is_small = w->l->grid->rows * w->l->grid->cols <= SMALL;
+  if (!attn_listing_node(w->l, ATTN_ROLE_Q) || !attn_listing_node(w->l, ATTN_ROLE_K)) return;
+  attn_divisors_of(w->l, d_k, 0, &d);
+  for (int n = 0; n < d.count && n < FEW; n++) {
+    list_of_queries(w->l, &d.at[n], NULL, 1);
+    if (n == 0 && w->l->grid->rows > 1) list_of_queries(w->l, &d.at[n], NULL, 0);
+    for (int m = 0; m < w->masks.count; m++)
+      if (is_small || (n == 0 && !w->masks.at[m].cause))
+        list_of_queries(w->l, &d.at[n], &w->masks.at[m], 1);
   }
 }
 
-/* Which weights are 0 or blank; any: whether there are some. NULL: no memory. */
+/* Which weights are 0 or blank; any: whether there are some that no rounding explains. NULL: no
+ * memory. */
 static unsigned char *zeros(struct attn_listing *l, int *any) {
   const struct attn_grid *g = l->grid;
   size_t count = (size_t)g->rows * (size_t)g->cols;
@@ -165,6 +184,7 @@ static unsigned char *zeros(struct attn_listing *l, int *any) {
   if (!zero) l->memo->failed = 1;
   for (size_t n = 0; zero && n < count; n++)
     *any |= zero[n] = g->value[n] == 0 || g->value[n] == -(double)INFINITY;
+  *any &= !g->coarse || l->hints->causal || l->hints->padding;
   return zero;
 }
 
@@ -175,8 +195,9 @@ void attn_list_weights(struct attn_listing *l) {
   int d_k = attn_listing_width(l), masked = attn_listing_node(l, ATTN_ROLE_MASKED) != NULL;
   const unsigned char *zero = zeros(l, &w.any_zero);
   attn_list_rules(l);
-  if (zero && w.any_zero && !masked && plain.from) attn_masks_of(l, zero, &w.masks);
-  if (!plain.from && d_k) list_at_once(l, d_k);
+  if (zero && (w.any_zero || l->hints->mask) && !masked && (plain.from || d_k))
+    attn_masks_of(l, zero, &w.masks);
+  if (!plain.from && d_k) list_at_once(&w, d_k);
   if (plain.from) list_source(&w, &plain);
   if (scores && d_k && !masked && !attn_listing_node(l, ATTN_ROLE_SCALED))
     list_scaled_sources(&w, scores, d_k);

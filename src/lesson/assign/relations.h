@@ -77,6 +77,7 @@ struct attn_listing {
 /* Operands that are one of several roles. */
 enum {
   ATTN_ROLE_SOURCE = ATTN_ROLES + 1, /* X, with its positions where they were added */
+  ATTN_ROLE_QUERY_SOURCE,            /* Y, else that */
   ATTN_ROLE_LOGITS, /* what softmax is taken of: masked, else scaled, else scores */
 };
 
@@ -105,6 +106,7 @@ void attn_list_rules(struct attn_listing *l);
 
 /* relation_projections.c, relation_scaled.c, relation_masked.c, relation_softmax.c */
 void attn_list_projections(struct attn_listing *l); /* Q, K, V */
+void attn_list_positions(struct attn_listing *l);
 void attn_list_positioned(struct attn_listing *l);
 void attn_list_concat(struct attn_listing *l);
 void attn_list_projected(struct attn_listing *l);
@@ -146,6 +148,7 @@ struct attn_masks {
     int kind;         /* attn_mask_kind */
     int cause;
     double cost;
+    const struct attn_grid *table; /* that states it; or NULL */
   } at[ATTN_MASKS_MAX];
 };
 

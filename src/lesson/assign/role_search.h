@@ -24,14 +24,23 @@ struct attn_candidate {
   const struct attn_grid *grid[ATTN_READINGS];
   const struct attn_grid *weights[ATTN_READINGS]; /* as W_Q, W_K, W_V or W_O */
   const struct attn_grid *scores[ATTN_READINGS];  /* as scores, weights and what is between them */
-  const struct attn_priors *priors;
+  const struct attn_priors *priors;               /* of this block */
+  const struct attn_priors *all_priors;           /* by block */
   struct attn_evidence evidence;
   struct attn_hints hints;
   int names_head, names_example; /* the text mentions a head; an example or a problem */
+  int new_heading;               /* it is the first below its heading */
+  int is_factor;                 /* of a product: no result */
+  int stated_row;                /* the row that it is shown as; 0: none */
+  int siblings_line;             /* of the columns of one table; 0: it has its own line or name */
+  int section;                   /* how many headings of examples are above: "Example 2" */
 };
 
 /* hints.c */
 int attn_mentions_causal(struct attn_scan *scan, const char *text);
+int attn_mentions_columns(struct attn_scan *scan);      /* softmax is taken down the columns */
+int attn_is_mask_table(const struct attn_candidate *c); /* a table of 1 and 0 called a mask */
+int attn_is_section(struct attn_scan *scan, const struct attn_block *block);
 int attn_mentions_padding(struct attn_scan *scan); /* and no causal mask */
 int attn_read_hints(struct attn_scan *scan, const struct attn_block *block,
                     struct attn_candidate *out); /* -1: no memory */
@@ -65,6 +74,7 @@ struct attn_budget {
 struct attn_expansion {
   struct attn_relations *relations;
   const struct attn_state *state;
+  const struct attn_state *before; /* the same, or that of the example that is finished */
   const struct attn_candidate *candidate;
   struct attn_budget *budget;
   int new_example, reading;
@@ -87,6 +97,14 @@ int attn_is_free(const struct attn_state *s, int head, int role);
 int attn_any_head_has(const struct attn_state *s, int role);
 /* The price of a reading that is not the likely one, in bits. */
 double attn_reading_price(const struct attn_expansion *e);
+/* Is the block below the heading of another example than the state's blocks? */
+int attn_is_new_section(const struct attn_expansion *e);
+/* Are the inputs and the weights of a projection known, and called so? */
+int attn_product_is_called(const struct attn_expansion *e, int head, int role);
+/* Are the queries and keys known, and called so? */
+int attn_scores_are_called(const struct attn_expansion *e, int head);
+/* Are the scores known and called so, or what they follow from? */
+int attn_logits_are_called(const struct attn_expansion *e, int head);
 /* Bits for a role from the words near the block. weight: of words that name another role, 0 to 1.
  */
 double attn_word_bits(const struct attn_priors *p, int role, double weight);

@@ -26,7 +26,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_W_V,
      "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?V|value[ -](?:weight |projection )?(?:matrix|weights)"},
     {ATTN_ROLE_W_O, "(*UCP)(?i)\\bW\\s*[_^]?\\s*\\(?O" END "|output projection|projection matrix"},
-    {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?d_?k"},
+    {ATTN_ROLE_SCALED, "(*UCP)(?i)scal(?:ed|ing|e\\b)|√|sqrt|root|divid|/ ?(?:d_?k|\\d)"},
     {ATTN_ROLE_MASKED, "(*UCP)(?i)mask|-∞|\\+ ?M\\b"},
     {ATTN_ROLE_EXPONENTIALS, "(*UCP)(?i)exponen|\\bexp\\b|e\\^"},
     {ATTN_ROLE_ROW_SUM, "(*UCP)(?i)\\bsums?" END "|row_?sums?|denominator"},
@@ -40,7 +40,7 @@ static const struct word WORDS[] = {
     {ATTN_ROLE_OUTPUT,
      "(*UCP)(?i)output|context|weighted "
      "(?:sum|mean|average)|result|\\bO\\b|\\bhead_?\\d|\\bH\\d?\\b|\\bo_?\\d|"
-     "\\bz_?\\d|\\bc_?\\d"},
+     "\\bz_?\\d|\\bc_?\\d|\\by_?\\d"},
     {ATTN_ROLE_CONCAT, "(*UCP)(?i)concat|side by side|stack"},
     {ATTN_ROLE_PROJECTED,
      "(*UCP)(?i)multi-?head|project(?:ed|ion of the concat)|final|concat\\w* ?(?:times|·|@|×)? ?W"},
@@ -204,6 +204,7 @@ static int add_label(struct attn_scan *scan, const struct attn_block *b, struct 
   int indexed = 0;
   for (int n = 0; n < b->labels && !indexed; n++)
     indexed = b->label[n] && attn_label_is_indexed(b->label[n]);
+  if (attn_labels_are_letters(b->label, b->labels)) return 0;
   if (!indexed || b->source == ATTN_BLOCK_GRID || b->source == ATTN_BLOCK_TURNS || !b->label[0])
     return 0;
   if (b->source != ATTN_BLOCK_ROWS) return add(scan, b, b->label[0], OWN_NAME * 0.8, out);
@@ -218,9 +219,10 @@ void attn_block_priors(struct attn_scan *scan, int block, struct attn_priors *ou
   memset(out, 0, sizeof *out);
   int own = add(scan, b, b->name, OWN_NAME, out);
   if (!own) own = add_label(scan, b, out);
-  int named = nearest && add(scan, b, nearest, own ? CAPTION * 0.4 : CAPTION, out);
-  if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8, out);
-  if (above) add(scan, b, above, LINE_ABOVE, out);
+  double share = own ? 0.4 : 1;
+  int named = nearest && add(scan, b, nearest, CAPTION * share, out);
+  if (nearest && !named && above) add(scan, b, above, CAPTION * 0.8 * share, out);
+  if (above) add(scan, b, above, LINE_ABOVE * share, out);
   if (*b->heading && !own) add(scan, b, b->heading, HEADING, out);
   if (*b->header) add(scan, b, b->header, HEADER, out);
 }

@@ -6,8 +6,11 @@
 #include "cell.h"
 #include "error.h"
 
-/* "## Scores", "\section{Scores}" without its braces, "== Scores ==" */
-static const char HEADING[] = "\\s*#{1,6}\\s|\\s*\\\\?(?:sub)*section|=+ ";
+/* "Example 2: a longer sentence", "## Scores", "\section{Scores}" without its braces, "== Scores
+ * ==" */
+static const char HEADING[] =
+    "(*UCP)(?i)\\s*(?:具体例|例題?|example|problem|exercise)\\s*\\d+\\s*(?::|$)|\\s*#{1,6}\\s|\\s*"
+    "\\\\?(?:sub)*section|=+ (?=\\w)";
 /* "|---|", "| :-- |", "--- | ---", "-+-": the rule of a table's header */
 static const char HEADER_RULE[] = "\\|\\s*:?-{2}|(?<!-)-{2,}:?\\s*\\||-\\+-";
 static const char RULE_CHARACTERS[] = " \t\r\f\v|+:=-*_~#";
@@ -155,10 +158,11 @@ void attn_block_add_shapes(struct attn_block *b, int most) {
 int attn_group_ragged(struct attn_grouping *g, struct attn_source_position place, int cols,
                       int other) {
   if (g->status == ATTN_OK)
-    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
-                             "a row of %d numbers after a row of %d: give all rows of a matrix "
-                             "the same length",
-                             other, cols);
+    g->status =
+        attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, place.line, place.column,
+                     "this row has %d numbers, but the rows above have %d: give all rows of "
+                     "a matrix the same length",
+                     other, cols);
   return 0;
 }
 
@@ -179,8 +183,7 @@ int attn_block_end(struct attn_grouping *g, struct attn_block *b, int last_line)
   if (g->status != ATTN_OK) return 0;
   if (p->rows == 0 || p->cols == 0) return 1;
   b->end = last_line;
-  p->line = p->cells[0].line;
-  p->column = p->cells[0].column;
+  if (!p->line) p->line = p->cells[0].line, p->column = p->cells[0].column;
   if (!check_finite(g, p)) return 0;
   if (attn_pool_grow(g->scan->pool, (void **)&g->block, (size_t)g->blocks, sizeof *g->block))
     return attn_group_no_memory(g);
@@ -221,37 +224,68 @@ static int has_word(struct attn_grouping *g, const char *text) {
   return attn_occurs(g->scan->patterns, "(*UCP)\\w", text);
 }
 
-static void add_grid(struct attn_grouping *g, int line, const attn_printing *grid, char *name) {
+/* "W_Q = W_K = W_V =": one matrix of several names. */
+static const char NAMES[] = "\\s*(?:(?:W\\s*[_^]?\\s*)?[QKV]\\s*=\\s*){2,3}$";
+
+static void add_grid(struct attn_grouping *g, int line, const attn_printing *grid, char *name,
+                     int is_factor) {
   struct attn_block *b = attn_block_begin(g, ATTN_BLOCK_GRID, line, name);
   if (!b) return;
   b->reading[0] = *grid;
+  b->is_factor = is_factor;
   attn_block_end(g, b, line);
+}
+
+static void add_grid_of_each(struct attn_grouping *g, const struct attn_scan_line *line,
+                             const attn_printing *grid, const char *names) {
+  while (*names && g->status == ATTN_OK) {
+    size_t bytes = strcspn(names, "=");
+    char *name = attn_group_text(g, names, (struct attn_part){0, bytes});
+    if (name && *name) add_grid(g, line->line, grid, name, 0);
+    names += bytes + (names[bytes] == '=');
+  }
 }
 
 /* One matrix of a line, named by the text in front of it. */
 static void add_matrix(struct attn_grouping *g, const struct attn_scan_line *line, int index,
-                       struct attn_part front) {
+                       struct attn_part front, int is_factor) {
   struct attn_scan_value *value = &g->lines->value[index];
   char *name = attn_group_text(g, line->text, front);
   if (name && !has_word(g, name)) name = "";
-  for (int n = 0; name && n < value->grids && g->status == ATTN_OK; n++)
-    add_grid(g, line->line, &value->grid[n], name);
   value->used = 1;
+  if (name && attn_match_at(g->scan->patterns, NAMES, name, strlen(name), 0, NULL)) {
+    add_grid_of_each(g, line, value->grid, name);
+    return;
+  }
+  for (int n = 0; name && n < value->grids && g->status == ATTN_OK; n++)
+    add_grid(g, line->line, &value->grid[n], name, is_factor);
+}
+
+/* "O = [..] [..] = [..]": the matrix that ends at `at` is the first factor of a product that is
+ * worked out, not O. */
+static int begins_product(const struct attn_grouping *g, const struct attn_scan_line *line,
+                          size_t at) {
+  static const char FACTOR[] = "\\s*+" ATTN_VALUE "\\s*+(?:=|$)";
+  return attn_match_at(g->scan->patterns, FACTOR, line->text, line->bytes, at, NULL);
 }
 
 /* A line with matrices in brackets. 0: it has none. */
 static int read_matrices(struct attn_grouping *g, const struct attn_scan_line *line) {
   struct attn_part all = {0, line->bytes}, rest = all, front = all;
   size_t at, end;
-  int value, found = 0;
+  int value, found = 0, factors = 0;
   while ((end = attn_next_value(line->text, rest, &at, &value)) != 0) {
     rest.begin = end;
     if (!attn_group_is_value(g, value) || g->lines->value[value].is_vector) continue;
     if (!found) attn_run_flush(g);
     found = 1;
     front.end = at;
-    add_matrix(g, line, value, front);
-    front.begin = end;
+    if (begins_product(g, line, end)) factors = 2;
+    add_matrix(g, line, value, factors ? (struct attn_part){at, at} : front, factors > 0);
+    if (factors)
+      factors--; /* the name is that of the product */
+    else
+      front.begin = end;
   }
   if (!found) return 0;
   front.end = rest.end;
@@ -337,6 +371,7 @@ attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lin
   read_lines(&g);
   if (g.status == ATTN_OK) attn_run_flush(&g);
   if (g.status == ATTN_OK) attn_drawn_end(&g, last);
+  if (g.status == ATTN_OK) attn_shown_rows_merge(&g);
   if (g.status == ATTN_OK) attn_turns_merge(&g);
   if (g.status == ATTN_OK) attn_stray_finish(&g);
   if (attn_patterns_failed(scan->patterns)) attn_group_no_memory(&g);

@@ -40,6 +40,8 @@ struct attn_label {
   long index;       /* its last number, -1: none */
 };
 int attn_label_read(struct attn_pool *pool, char *text, struct attn_label *label);
+/* The step that people call so: "scaled scores", -1: none. */
+int attn_label_step(const char *label);
 int attn_same_stem(const struct attn_label *a, const struct attn_label *b);
 
 /* ---- row.c: one line of numbers ---- */
@@ -203,8 +205,8 @@ void attn_stray_finish(struct attn_grouping *g);
 void attn_stray_text(struct attn_grouping *g, const struct attn_scan_line *line,
                      struct attn_part part, const size_t *except, int excepts);
 
-/* worked.c: the arithmetic of a line: scan->worked; its numbers that do not matter are strays. */
-void attn_worked_line(struct attn_grouping *g, const struct attn_scan_line *line);
+/* worked.c: the arithmetic of all lines: scan->worked; its numbers that do not matter are strays. */
+void attn_worked_lines(struct attn_grouping *g);
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked);
 /* Labels of rows or columns that differ in one digit only count: 1, 2, 3. */
 struct attn_label_place {
@@ -212,6 +214,9 @@ struct attn_label_place {
   struct attn_part part;
 };
 void attn_worked_labels(struct attn_grouping *g, const struct attn_label_place *label, int labels);
+
+/* shown_rows.c: results that are shown row by row -> one matrix. */
+void attn_shown_rows_merge(struct attn_grouping *g);
 
 /* turn.c: parts of one matrix -> the matrix; blocks that recur with a period -> matrices. */
 void attn_turns_merge(struct attn_grouping *g);

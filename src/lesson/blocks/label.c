@@ -1,8 +1,9 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "steps.h"
 
-enum { STEM_BYTES_MAX = 60, INDEX_MAX = 1000000000 };
+enum { STEM_BYTES_MAX = 60, STEP_BYTES_MAX = 60, INDEX_MAX = 1000000000 };
 
 static int is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -49,12 +50,14 @@ static size_t indexed_name(const char *text, struct attn_part p, char *stem) {
   return at == p.end ? bytes : 0;
 }
 
-/* q_cat: the stem is the letter. */
+/* q_cat, Q(cat): the stem is the letter. */
 static size_t worded_name(const char *text, struct attn_part p, char *stem) {
   size_t at = name_letter(text, p.begin, p.end);
   size_t bytes = at - p.begin;
-  if (bytes == 0 || p.end - at < 2 || text[at] != '_' || !is_letter(text[at + 1])) return 0;
-  for (size_t i = at + 1; i < p.end; i++)
+  if (bytes == 0 || p.end - at < 2 || !is_letter(text[at + 1])) return 0;
+  int is_argument = text[at] == '(' && text[p.end - 1] == ')';
+  if (text[at] != '_' && !is_argument) return 0;
+  for (size_t i = at + 1; i < p.end - (size_t)is_argument; i++)
     if (!is_word(text[i])) return 0;
   memcpy(stem, text + p.begin, bytes);
   return bytes;
@@ -69,9 +72,11 @@ static int is_short_name(const char *text, struct attn_part p) {
   return at < p.end && skip_digits(text, at, p.end) == p.end;
 }
 
-/* The label without trailing signs; its last word if that is a short name: "token x_1". */
+/* The label without trailing signs, of a formula its left side; its last word if that is a short
+ * name: "token x_1". */
 static struct attn_part name_of(const char *text) {
-  struct attn_part p = attn_part_trim(text, (struct attn_part){0, strlen(text)});
+  size_t left = strcspn(text, "=");
+  struct attn_part p = attn_part_trim(text, (struct attn_part){0, left ? left : strlen(text)});
   p = attn_part_chop(text, p, " \t\r\f\v*:=");
   struct attn_part word = p;
   for (size_t at = p.begin; at < p.end; at++)
@@ -102,6 +107,32 @@ static size_t stem_of(const char *text, char stem[STEM_BYTES_MAX]) {
 int attn_label_is_indexed(const char *label) {
   char stem[STEM_BYTES_MAX];
   return stem_of(label, stem) > 0;
+}
+
+static char only_letter(const char *label) {
+  struct attn_part p = name_of(label);
+  return p.end - p.begin == 1 && is_letter(label[p.begin]) ? label[p.begin] : 0;
+}
+
+int attn_label_follows(const char *a, const char *b) {
+  char first = only_letter(a), second = only_letter(b);
+  return first && second == first + 1;
+}
+
+int attn_labels_are_letters(char *const *label, int labels) {
+  if (labels < 2 || !label[0] || (only_letter(label[0]) | 32) != 'a') return 0;
+  for (int n = 1; n < labels; n++)
+    if (!label[n] || !attn_label_follows(label[n - 1], label[n])) return 0;
+  return 1;
+}
+
+int attn_label_step(const char *label) {
+  char name[STEP_BYTES_MAX];
+  size_t bytes = strcspn(label, "=(:");
+  if (bytes >= sizeof name) return -1;
+  memcpy(name, label, bytes);
+  name[bytes] = 0;
+  return attn_step_called(name);
 }
 
 int attn_label_read(struct attn_pool *pool, char *text, struct attn_label *label) {

@@ -31,6 +31,21 @@ static int begins_with_matrix(const struct attn_grouping *g, const char *text) {
   return !attn_group_is_value(g, value) || !g->lines->value[value].is_vector;
 }
 
+/* "O = [..]", "[..]", "= [..]": a product that is worked out, a matrix in each line. */
+static int is_product(struct attn_grouping *g, const char *text, struct attn_part all,
+                      const struct attn_scan_line *next) {
+  static const struct {
+    const char *end, *begin;
+  } PARTS[] = {{"=\\s*" ATTN_VALUE "\\s*$", "\\s*" ATTN_VALUE "\\s*$"},
+               {"=\\s*" ATTN_VALUE "\\s*" ATTN_VALUE "\\s*$", "\\s*=\\s*" ATTN_VALUE}};
+  for (int n = 0; n < 2; n++)
+    if (attn_match_at(g->scan->patterns, PARTS[n].begin, next->text, next->bytes, 0, NULL) &&
+        (n > 0 || begins_with_matrix(g, next->text)) &&
+        attn_part_ends_in(g, PARTS[n].end, text, all, END_CHARACTERS))
+      return 1;
+  return 0;
+}
+
 int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line *line,
                            const struct attn_scan_line *next) {
   struct attn_part all = {0, line->bytes};
@@ -39,6 +54,7 @@ int attn_paragraph_goes_on(struct attn_grouping *g, const struct attn_scan_line 
   char last = line->text[all.end - 1];
   if (!strchr("=,0123456789 dr", last) && !attn_next_value(line->text, all, &(size_t){0}, NULL))
     return 0;
+  if (last != '=' && is_product(g, line->text, all, next)) return 1;
   for (size_t n = 0; n < sizeof breaks / sizeof *breaks; n++)
     if (attn_match_at(g->scan->patterns, breaks[n].begin, next->text, next->bytes, 0, &m) &&
         attn_part_ends_in(g, breaks[n].end, line->text, all, END_CHARACTERS))

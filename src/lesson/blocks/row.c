@@ -124,6 +124,7 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
   attn_cell cell = attn_cell_blank();
   int value;
   part = attn_part_trim(text, part);
+  int quoted = row->style == ATTN_ROW_PIPES && part.begin < part.end && text[part.begin] == '"';
   while (part.begin < part.end && text[part.begin] == '"') part.begin++;
   while (part.begin < part.end && text[part.end - 1] == '"') part.end--;
   if (values_only(text, part, &value) && add_value(g, row, part, value)) return;
@@ -132,9 +133,9 @@ static void add_field(struct attn_grouping *g, struct attn_row *row, struct attn
     cell.line = place.line;
     cell.column = place.column;
     add_cell(g, row, part, &cell);
-  } else if (attn_group_cell(g, row->line, part, &cell)) {
+  } else if (!quoted && attn_group_cell(g, row->line, part, &cell)) {
     add_cell(g, row, part, &cell);
-  } else if (!add_measure(g, row, part)) {
+  } else if (quoted || !add_measure(g, row, part)) { /* "1" is a token */
     new_item(g, row, ATTN_ITEM_TEXT, part);
   }
 }

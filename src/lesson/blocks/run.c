@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "cell.h"
 
 /* "total 3", "row-1 0.5": a label of one number */
 static const char SHORT_LABEL[] = "(*UCP)[-\\w\\s]{1,16}$";
@@ -11,13 +12,17 @@ static const char SETTING_LABEL[] =
     "(?i)[-\\s*]*(?:version|tol(?:erance)?|eps(?:ilon)?|seed|lr|learning "
     "rate|epochs?|steps|temperature|dropout|"
     "precision|[ar]tol|issue|page|date)$";
+static const char COUNT_LABEL[] =
+    "(?i)\\bd_?\\{?(?:k|v|model|head)|dimension|number of|(?:トークン|単語|ヘッド|次元)の?数";
 static const char TWO_WORDS[] = "[A-Za-z]\\s+[A-Za-z]";
 enum { VALUE_LABEL_MAX = 40, NUMBER_LABEL_MAX = 60, SIZE_CHARACTERS = 14, WORDS_MAX = 2 };
 
 static int is_delimited(const struct attn_row *row) { return row->style <= ATTN_ROW_COMMAS; }
 
+/* Or a place for one: an ellipsis. */
 static int is_number(const struct attn_row_item *item) {
-  return item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK;
+  return item->kind == ATTN_ITEM_CELL &&
+         (item->cell.kind != ATTN_CELL_BLANK || item->cell.decimals == ATTN_CELL_OPEN);
 }
 
 static int count_texts(const struct attn_row *row) {
@@ -47,6 +52,11 @@ static int is_size(struct attn_grouping *g, const char *label) {
   return attn_occurs(g->scan->patterns, SIZE_LABEL, label + end.begin);
 }
 
+/* "number of tokens: 4", "dimension (d_k): 2" */
+static int is_count(struct attn_grouping *g, const char *label) {
+  return attn_occurs(g->scan->patterns, COUNT_LABEL, label);
+}
+
 /* "We get 0.5", "d_k = 2" */
 static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   const char *label = row->label.text;
@@ -59,6 +69,8 @@ static int is_prose(struct attn_grouping *g, const struct attn_row *row) {
   if (row->style == ATTN_ROW_SPACES)
     return *label && !attn_match_at(g->scan->patterns, SHORT_LABEL, label, strlen(label), 0, NULL);
   if (row->style == ATTN_ROW_VALUES) return is_longer(label, VALUE_LABEL_MAX);
+  if (row->style == ATTN_ROW_COLON && row->item[0].cell.decimals == 0 && is_count(g, label))
+    return 1;
   return row->style == ATTN_ROW_EQUALS && is_number(&row->item[0]) &&
          (is_longer(label, NUMBER_LABEL_MAX) || is_size(g, label));
 }
@@ -129,8 +141,10 @@ static int goes_on(const struct attn_row *last, const struct attn_row *row) {
 
 /* "K = [..]" after rows without a name, the first of which has one. */
 static int begins_next(const struct attn_grouping *g, const struct attn_row *row) {
-  return g->rows > 1 && !is_delimited(row) && !is_bare(row) && is_bare(&g->row[g->rows - 1]) &&
-         !is_bare(&g->row[0]);
+  int is_name = row->style != ATTN_ROW_VALUES || row->label.stem || strchr(row->label.text, '=') ||
+                attn_label_step(row->label.text) >= 0;
+  return g->rows > 1 && !is_delimited(row) && !is_bare(row) && is_name &&
+         is_bare(&g->row[g->rows - 1]) && !is_bare(&g->row[0]);
 }
 
 /* z1 and z2, "row 1" and "row 2" */
@@ -194,8 +208,15 @@ static void check_odd_row(struct attn_grouping *g, const struct attn_row *row) {
                       odd->items);
 }
 
+/* "X" above "1 2" above "3". */
+static int is_short_row(const struct attn_grouping *g, const struct attn_row *row) {
+  const struct attn_row *last = &g->row[g->rows - 1];
+  return is_consecutive(last, row) && row->items < last->items && g->aboves > 0 &&
+         attn_label_step(g->above[g->aboves - 1]) >= 0;
+}
+
 static void check_ragged(struct attn_grouping *g, const struct attn_row *row) {
-  if (!is_ragged(g, row)) return;
+  if (!is_ragged(g, row) && !is_short_row(g, row)) return;
   struct attn_source_position p = attn_group_place(g, row->line, row->item[0].begin);
   attn_group_ragged(g, p, g->row[g->rows - 1].items, row->items);
 }

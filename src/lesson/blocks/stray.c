@@ -73,10 +73,9 @@ static int worked_in_order(const void *a, const void *b) {
 }
 
 void attn_stray_finish(struct attn_grouping *g) {
-  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++) {
+  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
     add_values(g, &g->lines->line[n]);
-    attn_worked_line(g, &g->lines->line[n]);
-  }
+  attn_worked_lines(g);
   if (g->strays > 1) qsort(g->stray, (size_t)g->strays, sizeof *g->stray, strays_in_order);
   struct attn_scan *scan = g->scan;
   if (scan->workeds > 1)

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "table.h"
+#include "cell.h"
 #include "error.h"
 
 enum { UNIT_COLUMNS = 64 }; /* that are compared */
@@ -18,7 +19,8 @@ char *attn_item_text(struct attn_grouping *g, const struct attn_row *row, int it
 }
 
 int attn_item_is_number(const struct attn_row_item *item) {
-  return item->kind == ATTN_ITEM_CELL && item->cell.kind != ATTN_CELL_BLANK;
+  return item->kind == ATTN_ITEM_CELL &&
+         (item->cell.kind != ATTN_CELL_BLANK || item->cell.decimals == ATTN_CELL_OPEN);
 }
 
 static int is_integer(const struct attn_row_item *item, int value) {
@@ -34,23 +36,37 @@ int attn_table_count(const struct attn_table *t, int col, int kind) {
   return count;
 }
 
+/* A, B, C from this row on. */
+static int begins_letters(const struct attn_table *t, int begin) {
+  const char *first = t->row[begin].label.text;
+  return (first[strspn(first, " -*")] | 32) == 'a' && begin + 1 < t->rows &&
+         attn_label_follows(first, t->row[begin + 1].label.text);
+}
+
 int attn_table_group_end(const struct attn_table *t, int begin) {
-  int end = begin + 1;
-  while (end < t->rows && attn_same_stem(&t->row[begin].label, &t->row[end].label)) end++;
+  int end = begin + 1, letters = begins_letters(t, begin);
+  if (t->steps) return end;
+  while (end < t->rows &&
+         (letters ? attn_label_follows(t->row[end - 1].label.text, t->row[end].label.text)
+                  : attn_same_stem(&t->row[begin].label, &t->row[end].label)))
+    end++;
   return end;
 }
 
-/* A word in a column of numbers between pipes is a mistake; in columns of other styles it is not
+/* A word in a column of numbers between pipes is a misprint; in columns of other styles it is not
  * known what it is. */
 static void check_words(struct attn_grouping *g, const struct attn_table *t, int col) {
-  int r = 0;
-  while (attn_table_item(t, r, col)->kind != ATTN_ITEM_TEXT) r++;
-  struct attn_row_item *item = attn_table_item(t, r, col);
-  struct attn_source_position p = attn_group_place(g, t->row[r].line, item->begin);
-  char *word = attn_item_text(g, &t->row[r], col);
-  if (word && g->status == ATTN_OK)
-    g->status = attn_fail_at(g->scan->err, ATTN_ERR_FORMAT, p.line, p.column,
-                             "\"%s\" is not a number: a column of numbers has only numbers", word);
+  for (int r = 0; r < t->rows; r++) {
+    struct attn_row_item *item = attn_table_item(t, r, col);
+    if (item->kind != ATTN_ITEM_TEXT) continue;
+    struct attn_source_position p = attn_group_place(g, t->row[r].line, item->begin);
+    char *word = attn_item_text(g, &t->row[r], col);
+    if (!word || g->status) return;
+    g->status = attn_scan_add_misprint(
+        g->scan, p, "\"%s\" is not a number: a column of numbers has only numbers", word);
+    item->kind = ATTN_ITEM_CELL;
+    item->cell = (attn_cell){.kind = ATTN_CELL_BLANK, .line = p.line, .column = p.column};
+  }
 }
 
 /* "Q | 1 | 0" above " | 0 | 1": titles of rows, each with blanks below. */
@@ -68,10 +84,37 @@ static int has_titles(const struct attn_table *t, int col) {
   return texts > 0 && blanks > 0 && blanks_below >= texts;
 }
 
+static int has_decimals(const struct attn_table *t, int col) {
+  for (int r = 0; r < t->rows; r++) {
+    const struct attn_row_item *item = attn_table_item(t, r, col);
+    if (attn_item_is_number(item) && item->cell.decimals > 0) return 1;
+  }
+  return 0;
+}
+
+/* Tokens that are digits: no number of the first column has decimals, all others have some. */
+static int counts(const struct attn_table *t) {
+  for (int c = 0; c < t->cols; c++)
+    if (has_decimals(t, c) != (c > 0)) return 0;
+  return 1;
+}
+
+/* A first column whose header is blank, or calls it tokens, has labels: numbers, too. */
+static int has_labels(struct attn_grouping *g, const struct attn_table *t, int col) {
+  static const char TOKENS[] = "(?i)\\s*(?:tokens?|words?|トークン|単語|語)?\\s*$";
+  if (col != 0 || t->style != ATTN_ROW_PIPES || t->header.items != t->cols || t->cols < 2 ||
+      attn_table_count(t, col, ATTN_ITEM_TEXT) == 0)
+    return 0;
+  if (counts(t)) return 1;
+  char *text = attn_item_text(g, &t->header, 0);
+  return text && attn_match_at(g->scan->patterns, TOKENS, text, strlen(text), 0, NULL);
+}
+
 static int kind_of_column(struct attn_grouping *g, const struct attn_table *t, int col) {
   int texts = attn_table_count(t, col, ATTN_ITEM_TEXT);
   if (has_titles(t, col)) return COLUMN_TITLES;
   if (2 * attn_table_count(t, col, ATTN_ITEM_VALUE) > t->rows) return COLUMN_VALUES;
+  if (has_labels(g, t, col)) return COLUMN_TEXT;
   if (2 * texts > t->rows) return COLUMN_TEXT;
   if (texts > 0 && t->style == ATTN_ROW_PIPES) check_words(g, t, col);
   return COLUMN_NUMBERS;
@@ -260,12 +303,14 @@ static void add_parts(struct attn_grouping *g, const struct attn_table *t) {
 static int add_groups(struct attn_grouping *g, const struct attn_table *t) {
   if (t->rows < 2 || !(is_assigned(t->style) || t->style == ATTN_ROW_SPACES)) return 0;
   if (attn_table_group_end(t, 0) == t->rows) return 0;
-  for (int r = 0; r < t->rows; r++)
+  for (int r = 0; r < t->rows && !t->steps; r++)
     if (!t->row[r].label.stem) return 0;
   for (int r = 0, end; r < t->rows && g->status == ATTN_OK; r = end) {
     end = attn_table_group_end(t, r);
     struct attn_block *b = rows_block(g, t, r, end, 0, t->row[r].label.text);
-    if (b) attn_block_end(g, b, t->row[end - 1].line->line);
+    if (!b) return 1;
+    if (t->numbers == 1 && end - r > 1) add_scalar_shapes(b);
+    attn_block_end(g, b, t->row[end - 1].line->line);
   }
   return 1;
 }
@@ -315,6 +360,17 @@ static int is_one_number(const struct attn_table *t) {
   return t->rows == 1 && t->style == ATTN_ROW_SPACES && t->cols < 2;
 }
 
+/* Is each row called another step? */
+static int are_steps(const struct attn_table *t) {
+  int first = t->rows > 1 ? attn_label_step(t->row[0].label.text) : -1, differ = 0;
+  for (int r = 0; r < t->rows; r++) {
+    int step = attn_label_step(t->row[r].label.text);
+    if (step < 0 || first < 0 || t->row[r].label.stem) return 0;
+    differ |= step != first;
+  }
+  return differ;
+}
+
 static struct attn_label_place place_of_item(const struct attn_row *row, int item) {
   return (struct attn_label_place){row->line, {row->item[item].begin, row->item[item].end}};
 }
@@ -353,6 +409,7 @@ static struct attn_table take_run(struct attn_grouping *g) {
     t.style = t.row[0].style;
     t.line = t.row[0].line->line;
     t.last_line = t.row[t.rows - 1].line->line;
+    t.steps = !is_delimited(t.style) && are_steps(&t);
   }
   g->rows = 0;
   g->row = NULL;

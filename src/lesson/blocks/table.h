@@ -18,6 +18,7 @@ struct attn_table {
   int numbers;
   int labels; /* the column of labels, -1: the text in front */
   int titles; /* 1: the first column has titles, with blanks below each */
+  int steps;  /* 1: each row is another step: "scores = [..]", "weights = [..]" */
   int skip;   /* 1: the first column of numbers counts the rows */
   int parts;  /* matrices side by side, each with its name above; 0: it is one matrix */
   struct attn_table_part {

@@ -148,9 +148,14 @@ struct turns {
   int blocks;
 };
 
+/* The step that the line above calls the block, -1: none. */
+static int caption_step(const struct attn_block *b) {
+  return b->captions ? attn_label_step(b->caption[b->captions - 1]) : -1;
+}
+
 static int same_words(const struct turns *t, int a, int b) {
   const struct words *x = &t->words[a], *y = &t->words[b];
-  if (x->count != y->count) return 0;
+  if (x->count != y->count || caption_step(t->block[a]) != caption_step(t->block[b])) return 0;
   for (int n = 0; n < x->count; n++)
     if (!same_word(t->block[a]->name, x->word[n], t->block[b]->name, y->word[n])) return 0;
   return 1;

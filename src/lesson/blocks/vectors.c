@@ -40,6 +40,7 @@ static int is_letter(const char *stem) {
  * tokens do. */
 static int has_groups(const struct attn_table *t) {
   int groups = 0, longest = 0, letters = 1;
+  if (t->steps) return 1;
   for (int r = 0, end; r < t->rows; r = end, groups++) {
     if (!t->row[r].label.stem) return 0;
     end = attn_table_group_end(t, r);
@@ -79,7 +80,9 @@ static void add_value_column(struct attn_grouping *g, const struct attn_table *t
       add_vectors(g, t, col, r, end = attn_table_group_end(t, r), t->row[r].label.text, 0);
   } else {
     int goes_on = t->rows > 1 && !*t->row[1].label.text; /* only the first one has a name */
-    int is_named = vectors == 1 || (columns == 1 && (t->row[0].label.stem || goes_on));
+    int letters = t->rows > 1 && attn_label_follows(label, t->row[1].label.text);
+    int is_named =
+        vectors == 1 || (columns == 1 && ((t->row[0].label.stem && !letters) || goes_on));
     add_vectors(g, t, col, 0, t->rows,
                 *header    ? header
                 : is_named ? label

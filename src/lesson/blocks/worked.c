@@ -50,7 +50,10 @@ static int apply(char operation, struct side *a, const struct side *b) {
   if (a->cols != b->cols && (sum || (a->cols > 1 && b->cols > 1))) return 0;
   if (operation != '*' && b->cols > 1 && !sum) return 0;
   for (int n = cols - 1; n >= 0; n--) {
-    a->at[n] = attn_cell_binary(operation, a->at[a->cols > 1 ? n : 0], b->at[b->cols > 1 ? n : 0]);
+    const attn_cell *x = &a->at[a->cols > 1 ? n : 0], *y = &b->at[b->cols > 1 ? n : 0];
+    int open = x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK;
+    a->at[n] = open ? attn_cell_blank() : attn_cell_binary(operation, *x, *y);
+    if (open) continue;
     if (a->at[n].kind == ATTN_CELL_BLANK || !isfinite(a->at[n].lo) || !isfinite(a->at[n].hi))
       return 0;
   }
@@ -126,9 +129,24 @@ static int read_vector(struct worked_reader *r, struct side *out) {
     out->at[n] = p->cells[n];
     if (p->cells[n].kind == ATTN_CELL_BLANK || !isfinite(p->cells[n].value)) return 0;
     if (!add_literal(r, &p->cells[n])) return 0;
+    r->operators += p->cells[n].kind != ATTN_CELL_NUMBER; /* it is worked out */
   }
   r->at = end;
   return 1;
+}
+
+/* "[0.5 + 0.2, …]": a vector whose numbers are worked out */
+static int read_list(struct worked_reader *r, struct side *out) {
+  struct side item;
+  if (!take(r, "[")) return 0;
+  for (out->cols = 0; out->cols < COLS_MAX; out->cols++) {
+    if (!read_sum(r, &item) || item.cols != 1) return 0;
+    out->at[out->cols] = item.at[0];
+    skip_blanks(r);
+    if (take(r, "]")) return ++out->cols;
+    if (!take(r, ",")) return 0;
+  }
+  return 0;
 }
 
 static int read_bracket(struct worked_reader *r, struct side *out) {
@@ -161,11 +179,13 @@ static int read_root(struct worked_reader *r, struct side *out) {
 
 static int read_primary(struct worked_reader *r, struct side *out) {
   if (r->at < r->end && is_digit(r->text[r->at])) return read_number(r, out);
+  if (take(r, "\u2026")) return *out = (struct side){1, {attn_cell_blank()}}, 1;
   if (take(r, "\u221A") || take(r, "np.sqrt") || take(r, "math.sqrt") || take(r, "sqrt"))
     return read_root(r, out);
   if (take(r, "e^") || take(r, "np.exp") || take(r, "math.exp") || take(r, "exp"))
     return read_exponential(r, out);
   if (r->at < r->end && r->text[r->at] == '(') return read_bracket(r, out);
+  if (r->at < r->end && r->text[r->at] == '[') return read_list(r, out);
   return read_vector(r, out);
 }
 
@@ -271,11 +291,18 @@ static int may_be_equal(const attn_cell *a, const attn_cell *b, double factor) {
   return factor * a->lo - slack <= b->hi && factor * a->hi + slack >= b->lo;
 }
 
+/* "[0.5 + 0.2, …]": as long as the other. */
+static void pad(struct side *s, int cols) {
+  while (s->cols > 1 && s->at[s->cols - 1].kind == ATTN_CELL_BLANK && s->cols < cols)
+    s->at[s->cols++] = attn_cell_blank();
+}
+
 /* Within rounding; 0.67 · 100 is 67 %, too. */
 static int same_side(const struct worked_reader *r, const struct side *a, const struct side *b) {
   if (a->cols != b->cols) return 0;
   for (int n = 0; n < a->cols; n++) {
     const attn_cell *x = &a->at[n], *y = &b->at[n];
+    if (x->kind == ATTN_CELL_BLANK || y->kind == ATTN_CELL_BLANK) continue;
     if (!may_be_equal(x, y, 1) &&
         !(r->percents && (may_be_equal(x, y, 100) || may_be_equal(x, y, .01))))
       return 0;
@@ -287,27 +314,29 @@ static int same_side(const struct worked_reader *r, const struct side *a, const 
 
 struct chain {
   int sides, differs;
-  struct side last;
+  int literals; /* of the first side */
+  struct side side[SIDES_MAX];
+  attn_cell first[SIDES_MAX]; /* the first number of each */
 };
 
 /* The sides from r->at on; r->at is then after the last one. */
-static struct chain read_chain(struct worked_reader *r) {
-  struct chain c = {.sides = 0};
-  struct side side;
-  while (c.sides < SIDES_MAX) {
+static void read_chain(struct worked_reader *r, struct chain *c) {
+  for (c->sides = c->differs = 0; c->sides < SIDES_MAX;) {
+    struct side *side = &c->side[c->sides];
     size_t before = r->at;
     int literals = r->literals, operators = r->operators;
     r->depth = 0;
-    if (!read_sum(r, &side) || goes_on(r)) {
-      if (c.sides) r->at = before, r->literals = literals, r->operators = operators;
-      return c;
+    if (!read_sum(r, side) || goes_on(r) || r->literals == literals) {
+      if (c->sides) r->at = before, r->literals = literals, r->operators = operators;
+      return;
     }
-    if (c.sides > 0) c.differs |= !same_side(r, &c.last, &side);
-    c.last = side;
-    c.sides++;
-    if (!take_equals(r)) return c;
+    c->first[c->sides] = r->literal[literals].cell;
+    if (c->sides == 0) c->literals = r->literals;
+    if (c->sides > 0) pad(side, side[-1].cols), pad(side - 1, side->cols);
+    if (c->sides > 0) c->differs |= !same_side(r, side - 1, side);
+    c->sides++;
+    if (!take_equals(r)) return;
   }
-  return c;
 }
 
 /* May arithmetic begin here, or is this the middle of something? */
@@ -335,14 +364,8 @@ static int may_begin(const char *text, size_t at) {
 static int may_be_first(const struct worked_reader *r, size_t at) {
   char c = r->text[at];
   return is_digit(c) || c == '(' || c == '-' || ((c == 'e' || c == 's') && at + 4 < r->end) ||
-         strncmp(r->text + at, "\u221A", 3) == 0 || attn_value_mark(r->text, at, r->end, NULL);
-}
-
-static attn_cell *copy_side(struct attn_grouping *g, const struct side *side) {
-  attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)side->cols * sizeof *cells);
-  if (cells) memcpy(cells, side->at, (size_t)side->cols * sizeof *cells);
-  if (!cells) attn_group_no_memory(g);
-  return cells;
+         c == '[' || strncmp(r->text + at, "\u221A", 3) == 0 ||
+         attn_value_mark(r->text, at, r->end, NULL);
 }
 
 void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
@@ -356,7 +379,32 @@ void attn_worked_add(struct attn_grouping *g, struct attn_worked worked) {
 
 /* With two sides, or a sum of vectors that has none yet. */
 static int is_worked(const struct worked_reader *r, const struct chain *c) {
-  return (c->sides > 1 && r->operators) || (c->sides == 1 && r->sums && c->last.cols > 1);
+  return (c->sides > 1 && r->operators) || (c->sides == 1 && r->sums && c->side[0].cols > 1);
+}
+
+/* A number that is worked out is where its side begins. */
+static attn_status add_side(struct attn_grouping *g, struct attn_worked *w, const struct side *side,
+                            const attn_cell *first) {
+  attn_cell *cells = attn_pool_take(g->scan->pool, (size_t)side->cols * sizeof *cells);
+  if (!cells || attn_pool_grow(g->scan->pool, (void **)&w->side, (size_t)w->sides, sizeof *w->side))
+    return attn_group_no_memory(g), ATTN_ERR_MEMORY;
+  for (int n = 0; n < side->cols; n++) {
+    cells[n] = side->at[n];
+    if (!cells[n].line) cells[n].line = first->line, cells[n].column = first->column;
+  }
+  w->side[w->sides++] = (attn_printing){
+      .rows = 1, .cols = side->cols, .line = first->line, .column = first->column, .cells = cells};
+  return ATTN_OK;
+}
+
+/* The factors of 0.3 (1, 0) + 0.7 (0, 1), if the first side is such a sum. */
+static int add_factors(struct worked_reader *r, const struct chain *c, struct attn_worked *w) {
+  int length = 1 + c->side[0].cols, literals = c->literals;
+  if (length < 3 || literals % length || literals < 2 * length) return 1;
+  w->factor = attn_pool_take(r->g->scan->pool, (size_t)(literals / length) * sizeof *w->factor);
+  if (!w->factor) return attn_group_no_memory(r->g);
+  for (int n = 0; n < literals; n += length) w->factor[w->factors++] = r->literal[n].cell;
+  return 1;
 }
 
 static void add_worked(struct worked_reader *r, size_t begin, const struct chain *c) {
@@ -365,25 +413,70 @@ static void add_worked(struct worked_reader *r, size_t begin, const struct chain
                                .numbers = r->literals,
                                .differs = c->differs};
   worked.name = attn_group_text(r->g, r->text, attn_name_before(r->text, begin));
-  if (c->sides == 1) worked.values = c->last.cols, worked.value = copy_side(r->g, &c->last);
+  for (int n = 0; n < c->sides; n++)
+    if (add_side(r->g, &worked, &c->side[n], &c->first[n])) return;
+  if (!add_factors(r, c, &worked)) return;
   attn_worked_add(r->g, worked);
   for (int n = 0; n < r->literals && !c->differs; n++)
     if (r->literal[n].idle) attn_stray_idle(r->g, worked.name, &r->literal[n].cell);
 }
 
-void attn_worked_line(struct attn_grouping *g, const struct attn_scan_line *line) {
+/* The last side of a chain that ends its line, and may continue in the next one. */
+struct open_chain {
+  int worked; /* its index; -1: there is none */
+  struct side last;
+};
+
+/* "= [0.5, 1]" continues it. */
+static void extend(struct worked_reader *r, struct open_chain *open, const struct chain *c) {
+  struct attn_worked *w = &r->g->scan->worked[open->worked];
+  w->differs |= c->differs || !same_side(r, &open->last, &c->side[0]);
+  w->numbers += r->literals;
+  w->last = r->literal[r->literals - 1].cell;
+  for (int n = 0; n < c->sides; n++)
+    if (add_side(r->g, w, &c->side[n], &c->first[n])) return;
+}
+
+static int ends_line(const struct worked_reader *r) {
+  return strspn(r->text + r->at, " \t\r.,;") + r->at >= r->end;
+}
+
+static void read_line(struct attn_grouping *g, const struct attn_scan_line *line,
+                      struct open_chain *open) {
   struct worked_reader r = {.g = g, .line = line, .text = line->text, .end = line->bytes};
+  struct chain c;
+  size_t begin = strspn(line->text, " \t\r\f\v"), at = begin;
+  if (begin == r.end) return;
+  int continues = open->worked >= 0 && line->text[begin] == '=';
+  struct open_chain before = *open;
+  open->worked = -1;
   if (!strpbrk(line->text, "=+")) return;
-  for (size_t at = 0; at < r.end && g->status == ATTN_OK;) {
+  if (continues) at += 1 + strspn(line->text + begin + 1, " \t");
+  while (at < r.end && g->status == ATTN_OK) {
     if (!may_be_first(&r, at) || !may_begin(line->text, at)) {
-      at++;
+      at++, continues = 0;
       continue;
     }
     r.at = at, r.literals = r.operators = r.sums = r.percents = 0;
-    struct chain c = read_chain(&r);
-    if (is_worked(&r, &c) && r.literals) add_worked(&r, at, &c);
+    read_chain(&r, &c);
+    if (continues && c.sides) pad(&before.last, c.side[0].cols);
+    continues = continues && c.sides && c.side[0].cols == before.last.cols;
+    if (continues)
+      extend(&r, &before, &c);
+    else if (is_worked(&r, &c))
+      add_worked(&r, at, &c);
+    if (c.sides && (continues || is_worked(&r, &c)) && ends_line(&r))
+      *open = (struct open_chain){continues ? before.worked : g->scan->workeds - 1,
+                                  c.side[c.sides - 1]};
     at = c.sides && r.at > at ? r.at : at + 1;
+    continues = 0;
   }
+}
+
+void attn_worked_lines(struct attn_grouping *g) {
+  struct open_chain open = {.worked = -1};
+  for (int n = 0; n < g->lines->lines && g->status == ATTN_OK; n++)
+    read_line(g, &g->lines->line[n], &open);
 }
 
 /* ---- numbers that count ---- */

@@ -16,7 +16,7 @@ struct account {
   int64_t work; /* steps that were compared so far */
 };
 
-enum { WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
+enum { ANY_STEP = -1, WORK_MAX = 2000000 }; /* then what is a mention or a mask is listed, too */
 
 static uint64_t place_of(int32_t line, int32_t column) {
   return (uint64_t)(uint32_t)line << 32 | (uint32_t)column;
@@ -54,7 +54,9 @@ static int find_flow(const attn_example *e, struct attn_pool *pool, struct flow 
   f->first = e->steps;
   if (!f->is_operand) return -1;
   for (int32_t n = e->steps - 1; n >= 0; n--) {
-    for (int32_t k = 0; k < e->step[n].operands; k++) f->is_operand[e->step[n].operand[k]] = 1;
+    int is_needed = e->step[n].printings || f->is_operand[n];
+    for (int32_t k = 0; is_needed && k < e->step[n].operands; k++)
+      f->is_operand[e->step[n].operand[k]] = 1;
     if (e->step[n].op != ATTN_OP_GIVEN && e->step[n].printings) f->first = n;
   }
   return 0;
@@ -132,6 +134,13 @@ static int has_decimals(const attn_printing *p) {
   for (int32_t n = 0; n < p->rows * p->cols; n++)
     if (p->cells[n].kind != ATTN_CELL_BLANK && p->cells[n].decimals > 0) return 1;
   return 0;
+}
+
+/* Is every cell worked out: 1 × 3 + 2 × 0? */
+static int has_expressions(const attn_printing *p) {
+  for (int32_t n = 0; n < p->rows * p->cols; n++)
+    if (p->cells[n].kind == ATTN_CELL_NUMBER) return 0;
+  return 1;
 }
 
 /* Counts, indices and the like are prose. */
@@ -215,9 +224,9 @@ static int is_mask(struct account *a, int block) {
   for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work++) {
       const attn_step *step = &l->example[i].step[s];
-      if (step->name == ATTN_STEP_MASK &&
-          shows_mask(&step->exact, &a->scan->block[block].reading[0]))
-        return 1;
+      const struct attn_block *b = &a->scan->block[block];
+      for (int k = 0; step->name == ATTN_STEP_MASK && k < b->readings; k++)
+        if (shows_mask(&step->exact, &b->reading[k])) return 1;
     }
   return 0;
 }
@@ -226,20 +235,35 @@ static int is_read_printing(const struct account *a, const attn_printing *p) {
   return p->rows * p->cols > 0 && is_placed(a, &p->cells[0]);
 }
 
-static int is_mention(struct account *a, int block) {
-  const struct attn_block *b = &a->scan->block[block];
+/* Does a printing that was read have the rows of q? step: of this step; ANY_STEP. */
+static int has_printing_of(struct account *a, const attn_printing *q, int step) {
   const attn_lesson *l = a->lesson;
-  const attn_printing *q = &b->reading[0];
-  int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
-  if (!is_list && (q->cols < 2 || !has_decimals(q)))
-    return 0; /* small integers are the same by chance */
   for (int32_t i = 0; i < l->examples && a->work < WORK_MAX; i++)
     for (int32_t s = 0; s < l->example[i].steps; s++, a->work += q->rows)
       for (int32_t p = 0; p < l->example[i].step[s].printings; p++)
-        if (is_read_printing(a, &l->example[i].step[s].printing[p]) &&
+        if ((step == ANY_STEP || l->example[i].step[s].name == step) &&
+            is_read_printing(a, &l->example[i].step[s].printing[p]) &&
             has_rows_of(&l->example[i].step[s].printing[p], q))
           return 1;
   return 0;
+}
+
+/* The last step that a block is called by, as scores for x_1 are. */
+static int called_step(const struct account *a, int block) {
+  static const double OWN_NAME = 8; /* bits */
+  for (int role = ATTN_ROLES - 1; role >= 0; role--)
+    if (a->priors[block].bits[role] >= OWN_NAME) return attn_step_of_role(role);
+  return ANY_STEP;
+}
+
+static int is_mention(struct account *a, int block) {
+  const struct attn_block *b = &a->scan->block[block];
+  const attn_printing *q = &b->reading[0];
+  int is_list = b->source == ATTN_BLOCK_INLINE && q->rows == 1;
+  int by_chance = !has_decimals(q) && !has_expressions(q); /* small integers */
+  int step = called_step(a, block);
+  if (!is_list && (q->cols < 2 || (by_chance && step == ANY_STEP))) return 0;
+  return has_printing_of(a, q, step);
 }
 
 static int list(struct account *a, const attn_cell *first, int rows, int cols, const char *words) {
@@ -289,6 +313,7 @@ static int is_line_of(const attn_matrix *m, int by_rows, const attn_cell *value,
     int k = 0;
     for (; k < values; k++) {
       double x = m->at[by_rows ? i * m->cols + k : k * m->cols + i], more = 1e-9 * (1 + fabs(x));
+      if (value[k].kind == ATTN_CELL_BLANK) continue;
       if (!(x >= value[k].lo - more && x <= value[k].hi + more)) break;
     }
     if (k == values) return 1;
@@ -307,6 +332,11 @@ static int is_row_of_any_step(struct account *a, const attn_cell *value, int val
   return a->work >= WORK_MAX;
 }
 
+/* A sum of vectors or a row of its own: of a step, or shown once more. */
+static int is_explained_row(struct account *a, const attn_printing *side) {
+  return is_row_of_any_step(a, side->cells, side->cols) || has_printing_of(a, side, ANY_STEP);
+}
+
 static int list_strays(struct account *a, const struct attn_known *known) {
   for (int n = 0; n < a->scan->strays; n++) {
     const struct attn_stray *s = &a->scan->stray[n];
@@ -314,8 +344,8 @@ static int list_strays(struct account *a, const struct attn_known *known) {
   }
   for (int n = 0; n < a->scan->workeds; n++) {
     const struct attn_worked *w = &a->scan->worked[n];
-    int unknown = w->differs;
-    if (w->values) unknown |= !is_row_of_any_step(a, w->value, w->values);
+    if (w->is_read) continue;
+    int unknown = w->differs || (w->sides == 1 && !is_explained_row(a, &w->side[0]));
     if (unknown && list(a, &w->first, 1, w->numbers, w->name)) return -1;
   }
   return 0;

@@ -10,17 +10,13 @@
 static const char ROOT[] =
     "(*UCP)(?i)√|sqrt|\\broot|平方根|ルート|\\^\\(?(?:0?\\.5|1/2)|\\*\\* ?0?\\.5|d_?k";
 static const char SOFTMAX[] = "(?i)soft|ソフト|exp";
-static const char BY_COLUMNS[] = "(?i)each column|columns? sum|down the column|列ごと|各列|列方向";
-static const char BY_ROWS[] =
-    "(?i)each row|every row|per row|row-?wise|rows? sums?|行ごと|各行|行方向|axis ?= ?-?1|dim ?= "
-    "?-?1";
 static const char NOT_SCALED[] =
     "(?i)\\b(?:no|not|without|skip\\w*|omit\\w*|un|ignor\\w*|leave out|forget)\\W{0,3}(?:the |any "
     "|do |we )?(?:scal|divi)|"
     "unscaled|スケーリング[^。\\n]{0,12}(?:せ|省|なし|無し|ない)|割ら(?:ず|な)|省略";
 static const char SCALED_SOFTMAX[] = "(?i)(?:softmax|ソフトマックス)\\s*\\(?[^\\n)=]*(?:/|√|sqrt)";
-static const char MASK[] = "(?i)mask|マスク";
 static const char PADDING[] = "(?i)pad|パディング";
+static const char MASK[] = "(?i)mask|マスク";
 
 /* "divide by 1.4", "√2 ≈ 1.41", "1.41で割る": the author chose the rounded root. */
 static int states_number(struct attn_scan *scan, double number) {
@@ -59,6 +55,10 @@ static int is_near(struct attn_scan *scan, const struct attn_block *b, const cha
   return found;
 }
 
+int attn_denies_scale(struct attn_scan *scan) {
+  return attn_occurs(scan->patterns, NOT_SCALED, scan->text);
+}
+
 /* softmax(scores) under the text "softmax(S / √d_k)". */
 static int forgets_stated_scale(struct attn_scan *scan, const struct attn_roles *head,
                                 const struct attn_placement *p) {
@@ -67,8 +67,7 @@ static int forgets_stated_scale(struct attn_scan *scan, const struct attn_roles 
   return p->role == ATTN_ROLE_WEIGHTS && r->uses == 1 && r->use[0].op == ATTN_OP_SOFTMAX &&
          !head->at[ATTN_ROLE_SCALED] && !head->at[ATTN_ROLE_EXPONENTIALS] &&
          r->operand[0] == head->at[ATTN_ROLE_SCORES] &&
-         (is_near(scan, b, SCALED_SOFTMAX) ||
-          (is_near(scan, b, ROOT) && !attn_occurs(scan->patterns, NOT_SCALED, scan->text)));
+         (is_near(scan, b, SCALED_SOFTMAX) || (is_near(scan, b, ROOT) && !attn_denies_scale(scan)));
 }
 
 /* ---- A mask that is neither causal nor of padding: which one was meant? ---- */
@@ -180,18 +179,14 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
     case ATTN_CAUSE_ROUNDING_TOO_COARSE:
       return r->coarse ? ATTN_ACCUSED : accuse_divisor(scan, priors, p, r->cause);
     case ATTN_CAUSE_SOFTMAX_OVER_COLUMNS:
-      return attn_occurs(scan->patterns, BY_COLUMNS, scan->text) &&
-                     !attn_occurs(scan->patterns, BY_ROWS, scan->text)
-                 ? ATTN_EXCUSED
-                 : ATTN_ACCUSED;
+      return attn_mentions_columns(scan) ? ATTN_EXCUSED : ATTN_ACCUSED;
     case ATTN_CAUSE_SOFTMAX_WITHOUT_EXP:
       return attn_occurs(scan->patterns, SOFTMAX, scan->text) ||
                      priors[p->block].bits[ATTN_ROLE_WEIGHTS] > 5
                  ? ATTN_ACCUSED
                  : ATTN_EXCUSED;
     case ATTN_CAUSE_SWAPPED_QK: /* K Q^T is right where queries are columns */
-      if (p->role > ATTN_ROLE_V && attn_occurs(scan->patterns, BY_COLUMNS, scan->text))
-        return ATTN_EXCUSED;
+      if (p->role > ATTN_ROLE_V && attn_mentions_columns(scan)) return ATTN_EXCUSED;
       return p->role <= ATTN_ROLE_V && priors[p->block].bits[p->role] < 3 ? ATTN_UNCERTAIN
                                                                           : ATTN_ACCUSED;
     case ATTN_CAUSE_MASK_OFF_BY_ONE:
@@ -203,12 +198,18 @@ enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_prior
   }
 }
 
-static int may_replace(const struct attn_relation *right, const struct attn_placement *p, int cause,
-                       const struct attn_roles *head) {
+static int may_replace(struct attn_scan *scan, const struct attn_relation *right,
+                       const struct attn_placement *p, int cause, const struct attn_roles *head) {
   if (right->cause != ATTN_CAUSE_NONE || right->row != p->relation->row) return 0;
-  int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING;
+  int causal = right->mask == ATTN_MASK_CAUSAL || right->mask == ATTN_MASK_CAUSAL_PADDING ||
+               right->mask == ATTN_MASK_STATED;
   if (cause == ATTN_CAUSE_MASK_IGNORED && !causal && !head->at[ATTN_ROLE_MASKED]) return 0;
   if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && !causal) return 0;
+  if (cause == ATTN_CAUSE_MASK_OFF_BY_ONE && right->mask == ATTN_MASK_CAUSAL_PADDING &&
+      !attn_occurs(scan->patterns, PADDING, scan->text))
+    return 0;
+  int of_mask = cause == ATTN_CAUSE_MASK_IGNORED || cause == ATTN_CAUSE_MASK_OFF_BY_ONE;
+  if (right->mask && !p->relation->mask && !of_mask) return 0;
   return p->relation->cause != ATTN_CAUSE_NONE || right->divided_by != 1;
 }
 
@@ -226,7 +227,7 @@ const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct a
   c.hints.transposed_weights = reading->transposed_weights;
   int count = attn_relations_list(r, s, p->head, p->role, p->node->grid, &c.hints, &list);
   for (int n = 0; n < count; n++) {
-    if (!may_replace(&list[n], p, cause, &s->head[p->head])) continue;
+    if (!may_replace(scan, &list[n], p, cause, &s->head[p->head])) continue;
     const struct attn_node *node = attn_node_of(r, p->node->grid, &list[n]);
     if (node && node->share > share) share = node->share, best = &list[n];
   }

@@ -1,81 +1,131 @@
 /* numbers.c -- a document read by its numbers. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
-#include "graph.h"
 #include "reading.h"
+#include "snippet.h"
 
-struct attn_numbers {
+/* What a reading needs besides its lesson. */
+struct numbers {
   struct attn_scan scan;
-  struct attn_pool *relations; /* what the search needs */
+  struct attn_pool *search;
   struct attn_priors *priors;
 };
-
-void attn_numbers_free(struct attn_numbers *numbers) {
-  if (!numbers) return;
-  attn_patterns_free(numbers->scan.patterns);
-  attn_pool_free(numbers->relations);
-  free(numbers);
-}
 
 static attn_status no_memory(attn_error *err) {
   return attn_fail(err, ATTN_ERR_MEMORY, NULL, "no memory for the lesson");
 }
 
-static attn_status find_steps(struct attn_numbers *n, attn_lesson *lesson, attn_error *err) {
+/* Numbers that are not read: those of blocks, which a reading has to explain, then strays. */
+static attn_status account(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
+  attn_lesson *lesson = &o->lesson;
+  attn_status status = attn_account_for(&n->scan, n->priors, lesson, n->scan.pool, err);
+  for (int32_t i = 0; i < lesson->unreads; i++)
+    o->unexplained += (int64_t)lesson->unread[i].rows * lesson->unread[i].cols;
+  return status ? status : attn_account_for_strays(&n->scan, lesson, n->scan.pool, err);
+}
+
+static int computed_values(const attn_example *e) {
+  int count = 0;
+  for (int32_t s = 0; s < e->steps; s++)
+    for (int32_t p = 0; e->step[s].op != ATTN_OP_GIVEN && p < e->step[s].printings; p++)
+      count += e->step[s].printing[p].rows * e->step[s].printing[p].cols;
+  return count;
+}
+
+enum { FEW = 3 }; /* values that fit may be chance */
+
+/* Is everything in it understood? */
+static int is_whole(const attn_lesson *lesson) {
+  int computed = 0, whole = lesson->examples > 0 && lesson->unreads == 0;
+  for (int32_t n = 0; n < lesson->examples; n++) {
+    computed += computed_values(&lesson->example[n]);
+    whole &= !lesson->example[n].uncertain;
+  }
+  return whole && computed > FEW;
+}
+
+/* Is the misprint in a block that has no name and is not read? That is listed, as any other. */
+static int is_aside(const struct numbers *n, const attn_lesson *lesson) {
+  static const double OWN_NAME = 5.9; /* bits */
+  int line = n->scan.misprint.place.line;
+  for (int i = 0; i < n->scan.blocks; i++) {
+    const struct attn_block *b = &n->scan.block[i];
+    if (line < b->line || line > b->end || n->priors[i].best >= OWN_NAME) continue;
+    for (int32_t u = 0; u < lesson->unreads; u++)
+      if (lesson->unread[u].line >= b->line && lesson->unread[u].line <= b->end) return 1;
+  }
+  return 0;
+}
+
+/* Does the document need what is misprinted? */
+static int needs_misprint(const struct numbers *n, const attn_lesson *lesson) {
+  int computed = 0;
+  for (int32_t i = 0; i < lesson->examples; i++) computed += computed_values(&lesson->example[i]);
+  return !is_whole(lesson) && !(computed > FEW && is_aside(n, lesson));
+}
+
+static attn_status find_steps(struct numbers *n, struct attn_lesson_owner *o, attn_error *err) {
+  attn_lesson *lesson = &o->lesson;
   struct attn_scan *scan = &n->scan;
   struct attn_reading reading = {.columns = 0};
-  n->priors = attn_pool_take(n->relations, ((size_t)scan->blocks + 1) * sizeof *n->priors);
-  struct attn_relations *r = attn_relations_new(n->relations, scan->patterns);
+  n->priors = attn_pool_take(n->search, ((size_t)scan->blocks + 1) * sizeof *n->priors);
+  struct attn_relations *r = attn_relations_new(n->search, scan->patterns);
   if (!n->priors || !r) return no_memory(err);
   for (int i = 0; i < scan->blocks; i++) attn_block_priors(scan, i, &n->priors[i]);
   attn_status status = attn_assign(scan, r, n->priors, &reading);
   lesson->incomplete = reading.exhausted;
+  if (!status) status = attn_find_mistakes(scan, &reading, n->priors, err);
   if (!status) status = attn_build_lesson(scan, r, &reading, n->priors, scan->pool, lesson, err);
+  if (!status) status = attn_attach_workings(scan, lesson, scan->pool, err);
+  if (!status) status = account(n, o, err);
+  if (!status && scan->misprint.message && needs_misprint(n, lesson))
+    return attn_scan_fail_misprint(scan);
   return status || !attn_patterns_failed(scan->patterns) ? status : no_memory(err);
 }
 
-static attn_status read_into(struct attn_numbers *n, attn_lesson *lesson, const char *text,
-                             size_t bytes, const char *file, attn_error *err) {
+/* Those of snippets are in between. */
+static void sort_examples(attn_lesson *lesson) {
+  for (int n = 1; n < lesson->examples; n++) {
+    attn_example moved = lesson->example[n];
+    int at = n;
+    for (; at > 0 && lesson->example[at - 1].line > moved.line; at--)
+      lesson->example[at] = lesson->example[at - 1];
+    lesson->example[at] = moved;
+  }
+}
+
+static attn_status read_into(struct numbers *n, struct attn_lesson_owner *o, const char *text,
+                             size_t bytes, const char *file, int snippets, attn_error *err) {
+  attn_lesson *lesson = &o->lesson;
   const char *name = file ? file : "-";
   lesson->file = attn_pool_text(n->scan.pool, name, strlen(name));
-  if (!lesson->file || !n->scan.patterns || !n->relations) return no_memory(err);
-  attn_status status = attn_scan_document(&n->scan, text, bytes, file);
+  if (!lesson->file || !n->scan.patterns || !n->search) return no_memory(err);
+  attn_status status = attn_scan_open(&n->scan, text, bytes, &file);
   lesson->japanese = n->scan.japanese;
-  return status ? status : find_steps(n, lesson, err);
+  if (!status && snippets) status = attn_add_snippets(&n->scan, lesson);
+  if (!status) status = attn_scan_document(&n->scan, file);
+  if (!status) status = find_steps(n, o, err);
+  sort_examples(lesson);
+  return status;
 }
 
-attn_status attn_read_numbers(const char *text, size_t bytes, const char *file,
-                              struct attn_numbers **numbers, attn_lesson **lesson,
-                              attn_error *err) {
+attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
+                              attn_lesson **lesson, attn_error *err) {
   struct attn_pool *pool = attn_pool_new();
   struct attn_lesson_owner *o = pool ? attn_pool_take(pool, sizeof *o) : NULL;
-  struct attn_numbers *n = calloc(1, sizeof *n);
-  *numbers = NULL, *lesson = NULL;
+  struct numbers n = {.scan = {.pool = pool, .err = err}};
   attn_status status = ATTN_ERR_MEMORY;
-  if (o && n) {
-    o->memory = n->scan.pool = pool;
-    n->scan.err = err;
-    n->scan.patterns = attn_patterns_new();
-    n->relations = attn_pool_new();
-    status = read_into(n, &o->lesson, text, bytes, file, err);
+  *lesson = NULL;
+  if (o) {
+    o->memory = pool;
+    n.scan.patterns = attn_patterns_new();
+    n.search = attn_pool_new();
+    status = read_into(&n, o, text, bytes, file, snippets, err);
   }
-  if (!status) {
-    *numbers = n, *lesson = &o->lesson;
-    return ATTN_OK;
-  }
-  attn_numbers_free(n);
+  attn_patterns_free(n.scan.patterns);
+  attn_pool_free(n.search);
+  if (!status) return *lesson = &o->lesson, ATTN_OK;
   attn_pool_free(pool);
   return status == ATTN_ERR_MEMORY ? no_memory(err) : status;
-}
-
-attn_status attn_list_unread(struct attn_numbers *numbers, attn_lesson *lesson,
-                             struct attn_pool *pool, attn_error *err) {
-  return attn_account_for(&numbers->scan, numbers->priors, lesson, pool, err);
-}
-
-attn_status attn_list_strays(struct attn_numbers *numbers, attn_lesson *lesson,
-                             struct attn_pool *pool, attn_error *err) {
-  return attn_account_for_strays(&numbers->scan, lesson, pool, err);
 }

@@ -15,16 +15,30 @@ enum attn_accusation {
 enum attn_accusation attn_accuse(struct attn_scan *scan, const struct attn_priors *priors,
                                  const struct attn_roles *head, const struct attn_placement *p,
                                  int *cause);
+/* Does the document say that nothing is divided? */
+int attn_denies_scale(struct attn_scan *scan);
 /* The relation that should have been used, or the placement's own. NULL: no memory. */
 const struct attn_relation *attn_right_relation(struct attn_scan *scan, struct attn_relations *r,
                                                 const struct attn_reading *reading,
                                                 const struct attn_placement *p, int cause);
 
-/* steps_of_reading.c. Adds the examples of a reading to lesson (memory from pool) and lists what is
+/* mistakes.c. ATTN_ERR_FORMAT, where a matrix is called by its name, is not read, and does not go
+ * together with one that is. */
+attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_reading *reading,
+                               const struct attn_priors *priors, attn_error *err);
+
+/* steps_of_reading.c. The step of a role. */
+int attn_step_of_role(int role);
+/* Adds the examples of a reading to lesson (memory from pool) and lists what is
  * not read. Errors: ATTN_ERR_MEMORY. */
 attn_status attn_build_lesson(struct attn_scan *scan, struct attn_relations *r,
                               const struct attn_reading *reading, const struct attn_priors *priors,
                               struct attn_pool *pool, attn_lesson *lesson, attn_error *err);
+
+/* workings.c. What is worked out on the way to a step, and rows of steps once more: further
+ * printings. Memory from pool. Errors: ATTN_ERR_MEMORY. */
+attn_status attn_attach_workings(struct attn_scan *scan, attn_lesson *lesson,
+                                 struct attn_pool *pool, attn_error *err);
 
 /* account.c. Lists the numbers of the document that no step of lesson shows: lesson->unread. */
 attn_status attn_account_for(struct attn_scan *scan, const struct attn_priors *priors,
@@ -42,16 +56,9 @@ int attn_is_known(const struct attn_known *known, const attn_cell *cell);
 int attn_has_decimals(const struct attn_known *known, int decimals);
 int attn_is_known_size(const struct attn_known *known, double size);
 
-/* numbers.c: a document read by its numbers: scan, priors, search, steps. */
-struct attn_numbers;
-/* *lesson is owned by the caller, *numbers too; both are NULL on failure. */
-attn_status attn_read_numbers(const char *text, size_t bytes, const char *file,
-                              struct attn_numbers **numbers, attn_lesson **lesson, attn_error *err);
-/* attn_account_for with the scan of numbers. */
-attn_status attn_list_unread(struct attn_numbers *numbers, attn_lesson *lesson,
-                             struct attn_pool *pool, attn_error *err);
-attn_status attn_list_strays(struct attn_numbers *numbers, attn_lesson *lesson,
-                             struct attn_pool *pool, attn_error *err);
-void attn_numbers_free(struct attn_numbers *numbers);
+/* numbers.c: a document read by its numbers: scan, priors, search, steps, account. snippets: 1 to
+ * follow its Python as programs. *lesson is owned by the caller; NULL on failure. */
+attn_status attn_read_numbers(const char *text, size_t bytes, const char *file, int snippets,
+                              attn_lesson **lesson, attn_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* value.c -- which brackets are values: vectors, matrices and tensors. */
+/* bracketed.c -- which brackets are values: vectors, matrices and tensors. */
 #include <string.h>
 
 #include "brackets.h"
@@ -77,8 +77,9 @@ static int check_widths(struct attn_value_reader *p, const struct attn_range *gr
     const attn_cell *cell = &p->cell[row->first];
     if (row->count == width) continue;
     p->status = attn_fail_at(p->scan->err, ATTN_ERR_FORMAT, cell->line, cell->column,
-                             "rows of different lengths: %zu here, %zu in the first one",
-                             row->count, width);
+                             "row %zu has %zu numbers, but the rows above have %zu: give all rows "
+                             "of a matrix the same length",
+                             r - grid->first + 1, row->count, width);
     return 0;
   }
   return 1;
@@ -131,15 +132,31 @@ static int is_value(struct attn_value_reader *p, size_t at, enum attn_shape shap
   return p->cells >= 2 || (c != '(' && c != '{' && follows_equals(p, at));
 }
 
-int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value,
-                    size_t *end) {
-  if (!may_be_value(p, at)) return 0;
+static enum attn_shape read_shape(struct attn_value_reader *p, size_t at, size_t *end) {
   p->cells = p->rows = p->grids = 0;
   p->mixed = 0;
   p->reached = at;
-  enum attn_shape shape = attn_read_brackets(p, at, 0, end);
+  return attn_read_brackets(p, at, 1, end);
+}
+
+int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value,
+                    size_t *end) {
+  if (!may_be_value(p, at)) return 0;
+  enum attn_shape shape = read_shape(p, at, end);
   if (p->status != ATTN_OK) return 0;
   return is_value(p, at, shape) ? copy_value(p, at, value) : charge(p, at);
+}
+
+int attn_read_array(struct attn_value_reader *p, size_t at, int strict, attn_printing *table,
+                    size_t *end) {
+  enum attn_shape shape = read_shape(p, at, end);
+  if (p->status != ATTN_OK) return 0;
+  if (shape == ATTN_SHAPE_WORDS || p->mixed) return charge(p, at);
+  join_rows(p);
+  if (p->grids != 1 || (!strict && attn_rows_differ(p, p->grid[0].first, p->grid[0].count)))
+    return 0;
+  *table = (attn_printing){.rows = 0};
+  return copy_grid(p, &p->grid[0], p->text->origin[at], table);
 }
 
 attn_status attn_value_status(const struct attn_value_reader *p) { return p->status; }

@@ -207,9 +207,13 @@ static int is_cell_end(const struct bracket *b, uint32_t c) {
   return c == CELL || c == ',' || (c == '&' && b->is_matrix) || (is_space(c) && !b->has_ampersands);
 }
 
+/* The row of a matrix, which may be left to the reader in part: [[1, …], [?, 2]]. */
+static int is_row_of(const struct bracket *b) { return b->is_matrix || b->depth > 1; }
+
 static int is_of_a_number(const struct bracket *b, uint32_t c) {
+  if (c == '?') return is_row_of(b);
   if (c < 0x80) return is_digit(c) || is_space(c) || strchr(".+-/*^eE%)nanNAxif", (int)c) != NULL;
-  return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE || (c == 0x2026 && b->is_matrix);
+  return c == ROOT || c == 0xD7 || c == 0xB7 || c == INFINITE || (c == 0x2026 && is_row_of(b));
 }
 
 /* What a line begins with in quotations, comments and sessions: "> ", "# ", "... ". */

@@ -158,6 +158,7 @@ static const struct notation notations[] = {
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+\\{" TERMS "\\}", "$1/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED "\\s*+" BRACED, "$1/$2", 0, "\\"},
     {"\\\\sqrt\\s*+" BRACED, "\u221A$1", 0, "\\"},
+    {"\\\\[dt]?frac\\s*+\\{(e\\^\\{-?[\\d.]++\\})\\}\\s*+" BRACED_TWICE, "($1)/($2)", 0, "\\"},
     {"\\\\[dt]?frac\\s*+" BRACED_TWICE "\\s*+" BRACED_TWICE, "$1/$2", 0, "\\"},
     {"([_^])" BRACED, "$1$2", 0, "{"},
 
@@ -213,7 +214,8 @@ static const struct notation notations[] = {
      "^,\\n;]++),)*+",
      ATTN_MARK_OPEN, TYPST, "("},
     {"\\bapprox\\b", "=", TYPST, "x"},
-    {"\"(-?(?:inf(?:inity)?|\u221E|nan|[\\d.]++))\"", "$1", 0, "\""},
+    {"\"(-?(?:inf(?:inity)?|\u221E|nan|\\d*+\\.\\d*+))\"", "$1", 0, "\""},
+    {"(?<!\\|)(?<!\\| )\"(-?\\d++)\"", "$1", 0, "\""}, /* between pipes it is a token */
     {"(*UCP)\\*\\*|__(?=\\w)|`++", " ", 0, "*_`"},
     {"(?i)-\\s?inf(?:inity|ty|\\.)?\\b|-\\s?\u221E|-1e\\+?0?9\\b|-1\\.0*+e\\+?0?[79]\\b|-oo\\b",
      "-\u221E", 0, "-"},

@@ -50,7 +50,7 @@ static int equals(struct slice s, const char *word) {
 
 static int is_no_value(struct slice s) {
   static const char *const blanks[] = {
-      "-", ".", "\u2026", "\u00D7", "x", "\u00B7\u00B7", "masked", "NA", "N/A",
+      "-", ".", "\u00D7", "x", "\u00B7\u00B7", "masked", "NA", "N/A",
   };
   if (s.bytes == 0) return 1;
   for (size_t n = 0; n < sizeof blanks / sizeof *blanks; n++)
@@ -66,6 +66,7 @@ static int is_nan(struct slice s) {
 
 /* Cells without arithmetic: a blank, an infinity, NaN. */
 static int special(struct slice s, attn_cell *cell) {
+  if (equals(s, "\u2026") || equals(s, "?")) return *cell = attn_cell_open(), 1;
   if (is_no_value(s)) return *cell = attn_cell_blank(), 1;
   if (equals(s, "-\u221E")) return *cell = attn_cell_exact(-INFINITY), 1;
   if (equals(s, "\u221E")) return *cell = attn_cell_exact(INFINITY), 1;

@@ -84,24 +84,25 @@ static attn_status check_environments(struct attn_scan *scan) {
 
 /* ---- the document ---- */
 
-static attn_status scan_source(struct attn_scan *scan, const char *file) {
+attn_status attn_scan_open(struct attn_scan *scan, const char *text, size_t bytes,
+                           const char **file) {
+  attn_status status = attn_notebook_text(scan, &text, &bytes, file);
+  if (status == ATTN_OK)
+    status = attn_source_open(&scan->source, text, bytes, scan->pool, scan->err);
+  if (status == ATTN_OK) scan->japanese = attn_source_is_japanese(&scan->source);
+  return status == ATTN_OK ? attn_scan_headings(scan) : status;
+}
+
+attn_status attn_scan_document(struct attn_scan *scan, const char *file) {
   struct attn_canonical text;
   struct attn_scan_lines lines;
-  scan->japanese = attn_source_is_japanese(&scan->source);
   attn_status status = check_digits(scan);
   if (status == ATTN_OK) status = check_environments(scan);
   if (status == ATTN_OK) status = attn_canonical_text(scan, file, &text);
   if (status == ATTN_OK) scan->text = text.text;
+  if (status == ATTN_OK) status = attn_scan_misprint(scan, &text);
   if (status == ATTN_OK) status = attn_scan_lines(scan, &text, &lines);
   if (status == ATTN_OK) status = attn_scan_blocks(scan, &lines);
   return status == ATTN_OK && attn_patterns_failed(scan->patterns) ? attn_scan_no_memory(scan)
                                                                    : status;
-}
-
-attn_status attn_scan_document(struct attn_scan *scan, const char *text, size_t bytes,
-                               const char *file) {
-  attn_status status = attn_notebook_text(scan, &text, &bytes, &file);
-  if (status == ATTN_OK)
-    status = attn_source_open(&scan->source, text, bytes, scan->pool, scan->err);
-  return status == ATTN_OK ? scan_source(scan, file) : status;
 }

@@ -3,9 +3,11 @@
  * Knows notations, not attention. One pass:
  *
  *   notebook.c           the cells of a Jupyter notebook -> text
+ *   headings.c           the headings, and titles of examples
  *   text.c, character.c  bytes -> canonical text: characters one to one, then markup.c and typst.c
  *                        (tables -> rows between pipes) and notation.c, the table of notations;
  *                        each byte keeps the offset that it comes from
+ *   misprint.c           a word among the numbers of a matrix; lists and fences that are not closed
  *   number.c             one cell: a literal, -inf, blank, a fraction, a root, a sum
  *   bracketed.c, brackets.c  brackets -> values: matrices and vectors
  *   line.c               the lines that are left, which refer to values
@@ -15,6 +17,7 @@
  *   drawn.c              brackets drawn over several lines
  *   paragraph.c, sentence.c  sentences: the lines of one, its vectors
  *   results.c, groups.c  the numbers of a sentence, by kind -> blocks
+ *   shown_rows.c         results that are shown row by row -> matrices
  *   turn.c               rows that recur token by token -> matrices
  *   mention.c, stray.c   the numbers that are in no block
  *   worked.c             arithmetic in a line: do its sides agree?
@@ -51,8 +54,10 @@ struct attn_block {
   char **label; /* of its rows */
   int column_labels;
   char **column_label;
-  int ordinal;  /* of the blocks of one line without a name: 0, 1, .. */
-  int siblings; /* how many blocks of one line without a name; 0: it has its own line or name */
+  int ordinal;    /* of the blocks of one line without a name: 0, 1, .. */
+  int siblings;   /* how many blocks of one line without a name; 0: it has its own line or name */
+  int stated_row; /* of a vector that is shown as row 1, 2, ..; 0: none */
+  int is_factor;  /* 1: of a product that is worked out in its line */
   int readings;
   attn_printing
       reading[ATTN_READINGS]; /* [0] the likely one; the others where the shape is in doubt */
@@ -67,14 +72,26 @@ struct attn_stray {
   attn_cell cell;
 };
 
-/* Arithmetic of a line: 1·2 + 2·1 = 4; a sum of vectors without a result; indices that do not count. */
+/* Arithmetic: 1·2 + 2·1 = 4; a sum of vectors without a result; a row that is shown with the working
+ * of another; indices that do not count. */
 struct attn_worked {
-  char *name;      /* the words in front of it, never NULL */
+  char *name;            /* the words in front of it, never NULL */
   attn_cell first, last; /* its first number, and the last one */
   int numbers;
   int differs; /* 1: two of its sides differ by more than rounding */
-  int values;  /* of a sum without a result: numbers of the example */
-  attn_cell *value;
+  int row;     /* that it is shown as: 1, 2, ..; 0: none */
+  int sides;
+  attn_printing *side; /* of one row each; a blank cell: not worked out */
+  int factors;         /* of a sum of vectors: 0.3 and 0.7 of 0.3 (1, 0) + 0.7 (0, 1) */
+  attn_cell *factor;
+  int is_read; /* 1: a step shows it */
+};
+
+/* A heading of the source, without its marks. */
+struct attn_scan_heading {
+  int line;
+  int marked; /* 0: a short line of words alone, which counts where no heading is marked */
+  char *text;
 };
 
 struct attn_scan {
@@ -82,9 +99,15 @@ struct attn_scan {
   struct attn_patterns *patterns;
   struct attn_source source;
   int japanese;
-  char *text; /* canonical, 0-terminated */
+  int headings;
+  struct attn_scan_heading *heading; /* in the order of the document */
+  char *text;                        /* canonical, 0-terminated */
   int blocks;
   struct attn_block *block;
+  struct attn_misprint {
+    struct attn_source_position place;
+    char *message; /* NULL: there is none */
+  } misprint;      /* the first, which is an error unless the rest of the document is understood */
   int strays;
   struct attn_stray *stray;
   int workeds;
@@ -92,14 +115,28 @@ struct attn_scan {
   attn_error *err; /* of the caller, may be NULL */
 };
 
-/* Scans a document. file: its name, for the notation that an extension implies (.tex, .m, .typ);
- * may be NULL. Everything is allocated from scan->pool, which the caller owns, as well as
- * scan->patterns; both are set by the caller, and so is err.
+/* Opens a document: the text of a notebook's cells, checked; *file: its name, for the notation that
+ * an extension implies (.tex, .m, .typ); may be NULL. Everything is allocated from scan->pool,
+ * which the caller owns, as well as scan->patterns; both are set by the caller, and so is err.
  *
- * Errors: ATTN_ERR_FORMAT with line and column: not UTF-8, empty, rows of different lengths, not a
- * number, not a finite number, nested too deeply, an unterminated matrix. ATTN_ERR_MEMORY. */
-attn_status attn_scan_document(struct attn_scan *scan, const char *text, size_t bytes,
-                               const char *file);
+ * Errors: ATTN_ERR_FORMAT with line and column: not UTF-8, empty. ATTN_ERR_MEMORY. */
+attn_status attn_scan_open(struct attn_scan *scan, const char *text, size_t bytes,
+                           const char **file);
+
+/* The heading of an example that begins in a line, after one that began in the line `after` (0:
+ * none): the nearest that is not of a part, as "Inputs". NULL: there is none. */
+const struct attn_scan_heading *attn_scan_title(const struct attn_scan *scan, int line, int after);
+/* The nearest heading. NULL: there is none. */
+const struct attn_scan_heading *attn_scan_heading_above(const struct attn_scan *scan, int line);
+
+/* Scans the document that was opened.
+ *
+ * Errors: ATTN_ERR_FORMAT with line and column: rows of different lengths, not a number, not a
+ * finite number, nested too deeply, an unterminated matrix. ATTN_ERR_MEMORY. */
+attn_status attn_scan_document(struct attn_scan *scan, const char *file);
+
+/* Reports the misprint that the scan has found. Returns ATTN_ERR_FORMAT. */
+attn_status attn_scan_fail_misprint(const struct attn_scan *scan);
 
 /* ---- between the files of scan ---- */
 
@@ -118,6 +155,16 @@ struct attn_canonical {
 #define ATTN_MARK_VALUE "\u25A3" /* around the index of a value: in lines only */
 attn_status attn_canonical_text(struct attn_scan *scan, const char *file,
                                 struct attn_canonical *out);
+
+/* headings.c */
+attn_status attn_scan_headings(struct attn_scan *scan);
+
+/* misprint.c: finds the first word among the numbers of a matrix, list that is not closed, or fence.
+ */
+attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text);
+/* Keeps a misprint of its message, unless there is an earlier one. */
+attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_position place,
+                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* number.c: the cell that text[0, bytes) is, without line and column; 0: it is words. A number
  * beyond the range of a double has the value +-infinity and kind NUMBER; NaN has the value NaN and
@@ -148,6 +195,10 @@ attn_status attn_scan_lines(struct attn_scan *scan, const struct attn_canonical 
 
 /* label.c: is it a name with an index, or a letter: q1, W_Q2, x? */
 int attn_label_is_indexed(const char *label);
+/* Does b follow a as in A, B, C? Such labels are names of rows, not of matrices. */
+int attn_label_follows(const char *a, const char *b);
+/* Are the labels A, B, ..? */
+int attn_labels_are_letters(char *const *label, int labels);
 
 /* blocks.c, with the files that it names above */
 attn_status attn_scan_blocks(struct attn_scan *scan, struct attn_scan_lines *lines);

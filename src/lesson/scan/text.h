@@ -81,6 +81,10 @@ struct attn_value_reader *attn_value_reader_new(struct attn_scan *scan,
 int attn_read_value(struct attn_value_reader *p, size_t at, struct attn_scan_value *value,
                     size_t *end);
 attn_status attn_value_status(const struct attn_value_reader *p);
+/* The matrix in the bracket at `at`, one number too. strict: rows of different lengths are an
+ * error, else they are no matrix. 0: none, or an error. */
+int attn_read_array(struct attn_value_reader *p, size_t at, int strict, attn_printing *table,
+                    size_t *end);
 
 /* notebook.c: replaces the text of a notebook by that of its cells, and the file name by one that
  * fits; leaves any other text as it is. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "eval.h"
 #include "python_graph.h"
 
 typedef struct attn_py_value value;
@@ -35,10 +36,10 @@ static double work_of(const attn_step *a, const attn_step *b, int op) {
 static attn_status misfit(struct attn_py_follower *f, const attn_step *a, const attn_step *b) {
   int64_t line = b->printings ? b->printing[0].line : a->printings ? a->printing[0].line : 0;
   int64_t column = b->printings ? b->printing[0].column : a->printings ? a->printing[0].column : 0;
-  return attn_fail_at(f->a->err, ATTN_ERR_FORMAT, line ? line : f->ex->line, column ? column : 1,
-                      "%s is %dx%d and %s is %dx%d: the shapes do not match%s", a->symbol,
-                      (int)a->exact.rows, (int)a->exact.cols, b->symbol, (int)b->exact.rows,
-                      (int)b->exact.cols,
+  return attn_fail_at(f->maker->err, ATTN_ERR_FORMAT, line ? line : f->ex->line,
+                      column ? column : 1, "%s is %dx%d and %s is %dx%d: the shapes do not match%s",
+                      a->symbol, (int)a->exact.rows, (int)a->exact.cols, b->symbol,
+                      (int)b->exact.rows, (int)b->exact.cols,
                       a->exact.cols == b->exact.cols ? "; did you mean the transpose?" : "");
 }
 
@@ -49,13 +50,13 @@ value attn_py_step(struct attn_py_follower *f, int name, int op, double scalar, 
   const attn_step *b = operands > 1 ? &f->ex->step[operand[1]] : NULL;
   if (a) f->scope->work += work_of(a, b, op);
   if (f->scope->work > WORK_MAX) return UNKNOWN;
-  attn_step *step = attn_add_step(f->a, f->ex, name, -1, op);
+  attn_step *step = attn_add_step(f->maker, f->ex, name, -1, op);
   if (!step) return f->status = ATTN_ERR_MEMORY, UNKNOWN;
   step->scalar = scalar;
   step->axis = axis;
   step->operands = operands;
   for (int i = 0; i < operands; i++) step->operand[i] = operand[i];
-  f->status = attn_compute_step(f->a, f->ex, step);
+  f->status = attn_compute_step(f->maker, f->ex, step);
   if (!f->status) return step_of(f->ex->steps - 1);
   f->ex->steps--;
   if (f->status == ATTN_ERR_SHAPE && b)
@@ -98,8 +99,8 @@ static value call_it(struct attn_py_follower *f, value v, int op) {
   size_t size = 0, n = 0;
   for (int i = 0; i < 4; i++) size += strlen(parts[i]);
   if (size > 40) return v;
-  step->symbol = attn_pool_take(f->a->pool, size + 1);
-  if (!step->symbol) return f->status = attn_no_memory(f->a), UNKNOWN;
+  step->symbol = attn_pool_take(f->maker->pool, size + 1);
+  if (!step->symbol) return f->status = attn_no_memory(f->maker), UNKNOWN;
   for (int i = 0; i < 4; i++) {
     memcpy(step->symbol + n, parts[i], strlen(parts[i]));
     n += strlen(parts[i]);
@@ -283,13 +284,13 @@ static value triangle(struct attn_py_follower *f, const struct attn_expr *e, int
   if (!is_step(a) || !is_scalar(shift) || at(f, a)->op != ATTN_OP_GIVEN) return UNKNOWN;
   const attn_matrix from = at(f, a)->exact;
   if (a.step == f->ex->steps - 1 && said_inline(e)) f->ex->steps--; /* ones(3, 3) has no name */
-  attn_matrix m = attn_matrix_new(f->a->pool, from.rows, from.cols);
-  attn_step *step = m.at ? attn_add_step(f->a, f->ex, ATTN_STEP_MASK, -1, ATTN_OP_GIVEN) : NULL;
-  if (!step) return f->status = attn_no_memory(f->a), UNKNOWN;
+  attn_matrix m = attn_matrix_new(f->maker->pool, from.rows, from.cols);
+  attn_step *step = m.at ? attn_add_step(f->maker, f->ex, ATTN_STEP_MASK, -1, ATTN_OP_GIVEN) : NULL;
+  if (!step) return f->status = attn_no_memory(f->maker), UNKNOWN;
   attn_printing p = {.rows = m.rows, .cols = m.cols, .line = e->line, .column = e->column};
   size_t count = (size_t)m.rows * (size_t)m.cols;
-  p.cells = attn_pool_take(f->a->pool, count * sizeof *p.cells);
-  if (!p.cells) return f->status = attn_no_memory(f->a), UNKNOWN;
+  p.cells = attn_pool_take(f->maker->pool, count * sizeof *p.cells);
+  if (!p.cells) return f->status = attn_no_memory(f->maker), UNKNOWN;
   for (size_t i = 0; i < count; i++) {
     double off = (double)(i % (size_t)m.cols) - (double)(i / (size_t)m.cols) - shift.scalar;
     double x = (lower ? off <= 0 : off >= 0) ? from.at[i] : 0;
@@ -297,7 +298,7 @@ static value triangle(struct attn_py_follower *f, const struct attn_expr *e, int
     p.cells[i] = (attn_cell){ATTN_CELL_EXACT, -1, x, x, x, e->line, e->column};
   }
   step->exact = m;
-  f->status = attn_add_printing(f->a, step, &p);
+  f->status = attn_add_printing(f->maker, step, &p);
   return f->status ? UNKNOWN : step_of(f->ex->steps - 1);
 }
 
@@ -374,15 +375,15 @@ static value call(struct attn_py_follower *f, const struct attn_expr *e) {
 /* ---- expressions ---- */
 
 static value given(struct attn_py_follower *f, const attn_printing *table) {
-  attn_step *step = attn_add_step(f->a, f->ex, ATTN_STEP_OTHER, -1, ATTN_OP_GIVEN);
+  attn_step *step = attn_add_step(f->maker, f->ex, ATTN_STEP_OTHER, -1, ATTN_OP_GIVEN);
   size_t count = (size_t)table->rows * (size_t)table->cols;
   attn_printing p = *table;
   if (!step || !count)
     return step ? (f->ex->steps--, UNKNOWN) : (f->status = ATTN_ERR_MEMORY, UNKNOWN);
   p.row0 = p.col0 = 0;
-  p.cells = attn_pool_take(f->a->pool, count * sizeof *p.cells);
-  step->exact = attn_matrix_new(f->a->pool, p.rows, p.cols);
-  if (!p.cells || !step->exact.at) return f->status = attn_no_memory(f->a), UNKNOWN;
+  p.cells = attn_pool_take(f->maker->pool, count * sizeof *p.cells);
+  step->exact = attn_matrix_new(f->maker->pool, p.rows, p.cols);
+  if (!p.cells || !step->exact.at) return f->status = attn_no_memory(f->maker), UNKNOWN;
   for (size_t i = 0; i < count; i++) {
     p.cells[i] = table->cells[i];
     step->exact.at[i] = table->cells[i].value;
@@ -390,7 +391,7 @@ static value given(struct attn_py_follower *f, const attn_printing *table) {
     f->ex->steps--;
     return UNKNOWN;
   }
-  f->status = attn_add_printing(f->a, step, &p);
+  f->status = attn_add_printing(f->maker, step, &p);
   return f->status ? UNKNOWN : step_of(f->ex->steps - 1);
 }
 

@@ -2,7 +2,7 @@
 #ifndef ATTN_LESSON_PYTHON_GRAPH_H
 #define ATTN_LESSON_PYTHON_GRAPH_H
 
-#include "assemble.h"
+#include "snippet.h"
 
 enum attn_py_value_kind {
   ATTN_VALUE_UNKNOWN, /* what is not followed, and all that uses it */
@@ -40,7 +40,7 @@ struct attn_py_import {
 };
 
 struct attn_py_follower {
-  struct attn_assembly *a;
+  struct attn_maker *maker;
   attn_example *ex, *earlier; /* earlier: the examples before this */
   int number;                 /* of this example */
   struct attn_py_scope *scope;

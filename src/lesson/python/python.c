@@ -1,25 +1,27 @@
-/* python.c -- expressions of Python snippets, and the results that comments give. */
+/* python.c -- expressions of Python snippets. */
 #include <math.h>
 #include <string.h>
 
-#include "reader.h"
+#include "cell.h"
+#include "snippet.h"
+#include "text.h"
 
 static struct attn_expr *node(struct attn_cursor *c, enum attn_expr_kind kind, size_t offset) {
-  struct attn_expr *e = attn_pool_take(c->r->pool, sizeof *e);
-  if (!e) return attn_reader_no_memory(c->r), NULL;
-  struct attn_source_position place = attn_source_place(&c->r->source, offset);
+  struct attn_expr *e = attn_pool_take(c->p->scan->pool, sizeof *e);
+  if (!e) return attn_python_no_memory(c->p), NULL;
+  struct attn_source_position place = attn_source_place(&c->p->scan->source, offset);
   e->kind = kind;
   e->line = place.line;
   e->column = place.column;
   return e;
 }
 
-static int named(struct attn_cursor *c, enum attn_expr_kind kind, struct attn_span name,
+static int named(struct attn_cursor *c, enum attn_expr_kind kind, struct attn_part name,
                  struct attn_expr **e) {
   *e = node(c, kind, name.begin);
   if (!*e) return ATTN_FAILED;
-  (*e)->text = attn_pool_text(c->r->pool, c->r->source.text + name.begin, name.end - name.begin);
-  return (*e)->text ? ATTN_YES : attn_reader_no_memory(c->r);
+  (*e)->text = attn_pool_text(c->p->scan->pool, c->p->code + name.begin, name.end - name.begin);
+  return (*e)->text ? ATTN_YES : attn_python_no_memory(c->p);
 }
 
 static int number(struct attn_cursor *c, double value, size_t offset, struct attn_expr **e) {
@@ -32,12 +34,12 @@ static int number(struct attn_cursor *c, double value, size_t offset, struct att
 /* a + a + .. leans to the left as deep as it is long: who follows it later recurses as deep. */
 static int add_argument(struct attn_cursor *c, struct attn_expr *call, struct attn_expr *argument) {
   if (argument->height >= ATTN_HEIGHT_MAX)
-    return attn_reader_fail(c->r, c->token.begin, "an expression of more than %d operations",
+    return attn_python_fail(c->p, c->token.begin, "an expression of more than %d operations",
                             ATTN_HEIGHT_MAX);
   if (call->height <= argument->height) call->height = argument->height + 1;
-  if (attn_pool_grow(c->r->pool, (void **)&call->argument, (size_t)call->arguments,
+  if (attn_pool_grow(c->p->scan->pool, (void **)&call->argument, (size_t)call->arguments,
                      sizeof(struct attn_expr *)))
-    return attn_reader_no_memory(c->r);
+    return attn_python_no_memory(c->p);
   call->argument[call->arguments++] = argument;
   return ATTN_YES;
 }
@@ -50,6 +52,24 @@ static int says(const struct attn_expr *e, const char *const *words) {
 }
 
 static int expression(struct attn_cursor *c, struct attn_expr **e);
+
+static struct attn_part part_of(const struct attn_python_token *t) {
+  return (struct attn_part){t->begin, t->end};
+}
+
+/* Is the sign at the token followed by itself: "==", "**"? */
+static int is_doubled(const struct attn_cursor *c, char sign) {
+  return c->at < c->end && c->p->code[c->at] == sign;
+}
+
+static int is_infinity(const struct attn_cursor *c) {
+  static const char *const NAMES[] = {"inf", "Infinity", "Inf"};
+  size_t bytes = c->token.end - c->token.begin;
+  for (size_t n = 0; n < sizeof NAMES / sizeof *NAMES; n++)
+    if (strlen(NAMES[n]) == bytes && memcmp(c->p->code + c->token.begin, NAMES[n], bytes) == 0)
+      return 1;
+  return 0;
+}
 
 /* ---- What calls become ---- */
 
@@ -86,8 +106,8 @@ static int filled(struct attn_cursor *c, struct attn_expr *call) {
   attn_printing *t = &call->table;
   *t = (attn_printing){
       .rows = (int)last[0], .cols = (int)last[1], .line = call->line, .column = call->column};
-  t->cells = attn_pool_take(c->r->pool, (size_t)t->rows * (size_t)t->cols * sizeof *t->cells);
-  if (!t->cells) return attn_reader_no_memory(c->r);
+  t->cells = attn_pool_take(c->p->scan->pool, (size_t)t->rows * (size_t)t->cols * sizeof *t->cells);
+  if (!t->cells) return attn_python_no_memory(c->p);
   for (int i = 0; i < t->rows; i++)
     for (int j = 0; j < t->cols; j++) {
       attn_cell *cell = &t->cells[(size_t)i * (size_t)t->cols + (size_t)j];
@@ -122,16 +142,16 @@ static int simplify(struct attn_cursor *c, struct attn_expr **e, int method) {
 
 /* ---- Calls ---- */
 
-static int keyword(struct attn_cursor *c, struct attn_expr *call, struct attn_span name) {
+static int keyword(struct attn_cursor *c, struct attn_expr *call, struct attn_part name) {
   struct attn_expr *value;
   int result = expression(c, &value);
   if (result != ATTN_YES) return result;
-  struct attn_pool *pool = c->r->pool;
+  struct attn_pool *pool = c->p->scan->pool;
   size_t count = (size_t)call->keywords;
-  char *text = attn_pool_text(pool, c->r->source.text + name.begin, name.end - name.begin);
+  char *text = attn_pool_text(pool, c->p->code + name.begin, name.end - name.begin);
   if (!text || attn_pool_grow(pool, (void **)&call->keyword, count, sizeof(char *)) ||
       attn_pool_grow(pool, (void **)&call->keyword_value, count, sizeof(struct attn_expr *)))
-    return attn_reader_no_memory(c->r);
+    return attn_python_no_memory(c->p);
   call->keyword[count] = text;
   call->keyword_value[count] = value;
   call->keywords++;
@@ -140,11 +160,11 @@ static int keyword(struct attn_cursor *c, struct attn_expr *call, struct attn_sp
 
 static int one_argument(struct attn_cursor *c, struct attn_expr *call) {
   struct attn_cursor before = *c;
-  if (c->token.kind == ATTN_TOKEN_WORD) {
+  if (c->token.kind == ATTN_PYTHON_WORD) {
     if (attn_advance(c) != ATTN_YES) return ATTN_FAILED;
-    if (c->token.kind == ATTN_TOKEN_RELATION && c->at < c->end && c->r->source.text[c->at] != '=') {
+    if (attn_token_is(c, '=') && !is_doubled(c, '=')) {
       int result = attn_advance(c);
-      return result == ATTN_YES ? keyword(c, call, before.token.name) : result;
+      return result == ATTN_YES ? keyword(c, call, part_of(&before.token)) : result;
     }
     *c = before;
   }
@@ -156,13 +176,13 @@ static int one_argument(struct attn_cursor *c, struct attn_expr *call) {
 /* From ( to ). */
 static int arguments(struct attn_cursor *c, struct attn_expr *call) {
   int result = attn_advance(c);
-  c->element++; /* inside brackets lines may go on */
+  c->open++; /* inside brackets lines may go on */
   while (result == ATTN_YES && !attn_token_is(c, ')')) {
     result = one_argument(c, call);
     if (result == ATTN_YES && !attn_token_is(c, ')'))
       result = attn_token_is(c, ',') ? attn_advance(c) : ATTN_NO;
   }
-  c->element--;
+  c->open--;
   return result == ATTN_YES ? attn_advance(c) : result;
 }
 
@@ -176,14 +196,14 @@ static int call_function(struct attn_cursor *c, struct attn_expr **e) {
 
 static int attribute(struct attn_cursor *c, struct attn_expr **e) {
   int result = attn_advance(c);
-  if (result != ATTN_YES || c->token.kind == ATTN_TOKEN_END)
+  if (result != ATTN_YES || c->token.kind == ATTN_PYTHON_END)
     return result == ATTN_YES ? ATTN_NO : result;
-  struct attn_span name = c->token.name;
-  if (c->token.kind == ATTN_TOKEN_INFINITY) { /* np.inf */
+  struct attn_part name = part_of(&c->token);
+  if (c->token.kind != ATTN_PYTHON_WORD) return ATTN_NO;
+  if (is_infinity(c)) { /* np.inf */
     result = number(c, INFINITY, name.begin, e);
     return result == ATTN_YES ? attn_advance(c) : result;
   }
-  if (c->token.kind != ATTN_TOKEN_WORD) return ATTN_NO;
   struct attn_expr *object = *e;
   int module = object->kind == ATTN_EXPR_NAME && says(object, MODULES);
   result = named(c, module ? ATTN_EXPR_NAME : ATTN_EXPR_CALL, name, e);
@@ -204,8 +224,8 @@ static int attribute(struct attn_cursor *c, struct attn_expr **e) {
 
 /* '...' or "...": only float('-inf') has a value. */
 static int string(struct attn_cursor *c, struct attn_expr **e) {
-  const char *text = c->r->source.text;
-  char quote = (char)c->token.symbol;
+  const char *text = c->p->code;
+  char quote = c->token.sign;
   size_t begin = c->token.end, close = begin;
   while (close < c->end && text[close] != quote && text[close] != '\n')
     close += text[close] == '\\' ? 2 : 1;
@@ -215,64 +235,73 @@ static int string(struct attn_cursor *c, struct attn_expr **e) {
   size_t word = begin + (size_t)minus;
   int result = close - word == 3 && memcmp(text + word, "inf", 3) == 0
                    ? number(c, minus ? -INFINITY : INFINITY, begin, e)
-                   : named(c, ATTN_EXPR_NAME, (struct attn_span){begin, close}, e);
+                   : named(c, ATTN_EXPR_NAME, (struct attn_part){begin, close}, e);
   return result == ATTN_YES ? attn_advance(c) : result;
 }
 
-/* (a) is a; (a, b) is a tuple. */
-static int parenthesis(struct attn_cursor *c, struct attn_expr **e) {
-  size_t begin = c->token.begin;
-  int result = attn_advance(c);
-  c->element++;
-  if (result == ATTN_YES) result = expression(c, e);
-  if (result == ATTN_YES && attn_token_is(c, ',')) {
-    struct attn_expr *tuple = node(c, ATTN_EXPR_CALL, begin), *first = *e;
-    if (!tuple) return ATTN_FAILED;
-    tuple->text = attn_pool_text(c->r->pool, "tuple", 5);
-    if (!tuple->text) return attn_reader_no_memory(c->r);
-    result = add_argument(c, tuple, first);
-    while (result == ATTN_YES && attn_token_is(c, ',')) {
-      result = attn_advance(c);
-      if (result != ATTN_YES || attn_token_is(c, ')')) break;
-      result = expression(c, e);
-      if (result == ATTN_YES) result = add_argument(c, tuple, *e);
-    }
-    *e = tuple;
+/* From the first element, which is *e, to the bracket that closes. */
+static int tuple(struct attn_cursor *c, struct attn_expr **e, size_t begin, char close) {
+  struct attn_expr *all = node(c, ATTN_EXPR_CALL, begin);
+  if (!all) return ATTN_FAILED;
+  all->text = attn_pool_text(c->p->scan->pool, "tuple", 5);
+  if (!all->text) return attn_python_no_memory(c->p);
+  int result = add_argument(c, all, *e);
+  while (result == ATTN_YES && attn_token_is(c, ',')) {
+    result = attn_advance(c);
+    if (result != ATTN_YES || attn_token_is(c, close)) break;
+    result = expression(c, e);
+    if (result == ATTN_YES) result = add_argument(c, all, *e);
   }
-  c->element--;
-  if (result != ATTN_YES) return result;
-  return attn_token_is(c, ')') ? attn_advance(c) : ATTN_NO;
+  *e = all;
+  return result;
 }
 
+/* (a) is a; (a, b) and [a] are tuples. */
+static int in_brackets(struct attn_cursor *c, struct attn_expr **e, char close) {
+  size_t begin = c->token.begin;
+  int result = attn_advance(c);
+  c->open++;
+  if (result == ATTN_YES) result = expression(c, e);
+  if (result == ATTN_YES && (close == ']' || attn_token_is(c, ',')))
+    result = tuple(c, e, begin, close);
+  c->open--;
+  if (result != ATTN_YES) return result;
+  return attn_token_is(c, close) ? attn_advance(c) : ATTN_NO;
+}
+
+/* Numbers in brackets, or other expressions. */
 static int array(struct attn_cursor *c, struct attn_expr **e) {
-  attn_printing *table;
-  int element = c->element;
-  *e = node(c, ATTN_EXPR_ARRAY, c->token.begin);
+  attn_printing table;
+  size_t end, begin = c->token.begin;
+  if (!attn_read_array(c->p->arrays, begin, 1, &table, &end)) {
+    c->p->status = attn_value_status(c->p->arrays);
+    return c->p->status ? ATTN_FAILED : in_brackets(c, e, ']');
+  }
+  *e = node(c, ATTN_EXPR_ARRAY, begin);
   if (!*e) return ATTN_FAILED;
-  int result = attn_bracket(c, &table);
-  c->element = element;
-  if (result == ATTN_YES) (*e)->table = *table;
-  return result;
+  (*e)->table = table;
+  c->at = c->token.end = end;
+  return attn_advance(c);
 }
 
 static int atom(struct attn_cursor *c, struct attn_expr **e) {
   size_t begin = c->token.begin;
   int result = ATTN_NO;
-  if (c->token.kind == ATTN_TOKEN_NUMBER)
-    result = number(c, c->token.number.value, begin, e);
-  else if (c->token.kind == ATTN_TOKEN_INFINITY)
+  if (c->token.kind == ATTN_PYTHON_NUMBER)
+    result = number(c, c->token.number, begin, e);
+  else if (c->token.kind == ATTN_PYTHON_WORD && is_infinity(c))
     result = number(c, INFINITY, begin, e);
-  else if (c->token.kind == ATTN_TOKEN_WORD)
-    result = named(c, ATTN_EXPR_NAME, c->token.name, e);
+  else if (c->token.kind == ATTN_PYTHON_WORD)
+    result = named(c, ATTN_EXPR_NAME, part_of(&c->token), e);
   if (result != ATTN_NO) return result == ATTN_YES ? attn_advance(c) : result;
-  if (attn_token_is(c, '(')) return parenthesis(c, e);
+  if (attn_token_is(c, '(')) return in_brackets(c, e, ')');
   if (attn_token_is(c, '[')) return array(c, e);
   if (attn_token_is(c, '"') || attn_token_is(c, '\'')) return string(c, e);
   return ATTN_NO;
 }
 
 /* A new line ends the expression unless a bracket is open. */
-static int goes_on(const struct attn_cursor *c) { return !c->token.newline || c->element > 0; }
+static int goes_on(const struct attn_cursor *c) { return !c->token.newline || c->open > 0; }
 
 static int postfix(struct attn_cursor *c, struct attn_expr **e) {
   int result = atom(c, e);
@@ -295,8 +324,8 @@ static int binary(struct attn_cursor *c, const char *operation, struct attn_expr
   if (!e) return ATTN_FAILED;
   e->line = (*left)->line;
   e->column = (*left)->column;
-  e->text = attn_pool_text(c->r->pool, operation, strlen(operation));
-  if (!e->text) return attn_reader_no_memory(c->r);
+  e->text = attn_pool_text(c->p->scan->pool, operation, strlen(operation));
+  if (!e->text) return attn_python_no_memory(c->p);
   int result = add_argument(c, e, *left);
   if (result == ATTN_YES) result = add_argument(c, e, right);
   *left = e;
@@ -311,8 +340,7 @@ static int unary(struct attn_cursor *c, struct attn_expr **e) {
     result = attn_advance(c);
   }
   if (result == ATTN_YES) result = postfix(c, e);
-  if (result == ATTN_YES && goes_on(c) && attn_token_is(c, '*') && c->at < c->end &&
-      c->r->source.text[c->at] == '*') {
+  if (result == ATTN_YES && goes_on(c) && attn_token_is(c, '*') && is_doubled(c, '*')) {
     struct attn_expr *power;
     c->at++;
     result = attn_advance(c);
@@ -334,17 +362,17 @@ static int unary(struct attn_cursor *c, struct attn_expr **e) {
 /* The operator at the token and how tightly it binds; 0: none. */
 static int operator_at(const struct attn_cursor *c, const char **text) {
   static const struct {
-    uint32_t symbol;
+    char sign;
     const char *text;
     int binds;
   } TABLE[] = {{'+', "+", 2}, {'-', "-", 2}, {'*', "*", 3}, {'/', "/", 3}, {'@', "@", 3}};
   if (!goes_on(c)) return 0;
-  if (c->token.kind == ATTN_TOKEN_RELATION && c->at < c->end && c->r->source.text[c->at] == '=') {
+  if (attn_token_is(c, '=') && is_doubled(c, '=')) {
     *text = "==";
     return 1;
   }
   for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
-    if (attn_token_is(c, TABLE[i].symbol)) return *text = TABLE[i].text, TABLE[i].binds;
+    if (attn_token_is(c, TABLE[i].sign)) return *text = TABLE[i].text, TABLE[i].binds;
   return 0;
 }
 
@@ -363,73 +391,11 @@ static int operators(struct attn_cursor *c, int tighter, struct attn_expr **e) {
 
 static int expression(struct attn_cursor *c, struct attn_expr **e) {
   if (c->depth >= ATTN_NESTING_MAX)
-    return attn_reader_fail(c->r, c->token.begin, "nested deeper than %d levels", ATTN_NESTING_MAX);
+    return attn_python_fail(c->p, c->token.begin, "nested deeper than %d levels", ATTN_NESTING_MAX);
   c->depth++;
   int result = operators(c, 0, e);
   c->depth--;
   return result;
 }
 
-int attn_python(struct attn_cursor *c, struct attn_expr **e) {
-  c->python = 1;
-  return expression(c, e);
-}
-
-/* ---- Results in comments ---- */
-
-static int skip_any(struct attn_reader *r, struct attn_span *s, const char *const *words) {
-  int any = 0;
-  for (int i = 0; words[i]; i++) {
-    if (!attn_starts(r, s->begin, s->end, words[i])) continue;
-    s->begin += strlen(words[i]);
-    *s = attn_trim(r, *s);
-    any = 1;
-    i = -1;
-  }
-  return any;
-}
-
-/* [1, 0] without an arrow may be a shape: a result has a point, or two brackets. */
-static int is_surely_numbers(const struct attn_reader *r, struct attn_span s,
-                             const attn_printing *t) {
-  if (t->rows > 1 || attn_starts(r, s.begin, s.end, "[[")) return 1;
-  for (int i = 0; i < t->cols; i++)
-    if (t->cells[i].decimals > 0) return 1;
-  return 0;
-}
-
-int attn_python_result(struct attn_reader *r, struct attn_span comment, attn_printing *table) {
-  static const char *const ARROWS[] = {"#",     "→",     "->",      "=>",      "⇒",    "=",
-                                       "≈",     ">>>",   "Output:", "output:", "Out:", "Result:",
-                                       "結果:", "出力:", "結果：",  "出力：",  NULL};
-  static const char *const WRAPPERS[] = {"tensor(", "array(", "np.array(", "torch.tensor(", NULL};
-  struct attn_span s = attn_trim(r, comment);
-  while (s.begin < s.end && r->source.text[s.begin] == '#') s.begin++;
-  s = attn_trim(r, s);
-  int told = skip_any(r, &s, ARROWS);
-  told |= skip_any(r, &s, WRAPPERS);
-  if (s.begin >= s.end) return ATTN_NO;
-  struct attn_cursor c = attn_cursor_at(r, s.begin, s.end);
-  c.python = 2;
-  c.lenient = 1;
-  int result = attn_advance(&c);
-  if (result != ATTN_YES) return result;
-  struct attn_expression_value value = {.begin = c.token.begin};
-  if (attn_token_is(&c, '[')) {
-    result = attn_bracket(&c, &value.table);
-    if (result != ATTN_YES) return result;
-    if (!told && !is_surely_numbers(r, s, value.table)) return ATTN_NO;
-    *table = *value.table;
-    return ATTN_YES;
-  }
-  if (!told || (c.token.kind != ATTN_TOKEN_NUMBER && !attn_token_is(&c, '-'))) return ATTN_NO;
-  result = attn_expression(&c, &value);
-  if (result != ATTN_YES || value.table) return result == ATTN_FAILED ? result : ATTN_NO;
-  if (c.token.kind != ATTN_TOKEN_END && !attn_token_is(&c, ')') && !c.token.newline) return ATTN_NO;
-  struct attn_builder b = {.r = r};
-  attn_printing *made;
-  result = attn_build_cell(&b, value.one, value.begin);
-  if (result == ATTN_YES) result = attn_build_end(&b, &made);
-  if (result == ATTN_YES) *table = *made;
-  return result;
-}
+int attn_python_expression(struct attn_cursor *c, struct attn_expr **e) { return expression(c, e); }

@@ -1,0 +1,97 @@
+/* shown_rows.c -- "row 1: [0.7, 0]", "softmax = [0.67, 0.33]", "row 2: ..": the results that are
+ * shown row by row are one matrix; the other vectors of each item are its working. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+
+static const char ORDINAL[] = "(*UCP)(?i)^\\W*(?:(\\d{1,4})\\s*行目|row (\\d{1,4})\\b)";
+
+/* The number of the row that a text begins with, 0: none. */
+static int ordinal_in(struct attn_grouping *g, const char *text) {
+  struct attn_match m;
+  if (!attn_find(g->scan->patterns, ORDINAL, text, strlen(text), 0, &m)) return 0;
+  return atoi(text + (m.group[1].end > m.group[1].begin ? m.group[1] : m.group[2]).begin);
+}
+
+static int ordinal_of(struct attn_grouping *g, const struct attn_block *b) {
+  int row = ordinal_in(g, b->name);
+  for (int n = b->captions - 1; n >= 0 && !row; n--) row = ordinal_in(g, b->caption[n]);
+  return row;
+}
+
+static int is_vector(const struct attn_block *b) {
+  return b->source == ATTN_BLOCK_VECTORS && b->reading[0].rows == 1 && b->reading[0].cols > 1;
+}
+
+struct shown_rows {
+  int begin, end; /* blocks */
+  int rows;
+  int *result; /* the last block of each row */
+};
+
+/* The items from block `begin` on. 0: they are not the rows of a matrix. */
+static int find_rows(struct attn_grouping *g, int begin, struct shown_rows *s) {
+  int cols = g->block[begin]->reading[0].cols, shown = 0, n = begin;
+  *s = (struct shown_rows){.begin = begin, .result = s->result};
+  for (; n < g->blocks && is_vector(g->block[n]) && g->block[n]->reading[0].cols == cols; n++) {
+    int row = ordinal_of(g, g->block[n]);
+    if (row != 0 && row != s->rows + 1) break;
+    shown += row == 0 || !ordinal_in(g, g->block[n]->name);
+    s->rows += row != 0;
+    s->result[s->rows - 1] = n;
+  }
+  s->end = n;
+  return s->rows > 1 && shown >= s->rows;
+}
+
+static void add_working(struct attn_grouping *g, struct attn_block *b, int row) {
+  const attn_printing *p = &b->reading[0];
+  attn_worked_add(g, (struct attn_worked){.name = b->name,
+                                          .first = p->cells[0],
+                                          .last = p->cells[p->cols - 1],
+                                          .numbers = p->cols,
+                                          .row = row,
+                                          .sides = 1,
+                                          .side = &b->reading[0]});
+}
+
+/* The words of the last item: the first has more of the working in front of its result. */
+static int merge_rows(struct attn_grouping *g, const struct shown_rows *s) {
+  struct attn_block *all = attn_pool_take(g->scan->pool, sizeof *all);
+  if (!all) return attn_group_no_memory(g);
+  const struct attn_block *last = g->block[s->result[s->rows - 1]];
+  *all = *g->block[s->begin];
+  all->name = last->name;
+  all->reading[0] = (attn_printing){0};
+  all->labels = 0, all->label = NULL, all->readings = 1, all->siblings = all->stated_row = 0;
+  for (int r = 0, n = s->begin; n < s->end; n++) {
+    const attn_printing *p = &g->block[n]->reading[0];
+    if (n != s->result[r]) {
+      add_working(g, g->block[n], r + 1);
+    } else {
+      if (!attn_block_copy_row(g, all, p->cells, p->cols, "")) return 0;
+      r++;
+    }
+  }
+  all->end = last->end;
+  all->reading[0].line = all->reading[0].cells[0].line;
+  all->reading[0].column = all->reading[0].cells[0].column;
+  g->block[s->begin] = all;
+  int more = s->end - s->begin - 1;
+  memmove(g->block + s->begin + 1, g->block + s->end,
+          (size_t)(g->blocks - s->end) * sizeof(struct attn_block *));
+  g->blocks -= more;
+  return 1;
+}
+
+void attn_shown_rows_merge(struct attn_grouping *g) {
+  struct shown_rows s = {
+      .result = attn_pool_take(g->scan->pool, ((size_t)g->blocks + 1) * sizeof *s.result)};
+  if (!s.result) attn_group_no_memory(g);
+  for (int n = 0; s.result && n < g->blocks && g->status == ATTN_OK; n++) {
+    if (!is_vector(g->block[n])) continue;
+    int row = g->block[n]->stated_row = ordinal_of(g, g->block[n]);
+    if (row == 1 && find_rows(g, n, &s) && !merge_rows(g, &s)) return;
+  }
+}

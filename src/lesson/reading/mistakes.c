@@ -1,0 +1,149 @@
+/* mistakes.c -- matrices that are called by their names and do not go together. */
+#include <string.h>
+
+#include "error.h"
+#include "reading.h"
+#include "role_search.h"
+#include "steps.h"
+
+/* Its rows or columns are as many as the rows or columns of the other; of the rules of a role, the
+ * first whose other is known counts. */
+static const struct fit {
+  int role, of_rows, other, other_rows;
+} FITS[] = {
+    {ATTN_ROLE_W_Q, 1, ATTN_ROLE_Y, 0},     {ATTN_ROLE_W_Q, 1, ATTN_ROLE_X, 0},
+    {ATTN_ROLE_W_K, 1, ATTN_ROLE_X, 0},     {ATTN_ROLE_W_V, 1, ATTN_ROLE_X, 0},
+    {ATTN_ROLE_K, 0, ATTN_ROLE_Q, 0},       {ATTN_ROLE_V, 1, ATTN_ROLE_K, 1},
+    {ATTN_ROLE_V, 1, ATTN_ROLE_WEIGHTS, 0},
+};
+
+static const double OWN_NAME = 8; /* bits */
+
+struct named {
+  const struct attn_scan *scan;
+  const struct attn_priors *priors;
+  attn_error *err;
+  int block; /* that is checked */
+};
+
+/* The role that a block is called by; OTHER: none, or its numbers are part of a sentence. */
+static int named_role(const struct attn_scan *scan, const struct attn_priors *priors, int block) {
+  const struct attn_priors *p = &priors[block];
+  int role = ATTN_ROLE_OTHER, source = scan->block[block].source;
+  if (source == ATTN_BLOCK_INLINE || source == ATTN_BLOCK_SCALARS) return role;
+  for (int r = 0; r < ATTN_ROLES; r++) /* "V" is that of values before that of additive scores */
+    if (p->bits[r] >= OWN_NAME && p->bits[r] == p->best &&
+        (role == ATTN_ROLE_OTHER || r == ATTN_ROLE_V))
+      role = r;
+  return role;
+}
+
+/* The only block before that is called by a role. NULL: there is none, or more. */
+static const attn_printing *named(const struct named *n, int role) {
+  const attn_printing *found = NULL;
+  for (int b = n->block - 1; b >= 0; b--) {
+    if (named_role(n->scan, n->priors, b) != role) continue;
+    if (found) return NULL;
+    found = &n->scan->block[b].reading[0];
+  }
+  return found;
+}
+
+static const char *symbol_of(int role) { return attn_default_symbol(attn_step_of_role(role)); }
+
+static attn_status check_fit(const struct named *n, const attn_printing *p, const struct fit *fit,
+                             const attn_printing *other) {
+  int size = fit->of_rows ? p->rows : p->cols, turned = fit->of_rows ? p->cols : p->rows;
+  int wanted = fit->other_rows ? other->rows : other->cols;
+  int is_inner = fit->role == ATTN_ROLE_K;
+  if (size == wanted) return ATTN_OK;
+  return attn_fail_at(n->err, ATTN_ERR_FORMAT, p->line, p->column,
+                      "%s (line %d) has %d %s, but %s (line %d) has %d %s%s%s",
+                      symbol_of(fit->role), (int)p->line, size, fit->of_rows ? "rows" : "columns",
+                      symbol_of(fit->other), (int)other->line, wanted,
+                      fit->other_rows ? "rows" : "columns",
+                      is_inner ? ": their rows are multiplied, so both must be equal" : "",
+                      turned != wanted ? ""
+                      : is_inner       ? "; did you mean the transpose?"
+                                       : ": did you mean the transpose?");
+}
+
+static attn_status check_fits(const struct named *n, const attn_printing *p, int role) {
+  for (size_t f = 0; f < sizeof FITS / sizeof *FITS; f++) {
+    const attn_printing *other = FITS[f].role == role ? named(n, FITS[f].other) : NULL;
+    if (other) return check_fit(n, p, &FITS[f], other);
+  }
+  return ATTN_OK;
+}
+
+/* Scores and weights: a row for each query, a column for each key, or one of these rows. */
+static attn_status check_result(const struct named *n, const attn_printing *p, int role) {
+  const attn_printing *q = named(n, ATTN_ROLE_Q), *k = named(n, ATTN_ROLE_K);
+  if (!attn_role_is_of_scores(role) || role == ATTN_ROLE_ROW_SUM || !q || !k) return ATTN_OK;
+  int transposed = p->rows == k->rows && p->cols == q->rows;
+  if (p->rows == 1 || p->cols == 1 || transposed) return ATTN_OK;
+  if (p->rows == q->rows && p->cols == k->rows) return ATTN_OK;
+  return attn_fail_at(n->err, ATTN_ERR_FORMAT, p->line, p->column,
+                      "%s is printed as %dx%d, but Q (%dx%d, line %d) and K (%dx%d, line %d) give "
+                      "it %dx%d",
+                      symbol_of(role), (int)p->rows, (int)p->cols, (int)q->rows, (int)q->cols,
+                      (int)q->line, (int)k->rows, (int)k->cols, (int)k->line, (int)q->rows,
+                      (int)k->rows);
+}
+
+/* "X = .." once more in the example, of another size. */
+static attn_status check_again(const struct named *n, const struct attn_reading *reading,
+                               int role) {
+  const struct attn_block *again = &n->scan->block[n->block];
+  int example = reading->placement[n->block]->example;
+  if (role > ATTN_ROLE_V || again->source != ATTN_BLOCK_GRID || !*again->name) return ATTN_OK;
+  for (int b = n->block - 1; b >= 0; b--) {
+    const struct attn_placement *p = reading->placement[b];
+    const struct attn_block *first = &n->scan->block[b];
+    const attn_printing *x = &first->reading[0], *y = &again->reading[0];
+    if (p->role != role || p->example != example || strcmp(first->name, again->name) != 0) continue;
+    if (first->source != ATTN_BLOCK_GRID || (x->rows == y->rows && x->cols == y->cols)) continue;
+    return attn_fail_at(n->err, ATTN_ERR_FORMAT, y->line, y->column,
+                        "%s is given twice within one example: %dx%d here, %dx%d at line %d; "
+                        "correct one, or begin a new example with a heading",
+                        symbol_of(role), (int)y->rows, (int)y->cols, (int)x->rows, (int)x->cols,
+                        (int)x->line);
+  }
+  return ATTN_OK;
+}
+
+/* Is anything computed from the node? */
+static int is_operand(const struct attn_reading *r, const struct attn_node *node) {
+  for (int n = 0; n < r->placements; n++) {
+    const struct attn_relation *x = r->placement[n]->relation;
+    for (int k = 0; x && k < x->operands; k++)
+      if (x->operand[k] == node) return 1;
+  }
+  return 0;
+}
+
+/* Does the reading depend on columns, or on weights that are transposed? Not where it explains
+ * nothing. */
+static int is_turned(const struct attn_reading *r) {
+  int explained = 0;
+  for (int n = 0; n < r->placements; n++) explained |= r->placement[n]->relation != NULL;
+  return explained && (r->columns != ATTN_COLUMNS_NONE || r->transposed_weights);
+}
+
+attn_status attn_find_mistakes(const struct attn_scan *scan, const struct attn_reading *reading,
+                               const struct attn_priors *priors, attn_error *err) {
+  attn_status status = ATTN_OK;
+  if (is_turned(reading)) return ATTN_OK;
+  int searched = reading->placements < ATTN_SEARCHED_MAX ? reading->placements : ATTN_SEARCHED_MAX;
+  for (int i = 0; i < searched && !status; i++) {
+    const struct attn_placement *p = reading->placement[i];
+    struct named n = {scan, priors, err, i};
+    int role = named_role(scan, priors, i), is_read = p->relation || p->is_copy;
+    if (role != ATTN_ROLE_OTHER && role != p->role) status = check_again(&n, reading, role);
+    if (status || role == ATTN_ROLE_OTHER || is_read || (p->node && is_operand(reading, p->node)))
+      continue;
+    status = check_fits(&n, &scan->block[i].reading[0], role);
+    if (!status) status = check_result(&n, &scan->block[i].reading[0], role);
+  }
+  return status;
+}

@@ -1,0 +1,46 @@
+/* step_builder.h -- between the files that make the steps of a reading. */
+#ifndef ATTN_LESSON_STEP_BUILDER_H
+#define ATTN_LESSON_STEP_BUILDER_H
+
+#include "reading.h"
+#include "steps.h"
+
+/* A node and its step. */
+struct attn_built {
+  const struct attn_node *node;
+  int step;
+};
+
+struct attn_builder {
+  struct attn_maker maker;
+  struct attn_scan *scan;
+  struct attn_relations *relations;
+  const struct attn_reading *reading;
+  const struct attn_priors *priors;
+  attn_lesson *lesson;
+  attn_example *ex; /* that is being built */
+  struct attn_built *built;
+  int count;
+  attn_status status;
+};
+
+/* A step as an operand: turned if its matrix is the transpose of what a relation computes with. */
+struct attn_turned {
+  int step, turned;
+};
+
+/* Is a step of this name on the page as the transpose of what relations compute with? */
+int attn_is_turned(const struct attn_builder *b, int name);
+
+/* One operation of a relation as a step, or several; shown: 1 if a block shows it. */
+struct attn_turned attn_apply(struct attn_builder *b, const struct attn_use *use, int head,
+                              int name, const struct attn_turned *in, int shown);
+
+/* tokens.c: labels of the rows of X, Q, K or V name the tokens; else a list of tokens. */
+void attn_name_tokens(struct attn_builder *b, const struct attn_placement *p);
+void attn_name_listed_tokens(struct attn_builder *b);
+
+/* complete.c: the usual steps that the document leaves out. */
+void attn_complete_example(struct attn_builder *b);
+
+#endif

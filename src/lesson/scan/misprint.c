@@ -1,0 +1,105 @@
+/* misprint.c -- a word among the numbers of a matrix, a list or a fence that is not closed: errors
+ * where the document cannot be read without them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "scan.h"
+#include "text.h"
+
+#define NUMBER "[-+\u2212]?(?:\\d++\\.?\\d*+|\\.\\d++)(?:e[-+]?\\d++)?%?"
+#define WORD "(?!(?i:-?inf|nan)\\b)[A-Za-z]\\w*+|\\d++(?:\\.\\d++){2,}|\\d++[A-Za-z]\\w*+"
+#define NEXT "\\s*+(?:[,&\u00A6]|\\]\\s*+,\\s*+\\[|" ATTN_MARK_ROW ")\\s*+"
+
+static const char IN_MATRIX[] =
+    "(?:\\[\\s*+\\[|" ATTN_MARK_OPEN ")\\s*+" NUMBER "(?:" NEXT NUMBER "(?![\\w.]))*+" NEXT "(" WORD
+    ")\\s*+(?=[,&\u00A6\\]]|" ATTN_MARK_ROW "|" ATTN_MARK_CLOSE ")";
+static const char IN_COLUMNS[] = "(?m)^[ \\t]*+" NUMBER "(?:[ \\t]++" NUMBER
+                                 "(?![\\w.]))*+[ \\t]++(\\d++(?:\\.\\d++){2,})[ \\t]*+$";
+/* "[[1, 2], [3, 4]" or "= [1, 2" above other text */
+#define NUMBERS NUMBER "(?:\\s*+[,;&]\\s*+" NUMBER ")*+"
+static const char OPEN_LIST[] = "\\[\\s*+(?:\\[\\s*+" NUMBERS
+                                "\\s*+\\]\\s*+,?+\\s*+)++(?=\\z|\\n|[A-Za-z#`])|"
+                                "[=:]\\s*+((?:\\[\\[?|\\((?=[^,\\n]*+,))\\s*+" NUMBERS
+                                ")(?=[ \\t]*+(?:\\n[ \\t]*+)?+(?:\\z|\\n))";
+/* A fence of code: its mark, and what follows it in its line */
+static const char FENCE[] = "(?m)^[ \\t>]*+(`{3,}+|~{3,}+)[ \\t\\r]*+([^\\n`]*+)$";
+
+static int find(struct attn_scan *scan, const struct attn_canonical *text, const char *pattern,
+                struct attn_match *m) {
+  return attn_find(scan->patterns, pattern, text->text, text->bytes, 0, m);
+}
+
+attn_status attn_scan_add_misprint(struct attn_scan *scan, struct attn_source_position place,
+                                   const char *format, ...) {
+  struct attn_misprint *first = &scan->misprint;
+  char message[256];
+  va_list arguments;
+  if (first->message && (first->place.line < place.line ||
+                         (first->place.line == place.line && first->place.column <= place.column)))
+    return ATTN_OK;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  first->place = place;
+  first->message = attn_pool_text(scan->pool, message, strlen(message));
+  return first->message ? ATTN_OK : attn_scan_no_memory(scan);
+}
+
+static attn_status find_word(struct attn_scan *scan, const struct attn_canonical *text) {
+  struct attn_match m;
+  if (!find(scan, text, IN_MATRIX, &m) && !find(scan, text, IN_COLUMNS, &m)) return ATTN_OK;
+  size_t at = m.group[1].begin;
+  return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
+                                "\"%.*s\" is not a number: write a number, a fraction, -inf, or ? "
+                                "for an unknown value",
+                                (int)(m.group[1].end - at), text->text + at);
+}
+
+static attn_status find_open_list(struct attn_scan *scan, const struct attn_canonical *text) {
+  struct attn_match m;
+  if (!find(scan, text, OPEN_LIST, &m)) return ATTN_OK;
+  size_t at = m.group[m.group[1].end > m.group[1].begin].begin;
+  return attn_scan_add_misprint(scan, attn_source_place(&scan->source, text->origin[at]),
+                                "the bracket is never closed: write %c after the last number",
+                                text->text[at] == '(' ? ')' : ']');
+}
+
+/* Does the mark of a fence close the one that is open? */
+static int closes(const char *text, const struct attn_match *m, const struct attn_match *open) {
+  size_t length = m->group[1].end - m->group[1].begin;
+  return m->group[2].begin == m->group[2].end &&
+         text[m->group[1].begin] == text[open->group[1].begin] &&
+         length >= open->group[1].end - open->group[1].begin;
+}
+
+static attn_status find_open_fence(struct attn_scan *scan) {
+  const struct attn_source *s = &scan->source;
+  struct attn_match m, open;
+  int is_open = 0;
+  for (size_t at = 0; attn_find(scan->patterns, FENCE, s->text, s->size, at, &m);
+       at = m.group[0].end) {
+    if (!is_open)
+      open = m, is_open = 1;
+    else if (closes(s->text, &m, &open))
+      is_open = 0;
+  }
+  if (!is_open) return ATTN_OK;
+  size_t begin = open.group[1].begin;
+  return attn_scan_add_misprint(scan, attn_source_place(s, begin),
+                                "the code block is never closed: write %.*s below it",
+                                (int)(open.group[1].end - begin), s->text + begin);
+}
+
+attn_status attn_scan_misprint(struct attn_scan *scan, const struct attn_canonical *text) {
+  attn_status status = find_word(scan, text);
+  if (!status) status = find_open_list(scan, text);
+  return status ? status : find_open_fence(scan);
+}
+
+attn_status attn_scan_fail_misprint(const struct attn_scan *scan) {
+  struct attn_source_position place = scan->misprint.place;
+  return attn_fail_at(scan->err, ATTN_ERR_FORMAT, place.line, place.column, "%s",
+                      scan->misprint.message);
+}

@@ -1,0 +1,42 @@
+/* steps.h -- steps of an example: adding them, their numbers, what the document prints for them. */
+#ifndef ATTN_LESSON_STEPS_H
+#define ATTN_LESSON_STEPS_H
+
+#include "attn/lesson.h"
+#include "pool.h"
+
+/* The private whole of a lesson: the public part first, so that the pointers convert. */
+struct attn_lesson_owner {
+  attn_lesson lesson;
+  struct attn_pool *memory;
+  int64_t unexplained; /* numbers of blocks that are not read */
+};
+
+/* What steps are made with. */
+struct attn_maker {
+  struct attn_pool *pool; /* of the lesson */
+  attn_error *err;
+};
+
+attn_status attn_no_memory(struct attn_maker *m);
+attn_step *attn_add_step(struct attn_maker *m, attn_example *example, int name, int head,
+                         int op); /* NULL: no memory */
+attn_status attn_add_example(struct attn_maker *m, attn_lesson *lesson,
+                             const attn_example *example);
+attn_status attn_add_printing(struct attn_maker *m, attn_step *step, const attn_printing *printing);
+/* exact from its operands. ATTN_ERR_SHAPE, ATTN_ERR_MEMORY. */
+attn_status attn_compute_step(struct attn_maker *m, attn_example *example, attn_step *step);
+/* exact from its printings of the size of the first, the finer one of each number; without numbers
+ * where a cell of the first is blank. */
+attn_status attn_given_from(struct attn_maker *m, attn_step *step);
+int attn_is_computed(const attn_example *example); /* has it a step that is not given? */
+
+/* Two ways to print one given may differ by what either may have been rounded; an integer has not
+ * been. */
+int attn_cells_contradict(const attn_cell *x, const attn_cell *y);
+
+/* step_names.c */
+const char *attn_default_symbol(int name);  /* of an attn_step_name: "W_Q" */
+int32_t attn_step_called(const char *name); /* the step of this name, and nothing else; -1 */
+
+#endif
