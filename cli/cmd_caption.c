@@ -100,11 +100,6 @@ static void free_view(struct caption_view *v) {
   attn_array_free(&v->image);
 }
 
-static attn_status no_memory(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-  return ATTN_ERR_MEMORY;
-}
-
 /* ---- Attention ---- */
 
 static int open_words(struct caption_view *v, const attn_attention *a) {
@@ -214,7 +209,7 @@ static attn_status write_caption(struct caption_run *r, struct caption_view *v, 
   if (!status && r->o->occlude && *v->caption)
     status = attn_model_occlude_caption(r->model, &v->image.tensor, v->caption,
                                         (uint64_t)r->o->seed, add_occlusion, v, err);
-  if (v->failed) return no_memory(err);
+  if (v->failed) return attn_cli_no_memory(err);
   if (!status && v->weights) finish_words(v, r->info.grid_size);
   return status;
 }
@@ -225,7 +220,7 @@ static attn_status draw_examples(struct caption_run *r, attn_error *err) {
   for (int32_t n = 0; attn_task_describe(n, &task); n++)
     if (!strcmp(task.name, r->info.task)) break;
   const int64_t side = task.picture_size, bytes = side * side * 3;
-  if (!(r->pixels = malloc((size_t)(r->count * bytes)))) return no_memory(err);
+  if (!(r->pixels = malloc((size_t)(r->count * bytes)))) return attn_cli_no_memory(err);
   for (int64_t n = 0; n < r->count; n++)
     r->views[n].image.tensor =
         (attn_tensor){r->pixels + n * bytes, ATTN_U8, 3, {side, side, 3}, {3 * side, 3, 1}};
@@ -235,7 +230,7 @@ static attn_status draw_examples(struct caption_run *r, attn_error *err) {
 static attn_status caption_example(struct caption_run *r, int64_t n, struct caption_view *v,
                                    attn_error *err) {
   char source[256];
-  if (!(v->name = malloc(sizeof source))) return no_memory(err);
+  if (!(v->name = malloc(sizeof source))) return attn_cli_no_memory(err);
   attn_status status =
       attn_task_example(r->info.task, (uint64_t)r->o->seed, (uint64_t)n, 1, source, v->name, err);
   return status ? status : write_caption(r, v, err);
@@ -243,7 +238,7 @@ static attn_status caption_example(struct caption_run *r, int64_t n, struct capt
 
 static attn_status caption_file(struct caption_run *r, const char *path, struct caption_view *v,
                                 attn_error *err) {
-  if (!(v->name = strdup(path))) return no_memory(err);
+  if (!(v->name = strdup(path))) return attn_cli_no_memory(err);
   attn_status status = attn_image_read(path, NULL, &v->image, err);
   return status ? status : write_caption(r, v, err);
 }
@@ -348,7 +343,7 @@ static attn_status draw_all(struct caption_run *r, attn_error *err) {
   int64_t count = 0;
   for (int64_t n = 0; n < r->count; n++)
     count += 1 + r->views[n].count + r->views[n].occluded_count;
-  if (!(r->panels = calloc((size_t)count + 1, sizeof *r->panels))) return no_memory(err);
+  if (!(r->panels = calloc((size_t)count + 1, sizeof *r->panels))) return attn_cli_no_memory(err);
   for (int64_t n = 0; n < r->count; n++) add_panels(r, &r->views[n]);
   if (attn_cli_has_pictures(&r->o->pictures))
     return attn_cli_write_pictures(&r->o->pictures, draw, r, err);

@@ -81,8 +81,7 @@ static attn_status generate(const attn_model *model, const struct generate_optio
                             attn_error *err) {
   int64_t each = o->config.num_return_sequences ? o->config.num_return_sequences : 1;
   attn_generation_result *results = calloc((size_t)(count * each) + 1, sizeof *results);
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for results", .offset = -1};
-  if (!results) return ATTN_ERR_MEMORY;
+  if (!results) return attn_cli_no_memory(err);
   results->struct_size = sizeof *results;
   attn_status status = attn_model_generate(model, sources, count, &o->config, results, err);
   for (int64_t n = 0; n < count && !status && !dry_run; n++)

@@ -72,6 +72,11 @@ int attn_cli_print_no_memory(const char *command) {
   return attn_cli_print_error(command, "no memory");
 }
 
+attn_status attn_cli_no_memory(attn_error *err) {
+  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
+  return ATTN_ERR_MEMORY;
+}
+
 /* Length of the file name at the start of a message, if that is file, a file in the folder of that
  * name, or such a name cut at the library's limit; else 0. */
 static size_t given_file_length(const char *message, const char *file) {

@@ -34,6 +34,9 @@ int attn_cli_print_unknown_name(const char *command, const char *kind, const cha
 /* Writes "attn COMMAND: no memory". Returns EXIT_TROUBLE. */
 int attn_cli_print_no_memory(const char *command);
 
+/* Sets err to ATTN_ERR_MEMORY and returns it. */
+attn_status attn_cli_no_memory(attn_error *err);
+
 /* Writes "attn: FILE:LINE:COLUMN: error: message" to standard error, with as much of the location
  * as is known: "attn: FILE: byte 80: error: ...", "attn COMMAND: error: ...". file is the input, or
  * NULL. A file name or location at the start of the message is not repeated.

@@ -46,11 +46,6 @@ static void add_panel(struct roofline_data *d, const struct bench_run *run, cons
                                       .slope = run->best[BENCH_READ]};
 }
 
-static attn_status no_memory(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory", .offset = -1};
-  return ATTN_ERR_MEMORY;
-}
-
 static attn_status draw(const struct bench_run *run, struct roofline_data *d,
                         attn_picture_format format, const attn_sink *sink, attn_error *err) {
   const char *works[BENCH_WORKS];
@@ -79,7 +74,7 @@ attn_status attn_cli_bench_draw(const void *data, attn_picture_format format, co
                             .text = calloc(count, sizeof *d.text),
                             .label = calloc(count, sizeof *d.label)};
   attn_status status =
-      d.at && d.text && d.label ? draw(run, &d, format, sink, err) : no_memory(err);
+      d.at && d.text && d.label ? draw(run, &d, format, sink, err) : attn_cli_no_memory(err);
   free(d.at), free(d.text), free(d.label);
   return status;
 }

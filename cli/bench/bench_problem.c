@@ -8,11 +8,6 @@
 
 /* ---- Memory and values ---- */
 
-static attn_status no_memory(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for a case", .offset = -1};
-  return ATTN_ERR_MEMORY;
-}
-
 static int64_t elements(const attn_tensor *t) {
   int64_t count = 1;
   for (int n = 0; n < t->rank; n++) count *= t->shape[n];
@@ -29,7 +24,7 @@ attn_status attn_cli_bench_tensor(struct bench_problem *p, attn_tensor *t, attn_
   }
   size_t bytes = ((size_t)elements(t) * attn_dtype_size(dtype) + 127) / 64 * 64;
   t->data = p->count < BENCH_TENSORS ? aligned_alloc(64, bytes) : NULL;
-  if (!t->data) return no_memory(err);
+  if (!t->data) return attn_cli_no_memory(err);
   p->memory[p->count++] = memset(t->data, 0, bytes);
   return ATTN_OK;
 }

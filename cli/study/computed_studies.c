@@ -105,7 +105,7 @@ attn_status attn_cli_study_scaling(struct study_run *run, attn_error *err) {
   static const char *const columns[] = {"4", "16", "64", "256", "512", NULL};
   static const char *const parts[] = {"1/4", "1/2", "3/4", "all", NULL};
   float *memory = malloc(((QUERIES + KEYS) * MAX_DIM + QUERIES * KEYS) * sizeof *memory);
-  attn_status status = memory ? ATTN_OK : attn_cli_study_no_memory(err);
+  attn_status status = memory ? ATTN_OK : attn_cli_no_memory(err);
   attn_cli_study_table(run, "largest_weight", "Largest of 16 weights", "", rows, "d", columns)
       ->is_share = 1;
   attn_cli_study_table(run, "gradient", "Norm of the softmax's gradient", "", rows, "d", columns)
@@ -180,7 +180,7 @@ attn_status attn_cli_study_permutation(struct study_run *run, attn_error *err) {
   static const char *const rows[] = {"queries permuted", "all permuted", "with positions", NULL};
   static const char *const same[] = {"share", NULL}, *const largest[] = {"largest", NULL};
   struct tokens *t = malloc(sizeof *t);
-  attn_status status = t ? ATTN_OK : attn_cli_study_no_memory(err);
+  attn_status status = t ? ATTN_OK : attn_cli_no_memory(err);
   attn_cli_study_table(run, "difference",
                        "Difference of the attention of permuted tokens from the permuted outputs",
                        "", rows, "", largest);

@@ -95,8 +95,6 @@ attn_status attn_cli_study_evaluate(struct study_run *run, const attn_model *mod
 /* Uniform numbers of a seed: splitmix64. */
 double attn_cli_study_uniform(uint64_t *state);
 
-/* Sets err to ATTN_ERR_MEMORY and returns it. */
-attn_status attn_cli_study_no_memory(attn_error *err);
 
 /* Removes the temporary files of a run. */
 void attn_cli_study_clean(struct study_run *run);

@@ -38,11 +38,6 @@ static attn_status fail_file(attn_error *err, const char *path) {
   return ATTN_ERR_FILE;
 }
 
-attn_status attn_cli_study_no_memory(attn_error *err) {
-  *err = (attn_error){.status = ATTN_ERR_MEMORY, .message = "no memory for a study", .offset = -1};
-  return ATTN_ERR_MEMORY;
-}
-
 static attn_status write_words(const char *path, int count, uint64_t seed, attn_error *err) {
   char word[WORD], reversed[WORD];
   FILE *file = fopen(path, "w");
@@ -161,7 +156,7 @@ attn_status attn_cli_study_evaluate(struct study_run *run, const attn_model *mod
   attn_generation_config config = ATTN_GENERATION_CONFIG_INIT;
   struct test_words *t = calloc(1, sizeof *t);
   int matches = 0;
-  if (!t) return attn_cli_study_no_memory(err);
+  if (!t) return attn_cli_no_memory(err);
   seed = ~seed; /* other words than those of the training */
   for (int n = 0; n < TEST_WORDS; n++) {
     draw_word(&seed, length, t->word[n], t->reversed[n]);

@@ -8,7 +8,7 @@
 struct attn_panel_memory;
 
 struct attn_lesson_panels {
-  attn_panel *panel; /* with room for every step and arrow plot of the lesson */
+  attn_panel *panel; /* of the capacity of all steps and arrow plots of the lesson */
   int32_t panels;
   struct attn_panel_memory *scraps;
   int precision;

@@ -172,7 +172,7 @@ static const char *const nouns[2][CLASSES] = {
     {"Tシャツ", "ズボン", "セーター", "ワンピース", "コート", "サンダル", "シャツ", "スニーカー",
      "バッグ", "ブーツ"}};
 
-/* Written anew from the objects, except the place of a single one. */
+/* Written again from the objects, except the place of a single one. */
 static void test_captions_name_the_objects(void **state) {
   (void)state;
   for (uint64_t n = 0; n < MANY; n++) {

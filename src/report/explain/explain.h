@@ -29,7 +29,7 @@ void attn_explain_context(struct attn_out *out, const attn_example *e);
 void attn_explain_name(struct attn_out *out, const attn_step *s, int number);
 void attn_explain_size(struct attn_out *out, const attn_example *e, const attn_step *s);
 
-/* Lines about the values of a step: what it is, why, values worked out, who attends to whom. */
+/* Lines about the values of a step: what it is, why, values worked out, what each query attends to. */
 void attn_explain_values(struct attn_explanation *t, const attn_step *s);
 
 /* Where the document prints another value. The verdict of a step may be NULL. Marks: one byte per

@@ -187,7 +187,7 @@ static attn_status find_numbers(struct check_page *p, attn_error *err) {
 
 static const char *const classes[] = {"", "ok", "doubtful", "carried", "wrong", "given", "unread"};
 
-/* A part of the text; attn_xml_text replaces what XML cannot hold, but for tabs and line ends. */
+/* A part of the text. attn_xml_text would replace tabs and line ends. */
 static void put_text(struct check_page *p, size_t from, size_t to) {
   while (from < to) {
     const size_t stop = from + strcspn(p->text + from, "\t\n");

@@ -148,7 +148,7 @@ static void put_step(struct lesson_page *p, const struct step_place *at) {
   put(p->out, "<section class=\"step "), put(p->out, class_of(at->s));
   put(p->out, "\" id=\""), put(p->out, id), put(p->out, number);
   put_heading(p, at);
-  put(p->out, "<div class=\"beside\">\n");
+  put(p->out, "<div class=\"pair\">\n");
   attn_put_step_table(&(struct attn_step_table){.out = p->out,
                                                 .lesson = p->lesson,
                                                 .example = at->example,

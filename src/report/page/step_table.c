@@ -1,4 +1,4 @@
-/* step_table.c -- the values of a step as an HTML table whose cells tell how they are computed. */
+/* step_table.c -- the values of a step as an HTML table whose cells hold how they are computed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

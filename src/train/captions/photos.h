@@ -23,7 +23,7 @@ attn_status attn_photos_open(int validation, struct attn_watch *watch, struct at
 void attn_photos_free(struct attn_photos *photos);
 
 /* One of the photos of a class, chosen by a random number: (ATTN_PHOTO_SIDE, ATTN_PHOTO_SIDE)
- * bytes, 0 where there is no object, higher where it is darker. */
+ * bytes, 0 outside the object, higher where it is darker. */
 const unsigned char *attn_photos_find(const struct attn_photos *photos, int kind, uint32_t random);
 
 /* Of all photos and classes. */
