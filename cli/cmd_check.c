@@ -95,8 +95,7 @@ static int check_file(const char *path, const void *options) {
   if (!status) status = attn_lesson_check(lesson, &check, &err);
   int result = status ? report_file_error(path, o, &err) : print_result(path, lesson, check, o);
   const struct checked_document document = {lesson, check, text, bytes, &o->style};
-  if (!status && o->page.html &&
-      attn_cli_write_pictures(&o->page, draw, &document, &err) != ATTN_OK)
+  if (!status && attn_cli_write_pictures(&o->page, draw, &document, &err) != ATTN_OK)
     result = attn_cli_report_error("check", NULL, &err);
   free(text);
   attn_check_free(check);

@@ -239,9 +239,7 @@ static attn_status complete_limits(struct bench_run *run, attn_error *err) {
 static attn_status write_results(const struct bench_run *run, const struct bench_options *o,
                                  attn_error *err) {
   (o->json ? attn_cli_bench_print_json : attn_cli_bench_print_end)(run);
-  return attn_cli_has_pictures(&o->pictures)
-             ? attn_cli_write_pictures(&o->pictures, attn_cli_bench_draw, run, err)
-             : ATTN_OK;
+  return attn_cli_write_pictures(&o->pictures, attn_cli_bench_draw, run, err);
 }
 
 static int run_bench(const struct bench_options *o, const struct case_list *list) {

@@ -94,9 +94,7 @@ static const struct study *find_study(const char *name) {
 static attn_status write_results(const struct study_options *o, const struct study_run *run,
                                  attn_error *err) {
   (o->json ? attn_cli_study_print_json : attn_cli_study_print_text)(run);
-  return attn_cli_has_pictures(&o->pictures)
-             ? attn_cli_write_pictures(&o->pictures, attn_cli_study_draw, run, err)
-             : ATTN_OK;
+  return attn_cli_write_pictures(&o->pictures, attn_cli_study_draw, run, err);
 }
 
 static int run_study(const struct study_options *o, const struct study *study) {

@@ -138,7 +138,7 @@ static int32_t without_digits(const char *name) {
   return attn_step_called(text);
 }
 
-static int32_t in_front_of(const char *name, const char *mark) {
+static int32_t before(const char *name, const char *mark) {
   char text[96];
   const char *at = strstr(name, mark);
   size_t bytes = at ? (size_t)(at - name) : 0;
@@ -148,18 +148,18 @@ static int32_t in_front_of(const char *name, const char *mark) {
   return without_digits(text);
 }
 
-static int32_t behind(const char *name, const char *mark) {
+static int32_t after(const char *name, const char *mark) {
   const char *at = strstr(name, mark);
   return at ? without_digits(at + strlen(mark)) : -1;
 }
 
 int32_t attn_step_find(const char *name) {
-  static const char *const BEHIND[] = {": ", "row ", " of ", "の"}, *const FRONT[] = {"(", " for "};
+  static const char *const AFTER[] = {": ", "row ", " of ", "の"}, *const BEFORE[] = {"(", " for "};
   int32_t found = attn_step_called(name);
   if (found < 0) found = without_digits(name);
-  for (size_t n = 0; found < 0 && n < sizeof FRONT / sizeof *FRONT; n++)
-    found = in_front_of(name, FRONT[n]);
-  for (size_t n = 0; found < 0 && n < sizeof BEHIND / sizeof *BEHIND; n++)
-    found = behind(name, BEHIND[n]);
+  for (size_t n = 0; found < 0 && n < sizeof BEFORE / sizeof *BEFORE; n++)
+    found = before(name, BEFORE[n]);
+  for (size_t n = 0; found < 0 && n < sizeof AFTER / sizeof *AFTER; n++)
+    found = after(name, AFTER[n]);
   return found;
 }

@@ -44,10 +44,9 @@ static int add_argument(struct attn_cursor *c, struct attn_expr *call, struct at
   return ATTN_YES;
 }
 
-static int says(const struct attn_expr *e, const char *const *words) {
-  if (e->text)
-    for (; *words; words++)
-      if (strcmp(e->text, *words) == 0) return 1;
+int attn_expr_is_named(const struct attn_expr *e, const char *const *names) {
+  for (; e->text && *names; names++)
+    if (strcmp(e->text, *names) == 0) return 1;
   return 0;
 }
 
@@ -87,7 +86,7 @@ static const char *const TRANSPOSED[] = {"T", "mT", "t", "transpose", "swapaxes"
 /* ones, zeros and eye of known size as an array. */
 static int filled(struct attn_cursor *c, struct attn_expr *call) {
   static const char *const FILLED[] = {"ones", "zeros", "eye", "identity", NULL};
-  if (!says(call, FILLED) || call->arguments == 0) return ATTN_YES;
+  if (!attn_expr_is_named(call, FILLED) || call->arguments == 0) return ATTN_YES;
   int square = call->text[0] == 'e' || call->text[0] == 'i';
   struct attn_expr *first = call->argument[0];
   int tuple = first->kind == ATTN_EXPR_CALL && strcmp(first->text, "tuple") == 0;
@@ -126,11 +125,12 @@ static int simplify(struct attn_cursor *c, struct attn_expr **e, int method) {
     struct attn_expr *first = call->argument[0];
     int literal = first->kind == ATTN_EXPR_ARRAY || first->kind == ATTN_EXPR_NUMBER ||
                   (first->kind == ATTN_EXPR_NEGATE && !method);
-    if ((says(call, ARRAYS) && literal) || (method && says(call, SAME))) {
+    if ((attn_expr_is_named(call, ARRAYS) && literal) ||
+        (method && attn_expr_is_named(call, SAME))) {
       *e = first;
       return ATTN_YES;
     }
-    if (says(call, TRANSPOSED) && (method || call->text[1])) {
+    if (attn_expr_is_named(call, TRANSPOSED) && (method || call->text[1])) {
       call->kind = ATTN_EXPR_TRANSPOSE;
       call->arguments = 1;
       call->keywords = 0;
@@ -205,7 +205,7 @@ static int attribute(struct attn_cursor *c, struct attn_expr **e) {
     return result == ATTN_YES ? attn_advance(c) : result;
   }
   struct attn_expr *object = *e;
-  int module = object->kind == ATTN_EXPR_NAME && says(object, MODULES);
+  int module = object->kind == ATTN_EXPR_NAME && attn_expr_is_named(object, MODULES);
   result = named(c, module ? ATTN_EXPR_NAME : ATTN_EXPR_CALL, name, e);
   if (result == ATTN_YES) result = attn_advance(c);
   if (result != ATTN_YES || module) return result;
@@ -214,7 +214,7 @@ static int attribute(struct attn_cursor *c, struct attn_expr **e) {
   result = add_argument(c, *e, object);
   if (result == ATTN_YES && attn_token_is(c, '(') && !c->token.newline) {
     result = arguments(c, *e);
-  } else if (result == ATTN_YES && !says(*e, TRANSPOSED)) {
+  } else if (result == ATTN_YES && !attn_expr_is_named(*e, TRANSPOSED)) {
     return ATTN_NO; /* x.shape and the like */
   }
   return result == ATTN_YES ? simplify(c, e, 1) : result;

@@ -19,12 +19,6 @@ static attn_step *at(struct attn_py_follower *f, value v) { return &f->ex->step[
 static int is_step(value v) { return v.kind == ATTN_VALUE_STEP; }
 static int is_scalar(value v) { return v.kind == ATTN_VALUE_SCALAR; }
 
-static int says(const struct attn_expr *e, const char *const *names) {
-  for (; e->text && *names; names++)
-    if (strcmp(e->text, *names) == 0) return 1;
-  return 0;
-}
-
 /* ---- steps ---- */
 
 static double work_of(const attn_step *a, const attn_step *b, int op) {
@@ -315,8 +309,8 @@ static value cat_call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const LISTS[] = {"tuple", "list", NULL};
   const struct attn_expr *list = argument(e, 0);
   int operand[ATTN_OPERANDS_MAX];
-  if (!list || list->kind != ATTN_EXPR_CALL || !says(list, LISTS) || axis_of(f, e, 1) != 1 ||
-      list->arguments < 1 || list->arguments > ATTN_OPERANDS_MAX)
+  if (!list || list->kind != ATTN_EXPR_CALL || !attn_expr_is_named(list, LISTS) ||
+      axis_of(f, e, 1) != 1 || list->arguments < 1 || list->arguments > ATTN_OPERANDS_MAX)
     return UNKNOWN;
   for (int i = 0; i < list->arguments; i++) {
     value v = settled(f, attn_py_evaluate(f, list->argument[i]));
@@ -346,7 +340,7 @@ static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   static const char *const ROUND[] = {"round", "around", NULL};
   const char *name = e->text;
   value a = UNKNOWN;
-  if (says(e, PRODUCTS) && e->arguments == 2) {
+  if (attn_expr_is_named(e, PRODUCTS) && e->arguments == 2) {
     a = attn_py_evaluate(f, e->argument[0]);
     return product(f, a, attn_py_evaluate(f, e->argument[1]));
   }
@@ -356,13 +350,13 @@ static value call(struct attn_py_follower *f, const struct attn_expr *e) {
   if (strcmp(name, "where") == 0) return where_call(f, e);
   if (strcmp(name, "tril") == 0 || strcmp(name, "triu") == 0) return triangle(f, e, name[3] == 'l');
   if (strcmp(name, "size") == 0) return size_call(f, e);
-  if (says(e, CATS)) return cat_call(f, e);
+  if (attn_expr_is_named(e, CATS)) return cat_call(f, e);
   if (e->arguments < 1) return UNKNOWN;
   if (strcmp(name, "exp") == 0 && e->arguments == 1)
     return exp_call(f, attn_py_evaluate(f, e->argument[0]));
   if (strcmp(name, "sqrt") == 0 && e->arguments == 1)
     return sqrt_call(attn_py_evaluate(f, e->argument[0]));
-  if (says(e, ROUND) && f->rounding) return attn_py_evaluate(f, e->argument[0]);
+  if (attn_expr_is_named(e, ROUND) && f->rounding) return attn_py_evaluate(f, e->argument[0]);
   if (strcmp(name, "scaled_dot_product_attention") == 0 && e->arguments == 3 && !e->keywords) {
     int weights;
     a = attn_py_evaluate(f, e->argument[0]);

@@ -77,7 +77,7 @@ static const char *const BLOCKS[] = {"def ", "class ", "if ",   "for ",   "while
                                      "try:", "else:",  "elif ", "except", "async ", NULL};
 static const char *const OTHERS[] = {"print(", "return", "assert ", "pass", "@", "%", NULL};
 
-/* What stands behind `name =`, or an empty span. */
+/* What follows `name =`, or an empty span. */
 static struct attn_part assigned(const struct attn_python *p, struct attn_part line) {
   struct attn_part none = {line.end, line.end};
   size_t end = name_end(p, line);
@@ -186,8 +186,8 @@ static size_t skip_statement(const struct attn_python *p, size_t at, size_t end)
   return at;
 }
 
-/* The comment behind the statement that ends at at, with the lines of comment below it: a result
- * may take several. Empty where something else stands there. */
+/* The comment after the statement that ends at at, with the lines of comment below it: a result
+ * may take several. Empty if something else follows. */
 static struct attn_part comment_at(const struct attn_python *p, size_t at, size_t end) {
   struct attn_part s = {at, line_end(p, at)}, trimmed = trim(p, s);
   if (trimmed.begin >= trimmed.end || p->scan->source.text[trimmed.begin] != '#')
@@ -514,7 +514,7 @@ static int is_one_of(const struct attn_python *p, struct attn_part part, const c
   return 0;
 }
 
-/* A fence of Python; *at moves behind any fence but one of plain text. */
+/* A fence of Python; *at moves past any fence but one of plain text. */
 static int fence(struct attn_python *p, size_t *at) {
   static const char *const PYTHON[] = {"python", "py", "python3", "Python", "ipython", NULL};
   static const char *const TEXT[] = {"",     "text",      "txt",      "math", "latex",  "tex",

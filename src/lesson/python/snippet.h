@@ -37,7 +37,7 @@ struct attn_statement {
   char *text;                   /* the variable that is assigned; "": shown only */
   struct attn_expr *expression; /* NULL: text is a line that is not followed */
   int has_result;
-  attn_printing result; /* what a comment says it gives */
+  attn_printing result; /* its value in a comment */
 };
 
 struct attn_snippet {
@@ -110,5 +110,8 @@ int attn_advance(struct attn_cursor *c);
 int attn_token_is(const struct attn_cursor *c, char sign);
 /* python.c: an expression. */
 int attn_python_expression(struct attn_cursor *c, struct attn_expr **e);
+
+/* Whether the text of e is one of the names, which end with NULL. */
+int attn_expr_is_named(const struct attn_expr *e, const char *const *names);
 
 #endif
