@@ -44,7 +44,7 @@ import refresh_mutations
 
 ROOT = Path(__file__).resolve().parent.parent
 COPIES, BUILD = ROOT / "build/mutate", ROOT / "build/test"
-CPU_SECONDS, SECONDS = 60, 600  # of one test's process; a mutation that makes it longer counts as caught
+CPU_SECONDS, SECONDS = 60, 600  # of one test's process at most; a mutation that makes it longer counts as caught
 PASSING = set()       # tests that passed without a mutation
 ALL_PASSED = "--passed" in sys.argv
 CAUGHT = {}           # by name: the test that caught it last
@@ -86,6 +86,13 @@ def selected(command, function):
     return [word for word in command if not word.endswith(".py")] + [f"{files[0]}::{function}"] if files else command
 
 
+def last_times():
+    """The seconds that each test took on average, as CTest has noted them."""
+    notes = BUILD / "Testing/Temporary/CTestCostData.txt"
+    lines = notes.read_text().partition("---")[0].split("\n") if notes.exists() else []
+    return {name: float(seconds) for name, _, seconds in (line.split() for line in lines if line)}
+
+
 class Build:
     """build/test: its tests, how each object is compiled, which files it includes, and how each program is linked."""
 
@@ -98,6 +105,7 @@ class Build:
         listing = json.loads(run("ctest", "--test-dir", BUILD, "--show-only=json-v1", cwd=ROOT).stdout)
         every = [Test(entry, listing["backtraceGraph"]) for entry in listing["tests"]]
         self.tests = {t.name: t for t in every if t.folder and "rare" not in t.labels and "long" not in t.labels}
+        self.seconds = last_times()
         self.compile = {}  # by object
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
             command = shlex.split(entry["command"])
@@ -208,7 +216,8 @@ class Copy:
         if test.python:
             command = selected(command, function) + ["-x"]
         try:
-            done = run("bash", "-c", f'ulimit -t {CPU_SECONDS}; exec "$@"', "-", *command, cwd=self.out, timeout=SECONDS,
+            limit = min(CPU_SECONDS, 5 + 2 * self.build.seconds.get(name, CPU_SECONDS))
+            done = run("bash", "-c", f'ulimit -t {limit:.0f}; exec "$@"', "-", *command, cwd=self.out, timeout=SECONDS,
                        env={**os.environ, **environment})
         except subprocess.TimeoutExpired:
             return True, each

@@ -134,7 +134,7 @@ static const char *const split[] = {"it|'s|'t|'re|'ve|'m|'ll|'d|'|S|'|x",
                                     "\xe3\x80\x80|\xe7\xa7\x81",
                                     "a| "};
 
-static void words_end_where_the_pattern_says(void **state) {
+static void words_end_as_in_the_pattern(void **state) {
   (void)state;
   for (size_t n = 0; n < sizeof split / sizeof *split; n++) {
     char text[80], found[160] = "";
@@ -348,7 +348,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(text_is_never_special),
       cmocka_unit_test(too_little_room_is_told),
       cmocka_unit_test(the_most_frequent_pair_is_merged_first),
-      cmocka_unit_test(words_end_where_the_pattern_says),
+      cmocka_unit_test(words_end_as_in_the_pattern),
       cmocka_unit_test(merges_follow_their_ranks),
       cmocka_unit_test(each_merge_is_of_the_most_frequent_pair),
       cmocka_unit_test(training_stops_where_no_pair_is_left),

@@ -89,7 +89,7 @@ static void the_longest_piece_from_the_left(void **state) {
   attn_tokenizer_free(t);
 }
 
-static void characters_become_what_the_file_says(void **state) {
+static void characters_are_replaced_as_in_the_file(void **state) {
   (void)state;
   struct attn_tokenizer *t = parsed(FILE_OF(ALL, FRAME, "100", ""));
   GIVES(t,
@@ -271,7 +271,7 @@ static void each_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_piece_from_the_left),
-                                     cmocka_unit_test(characters_become_what_the_file_says),
+                                     cmocka_unit_test(characters_are_replaced_as_in_the_file),
                                      cmocka_unit_test(bytes_that_are_no_utf8_are_told),
                                      cmocka_unit_test(unknown_words_have_their_places),
                                      cmocka_unit_test(special_words_are_the_files),

@@ -262,7 +262,7 @@ static void test_mistakes(void **state) {
   static const struct {
     const char *text;
     int line, column;
-    const char *says;
+    const char *message;
   } MISTAKES[] = {
       {"X = [[1, 0, 1, 0], [0, 1, 0, 1]]\nW_K = [[1, 0], [0, 1], [1, 1]]\n", 2, 7,
        "W_K (line 2) has 3 rows, but X (line 1) has 4 columns"},
@@ -288,7 +288,7 @@ static void test_mistakes(void **state) {
         attn_lesson_read(MISTAKES[i].text, strlen(MISTAKES[i].text), "test", &lesson, &err);
     assert_null(lesson);
     assert_int_equal(status, ATTN_ERR_FORMAT);
-    if (!strstr(err.message, MISTAKES[i].says) || err.line != MISTAKES[i].line ||
+    if (!strstr(err.message, MISTAKES[i].message) || err.line != MISTAKES[i].line ||
         err.column != MISTAKES[i].column)
       fail_msg("%d:%d %s", (int)err.line, (int)err.column, err.message);
   }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "scarce.h"
+#include "select.h"
 #include "search_results.h"
 
 enum { BEST = 3 };
@@ -194,7 +195,7 @@ static void a_wide_beam_finds_the_best_sequences(void **state) {
   const double alphas[] = {0, 0.6, 1, 3};
   struct attn_search_config how = {
       .max_new_tokens = SHORT, .bos = BEGIN, .eos = FEW_END, .num_beams = 128};
-  for (int round = 0; round < 24; round++) {
+  for (int round = 0; round < ROUNDS(24); round++) {
     how.rule = rule = round % 2 ? ATTN_BEAM_RULE_HUGGING_FACE : ATTN_BEAM_RULE_WU;
     open_network(variants[round % VARIANTS], FEW, 20 + (uint64_t)round);
     how.length_penalty = alphas[round % 4], how.num_return_sequences = 1 + below(NARROW_BEST);
@@ -289,7 +290,7 @@ static void a_narrow_beam_matches_its_definition(void **state) {
   static struct string all[STRINGS * FEW];
   int checked = 0;
   struct attn_search_config how = {.max_new_tokens = SHORT, .bos = BEGIN, .eos = FEW_END};
-  for (int round = 0; round < 72; round++) {
+  for (int round = 0; round < ROUNDS(72); round++) {
     open_network(variants[round % VARIANTS], FEW, 50 + (uint64_t)round);
     how.num_beams = 1 + below(6), how.num_return_sequences = 1 + below(how.num_beams);
     how.length_penalty = (double)below(4);
@@ -305,7 +306,7 @@ static void a_narrow_beam_matches_its_definition(void **state) {
     }
     close_network();
   }
-  assert_true(checked > 72); /* of 216 */
+  assert_true(checked > ROUNDS(72)); /* of three times as many */
 }
 
 /* ---- Bits ---- */

@@ -39,7 +39,7 @@ static int keep(void *context, const char *text, size_t bytes) {
 
 /* Every sequence of up to three bytes, and of four after each first two, is read as utf8proc reads
  * it, and never past its end. */
-static void test_utf8_is_what_utf8proc_says(void **state) {
+static void test_utf8_equals_utf8proc(void **state) {
   (void)state;
   static const unsigned char last[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
   for (uint32_t n = 0; n < 1u << 24; n++) {
@@ -389,7 +389,7 @@ static void test_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_utf8_is_what_utf8proc_says),
+      cmocka_unit_test(test_utf8_equals_utf8proc),
       cmocka_unit_test(test_what_is_not_shown),
       cmocka_unit_test(test_text_of_others),
       cmocka_unit_test(test_json_gives_every_character_back),

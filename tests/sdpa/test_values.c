@@ -119,9 +119,9 @@ static void a_live_nan_reaches_its_own(void **state) {
       assert_true(e == 4 ? o2[i * EV + e] != o2[i * EV + e] : o2[i * EV + e] == o[i * EV + e]);
 }
 
-static void one_key_that_matters_is_found_wherever_it_stands(void **state) {
+static void one_key_that_matters_is_found_at_any_place(void **state) {
   (void)state;
-  for (int at = 0; at < S; at++) {
+  for (int at = 0; at < S; at += SANITIZED ? 5 : 1) {
     begin(NULL);
     for (int e = 0; e < E; e++) k[at * E + e] = q[at % 8 * E + e] * 30;
     verified_of_any_rows();
@@ -363,7 +363,7 @@ static int suite(const char *kernel) {
                                      LAW(poison_in_hidden_keys_cannot_leak),
                                      LAW(poison_in_the_future_cannot_leak),
                                      LAW(a_live_nan_reaches_its_own),
-                                     LAW(one_key_that_matters_is_found_wherever_it_stands),
+                                     LAW(one_key_that_matters_is_found_at_any_place),
                                      LAW(scores_that_rise_without_end),
                                      LAW(ties_outliers_and_zeros),
                                      LAW(outputs_made_of_small_weights),

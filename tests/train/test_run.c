@@ -24,7 +24,8 @@
 #include "select.h"
 
 enum { STEPS = 24, EVERY = 3, STATES = 400 };
-/* Under a sanitizer a run takes ten times as long: fewer of the places to stop at, in every phase. */
+/* Under a sanitizer a run takes ten times as long: fewer of the places to stop at, in every phase.
+ */
 enum { STRIDE = SANITIZED ? 12 : 1 };
 
 #define LAYERS "\"num_heads\": 2, \"ffn_dim\": 16, \"encoder_layers\": 1, \"decoder_layers\": 1"
@@ -251,7 +252,7 @@ static void test_progress_is_called_often(void **state) {
   run.gradient_accumulation_steps = 2;
   run.progress = count_calls, run.context = &p;
   FILE *f = fopen(data, "wb");
-  for (int n = 0; n < 20000; n++) fprintf(f, "%d %0500d\t%d\n", n, 0, n % 7);
+  for (int n = 0; n < 10000; n++) fprintf(f, "%d %0500d\t%d\n", n, 0, n % 7);
   assert_int_equal(fclose(f), 0);
   expect(&run, ATTN_OK);
   for (int phase = ATTN_TRAIN_READ_DATA; phase <= ATTN_TRAIN_VALIDATE; phase++)
@@ -511,9 +512,9 @@ static void test_out_of_memory_anywhere(void **state) {
 static void test_memory_does_not_grow_with_max_positions(void **state) {
   (void)state;
   struct log log = {0};
-  attn_train_config run = new_run(
-      "{\"d_model\": 8, \"positions\": \"alibi\", \"max_positions\": 16777216, " LAYERS "}", 3,
-      &log);
+  attn_train_config run =
+      new_run("{\"d_model\": 8, \"positions\": \"alibi\", \"max_positions\": 16777216, " LAYERS "}",
+              3, &log);
   scarce_begin(0);
   expect(&run, ATTN_OK);
   scarce_end();
