@@ -242,8 +242,8 @@ typedef struct attn_sdpa {
   const attn_tensor *key_lengths;  /* in   int32 or int64 (B), each in 0 .. S */
   const attn_tensor *lse;          /* out  (B, Hq, L) float32 (float64 for float64 input):
                                       log-sum-exp with sinks */
-  const attn_tensor *weights;      /* out  (B, Hq, L, S) of q's type; costs a second pass over
-                                      the keys */
+  const attn_tensor *weights;      /* out  (B, Hq, L, S) of q's type; 16-bit or with a stride
+                                      along S: costs a second pass over the keys */
   const attn_executor *executor;   /* NULL: the library's pool */
   const attn_allocator *allocator; /* NULL: aligned_alloc and free */
   void *workspace;                 /* NULL: allocated; else attn_sdpa_plan's workspace_bytes, any

@@ -26,6 +26,11 @@ static double flops(const struct attn_problem *p) {
   return 2.0 * pairs * (double)p->heads_q * (double)(p->width + p->value_width);
 }
 
+/* Dense rows of float32 are written on the way. */
+static int weights_need_a_pass(const struct attn_problem *p) {
+  return p->desc.weights && (p->weights.dtype != ATTN_F32 || p->weights.strides[3] != 1);
+}
+
 static void explain(const struct attn_problem *p, attn_plan *plan) {
   if (!p->kernel) {
     snprintf(plan->kernel, sizeof plan->kernel, "reference f64");
@@ -49,7 +54,7 @@ static void explain(const struct attn_problem *p, attn_plan *plan) {
       split, strided ? "; strided k or v is copied by block" : "",
       p->desc.additive ? "; additive scores" : "",
       p->desc.flags & ATTN_SDPA_DROPOUT ? "; dropout: a random word per weight" : "",
-      p->desc.weights ? "; weights need a second pass" : "");
+      weights_need_a_pass(p) ? "; weights need a second pass" : "");
 }
 
 attn_status attn_sdpa_plan(const attn_sdpa *desc, const attn_tensor *q, const attn_tensor *k,
