@@ -3,13 +3,13 @@
 
 #include <string.h>
 
+#include "clones.h"
 #include "element.h"
 #include "parallel.h"
 
 enum {
   TILE = 32,  /* rows and columns of a tile of the output */
   DEPTH = 16, /* of the factors: with the sums 16 KiB of stack */
-  LANES = 16  /* columns whose sums stay in registers */
 };
 
 /* Element (r, c) is row * r + column * c elements from data. */
@@ -39,22 +39,24 @@ static void load_tile(const struct strided_matrix *m, int64_t row, int64_t rows,
                     m->column, columns, to + r * width);
 }
 
-/* sum += a b, in order of depth. Up to LANES - 1 columns more are summed and never stored. With
- * skips, elements of b that are 0 add nothing. */
-static inline void add_tiles(double a[TILE][DEPTH], double b[DEPTH][TILE], int64_t rows,
-                             int64_t depth, int64_t columns, const int skips,
-                             double sum[TILE][TILE]) {
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < columns; c += LANES) {
-      double lane[LANES];
-      for (int n = 0; n < LANES; n++) lane[n] = sum[r][c + n];
-      for (int64_t k = 0; k < depth; k++)
-        for (int n = 0; n < LANES; n++) {
-          double x = a[r][k], y = b[k][c + n];
-          lane[n] += skips && y == 0 ? 0 : x * y;
-        }
-      for (int n = 0; n < LANES; n++) sum[r][c + n] = lane[n];
-    }
+/* sum += a b for `depth` (a constant) rows of b, in order. With skips, elements of b that are 0 add
+ * nothing. Columns up to TILE are summed and those beyond the output never stored. */
+ATTN_INLINE void add_rows(const double *a, double (*b)[TILE], const int depth, const int skips,
+                          double *sum) {
+  for (int c = 0; c < TILE; c++) {
+    double x = sum[c];
+    for (int k = 0; k < depth; k++) x += skips && b[k][c] == 0 ? 0 : a[k] * b[k][c];
+    sum[c] = x;
+  }
+}
+
+ATTN_INLINE void add_tiles(double a[TILE][DEPTH], double b[DEPTH][TILE], int64_t rows,
+                           int64_t depth, const int skips, double sum[TILE][TILE]) {
+  for (int64_t r = 0; r < rows; r++) {
+    int64_t k = 0;
+    for (; k + 4 <= depth; k += 4) add_rows(a[r] + k, b + k, 4, skips, sum[r]);
+    for (; k < depth; k++) add_rows(a[r] + k, b + k, 1, skips, sum[r]);
+  }
 }
 
 /* A tile of the output: rows from `row`, columns from `column`. */
@@ -63,17 +65,17 @@ struct output_tile {
   double sum[TILE][TILE];
 };
 
-static void add_product(const struct strided_matrix *a, const struct strided_matrix *b,
-                        int64_t depth, int skips, struct output_tile *t) {
+ATTN_CLONES static void add_product(const struct strided_matrix *a, const struct strided_matrix *b,
+                                    int64_t depth, int skips, struct output_tile *t) {
   double left[TILE][DEPTH], right[DEPTH][TILE] = {{0}};
   for (int64_t k = 0; k < depth; k += DEPTH) {
     int64_t count = part_of(depth, k, DEPTH);
     load_tile(a, t->row, t->rows, k, count, DEPTH, left[0]);
     load_tile(b, k, count, t->column, t->columns, TILE, right[0]);
     if (skips)
-      add_tiles(left, right, t->rows, count, t->columns, 1, t->sum);
+      add_tiles(left, right, t->rows, count, 1, t->sum);
     else
-      add_tiles(left, right, t->rows, count, t->columns, 0, t->sum);
+      add_tiles(left, right, t->rows, count, 0, t->sum);
   }
 }
 

@@ -1,7 +1,7 @@
 /* clones.h -- loops compiled twice, for AVX2 and for the baseline; the loader chooses one. Without
  * contraction (-ffp-contract=off) both give the same bits. */
-#ifndef ATTN_NN_CLONES_H
-#define ATTN_NN_CLONES_H
+#ifndef ATTN_BASE_CLONES_H
+#define ATTN_BASE_CLONES_H
 
 #include <stdint.h> /* defines __GLIBC__ on glibc */
 
