@@ -34,6 +34,12 @@ struct attn_task_pages {
   int64_t k_scale_page, k_scale_row, v_scale_page, v_scale_row;
 };
 
+/* Memory that the next task reads: prefetched, a part with each tile. */
+struct attn_task_ahead {
+  const char *at;
+  int64_t bytes; /* 0: nothing */
+};
+
 /* One block of at most ATTN_ROW_BLOCK rows against all keys of a head. Strides are in elements. */
 struct attn_sdpa_task {
   int32_t rows;
@@ -73,6 +79,7 @@ struct attn_sdpa_task {
   attn_dtype additive_dtype;
   int64_t additive_col;
   const char *additive[ATTN_ROW_BLOCK]; /* a: E values each, additive_col apart */
+  struct attn_task_ahead ahead[4];
 };
 
 /* The gradients of a block of rows. task is as in the forward, without its outputs. The backward of

@@ -73,6 +73,31 @@ static void point_block(const struct forward_call *run, struct attn_sdpa_task *t
     attn_task_set_row(p, t, t->rows++, b, head * s->group + unit + r / p->rows, r % p->rows);
 }
 
+static struct attn_task_ahead rows_ahead(const attn_tensor *t, int64_t b, int64_t h, int64_t i,
+                                         int64_t count) {
+  const int64_t row = t->shape[3] * attn_real_size(t->dtype);
+  int dense = t->strides[3] == 1 && t->strides[2] == t->shape[3];
+  return (struct attn_task_ahead){attn_tensor_at(t, b, h, i, 0), dense ? count * row : 0};
+}
+
+/* What the task at index reads, which probably is this worker's next, if that is little. */
+static void point_ahead(const struct forward_call *run, struct attn_sdpa_task *t, int64_t index) {
+  enum { MOST = 1 << 17 };
+  const struct attn_problem *p = run->p;
+  const struct attn_partition *s = &run->parts;
+  int64_t kv = index / s->blocks / s->units, block = s->blocks - 1 - index % s->blocks;
+  if (p->paging || run->splits > 1 || s->group > 1 || kv >= p->batch * p->heads) return;
+  int64_t b = kv / p->heads, h = kv % p->heads, first = block * ATTN_ROW_BLOCK;
+  int64_t rows = p->rows - first < ATTN_ROW_BLOCK ? p->rows - first : ATTN_ROW_BLOCK;
+  t->ahead[0] = rows_ahead(&p->q, b, h, first, rows);
+  t->ahead[1] = rows_ahead(&p->k, b, h, 0, block + 1 == s->blocks ? p->keys : 0);
+  t->ahead[2] = rows_ahead(&p->v, b, h, 0, block + 1 == s->blocks ? p->keys : 0);
+  t->ahead[3] = rows_ahead(&p->o, b, h, first, rows);
+  int64_t bytes = 0;
+  for (int n = 0; n < 4; n++) bytes += t->ahead[n].bytes;
+  for (int n = 0; bytes > MOST && n < 4; n++) t->ahead[n].bytes = 0;
+}
+
 /* Runs a block of rows against one split of the keys; merge_row combines the splits. */
 static void run_split(struct forward_call *run, struct attn_sdpa_task *t, int64_t kv, int64_t split,
                       int64_t count) {
@@ -109,6 +134,7 @@ static void run_block(void *argument, int64_t index, int32_t worker) {
   struct attn_sdpa_task t;
   t.workspace = (float *)(void *)(run->workspace + (size_t)worker * p->worker_bytes);
   point_block(run, &t, kv, unit, first);
+  point_ahead(run, &t, index + p->workers);
   if (count > 1)
     run_split(run, &t, kv, split, count);
   else if (split == 0)

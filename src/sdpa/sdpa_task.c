@@ -1,6 +1,7 @@
 #include "sdpa_task.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "element.h"
 #include "key_range.h"
@@ -37,6 +38,7 @@ void attn_task_set_row(const struct attn_problem *p, struct attn_sdpa_task *t, i
 
 void attn_task_set_head(const struct attn_problem *p, struct attn_sdpa_task *t, int64_t b,
                         int64_t head) {
+  memset(t->ahead, 0, sizeof t->ahead);
   t->dtype = t->weights_dtype = p->q.dtype, t->kv_dtype = p->k.dtype;
   t->k = attn_tensor_at(&p->k, p->paging ? 0 : b, head, 0, 0);
   t->v = attn_tensor_at(&p->v, p->paging ? 0 : b, head, 0, 0);
