@@ -51,6 +51,8 @@ static void draw(struct setting *s) {
   s->v = numbers(s->keys * s->value_width, 1), s->mask = numbers(s->rows * s->keys, 2);
   for (int64_t n = 0; n < s->rows * s->keys; n++)
     if (below(3) == 0) s->mask[n] = -INFINITY;
+  if (below(4) == 0) /* scores that jump in a late block, after one that raised no maximum */
+    for (int64_t n = s->keys * 2 / 3 * s->width; n < s->keys * s->width; n++) s->k[n] *= 200;
   s->o = numbers(s->rows * s->value_width, 1), s->lse = numbers(s->rows, 1);
   s->weights = numbers(s->rows * s->keys, 1);
   size_t floats = (size_t)attn_sdpa_panel_floats(s->width, s->value_width, 0);
